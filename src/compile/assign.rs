@@ -1,0 +1,327 @@
+//! Slot assignment: every value of an emission gets bytes while it is alive.
+//!
+//! The instructions are walked in order, block by block. At the start of a block exactly the values
+//! that are live there hold their bytes; inside a block a value gives its bytes back at its last read.
+//! Branches that exclude each other share, because what is live in one is not in the other.
+//!
+//! Rules:
+//! 1. A value has one slot, chosen at its first definition; later definitions write the same slot.
+//! 2. The result of an operator that reads before it writes may take the bytes of operands that die
+//!    there; any other result is placed while its operands still hold theirs.
+//! 3. An operand of an operator of the second kind whose result already has a slot stays clear of it.
+//! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
+//! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
+
+use crate::compile::emit::{Emission, Role};
+use crate::compile::slots::SlotArena;
+use cembra_vm::layout::TypedSlot;
+use cembra_vm::program::cfg::Cfg;
+use cembra_vm::program::liveness::{Liveness, liveness};
+use cembra_vm::program::{Instruction, ValueId};
+
+/// Slots of all values of an emission.
+pub struct Assignment {
+    /// Slot by value.
+    pub slots: Vec<TypedSlot>,
+}
+
+/// Assigns slots in an arena; temporaries are given back at the end. `pinned` are the slots of inputs
+/// (unless they may be overridden) and of the output.
+pub fn assign(
+    emission: &Emission,
+    arena: &mut SlotArena,
+    pinned: &[Option<TypedSlot>],
+    overriding: bool,
+) -> Assignment {
+    let mut walk = Walk::new(emission, arena, pinned, overriding);
+    walk.run();
+    walk.finish()
+}
+
+struct Walk<'e> {
+    emission: &'e Emission,
+    arena: &'e mut SlotArena,
+    /// Value that holds the bytes, by value: itself, the tuple it lies in, the owner of a view.
+    holder: Vec<ValueId>,
+    /// True for values that get and give back bytes.
+    is_alive_for_a_while: Vec<bool>,
+    slots: Vec<Option<TypedSlot>>,
+    /// Live values of each holder.
+    holders: Vec<u32>,
+    /// Live values.
+    alive: Vec<bool>,
+    cfg: Cfg,
+    live: Liveness,
+    /// Literals in the order the walk meets them.
+    literals: Vec<(usize, ValueId)>,
+    next_literal: usize,
+    /// For operands of operators that write before they have read: the result to stay clear of.
+    clear_of: Vec<Option<ValueId>>,
+}
+
+impl<'e> Walk<'e> {
+    fn new(
+        emission: &'e Emission,
+        arena: &'e mut SlotArena,
+        pinned: &[Option<TypedSlot>],
+        overriding: bool,
+    ) -> Walk<'e> {
+        let count = emission.values.len();
+        let mut slots = vec![None; count];
+        slots[..pinned.len()].clone_from_slice(pinned);
+        let holder: Vec<ValueId> = (0..count as u32).map(|v| holder(emission, ValueId(v))).collect();
+        let temporary = |v: ValueId| match emission.values[v.index()].role {
+            Role::Temporary | Role::Field(..) => true,
+            Role::Input(_) => overriding,
+            _ => false,
+        };
+        let is_alive_for_a_while: Vec<bool> = (0..count as u32).map(|v| temporary(ValueId(v))).collect();
+        let owner = |v: ValueId| {
+            let owner = owner(emission, v);
+            is_alive_for_a_while[owner.index()].then_some(owner)
+        };
+        let cfg = Cfg::new(&emission.body);
+        let at_end: Vec<ValueId> = emission.side_outputs.iter().filter_map(|v| owner(*v)).collect();
+        let live = liveness(&emission.body, &cfg, count, owner, &at_end);
+        let literals = (0..count as u32).map(ValueId).filter_map(|v| match emission.values[v.index()].role {
+            Role::Literal(_, at) => Some((at, v)),
+            _ => None,
+        });
+        Walk {
+            literals: literals.collect(),
+            clear_of: operands_to_keep_clear(emission),
+            emission,
+            arena,
+            holder,
+            is_alive_for_a_while,
+            slots,
+            holders: vec![0; count],
+            alive: vec![false; count],
+            cfg,
+            live,
+            next_literal: 0,
+        }
+    }
+
+    fn run(&mut self) {
+        for input in &self.emission.inputs {
+            // An input that may be overridden holds its bytes from before the first instruction.
+            if self.is_alive_for_a_while[input.index()] {
+                self.holders[input.index()] = 1;
+                self.alive[input.index()] = true;
+            }
+        }
+        let mut active: Vec<ValueId> = self.emission.inputs.clone();
+        let mut last_read = vec![usize::MAX; self.emission.values.len()];
+        for block in 0..self.cfg.len() {
+            self.enter(block, &mut active);
+            let range = self.cfg.block(block);
+            let body = &self.emission.body;
+            for ip in range.clone() {
+                for value in body.reads(&body.instructions()[ip]) {
+                    last_read[owner(self.emission, *value).index()] = ip;
+                }
+            }
+            for value in self.live.live_out(block) {
+                last_read[value.index()] = usize::MAX;
+            }
+            for ip in range {
+                self.place_literals(ip);
+                self.instruction(ip, &last_read, &mut active);
+            }
+        }
+        self.place_literals(usize::MAX);
+        active.into_iter().for_each(|value| self.end(value));
+    }
+
+    /// Exactly the values live into the block hold their bytes.
+    fn enter(&mut self, block: usize, active: &mut Vec<ValueId>) {
+        if block == 0 {
+            // Inputs that nobody reads are free at once.
+            let live: Vec<ValueId> = self.live.live_in(0).to_vec();
+            let single = self.cfg.len() == 1;
+            active.retain(|v| single || live.contains(v) || !self.alive[v.index()]);
+            return;
+        }
+        let live = self.live.live_in(block).to_vec();
+        let mut wanted = std::mem::take(active);
+        wanted.retain(|v| self.alive[v.index()]);
+        for value in &wanted {
+            if !live.contains(value) {
+                self.end(*value);
+            }
+        }
+        for value in live {
+            self.begin(value);
+            active.push(value);
+        }
+    }
+
+    fn instruction(&mut self, ip: usize, last_read: &[usize], active: &mut Vec<ValueId>) {
+        let emission = self.emission;
+        let instruction = &emission.body.instructions()[ip];
+        let mut dying: Vec<ValueId> =
+            emission.body.reads(instruction).iter().map(|v| owner(emission, *v)).collect();
+        dying.retain(|v| last_read[v.index()] == ip);
+        let first_reads = match instruction {
+            Instruction::Operator { operator, .. } => {
+                emission.body.operators()[*operator as usize].reads_before_writing()
+            }
+            _ => false,
+        };
+        if first_reads {
+            dying.iter().for_each(|v| self.end(*v));
+        }
+        for result in emission.body.writes(instruction) {
+            self.begin(*result);
+            active.push(*result);
+        }
+        if !first_reads {
+            dying.iter().for_each(|v| self.end(*v));
+        }
+        // A result that nobody reads gives its bytes back at once.
+        for result in emission.body.writes(instruction) {
+            let read_later = last_read[result.index()] != usize::MAX && last_read[result.index()] > ip;
+            if !read_later && !self.is_live_out(ip, *result) {
+                self.end(*result);
+            }
+        }
+    }
+
+    fn is_live_out(&self, ip: usize, value: ValueId) -> bool {
+        let block = (0..self.cfg.len()).find(|b| self.cfg.block(*b).contains(&ip));
+        block.is_some_and(|b| self.live.live_out(b).contains(&value))
+    }
+
+    fn place_literals(&mut self, ip: usize) {
+        while let Some((_, value)) = self.literals.get(self.next_literal).filter(|(at, _)| *at <= ip) {
+            let slot = self.arena.pin(&self.emission.values[value.index()].qtype);
+            self.slots[value.index()] = Some(slot);
+            self.next_literal += 1;
+        }
+    }
+
+    /// The value holds its bytes from here on.
+    fn begin(&mut self, value: ValueId) {
+        if !self.is_alive_for_a_while[value.index()] || self.alive[value.index()] {
+            return;
+        }
+        self.alive[value.index()] = true;
+        let holder = self.holder[value.index()];
+        self.holders[holder.index()] += 1;
+        if self.holders[holder.index()] > 1 || !self.is_alive_for_a_while[holder.index()] {
+            return;
+        }
+        match &self.slots[holder.index()] {
+            Some(slot) => self.arena.reserve(slot),
+            None => {
+                let slot = self.choose(holder);
+                self.slots[holder.index()] = Some(slot);
+            }
+        }
+    }
+
+    fn choose(&mut self, holder: ValueId) -> TypedSlot {
+        let qtype = &self.emission.values[holder.index()].qtype;
+        let avoided = self.clear_of[holder.index()].map(|result| self.holder[result.index()]);
+        let avoided =
+            avoided.filter(|h| self.holders[h.index()] == 0).and_then(|h| self.slots[h.index()].clone());
+        match avoided.filter(|slot| slot.qtype().is_plain()) {
+            Some(slot) => {
+                self.arena.reserve(&slot);
+                let chosen = self.arena.allocate(qtype);
+                self.arena.release(&slot);
+                chosen
+            }
+            None => self.arena.allocate(qtype),
+        }
+    }
+
+    /// The value gives its bytes back.
+    fn end(&mut self, value: ValueId) {
+        if !self.alive[value.index()] {
+            return;
+        }
+        self.alive[value.index()] = false;
+        let holder = self.holder[value.index()];
+        self.holders[holder.index()] -= 1;
+        if self.holders[holder.index()] == 0
+            && self.is_alive_for_a_while[holder.index()]
+            && let Some(slot) = &self.slots[holder.index()]
+        {
+            self.arena.release(slot);
+        }
+    }
+
+    /// Slots of all values; views and fields follow from their holders.
+    fn finish(mut self) -> Assignment {
+        for index in 0..self.slots.len() {
+            let value = ValueId(index as u32);
+            if self.slots[index].is_none() && self.holder[index] == value {
+                // Never written: it stands behind a trap. Any place will do.
+                let slot = self.arena.pin(&self.emission.values[index].qtype);
+                self.slots[index] = Some(slot);
+            }
+        }
+        let slots = (0..self.slots.len() as u32).map(|v| self.slot(ValueId(v))).collect();
+        Assignment { slots }
+    }
+
+    fn slot(&self, value: ValueId) -> TypedSlot {
+        let mut offset = 0;
+        let mut at = value;
+        loop {
+            let row = &self.emission.values[at.index()];
+            match row.role {
+                Role::View(of, inside) => {
+                    offset += inside;
+                    at = of;
+                }
+                Role::Field(tuple, field) => {
+                    let tuple_type = self.emission.values[tuple.index()].qtype.tuple();
+                    offset += tuple_type.map_or(0, |t| t.offset(field));
+                    at = tuple;
+                }
+                _ => break,
+            }
+        }
+        let base = self.slots[at.index()].as_ref().map_or(0, TypedSlot::offset);
+        TypedSlot::new(base + offset, self.emission.values[value.index()].qtype.clone())
+    }
+}
+
+/// The value that a view shows, to the end.
+pub fn owner(emission: &Emission, value: ValueId) -> ValueId {
+    let mut owner = value;
+    while let Role::View(of, _) = emission.values[owner.index()].role {
+        owner = of;
+    }
+    owner
+}
+
+/// The value whose slot holds the bytes.
+fn holder(emission: &Emission, value: ValueId) -> ValueId {
+    let mut holder = value;
+    loop {
+        match emission.values[holder.index()].role {
+            Role::View(of, _) => holder = of,
+            Role::Field(tuple, _) => holder = tuple,
+            _ => return holder,
+        }
+    }
+}
+
+/// Rule 3: by value, the result of the operator that must not overlap it.
+fn operands_to_keep_clear(emission: &Emission) -> Vec<Option<ValueId>> {
+    let mut clear_of = vec![None; emission.values.len()];
+    for instruction in emission.body.instructions() {
+        if let Instruction::Operator { operator, operands, result } = instruction
+            && !emission.body.operators()[*operator as usize].reads_before_writing()
+        {
+            for operand in emission.body.list(*operands) {
+                clear_of[holder(emission, *operand).index()] = Some(*result);
+            }
+        }
+    }
+    clear_of
+}

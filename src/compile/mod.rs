@@ -1,0 +1,25 @@
+//! Compilation: from a prepared expression to a program.
+//!
+//! ```text
+//! Prepared ─order─> ─emit─> Body over values ─liveness─> ─assign slots─> Routine ─bind─> BoundExpr
+//! ```
+//!
+//! - [`order`]: which operand is computed first, so that few values are alive at once.
+//! - [`emit`]: nodes become instructions over *values*; branches become jumps; views need nothing.
+//! - [`slots`]: who may use which bytes of the frame.
+//! - [`assign`]: values get slots, by where they are alive.
+//! - [`binder`]: one or several expressions in one layout.
+//!
+//! Layout order: inputs as given, output, then literals and temporaries as the walk meets them. A
+//! result may take the bytes of an operand that dies with it; literals, outputs and inputs keep theirs
+//! (inputs unless [`Options::allow_overriding_input_slots`]).
+
+pub mod assign;
+pub mod binder;
+pub mod emit;
+pub mod error;
+pub mod order;
+pub mod slots;
+
+pub use binder::{Binder, Options, compile};
+pub use error::CompileError;

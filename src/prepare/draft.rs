@@ -1,0 +1,562 @@
+//! Draft: the expression while it is being prepared.
+//!
+//! One graph grows through all steps; a step maps old nodes to new ones and moves the root. Operands
+//! have smaller numbers than their users, so a step is a loop over numbers:
+//!
+//! ```text
+//! reachable:  mark the root; from high to low, mark the operands of marked nodes
+//! rewrite:    from low to high, map each marked node, its operands mapped before it
+//! ```
+//!
+//! Every typed node carries the number of a *signature*: operator, argument types, and what the type
+//! rule made of them. Signatures are shared, so a type rule runs once for each combination of types,
+//! not once for each node.
+
+use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
+use crate::prepare::error::PrepareError;
+use crate::prepare::extend::CompileOperator;
+use crate::prepare::types::{TypeId, TypeTable};
+use crate::registry::define::LowerError;
+use crate::registry::derived::cast::cast_operator;
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use crate::registry::{Dialect, LowerContext, Lowered, OperatorDef, Registry};
+use cembra_vm::operator::Overload;
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::{Fault, QType, ScalarType, Value};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// Number of a [`Signature`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignatureId(u32);
+
+/// An operator for argument types.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The operator.
+    pub operator: Symbol,
+    /// Types the operator is applied to.
+    pub given: Vec<TypeId>,
+    /// Types its arguments are cast to.
+    pub args: Vec<TypeId>,
+    /// Type of the result.
+    pub result: TypeId,
+    /// The machine's overload, once the given types are exact.
+    pub overload: Option<Arc<Overload>>,
+}
+
+impl Signature {
+    /// True if no argument needs a cast.
+    pub fn is_exact(&self) -> bool {
+        self.given == self.args
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Info {
+    qtype: TypeId,
+    signature: u32,
+}
+
+const NO_SIGNATURE: u32 = u32::MAX;
+
+/// The expression while it is being prepared.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The nodes, dead ones included.
+    pub graph: Graph,
+    /// The node that gives the value; with side outputs, the internal root operator.
+    pub root: NodeId,
+    /// Names of the side outputs, sorted; they are the operands of the root behind the first.
+    pub side_outputs: Vec<Arc<str>>,
+    /// Inputs in slot order.
+    pub inputs: Vec<(Arc<str>, QType)>,
+    /// The operators.
+    pub registry: Registry,
+    /// The casting lattice.
+    pub dialect: Dialect,
+    /// True if operators of literals are evaluated as soon as they appear.
+    pub folding: bool,
+    types: TypeTable,
+    info: Vec<Info>,
+    signatures: Vec<Signature>,
+    signature_table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    definitions: Vec<Option<Arc<OperatorDef>>>,
+    /// Nodes of literals that raise on every evaluation.
+    faults: HashMap<NodeId, Fault>,
+    /// Compile halves of operators that extensions packed.
+    packed: HashMap<Symbol, Arc<dyn CompileOperator>>,
+}
+
+/// Why a rewriting rule fails: an error still to be located, or a complete one.
+#[derive(Debug)]
+pub enum Failure {
+    /// The operands do not fit, or the graph is full.
+    Lower(LowerError),
+    /// Anything else.
+    Prepare(PrepareError),
+}
+
+impl<E: Into<LowerError>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Lower(error.into())
+    }
+}
+
+impl From<PrepareError> for Failure {
+    fn from(error: PrepareError) -> Failure {
+        Failure::Prepare(error)
+    }
+}
+
+/// Name of the operator that joins the main output and the side outputs.
+pub const ROOT_OPERATOR: &str = "internal.root";
+
+impl Draft {
+    /// A draft of a graph without types.
+    pub fn new(graph: Graph, root: NodeId, registry: Registry, dialect: Dialect) -> Draft {
+        Draft {
+            graph,
+            root,
+            side_outputs: Vec::new(),
+            inputs: Vec::new(),
+            registry,
+            dialect,
+            folding: true,
+            types: TypeTable::new(),
+            info: Vec::new(),
+            signatures: Vec::new(),
+            signature_table: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            definitions: Vec::new(),
+            faults: HashMap::new(),
+            packed: HashMap::new(),
+        }
+    }
+
+    /// Main output and side outputs.
+    pub fn outputs(&self) -> Vec<NodeId> {
+        match self.side_outputs.is_empty() {
+            true => vec![self.root],
+            false => self.graph.operands(self.root).to_vec(),
+        }
+    }
+
+    /// Which nodes the root reaches.
+    pub fn reachable(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.root.index() + 1];
+        reached[self.root.index()] = true;
+        for index in (0..reached.len()).rev() {
+            if reached[index] {
+                self.graph.operands(NodeId::at(index)).iter().for_each(|o| reached[o.index()] = true);
+            }
+        }
+        reached
+    }
+
+    /// Maps every reachable node, operands first, and moves the root. The rule gets a node and its
+    /// mapped operands; it may return any node.
+    ///
+    /// # Errors
+    /// Whatever the rule reports.
+    pub fn rewrite(
+        &mut self,
+        mut rule: impl FnMut(&mut Draft, NodeId, &[NodeId]) -> Result<NodeId, PrepareError>,
+    ) -> Result<(), PrepareError> {
+        let reached = self.reachable();
+        let mut map: Vec<NodeId> = (0..reached.len()).map(NodeId::at).collect();
+        let mut operands = Vec::new();
+        for (index, _) in reached.iter().enumerate().filter(|(_, r)| **r) {
+            let id = NodeId::at(index);
+            operands.clear();
+            operands.extend(self.graph.operands(id).iter().map(|o| map[o.index()]));
+            map[index] = rule(self, id, &operands)?;
+        }
+        self.root = map[self.root.index()];
+        Ok(())
+    }
+
+    /// Maps every reachable operator node. The rule gets the node over its mapped operands; an error of
+    /// the rule is reported with the node's operator and place.
+    ///
+    /// # Errors
+    /// Whatever the rule reports.
+    pub fn rewrite_operators(
+        &mut self,
+        mut rule: impl FnMut(&mut Draft, NodeId) -> Result<NodeId, Failure>,
+    ) -> Result<(), PrepareError> {
+        self.rewrite(|draft, id, operands| {
+            let Some(operator) = draft.graph.operator(id) else { return Ok(id) };
+            let mapped = match draft.graph.operands(id) == operands {
+                true => Ok(id),
+                false => draft.apply(operator, operands, draft.graph.span(id)),
+            };
+            let result = mapped.map_err(Failure::from).and_then(|node| rule(draft, node));
+            result.map_err(|failure| match failure {
+                Failure::Lower(error) => {
+                    PrepareError::of_node(draft.graph.span(id), draft.graph.name(operator), error)
+                }
+                Failure::Prepare(error) => error,
+            })
+        })
+    }
+
+    /// Type number of a node; unknown before it is typed.
+    pub fn type_id(&self, id: NodeId) -> TypeId {
+        self.info.get(id.index()).map_or(TypeId::UNKNOWN, |i| i.qtype)
+    }
+
+    /// Type of a typed node.
+    pub fn qtype_of(&self, id: NodeId) -> &QType {
+        self.types.get(self.type_id(id))
+    }
+
+    /// The type behind a number.
+    pub fn get_type(&self, number: TypeId) -> &QType {
+        self.types.get(number)
+    }
+
+    /// Number of a type.
+    pub fn intern_type(&mut self, qtype: &QType) -> TypeId {
+        self.types.intern(qtype)
+    }
+
+    /// Signature of a typed operator node.
+    pub fn signature(&self, id: NodeId) -> Option<&Signature> {
+        let number = self.info.get(id.index())?.signature;
+        (number != NO_SIGNATURE).then(|| &self.signatures[number as usize])
+    }
+
+    /// Sets the type of a leaf or literal.
+    pub fn set_type(&mut self, id: NodeId, qtype: TypeId) {
+        self.set_info(id, Info { qtype, signature: NO_SIGNATURE });
+    }
+
+    fn set_info(&mut self, id: NodeId, info: Info) {
+        if self.info.len() <= id.index() {
+            let unknown = Info { qtype: TypeId::UNKNOWN, signature: NO_SIGNATURE };
+            self.info.resize(id.index() + 1, unknown);
+        }
+        self.info[id.index()] = info;
+    }
+
+    /// The fault a node of literals raises on every evaluation.
+    pub fn fault(&self, id: NodeId) -> Option<&Fault> {
+        if self.faults.is_empty() { None } else { self.faults.get(&id) }
+    }
+
+    /// Definition of an operator.
+    ///
+    /// # Errors
+    /// Nobody defined it.
+    pub fn definition(&mut self, operator: Symbol) -> Result<Arc<OperatorDef>, TypeError> {
+        let index = operator.0 as usize;
+        if let Some(Some(known)) = self.definitions.get(index) {
+            return Ok(known.clone());
+        }
+        let found = self.registry.find(self.graph.name(operator))?.clone();
+        self.set_definition(operator, found.clone());
+        Ok(found)
+    }
+
+    /// Defines an operator for this draft only, as compiler extensions do.
+    pub fn set_definition(&mut self, operator: Symbol, def: Arc<OperatorDef>) {
+        let index = operator.0 as usize;
+        if self.definitions.len() <= index {
+            self.definitions.resize(index + 1, None);
+        }
+        self.definitions[index] = Some(def);
+    }
+
+    /// Notes the compile half of a packed operator.
+    pub fn pack(&mut self, operator: Symbol, compile: Arc<dyn CompileOperator>) {
+        self.packed.insert(operator, compile);
+    }
+
+    /// The compile half of a packed operator.
+    pub fn packed(&self, operator: Symbol) -> Option<&Arc<dyn CompileOperator>> {
+        if self.packed.is_empty() { None } else { self.packed.get(&operator) }
+    }
+
+    /// Types an operator node whose operands are typed.
+    ///
+    /// # Errors
+    /// The operands do not fit.
+    pub fn type_operator(&mut self, id: NodeId) -> Result<(), TypeError> {
+        if self.type_id(id).is_known() {
+            return Ok(());
+        }
+        let Some(operator) = self.graph.operator(id) else { return Ok(()) };
+        let operands = self.graph.operands(id);
+        let given: Vec<TypeId> = operands.iter().map(|o| self.type_id(*o)).collect();
+        let hash = self.hasher.hash_one((operator, &given));
+        let signatures = &self.signatures;
+        let known = |s: &u32| {
+            let signature = &signatures[*s as usize];
+            signature.operator == operator && signature.given == given
+        };
+        let found = self.signature_table.find(hash, known).copied();
+        let number = match found {
+            Some(number) => number,
+            None => {
+                let def = self.definition(operator)?;
+                let resolution = self.infer(&def, id, &given)?;
+                let number = self.add_signature(operator, given, &resolution, &def);
+                if !def.reads_literals {
+                    let (signatures, hasher) = (&self.signatures, &self.hasher);
+                    self.signature_table.insert_unique(hash, number, |s| {
+                        let signature = &signatures[*s as usize];
+                        hasher.hash_one((signature.operator, &signature.given))
+                    });
+                }
+                number
+            }
+        };
+        let qtype = self.signatures[number as usize].result;
+        self.set_info(id, Info { qtype, signature: number });
+        Ok(())
+    }
+
+    fn add_signature(
+        &mut self,
+        operator: Symbol,
+        given: Vec<TypeId>,
+        resolution: &Resolution,
+        def: &OperatorDef,
+    ) -> u32 {
+        let args: Vec<TypeId> = resolution.args.iter().map(|t| self.types.intern(t)).collect();
+        let result = self.types.intern(&resolution.result);
+        let exact = (given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
+        self.signatures.push(Signature { operator, given, args, result, overload: exact });
+        self.signatures.len() as u32 - 1
+    }
+
+    fn infer(&self, def: &OperatorDef, id: NodeId, given: &[TypeId]) -> Result<Resolution, TypeError> {
+        let types: Vec<QType> = given.iter().map(|t| self.types.get(*t).clone()).collect();
+        let literals: Vec<Option<&Literal>> =
+            self.graph.operands(id).iter().map(|o| self.graph.literal(*o)).collect();
+        self.infer_types(def, &types, &literals)
+    }
+
+    fn infer_types(
+        &self,
+        def: &OperatorDef,
+        types: &[QType],
+        literals: &[Option<&Literal>],
+    ) -> Result<Resolution, TypeError> {
+        // Applying an operator to types alone; how deep that nests is bounded by the operators.
+        let infer = |name: &str, types: &[QType]| -> Result<QType, TypeError> {
+            let def = self.registry.find(name)?;
+            let defaults = def.complete(types.len())?;
+            let mut all = types.to_vec();
+            all.extend(defaults.iter().map(literal_type));
+            let mut literals: Vec<Option<&Literal>> = vec![None; types.len()];
+            literals.extend(defaults.iter().map(Some));
+            Ok(self.infer_types(def, &all, &literals)?.result)
+        };
+        let params = def.param_names(types.len());
+        (def.infer)(&InferContext {
+            operator: &def.name,
+            params: &params,
+            types,
+            literals,
+            dialect: self.dialect,
+            table: self.registry.table(),
+            infer: &infer,
+        })
+    }
+
+    /// A typed operator node over typed operands, defaults filled in.
+    ///
+    /// # Errors
+    /// The operands do not fit, or the graph is full.
+    pub fn apply(&mut self, operator: Symbol, operands: &[NodeId], span: Span) -> Result<NodeId, LowerError> {
+        let id = self.graph.apply(operator, operands)?;
+        self.graph.set_span(id, span);
+        self.type_operator(id)?;
+        Ok(id)
+    }
+
+    /// A typed literal node.
+    ///
+    /// # Errors
+    /// The graph is full.
+    pub fn literal_node(&mut self, literal: Literal) -> Result<NodeId, GraphError> {
+        let qtype = self.types.intern(&literal_type(&literal));
+        let id = self.graph.add_literal(literal)?;
+        self.set_type(id, qtype);
+        Ok(id)
+    }
+
+    /// A typed literal node of a value.
+    ///
+    /// # Errors
+    /// The graph is full.
+    pub fn value_node(&mut self, value: impl Into<Value>) -> Result<NodeId, GraphError> {
+        self.literal_node(Literal::Value(value.into()))
+    }
+
+    /// An exact operator node of the machine: typed, and evaluated at once if it can be.
+    ///
+    /// # Errors
+    /// The operands do not fit, or the graph is full.
+    pub fn exact(&mut self, operator: &str, operands: &[NodeId], span: Span) -> Result<NodeId, LowerError> {
+        let operator = self.graph.symbol(operator);
+        let id = self.apply(operator, operands, span)?;
+        self.fold_exact(id)
+    }
+
+    /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
+    /// its fault noted.
+    ///
+    /// # Errors
+    /// The graph is full.
+    pub fn fold_exact(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
+        if !self.folding || self.fault(id).is_some() {
+            return Ok(id);
+        }
+        let operands = self.graph.operands(id);
+        if !operands.iter().all(|o| self.graph.literal(*o).is_some()) {
+            return Ok(id);
+        }
+        match crate::prepare::fold::evaluate(self, id) {
+            Some(Ok(value)) => Ok(self.value_node(value)?),
+            Some(Err(fault)) => {
+                self.faults.insert(id, fault);
+                Ok(id)
+            }
+            None => Ok(id),
+        }
+    }
+
+    /// Lowers a typed node by the rule of its operator, if it has one.
+    ///
+    /// # Errors
+    /// What the rule reports.
+    pub fn lower_node(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
+        let Some(operator) = self.graph.operator(id) else { return Ok(id) };
+        let def = self.definition(operator)?;
+        let Some(rule) = def.lower.clone() else { return Ok(id) };
+        let operands = self.graph.operands(id).to_vec();
+        let mut lowering = Lowering { span: self.graph.span(id), draft: self };
+        match rule(&mut lowering, &operands)? {
+            Lowered::Keep => Ok(id),
+            Lowered::To(lower) => Ok(lower),
+        }
+    }
+
+    /// Casts a node to a type, by operators of the machine.
+    ///
+    /// # Errors
+    /// There is no cast, or the graph is full.
+    pub fn cast_node(&mut self, id: NodeId, to: &QType, span: Span) -> Result<NodeId, LowerError> {
+        let from = self.qtype_of(id).clone();
+        if from == *to {
+            return Ok(id);
+        }
+        let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
+            return Err(TypeError::Cast { from, to: to.clone() }.into());
+        };
+        if from.is_optional() && !to.is_optional() {
+            return Err(TypeError::Cast { from, to: to.clone() }.into());
+        }
+        let mut node = id;
+        if source == ScalarType::WeakFloat && source != target {
+            node = self.retype(node, ScalarType::Float64, span)?;
+        }
+        if let Some(operator) = cast_operator(Some(source), target) {
+            node = self.exact(operator, &[node], span)?;
+        }
+        if target == ScalarType::WeakFloat && source != target {
+            node = self.retype(node, ScalarType::WeakFloat, span)?;
+        }
+        if to.is_optional() && !from.is_optional() {
+            node = self.exact("core.to_optional._scalar", &[node], span)?;
+        }
+        Ok(node)
+    }
+
+    /// The same bytes as another scalar type.
+    fn retype(&mut self, id: NodeId, scalar: ScalarType, span: Span) -> Result<NodeId, LowerError> {
+        let to = self.qtype_of(id).with_scalar(scalar);
+        let to = to.unwrap_or(QType::Scalar(scalar));
+        self.reinterpret_node(id, &to, span)
+    }
+
+    /// The same bytes under another type of equal storage.
+    ///
+    /// # Errors
+    /// The graph is full.
+    pub fn reinterpret_node(&mut self, id: NodeId, to: &QType, span: Span) -> Result<NodeId, LowerError> {
+        if self.qtype_of(id) == to {
+            return Ok(id);
+        }
+        let name = if to.is_storage() { "derived_qtype.upcast" } else { "derived_qtype.downcast" };
+        let qtype = self.literal_node(Literal::Type(to.clone()))?;
+        self.exact(name, &[qtype, id], span)
+    }
+
+    /// What a node is.
+    pub fn node(&self, id: NodeId) -> Node<'_> {
+        self.graph.node(id)
+    }
+
+    /// True if the node applies this operator.
+    pub fn is_operator(&self, id: NodeId, name: &str) -> bool {
+        self.graph.operator(id).is_some_and(|op| &**self.graph.name(op) == name)
+    }
+}
+
+/// The type of a literal; types and operators count as UNIT until they are used up.
+pub fn literal_type(literal: &Literal) -> QType {
+    match literal {
+        Literal::Value(value) => value.qtype(),
+        Literal::Type(_) | Literal::Operator(_) => QType::Scalar(ScalarType::Unit),
+    }
+}
+
+/// The draft as lowering rules see it.
+struct Lowering<'d> {
+    draft: &'d mut Draft,
+    span: Span,
+}
+
+impl LowerContext for Lowering<'_> {
+    fn dialect(&self) -> Dialect {
+        self.draft.dialect
+    }
+
+    fn qtype(&self, node: NodeId) -> QType {
+        self.draft.qtype_of(node).clone()
+    }
+
+    fn literal(&self, node: NodeId) -> Option<Literal> {
+        self.draft.graph.literal(node).cloned()
+    }
+
+    fn make_literal(&mut self, literal: Literal) -> Result<NodeId, LowerError> {
+        Ok(self.draft.literal_node(literal)?)
+    }
+
+    fn make(&mut self, operator: &str, args: &[NodeId]) -> Result<NodeId, LowerError> {
+        let symbol = self.draft.graph.symbol(operator);
+        let defaults = self.draft.definition(symbol)?.complete(args.len())?;
+        let mut args = args.to_vec();
+        for literal in defaults {
+            args.push(self.draft.literal_node(literal)?);
+        }
+        let id = self.draft.apply(symbol, &args, self.span)?;
+        let lower = self.draft.lower_node(id)?;
+        self.draft.fold_exact(lower)
+    }
+
+    fn cast(&mut self, node: NodeId, to: &QType) -> Result<NodeId, LowerError> {
+        self.draft.cast_node(node, to, self.span)
+    }
+
+    fn reinterpret(&mut self, node: NodeId, qtype: &QType) -> Result<NodeId, LowerError> {
+        self.draft.reinterpret_node(node, qtype, self.span)
+    }
+}

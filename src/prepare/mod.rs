@@ -1,0 +1,37 @@
+//! Preparation: from an expression to one the compiler can place slot by slot.
+//!
+//! Most of the compiler is expression to expression. Each file here is one step with one idea and a
+//! post-condition that [`pipeline`] checks between steps.
+//!
+//! | step | file | what it does |
+//! | --- | --- | --- |
+//! | join | [`join`] | main expression and side outputs under one root |
+//! | populate types | [`populate`] | types of inputs to every node |
+//! | fold literals | [`fold`] | operators of literals become values |
+//! | lower operators | [`lower`] | operators of the machine instead of those of the language |
+//! | strip annotations | [`lower`] | annotations have served |
+//! | insert casts | [`cast`] | exact overloads |
+//! | optimize | [`optimize`] | named rewriting rules |
+//! | extend | [`extend`] | compiler extensions pack what shall not become slots |
+//! | place branches | [`branches`], [`guard`] | what belongs to which branch of a `where` |
+
+pub mod branches;
+pub mod cast;
+pub mod draft;
+pub mod error;
+pub mod extend;
+pub mod fold;
+pub mod guard;
+pub mod join;
+pub mod lower;
+pub mod optimize;
+pub mod pipeline;
+pub mod populate;
+pub mod prepared;
+pub mod types;
+
+pub use error::PrepareError;
+pub use join::Source;
+pub use optimize::RuleSet;
+pub use pipeline::Prepare;
+pub use prepared::Prepared;

@@ -1,0 +1,141 @@
+//! Rules of arithmetic: neutral elements, double negation, sums of four.
+
+use crate::expr::NodeId;
+use crate::prepare::optimize::{Rewriter, Rule};
+use crate::registry::define::LowerError;
+use cembra_vm::value::{ScalarValue, Value};
+
+/// The rules of this file.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "multiply_one",
+        strict: true,
+        meaning: "x * 1 -> x, 1 * x -> x",
+        operators: &["math.multiply"],
+        apply: multiply_one,
+    },
+    Rule {
+        name: "divide_one",
+        strict: true,
+        meaning: "x / 1 -> x",
+        operators: &["math.divide"],
+        apply: divide_one,
+    },
+    Rule {
+        name: "subtract_zero",
+        strict: true,
+        meaning: "x - 0 -> x",
+        operators: &["math.subtract"],
+        apply: subtract_zero,
+    },
+    Rule {
+        name: "add_zero_integer",
+        strict: true,
+        meaning: "x + 0 -> x, 0 + x -> x for integers",
+        operators: &["math.add"],
+        apply: add_zero_integer,
+    },
+    Rule {
+        name: "negate_twice",
+        strict: true,
+        meaning: "-(-x) -> x",
+        operators: &["math.neg"],
+        apply: negate_twice,
+    },
+    Rule { name: "pos", strict: true, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
+    Rule {
+        name: "add_zero_float",
+        strict: false,
+        meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
+        operators: &["math.add"],
+        apply: add_zero_float,
+    },
+    Rule {
+        name: "add4",
+        strict: false,
+        meaning: "a + b + c + d in any grouping -> math._add4(a, b, c, d), added from the left",
+        operators: &["math.add"],
+        apply: add4,
+    },
+];
+
+/// The number in a literal, present or scalar: 0 and 1 exactly, with `+0` told from `-0`.
+fn number(value: &Value) -> Option<f64> {
+    match value.scalar()? {
+        ScalarValue::Int32(v) => Some(f64::from(*v)),
+        ScalarValue::Int64(v) => (v.unsigned_abs() < 2).then_some(*v as f64),
+        other => other.as_f64(),
+    }
+}
+
+fn is_number(cx: &Rewriter<'_>, id: NodeId, wanted: f64) -> bool {
+    cx.value(id).and_then(number).is_some_and(|v| v.to_bits() == wanted.to_bits())
+}
+
+/// True if dropping the literal keeps the type: an optional literal beside a scalar would not.
+fn keeps_type(cx: &Rewriter<'_>, node: NodeId, kept: NodeId) -> bool {
+    cx.draft().type_id(node) == cx.draft().type_id(kept)
+}
+
+fn drop_neutral(cx: &Rewriter<'_>, id: NodeId, neutral: f64) -> Option<NodeId> {
+    let [x, y] = cx.operands(id)?;
+    if is_number(cx, y, neutral) && keeps_type(cx, id, x) {
+        return Some(x);
+    }
+    (is_number(cx, x, neutral) && keeps_type(cx, id, y)).then_some(y)
+}
+
+fn multiply_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    Ok(drop_neutral(cx, id, 1.0))
+}
+
+fn divide_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let one = cx.operands(id).filter(|[x, y]| is_number(cx, *y, 1.0) && keeps_type(cx, id, *x));
+    Ok(one.map(|[x, _]| x))
+}
+
+fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    // x - (+0) is x for every x, -0.0 included; x - (-0) is not.
+    let zero = cx.operands(id).filter(|[x, y]| is_number(cx, *y, 0.0) && keeps_type(cx, id, *x));
+    Ok(zero.map(|[x, _]| x))
+}
+
+fn is_float(cx: &Rewriter<'_>, id: NodeId) -> bool {
+    cx.draft().qtype_of(id).scalar().is_some_and(|t| t.is_float())
+}
+
+fn add_zero_integer(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    Ok(if is_float(cx, id) { None } else { drop_neutral(cx, id, 0.0) })
+}
+
+fn add_zero_float(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    if !is_float(cx, id) {
+        return Ok(None);
+    }
+    Ok(drop_neutral(cx, id, 0.0).or_else(|| drop_neutral(cx, id, -0.0)))
+}
+
+fn negate_twice(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let inner = cx.operands(id).and_then(|[x]| cx.matches(x, "math.neg"));
+    Ok(inner.map(|[x]| x))
+}
+
+fn pos(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    Ok(cx.operands(id).map(|[x]| x))
+}
+
+fn add4(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some([x, y]) = cx.operands(id) else { return Ok(None) };
+    let add = |id: NodeId| cx.matches::<2>(id, "math.add");
+    let terms = match (add(x), add(y)) {
+        (Some([a, b]), Some([c, d])) => Some([a, b, c, d]),
+        (Some([ab, c]), None) => add(ab).map(|[a, b]| [a, b, c, y]),
+        (None, Some([b, cd])) => add(cd).map(|[c, d]| [x, b, c, d]),
+        (None, None) => None,
+    };
+    let Some(terms) = terms else { return Ok(None) };
+    match cx.draft().qtype_of(id).is_optional() {
+        true => Ok(None),
+        false => Ok(Some(cx.make("math._add4", &terms, id)?)),
+    }
+}

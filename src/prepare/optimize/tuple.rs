@@ -1,0 +1,44 @@
+//! Rules of tuples and views: a tuple that is only taken apart is not built.
+
+use crate::expr::NodeId;
+use crate::prepare::optimize::{Rewriter, Rule};
+use crate::registry::define::LowerError;
+
+/// The rules of this file.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "field_of_tuple",
+        strict: true,
+        meaning: "get_nth(make_tuple(x0, x1, …), n) -> xn",
+        operators: &["core.get_nth"],
+        apply: field_of_tuple,
+    },
+    Rule {
+        name: "retype_twice",
+        strict: true,
+        meaning: "downcast(A, upcast(B, x)) -> x if x is A, upcast and downcast alike",
+        operators: &["derived_qtype.upcast", "derived_qtype.downcast"],
+        apply: retype_twice,
+    },
+];
+
+fn field_of_tuple(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some([mut tuple, index]) = cx.operands(id) else { return Ok(None) };
+    // Field names do not matter here.
+    while let Some([_, inner]) = cx.matches(tuple, "derived_qtype.downcast") {
+        tuple = inner;
+    }
+    if !cx.draft().is_operator(tuple, "core.make_tuple") {
+        return Ok(None);
+    }
+    let index = cx.value(index).and_then(|v| v.scalar()?.as_i64()).and_then(|n| usize::try_from(n).ok());
+    let field = index.and_then(|n| cx.draft().graph.operands(tuple).get(n).copied());
+    Ok(field.filter(|f| cx.draft().type_id(*f) == cx.draft().type_id(id)))
+}
+
+fn retype_twice(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some([_, inner]) = cx.operands(id) else { return Ok(None) };
+    let outer = ["derived_qtype.upcast", "derived_qtype.downcast"];
+    let original = outer.iter().find_map(|name| cx.matches(inner, name)).map(|[_, x]: [NodeId; 2]| x);
+    Ok(original.filter(|x| cx.draft().type_id(*x) == cx.draft().type_id(id)))
+}

@@ -1,0 +1,144 @@
+//! Prepared: the result of preparation, and the check of its invariants.
+//!
+//! 1. Every node's type is known and stands apart from the expression.
+//! 2. There are no placeholders.
+//! 3. There are no annotations.
+//! 4. Every operator is at the lowest level: an exact overload of the machine, a built-in of the
+//!    compiler, or packed by an extension.
+//! 5. With side outputs the root is the root operator: main output first, then the side outputs sorted
+//!    by name; nothing else is.
+
+use crate::expr::{Graph, Node, NodeId};
+use crate::prepare::branches::Regions;
+use crate::prepare::draft::{Draft, ROOT_OPERATOR, Signature};
+use crate::prepare::error::PrepareError;
+use crate::prepare::extend::CompileOperator;
+use crate::prepare::lower::BUILTINS;
+use crate::registry::derived::annotation::ANNOTATIONS;
+use cembra_vm::value::{Fault, QType};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A prepared expression.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    draft: Draft,
+    regions: Regions,
+}
+
+impl Prepared {
+    /// Takes a draft whose nodes have been placed.
+    pub fn new(draft: Draft, regions: Regions) -> Prepared {
+        Prepared { draft, regions }
+    }
+
+    /// The nodes.
+    pub fn graph(&self) -> &Graph {
+        &self.draft.graph
+    }
+
+    /// The node that gives the value; with side outputs, the root operator.
+    pub fn root(&self) -> NodeId {
+        self.draft.root
+    }
+
+    /// Main output, then side outputs sorted by name.
+    pub fn outputs(&self) -> Vec<NodeId> {
+        self.draft.outputs()
+    }
+
+    /// Names of the side outputs.
+    pub fn side_outputs(&self) -> &[Arc<str>] {
+        &self.draft.side_outputs
+    }
+
+    /// Names and types of the inputs, in slot order.
+    pub fn inputs(&self) -> &[(Arc<str>, QType)] {
+        &self.draft.inputs
+    }
+
+    /// Type of a node.
+    pub fn qtype(&self, id: NodeId) -> &QType {
+        self.draft.qtype_of(id)
+    }
+
+    /// Signature of an operator node.
+    pub fn signature(&self, id: NodeId) -> Option<&Signature> {
+        self.draft.signature(id)
+    }
+
+    /// What a node of literals raises on every evaluation.
+    pub fn fault(&self, id: NodeId) -> Option<&Fault> {
+        self.draft.fault(id)
+    }
+
+    /// The compile half of a packed operator.
+    pub fn packed(&self, id: NodeId) -> Option<&Arc<dyn CompileOperator>> {
+        self.draft.packed(self.draft.graph.operator(id)?)
+    }
+
+    /// Which nodes belong to which branch.
+    pub fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// The draft behind it.
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// Checks the invariants.
+    ///
+    /// # Errors
+    /// The first one that does not hold.
+    pub fn verify(&self) -> Result<(), PrepareError> {
+        let fail = |what: String| Err(PrepareError::PostCondition { step: "preparation".to_owned(), what });
+        let reached = self.draft.reachable();
+        for index in (0..reached.len()).filter(|i| reached[*i]) {
+            let id = NodeId::at(index);
+            if !self.draft.type_id(id).is_known() {
+                return fail(format!("{id:?} has no type"));
+            }
+            match self.graph().node(id) {
+                Node::Placeholder(name) => return fail(format!("P.{} is left", self.graph().name(name))),
+                Node::Operator(operator, _) => {
+                    let name = self.graph().name(operator).clone();
+                    self.verify_operator(id, &name)?;
+                }
+                Node::Leaf(_) | Node::Literal(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_operator(&self, id: NodeId, name: &str) -> Result<(), PrepareError> {
+        let fail = |what: String| Err(PrepareError::PostCondition { step: "preparation".to_owned(), what });
+        if ANNOTATIONS.contains(&name) {
+            return fail(format!("the annotation {name} is left"));
+        }
+        if name == ROOT_OPERATOR && (id != self.root() || self.side_outputs().is_empty()) {
+            return fail("the root operator is not the root".to_owned());
+        }
+        let exact = self.signature(id).is_some_and(|s| s.overload.is_some() && s.is_exact());
+        let lowest = exact || BUILTINS.contains(&name) || self.packed(id).is_some();
+        if !lowest {
+            return fail(format!("{name} is not an operator of the machine"));
+        }
+        Ok(())
+    }
+}
+
+/// Types of the inputs, and the prepared expression as text.
+impl std::fmt::Display for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        for (name, qtype) in self.inputs() {
+            writeln!(text, "{name}: {qtype}")?;
+        }
+        if !self.inputs().is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&crate::expr::print::print_graph(self.graph(), self.root()));
+        f.write_str(&text)
+    }
+}

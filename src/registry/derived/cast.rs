@@ -1,0 +1,179 @@
+//! Casts that an expression asks for.
+//!
+//! Numbers and booleans cast to one another; a scalar casts to an optional, never back. The machine's
+//! cast operators do the work; a cast to the type a value has already is nothing.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    vec![
+        to_scalar(
+            "core.to_int32",
+            ScalarType::Int32,
+            "The number as INT32, truncated. Raises if it does not fit.",
+        ),
+        to_scalar(
+            "core.to_int64",
+            ScalarType::Int64,
+            "The number as INT64, truncated. Raises if it does not fit.",
+        ),
+        to_scalar("core.to_float32", ScalarType::Float32, "The number as FLOAT32, rounded to nearest."),
+        to_scalar("core.to_float64", ScalarType::Float64, "The number as FLOAT64."),
+        to_scalar("core.to_bool", ScalarType::Boolean, "False for zero, true for any other number."),
+        cast(),
+        cast_values(),
+        to_optional(),
+        get_optional_value(),
+        reinterpret("derived_qtype.upcast", "The same bytes under the type they are stored as."),
+        reinterpret("derived_qtype.downcast", "The same bytes under a type that is stored like theirs."),
+    ]
+}
+
+/// True if values of one scalar type can be cast to the other.
+pub fn can_cast(from: ScalarType, to: ScalarType) -> bool {
+    let convertible = |t: ScalarType| t.is_numeric() || t == ScalarType::Boolean;
+    from == to || (convertible(from) && convertible(to))
+}
+
+fn to_scalar(name: &'static str, target: ScalarType, meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, &["x"], meaning, move |cx| {
+        let castable = cx.types[0].scalar().is_some_and(|from| can_cast(from, target));
+        let result = cx.types[0].with_scalar(target).filter(|_| castable);
+        cx.unchanged(result.ok_or_else(|| cx.expected("numerics or booleans", 0))?)
+    })
+    .lowered(move |cx, args| {
+        let from = cx.qtype(args[0]);
+        // The machine's operator of this name does the cast itself.
+        if cast_operator(from.scalar(), target) == Some(name) && from.scalar() != Some(ScalarType::WeakFloat)
+        {
+            return Ok(Lowered::Keep);
+        }
+        let to = from.with_scalar(target).unwrap_or(from);
+        Ok(Lowered::To(cx.cast(args[0], &to)?))
+    })
+}
+
+/// The machine operator that casts between two scalar types; `None` if the bytes stay the same.
+pub fn cast_operator(from: Option<ScalarType>, to: ScalarType) -> Option<&'static str> {
+    if from.map(ScalarType::storage) == Some(to.storage()) {
+        return None;
+    }
+    Some(match to {
+        ScalarType::Int32 => "core._to_int32",
+        ScalarType::Int64 => "core._to_int64",
+        ScalarType::Float32 => "core._to_float32",
+        ScalarType::Boolean => "core.to_bool",
+        _ => "core.to_float64",
+    })
+}
+
+fn explicit(cx: &InferContext<'_>, to: &QType, implicit_only: bool) -> Result<Resolution, TypeError> {
+    let from = &cx.types[0];
+    let shape = matches!(
+        (from, to),
+        (QType::Scalar(_), QType::Scalar(_) | QType::Optional(_)) | (QType::Optional(_), QType::Optional(_))
+    );
+    let scalars = from.scalar().zip(to.scalar());
+    let castable = from == to || (shape && scalars.is_some_and(|(from, to)| can_cast(from, to)));
+    match (castable, implicit_only && !cx.dialect.casts(from, to)) {
+        (true, false) => cx.unchanged(to.clone()),
+        (true, true) => Err(TypeError::ImplicitCast { from: from.clone(), to: to.clone() }),
+        _ => Err(TypeError::Cast { from: from.clone(), to: to.clone() }),
+    }
+}
+
+fn cast() -> OperatorDef {
+    OperatorDef::new(
+        "core.cast",
+        &["arg", "qtype", "implicit_only"],
+        "The value as another type; with implicit_only, only if the cast would also happen unasked.",
+        |cx| {
+            let implicit_only = match cx.literals[2].and_then(Literal::value) {
+                Some(Value::Scalar(ScalarValue::Boolean(only))) => *only,
+                _ => return Err(cx.expected("a boolean literal", 2)),
+            };
+            explicit(cx, cx.type_literal(1)?, implicit_only)
+        },
+    )
+    .default("implicit_only", false)
+    .reading_literals()
+    .lowered(|cx, args| match cx.literal(args[1]) {
+        Some(Literal::Type(to)) => Ok(Lowered::To(cx.cast(args[0], &to)?)),
+        _ => Ok(Lowered::Keep),
+    })
+}
+
+fn cast_values() -> OperatorDef {
+    OperatorDef::new(
+        "core.cast_values",
+        &["arg", "scalar_qtype"],
+        "The value with its scalar cast to another type; an optional stays optional.",
+        |cx| match cx.type_literal(1)? {
+            QType::Scalar(scalar) => {
+                let to =
+                    cx.types[0].with_scalar(*scalar).ok_or_else(|| cx.expected("scalars or optionals", 0))?;
+                explicit(cx, &to, false)
+            }
+            other => Err(TypeError::ExpectedLiteral {
+                expected: "a scalar type",
+                param: cx.params[1].clone(),
+                actual: other.to_string(),
+            }),
+        },
+    )
+    .reading_literals()
+    .lowered(|cx, args| {
+        let Some(Literal::Type(QType::Scalar(scalar))) = cx.literal(args[1]) else {
+            return Ok(Lowered::Keep);
+        };
+        let from = cx.qtype(args[0]);
+        let to = from.with_scalar(scalar).unwrap_or(from);
+        Ok(Lowered::To(cx.cast(args[0], &to)?))
+    })
+}
+
+fn to_optional() -> OperatorDef {
+    OperatorDef::new("core.to_optional", &["x"], "The value as an optional.", |cx| {
+        let optional = cx.types[0].to_optional();
+        cx.unchanged(optional.ok_or_else(|| cx.expected("scalars or optionals", 0))?)
+    })
+    .lowered(|cx, args| {
+        let from = cx.qtype(args[0]);
+        let to = from.to_optional().unwrap_or(from);
+        Ok(Lowered::To(cx.cast(args[0], &to)?))
+    })
+}
+
+fn get_optional_value() -> OperatorDef {
+    OperatorDef::new(
+        "core.get_optional_value",
+        &["x"],
+        "The value of an optional. Raises if it is missing.",
+        |cx| {
+            let scalar = cx.types[0].scalar().map(QType::Scalar);
+            cx.unchanged(scalar.ok_or_else(|| cx.expected("scalars or optionals", 0))?)
+        },
+    )
+    .lowered(|cx, args| {
+        Ok(match cx.qtype(args[0]).is_optional() {
+            true => Lowered::Keep,
+            false => Lowered::To(args[0]),
+        })
+    })
+}
+
+/// An operator that changes the type and not the bytes; it needs no instruction.
+fn reinterpret(name: &str, meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, &["derived_qtype", "value"], meaning, |cx| {
+        let to = cx.type_literal(0)?.clone();
+        match cx.types[1].storage() == to.storage() {
+            true => cx.unchanged(to),
+            false => Err(TypeError::Cast { from: cx.types[1].clone(), to }),
+        }
+    })
+    .reading_literals()
+}

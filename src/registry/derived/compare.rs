@@ -1,0 +1,66 @@
+//! Comparisons that are others with their operands exchanged, and closeness.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use crate::registry::overloads;
+use cembra_vm::value::qtype::OPTIONAL_UNIT;
+use cembra_vm::value::{ScalarValue, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    vec![
+        exchanged("core.greater", "Present if x is above y.", "core.less"),
+        exchanged("core.greater_equal", "Present if x is not below y.", "core.less_equal"),
+        exchanged("bool.greater", "True if x is above y.", "bool.less"),
+        exchanged("bool.greater_equal", "True if x is not below y.", "bool.less_equal"),
+        is_close(),
+    ]
+}
+
+fn exchanged(name: &str, meaning: &str, other: &'static str) -> OperatorDef {
+    OperatorDef::new(name, &["x", "y"], meaning, move |cx| as_family(cx, other))
+        .lowered(move |cx, args| Ok(Lowered::To(cx.make(other, &[args[1], args[0]])?)))
+}
+
+/// The type rule of an operator of the machine.
+pub(super) fn as_family(cx: &InferContext<'_>, name: &str) -> Result<Resolution, TypeError> {
+    let family = cx
+        .table
+        .family(name)
+        .ok_or_else(|| TypeError::UnknownOperator { name: name.into(), near: vec![] })?;
+    overloads::choose(family, cx)
+}
+
+/// `x == y or abs(x - y) <= max(rtol * max(abs(x), abs(y)), atol)`.
+fn is_close() -> OperatorDef {
+    let weak = |v: f64| Literal::Value(Value::Scalar(ScalarValue::WeakFloat(v)));
+    OperatorDef::new(
+        "math.is_close",
+        &["x", "y", "rtol", "atol"],
+        "Present if x and y differ by at most max(rtol * max(abs(x), abs(y)), atol).",
+        |cx| {
+            let numeric = cx.types.iter().position(|t| !t.is_numeric());
+            match numeric {
+                Some(index) => Err(cx.expected("numerics", index)),
+                None => cx.unchanged(OPTIONAL_UNIT),
+            }
+        },
+    )
+    .default("rtol", weak(1e-5))
+    .default("atol", weak(1e-8))
+    .lowered(|cx, args| {
+        let [x, y, rtol, atol] = args else { return Ok(Lowered::Keep) };
+        let difference = cx.make("math.subtract", &[*x, *y])?;
+        let difference = cx.make("math.abs", &[difference])?;
+        let (size_x, size_y) = (cx.make("math.abs", &[*x])?, cx.make("math.abs", &[*y])?);
+        let size = cx.make("math.maximum", &[size_x, size_y])?;
+        let relative = cx.make("math.multiply", &[*rtol, size])?;
+        let tolerance = cx.make("math.maximum", &[relative, *atol])?;
+        let close = cx.make("core.less_equal", &[difference, tolerance])?;
+        let finite = cx.make("math.is_finite", &[difference])?;
+        let close = cx.make("core.presence_and", &[close, finite])?;
+        let equal = cx.make("core.equal", &[*x, *y])?;
+        Ok(Lowered::To(cx.make("core.presence_or", &[equal, close])?))
+    })
+}

@@ -1,0 +1,147 @@
+//! Constants shaped like another value, and shapes.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    vec![
+        number_like("core.zeros_like", "Zero of the same type, present.", 0),
+        number_like("core.ones_like", "One of the same type, present.", 1),
+        empty_like(),
+        const_like(),
+        broadcast_like(),
+        shape_of(),
+        const_with_shape(),
+        OperatorDef::new("core.identity", &["x"], "The value itself.", |cx| {
+            cx.unchanged(cx.types[0].clone())
+        })
+        .lowered(|_, args| Ok(Lowered::To(args[0]))),
+        array_only("math.sum", "Sum of the elements of an array."),
+    ]
+}
+
+/// The number 0 or 1 as a scalar type.
+fn number(scalar: ScalarType, value: i32) -> Option<ScalarValue> {
+    Some(match scalar {
+        ScalarType::Boolean => ScalarValue::Boolean(value != 0),
+        ScalarType::Int32 => ScalarValue::Int32(value),
+        ScalarType::Int64 => ScalarValue::Int64(i64::from(value)),
+        ScalarType::Float32 => ScalarValue::Float32(value as f32),
+        ScalarType::Float64 => ScalarValue::Float64(f64::from(value)),
+        ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::from(value)),
+        ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => return None,
+    })
+}
+
+fn number_like(name: &str, meaning: &str, value: i32) -> OperatorDef {
+    OperatorDef::new(name, &["x"], meaning, move |cx| {
+        match cx.types[0].scalar().and_then(|scalar| number(scalar, value)) {
+            Some(_) => cx.unchanged(cx.types[0].clone()),
+            None => Err(cx.expected("numerics or booleans", 0)),
+        }
+    })
+    .lowered(move |cx, args| {
+        let qtype = cx.qtype(args[0]);
+        let Some(value) = qtype.scalar().and_then(|scalar| number(scalar, value)) else {
+            return Ok(Lowered::Keep);
+        };
+        let literal = if qtype.is_optional() { Value::Present(value) } else { Value::Scalar(value) };
+        Ok(Lowered::To(cx.make_literal(Literal::Value(literal))?))
+    })
+}
+
+fn empty_like() -> OperatorDef {
+    OperatorDef::new("core.empty_like", &["target"], "A missing value of the same scalar type.", |cx| {
+        let optional = cx.types[0].to_optional();
+        cx.unchanged(optional.ok_or_else(|| cx.expected("scalars or optionals", 0))?)
+    })
+    .lowered(|cx, args| match cx.qtype(args[0]).scalar() {
+        Some(scalar) => Ok(Lowered::To(cx.make_literal(Literal::Value(Value::Missing(scalar)))?)),
+        None => Ok(Lowered::Keep),
+    })
+}
+
+/// The type of a value broadcast to a shape: optional if the target or the value is.
+fn broadcast(target: &QType, value: &QType) -> Option<QType> {
+    let optional = target.is_optional() || matches!(target, QType::OptionalScalarShape);
+    let shaped =
+        target.scalar().is_some() || matches!(target, QType::ScalarShape | QType::OptionalScalarShape);
+    match (shaped, optional) {
+        (true, true) => value.to_optional(),
+        (true, false) => value.scalar().map(|_| value.clone()),
+        _ => None,
+    }
+}
+
+fn broadcast_rule(cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+    let result = broadcast(&cx.types[0], &cx.types[1]);
+    cx.unchanged(result.ok_or_else(|| TypeError::NoCommonType { types: cx.types.to_vec() })?)
+}
+
+fn const_like() -> OperatorDef {
+    OperatorDef::new(
+        "core.const_like",
+        &["target", "const_value"],
+        "The value cast to the type of the target.",
+        |cx| {
+            let result = cx.types[0].scalar().and_then(|scalar| cx.types[1].with_scalar(scalar));
+            let result = result.and_then(|value| broadcast(&cx.types[0], &value));
+            cx.unchanged(result.ok_or_else(|| TypeError::NoCommonType { types: cx.types.to_vec() })?)
+        },
+    )
+    .lowered(|cx, args| {
+        let (target, value) = (cx.qtype(args[0]), cx.qtype(args[1]));
+        let result = target.scalar().and_then(|scalar| value.with_scalar(scalar));
+        let result = result.and_then(|value| broadcast(&target, &value)).unwrap_or(value);
+        Ok(Lowered::To(cx.cast(args[1], &result)?))
+    })
+}
+
+fn broadcast_like() -> OperatorDef {
+    OperatorDef::new(
+        "core.broadcast_like",
+        &["target", "value"],
+        "The value, optional if the target is.",
+        broadcast_rule,
+    )
+    .lowered(|cx, args| {
+        let result = broadcast(&cx.qtype(args[0]), &cx.qtype(args[1]));
+        Ok(Lowered::To(cx.cast(args[1], &result.unwrap_or(cx.qtype(args[1])))?))
+    })
+}
+
+fn shape_of() -> OperatorDef {
+    OperatorDef::new("core.shape_of", &["x"], "The shape of a scalar or an optional.", |cx| {
+        match &cx.types[0] {
+            QType::Scalar(_) => cx.unchanged(QType::ScalarShape),
+            QType::Optional(_) => cx.unchanged(QType::OptionalScalarShape),
+            _ => Err(cx.expected("scalars or optionals", 0)),
+        }
+    })
+    .lowered(|cx, args| {
+        let shape =
+            if cx.qtype(args[0]).is_optional() { Value::OptionalScalarShape } else { Value::ScalarShape };
+        Ok(Lowered::To(cx.make_literal(Literal::Value(shape))?))
+    })
+}
+
+fn const_with_shape() -> OperatorDef {
+    OperatorDef::new("core.const_with_shape", &["shape", "value"], "The value in a shape.", |cx| {
+        match &cx.types[0] {
+            QType::ScalarShape | QType::OptionalScalarShape => broadcast_rule(cx),
+            _ => Err(cx.expected("shapes", 0)),
+        }
+    })
+    .lowered(|cx, args| {
+        let result = broadcast(&cx.qtype(args[0]), &cx.qtype(args[1]));
+        Ok(Lowered::To(cx.cast(args[1], &result.unwrap_or(cx.qtype(args[1])))?))
+    })
+}
+
+/// An operator on arrays only; a scalar argument is the error its users most often make.
+fn array_only(name: &str, meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, &["x"], meaning, |cx| Err(cx.expected("an array type", 0)))
+}

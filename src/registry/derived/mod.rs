@@ -1,0 +1,41 @@
+//! Operators that only exist in expressions, or whose expression form differs from the machine's:
+//! other parameters, other type rules, or a lowering into simpler operators.
+//!
+//! | file | operators |
+//! | --- | --- |
+//! | presence | has, presence_and, presence_or, presence_not, where, logical_if, with_assertion, … |
+//! | compare | greater, greater_equal, is_close |
+//! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
+//! | like | zeros_like, ones_like, empty_like, const_like, shapes |
+//! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
+//! | sequence | range, at, reduce |
+//! | text | strings with default parameters |
+//! | annotation | qtype, name, export, source_location |
+
+use crate::registry::define::OperatorDef;
+
+pub mod annotation;
+pub mod cast;
+pub mod compare;
+pub mod like;
+pub mod presence;
+pub mod sequence;
+pub mod text;
+pub mod tuple;
+
+/// All definitions of this room.
+pub fn definitions() -> Vec<OperatorDef> {
+    [
+        presence::definitions(),
+        compare::definitions(),
+        cast::definitions(),
+        like::definitions(),
+        tuple::definitions(),
+        sequence::definitions(),
+        text::definitions(),
+        annotation::definitions(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,110 @@
+//! Sequences: ranges with defaults, indexing, and reduction by an operator.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::value::qtype::INT64;
+use cembra_vm::value::{QType, ScalarType, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    vec![range(), at(), make(), reduce()]
+}
+
+fn integer_like(cx: &InferContext<'_>, index: usize) -> Result<QType, TypeError> {
+    let integer = cx.types[index].scalar().is_some_and(ScalarType::is_integer);
+    let wide = cx.types[index].with_scalar(ScalarType::Int64).filter(|_| integer);
+    wide.ok_or_else(|| cx.expected("integers", index))
+}
+
+fn range() -> OperatorDef {
+    OperatorDef::new(
+        "seq.range",
+        &["arg_1", "arg_2", "step"],
+        "The INT64 numbers arg_1, arg_1 + step, … before arg_2; with one argument, from 0 before it.",
+        |cx| {
+            let args = vec![integer_like(cx, 0)?, integer_like(cx, 1)?, integer_like(cx, 2)?];
+            match (args[0].is_optional(), args[2].is_optional()) {
+                (true, _) => Err(cx.expected("present integers", 0)),
+                (_, true) => Err(cx.expected("present integers", 2)),
+                _ => Ok(Resolution { args, result: QType::Sequence(ScalarType::Int64) }),
+            }
+        },
+    )
+    .default("arg_2", None::<i64>)
+    .default("step", 1i64)
+    .lowered(|cx, args| {
+        let first = cx.cast(args[0], &INT64)?;
+        let step = cx.cast(args[2], &INT64)?;
+        let (start, stop) = match (cx.qtype(args[1]), cx.literal(args[1])) {
+            (QType::Scalar(_), _) => (first, cx.cast(args[1], &INT64)?),
+            (_, Some(Literal::Value(Value::Missing(_)))) => (cx.make_literal(Literal::from(0i64))?, first),
+            _ => {
+                let given = cx.make("core.has", &[args[1]])?;
+                let zero = cx.make_literal(Literal::from(0i64))?;
+                let second = cx.cast(args[1], &QType::Optional(ScalarType::Int64))?;
+                let start = cx.make("core.where", &[given, first, zero])?;
+                (start, cx.make("core.presence_or", &[second, first])?)
+            }
+        };
+        Ok(Lowered::To(cx.make("seq._range", &[start, stop, step])?))
+    })
+}
+
+fn element(cx: &InferContext<'_>, index: usize) -> Result<QType, TypeError> {
+    match &cx.types[index] {
+        QType::Sequence(element) => Ok(QType::Scalar(*element)),
+        _ => Err(cx.expected("a sequence", index)),
+    }
+}
+
+fn at() -> OperatorDef {
+    OperatorDef::new(
+        "seq.at",
+        &["seq", "i"],
+        "The element at position i, from 0. Raises outside the sequence.",
+        |cx| {
+            let result = element(cx, 0)?;
+            match integer_like(cx, 1)? {
+                QType::Scalar(_) => Ok(Resolution { args: vec![cx.types[0].clone(), INT64], result }),
+                _ => Err(cx.expected("present integers", 1)),
+            }
+        },
+    )
+}
+
+fn make() -> OperatorDef {
+    OperatorDef::new("seq.make", &["*args"], "A sequence of values of one plain scalar type.", |cx| {
+        let Some(QType::Scalar(first)) = cx.types.first() else {
+            return Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() });
+        };
+        match cx.types.iter().all(|t| *t == cx.types[0]) && first.is_plain() {
+            true => cx.unchanged(QType::Sequence(*first)),
+            false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
+        }
+    })
+}
+
+/// `op(… op(op(initial, s0), s1) …)`; the compiler extension of the same name makes it a loop.
+fn reduce() -> OperatorDef {
+    OperatorDef::new(
+        "seq.reduce",
+        &["op", "seq", "initial"],
+        "op(… op(op(initial, s0), s1) …) over the elements.",
+        |cx| {
+            let op = cx.operator_literal(0)?;
+            let element = element(cx, 1)?;
+            let initial = &cx.types[2];
+            let result = (cx.infer)(op, &[initial.clone(), element.clone()])?;
+            match result == *initial {
+                true => cx.unchanged(result),
+                false => Err(TypeError::Names {
+                    message: format!(
+                        "expected an operator that takes ({initial}, {element}) and returns {initial}, got {op}, which returns {result}"
+                    ),
+                }),
+            }
+        },
+    )
+    .reading_literals()
+}

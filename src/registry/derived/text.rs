@@ -1,0 +1,149 @@
+//! Strings whose expression form has defaults, keyword arguments or parts in any number.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::derived::compare::as_family;
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use crate::registry::standard::from_row;
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    let none = || Literal::from(None::<i64>);
+    vec![
+        strip("strings.strip", "s without white space, or without the characters, at both ends."),
+        strip("strings.lstrip", "s without white space, or without the characters, at the start."),
+        strip("strings.rstrip", "s without white space, or without the characters, at the end."),
+        row(
+            "strings.substr",
+            &["s", "start", "end"],
+            "The part of s from start up to end; negative from the end.",
+        )
+        .default("start", 0i64)
+        .default("end", none()),
+        row(
+            "strings.find",
+            &["s", "substr", "start", "end"],
+            "Position of the first substr in s[start:end].",
+        )
+        .default("start", 0i64)
+        .default("end", none()),
+        row(
+            "strings.rfind",
+            &["s", "substr", "start", "end"],
+            "Position of the last substr in s[start:end].",
+        )
+        .default("start", 0i64)
+        .default("end", none()),
+        row(
+            "strings.replace",
+            &["s", "old", "new", "max_subs"],
+            "s with old replaced by new, max_subs times at most.",
+        )
+        .default("max_subs", none()),
+        row(
+            "strings.decode",
+            &["x", "errors"],
+            "The text that the bytes are in UTF-8; errors is strict, ignore or replace.",
+        )
+        .default("errors", "strict"),
+        join(),
+        join_with_separator(),
+        printf(),
+        format(),
+    ]
+}
+
+/// An operator of the machine under parameters with defaults.
+fn row(name: &'static str, params: &[&str], meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, params, meaning, move |cx| as_family(cx, name))
+}
+
+fn strip(name: &'static str, meaning: &str) -> OperatorDef {
+    row(name, &["s", "chars?"], meaning)
+}
+
+/// TEXT or BYTES, if all arguments are the same of both.
+fn common_string(cx: &InferContext<'_>, from: usize) -> Result<ScalarType, TypeError> {
+    for index in from..cx.types.len() {
+        if !matches!(cx.types[index].scalar(), Some(ScalarType::Text | ScalarType::Bytes)) {
+            return Err(cx.expected("texts or byte strings", index));
+        }
+    }
+    let first = cx.types.get(from).and_then(QType::scalar).unwrap_or(ScalarType::Text);
+    match cx.types[from..].iter().all(|t| t.scalar() == Some(first)) {
+        true => Ok(first),
+        false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
+    }
+}
+
+/// A string that is optional if one of the parts is.
+fn joined(cx: &InferContext<'_>, scalar: ScalarType, parts: usize) -> Result<Resolution, TypeError> {
+    let optional = cx.types[parts..].iter().any(QType::is_optional);
+    cx.unchanged(if optional { QType::Optional(scalar) } else { QType::Scalar(scalar) })
+}
+
+const JOIN: &str = "strings._join_with_separator";
+
+fn join() -> OperatorDef {
+    OperatorDef::new(
+        "strings.join",
+        &["arg0", "*args"],
+        "The parts one after the other; missing if one is.",
+        |cx| {
+            let scalar = common_string(cx, 0)?;
+            joined(cx, scalar, 0)
+        },
+    )
+    .lowered(|cx, args| {
+        let empty = match cx.qtype(args[0]).scalar() {
+            Some(ScalarType::Bytes) => ScalarValue::Bytes([].into()),
+            _ => ScalarValue::Text("".into()),
+        };
+        let mut parts = vec![cx.make_literal(Literal::Value(Value::Scalar(empty)))?];
+        parts.extend_from_slice(args);
+        Ok(Lowered::To(cx.make(JOIN, &parts)?))
+    })
+}
+
+fn join_with_separator() -> OperatorDef {
+    OperatorDef::new(
+        "strings.join_with_separator",
+        &["sep", "arg0", "*args"],
+        "The parts with the separator between them; missing if one is.",
+        |cx| {
+            let scalar = common_string(cx, 0)?;
+            match cx.types[0].is_optional() {
+                true => Err(cx.expected("a present text or byte string", 0)),
+                false => joined(cx, scalar, 1),
+            }
+        },
+    )
+    .lowered(|cx, args| Ok(Lowered::To(cx.make(JOIN, args)?)))
+}
+
+/// An operator that makes its overloads on demand.
+fn on_demand(cx: &InferContext<'_>, name: &'static str) -> Result<Resolution, TypeError> {
+    match cx.table.family(name) {
+        Some(family) => from_row(family, cx),
+        None => Err(TypeError::UnknownOperator { name: name.into(), near: Vec::new() }),
+    }
+}
+
+fn printf() -> OperatorDef {
+    OperatorDef::new(
+        "strings.printf",
+        &["fmt", "*args"],
+        "The arguments in the places that fmt marks as C's printf does.",
+        |cx| on_demand(cx, "strings.printf"),
+    )
+}
+
+fn format() -> OperatorDef {
+    OperatorDef::new(
+        "strings.format",
+        &["fmt", "arg_names=", "*kwargs"],
+        "The keyword arguments in the places that fmt marks by {name}.",
+        |cx| on_demand(cx, "strings.format"),
+    )
+}

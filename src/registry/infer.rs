@@ -1,0 +1,223 @@
+//! Type rules: from argument types to the types after casts and the result type.
+
+use crate::expr::Literal;
+use crate::registry::dialect::Dialect;
+use cembra_vm::operator::OperatorTable;
+use cembra_vm::value::tuple::TupleTypeError;
+use cembra_vm::value::{Category, QType};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The arguments do not fit the operator.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TypeError {
+    /// An argument is not of the kind the parameter takes.
+    #[error("expected {expected}, got {param}: {actual}")]
+    Expected {
+        /// What the parameter takes, in the plural.
+        expected: &'static str,
+        /// The parameter.
+        param: Arc<str>,
+        /// Type of the argument.
+        actual: QType,
+    },
+    /// The argument must be a literal of a kind.
+    #[error("expected {expected} as a literal, got {param}: {actual}")]
+    ExpectedLiteral {
+        /// What the parameter takes.
+        expected: &'static str,
+        /// The parameter.
+        param: Arc<str>,
+        /// What the argument is.
+        actual: String,
+    },
+    /// The arguments fit one by one, but have no type in common.
+    #[error("no common QType for ({})", join(types))]
+    NoCommonType {
+        /// Types of the arguments.
+        types: Vec<QType>,
+    },
+    /// No overload takes these types.
+    #[error("{operator} does not take ({})", join(types))]
+    NoOverload {
+        /// The operator.
+        operator: Arc<str>,
+        /// Types of the arguments.
+        types: Vec<QType>,
+    },
+    /// Several overloads take these types after casts, and none is closest.
+    #[error("ambiguous overloads of {operator} for ({}): {}", join(types), candidates.join("; "))]
+    Ambiguous {
+        /// The operator.
+        operator: Arc<str>,
+        /// Types of the arguments.
+        types: Vec<QType>,
+        /// Signatures that are equally close.
+        candidates: Vec<String>,
+    },
+    /// Too few or too many arguments.
+    #[error("{operator} takes {expected}, got {actual}")]
+    Arity {
+        /// The operator.
+        operator: Arc<str>,
+        /// How many arguments it takes.
+        expected: String,
+        /// How many there are.
+        actual: usize,
+    },
+    /// A cast that must be asked for.
+    #[error("implicit casting from {from} to {to} is not allowed")]
+    ImplicitCast {
+        /// Type of the value.
+        from: QType,
+        /// Type asked for.
+        to: QType,
+    },
+    /// There is no cast between the types.
+    #[error("casting from {from} to {to} is not allowed")]
+    Cast {
+        /// Type of the value.
+        from: QType,
+        /// Type asked for.
+        to: QType,
+    },
+    /// A field number outside the tuple.
+    #[error("index out of range: n={index}, value.field_count={count}")]
+    Index {
+        /// The number.
+        index: i64,
+        /// Fields of the tuple.
+        count: usize,
+    },
+    /// A name that a namedtuple does not have, or a wrong list of names.
+    #[error("{message}")]
+    Names {
+        /// What is wrong.
+        message: String,
+    },
+    /// Nobody defined the operator.
+    #[error("unknown operator `{name}`{}", suggestion(near))]
+    UnknownOperator {
+        /// The name.
+        name: Arc<str>,
+        /// Names that look like it.
+        near: Vec<Arc<str>>,
+    },
+    /// The result would be too large a tuple type.
+    #[error(transparent)]
+    Tuple(#[from] TupleTypeError),
+}
+
+impl TypeError {
+    /// The kind of error in one word.
+    pub fn category(&self) -> Category {
+        match self {
+            TypeError::Index { .. } => Category::IndexOutOfRange,
+            TypeError::UnknownOperator { .. } => Category::UnknownName,
+            TypeError::Tuple(TupleTypeError::Depth { .. } | TupleTypeError::Leaves { .. }) => Category::Limit,
+            _ => Category::Type,
+        }
+    }
+}
+
+fn join(types: &[QType]) -> String {
+    types.iter().map(QType::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// `; did you mean `a` or `b`?` for similar names, nothing without.
+pub fn suggestion(near: &[Arc<str>]) -> String {
+    match near {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            format!("; did you mean {}?", names.join(" or "))
+        }
+    }
+}
+
+/// What an operator makes of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// The type each argument is cast to first.
+    pub args: Vec<QType>,
+    /// The result type.
+    pub result: QType,
+}
+
+/// Gives the result type of an operator applied to types.
+pub type ApplyToTypes<'c> = dyn Fn(&str, &[QType]) -> Result<QType, TypeError> + 'c;
+
+/// What a type rule sees.
+pub struct InferContext<'c> {
+    /// The operator's name.
+    pub operator: &'c Arc<str>,
+    /// Parameter names, one for each argument.
+    pub params: &'c [Arc<str>],
+    /// Types of the arguments; a literal type or operator has the type UNIT here.
+    pub types: &'c [QType],
+    /// Literals among the arguments.
+    pub literals: &'c [Option<&'c Literal>],
+    /// Casting lattice.
+    pub dialect: Dialect,
+    /// Operators of the machine.
+    pub table: &'c OperatorTable,
+    /// Finds the result type of another operator, for rules that apply one.
+    pub infer: &'c ApplyToTypes<'c>,
+}
+
+impl InferContext<'_> {
+    /// The arguments as they are.
+    pub fn unchanged(&self, result: QType) -> Result<Resolution, TypeError> {
+        Ok(Resolution { args: self.types.to_vec(), result })
+    }
+
+    /// The error that an argument is not of a kind.
+    pub fn expected(&self, expected: &'static str, index: usize) -> TypeError {
+        TypeError::Expected { expected, param: self.params[index].clone(), actual: self.types[index].clone() }
+    }
+
+    /// The type in an argument that must be a literal type.
+    pub fn type_literal(&self, index: usize) -> Result<&QType, TypeError> {
+        match self.literals[index] {
+            Some(Literal::Type(qtype)) => Ok(qtype),
+            _ => Err(self.expected_literal("a type", index)),
+        }
+    }
+
+    /// The operator in an argument that must be an operator name.
+    pub fn operator_literal(&self, index: usize) -> Result<&Arc<str>, TypeError> {
+        match self.literals[index] {
+            Some(Literal::Operator(name)) => Ok(name),
+            _ => Err(self.expected_literal("an operator", index)),
+        }
+    }
+
+    /// The integer in an argument that must be a literal.
+    pub fn integer_literal(&self, index: usize) -> Result<i64, TypeError> {
+        let value = self.literals[index].and_then(Literal::value).and_then(|v| v.scalar()?.as_i64());
+        value.ok_or_else(|| self.expected_literal("an integer", index))
+    }
+
+    /// The text in an argument that must be a literal.
+    pub fn text_literal(&self, index: usize) -> Result<&Arc<str>, TypeError> {
+        use cembra_vm::value::ScalarValue;
+        match self.literals[index].and_then(Literal::value).and_then(|v| v.scalar()) {
+            Some(ScalarValue::Text(text)) => Ok(text),
+            _ => Err(self.expected_literal("a text", index)),
+        }
+    }
+
+    fn expected_literal(&self, expected: &'static str, index: usize) -> TypeError {
+        let actual = self.literals[index].map_or_else(|| self.types[index].to_string(), Literal::to_string);
+        TypeError::ExpectedLiteral { expected, param: self.params[index].clone(), actual }
+    }
+
+    /// The smallest common type of some arguments.
+    pub fn common(&self, indices: &[usize]) -> Result<QType, TypeError> {
+        let types = || indices.iter().map(|i| self.types[*i].clone());
+        let mut rest = types();
+        let first = rest.next().ok_or_else(|| TypeError::NoCommonType { types: Vec::new() })?;
+        rest.try_fold(first, |common, next| self.dialect.common(&common, &next))
+            .ok_or_else(|| TypeError::NoCommonType { types: types().collect() })
+    }
+}

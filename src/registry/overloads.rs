@@ -1,0 +1,126 @@
+//! Overload choice: the closest overload of a machine operator for argument types.
+//!
+//! An overload fits if every argument casts to its parameter unasked. Exact types win; otherwise the
+//! overload whose every parameter casts to that of all other fitting ones. Two equally close overloads
+//! are an error.
+//!
+//! WEAK_FLOAT is stored as FLOAT64: an overload on FLOAT64 is also one on WEAK_FLOAT throughout, so
+//! weak numbers stay weak among themselves.
+
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::{Family, Overload};
+use cembra_vm::value::qtype::OPTIONAL_UNIT;
+use cembra_vm::value::{QType, ScalarType};
+use std::sync::Arc;
+
+/// The closest overload of a family.
+///
+/// # Errors
+/// None fits, or several are equally close.
+pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+    let mut fitting: Vec<Resolution> = Vec::new();
+    for candidate in candidates(family) {
+        if candidate.args.len() != cx.types.len() {
+            continue;
+        }
+        if candidate.args == cx.types {
+            return Ok(candidate);
+        }
+        if cx.types.iter().zip(&candidate.args).all(|(from, to)| cx.dialect.casts(from, to)) {
+            fitting.push(candidate);
+        }
+    }
+    let closest = |c: &&Resolution| fitting.iter().all(|other| is_closer(cx, c, other));
+    match fitting.iter().find(closest) {
+        Some(choice) => Ok(choice.clone()),
+        None if fitting.is_empty() => Err(explain(family, cx)),
+        None => Err(ambiguous(cx, &fitting)),
+    }
+}
+
+fn is_closer(cx: &InferContext<'_>, a: &Resolution, b: &Resolution) -> bool {
+    a.args.iter().zip(&b.args).all(|(a, b)| cx.dialect.casts(a, b))
+}
+
+/// The listed overloads, and those on FLOAT64 once more on WEAK_FLOAT.
+fn candidates(family: &Family) -> impl Iterator<Item = Resolution> + '_ {
+    let strong = family.overloads().iter().map(signature);
+    let weak = family.overloads().iter().filter_map(|o| weak_form(&signature(o)));
+    strong.chain(weak)
+}
+
+fn signature(overload: &Arc<Overload>) -> Resolution {
+    Resolution { args: overload.args.to_vec(), result: overload.result.clone() }
+}
+
+/// FLOAT64 replaced by WEAK_FLOAT, if all arguments are FLOAT64 or masks and one is FLOAT64.
+fn weak_form(strong: &Resolution) -> Option<Resolution> {
+    let is_double = |t: &QType| t.scalar() == Some(ScalarType::Float64);
+    let weaken = |t: &QType| match is_double(t) {
+        true => t.with_scalar(ScalarType::WeakFloat).unwrap_or_else(|| t.clone()),
+        false => t.clone(),
+    };
+    let all = strong.args.iter().all(|t| is_double(t) || *t == OPTIONAL_UNIT);
+    (all && strong.args.iter().any(is_double)).then(|| Resolution {
+        args: strong.args.iter().map(weaken).collect(),
+        result: weaken(&strong.result),
+    })
+}
+
+fn ambiguous(cx: &InferContext<'_>, fitting: &[Resolution]) -> TypeError {
+    let minimal = |c: &&Resolution| fitting.iter().all(|o| o == *c || !is_closer(cx, o, c));
+    let printed = |c: &Resolution| {
+        let args: Vec<String> = c.args.iter().map(QType::to_string).collect();
+        format!("({}) -> {}", args.join(","), c.result)
+    };
+    TypeError::Ambiguous {
+        operator: cx.operator.clone(),
+        types: cx.types.to_vec(),
+        candidates: fitting.iter().filter(minimal).map(printed).collect(),
+    }
+}
+
+/// Why no overload fits: the first argument that no overload takes in its place, or else that the
+/// arguments do not fit together.
+fn explain(family: &Family, cx: &InferContext<'_>) -> TypeError {
+    let arity = |o: &&Arc<Overload>| o.args.len() == cx.types.len();
+    for (index, actual) in cx.types.iter().enumerate() {
+        let accepted: Vec<QType> =
+            family.overloads().iter().filter(arity).map(|o| o.args[index].clone()).collect();
+        if !accepted.iter().any(|t| cx.dialect.casts(actual, t)) {
+            return match kind(&accepted) {
+                Some(expected) => cx.expected(expected, index),
+                None => no_overload(cx),
+            };
+        }
+    }
+    match cx.types.len() {
+        0 | 1 => no_overload(cx),
+        _ => TypeError::NoCommonType { types: cx.types.to_vec() },
+    }
+}
+
+fn no_overload(cx: &InferContext<'_>) -> TypeError {
+    TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }
+}
+
+/// What a set of accepted types has in common, in the plural.
+fn kind(accepted: &[QType]) -> Option<&'static str> {
+    use ScalarType::{Boolean, Bytes, Text, Unit};
+    let all = |test: fn(ScalarType) -> bool| accepted.iter().all(|t| t.scalar().is_some_and(test));
+    type Test = fn(ScalarType) -> bool;
+    let kinds: [(&'static str, Test); 8] = [
+        ("units", |t| t == Unit),
+        ("booleans", |t| t == Boolean),
+        ("integers", ScalarType::is_integer),
+        ("numerics", ScalarType::is_numeric),
+        ("numerics or booleans", |t| t.is_numeric() || t == Boolean),
+        ("texts or array of texts", |t| t == Text),
+        ("texts or byte strings", |t| t == Text || t == Bytes),
+        ("scalars", |_| true),
+    ];
+    match accepted.is_empty() {
+        true => None,
+        false => kinds.into_iter().find(|(_, test)| all(*test)).map(|(name, _)| name),
+    }
+}

@@ -1,0 +1,125 @@
+//! Registry: all expression operators by name, and the machine operators behind them.
+
+use crate::registry::define::OperatorDef;
+use crate::registry::infer::TypeError;
+use crate::registry::{derived, standard};
+use cembra_vm::builtins;
+use cembra_vm::operator::table::DuplicateOperator;
+use cembra_vm::operator::{Family, OperatorTable};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// The operators an expression can use. Cheap to clone; extend a copy with operators of your own.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    defs: Arc<BTreeMap<Arc<str>, Arc<OperatorDef>>>,
+    table: Arc<OperatorTable>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::standard()
+    }
+}
+
+impl Registry {
+    /// The standard operators.
+    pub fn standard() -> Registry {
+        static STANDARD: LazyLock<Registry> = LazyLock::new(|| {
+            let table = builtins::table();
+            let own = derived::definitions();
+            let mut defs: BTreeMap<Arc<str>, Arc<OperatorDef>> = BTreeMap::new();
+            for family in table.families() {
+                let def = standard::definition(family);
+                defs.insert(def.name.clone(), Arc::new(def));
+            }
+            // A definition written by hand replaces the one read off the machine's row.
+            for mut def in own {
+                def.family = table.family(&def.name).cloned();
+                defs.insert(def.name.clone(), Arc::new(def));
+            }
+            Registry { defs: Arc::new(defs), table }
+        });
+        STANDARD.clone()
+    }
+
+    /// Adds an operator of the host: its row becomes usable in expressions and programs with the same
+    /// standing as the standard ones.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn register(&mut self, family: Family) -> Result<(), DuplicateOperator> {
+        if self.defs.contains_key(family.name()) {
+            return Err(DuplicateOperator { name: family.name().clone() });
+        }
+        Arc::make_mut(&mut self.table).add(family.clone())?;
+        let def = standard::definition(&Arc::new(family));
+        Arc::make_mut(&mut self.defs).insert(def.name.clone(), Arc::new(def));
+        Ok(())
+    }
+
+    /// Adds an operator that lowers to others.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn define(&mut self, def: OperatorDef) -> Result<(), DuplicateOperator> {
+        if self.defs.contains_key(&def.name) {
+            return Err(DuplicateOperator { name: def.name });
+        }
+        Arc::make_mut(&mut self.defs).insert(def.name.clone(), Arc::new(def));
+        Ok(())
+    }
+
+    /// The definition of an operator.
+    pub fn get(&self, name: &str) -> Option<&Arc<OperatorDef>> {
+        self.defs.get(name)
+    }
+
+    /// The definition of an operator, or the error that suggests similar names.
+    ///
+    /// # Errors
+    /// Nobody defined the name.
+    pub fn find(&self, name: &str) -> Result<&Arc<OperatorDef>, TypeError> {
+        self.get(name)
+            .ok_or_else(|| TypeError::UnknownOperator { name: name.into(), near: self.similar(name) })
+    }
+
+    /// All definitions by name.
+    pub fn definitions(&self) -> impl Iterator<Item = &Arc<OperatorDef>> {
+        self.defs.values()
+    }
+
+    /// The operators of the machine.
+    pub fn table(&self) -> &Arc<OperatorTable> {
+        &self.table
+    }
+
+    /// Public names that look like a name: the same last part, or few letters apart.
+    fn similar(&self, name: &str) -> Vec<Arc<str>> {
+        let public = self.defs.keys().filter(|n| is_public(n));
+        nearest(name, public.cloned())
+    }
+}
+
+/// Names without a part that begins with an underscore are for users.
+pub fn is_public(name: &str) -> bool {
+    name.split('.').all(|part| !part.starts_with('_'))
+}
+
+/// At most three names close to one: those with the same last part, else those within a few edits.
+pub fn nearest(name: &str, candidates: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
+    let last = |n: &str| n.rsplit('.').next().unwrap_or(n).to_owned();
+    let allowed = 1 + name.chars().count() / 4;
+    let mut scored: Vec<(usize, Arc<str>)> = candidates
+        .filter_map(|candidate| {
+            let score = match last(&candidate) == last(name) {
+                true => 0,
+                false => strsim::damerau_levenshtein(&candidate, name),
+            };
+            (score <= allowed).then_some((score, candidate))
+        })
+        .collect();
+    scored.sort();
+    let best = scored.first().map(|s| s.0);
+    scored.into_iter().filter(|s| Some(s.0) == best).map(|s| s.1).take(3).collect()
+}

@@ -1,0 +1,634 @@
+//! The parser: operator precedence with two stacks.
+//!
+//! ```text
+//! a + b * c       operands: a b c     pending: + *      reduce * then +
+//! f(a, -b)        pending: f( -       the call collects its arguments until `)`
+//! ```
+//!
+//! The text alternates between places where an operand is expected and places where an operator may
+//! follow. Prefix operators, brackets and calls are pushed on the pending stack in the first; in the
+//! second, an infix operator first reduces everything that binds at least as tightly.
+
+use crate::expr::print::{Binding, INFIX, PREFIX, RESERVED};
+use crate::expr::{Expr, Graph, Literal, NodeId};
+use crate::registry::{Dialect, Registry};
+use crate::syntax::call::{Argument, operands};
+use crate::syntax::construct;
+use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
+use crate::syntax::lexer::{Kind, Token, describe, span, tokens};
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::sequence::SequenceValue;
+use cembra_vm::value::tuple::TupleType;
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Limits of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Code points of the text.
+    pub text: usize,
+    /// Levels of brackets, calls and prefix operators.
+    pub nesting: usize,
+    /// Distinct nodes of the expression.
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { text: 100_000, nesting: 250, nodes: crate::expr::graph::DEFAULT_NODE_LIMIT }
+    }
+}
+
+/// Parses an expression in the default dialect with the standard operators.
+///
+/// # Errors
+/// The text is not an expression.
+///
+/// ```
+/// # fn main() -> Result<(), cembra::syntax::SyntaxError> {
+/// let expr = cembra::syntax::parse("d = b*b - 4*a*c\nmath.sqrt(d)")?;
+/// assert_eq!(expr.to_string(), "math.sqrt(b * b - 4 * a * c)");
+/// # Ok(())
+/// # }
+/// ```
+pub fn parse(text: &str) -> Result<Expr, SyntaxError> {
+    parse_with(text, &Registry::standard(), Dialect::default(), &Limits::default())
+}
+
+/// Parses an expression.
+///
+/// # Errors
+/// The text is not an expression, or exceeds a limit.
+pub fn parse_with(
+    text: &str,
+    registry: &Registry,
+    dialect: Dialect,
+    limits: &Limits,
+) -> Result<Expr, SyntaxError> {
+    let everything = span(0, text.len().min(u32::MAX as usize));
+    let actual = text.chars().count();
+    if actual > limits.text {
+        let kind = SyntaxErrorKind::TooLong { actual, limit: limits.text };
+        return Err(SyntaxError::new(kind, Span::default()));
+    }
+    let tokens = tokens(text)?;
+    let mut parser = Parser {
+        tokens: &tokens,
+        at: 0,
+        graph: Graph::with_limit(limits.nodes),
+        registry,
+        dialect,
+        limits,
+        names: HashMap::new(),
+        operands: Vec::new(),
+        pending: Vec::new(),
+        depth: 0,
+    };
+    let root = parser.statements()?;
+    Expr::new(&parser.graph, root).map_err(|error| SyntaxError::new(error, everything))
+}
+
+/// An operand on the stack.
+#[derive(Clone, Copy, Debug)]
+struct Operand {
+    node: NodeId,
+    span: Span,
+}
+
+/// What waits for operands.
+#[derive(Debug)]
+enum Pending {
+    /// An operator before its operand.
+    Prefix(&'static str, Span),
+    /// An operator between its operands.
+    Infix(&'static str, Binding),
+    /// `(`.
+    Group(Span),
+    /// A call whose arguments are being read.
+    Call { name: String, start: Span, arguments: Vec<Argument>, keyword: Option<Arc<str>> },
+}
+
+struct Parser<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    graph: Graph,
+    registry: &'t Registry,
+    dialect: Dialect,
+    limits: &'t Limits,
+    /// Values of the statements so far.
+    names: HashMap<String, NodeId>,
+    operands: Vec<Operand>,
+    pending: Vec<Pending>,
+    /// Groups, calls and prefix operators pending.
+    depth: usize,
+}
+
+type Parsed<T> = Result<T, SyntaxError>;
+
+impl<'t> Parser<'t> {
+    fn peek(&self) -> &'t Token {
+        &self.tokens[self.at]
+    }
+
+    fn kind(&self, ahead: usize) -> &'t Kind {
+        self.tokens.get(self.at + ahead).map_or(&Kind::End, |t| &t.kind)
+    }
+
+    fn next(&mut self) -> &'t Token {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn at_symbol(&self, symbol: &str) -> bool {
+        matches!(self.kind(0), Kind::Symbol(s) if *s == symbol)
+    }
+
+    fn expected<T>(&self, expected: &'static str) -> Parsed<T> {
+        let token = self.peek();
+        let found = describe(&token.kind);
+        Err(SyntaxError::new(SyntaxErrorKind::Expected { expected, found }, token.span))
+    }
+
+    /// Statements up to the result.
+    fn statements(&mut self) -> Parsed<NodeId> {
+        loop {
+            while *self.kind(0) == Kind::LineEnd {
+                self.next();
+            }
+            let assigned = match (self.kind(0), self.kind(1)) {
+                (Kind::Name(name), Kind::Symbol("=")) => Some(self.assignable(name)?),
+                _ => None,
+            };
+            let value = self.expression()?;
+            match assigned {
+                Some(name) => {
+                    self.names.insert(name, value);
+                    if *self.kind(0) == Kind::End {
+                        return self.expected("a result expression after the statements");
+                    }
+                }
+                None => return self.end(value),
+            }
+        }
+    }
+
+    fn assignable(&mut self, name: &str) -> Parsed<String> {
+        let token = self.next();
+        self.next();
+        match name.contains('.') || RESERVED.contains(&name) || construct::word(name).is_some() {
+            true => Err(SyntaxError::new(SyntaxErrorKind::Reserved { name: name.to_owned() }, token.span)),
+            false => Ok(name.to_owned()),
+        }
+    }
+
+    fn end(&mut self, value: NodeId) -> Parsed<NodeId> {
+        while *self.kind(0) == Kind::LineEnd {
+            self.next();
+        }
+        match self.kind(0) {
+            Kind::End => Ok(value),
+            _ => self.expected("the end of the text after the result"),
+        }
+    }
+
+    /// One expression, up to a line end outside brackets or the end of the text.
+    fn expression(&mut self) -> Parsed<NodeId> {
+        loop {
+            self.operand()?;
+            if let Some(result) = self.after_operand()? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Reads up to and including one operand without its own brackets.
+    fn operand(&mut self) -> Parsed<()> {
+        loop {
+            let token = self.next();
+            let depth_before = self.depth;
+            match &token.kind {
+                Kind::LineEnd => continue,
+                Kind::Symbol("-") if self.at_signed_number() => {
+                    let number = self.next();
+                    return self.number(number, true, token.span);
+                }
+                Kind::Symbol(symbol) if PREFIX.iter().any(|p| p.1 == *symbol) => {
+                    self.pending.push(Pending::Prefix(symbol, token.span));
+                    self.depth += 1;
+                }
+                Kind::Symbol("(") => {
+                    self.pending.push(Pending::Group(token.span));
+                    self.depth += 1;
+                }
+                // A call without arguments, or behind a trailing comma, ends where an operand could begin.
+                Kind::Symbol(")")
+                    if matches!(self.pending.last(), Some(Pending::Call { keyword: None, .. })) =>
+                {
+                    return self.end_call(token.span.end);
+                }
+                Kind::Integer(_) | Kind::Float(_) => return self.number(token, false, token.span),
+                Kind::Text(text) => return self.literal(Literal::from(text.as_str()), token.span),
+                Kind::Bytes(bytes) => return self.literal(Literal::from(bytes.clone()), token.span),
+                Kind::Name(name) => {
+                    if self.name(name, token.span)? {
+                        return Ok(());
+                    }
+                }
+                _ => {
+                    self.at -= usize::from(token.kind != Kind::End);
+                    return match self.innermost_bracket() {
+                        Some((bracket, open)) if token.kind == Kind::End => {
+                            Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
+                        }
+                        _ => self.expected("an operand"),
+                    };
+                }
+            }
+            if self.depth > depth_before && self.depth > self.limits.nesting {
+                let kind = SyntaxErrorKind::TooDeep { limit: self.limits.nesting };
+                return Err(SyntaxError::new(kind, token.span));
+            }
+        }
+    }
+
+    /// True if a number follows a minus sign and is not the base of a power.
+    fn at_signed_number(&self) -> bool {
+        matches!(self.kind(0), Kind::Integer(_) | Kind::Float(_)) && *self.kind(1) != Kind::Symbol("**")
+    }
+
+    fn innermost_bracket(&self) -> Option<(char, Span)> {
+        self.pending.iter().rev().find_map(|p| match p {
+            Pending::Group(span) => Some(('(', *span)),
+            Pending::Call { start, .. } => Some(('(', *start)),
+            _ => None,
+        })
+    }
+
+    fn number(&mut self, token: &Token, negative: bool, start: Span) -> Parsed<()> {
+        let place = span(start.start as usize, token.span.end as usize);
+        let literal = match &token.kind {
+            Kind::Integer(text) => construct::integer(self.dialect, text, negative),
+            Kind::Float(text) => construct::float(self.dialect, text, negative),
+            _ => return self.expected("a number"),
+        };
+        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
+    }
+
+    fn literal(&mut self, literal: Literal, place: Span) -> Parsed<()> {
+        let node = self.graph.add_literal(literal).map_err(|e| SyntaxError::new(e, place))?;
+        self.push(node, place);
+        Ok(())
+    }
+
+    fn push(&mut self, node: NodeId, place: Span) {
+        self.graph.set_span(node, place);
+        self.operands.push(Operand { node, span: place });
+    }
+
+    /// A name: a call begins, or it is an operand; true in the second case.
+    fn name(&mut self, full: &str, place: Span) -> Parsed<bool> {
+        let name = full.strip_prefix("arolla.").unwrap_or(full);
+        let name = name.strip_prefix("M.").unwrap_or(name);
+        if let Some((prefix @ ("L" | "P"), leaf)) = name.split_once('.') {
+            return self.leaf(prefix, leaf, place).map(|()| true);
+        }
+        if matches!(name, "L" | "P") && self.at_symbol("[") {
+            return self.subscript(name, place).map(|()| true);
+        }
+        if self.at_symbol("{") || (self.at_symbol("(") && construct::scalar_constructor(name).is_some()) {
+            return self.constructor(name, place).map(|()| true);
+        }
+        if self.at_symbol("(") {
+            return self.begin_call(name, place);
+        }
+        if let Some(node) = self.names.get(name) {
+            self.operands.push(Operand { node: *node, span: place });
+            return Ok(true);
+        }
+        if let Some(literal) = construct::word(name) {
+            return self.literal(literal, place).map(|()| true);
+        }
+        if full.contains('.') {
+            let def = self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
+            let literal = Literal::Operator(def.name.clone());
+            return self.literal(literal, place).map(|()| true);
+        }
+        match RESERVED.contains(&name) {
+            true => {
+                self.at -= 1;
+                self.expected("an operand")
+            }
+            false => self.leaf("L", name, place).map(|()| true),
+        }
+    }
+
+    fn leaf(&mut self, prefix: &str, name: &str, place: Span) -> Parsed<()> {
+        let node = match prefix {
+            "P" => self.graph.placeholder(name),
+            _ => self.graph.leaf(name),
+        };
+        self.push(node.map_err(|e| SyntaxError::new(e, place))?, place);
+        Ok(())
+    }
+
+    /// `L['any text']`.
+    fn subscript(&mut self, prefix: &str, place: Span) -> Parsed<()> {
+        self.next();
+        let Kind::Text(name) = self.kind(0) else { return self.expected("a name in quotes") };
+        self.next();
+        if !self.at_symbol("]") {
+            return self.expected("`]`");
+        }
+        let end = self.next().span.end;
+        self.leaf(prefix, name, span(place.start as usize, end as usize))
+    }
+
+    /// `float64(1)`, `optional_int32{NA}`.
+    fn constructor(&mut self, name: &str, place: Span) -> Parsed<()> {
+        let Some((scalar, optional)) = construct::scalar_constructor(name) else {
+            return self.expected("an operator");
+        };
+        let close = if self.at_symbol("{") { "}" } else { ")" };
+        let open = self.next().span;
+        let argument = self.constructor_argument(close)?;
+        if !self.at_symbol(close) {
+            return match self.kind(0) {
+                Kind::End => {
+                    let bracket = if close == "}" { '{' } else { '(' };
+                    Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
+                }
+                _ => {
+                    let expected = "a literal";
+                    let kind = SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
+                    Err(SyntaxError::new(kind, self.peek().span))
+                }
+            };
+        }
+        let place = span(place.start as usize, self.next().span.end as usize);
+        let literal = construct::construct(name, scalar, optional, argument);
+        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
+    }
+
+    fn constructor_argument(&mut self, close: &str) -> Parsed<construct::Argument> {
+        use construct::Argument;
+        let negative = self.at_symbol("-");
+        if negative {
+            self.next();
+        }
+        let argument = match self.kind(0) {
+            Kind::Symbol(symbol) if *symbol == close && !negative => return Ok(Argument::None),
+            Kind::Integer(text) | Kind::Float(text) => Argument::Number(text.clone(), negative),
+            Kind::Name(word) if word == "nan" => Argument::Special(f64::NAN),
+            Kind::Name(word) if word == "inf" => {
+                Argument::Special(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            }
+            Kind::Name(word) if matches!(word.as_str(), "NA" | "None") && !negative => Argument::Missing,
+            Kind::Name(word) if matches!(word.as_str(), "true" | "True" | "false" | "False") && !negative => {
+                Argument::Truth(word.eq_ignore_ascii_case("true"))
+            }
+            Kind::Text(text) if !negative => Argument::Text(text.clone()),
+            Kind::Bytes(bytes) if !negative => Argument::Bytes(bytes.clone()),
+            _ => return self.expected("a literal"),
+        };
+        self.next();
+        Ok(argument)
+    }
+
+    /// Pushes a call; its arguments follow.
+    fn begin_call(&mut self, name: &str, place: Span) -> Parsed<bool> {
+        let own = matches!(name, "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing");
+        if !own {
+            self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
+        }
+        self.next();
+        self.depth += 1;
+        let keyword = self.keyword();
+        let call = Pending::Call { name: name.to_owned(), start: place, arguments: Vec::new(), keyword };
+        self.pending.push(call);
+        Ok(false)
+    }
+
+    /// `name=` before an argument.
+    fn keyword(&mut self) -> Option<Arc<str>> {
+        while *self.kind(0) == Kind::LineEnd {
+            self.next();
+        }
+        match (self.kind(0), self.kind(1)) {
+            (Kind::Name(name), Kind::Symbol("=")) if !name.contains('.') => {
+                self.next();
+                self.next();
+                Some(name.as_str().into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes on after an operand: to the next operand, or out of the expression with its value.
+    fn after_operand(&mut self) -> Parsed<Option<NodeId>> {
+        loop {
+            let in_bracket = self.innermost_bracket().is_some();
+            let token = self.peek();
+            match &token.kind {
+                Kind::LineEnd if in_bracket => {
+                    self.next();
+                }
+                Kind::LineEnd | Kind::End => {
+                    self.reduce(Binding::Comparison)?;
+                    if let Some((bracket, open)) = self.innermost_bracket() {
+                        return Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open));
+                    }
+                    return Ok(self.operands.pop().map(|o| o.node));
+                }
+                Kind::Symbol(")") => self.close(token)?,
+                Kind::Symbol(",") => return self.next_argument().map(|()| None),
+                Kind::Symbol(symbol) => match INFIX.iter().find(|row| row.1 == *symbol) {
+                    Some((name, _, binding)) => return self.infix(name, *binding, token.span).map(|()| None),
+                    None => return self.expected("an operator or the end"),
+                },
+                _ => return self.expected("an operator or the end"),
+            }
+        }
+    }
+
+    fn infix(&mut self, name: &'static str, binding: Binding, place: Span) -> Parsed<()> {
+        match binding {
+            // To the right: an equal operator waits for this one.
+            Binding::Power => self.reduce(Binding::Atom)?,
+            Binding::Comparison => {
+                self.reduce(Binding::Or)?;
+                if matches!(self.pending.last(), Some(Pending::Infix(_, Binding::Comparison))) {
+                    return Err(SyntaxError::new(SyntaxErrorKind::ChainedComparison, place));
+                }
+            }
+            _ => self.reduce(binding)?,
+        }
+        self.next();
+        self.pending.push(Pending::Infix(name, binding));
+        Ok(())
+    }
+
+    /// Applies pending operators that bind at least this tightly.
+    fn reduce(&mut self, least: Binding) -> Parsed<()> {
+        loop {
+            match self.pending.last() {
+                Some(Pending::Infix(name, binding)) if *binding >= least => {
+                    let name = *name;
+                    self.pending.pop();
+                    let (b, a) = (self.pop()?, self.pop()?);
+                    let place = span(a.span.start as usize, b.span.end as usize);
+                    self.apply(name, &[a.node, b.node], place)?;
+                }
+                Some(Pending::Prefix(symbol, start)) if Binding::Unary >= least => {
+                    let (symbol, start) = (*symbol, *start);
+                    self.pending.pop();
+                    self.depth -= 1;
+                    let a = self.pop()?;
+                    let row = PREFIX.into_iter().find(|p| p.1 == symbol);
+                    let place = span(start.start as usize, a.span.end as usize);
+                    self.apply(row.map_or(symbol, |p| p.0), &[a.node], place)?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Parsed<Operand> {
+        match self.operands.pop() {
+            Some(operand) => Ok(operand),
+            None => self.expected("an operand"),
+        }
+    }
+
+    fn apply(&mut self, name: &str, nodes: &[NodeId], place: Span) -> Parsed<()> {
+        let operator = self.graph.symbol(name);
+        let node = self.graph.apply(operator, nodes).map_err(|e| SyntaxError::new(e, place))?;
+        self.push(node, place);
+        Ok(())
+    }
+
+    /// `,`: the operand before it is an argument of the innermost call.
+    fn next_argument(&mut self) -> Parsed<()> {
+        self.reduce(Binding::Comparison)?;
+        if !matches!(self.pending.last(), Some(Pending::Call { .. })) {
+            return self.expected("an operator or the end");
+        }
+        self.take_argument()?;
+        self.next();
+        let next = self.keyword();
+        if let Some(Pending::Call { keyword, .. }) = self.pending.last_mut() {
+            *keyword = next;
+        }
+        Ok(())
+    }
+
+    fn take_argument(&mut self) -> Parsed<()> {
+        let operand = self.pop()?;
+        if let Some(Pending::Call { arguments, keyword, .. }) = self.pending.last_mut() {
+            arguments.push(Argument { keyword: keyword.take(), node: operand.node, span: operand.span });
+        }
+        Ok(())
+    }
+
+    /// `)`.
+    fn close(&mut self, token: &Token) -> Parsed<()> {
+        self.reduce(Binding::Comparison)?;
+        match self.pending.last() {
+            Some(Pending::Group(open)) => {
+                let start = open.start;
+                self.pending.pop();
+                self.depth -= 1;
+                self.next();
+                // The value keeps its node; only the place grows by the parentheses.
+                if let Some(operand) = self.operands.last_mut() {
+                    operand.span = span(start as usize, token.span.end as usize);
+                }
+                Ok(())
+            }
+            Some(Pending::Call { .. }) => {
+                self.take_argument()?;
+                self.next();
+                self.end_call(token.span.end)
+            }
+            _ => self.expected("an operator or the end"),
+        }
+    }
+
+    fn end_call(&mut self, end: u32) -> Parsed<()> {
+        let Some(Pending::Call { name, start, arguments, .. }) = self.pending.pop() else {
+            return self.expected("an operator or the end");
+        };
+        self.depth -= 1;
+        let place = span(start.start as usize, end as usize);
+        match name.as_str() {
+            "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing" => {
+                let literal =
+                    self.compound(&name, &arguments).map_err(|kind| SyntaxError::new(kind, place))?;
+                self.literal(literal, place)
+            }
+            _ => {
+                let def = self.registry.find(&name).map_err(|e| SyntaxError::new(e, place))?.clone();
+                let graph = &mut self.graph;
+                let nodes = operands(&def, &arguments, place, &mut |literal| graph.add_literal(literal))?;
+                self.apply(&name, &nodes, place)
+            }
+        }
+    }
+
+    /// Literals of compound type.
+    fn compound(&self, name: &str, arguments: &[Argument]) -> Result<Literal, SyntaxErrorKind> {
+        let expected = |expected| SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
+        let literals: Vec<&Literal> = arguments
+            .iter()
+            .map(|a| {
+                self.graph.literal(a.node).ok_or_else(|| expected("literals; for values use core.make_tuple"))
+            })
+            .collect::<Result<_, _>>()?;
+        let values = || -> Result<Vec<Value>, SyntaxErrorKind> {
+            literals.iter().map(|l| l.value().cloned().ok_or_else(|| expected("values"))).collect()
+        };
+        let tuple_error = |e| SyntaxErrorKind::Operator(crate::registry::TypeError::Tuple(e));
+        match (name, &literals[..]) {
+            ("present", []) => Ok(Literal::Value(Value::presence(true))),
+            ("missing", []) => Ok(Literal::Value(Value::presence(false))),
+            ("tuple", _) => Ok(Literal::Value(Value::tuple(values()?).map_err(tuple_error)?)),
+            ("namedtuple", _) => {
+                let values = values()?;
+                let names: Vec<Arc<str>> = arguments.iter().filter_map(|a| a.keyword.clone()).collect();
+                let types: Vec<QType> = values.iter().map(Value::qtype).collect();
+                let qtype = TupleType::named(names, types).map_err(tuple_error)?;
+                Ok(Literal::Value(Value::of_tuple_type(qtype, values)))
+            }
+            ("sequence", [Literal::Type(QType::Scalar(element)), ..]) => {
+                let scalars =
+                    literals[1..].iter().map(|l| element_of(l, *element)).collect::<Option<Vec<_>>>();
+                let sequence = scalars.and_then(|s| SequenceValue::from_scalars(*element, &s));
+                let sequence = sequence.ok_or_else(|| expected("a type and values of that type"))?;
+                Ok(Literal::Value(Value::Sequence(Arc::new(sequence))))
+            }
+            ("qtype", [Literal::Value(Value::Scalar(ScalarValue::Text(text)))]) => {
+                text.parse().map(Literal::Type).map_err(|_| expected("the name of a type"))
+            }
+            ("sequence", _) => Err(expected("a type and values of that type")),
+            ("qtype", _) => Err(expected("the name of a type")),
+            _ => Err(expected("no argument")),
+        }
+    }
+}
+
+/// A bare number as an element of a sequence.
+fn element_of(literal: &Literal, element: ScalarType) -> Option<ScalarValue> {
+    let value = literal.value()?.scalar()?;
+    if value.scalar_type() == element {
+        return Some(value.clone());
+    }
+    Some(match element {
+        ScalarType::Int32 => ScalarValue::Int32(i32::try_from(value.as_i64()?).ok()?),
+        ScalarType::Int64 => ScalarValue::Int64(value.as_i64()?),
+        ScalarType::Float32 => ScalarValue::Float32(value.as_f64()? as f32),
+        ScalarType::Float64 => ScalarValue::Float64(value.as_f64()?),
+        ScalarType::WeakFloat => ScalarValue::WeakFloat(value.as_f64()?),
+        _ => return None,
+    })
+}

@@ -1,0 +1,74 @@
+//! Casts between scalar types.
+//!
+//! A float is truncated towards zero when cast to an integer; a number that does not fit raises,
+//! NaN and infinities included. FLOAT64 to FLOAT32 rounds to nearest and overflows to infinity.
+//! Names follow the published dumps: casts that the compiler inserts begin with an underscore, except
+//! `core.to_float64`.
+
+use crate::operator::Family;
+use crate::value::repr::write_repr;
+use crate::value::{Fault, ScalarType, Value};
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new("core.to_float64", &["x"], "The number as FLOAT64, exact except for large INT64.")
+            .derivative(&["1.0"])
+            .unary(|x: bool| f64::from(u8::from(x)))
+            .unary(|x: i32| f64::from(x))
+            .unary(|x: i64| x as f64)
+            .unary(|x: f32| f64::from(x))
+            .unary(|x: f64| x),
+        Family::new(
+            "core._to_float32",
+            &["x"],
+            "The number as FLOAT32, rounded to nearest; too large is infinite.",
+        )
+        .derivative(&["1.0"])
+        .unary(|x: bool| f32::from(u8::from(x)))
+        .unary(|x: i32| x as f32)
+        .unary(|x: i64| x as f32)
+        .unary(|x: f32| x)
+        .unary(|x: f64| x as f32),
+        Family::new("core._to_int64", &["x"], "The number as INT64, truncated. Raises if it does not fit.")
+            .unary(|x: bool| i64::from(x))
+            .unary(|x: i32| i64::from(x))
+            .unary(|x: i64| x)
+            .raises()
+            .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
+            .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int64)),
+        Family::new("core._to_int32", &["x"], "The number as INT32, truncated. Raises if it does not fit.")
+            .unary(|x: bool| i32::from(x))
+            .unary(|x: i32| x)
+            .raises()
+            .unary(|x: i64| i32::try_from(x).map_err(|_| cannot_cast(&x.into(), ScalarType::Int32)))
+            .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int32).map(|x| x as i32))
+            .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int32).map(|x| x as i32)),
+        Family::new("core.to_bool", &["x"], "False for zero, true for any other number, NaN included.")
+            .unary(|x: bool| x)
+            .unary(|x: i32| x != 0)
+            .unary(|x: i64| x != 0)
+            .unary(|x: f32| x != 0.0)
+            .unary(|x: f64| x != 0.0),
+    ]
+}
+
+/// Truncates towards zero if the result fits the target.
+fn float_to_int(x: f64, original: &Value, target: ScalarType) -> Result<i64, Fault> {
+    // The bounds are exact in FLOAT64: -2^31 - 1 and 2^31 are excluded, -2^63 is included.
+    let fits = match target {
+        ScalarType::Int32 => x > -2_147_483_649.0 && x < 2_147_483_648.0,
+        _ => (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x),
+    };
+    match fits {
+        true => Ok(x as i64),
+        false => Err(cannot_cast(original, target)),
+    }
+}
+
+#[cold]
+fn cannot_cast(value: &Value, target: ScalarType) -> Fault {
+    let mut text = String::new();
+    write_repr(&mut text, value);
+    Fault::Cast { value: text, target }
+}

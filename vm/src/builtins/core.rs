@@ -1,0 +1,299 @@
+//! `core.*`: copies, presence, comparison to masks, selection, tuples.
+//!
+//! A *mask* is an OPTIONAL_UNIT: present or missing. Comparisons give masks, `presence_and` applies
+//! one to a value, `presence_or` replaces a missing value. Operators that accept any type make their
+//! overloads on demand: scalar code for plain types, a general kernel for texts, tuples and sequences.
+
+use crate::layout::SlotType;
+use crate::layout::access::{Bytes, Text};
+use crate::operator::scalar::{self, Typed};
+use crate::operator::{Call, Family, Kernel, Overload};
+use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
+use crate::value::tuple::TupleType;
+use crate::value::{Fault, QType, ScalarType};
+
+/// The rows of this namespace.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new("core._copy", &["x"], "The value itself, in another slot.").on_demand(copy),
+        Family::new("core.to_optional._scalar", &["x"], "The value as a present optional.")
+            .on_demand(to_optional),
+        Family::new("core.get_optional_value", &["x"], "The value of an optional. Raises if it is missing.")
+            .raises()
+            .on_demand(get_optional_value),
+        Family::new(
+            "core.presence_not",
+            &["x"],
+            "Present if the mask is missing, and missing if it is present.",
+        )
+        .exact_unary(|x: Option<()>| if x.is_none() { Some(()) } else { None }),
+        Family::new("core.presence_and", &["x", "y"], "x where the mask y is present, else missing.")
+            .on_demand(presence_and),
+        Family::new("core.presence_or", &["x", "y"], "x if it is present, else y.").on_demand(presence_or),
+        Family::new(
+            "core._presence_and_or",
+            &["a", "c", "b"],
+            "a if it is present and the mask c is, else b; made by the optimizer from (a & c) | b.",
+        )
+        .on_demand(presence_and_or),
+        comparison(
+            "core.equal",
+            "Present if equal; NaN equals nothing.",
+            |o| o.is_eq(),
+            |l, r| l == r,
+            |l, r| l == r,
+        ),
+        comparison("core.not_equal", "Present if not equal.", |o| o.is_ne(), |l, r| l != r, |l, r| l != r),
+        comparison("core.less", "Present if x is below y.", |o| o.is_lt(), |l, r| l < r, |l, r| l < r),
+        comparison(
+            "core.less_equal",
+            "Present if x is not above y.",
+            |o| o.is_le(),
+            |l, r| l <= r,
+            |l, r| l <= r,
+        ),
+        Family::new(
+            "core.where",
+            &["condition", "true_branch", "false_branch"],
+            "true_branch if the mask is present, else false_branch; this form has evaluated both.",
+        )
+        .on_demand(select),
+        Family::new("core.make_tuple", &["*fields"], "A tuple of the values.").on_demand(make_tuple),
+        Family::new(
+            "core.with_assertion",
+            &["value", "condition", "message"],
+            "The value. Raises the message if the mask is missing.",
+        )
+        .raises()
+        .on_demand(with_assertion),
+    ]
+}
+
+/// Evaluates `$body` with `$t` as the Rust type of a plain scalar; `None` for TEXT and BYTES.
+macro_rules! for_plain {
+    ($scalar:expr, $t:ident => $body:expr) => {
+        match $scalar {
+            ScalarType::Unit => plain_arm!((), $t => $body),
+            ScalarType::Boolean => plain_arm!(bool, $t => $body),
+            ScalarType::Int32 => plain_arm!(i32, $t => $body),
+            ScalarType::Int64 => plain_arm!(i64, $t => $body),
+            ScalarType::Float32 => plain_arm!(f32, $t => $body),
+            ScalarType::Float64 | ScalarType::WeakFloat => plain_arm!(f64, $t => $body),
+            ScalarType::Text | ScalarType::Bytes => None,
+        }
+    };
+}
+
+macro_rules! plain_arm {
+    ($rust:ty, $t:ident => $body:expr) => {{
+        type $t = $rust;
+        Some($body)
+    }};
+}
+
+/// An overload with scalar code where there is some, else with a general kernel.
+fn either(
+    family: &Family,
+    code: Option<Typed>,
+    args: &[QType],
+    result: QType,
+    general: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+) -> Overload {
+    match code {
+        Some((args, result, kernel)) => family.make(args, result, Kernel::Scalar(kernel)),
+        None => family.make_general(args, result, general),
+    }
+}
+
+fn copy(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [x] = args else { return None };
+    let code = match x {
+        QType::Scalar(t) => for_plain!(t, T => scalar::unary(|x: T| x)),
+        QType::Optional(t) => for_plain!(t, T => scalar::unary(|x: Option<T>| x)),
+        _ => None,
+    };
+    Some(either(family, code, args, x.clone(), |call| {
+        call.copy(0);
+        Ok(())
+    }))
+}
+
+fn to_optional(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Scalar(t)] = args else { return None };
+    let code = for_plain!(t, T => scalar::unary(|x: T| Some(x)));
+    Some(either(family, code, args, QType::Optional(*t), |call| {
+        call.copy_as_present(0);
+        Ok(())
+    }))
+}
+
+fn get_optional_value(family: &Family, args: &[QType]) -> Option<Overload> {
+    const MISSING: Fault = Fault::MissingValue { operator: "core.get_optional_value" };
+    let [QType::Optional(t)] = args else { return None };
+    let code = for_plain!(t, T => scalar::unary(|x: Option<T>| x.ok_or(MISSING)));
+    let scalar = *t;
+    Some(either(family, code, args, QType::Scalar(scalar), move |call| {
+        match scalar {
+            ScalarType::Text => {
+                let text = call.get::<Option<Text>>(0).ok_or(MISSING)?;
+                call.set::<Text>(text);
+            }
+            _ => {
+                let bytes = call.get::<Option<Bytes>>(0).ok_or(MISSING)?;
+                call.set::<Bytes>(bytes);
+            }
+        }
+        Ok(())
+    }))
+}
+
+fn presence_and(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [x, mask] = args else { return None };
+    if *mask != OPTIONAL_UNIT {
+        return None;
+    }
+    let code = match x {
+        QType::Scalar(t) => for_plain!(t, T => scalar::binary(|x: T, m: Option<()>| m.map(|()| x))),
+        QType::Optional(t) => {
+            for_plain!(t, T => scalar::binary(|x: Option<T>, m: Option<()>| if m.is_some() { x } else { None }))
+        }
+        _ => return None,
+    };
+    Some(either(family, code, args, x.to_optional()?, |call| {
+        match (call.get::<Option<()>>(1).is_some() && call.is_present(0), call.qtype(0).is_optional()) {
+            (false, _) => call.set_missing(),
+            (true, true) => call.copy(0),
+            (true, false) => call.copy_as_present(0),
+        }
+        Ok(())
+    }))
+}
+
+fn presence_or(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Optional(t), y] = args else { return None };
+    if y.scalar() != Some(*t) {
+        return None;
+    }
+    let code = match y {
+        QType::Scalar(_) => for_plain!(t, T => scalar::binary(|x: Option<T>, y: T| x.unwrap_or(y))),
+        _ => for_plain!(t, T => scalar::binary(|x: Option<T>, y: Option<T>| x.or(y))),
+    };
+    Some(either(family, code, args, y.clone(), |call| {
+        let chosen = if call.is_present(0) { 0 } else { 1 };
+        copy_present(call, chosen);
+        Ok(())
+    }))
+}
+
+fn presence_and_or(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [a, mask, b] = args else { return None };
+    let t = a.scalar()?;
+    if *mask != OPTIONAL_UNIT || b.scalar() != Some(t) {
+        return None;
+    }
+    type M = Option<()>;
+    let code = match (a, b) {
+        (QType::Scalar(_), QType::Scalar(_)) => {
+            for_plain!(t, T => scalar::ternary(|a: T, m: M, b: T| if m.is_some() { a } else { b }))
+        }
+        (QType::Scalar(_), QType::Optional(_)) => {
+            for_plain!(t, T => scalar::ternary(|a: T, m: M, b: Option<T>| if m.is_some() { Some(a) } else { b }))
+        }
+        (QType::Optional(_), QType::Scalar(_)) => {
+            for_plain!(t, T => scalar::ternary(|a: Option<T>, m: M, b: T| m.and(a).unwrap_or(b)))
+        }
+        _ => for_plain!(t, T => scalar::ternary(|a: Option<T>, m: M, b: Option<T>| m.and(a).or(b))),
+    };
+    Some(either(family, code, args, b.clone(), |call| {
+        let chosen = if call.get::<Option<()>>(1).is_some() && call.is_present(0) { 0 } else { 2 };
+        copy_present(call, chosen);
+        Ok(())
+    }))
+}
+
+/// Copies an argument whose type may be the optional or the scalar form of the result's.
+fn copy_present(call: &mut Call<'_>, index: usize) {
+    match (call.qtype(index).is_optional(), call.result_type().is_optional()) {
+        (false, true) => call.copy_as_present(index),
+        (true, false) => call.copy_value_behind(index),
+        _ => call.copy(index),
+    }
+}
+
+/// Adds the comparison of two texts or bytes, present or optional; a missing operand gives a missing
+/// mask.
+macro_rules! string_comparison {
+    ($row:expr, $string:ident, $ordering:ident) => {{
+        let (scalar, optional) = ($string::qtype(), <Option<$string>>::qtype());
+        $row.exact_general(&[scalar.clone(), scalar], OPTIONAL_UNIT, move |call| {
+            let present = $ordering(call.get::<$string>(0).cmp(call.get::<$string>(1)));
+            call.set::<Option<()>>(present.then_some(()));
+            Ok(())
+        })
+        .exact_general(&[optional.clone(), optional], OPTIONAL_UNIT, move |call| {
+            let operands = call.get::<Option<$string>>(0).zip(call.get::<Option<$string>>(1));
+            let mask = operands.filter(|(x, y)| $ordering(x.cmp(y))).map(|_| ());
+            call.set::<Option<()>>(mask);
+            Ok(())
+        })
+    }};
+}
+
+fn comparison(
+    name: &str,
+    meaning: &str,
+    ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
+    f32s: impl Fn(f32, f32) -> bool + Copy + Send + Sync + 'static,
+    f64s: impl Fn(f64, f64) -> bool + Copy + Send + Sync + 'static,
+) -> Family {
+    let row = Family::new(name, &["x", "y"], meaning)
+        .predicate(move |x: (), y: ()| ordering(x.cmp(&y)))
+        .predicate(move |x: bool, y: bool| ordering(x.cmp(&y)))
+        .predicate(move |x: i32, y: i32| ordering(x.cmp(&y)))
+        .predicate(move |x: i64, y: i64| ordering(x.cmp(&y)))
+        .predicate(f32s)
+        .predicate(f64s);
+    let row = string_comparison!(row, Text, ordering);
+    string_comparison!(row, Bytes, ordering)
+}
+
+fn select(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [condition, yes, no] = args else { return None };
+    if *condition != OPTIONAL_UNIT || yes != no {
+        return None;
+    }
+    type M = Option<()>;
+    let code = match yes {
+        QType::Scalar(t) => {
+            for_plain!(t, T => scalar::ternary(|m: M, a: T, b: T| if m.is_some() { a } else { b }))
+        }
+        QType::Optional(t) => {
+            for_plain!(t, T => scalar::ternary(|m: M, a: Option<T>, b: Option<T>| if m.is_some() { a } else { b }))
+        }
+        _ => None,
+    };
+    Some(either(family, code, args, yes.clone(), |call| {
+        let chosen = if call.get::<Option<()>>(0).is_some() { 1 } else { 2 };
+        call.copy(chosen);
+        Ok(())
+    }))
+}
+
+fn make_tuple(family: &Family, args: &[QType]) -> Option<Overload> {
+    let tuple = TupleType::new(args).ok()?;
+    Some(family.make(args, QType::Tuple(tuple), Kernel::Assemble))
+}
+
+fn with_assertion(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [value, condition, message] = args else { return None };
+    if *condition != OPTIONAL_UNIT || *message != TEXT {
+        return None;
+    }
+    Some(family.make_general(args, value.clone(), |call| match call.get::<Option<()>>(1) {
+        Some(()) => {
+            call.copy(0);
+            Ok(())
+        }
+        None => Err(Fault::Assertion { message: call.text(2).to_owned() }),
+    }))
+}

@@ -1,0 +1,363 @@
+//! `math.*`: arithmetic, rounding, logarithms, trigonometry.
+//!
+//! Integers wrap around (two's complement), floats follow IEEE 754. Floor division and remainder by
+//! zero raise for integers and floats alike; true division is for floats only, integers are cast
+//! first.
+
+use crate::operator::Family;
+use crate::value::Fault;
+use crate::vector::float::{self, Float};
+
+/// The rows of this namespace.
+pub fn rows() -> Vec<Family> {
+    [arithmetic(), division(), order(), rounding(), exponential(), trigonometry(), classification()].concat()
+}
+
+fn arithmetic() -> Vec<Family> {
+    vec![
+        Family::new("math.add", &["x", "y"], "Sum. Integers wrap around.")
+            .derivative(&["1.0", "1.0"])
+            .hot_binary(|x: i32, y: i32| x.wrapping_add(y))
+            .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
+            .hot_binary(|x: f32, y: f32| x + y)
+            .hot_binary(|x: f64, y: f64| x + y),
+        Family::new("math.subtract", &["x", "y"], "Difference. Integers wrap around.")
+            .derivative(&["1.0", "-1.0"])
+            .hot_binary(|x: i32, y: i32| x.wrapping_sub(y))
+            .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
+            .hot_binary(|x: f32, y: f32| x - y)
+            .hot_binary(|x: f64, y: f64| x - y),
+        Family::new("math.multiply", &["x", "y"], "Product. Integers wrap around.")
+            .derivative(&["y", "x"])
+            .hot_binary(|x: i32, y: i32| x.wrapping_mul(y))
+            .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
+            .hot_binary(|x: f32, y: f32| x * y)
+            .hot_binary(|x: f64, y: f64| x * y),
+        Family::new(
+            "math.neg",
+            &["x"],
+            "The number with the opposite sign; the smallest integer stays itself.",
+        )
+        .derivative(&["-1.0"])
+        .unary(|x: i32| x.wrapping_neg())
+        .unary(|x: i64| x.wrapping_neg())
+        .unary(|x: f32| -x)
+        .unary(|x: f64| -x),
+        Family::new("math.pos", &["x"], "The number itself.")
+            .derivative(&["1.0"])
+            .unary(|x: i32| x)
+            .unary(|x: i64| x)
+            .unary(|x: f32| x)
+            .unary(|x: f64| x),
+        Family::new("math.abs", &["x"], "Absolute value; the smallest integer stays itself.")
+            .derivative(&["math.sign(x)"])
+            .unary(|x: i32| x.wrapping_abs())
+            .unary(|x: i64| x.wrapping_abs())
+            .unary(|x: f32| x.abs())
+            .unary(|x: f64| x.abs()),
+        Family::new("math.sign", &["x"], "-1, 0 or 1; NaN stays NaN, the sign of zero is +0.")
+            .derivative(&["0.0"])
+            .unary(|x: i32| x.signum())
+            .unary(|x: i64| x.signum())
+            .unary(|x: f32| float::sign(x))
+            .unary(|x: f64| float::sign(x)),
+        Family::new("math.fma", &["x", "y", "z"], "x * y + z with a single rounding.")
+            .cost_of(8)
+            .derivative(&["y", "x", "1.0"])
+            .ternary(|x: f32, y: f32, z: f32| x.mul_add(y, z))
+            .ternary(|x: f64, y: f64, z: f64| x.mul_add(y, z)),
+        Family::new(
+            "math._add4",
+            &["a", "b", "c", "d"],
+            "a + b + c + d, added from the left; made by the optimizer rule `add4`.",
+        )
+        .cost_of(3)
+        .exact_quaternary(|a: i32, b: i32, c: i32, d: i32| a.wrapping_add(b).wrapping_add(c).wrapping_add(d))
+        .exact_quaternary(|a: i64, b: i64, c: i64, d: i64| a.wrapping_add(b).wrapping_add(c).wrapping_add(d))
+        .exact_quaternary(|a: f32, b: f32, c: f32, d: f32| a + b + c + d)
+        .exact_quaternary(|a: f64, b: f64, c: f64, d: f64| a + b + c + d),
+    ]
+}
+
+fn division() -> Vec<Family> {
+    fn checked<T: PartialEq + Default, R>(y: T, result: impl FnOnce(T) -> R) -> Result<R, Fault> {
+        match y == T::default() {
+            true => Err(Fault::DivisionByZero),
+            false => Ok(result(y)),
+        }
+    }
+    vec![
+        Family::new("math.divide", &["x", "y"], "Quotient of two floats; by zero it is an infinity or NaN.")
+            .cost_of(4)
+            .derivative(&["1.0 / y", "-x / (y * y)"])
+            .hot_binary(|x: f32, y: f32| x / y)
+            .hot_binary(|x: f64, y: f64| x / y),
+        Family::new("math.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+            .cost_of(8)
+            .derivative(&["0.0", "0.0"])
+            .raises()
+            .binary(|x: i32, y: i32| checked(y, |y| floor_div(i64::from(x), i64::from(y)) as i32))
+            .binary(|x: i64, y: i64| checked(y, |y| floor_div(x, y)))
+            .binary(|x: f32, y: f32| checked(y, |y| float::floordiv(x, y)))
+            .binary(|x: f64, y: f64| checked(y, |y| float::floordiv(x, y))),
+        Family::new(
+            "math.mod",
+            &["x", "y"],
+            "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
+        )
+        .cost_of(8)
+        .derivative(&["1.0", "-math.floordiv(x, y)"])
+        .raises()
+        .binary(|x: i32, y: i32| checked(y, |y| floor_mod(i64::from(x), i64::from(y)) as i32))
+        .binary(|x: i64, y: i64| checked(y, |y| floor_mod(x, y)))
+        .binary(|x: f32, y: f32| checked(y, |y| float::floormod(x, y)))
+        .binary(|x: f64, y: f64| checked(y, |y| float::floormod(x, y))),
+        Family::new(
+            "math.fmod",
+            &["x", "y"],
+            "C fmod: remainder with the dividend's sign; NaN for a zero divisor.",
+        )
+        .cost_of(8)
+        .derivative(&["1.0", "-math.trunc(x / y)"])
+        .binary(|x: f32, y: f32| x.fmod(y))
+        .binary(|x: f64, y: f64| x.fmod(y)),
+    ]
+}
+
+/// Quotient rounded down; wraps for the smallest integer by −1.
+fn floor_div(x: i64, y: i64) -> i64 {
+    let quotient = x.wrapping_div(y);
+    let remainder = x.wrapping_rem(y);
+    quotient - i64::from(remainder != 0 && (remainder < 0) != (y < 0))
+}
+
+/// Remainder with the divisor's sign.
+fn floor_mod(x: i64, y: i64) -> i64 {
+    let remainder = x.wrapping_rem(y);
+    match remainder != 0 && (remainder < 0) != (y < 0) {
+        true => remainder + y,
+        false => remainder,
+    }
+}
+
+fn order() -> Vec<Family> {
+    vec![
+        Family::new("math.maximum", &["x", "y"], "Larger of two; NaN wins, equal numbers keep the first.")
+            .derivative(&[
+                "1.0 * bool.logical_if(bool.greater_equal(x, y), 1.0, 0.0, 0.0)",
+                "1.0 * bool.logical_if(bool.greater_equal(x, y), 0.0, 1.0, 0.0)",
+            ])
+            .hot_binary(|x: i32, y: i32| x.max(y))
+            .hot_binary(|x: i64, y: i64| x.max(y))
+            .hot_binary(|x: f32, y: f32| float::maximum(x, y))
+            .hot_binary(|x: f64, y: f64| float::maximum(x, y)),
+        Family::new("math.minimum", &["x", "y"], "Smaller of two; NaN wins, equal numbers keep the first.")
+            .derivative(&[
+                "1.0 * bool.logical_if(bool.less_equal(x, y), 1.0, 0.0, 0.0)",
+                "1.0 * bool.logical_if(bool.less_equal(x, y), 0.0, 1.0, 0.0)",
+            ])
+            .hot_binary(|x: i32, y: i32| x.min(y))
+            .hot_binary(|x: i64, y: i64| x.min(y))
+            .hot_binary(|x: f32, y: f32| float::minimum(x, y))
+            .hot_binary(|x: f64, y: f64| float::minimum(x, y)),
+    ]
+}
+
+/// A row of one float operand.
+macro_rules! float_row {
+    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], |$x:ident| $body:expr) => {
+        Family::new($name, &["x"], $meaning)
+            .cost_of($cost)
+            $(.derivative(&[$partial]))?
+            .unary(|$x: f32| $body)
+            .unary(|$x: f64| $body)
+    };
+}
+
+fn rounding() -> Vec<Family> {
+    let integers = |family: Family| family.unary(|x: i32| x).unary(|x: i64| x);
+    vec![
+        integers(float_row!("math.floor", "Largest integer not above.", 2, ["0.0"], |x| x.floor())),
+        integers(float_row!("math.ceil", "Smallest integer not below.", 2, ["0.0"], |x| x.ceil())),
+        integers(
+            float_row!("math.round", "Nearest integer; halves go away from zero.", 2, ["0.0"], |x| x.round())
+        ),
+        integers(float_row!("math.trunc", "Integer part.", 2, ["0.0"], |x| x.trunc())),
+    ]
+}
+
+fn exponential() -> Vec<Family> {
+    vec![
+        float_row!("math.sqrt", "Square root; NaN below zero.", 6, ["0.5 / math.sqrt(x)"], |x| x.sqrt()),
+        float_row!("math.cbrt", "Cube root.", 20, ["1.0 / (3.0 * math.cbrt(x) * math.cbrt(x))"], |x| {
+            Float::cbrt(x)
+        }),
+        float_row!("math.exp", "e to the power x.", 20, ["math.exp(x)"], |x| Float::exp(x)),
+        float_row!("math.exp2", "2 to the power x.", 20, ["math.exp2(x) * 0.6931471805599453"], |x| {
+            Float::exp2(x)
+        }),
+        float_row!("math.expm1", "exp(x) - 1 without cancellation near zero.", 20, ["math.exp(x)"], |x| {
+            Float::expm1(x)
+        }),
+        float_row!("math.log", "Natural logarithm; NaN below zero.", 20, ["1.0 / x"], |x| Float::ln(x)),
+        float_row!("math.log2", "Logarithm to base 2.", 20, ["1.4426950408889634 / x"], |x| Float::log2(x)),
+        float_row!("math.log10", "Logarithm to base 10.", 20, ["0.4342944819032518 / x"], |x| Float::log10(
+            x
+        )),
+        float_row!(
+            "math.log1p",
+            "log(1 + x) without cancellation near zero.",
+            20,
+            ["1.0 / (1.0 + x)"],
+            |x| { Float::log1p(x) }
+        ),
+        float_row!(
+            "math.symlog1p",
+            "sign(x) * log1p(abs(x)): a logarithm that is odd and passes through zero.",
+            20,
+            ["1.0 / (1.0 + math.abs(x))"],
+            |x| float::symlog1p(x)
+        ),
+        float_row!(
+            "math.logit",
+            "log(x / (1 - x)), the inverse of sigmoid.",
+            25,
+            ["1.0 / (x * (1.0 - x))"],
+            |x| { float::logit(x) }
+        ),
+        float_row!(
+            "math.log_sigmoid",
+            "log(sigmoid(x)) without overflow.",
+            40,
+            ["1.0 / (1.0 + math.exp(x))"],
+            |x| float::log_sigmoid(x)
+        ),
+        float_row!("math.erf", "Error function.", 40, ["1.1283791670955126 * math.exp(-x * x)"], |x| {
+            Float::erf(x)
+        }),
+        float_row!(
+            "math.erfc",
+            "1 - erf(x) without cancellation.",
+            40,
+            ["-1.1283791670955126 * math.exp(-x * x)"],
+            |x| { Float::erfc(x) }
+        ),
+        float_row!("math.lgamma", "Natural logarithm of abs(gamma(x)).", 60, [], |x| Float::lgamma(x)),
+        Family::new(
+            "math.sigmoid",
+            &["x", "half", "slope"],
+            "1 / (1 + exp(slope * (half - x))): a smooth step that is 1/2 at `half`.",
+        )
+        .cost_of(25)
+        .derivative(&[
+            "slope * math.sigmoid(x, half, slope) * (1.0 - math.sigmoid(x, half, slope))",
+            "-slope * math.sigmoid(x, half, slope) * (1.0 - math.sigmoid(x, half, slope))",
+            "(x - half) * math.sigmoid(x, half, slope) * (1.0 - math.sigmoid(x, half, slope))",
+        ])
+        .ternary(|x: f32, half: f32, slope: f32| float::sigmoid(x, half, slope))
+        .ternary(|x: f64, half: f64, slope: f64| float::sigmoid(x, half, slope)),
+        Family::new(
+            "math.pow",
+            &["x", "y"],
+            "C pow: x to the power y; NaN for a negative x and a fractional y.",
+        )
+        .cost_of(40)
+        .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
+        .binary(|x: f32, y: f32| Float::pow(x, y))
+        .binary(|x: f64, y: f64| Float::pow(x, y)),
+        Family::new("math.hypot", &["x", "y"], "sqrt(x*x + y*y) without overflow.")
+            .cost_of(20)
+            .derivative(&["x / math.hypot(x, y)", "y / math.hypot(x, y)"])
+            .binary(|x: f32, y: f32| Float::hypot(x, y))
+            .binary(|x: f64, y: f64| Float::hypot(x, y)),
+    ]
+}
+
+fn trigonometry() -> Vec<Family> {
+    vec![
+        float_row!(
+            "math.trig.sin",
+            "Sine of an angle in radians.",
+            20,
+            ["math.trig.cos(x)"],
+            |x| Float::sin(x)
+        ),
+        float_row!("math.trig.cos", "Cosine of an angle in radians.", 20, ["-math.trig.sin(x)"], |x| {
+            Float::cos(x)
+        }),
+        float_row!(
+            "math.trig.tan",
+            "Tangent of an angle in radians.",
+            25,
+            ["1.0 + math.trig.tan(x) * math.trig.tan(x)"],
+            |x| Float::tan(x)
+        ),
+        float_row!("math.trig.asin", "Arc sine in radians.", 25, ["1.0 / math.sqrt(1.0 - x * x)"], |x| {
+            Float::asin(x)
+        }),
+        float_row!("math.trig.acos", "Arc cosine in radians.", 25, ["-1.0 / math.sqrt(1.0 - x * x)"], |x| {
+            Float::acos(x)
+        }),
+        float_row!(
+            "math.trig.atan",
+            "Arc tangent in radians.",
+            25,
+            ["1.0 / (1.0 + x * x)"],
+            |x| Float::atan(x)
+        ),
+        float_row!("math.trig.sinh", "Hyperbolic sine.", 30, ["math.trig.cosh(x)"], |x| Float::sinh(x)),
+        float_row!("math.trig.cosh", "Hyperbolic cosine.", 30, ["math.trig.sinh(x)"], |x| Float::cosh(x)),
+        float_row!(
+            "math.trig.tanh",
+            "Hyperbolic tangent.",
+            30,
+            ["1.0 - math.trig.tanh(x) * math.trig.tanh(x)"],
+            |x| Float::tanh(x)
+        ),
+        float_row!(
+            "math.trig.asinh",
+            "Inverse hyperbolic sine.",
+            40,
+            ["1.0 / math.sqrt(x * x + 1.0)"],
+            |x| { Float::asinh(x) }
+        ),
+        float_row!(
+            "math.trig.acosh",
+            "Inverse hyperbolic cosine.",
+            40,
+            ["1.0 / math.sqrt(x * x - 1.0)"],
+            |x| { Float::acosh(x) }
+        ),
+        float_row!("math.trig.atanh", "Inverse hyperbolic tangent.", 40, ["1.0 / (1.0 - x * x)"], |x| {
+            Float::atanh(x)
+        }),
+        Family::new("math.trig.atan2", &["y", "x"], "Angle of the point (x, y) in radians.")
+            .cost_of(30)
+            .derivative(&["x / (x * x + y * y)", "-y / (x * x + y * y)"])
+            .binary(|y: f32, x: f32| Float::atan2(y, x))
+            .binary(|y: f64, x: f64| Float::atan2(y, x)),
+    ]
+}
+
+fn classification() -> Vec<Family> {
+    fn row(name: &str, meaning: &str) -> Family {
+        Family::new(name, &["x"], meaning)
+    }
+    vec![
+        row("math.is_nan", "Present if the number is NaN.")
+            .exact_unary(|x: f32| x.is_nan().then_some(()))
+            .exact_unary(|x: f64| x.is_nan().then_some(()))
+            .exact_unary(|x: Option<f32>| x.filter(|x| x.is_nan()).map(|_| ()))
+            .exact_unary(|x: Option<f64>| x.filter(|x| x.is_nan()).map(|_| ())),
+        row("math.is_inf", "Present if the number is an infinity.")
+            .exact_unary(|x: f32| x.is_infinite().then_some(()))
+            .exact_unary(|x: f64| x.is_infinite().then_some(()))
+            .exact_unary(|x: Option<f32>| x.filter(|x| x.is_infinite()).map(|_| ()))
+            .exact_unary(|x: Option<f64>| x.filter(|x| x.is_infinite()).map(|_| ())),
+        row("math.is_finite", "Present if the number is neither NaN nor an infinity.")
+            .exact_unary(|x: f32| x.is_finite().then_some(()))
+            .exact_unary(|x: f64| x.is_finite().then_some(()))
+            .exact_unary(|x: Option<f32>| x.filter(|x| x.is_finite()).map(|_| ()))
+            .exact_unary(|x: Option<f64>| x.filter(|x| x.is_finite()).map(|_| ())),
+    ]
+}

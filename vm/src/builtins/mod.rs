@@ -1,0 +1,38 @@
+//! The standard operators, one row of a [`Family`] each.
+//!
+//! A row gives the name, the parameters, the meaning, what evaluation may do, a relative cost, the
+//! partial derivatives, and the overloads as plain Rust functions. Documentation, dumps, binding and
+//! compiled tiers all read it. Operators that the preparation rewrites into others (such as
+//! `core.greater`) have their row in the registry of the compiler.
+
+use crate::operator::OperatorTable;
+use std::sync::{Arc, LazyLock};
+
+pub mod bitwise;
+pub mod bools;
+pub mod casts;
+pub mod core;
+pub mod math;
+pub mod seq;
+pub mod strings;
+
+/// The table of all standard operators.
+pub fn table() -> Arc<OperatorTable> {
+    static TABLE: LazyLock<Arc<OperatorTable>> = LazyLock::new(|| {
+        let mut table = OperatorTable::new();
+        let rows = [
+            math::rows(),
+            core::rows(),
+            casts::rows(),
+            bools::rows(),
+            bitwise::rows(),
+            strings::rows(),
+            seq::rows(),
+        ];
+        for row in rows.into_iter().flatten() {
+            table.add(row).expect("standard operators have distinct names");
+        }
+        Arc::new(table)
+    });
+    TABLE.clone()
+}

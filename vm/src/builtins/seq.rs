@@ -1,0 +1,92 @@
+//! `seq.*`: sequences of plain scalars.
+//!
+//! `seq.reduce` has no row here: the compiler turns it into a loop over `seq.size` and `seq.at`.
+
+use crate::operator::{Call, Family, Overload};
+use crate::value::qtype::INT64;
+use crate::value::{Fault, QType, ScalarType, ScalarValue, Value};
+
+/// Elements a sequence may have: 8 bytes each, 128 MiB in all.
+pub const MAX_ELEMENTS: u64 = 1 << 24;
+
+/// The rows of this namespace.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "seq._range",
+            &["start", "stop", "step"],
+            "The INT64 numbers start, start + step, … before stop. Raises for a zero step or too many elements.",
+        )
+        .raises()
+        .exact_general(&[INT64, INT64, INT64], QType::Sequence(ScalarType::Int64), range),
+        Family::new("seq.size", &["seq"], "Number of elements.").on_demand(|family, args| {
+            let [QType::Sequence(_)] = args else { return None };
+            Some(family.make_general(args, INT64, |call| {
+                let size = call.sequence(0).len() as i64;
+                call.set::<i64>(size);
+                Ok(())
+            }))
+        }),
+        Family::new("seq.at", &["seq", "i"], "The element at position i, from 0. Raises outside the sequence.")
+            .raises()
+            .on_demand(at),
+        Family::new("seq.make", &["*elements"], "A sequence of the values, which have one plain scalar type.")
+            .on_demand(make),
+    ]
+}
+
+fn range(call: &mut Call<'_>) -> Result<(), Fault> {
+    let (start, stop, step) = (call.get::<i64>(0), call.get::<i64>(1), call.get::<i64>(2));
+    if step == 0 {
+        return Err(Fault::Host { message: "seq.range expects a step other than 0".to_owned() });
+    }
+    let span =
+        if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
+    let count = (span.max(0) as u128).div_ceil(u128::from(step.unsigned_abs()));
+    if count > u128::from(MAX_ELEMENTS) {
+        let actual = u64::try_from(count).unwrap_or(u64::MAX);
+        return Err(Fault::Limit { limit: "sequence-elements", actual, maximum: MAX_ELEMENTS });
+    }
+    let cells = call.sequence_out();
+    cells.extend((0..count as i64).map(|i| (start + i * step) as u64));
+    Ok(())
+}
+
+fn at(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Sequence(element), QType::Scalar(ScalarType::Int64)] = args else { return None };
+    let element = *element;
+    Some(family.make_general(args, QType::Scalar(element), move |call| {
+        let (cells, i) = (call.sequence(0), call.get::<i64>(1));
+        let cell = usize::try_from(i).ok().and_then(|i| cells.get(i));
+        let Some(cell) = cell else {
+            return Err(Fault::Index { index: i, size: cells.len() as i64 });
+        };
+        match element {
+            ScalarType::Boolean => call.set::<bool>(*cell != 0),
+            ScalarType::Int32 => call.set::<i32>(*cell as i32),
+            ScalarType::Int64 => call.set::<i64>(*cell as i64),
+            ScalarType::Float32 => call.set::<f32>(f32::from_bits(*cell as u32)),
+            ScalarType::Float64 | ScalarType::WeakFloat => call.set::<f64>(f64::from_bits(*cell)),
+            ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => {}
+        }
+        Ok(())
+    }))
+}
+
+fn make(family: &Family, args: &[QType]) -> Option<Overload> {
+    let Some(QType::Scalar(element)) = args.first() else { return None };
+    if !element.is_plain() || args.iter().any(|a| *a != QType::Scalar(*element)) {
+        return None;
+    }
+    Some(family.make_general(args, QType::Sequence(*element), |call| {
+        // The result's buffer cannot be filled while arguments are read, so the cells wait in scratch.
+        let cells = call.arena().alloc_slice_fill_iter((0..call.len()).map(|i| bits(&call.value(i))));
+        call.sequence_out().extend_from_slice(cells);
+        Ok(())
+    }))
+}
+
+/// The bits of a plain scalar as a sequence holds them.
+fn bits(value: &Value) -> u64 {
+    value.scalar().and_then(ScalarValue::plain_bits).unwrap_or_default()
+}

@@ -1,0 +1,130 @@
+//! Argument: what `strings.printf` and `strings.format` take, and the result they fill.
+//!
+//! Both work on bytes: a TEXT argument is its UTF-8, a TEXT result is checked to be UTF-8 in the end.
+//! The result is missing if the format or any argument is, whatever the format says.
+
+use crate::builtins::strings::units::StringType;
+use crate::builtins::strings::utf8::checked_buffer;
+use crate::layout::access::{Bytes, PlainScalar, Text};
+use crate::operator::Call;
+use crate::value::{Fault, QType, ScalarType};
+
+/// What a conversion takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument<'a> {
+    /// A BOOLEAN.
+    Boolean(bool),
+    /// An INT32.
+    Int32(i32),
+    /// An INT64.
+    Int64(i64),
+    /// A FLOAT32.
+    Float32(f32),
+    /// A FLOAT64.
+    Float64(f64),
+    /// The bytes of a BYTES or of a TEXT in UTF-8.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Argument<'a> {
+    /// Reads an argument, which is present.
+    pub fn read(call: &Call<'a>, index: usize) -> Argument<'a> {
+        match call.qtype(index).scalar() {
+            Some(ScalarType::Boolean) => Argument::Boolean(plain(call, index)),
+            Some(ScalarType::Int32) => Argument::Int32(plain(call, index)),
+            Some(ScalarType::Int64) => Argument::Int64(plain(call, index)),
+            Some(ScalarType::Float32) => Argument::Float32(plain(call, index)),
+            Some(ScalarType::Text) => Argument::Bytes(Text::read(call, index).unwrap_or_default().as_bytes()),
+            Some(ScalarType::Bytes) => Argument::Bytes(Bytes::read(call, index).unwrap_or_default()),
+            _ => Argument::Float64(plain(call, index)),
+        }
+    }
+
+    /// The integer; a BOOLEAN counts as 0 or 1.
+    pub fn integer(self) -> Option<i64> {
+        match self {
+            Argument::Boolean(x) => Some(i64::from(x)),
+            Argument::Int32(x) => Some(i64::from(x)),
+            Argument::Int64(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// The float, or the float nearest to the integer.
+    pub fn float(self) -> Option<f64> {
+        match self {
+            Argument::Float32(x) => Some(f64::from(x)),
+            Argument::Float64(x) => Some(x),
+            other => other.integer().map(|x| x as f64),
+        }
+    }
+
+    /// The bits that `%x` shows; a BOOLEAN is an INT32.
+    pub fn bits(self) -> u64 {
+        match self {
+            Argument::Int32(x) => u64::from(x as u32),
+            other => other.integer().unwrap_or_default() as u64,
+        }
+    }
+}
+
+fn plain<T: PlainScalar>(call: &Call<'_>, index: usize) -> T {
+    match call.qtype(index).is_optional() {
+        true => call.plain::<Option<T>>(index).unwrap_or_default(),
+        false => call.plain::<T>(index),
+    }
+}
+
+/// The result type for a format and arguments: the string type of the format, optional if anything is;
+/// `None` for arguments that no conversion takes.
+pub fn formatted_type(format: &QType, args: &[QType]) -> Option<QType> {
+    let string = format.scalar().filter(|t| !t.is_plain())?;
+    let takes = |t: ScalarType| t.is_numeric() || t == ScalarType::Boolean || t == string;
+    if !args.iter().all(|arg| arg.scalar().is_some_and(takes)) {
+        return None;
+    }
+    match format.is_optional() || args.iter().any(QType::is_optional) {
+        true => Some(QType::Optional(string)),
+        false => Some(QType::Scalar(string)),
+    }
+}
+
+/// Fills the TEXT or BYTES result if all arguments are present.
+///
+/// # Errors
+/// What `write` raises, and [`Fault::Format`] if a TEXT does not become UTF-8.
+pub fn write_result<'f>(
+    call: &mut Call<'f>,
+    write: impl FnOnce(&Call<'f>, &mut Vec<u8>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    if !(0..call.len()).all(|index| call.is_present(index)) {
+        call.set_missing();
+        return Ok(());
+    }
+    // The buffer leaves the frame while arguments are read.
+    if call.result_type().scalar() == Some(ScalarType::Text) {
+        let mut out = std::mem::take(call.text_out()).into_bytes();
+        write(call, &mut out)?;
+        *call.text_out() = checked_buffer(out)?;
+    } else {
+        let mut out = std::mem::take(call.bytes_out());
+        write(call, &mut out)?;
+        *call.bytes_out() = out;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn booleans_and_integers_are_numbers() {
+        let of = |argument: Argument<'_>| (argument.integer(), argument.float(), argument.bits());
+        assert_eq!(of(Argument::Boolean(true)), (Some(1), Some(1.0), 1));
+        assert_eq!(of(Argument::Int32(-1)), (Some(-1), Some(-1.0), 0xffff_ffff));
+        assert_eq!(of(Argument::Int64(-1)), (Some(-1), Some(-1.0), u64::MAX));
+        assert_eq!(of(Argument::Float32(0.5)), (None, Some(0.5), 0));
+        assert_eq!(of(Argument::Bytes(b"1")), (None, None, 0));
+    }
+}

@@ -1,0 +1,176 @@
+//! Strings out of parts of strings: `strings.substr`, `replace`, `strip`, `lstrip`, `rstrip`, join.
+//!
+//! Bytes from 0x80 on may be stripped from a BYTES like any others; the original aborts when it meets
+//! one beside a set of characters.
+
+use crate::builtins::strings::search::{index, range};
+use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, each_string};
+use crate::layout::access::{Bytes, Text};
+use crate::operator::{Call, Family, Overload};
+use crate::value::qtype::INT64;
+use crate::value::{Fault, QType, ScalarType};
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        substr_row(),
+        each_string(
+            Family::new(
+                "strings.replace",
+                &["s", "old", "new", "max_subs"],
+                "s with `new` for the first max_subs occurrences of `old`, or for all if that is missing or \
+                 negative. An empty `old` occurs before every unit and at the end.",
+            )
+            .cost_of(12),
+            replace_kernel::<Text>,
+            replace_kernel::<Bytes>,
+            |s| (vec![s.clone(), s.clone(), s.clone(), OPTIONAL_INT64], s),
+        ),
+        strip_row("strings.strip", "at both ends", Ends::Both),
+        strip_row("strings.lstrip", "at the start", Ends::Start),
+        strip_row("strings.rstrip", "at the end", Ends::End),
+        Family::new(
+            "strings._join_with_separator",
+            &["sep", "arg0", "*args"],
+            "The parts one after another with sep between them; missing if a part is.",
+        )
+        .cost_of(8)
+        .on_demand(join),
+    ]
+}
+
+fn substr_row() -> Family {
+    let row = Family::new(
+        "strings.substr",
+        &["s", "start", "end"],
+        "The units [start, end) of s; negative positions count from the end, a missing `end` is the end.",
+    )
+    .cost_of(8);
+    [INT64, OPTIONAL_INT64].into_iter().fold(row, |row, start| {
+        each_string(row, substr::<Text>, substr::<Bytes>, |s| {
+            (vec![s.clone(), start.clone(), OPTIONAL_INT64], s)
+        })
+    })
+}
+
+fn substr<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let part = S::read(call, 0).map(|s| {
+        let range = range::<S>(s, index(call, 1), index(call, 2));
+        S::slice(s, range.unwrap_or(0..0))
+    });
+    write::<S>(call, part);
+    Ok(())
+}
+
+fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
+    let meaning =
+        format!("s without the units {place} that are in chars, or white space if chars is missing.");
+    let row = Family::new(name, &["s", "chars"], &meaning).cost_of(6);
+    let text = move |call: &mut Call<'_>| strip::<Text>(call, ends);
+    let bytes = move |call: &mut Call<'_>| strip::<Bytes>(call, ends);
+    let row = each_string(row, text, bytes, |s| (vec![s.clone()], s));
+    [QType::Scalar, QType::Optional].into_iter().fold(row, |row, chars: fn(ScalarType) -> QType| {
+        each_string(row, text, bytes, |s| ([s.clone()].into_iter().chain(s.scalar().map(chars)).collect(), s))
+    })
+}
+
+fn strip<S: StringType>(call: &mut Call<'_>, ends: Ends) -> Result<(), Fault> {
+    let set = if call.len() > 1 { S::read(call, 1) } else { None };
+    let part = S::read(call, 0).map(|s| S::strip(s, set, ends));
+    write::<S>(call, part);
+    Ok(())
+}
+
+/// Writes a result that is missing only if the operand was.
+fn write<S: StringType>(call: &mut Call<'_>, part: Option<&S::Str>) {
+    match part {
+        Some(part) => S::push(S::out(call), part),
+        None => call.set_missing(),
+    }
+}
+
+fn replace_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    match (S::read(call, 0), S::read(call, 1), S::read(call, 2)) {
+        (Some(s), Some(old), Some(new)) => {
+            let limit = index(call, 3).and_then(|limit| usize::try_from(limit).ok());
+            replace::<S>(S::out(call), s, (old, new), limit.unwrap_or(usize::MAX));
+        }
+        _ => call.set_missing(),
+    }
+    Ok(())
+}
+
+fn replace<S: StringType>(out: &mut S::Buffer, s: &S::Str, (old, new): (&S::Str, &S::Str), limit: usize) {
+    let end = S::bytes(s);
+    let (mut copied, mut search) = (0, Some(0));
+    for _ in 0..limit {
+        let found = search.and_then(|from| Some(from + S::find(S::slice(s, from..end), old)?));
+        let Some(at) = found else { break };
+        S::push(out, S::slice(s, copied..at));
+        S::push(out, new);
+        copied = at + S::bytes(old);
+        search = if copied == at { S::next(s, at) } else { Some(copied) };
+    }
+    S::push(out, S::slice(s, copied..end));
+}
+
+/// The overload for a scalar separator and any mix of scalar and optional parts of its type.
+fn join(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Scalar(string), parts @ ..] = args else { return None };
+    if parts.is_empty() || parts.iter().any(|part| part.scalar() != Some(*string)) {
+        return None;
+    }
+    let result = match parts.iter().any(QType::is_optional) {
+        true => QType::Optional(*string),
+        false => QType::Scalar(*string),
+    };
+    match string {
+        ScalarType::Text => Some(family.make_general(args, result, join_kernel::<Text>)),
+        ScalarType::Bytes => Some(family.make_general(args, result, join_kernel::<Bytes>)),
+        _ => None,
+    }
+}
+
+fn join_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    if !(1..call.len()).all(|part| call.is_present(part)) {
+        call.set_missing();
+        return Ok(());
+    }
+    let mut out = std::mem::take(S::out(call));
+    for argument in 1..call.len() {
+        // Between two parts stands argument 0, the separator.
+        let separator = if argument > 1 { S::read(call, 0) } else { None };
+        for piece in separator.into_iter().chain(S::read(call, argument)) {
+            S::push(&mut out, piece);
+        }
+    }
+    *S::out(call) = out;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacements() {
+        let cases = [
+            ("hello", "l", "LL", usize::MAX, "heLLLLo"),
+            ("hello", "l", "LL", 1, "heLLlo"),
+            ("aaaaa", "aa", "b", usize::MAX, "bba"),
+            ("añ", "", "-", usize::MAX, "-a-ñ-"),
+            ("añ", "", "-", 2, "-a-ñ"),
+            ("añ", "", "-", 0, "añ"),
+            ("", "", "-", usize::MAX, "-"),
+            ("", "a", "-", usize::MAX, ""),
+        ];
+        for (s, old, new, limit, expected) in cases {
+            let mut out = String::new();
+            replace::<Text>(&mut out, s, (old, new), limit);
+            assert_eq!(out, expected);
+        }
+        let mut out = Vec::new();
+        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX);
+        assert_eq!(out, b".\xc3.\xb1.");
+    }
+}

@@ -1,0 +1,269 @@
+//! `strings.format`: text by a format with names, `{x}` or `{x:style}`.
+//!
+//! ```text
+//! fmt        "{a}: {b:.2f} {{kg}}"
+//! arg_names  "a,b"                     as the compiler makes it from keyword arguments
+//! values     'Anna', 61.5              one for each name, in this order
+//! result     "Anna: 61.50 {kg}"
+//! ```
+//!
+//! `{x}` and `{x:v}` print any value: FLOAT32 with the digits that identify it and a point (`1.`),
+//! FLOAT64 with six digits (`%g`). A style is what printf takes between `%` and the letter; the letter
+//! may be left out and is then `f` for floats and `d` for integers. Other types take no style.
+//!
+//! The whole format is checked before anything is looked up: braces, then names, then values. A name
+//! that is none is quoted in the error, where the original quotes what follows it.
+
+use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
+use crate::builtins::strings::digits::{Style, write_float};
+use crate::builtins::strings::printf::{MAX_WIDTH, Refusal, write_styled};
+use crate::operator::{Call, Family};
+use crate::value::qtype::TEXT;
+use crate::value::repr::write_repr;
+use crate::value::{Fault, Value};
+use std::io::Write;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "strings.format",
+            &["fmt", "arg_names", "*kwargs"],
+            "The format, a TEXT or BYTES as in Python, with a value for each name in braces; arg_names are \
+             the names, with commas between them. Raises if they do not fit.",
+        )
+        .cost_of(60)
+        .raises()
+        .on_demand(|family, types| {
+            let [format, names, values @ ..] = types else { return None };
+            let result = formatted_type(format, values).filter(|_| *names == TEXT)?;
+            Some(family.make_general(types, result, format_kernel))
+        }),
+    ]
+}
+
+fn format_kernel(call: &mut Call<'_>) -> Result<(), Fault> {
+    write_result(call, |call, out| {
+        let Argument::Bytes(format) = Argument::read(call, 0) else { return Ok(()) };
+        let names = call.text(1);
+        check_names(names, call.len() - 2)?;
+        check_format(format)?;
+        for piece in Pieces::of(format) {
+            match piece? {
+                Piece::Plain(bytes) => out.extend_from_slice(bytes),
+                Piece::Field { name, style } => {
+                    let position = names.split(',').position(|other| other.as_bytes() == name);
+                    let position = position.ok_or_else(|| unknown(name))?;
+                    write_value(out, call, position + 2, style)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The names are different from each other and as many as the values.
+fn check_names(names: &str, values: usize) -> Result<(), Fault> {
+    let each = || names.split(',').filter(|_| !names.is_empty());
+    if each().enumerate().any(|(i, name)| each().take(i).any(|other| other == name)) {
+        return Err(refuse(format!("arg names specification '{names}' contains duplicate names")));
+    }
+    match each().count() == values {
+        true => Ok(()),
+        false => Err(refuse(format!(
+            "arg names specification doesn't match number of arguments: {names} (expected #{values})"
+        ))),
+    }
+}
+
+/// Braces match and all names are identifiers.
+fn check_format(format: &[u8]) -> Result<(), Fault> {
+    for piece in Pieces::of(format) {
+        piece?;
+    }
+    let mut names = Pieces::of(format).filter_map(|piece| match piece {
+        Ok(Piece::Field { name, .. }) => Some(name),
+        _ => None,
+    });
+    match names.find(|name| !is_identifier(name)) {
+        None => Ok(()),
+        Some(name) => Err(refuse(format!(
+            "incorrect arg '{}' in format specification '{}'",
+            String::from_utf8_lossy(name),
+            String::from_utf8_lossy(format)
+        ))),
+    }
+}
+
+fn is_identifier(name: &[u8]) -> bool {
+    let begins = name.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
+    begins && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+}
+
+fn unknown(name: &[u8]) -> Fault {
+    refuse(format!("argument name '{}' is not found", String::from_utf8_lossy(name)))
+}
+
+fn refuse(message: String) -> Fault {
+    Fault::Format { message }
+}
+
+fn write_value(out: &mut Vec<u8>, call: &Call<'_>, index: usize, style: &[u8]) -> Result<(), Fault> {
+    let value = Argument::read(call, index);
+    if style.is_empty() || style == b"v" {
+        write_plain(out, value);
+        return Ok(());
+    }
+    let letter = match value {
+        Argument::Boolean(_) | Argument::Bytes(_) => return Err(unsupported(call, index, style)),
+        _ if style.last().is_some_and(u8::is_ascii_alphabetic) => None,
+        Argument::Float32(_) | Argument::Float64(_) => Some(b'f'),
+        Argument::Int32(_) | Argument::Int64(_) => Some(b'd'),
+    };
+    let written = write_styled(out, style, letter, value);
+    written.map_err(|refusal| match refusal {
+        Refusal::TooWide(actual) => Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH },
+        Refusal::Mismatch => unfit(call, index, style),
+    })
+}
+
+#[cold]
+fn unsupported(call: &Call<'_>, index: usize, style: &[u8]) -> Fault {
+    let style = String::from_utf8_lossy(style);
+    refuse(format!("unsupported format {style} for type: {}", scalar_name(call, index)))
+}
+
+#[cold]
+fn unfit(call: &Call<'_>, index: usize, style: &[u8]) -> Fault {
+    let style = String::from_utf8_lossy(style);
+    refuse(format!("failed to format value of type {} with format '{style}'", scalar_name(call, index)))
+}
+
+fn scalar_name(call: &Call<'_>, index: usize) -> &'static str {
+    call.qtype(index).scalar().map_or("", |scalar| scalar.name())
+}
+
+fn write_plain(out: &mut Vec<u8>, value: Argument<'_>) {
+    let integer = match value {
+        Argument::Boolean(x) => return out.extend_from_slice(if x { b"true" } else { b"false" }),
+        Argument::Bytes(bytes) => return out.extend_from_slice(bytes),
+        Argument::Float64(x) => return write_float(out, &Style::default(), b'g', x),
+        Argument::Float32(x) => {
+            let mut text = String::new();
+            write_repr(&mut text, &Value::from(x));
+            return out.extend_from_slice(text.as_bytes());
+        }
+        Argument::Int32(x) => i64::from(x),
+        Argument::Int64(x) => x,
+    };
+    write!(out, "{integer}").expect("writing to a buffer cannot fail");
+}
+
+/// A part of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece<'f> {
+    /// Bytes that stay.
+    Plain(&'f [u8]),
+    /// `{name:style}`.
+    Field { name: &'f [u8], style: &'f [u8] },
+}
+
+/// The parts of a format from left to right, over what is left of it.
+struct Pieces<'f> {
+    rest: &'f [u8],
+    format: &'f [u8],
+}
+
+impl<'f> Pieces<'f> {
+    fn of(format: &'f [u8]) -> Pieces<'f> {
+        Pieces { rest: format, format }
+    }
+
+    /// Takes this many bytes.
+    fn take(&mut self, length: usize) -> &'f [u8] {
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        taken
+    }
+
+    fn field(&mut self) -> Option<Piece<'f>> {
+        let end = self.rest.iter().position(|b| *b == b'}')?;
+        let field = &self.take(end + 1)[1..end];
+        let colon = field.iter().position(|b| *b == b':');
+        let (name, style) = colon.map_or((field, &[][..]), |at| (&field[..at], &field[at + 1..]));
+        Some(Piece::Field { name, style })
+    }
+
+    fn incorrect(&self) -> Fault {
+        refuse(format!("incorrect format specification '{}'", String::from_utf8_lossy(self.format)))
+    }
+}
+
+impl<'f> Iterator for Pieces<'f> {
+    type Item = Result<Piece<'f>, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.rest {
+            [] => None,
+            [b'{', b'{', ..] | [b'}', b'}', ..] => Some(Ok(Piece::Plain(&self.take(2)[1..]))),
+            [b'{', ..] => match self.field() {
+                Some(field) => Some(Ok(field)),
+                None => Some(Err(self.incorrect())),
+            },
+            [b'}', ..] => Some(Err(self.incorrect())),
+            rest => {
+                let end = rest.iter().position(|b| matches!(b, b'{' | b'}')).unwrap_or(rest.len());
+                Some(Ok(Piece::Plain(self.take(end))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(format: &str) -> Result<String, String> {
+        check_format(format.as_bytes()).map_err(|fault| fault.to_string())?;
+        let pieces = Pieces::of(format.as_bytes()).map(|piece| match piece.expect("checked") {
+            Piece::Plain(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Piece::Field { name, style } => {
+                format!("[{}|{}]", String::from_utf8_lossy(name), String::from_utf8_lossy(style))
+            }
+        });
+        Ok(pieces.collect())
+    }
+
+    #[test]
+    fn formats_fall_into_pieces() {
+        let cases = [
+            ("é{a}{b:.2f}c", "é[a|][b|.2f]c"),
+            ("{{a}}{{{a}}}", "{a}{[a|]}"),
+            ("{a::}{a:}", "[a|:][a|]"),
+            ("", ""),
+        ];
+        for (format, expected) in cases {
+            assert_eq!(pieces(format).as_deref(), Ok(expected));
+        }
+        for format in ["{", "}", "{a", "a}", "{a}}", "{{a}", "{a:{a}}"] {
+            assert_eq!(pieces(format), Err(format!("incorrect format specification '{format}'")));
+        }
+        for (format, name) in [("{}", ""), ("{ a}", " a"), ("{1a:d}", "1a"), ("{a.b}", "a.b"), ("{ñ}", "ñ")]
+        {
+            let expected = format!("incorrect arg '{name}' in format specification '{format}'");
+            assert_eq!(pieces(format), Err(expected));
+        }
+    }
+
+    #[test]
+    fn names_are_distinct_and_as_many_as_values() {
+        let check =
+            |names: &str, values: usize| check_names(names, values).map_err(|fault| fault.to_string());
+        assert_eq!([check("", 0), check("a", 1), check("a,b", 2)], [Ok(()), Ok(()), Ok(())]);
+        assert_eq!(check("a,a", 3).unwrap_err(), "arg names specification 'a,a' contains duplicate names");
+        assert_eq!(
+            check("a,b", 1).unwrap_err(),
+            "arg names specification doesn't match number of arguments: a,b (expected #1)"
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! `strings.printf`: text by a format in the manner of C.
+//!
+//! ```text
+//! %[number$][flags][width][.precision][length]letter      flags  - + space # 0
+//!                                                         letter d i o u x X c   integers
+//! width, precision: digits, or * for an argument                 f F e E g G a A  numbers
+//!                                                                s   strings     v   any
+//! ```
+//!
+//! - `%%` is a percent sign. `%v` takes neither flags nor width; it prints as `%d`, `%g`, `%s` would,
+//!   and a BOOLEAN as `true` or `false`.
+//! - A BOOLEAN counts as the integer 0 or 1. Width and precision count bytes of UTF-8; `%c` gives one
+//!   byte and `%lc` a code point. A TEXT result that is not UTF-8 in the end raises.
+//! - Arguments that are not mentioned are ignored. Either all conversions number their argument or none.
+//! - A NaN prints without a sign, which in C depends on the processor.
+//! - Width and precision end at [`MAX_WIDTH`], so that a short format cannot fill the memory.
+
+use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
+use crate::builtins::strings::digits::{Style, write_byte, write_bytes, write_float, write_integer};
+use crate::operator::{Call, Family};
+use crate::value::Fault;
+
+/// Largest width and precision of a conversion.
+pub const MAX_WIDTH: u64 = 1 << 20;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "strings.printf",
+            &["fmt", "*args"],
+            "The format, a TEXT or BYTES as in C, with the arguments in place of `%d`, `%.3f`, `%s`, `%v`. \
+             Raises if they do not fit.",
+        )
+        .cost_of(60)
+        .raises()
+        .on_demand(|family, types| {
+            let [format, args @ ..] = types else { return None };
+            let result = formatted_type(format, args)?;
+            Some(family.make_general(types, result, printf))
+        }),
+    ]
+}
+
+fn printf(call: &mut Call<'_>) -> Result<(), Fault> {
+    write_result(call, |call, out| {
+        let Argument::Bytes(format) = Argument::read(call, 0) else { return Ok(()) };
+        let argument = |index: usize| (index < call.len() - 1).then(|| Argument::read(call, index + 1));
+        match write_formatted(out, format, &argument) {
+            Ok(()) => Ok(()),
+            Err(Refusal::TooWide(actual)) => {
+                Err(Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH })
+            }
+            Err(Refusal::Mismatch) => Err(mismatch(format)),
+        }
+    })
+}
+
+#[cold]
+fn mismatch(format: &[u8]) -> Fault {
+    let format = String::from_utf8_lossy(format);
+    Fault::Format { message: format!("format specification '{format}' doesn't match format arguments") }
+}
+
+/// Why a format cannot be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is not well formed, or asks for an argument that is not there or of another type.
+    Mismatch,
+    /// A width or precision above [`MAX_WIDTH`].
+    TooWide(u64),
+}
+
+/// Appends a format with its arguments.
+///
+/// # Errors
+/// The buffer is left with what was written up to the refusal.
+pub fn write_formatted<'a>(
+    out: &mut Vec<u8>,
+    format: &[u8],
+    arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+) -> Result<(), Refusal> {
+    Scanner { rest: format, last: None, taken: 0, numbered: false }.write_rest(out, arguments)
+}
+
+/// Appends a value as the format of a percent sign, the style and the letter would.
+///
+/// # Errors
+/// As [`write_formatted`].
+pub fn write_styled(
+    out: &mut Vec<u8>,
+    style: &[u8],
+    letter: Option<u8>,
+    value: Argument<'_>,
+) -> Result<(), Refusal> {
+    let argument = |position: usize| (position == 0).then_some(value);
+    let mut scanner = Scanner { rest: style, last: letter, taken: 0, numbered: false };
+    scanner.write_conversion(out, &argument)?;
+    scanner.write_rest(out, &argument)
+}
+
+/// One conversion, such as `%-5.2f`.
+struct Conversion {
+    argument: usize,
+    style: Style,
+    /// True for the length `l`, which means something to `c` only.
+    long: bool,
+    letter: u8,
+}
+
+fn convert(out: &mut Vec<u8>, conversion: &Conversion, argument: Argument<'_>) -> Option<()> {
+    let Conversion { style, long, letter, .. } = conversion;
+    match (letter, argument) {
+        (b'v', Argument::Boolean(x)) => out.extend_from_slice(if x { b"true" } else { b"false" }),
+        (b'v' | b's', Argument::Bytes(bytes)) => write_bytes(out, style, bytes),
+        (b'v', Argument::Float32(_) | Argument::Float64(_)) => {
+            write_float(out, style, b'g', argument.float()?)
+        }
+        (b'v', _) => write_integer(out, style, b'd', argument.integer()?, argument.bits()),
+        (b'c', _) if *long => {
+            let character = char::from_u32(argument.integer()? as u32)?;
+            write_bytes(out, style, character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        (b'c', _) => write_byte(out, style, argument.integer()? as u8),
+        (b'd' | b'i' | b'o' | b'u' | b'x' | b'X', _) => {
+            write_integer(out, style, *letter, argument.integer()?, argument.bits());
+        }
+        (b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A', _) => {
+            write_float(out, style, *letter, argument.float()?);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Reads conversions from what is left of the format.
+struct Scanner<'f> {
+    rest: &'f [u8],
+    /// A letter that stands behind the rest.
+    last: Option<u8>,
+    /// Arguments taken in order so far.
+    taken: usize,
+    /// True if conversions number their arguments.
+    numbered: bool,
+}
+
+impl Scanner<'_> {
+    fn write_rest<'a>(
+        &mut self,
+        out: &mut Vec<u8>,
+        arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+    ) -> Result<(), Refusal> {
+        while let Some(percent) = self.rest.iter().position(|b| *b == b'%') {
+            out.extend_from_slice(&self.rest[..percent]);
+            self.rest = &self.rest[percent + 1..];
+            self.write_conversion(out, arguments)?;
+        }
+        out.extend_from_slice(self.rest);
+        out.extend(self.last);
+        Ok(())
+    }
+
+    /// Writes what stands behind a percent sign.
+    fn write_conversion<'a>(
+        &mut self,
+        out: &mut Vec<u8>,
+        arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+    ) -> Result<(), Refusal> {
+        if self.eat(b'%') {
+            out.push(b'%');
+            return Ok(());
+        }
+        let conversion = self.conversion(arguments).ok_or(Refusal::Mismatch)?;
+        let argument = arguments(conversion.argument).ok_or(Refusal::Mismatch)?;
+        let widest = conversion.style.width.max(conversion.style.precision.unwrap_or(0)) as u64;
+        match widest > MAX_WIDTH {
+            true => Err(Refusal::TooWide(widest)),
+            false => convert(out, &conversion, argument).ok_or(Refusal::Mismatch),
+        }
+    }
+
+    /// The conversion behind a percent sign; `None` if it is not well formed, or a width is no integer.
+    fn conversion<'a>(&mut self, arguments: &impl Fn(usize) -> Option<Argument<'a>>) -> Option<Conversion> {
+        let number = self.number()?;
+        let before = self.rest.len();
+        let mut style = Style::default();
+        while self.flag(&mut style) {}
+        if let Some(width) = self.amount(arguments)? {
+            style.left |= width < 0;
+            style.width = width.unsigned_abs() as usize;
+        }
+        if self.eat(b'.') {
+            // A negative precision counts as none.
+            style.precision = usize::try_from(self.amount(arguments)?.unwrap_or(0)).ok();
+        }
+        let long = self.length();
+        let is_basic = self.rest.len() == before;
+        let letter = self.bump()?;
+        if !letter.is_ascii_alphabetic() || (letter == b'v' && !is_basic) {
+            return None;
+        }
+        let argument = number.unwrap_or(self.taken);
+        self.taken += usize::from(number.is_none());
+        Some(Conversion { argument, style, long, letter })
+    }
+
+    /// `3$` as position 2. `None` if numbered and unnumbered conversions mix.
+    fn number(&mut self) -> Option<Option<usize>> {
+        let at = self.rest;
+        let number = self.digits().filter(|number| *number > 0 && at[0] != b'0' && self.eat(b'$'));
+        if number.is_none() {
+            self.rest = at;
+        }
+        let mixed = if number.is_some() { self.taken > 0 } else { self.numbered };
+        self.numbered = number.is_some();
+        (!mixed).then(|| number.map(|number| number as usize - 1))
+    }
+
+    fn flag(&mut self, style: &mut Style) -> bool {
+        match self.rest.first() {
+            Some(b'-') => style.left = true,
+            Some(b'+') => style.plus = true,
+            Some(b' ') => style.space = true,
+            Some(b'#') => style.alternative = true,
+            Some(b'0') => style.zero = true,
+            _ => return false,
+        }
+        self.bump().is_some()
+    }
+
+    /// Digits, or `*` for an integer argument, cut to 32 bits.
+    fn amount<'a>(&mut self, arguments: &impl Fn(usize) -> Option<Argument<'a>>) -> Option<Option<i64>> {
+        if !self.eat(b'*') {
+            return Some(self.digits());
+        }
+        let position = match self.numbered {
+            true => self.number()??,
+            false => {
+                self.taken += 1;
+                self.taken - 1
+            }
+        };
+        let amount = arguments(position)?.integer()?;
+        Some(Some(amount.clamp(-i64::from(i32::MAX), i64::from(i32::MAX))))
+    }
+
+    /// Up to nine digits; a tenth is left where no digit may stand.
+    fn digits(&mut self) -> Option<i64> {
+        let length = self.rest.iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+        let digits = std::str::from_utf8(&self.rest[..length]).ok()?.parse().ok()?;
+        self.rest = &self.rest[length..];
+        Some(digits)
+    }
+
+    /// `hh h ll l L j z t q`; true for `l`. The others say nothing that the argument does not.
+    fn length(&mut self) -> bool {
+        match self.bump_if(|b| b"hlLjztq".contains(&b)) {
+            Some(b'l') => !self.eat(b'l'),
+            Some(b'h') => {
+                self.eat(b'h');
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        self.bump_if(|b| b == byte).is_some()
+    }
+
+    fn bump_if(&mut self, wanted: impl Fn(u8) -> bool) -> Option<u8> {
+        self.rest.first().copied().filter(|b| wanted(*b)).and_then(|_| self.bump())
+    }
+
+    fn bump(&mut self) -> Option<u8> {
+        let Some((first, rest)) = self.rest.split_first() else { return self.last.take() };
+        self.rest = rest;
+        Some(*first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Argument::{Boolean, Bytes, Float64, Int32, Int64};
+
+    fn printf(format: &str, arguments: &[Argument<'_>]) -> Result<String, Refusal> {
+        let mut out = Vec::new();
+        write_formatted(&mut out, format.as_bytes(), &|index: usize| arguments.get(index).copied())?;
+        Ok(String::from_utf8(out).expect("UTF-8"))
+    }
+
+    #[test]
+    fn conversions() {
+        let cases: &[(&str, &[Argument<'_>], &str)] = &[
+            ("100%% %s", &[Bytes("ñ".as_bytes())], "100% ñ"),
+            ("%2$d %1$d", &[Int32(1), Int32(2)], "2 1"),
+            ("%-*d|", &[Int32(4), Int32(7)], "7   |"),
+            ("%*d|", &[Int32(-4), Int32(7)], "7   |"),
+            ("%1$.*2$f", &[Float64(1.5), Int32(3)], "1.500"),
+            ("%.*f", &[Int32(-1), Float64(1.5)], "1.500000"),
+            ("%x %x", &[Int32(-1), Int64(-1)], "ffffffff ffffffffffffffff"),
+            ("%v %v %v", &[Boolean(true), Float64(0.1), Int64(-5)], "true 0.1 -5"),
+            ("%d %c", &[Boolean(true), Int32(65 + 256)], "1 A"),
+            ("%3lc|%llc", &[Int32(0xf1), Int32(65)], " ñ|A"),
+            ("%hhd %lld %Lf", &[Int32(300), Int64(1), Int32(2)], "300 1 2.000000"),
+            ("%.1s|%5s|", &[Bytes(b"ab"), Bytes(b"ab")], "a|   ab|"),
+            ("no", &[Int32(1)], "no"),
+        ];
+        for (format, arguments, expected) in cases {
+            assert_eq!(printf(format, arguments).as_deref(), Ok(*expected), "{format}");
+        }
+    }
+
+    #[test]
+    fn styles_end_in_a_letter_of_their_own_or_the_given_one() {
+        let cases: [(&str, Option<u8>, &str); 5] = [
+            ("05", Some(b'd'), "00042"),
+            ("x", None, "2a"),
+            ("d ", Some(b'd'), "42 d"),
+            ("%", Some(b'd'), "%d"),
+            ("1$", Some(b'd'), "42"),
+        ];
+        for (style, letter, expected) in cases {
+            let mut out = Vec::new();
+            assert_eq!(write_styled(&mut out, style.as_bytes(), letter, Int32(42)), Ok(()));
+            assert_eq!(out, expected.as_bytes());
+        }
+        assert_eq!(write_styled(&mut Vec::new(), b"5%", Some(b'd'), Int32(42)), Err(Refusal::Mismatch));
+    }
+
+    #[test]
+    fn refusals() {
+        let one = [Int32(1), Int32(1)];
+        for format in [
+            "%",
+            "%5",
+            "%y",
+            "%d %d %d",
+            "%s",
+            "%5v",
+            "%lv",
+            "%1$d %d",
+            "%d %1$d",
+            "%0$d",
+            "%3$d",
+            "%01$d",
+            "%hhhd",
+            "%.-1d",
+            "%1234567890d",
+            "%1$*d",
+            "%n",
+            "%5%",
+        ] {
+            assert_eq!(printf(format, &one), Err(Refusal::Mismatch), "{format}");
+        }
+        assert_eq!(printf("%999999999d", &one), Err(Refusal::TooWide(999_999_999)));
+        assert_eq!(printf("%*d", &[Int64(i64::MIN), Int32(1)]), Err(Refusal::TooWide(i32::MAX as u64)));
+        assert_eq!(printf("%d", &[Float64(1.0)]), Err(Refusal::Mismatch));
+    }
+}

@@ -1,0 +1,172 @@
+//! Length and search: `strings.length`, `find`, `rfind`, `contains`, `count`.
+//!
+//! Positions follow Python: a negative one counts from the end, the range is `[start, end)`. One
+//! difference: an `end` that lies before the first unit leaves no range at all, so that even the empty
+//! string is not found there.
+
+use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, each_string};
+use crate::layout::access::{Bytes, Text};
+use crate::operator::{Call, Family};
+use crate::value::qtype::{BYTES, INT64, OPTIONAL_UNIT, TEXT};
+use crate::value::{Fault, QType};
+use std::ops::Range;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new("strings.length", &["x"], "Number of code points of a TEXT, or of bytes of a BYTES.")
+            .cost_of(4)
+            .general(&[TEXT], INT64, length::<Text>)
+            .general(&[BYTES], INT64, length::<Bytes>),
+        position(
+            "strings.find",
+            "Position of the first substr within [start, end) of s, or missing; `end` missing is the end of s.",
+            find::<Text>,
+            find::<Bytes>,
+        ),
+        position(
+            "strings.rfind",
+            "Position of the last substr within [start, end) of s, or missing; `end` missing is the end of s.",
+            rfind::<Text>,
+            rfind::<Bytes>,
+        ),
+        each_string(
+            Family::new("strings.contains", &["s", "substr"], "Present if substr occurs in s.").cost_of(8),
+            contains::<Text>,
+            contains::<Bytes>,
+            |s| (vec![s.clone(), s], OPTIONAL_UNIT),
+        ),
+        Family::new(
+            "strings.count",
+            &["s", "substr"],
+            "Number of occurrences of substr in s, overlapping ones included; one more than the length if it is empty.",
+        )
+        .cost_of(8)
+        .general(&[TEXT, TEXT], INT64, count_kernel::<Text>)
+        .general(&[BYTES, BYTES], INT64, count_kernel::<Bytes>),
+    ]
+}
+
+/// A row with the parameters of `find`. A missing `start` is 0.
+fn position(
+    name: &str,
+    meaning: &str,
+    text: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    bytes: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+) -> Family {
+    let row = Family::new(name, &["s", "substr", "start", "end"], meaning).cost_of(8);
+    [INT64, OPTIONAL_INT64].into_iter().fold(row, |row, start| {
+        each_string(row, text, bytes, |s| (vec![s.clone(), s, start.clone(), OPTIONAL_INT64], OPTIONAL_INT64))
+    })
+}
+
+fn length<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let units = S::read(call, 0).map_or(0, S::units);
+    call.set::<i64>(units as i64);
+    Ok(())
+}
+
+fn find<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let found = search::<S>(call, S::find);
+    call.set::<Option<i64>>(found);
+    Ok(())
+}
+
+fn rfind<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let found = search::<S>(call, S::rfind);
+    call.set::<Option<i64>>(found);
+    Ok(())
+}
+
+fn search<S: StringType>(call: &Call<'_>, find: fn(&S::Str, &S::Str) -> Option<usize>) -> Option<i64> {
+    let (s, part) = (S::read(call, 0)?, S::read(call, 1)?);
+    let range = range::<S>(s, index(call, 2), index(call, 3))?;
+    let at = range.start + find(S::slice(s, range), part)?;
+    Some(S::units(S::slice(s, 0..at)) as i64)
+}
+
+fn contains<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let operands = S::read(call, 0).zip(S::read(call, 1));
+    let found = operands.and_then(|(s, part)| S::find(s, part));
+    call.set::<Option<()>>(found.map(|_| ()));
+    Ok(())
+}
+
+fn count_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let operands = S::read(call, 0).zip(S::read(call, 1));
+    call.set::<i64>(operands.map_or(0, |(s, part)| count::<S>(s, part)));
+    Ok(())
+}
+
+fn count<S: StringType>(s: &S::Str, part: &S::Str) -> i64 {
+    if S::bytes(part) == 0 {
+        return S::units(s) as i64 + 1;
+    }
+    let (mut found, mut from) = (0, 0);
+    while let Some(at) = S::find(S::slice(s, from..S::bytes(s)), part) {
+        found += 1;
+        // A string that is not empty has a unit where it was found.
+        from = S::next(s, from + at).unwrap_or(S::bytes(s));
+    }
+    found
+}
+
+/// A position argument, which is INT64 or OPTIONAL_INT64.
+pub fn index(call: &Call<'_>, argument: usize) -> Option<i64> {
+    match call.qtype(argument) {
+        QType::Optional(_) => call.get::<Option<i64>>(argument),
+        _ => Some(call.get::<i64>(argument)),
+    }
+}
+
+/// Offsets of the units `[start, end)`; `None` if `start` lies behind `end` or behind the last unit.
+pub fn range<S: StringType>(s: &S::Str, start: Option<i64>, end: Option<i64>) -> Option<Range<usize>> {
+    let from_end = |position: i64| match position < 0 {
+        true => position + S::units(s) as i64,
+        false => position,
+    };
+    let first = from_end(start.unwrap_or(0)).max(0);
+    let from = S::offset(s, usize::try_from(first).ok()?)?;
+    let to = match end.map(from_end) {
+        Some(last) if last < first => return None,
+        Some(last) => S::offset(s, usize::try_from(last).ok()?),
+        None => None,
+    };
+    Some(from..to.unwrap_or(S::bytes(s)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_follow_python() {
+        let cases = [
+            (Some(1), None, Some("ñ日b")),
+            (Some(-2), None, Some("日b")),
+            (None, Some(-1), Some("añ日")),
+            (Some(i64::MIN), Some(i64::MAX), Some("añ日b")),
+            (Some(4), None, Some("")),
+            (Some(5), None, None),
+            (Some(i64::MAX), Some(i64::MAX), None),
+            (Some(3), Some(2), None),
+            (None, Some(-4), Some("")),
+            (None, Some(-5), None),
+        ];
+        for (start, end, expected) in cases {
+            let part = range::<Text>("añ日b", start, end).map(|range| &"añ日b"[range]);
+            assert_eq!(part, expected, "{start:?}..{end:?}");
+        }
+    }
+
+    #[test]
+    fn occurrences_overlap() {
+        for (s, part, expected) in
+            [("llll", "ll", 3), ("ñañaña", "ñañ", 2), ("añb", "", 4), ("", "", 1), ("", "a", 0)]
+        {
+            assert_eq!(count::<Text>(s, part), expected);
+        }
+        assert_eq!(count::<Bytes>("ñ".as_bytes(), b""), 3);
+        assert_eq!(count::<Bytes>(b"aaa", b"aa"), 2);
+    }
+}

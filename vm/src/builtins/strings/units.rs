@@ -1,0 +1,253 @@
+//! StringType: what TEXT and BYTES have in common.
+//!
+//! A string is a row of *units*: code points of a TEXT, bytes of a BYTES. Positions that users see
+//! count units; offsets inside this crate count bytes and always lie between two units.
+//!
+//! ```text
+//! TEXT "añb"     units   a    ñ    b            BYTES "a\xc3\xb1b"   units  a  c3  b1  b
+//!                offset  0    1    3    4                            offset 0  1   2   3  4
+//! ```
+
+use crate::layout::SlotType;
+use crate::layout::access::{Bytes, Text};
+use crate::operator::{Call, Family};
+use crate::value::qtype::{BYTES, TEXT};
+use crate::value::{Fault, QType, ScalarType};
+use std::ops::Range;
+
+/// `OPTIONAL_TEXT`.
+pub const OPTIONAL_TEXT: QType = QType::Optional(ScalarType::Text);
+/// `OPTIONAL_BYTES`.
+pub const OPTIONAL_BYTES: QType = QType::Optional(ScalarType::Bytes);
+/// `OPTIONAL_INT64`, the type of a position that need not be given.
+pub const OPTIONAL_INT64: QType = QType::Optional(ScalarType::Int64);
+
+/// Which ends of a string are stripped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// The first units.
+    Start,
+    /// The last units.
+    End,
+    /// Both.
+    Both,
+}
+
+/// TEXT or BYTES. Arguments named `at` are offsets between two units.
+pub trait StringType: SlotType {
+    /// What a slot of this type shows.
+    type Str: ?Sized;
+    /// What a slot of this type owns.
+    type Buffer: Default;
+
+    /// The argument, scalar or optional; `None` if it is missing.
+    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f Self::Str>;
+
+    /// The buffer of the result, emptied; the result counts as present.
+    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut Self::Buffer;
+
+    /// Appends to a buffer.
+    fn push(buffer: &mut Self::Buffer, part: &Self::Str);
+
+    /// Number of units.
+    fn units(s: &Self::Str) -> usize;
+
+    /// Number of bytes.
+    fn bytes(s: &Self::Str) -> usize;
+
+    /// Offset of a unit, or of the end for the number of units; `None` beyond.
+    fn offset(s: &Self::Str, unit: usize) -> Option<usize>;
+
+    /// Offset behind the unit at an offset; `None` at the end.
+    fn next(s: &Self::Str, at: usize) -> Option<usize>;
+
+    /// The part between two offsets.
+    fn slice(s: &Self::Str, range: Range<usize>) -> &Self::Str;
+
+    /// Offset of the first occurrence.
+    fn find(s: &Self::Str, part: &Self::Str) -> Option<usize>;
+
+    /// Offset of the last occurrence.
+    fn rfind(s: &Self::Str, part: &Self::Str) -> Option<usize>;
+
+    /// Without the units at its ends that are in the set, or that are white space if there is no set:
+    /// the Unicode property White_Space in a TEXT, the six ASCII characters of C in a BYTES.
+    fn strip<'s>(s: &'s Self::Str, set: Option<&Self::Str>, ends: Ends) -> &'s Self::Str;
+}
+
+impl StringType for Text {
+    type Str = str;
+    type Buffer = String;
+
+    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f str> {
+        match call.qtype(index).is_optional() {
+            true => call.get::<Option<Text>>(index),
+            false => Some(call.text(index)),
+        }
+    }
+
+    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut String {
+        call.text_out()
+    }
+
+    fn push(buffer: &mut String, part: &str) {
+        buffer.push_str(part);
+    }
+
+    fn units(s: &str) -> usize {
+        s.chars().count()
+    }
+
+    fn bytes(s: &str) -> usize {
+        s.len()
+    }
+
+    fn offset(s: &str, unit: usize) -> Option<usize> {
+        s.char_indices().map(|(at, _)| at).chain([s.len()]).nth(unit)
+    }
+
+    fn next(s: &str, at: usize) -> Option<usize> {
+        s[at..].chars().next().map(|c| at + c.len_utf8())
+    }
+
+    fn slice(s: &str, range: Range<usize>) -> &str {
+        &s[range]
+    }
+
+    fn find(s: &str, part: &str) -> Option<usize> {
+        s.find(part)
+    }
+
+    fn rfind(s: &str, part: &str) -> Option<usize> {
+        s.rfind(part)
+    }
+
+    fn strip<'s>(s: &'s str, set: Option<&str>, ends: Ends) -> &'s str {
+        let goes = |c: char| set.map_or_else(|| c.is_whitespace(), |set| set.contains(c));
+        match ends {
+            Ends::Start => s.trim_start_matches(goes),
+            Ends::End => s.trim_end_matches(goes),
+            Ends::Both => s.trim_matches(goes),
+        }
+    }
+}
+
+impl StringType for Bytes {
+    type Str = [u8];
+    type Buffer = Vec<u8>;
+
+    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f [u8]> {
+        match call.qtype(index).is_optional() {
+            true => call.get::<Option<Bytes>>(index),
+            false => Some(call.get::<Bytes>(index)),
+        }
+    }
+
+    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut Vec<u8> {
+        call.bytes_out()
+    }
+
+    fn push(buffer: &mut Vec<u8>, part: &[u8]) {
+        buffer.extend_from_slice(part);
+    }
+
+    fn units(s: &[u8]) -> usize {
+        s.len()
+    }
+
+    fn bytes(s: &[u8]) -> usize {
+        s.len()
+    }
+
+    fn offset(s: &[u8], unit: usize) -> Option<usize> {
+        (unit <= s.len()).then_some(unit)
+    }
+
+    fn next(s: &[u8], at: usize) -> Option<usize> {
+        (at < s.len()).then_some(at + 1)
+    }
+
+    fn slice(s: &[u8], range: Range<usize>) -> &[u8] {
+        &s[range]
+    }
+
+    fn find(s: &[u8], part: &[u8]) -> Option<usize> {
+        match part.is_empty() {
+            true => Some(0),
+            false => s.windows(part.len()).position(|window| window == part),
+        }
+    }
+
+    fn rfind(s: &[u8], part: &[u8]) -> Option<usize> {
+        match part.is_empty() {
+            true => Some(s.len()),
+            false => s.windows(part.len()).rposition(|window| window == part),
+        }
+    }
+
+    fn strip<'s>(s: &'s [u8], set: Option<&[u8]>, ends: Ends) -> &'s [u8] {
+        let stays = |b: &u8| !set.map_or_else(|| matches!(b, b' ' | b'\t'..=b'\r'), |set| set.contains(b));
+        let start = if ends == Ends::End { 0 } else { s.iter().position(stays).unwrap_or(s.len()) };
+        let rest = &s[start..];
+        let end = if ends == Ends::Start {
+            rest.len()
+        } else {
+            rest.iter().rposition(stays).map_or(0, |last| last + 1)
+        };
+        &rest[..end]
+    }
+}
+
+/// Adds a kernel for TEXT, OPTIONAL_TEXT, BYTES and OPTIONAL_BYTES. The signature makes argument and
+/// result types from the string type.
+pub fn each_string(
+    row: Family,
+    text: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    bytes: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    signature: impl Fn(QType) -> (Vec<QType>, QType),
+) -> Family {
+    let row = [TEXT, OPTIONAL_TEXT]
+        .into_iter()
+        .map(&signature)
+        .fold(row, |row, (args, result)| row.exact_general(&args, result, text));
+    [BYTES, OPTIONAL_BYTES]
+        .into_iter()
+        .map(&signature)
+        .fold(row, |row, (args, result)| row.exact_general(&args, result, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_lie_between_units() {
+        let text = "añ日";
+        assert_eq!(
+            (0..5).map(|unit| Text::offset(text, unit)).collect::<Vec<_>>(),
+            [Some(0), Some(1), Some(3), Some(6), None]
+        );
+        assert_eq!([0, 1, 3, 6].map(|at| Text::next(text, at)), [Some(1), Some(3), Some(6), None]);
+        assert_eq!([0, 2, 3].map(|unit| Bytes::offset(b"ab", unit)), [Some(0), Some(2), None]);
+        assert_eq!([0, 2].map(|at| Bytes::next(b"ab", at)), [Some(1), None]);
+    }
+
+    #[test]
+    fn bytes_are_searched_like_text() {
+        for (s, part) in [("hello", "l"), ("hello", ""), ("", ""), ("", "a"), ("aaa", "aa"), ("a", "aa")] {
+            assert_eq!(Bytes::find(s.as_bytes(), part.as_bytes()), s.find(part));
+            assert_eq!(Bytes::rfind(s.as_bytes(), part.as_bytes()), s.rfind(part));
+        }
+    }
+
+    #[test]
+    fn strip_takes_white_space_or_a_set() {
+        assert_eq!(Text::strip("\u{2003}\u{85} a\u{200b}\u{3000}", None, Ends::Both), "a\u{200b}");
+        assert_eq!(Bytes::strip(b" \x0b\xa0 a\x85 ", None, Ends::Both), b"\xa0 a\x85");
+        for (ends, rest) in [(Ends::Start, "añx"), (Ends::End, "xña"), (Ends::Both, "a")] {
+            assert_eq!(Text::strip("xñañx", Some("ñx"), ends), rest);
+        }
+        assert_eq!(Bytes::strip(b"\xff\xff", Some(b"\xff"), Ends::Both), b"");
+        assert_eq!(Text::strip(" a ", Some(""), Ends::Both), " a ");
+    }
+}

@@ -1,0 +1,301 @@
+//! Frame: typed access, written-bits, scratch.
+
+use crate::frame::memory::Memory;
+use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
+use crate::value::scalar::HANDLE_SIZE;
+use bumpalo::Bump;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A frame cannot be made or used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// The allocator has no memory for the frame.
+    #[error("out of memory: a frame of {bytes} bytes cannot be allocated")]
+    OutOfMemory {
+        /// Size of the frame.
+        bytes: u32,
+    },
+    /// The slot does not belong to the frame's layout.
+    #[error("{slot} is not a slot of this frame")]
+    ForeignSlot {
+        /// The slot.
+        slot: TypedSlot,
+    },
+    /// The value is of another type than the slot.
+    #[error("{slot} cannot hold a value of type {actual}")]
+    TypeMismatch {
+        /// The slot.
+        slot: TypedSlot,
+        /// Type of the value.
+        actual: crate::value::QType,
+    },
+    /// The slot has not been written since the frame was taken.
+    #[error("{slot} has not been written")]
+    Unwritten {
+        /// The slot.
+        slot: TypedSlot,
+    },
+}
+
+/// One block of memory for one run at a time.
+#[derive(Debug)]
+pub struct Frame {
+    memory: Memory,
+    written: WrittenBits,
+    arena: Bump,
+    calls: CallStack,
+    poisoned: bool,
+}
+
+/// The frames of called routines: those active now, and those kept warm for the next call.
+#[derive(Debug, Default)]
+pub(crate) struct CallStack {
+    /// Calls in progress, the innermost last.
+    pub(crate) active: Vec<ActiveCall>,
+    /// Idle frames by routine.
+    pub(crate) idle: Vec<Vec<Frame>>,
+}
+
+/// A call in progress.
+#[derive(Debug)]
+pub(crate) struct ActiveCall {
+    /// Frame of the routine called.
+    pub(crate) frame: Frame,
+    /// The routine called.
+    pub(crate) routine: u32,
+    /// The calling instruction's cell, in the caller's code.
+    pub(crate) cell: u32,
+}
+
+impl Frame {
+    /// A frame with its literals in place and no input written.
+    ///
+    /// # Errors
+    /// [`FrameError::OutOfMemory`].
+    pub fn new(layout: &Arc<FrameLayout>) -> Result<Frame, FrameError> {
+        Ok(Frame {
+            memory: Memory::new(layout)?,
+            written: WrittenBits::new(layout.inputs().len() + layout.outputs().len()),
+            arena: Bump::new(),
+            calls: CallStack::default(),
+            poisoned: false,
+        })
+    }
+
+    /// The frame's layout.
+    pub fn layout(&self) -> &Arc<FrameLayout> {
+        self.memory.layout()
+    }
+
+    /// Writes a slot; an input counts as written from then on.
+    ///
+    /// # Panics
+    /// If the slot belongs to another layout.
+    #[inline]
+    pub fn set<T: SlotType>(&mut self, slot: Slot<T>, value: T::View<'_>) {
+        self.check_tag(slot);
+        if slot.bit != 0 {
+            self.written.set(slot.bit - 1);
+        }
+        // SAFETY: the tag says that the layout of this frame made the slot, so it holds a valid `T`;
+        // `&mut self` makes the access exclusive.
+        unsafe { T::assign(self.memory.at(slot.offset), value) }
+    }
+
+    /// Reads a slot.
+    ///
+    /// # Panics
+    /// If the slot belongs to another layout, or is an input or output that has not been written.
+    #[inline]
+    pub fn get<T: SlotType>(&self, slot: Slot<T>) -> T::View<'_> {
+        self.check_tag(slot);
+        assert!(slot.bit == 0 || self.written.get(slot.bit - 1), "{slot:?} has not been written");
+        // SAFETY: the tag says that the layout of this frame made the slot, so it holds a valid `T`;
+        // the borrow of `self` keeps it unchanged.
+        unsafe { T::view(self.memory.at(slot.offset)) }
+    }
+
+    /// The frame's bytes, with zeros where a buffer handle lies.
+    pub fn plain_bytes(&self) -> Vec<u8> {
+        let size = self.layout().size();
+        let mut bytes = vec![0; size as usize];
+        let handles = || self.layout().handles().iter().map(|h| h.0);
+        let starts = std::iter::once(0).chain(handles().map(|at| at + HANDLE_SIZE));
+        let ends = handles().chain(std::iter::once(size));
+        for (start, end) in starts.zip(ends) {
+            let target = &mut bytes[start as usize..end as usize];
+            // SAFETY: the bytes between two handles are plain and initialised (frame invariant 1).
+            unsafe { target.as_mut_ptr().copy_from_nonoverlapping(self.memory.at(start), target.len()) };
+        }
+        bytes
+    }
+
+    /// True if the input or output with this bit holds a value.
+    pub fn is_written(&self, bit: u32) -> bool {
+        self.written.get(bit)
+    }
+
+    /// Forgets every input and output, as for the next user of a pooled frame.
+    pub fn clear_written(&mut self) {
+        self.written.clear_all();
+    }
+
+    /// True if a run was cut short in a way that leaves the frame unusable.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    pub(crate) fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.memory.base()
+    }
+
+    pub(crate) fn written(&self) -> &WrittenBits {
+        &self.written
+    }
+
+    pub(crate) fn written_mut(&mut self) -> &mut WrittenBits {
+        &mut self.written
+    }
+
+    /// Scratch memory of the current run.
+    pub(crate) fn arena(&self) -> &Bump {
+        &self.arena
+    }
+
+    /// Gives the scratch memory of a run back, keeping the largest chunk for the next.
+    pub(crate) fn reset_arena(&mut self) {
+        if self.arena.allocated_bytes() > 0 {
+            self.arena.reset();
+        }
+    }
+
+    pub(crate) fn calls_mut(&mut self) -> &mut CallStack {
+        &mut self.calls
+    }
+
+    #[inline]
+    fn check_tag<T>(&self, slot: Slot<T>) {
+        assert!(slot.tag == self.layout().tag, "{slot:?} belongs to another layout");
+    }
+}
+
+/// One bit per input and output; up to 64 without an allocation.
+#[derive(Debug)]
+pub(crate) struct WrittenBits {
+    first: u64,
+    rest: Vec<u64>,
+}
+
+impl WrittenBits {
+    fn new(bits: usize) -> WrittenBits {
+        WrittenBits { first: 0, rest: vec![0; bits.saturating_sub(64).div_ceil(64)] }
+    }
+
+    /// A mask over the same bits.
+    pub(crate) fn mask(bits: usize, set: impl Iterator<Item = u32>) -> WrittenBits {
+        let mut mask = WrittenBits::new(bits);
+        set.for_each(|bit| mask.set(bit));
+        mask
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, bit: u32) {
+        match bit {
+            0..64 => self.first |= 1 << bit,
+            _ => self.rest[(bit / 64 - 1) as usize] |= 1 << (bit % 64),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, bit: u32) -> bool {
+        match bit {
+            0..64 => self.first >> bit & 1 == 1,
+            _ => self.rest[(bit / 64 - 1) as usize] >> (bit % 64) & 1 == 1,
+        }
+    }
+
+    /// The lowest bit of the mask that is not set here.
+    #[inline]
+    pub(crate) fn first_missing(&self, mask: &WrittenBits) -> Option<u32> {
+        let missing = mask.first & !self.first;
+        if missing != 0 {
+            return Some(missing.trailing_zeros());
+        }
+        let rest = mask.rest.iter().zip(&self.rest).map(|(m, w)| m & !w);
+        let (word, missing) = rest.enumerate().find(|(_, missing)| *missing != 0)?;
+        Some(64 * (word as u32 + 1) + missing.trailing_zeros())
+    }
+
+    #[inline]
+    pub(crate) fn set_all(&mut self, mask: &WrittenBits) {
+        self.first |= mask.first;
+        self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w |= m);
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, mask: &WrittenBits) {
+        self.first &= !mask.first;
+        self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w &= !m);
+    }
+
+    fn clear_all(&mut self) {
+        self.first = 0;
+        self.rest.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::access::Text;
+
+    #[test]
+    fn slots_keep_values_and_buffers() {
+        let mut b = FrameLayout::builder();
+        let (x, name, flag) = (b.input::<f64>(), b.slot::<Text>(), b.slot::<Option<i32>>());
+        let mut frame = Frame::new(&b.build().expect("small")).expect("small");
+        frame.set(x, 2.5);
+        frame.set(name, "cembra");
+        frame.set(flag, Some(7));
+        assert_eq!((frame.get(x), frame.get(name), frame.get(flag)), (2.5, "cembra", Some(7)));
+        let before = frame.get(name).as_ptr();
+        frame.set(name, "pinus");
+        assert_eq!((frame.get(name), frame.get(name).as_ptr()), ("pinus", before));
+    }
+
+    #[test]
+    #[should_panic(expected = "belongs to another layout")]
+    fn foreign_slots_are_refused() {
+        let (mut one, mut two) = (FrameLayout::builder(), FrameLayout::builder());
+        let (_, slot) = (one.slot::<f64>(), two.slot::<f64>());
+        let mut frame = Frame::new(&one.build().expect("small")).expect("small");
+        frame.set(slot, 1.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "has not been written")]
+    fn unwritten_inputs_are_not_read() {
+        let mut b = FrameLayout::builder();
+        let x = b.input::<f64>();
+        let frame = Frame::new(&b.build().expect("small")).expect("small");
+        frame.get(x);
+    }
+
+    #[test]
+    fn masks_reach_beyond_one_word() {
+        let mask = WrittenBits::mask(130, [0, 64, 129].into_iter());
+        let mut written = WrittenBits::new(130);
+        assert_eq!(written.first_missing(&mask), Some(0));
+        written.set(0);
+        assert_eq!(written.first_missing(&mask), Some(64));
+        written.set_all(&mask);
+        assert_eq!(written.first_missing(&mask), None);
+        written.clear(&mask);
+        assert!(!written.get(129));
+    }
+}

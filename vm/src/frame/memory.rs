@@ -1,0 +1,129 @@
+//! The raw block behind a frame: allocation, handles, and destruction.
+
+use crate::frame::frame::FrameError;
+use crate::layout::FrameLayout;
+use crate::layout::handle::{BytesHandle, HandleKind, SequenceHandle, TextHandle};
+use crate::value::{ScalarValue, Value};
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Frames start on a cache line, whatever their layout asks for.
+const FRAME_ALIGN: usize = 64;
+
+/// Owns the bytes of a frame and the handles in them.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    base: NonNull<u8>,
+    layout: Arc<FrameLayout>,
+}
+
+// SAFETY: the block is owned by this value alone, and everything a handle can hold (`String`,
+// `Vec`, `Arc` of plain data) is `Send` and `Sync`; there is no interior mutability.
+unsafe impl Send for Memory {}
+// SAFETY: as above; shared access only reads.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// A new block: literals in place, every other plain byte zero, every other handle empty.
+    pub(crate) fn new(layout: &Arc<FrameLayout>) -> Result<Memory, FrameError> {
+        let block = block_layout(layout);
+        // SAFETY: `block` has a size of at least 1.
+        let base = unsafe { alloc(block) };
+        let base = NonNull::new(base).ok_or(FrameError::OutOfMemory { bytes: layout.size() })?;
+        let memory = Memory { base, layout: layout.clone() };
+        let template = layout.template();
+        // SAFETY: the block is at least as long as the template, which has the layout's size, and
+        // it is new, so nothing overlaps it.
+        unsafe { base.as_ptr().copy_from_nonoverlapping(template.as_ptr(), template.len()) };
+        for (at, kind) in layout.handles() {
+            // SAFETY: the layout reserves 24 bytes at an 8-aligned offset inside the block.
+            unsafe { write_empty(memory.at(*at), *kind) };
+        }
+        for (at, value) in layout.literals() {
+            memory.share_literal(*at, value);
+        }
+        Ok(memory)
+    }
+
+    pub(crate) fn layout(&self) -> &Arc<FrameLayout> {
+        &self.layout
+    }
+
+    /// Start of the block.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// The address of an offset inside the frame.
+    pub(crate) fn at(&self, offset: u32) -> *mut u8 {
+        debug_assert!(offset <= self.layout.size());
+        // SAFETY: offsets given by a layout lie inside its block.
+        unsafe { self.base.as_ptr().add(offset as usize) }
+    }
+
+    /// Puts the shared handles of a literal in place; its plain bytes came with the template.
+    fn share_literal(&self, offset: u32, value: &Value) {
+        match value {
+            // SAFETY: `build` placed a text handle at this offset for the literal, and `new` has made
+            // it an empty, valid one; the same holds for the two arms below.
+            Value::Scalar(ScalarValue::Text(v)) => unsafe {
+                *self.at(offset).cast() = TextHandle::Shared(v.clone());
+            },
+            // SAFETY: as above.
+            Value::Scalar(ScalarValue::Bytes(v)) => unsafe {
+                *self.at(offset).cast() = BytesHandle::Shared(v.clone());
+            },
+            // SAFETY: as above.
+            Value::Sequence(v) => unsafe {
+                *self.at(offset).cast() = SequenceHandle::Shared(v.clone());
+            },
+            Value::Present(v @ (ScalarValue::Text(_) | ScalarValue::Bytes(_))) => {
+                self.share_literal(offset + v.scalar_type().align(), &Value::Scalar(v.clone()));
+            }
+            Value::Tuple(t) => {
+                for (i, field) in t.fields().iter().enumerate() {
+                    self.share_literal(offset + t.qtype().offset(i), field);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        for (at, kind) in self.layout.handles() {
+            let at = self.at(*at);
+            // SAFETY: every handle of the layout is valid (frame invariant 1) and dropped once.
+            unsafe {
+                match kind {
+                    HandleKind::Text => at.cast::<TextHandle>().drop_in_place(),
+                    HandleKind::Bytes => at.cast::<BytesHandle>().drop_in_place(),
+                    HandleKind::Sequence => at.cast::<SequenceHandle>().drop_in_place(),
+                }
+            }
+        }
+        // SAFETY: allocated in `new` with the same layout.
+        unsafe { dealloc(self.base.as_ptr(), block_layout(&self.layout)) };
+    }
+}
+
+fn block_layout(layout: &FrameLayout) -> Layout {
+    let align = FRAME_ALIGN.max(layout.align() as usize);
+    Layout::from_size_align(layout.size().max(1) as usize, align)
+        .expect("a frame limit of 1 GiB keeps every block addressable")
+}
+
+/// # Safety
+/// `at` is 8-aligned, with 24 writable bytes behind it that hold no live handle.
+unsafe fn write_empty(at: *mut u8, kind: HandleKind) {
+    // SAFETY: the caller's promise; every handle fits 24 bytes at alignment 8.
+    unsafe {
+        match kind {
+            HandleKind::Text => at.cast::<TextHandle>().write(TextHandle::Owned(String::new())),
+            HandleKind::Bytes => at.cast::<BytesHandle>().write(BytesHandle::Owned(Vec::new())),
+            HandleKind::Sequence => at.cast::<SequenceHandle>().write(SequenceHandle::Owned(Vec::new())),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Access by slots whose type is known at run time: values in, values out, copies.
+//!
+//! Every call checks the slot against the frame's layout; the machine uses the unchecked forms on
+//! slots that the verifier has accepted.
+
+use crate::frame::frame::{Frame, FrameError};
+use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
+use crate::layout::handle::SequenceHandle;
+use crate::layout::slot::TypedSlot;
+use crate::value::sequence::SequenceValue;
+use crate::value::{QType, ScalarType, ScalarValue, Value};
+use std::sync::Arc;
+
+impl Frame {
+    /// Reads any slot as a value.
+    ///
+    /// # Errors
+    /// The slot does not belong to the layout, or is an input or output that has not been written.
+    pub fn read(&self, slot: &TypedSlot) -> Result<Value, FrameError> {
+        self.check(slot)?;
+        let bit = self.layout().bit_of(slot);
+        if bit != 0 && !self.is_written(bit - 1) {
+            return Err(FrameError::Unwritten { slot: slot.clone() });
+        }
+        // SAFETY: `check` found the slot to hold a valid value of its type.
+        Ok(unsafe { read_value(self.base(), slot.offset(), slot.qtype()) })
+    }
+
+    /// Writes any slot from a value; an input counts as written from then on.
+    ///
+    /// # Errors
+    /// The slot does not belong to the layout, or the value is of another type.
+    pub fn write(&mut self, slot: &TypedSlot, value: &Value) -> Result<(), FrameError> {
+        self.check(slot)?;
+        if value.qtype().storage() != slot.qtype().storage() {
+            return Err(FrameError::TypeMismatch { slot: slot.clone(), actual: value.qtype() });
+        }
+        let bit = self.layout().bit_of(slot);
+        if bit != 0 {
+            self.written_mut().set(bit - 1);
+        }
+        // SAFETY: `check` found the slot to hold a valid value of its type, which is the value's;
+        // `&mut self` makes the access exclusive.
+        unsafe { write_value(self.base(), slot.offset(), value) };
+        Ok(())
+    }
+
+    fn check(&self, slot: &TypedSlot) -> Result<(), FrameError> {
+        match self.layout().accepts(slot) {
+            true => Ok(()),
+            false => Err(FrameError::ForeignSlot { slot: slot.clone() }),
+        }
+    }
+}
+
+/// Reads the value of a type at an offset.
+///
+/// # Safety
+/// A valid value of the type stands there and does not change meanwhile.
+pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> Value {
+    // SAFETY: the caller's promise for the whole value holds for its parts.
+    unsafe {
+        let at = base.add(offset as usize);
+        match qtype {
+            QType::Scalar(t) => Value::Scalar(read_scalar(at, *t)),
+            QType::Optional(t) => match at.read() {
+                0 => Value::Missing(*t),
+                _ if *t == ScalarType::Unit => Value::Present(ScalarValue::Unit),
+                _ => Value::Present(read_scalar(at.add(t.align() as usize), *t)),
+            },
+            QType::ScalarShape => Value::ScalarShape,
+            QType::OptionalScalarShape => Value::OptionalScalarShape,
+            QType::Tuple(t) => {
+                let field = |(i, f): (usize, &QType)| read_value(base, offset + t.offset(i), f);
+                let fields: Vec<Value> = t.fields().iter().enumerate().map(field).collect();
+                Value::of_tuple_type(t.clone(), fields)
+            }
+            QType::Sequence(t) => {
+                let cells = (*at.cast::<SequenceHandle>()).view().to_vec();
+                Value::Sequence(Arc::new(SequenceValue::from_cells(*t, cells)))
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`read_value`].
+unsafe fn read_scalar(at: *const u8, scalar: ScalarType) -> ScalarValue {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match scalar {
+            ScalarType::Unit => ScalarValue::Unit,
+            ScalarType::Boolean => ScalarValue::Boolean(bool::load(at)),
+            ScalarType::Int32 => ScalarValue::Int32(i32::load(at)),
+            ScalarType::Int64 => ScalarValue::Int64(i64::load(at)),
+            ScalarType::Float32 => ScalarValue::Float32(f32::load(at)),
+            ScalarType::Float64 => ScalarValue::Float64(f64::load(at)),
+            ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::load(at)),
+            ScalarType::Text => ScalarValue::Text(Text::view(at).into()),
+            ScalarType::Bytes => ScalarValue::Bytes(Bytes::view(at).into()),
+        }
+    }
+}
+
+/// Writes a value at an offset.
+///
+/// # Safety
+/// A valid value of the same storage type stands there and nobody else accesses it.
+pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
+    // SAFETY: the caller's promise for the whole value holds for its parts.
+    unsafe {
+        let at = base.add(offset as usize);
+        match value {
+            Value::Scalar(v) => write_scalar(at, v),
+            Value::Present(v) => {
+                at.write(1);
+                if v.scalar_type() != ScalarType::Unit {
+                    write_scalar(at.add(v.scalar_type().align() as usize), v);
+                }
+            }
+            Value::Missing(t) => {
+                at.write(0);
+                if *t != ScalarType::Unit {
+                    write_zero(base, &TypedSlot::new(offset + t.align(), QType::Scalar(*t)));
+                }
+            }
+            Value::ScalarShape | Value::OptionalScalarShape => {}
+            Value::Tuple(t) => {
+                for (i, field) in t.fields().iter().enumerate() {
+                    write_value(base, offset + t.qtype().offset(i), field);
+                }
+            }
+            Value::Sequence(s) => {
+                (*at.cast::<SequenceHandle>()).cleared().extend_from_slice(s.cells());
+            }
+        }
+    }
+}
+
+/// Writes what stands behind a missing presence byte: zero, or an empty buffer. Does not allocate.
+///
+/// # Safety
+/// As [`write_value`]; the slot holds a scalar.
+pub(crate) unsafe fn write_zero(base: *mut u8, slot: &TypedSlot) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = base.add(slot.offset() as usize);
+        match slot.qtype() {
+            QType::Scalar(ScalarType::Text) => Text::assign(at, ""),
+            QType::Scalar(ScalarType::Bytes) => Bytes::assign(at, &[]),
+            plain => at.write_bytes(0, plain.size() as usize),
+        }
+    }
+}
+
+/// # Safety
+/// As [`write_value`], for a scalar.
+unsafe fn write_scalar(at: *mut u8, value: &ScalarValue) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match value {
+            ScalarValue::Unit => <()>::store(at, ()),
+            ScalarValue::Boolean(v) => bool::store(at, *v),
+            ScalarValue::Int32(v) => i32::store(at, *v),
+            ScalarValue::Int64(v) => i64::store(at, *v),
+            ScalarValue::Float32(v) => f32::store(at, *v),
+            ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => f64::store(at, *v),
+            ScalarValue::Text(v) => Text::assign(at, v),
+            ScalarValue::Bytes(v) => Bytes::assign(at, v),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::FrameLayout;
+
+    #[test]
+    fn values_of_every_type_round_trip() {
+        let tuple = Value::tuple([Value::from("in a tuple"), Some(1.5f32).into(), None::<i64>.into()])
+            .expect("small");
+        let cells =
+            SequenceValue::from_scalars(ScalarType::Int64, &[ScalarValue::Int64(-1), ScalarValue::Int64(5)]);
+        let values = [
+            Value::Scalar(ScalarValue::Unit),
+            true.into(),
+            (-7i32).into(),
+            i64::MIN.into(),
+            f32::NAN.into(),
+            (-0.0f64).into(),
+            Value::Scalar(ScalarValue::WeakFloat(2.5)),
+            "text".into(),
+            vec![0u8, 255].into(),
+            Value::presence(true),
+            None::<f64>.into(),
+            Some("x").into(),
+            Value::ScalarShape,
+            tuple,
+            Value::Sequence(Arc::new(cells.expect("plain elements"))),
+        ];
+        let mut b = FrameLayout::builder();
+        let slots: Vec<TypedSlot> = values.iter().map(|v| b.typed(v.qtype())).collect();
+        let literals: Vec<TypedSlot> = values.iter().map(|v| b.literal(v.clone())).collect();
+        let mut frame = Frame::new(&b.build().expect("small")).expect("small");
+        for ((slot, literal), value) in slots.iter().zip(&literals).zip(&values) {
+            frame.write(slot, value).expect("fits");
+            assert_eq!(frame.read(slot).as_ref(), Ok(value));
+            assert_eq!(frame.read(literal).as_ref(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn foreign_slots_and_types_are_errors() {
+        let mut b = FrameLayout::builder();
+        let slot = b.typed(crate::value::qtype::TEXT);
+        let mut frame = Frame::new(&b.build().expect("small")).expect("small");
+        let inside = TypedSlot::new(8, crate::value::qtype::FLOAT64);
+        assert_eq!(
+            frame.read(&inside).unwrap_err().to_string(),
+            "FLOAT64 [0x08] is not a slot of this frame"
+        );
+        assert_eq!(
+            frame.write(&slot, &1.0.into()).unwrap_err().to_string(),
+            "TEXT [0x00] cannot hold a value of type FLOAT64"
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! Handles: the headers of variable-size values inside a frame.
+//!
+//! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
+//! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
+
+use crate::value::scalar::{HANDLE_SIZE, ScalarType};
+use crate::value::sequence::SequenceValue;
+use std::sync::Arc;
+
+/// What a handle holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HandleKind {
+    /// A [`TextHandle`].
+    Text,
+    /// A [`BytesHandle`].
+    Bytes,
+    /// A [`SequenceHandle`].
+    Sequence,
+}
+
+impl HandleKind {
+    /// The handle of a scalar type; `None` for plain scalars.
+    pub fn of_scalar(scalar: ScalarType) -> Option<HandleKind> {
+        match scalar {
+            ScalarType::Text => Some(HandleKind::Text),
+            ScalarType::Bytes => Some(HandleKind::Bytes),
+            _ => None,
+        }
+    }
+}
+
+/// A text buffer.
+#[derive(Debug)]
+pub enum TextHandle {
+    /// A buffer of the frame, kept between runs.
+    Owned(String),
+    /// A literal shared with the layout.
+    Shared(Arc<str>),
+}
+
+/// A byte buffer.
+#[derive(Debug)]
+pub enum BytesHandle {
+    /// A buffer of the frame, kept between runs.
+    Owned(Vec<u8>),
+    /// A literal shared with the layout.
+    Shared(Arc<[u8]>),
+}
+
+/// A buffer of sequence elements, one 8-byte cell each.
+#[derive(Debug)]
+pub enum SequenceHandle {
+    /// A buffer of the frame, kept between runs.
+    Owned(Vec<u64>),
+    /// A literal shared with the layout.
+    Shared(Arc<SequenceValue>),
+}
+
+/// The access every handle gives: read what it holds, or take its buffer to refill it.
+macro_rules! impl_handle {
+    ($handle:ident, $buffer:ty, $view:ty, $as_view:ident, $shared:ident => $shared_view:expr) => {
+        impl $handle {
+            /// The contents.
+            pub fn view(&self) -> &$view {
+                match self {
+                    $handle::Owned(buffer) => buffer.$as_view(),
+                    $handle::Shared($shared) => $shared_view,
+                }
+            }
+
+            /// The frame's own buffer, emptied but with its capacity.
+            pub fn cleared(&mut self) -> &mut $buffer {
+                if let $handle::Shared(_) = self {
+                    *self = $handle::Owned(Default::default());
+                }
+                match self {
+                    $handle::Owned(buffer) => {
+                        buffer.clear();
+                        buffer
+                    }
+                    $handle::Shared(_) => unreachable!("a shared handle was replaced above"),
+                }
+            }
+        }
+
+        const _: () = assert!(size_of::<$handle>() <= HANDLE_SIZE as usize && align_of::<$handle>() <= 8);
+    };
+}
+
+impl_handle!(TextHandle, String, str, as_str, shared => shared);
+impl_handle!(BytesHandle, Vec<u8>, [u8], as_slice, shared => shared);
+impl_handle!(SequenceHandle, Vec<u64>, [u64], as_slice, shared => shared.cells());

@@ -1,0 +1,184 @@
+//! FrameLayout: the finished, immutable layout.
+
+use crate::layout::handle::HandleKind;
+use crate::layout::slot::{Slot, TypedSlot};
+use crate::layout::{LayoutBuilder, SlotType};
+use crate::value::scalar::{HANDLE_SIZE, ScalarType};
+use crate::value::{QType, ScalarValue, Value};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+/// 128-bit content hash of a layout, equal across processes and machines.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LayoutId(pub [u8; 16]);
+
+impl fmt::Display for LayoutId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for LayoutId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LayoutId({self})")
+    }
+}
+
+/// Where every slot of a frame lies.
+#[derive(Debug)]
+pub struct FrameLayout {
+    pub(crate) size: u32,
+    pub(crate) align: u32,
+    /// Handles by ascending offset.
+    pub(crate) handles: Box<[(u32, HandleKind)]>,
+    /// Slots with a written-bit: inputs first, then outputs.
+    pub(crate) inputs: Box<[TypedSlot]>,
+    pub(crate) outputs: Box<[TypedSlot]>,
+    pub(crate) literals: Box<[(u32, Value)]>,
+    /// The plain bytes of a new frame: literals in place, zero elsewhere.
+    pub(crate) template: Box<[u8]>,
+    pub(crate) tag: u64,
+    pub(crate) id: OnceLock<LayoutId>,
+}
+
+impl FrameLayout {
+    /// Starts a layout.
+    pub fn builder() -> LayoutBuilder {
+        LayoutBuilder::new()
+    }
+
+    /// Bytes of a frame.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Alignment of a frame in bytes.
+    pub fn align(&self) -> u32 {
+        self.align
+    }
+
+    /// Slots that a host writes before a run; the position is the slot's written-bit.
+    pub fn inputs(&self) -> &[TypedSlot] {
+        &self.inputs
+    }
+
+    /// Slots that a run writes for the host.
+    pub fn outputs(&self) -> &[TypedSlot] {
+        &self.outputs
+    }
+
+    /// Literals and their offsets, placed when a frame is made.
+    pub fn literals(&self) -> &[(u32, Value)] {
+        &self.literals
+    }
+
+    /// Buffer handles and their offsets, ascending.
+    pub fn handles(&self) -> &[(u32, HandleKind)] {
+        &self.handles
+    }
+
+    /// The plain bytes of a new frame.
+    pub fn template(&self) -> &[u8] {
+        &self.template
+    }
+
+    /// The layout's identity: a hash over size, handles, inputs, outputs and literals. Frames may be
+    /// exchanged between expressions exactly if it is equal.
+    pub fn id(&self) -> LayoutId {
+        *self.id.get_or_init(|| self.compute_id())
+    }
+
+    fn compute_id(&self) -> LayoutId {
+        let mut digest = Sha256::new();
+        let mut line = |kind: &str, offset: u32, what: &dyn fmt::Display| {
+            digest.update(format!("{kind} {offset} {what}\n"));
+        };
+        line("layout", self.size, &self.align);
+        self.handles.iter().for_each(|(at, kind)| line("handle", *at, &format_args!("{kind:?}")));
+        self.inputs.iter().for_each(|s| line("input", s.offset(), s.qtype()));
+        self.outputs.iter().for_each(|s| line("output", s.offset(), s.qtype()));
+        for (at, value) in &self.literals {
+            digest.update(format!("literal {at} {}\n", value.qtype()));
+            hash_value(&mut digest, value);
+        }
+        let digest = digest.finalize();
+        LayoutId(std::array::from_fn(|i| digest[i]))
+    }
+
+    /// True if a value of the slot's type can live at its offset: inside the frame, aligned, its
+    /// handles on handles of the same kind and its plain bytes on plain bytes.
+    pub fn accepts(&self, slot: &TypedSlot) -> bool {
+        slot.end() <= u64::from(self.size)
+            && slot.offset().is_multiple_of(slot.qtype().align())
+            && self.accepts_parts(slot.offset(), slot.qtype())
+    }
+
+    fn accepts_parts(&self, offset: u32, qtype: &QType) -> bool {
+        match qtype {
+            QType::Tuple(t) => {
+                t.fields().iter().enumerate().all(|(i, f)| self.accepts_parts(offset + t.offset(i), f))
+            }
+            QType::Sequence(_) => self.handle_at(offset) == Some(HandleKind::Sequence),
+            QType::Scalar(s) => self.accepts_scalar(offset, *s),
+            QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
+            QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
+            QType::ScalarShape | QType::OptionalScalarShape => self.is_plain(offset, 1),
+        }
+    }
+
+    fn accepts_scalar(&self, offset: u32, scalar: ScalarType) -> bool {
+        match HandleKind::of_scalar(scalar) {
+            Some(kind) => self.handle_at(offset) == Some(kind),
+            None => self.is_plain(offset, scalar.size()),
+        }
+    }
+
+    /// The handle that starts at this offset.
+    pub fn handle_at(&self, offset: u32) -> Option<HandleKind> {
+        let found = self.handles.binary_search_by_key(&offset, |h| h.0).ok()?;
+        Some(self.handles[found].1)
+    }
+
+    fn is_plain(&self, offset: u32, size: u32) -> bool {
+        let next = self.handles.partition_point(|h| h.0 + HANDLE_SIZE <= offset);
+        self.handles.get(next).is_none_or(|h| offset + size <= h.0)
+    }
+
+    /// The statically typed form of a slot of this layout; `None` if the slot is not of type `T` or
+    /// does not belong here.
+    pub fn slot<T: SlotType>(&self, slot: &TypedSlot) -> Option<Slot<T>> {
+        let fits = self.accepts(slot) && slot.qtype().storage() == T::qtype().storage();
+        fits.then(|| Slot {
+            offset: slot.offset(),
+            bit: self.bit_of(slot),
+            tag: self.tag,
+            value: PhantomData,
+        })
+    }
+
+    /// Position of a slot's written-bit plus one; 0 if the slot has none.
+    pub(crate) fn bit_of(&self, slot: &TypedSlot) -> u32 {
+        self.inputs.iter().chain(self.outputs.iter()).position(|s| s == slot).map_or(0, |i| i as u32 + 1)
+    }
+}
+
+/// Hashes a value of a known type, bit for bit.
+fn hash_value(digest: &mut Sha256, value: &Value) {
+    let mut bytes = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_le_bytes());
+        digest.update(bytes);
+    };
+    match value {
+        Value::Scalar(v) | Value::Present(v) => match v {
+            ScalarValue::Text(text) => bytes(text.as_bytes()),
+            ScalarValue::Bytes(raw) => bytes(raw),
+            plain => bytes(&plain.plain_bits().unwrap_or_default().to_le_bytes()),
+        },
+        Value::Missing(_) => bytes(b"missing"),
+        Value::ScalarShape | Value::OptionalScalarShape => {}
+        Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),
+        Value::Sequence(s) => bytes(bytemuck::cast_slice(s.cells())),
+    }
+}

@@ -1,0 +1,27 @@
+//! Frame/slot virtual machine of Cembra.
+//!
+//! A [`Program`](program::Program) is data: a frame layout, literals to place once, and a list of
+//! operators, jumps and traps on slots. The machine turns it into a
+//! [`BoundExpr`](machine::BoundExpr) that runs on a [`Frame`](frame::Frame), any number of times,
+//! without allocating.
+//!
+//! ```text
+//! value ─┐
+//! vector ┼─> layout ─> frame ─> operator ─> builtins
+//!        │                          └─────> program ─> machine
+//! ```
+//!
+//! Rooms import only rooms on lower floors. `unsafe` appears in `layout`, `frame`, `operator` and
+//! `machine` only; every site names the invariant it leans on. The invariants are established by
+//! the program verifier (`program/verify.rs`): nothing is bound that it has not accepted.
+
+#![warn(missing_docs)]
+
+pub mod builtins;
+pub mod frame;
+pub mod layout;
+pub mod machine;
+pub mod operator;
+pub mod program;
+pub mod value;
+pub mod vector;

@@ -1,0 +1,271 @@
+//! BoundExpr: a verified program with its code, ready to run on frames of its layout.
+
+use crate::frame::frame::WrittenBits;
+use crate::frame::{Frame, FrameError, FramePool};
+use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
+use crate::machine::code::{Code, Style};
+use crate::machine::error::{Location, RunError, RunErrorKind};
+use crate::machine::options::RunOptions;
+use crate::machine::run::{Halt, Run, unwind};
+use crate::program::verify::{VerifyError, verify};
+use crate::program::{Program, Routine, ValueId};
+use crate::value::QType;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use thiserror::Error;
+
+/// A program cannot be bound, or a slot of it not be used as asked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BindError {
+    /// The program breaks a rule of the verifier.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// There is no input or output of this name.
+    #[error("the expression has no {role} `{name}`; it has {}", list(known))]
+    UnknownName {
+        /// `input` or `side output`.
+        role: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<Arc<str>>,
+    },
+    /// The input or output is of another type.
+    #[error("`{name}` is {actual}, not {asked}")]
+    Type {
+        /// The name, or `output`.
+        name: String,
+        /// Its type.
+        actual: QType,
+        /// The type asked for.
+        asked: QType,
+    },
+}
+
+fn list(names: &[Arc<str>]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A program bound to its layout. Immutable; share it between threads, one frame each.
+#[derive(Debug)]
+pub struct BoundExpr {
+    program: Arc<Program>,
+    codes: Vec<Code>,
+    /// Made when a run is first observed.
+    stepped: OnceLock<Vec<Code>>,
+    required: WrittenBits,
+    produced: WrittenBits,
+    /// Inputs whose bytes results may take.
+    overridden: WrittenBits,
+}
+
+// SAFETY: cells hold function pointers and numbers; the pointers between cells and calls are made
+// anew for each run. General kernels are `Send + Sync`. Nothing changes after construction but the
+// `OnceLock`.
+unsafe impl Send for BoundExpr {}
+// SAFETY: as above.
+unsafe impl Sync for BoundExpr {}
+
+impl BoundExpr {
+    /// Verifies and binds a program.
+    ///
+    /// # Errors
+    /// [`BindError::Verify`] with the first rule the program breaks.
+    pub fn new(program: Arc<Program>) -> Result<BoundExpr, BindError> {
+        verify(&program)?;
+        let codes = program.routines().iter().map(|r| Code::new(&program, r, Style::Fused)).collect();
+        let main = program.main();
+        let bits = main.layout.inputs().len() + main.layout.outputs().len();
+        let bit = |value: ValueId| main.layout.bit_of(main.slot(value)).checked_sub(1);
+        let required = WrittenBits::mask(bits, main.inputs.iter().filter_map(|(_, v)| bit(*v)));
+        let inputs = main.layout.inputs().len() as u32;
+        let produced = WrittenBits::mask(bits, main.results().filter_map(bit).filter(|b| *b >= inputs));
+        let overridden = WrittenBits::mask(bits, overridden_inputs(main).into_iter());
+        Ok(BoundExpr { codes, stepped: OnceLock::new(), required, produced, overridden, program })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The layout of the frames it runs on.
+    pub fn layout(&self) -> &Arc<FrameLayout> {
+        &self.program.main().layout
+    }
+
+    /// A new frame.
+    ///
+    /// # Errors
+    /// [`FrameError::OutOfMemory`].
+    pub fn new_frame(&self) -> Result<Frame, FrameError> {
+        Frame::new(self.layout())
+    }
+
+    /// A pool of frames for calls from several threads.
+    pub fn new_pool(&self) -> FramePool {
+        FramePool::new(self.layout())
+    }
+
+    /// Slot of an input whose type is known at compile time.
+    ///
+    /// # Errors
+    /// No input of this name, or it has another type.
+    pub fn input<T: SlotType>(&self, name: &str) -> Result<Slot<T>, BindError> {
+        self.typed(name, self.input_slot(name)?)
+    }
+
+    /// Slot of an input.
+    ///
+    /// # Errors
+    /// No input of this name.
+    pub fn input_slot(&self, name: &str) -> Result<&TypedSlot, BindError> {
+        let main = self.program.main();
+        let value = main.input(name).ok_or_else(|| unknown("input", name, &main.inputs))?;
+        Ok(main.slot(value))
+    }
+
+    /// Slot of the output.
+    ///
+    /// # Errors
+    /// The output has another type.
+    pub fn output<T: SlotType>(&self) -> Result<Slot<T>, BindError> {
+        self.typed("output", self.output_slot())
+    }
+
+    /// Slot of the output.
+    pub fn output_slot(&self) -> &TypedSlot {
+        let main = self.program.main();
+        main.slot(main.output)
+    }
+
+    /// Slot of a side output whose type is known at compile time.
+    ///
+    /// # Errors
+    /// No side output of this name, or it has another type.
+    pub fn side_output<T: SlotType>(&self, name: &str) -> Result<Slot<T>, BindError> {
+        self.typed(name, self.side_output_slot(name)?)
+    }
+
+    /// Slot of a side output.
+    ///
+    /// # Errors
+    /// No side output of this name.
+    pub fn side_output_slot(&self, name: &str) -> Result<&TypedSlot, BindError> {
+        let main = self.program.main();
+        let found = main.side_outputs.iter().find(|(n, _)| &**n == name);
+        let (_, value) = found.ok_or_else(|| unknown("side output", name, &main.side_outputs))?;
+        Ok(main.slot(*value))
+    }
+
+    fn typed<T: SlotType>(&self, name: &str, slot: &TypedSlot) -> Result<Slot<T>, BindError> {
+        self.layout().slot(slot).ok_or_else(|| BindError::Type {
+            name: name.to_owned(),
+            actual: slot.qtype().clone(),
+            asked: T::qtype(),
+        })
+    }
+
+    /// Evaluates on a frame. Inputs keep their values unless the program may override them.
+    ///
+    /// # Errors
+    /// A missing input, a frame of another layout, or whatever an operator raises. Outputs then count
+    /// as not written.
+    #[inline]
+    pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
+        self.run(frame, RunOptions::new(), &self.codes)
+    }
+
+    /// Evaluates with fuel, cancellation or an observer.
+    ///
+    /// # Errors
+    /// As [`BoundExpr::execute`], and out of fuel or cancelled.
+    pub fn execute_with(&self, frame: &mut Frame, options: RunOptions<'_>) -> Result<(), RunError> {
+        let codes = match options.observer {
+            Some(_) => self.stepped.get_or_init(|| {
+                self.program.routines().iter().map(|r| Code::new(&self.program, r, Style::Stepped)).collect()
+            }),
+            None => &self.codes,
+        };
+        self.run(frame, options, codes)
+    }
+
+    fn run(&self, frame: &mut Frame, options: RunOptions<'_>, codes: &[Code]) -> Result<(), RunError> {
+        self.check_frame(frame).map_err(RunError::before_start)?;
+        let mut run = Run::new(&self.program, codes, frame, options);
+        let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
+        let halt = match outcome {
+            Ok(Ok(())) => {
+                frame.written_mut().clear(&self.overridden);
+                frame.written_mut().set_all(&self.produced);
+                frame.reset_arena();
+                return Ok(());
+            }
+            Ok(Err(halt)) => halt,
+            Err(payload) => {
+                let (routine, ip) = (run.routine(), run.ip());
+                frame.poison();
+                Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }
+            }
+        };
+        Err(self.fail(frame, halt))
+    }
+
+    #[inline]
+    fn check_frame(&self, frame: &Frame) -> Result<(), RunErrorKind> {
+        let layout = self.layout();
+        if !Arc::ptr_eq(frame.layout(), layout) && frame.layout().id() != layout.id() {
+            return Err(RunErrorKind::ForeignFrame { expected: layout.id(), actual: frame.layout().id() });
+        }
+        if frame.is_poisoned() {
+            return Err(RunErrorKind::PoisonedFrame);
+        }
+        match frame.written().first_missing(&self.required) {
+            None => Ok(()),
+            Some(bit) => Err(RunErrorKind::MissingInput { name: self.input_name(bit) }),
+        }
+    }
+
+    #[cold]
+    fn fail(&self, frame: &mut Frame, halt: Halt) -> RunError {
+        frame.written_mut().clear(&self.overridden);
+        frame.written_mut().clear(&self.produced);
+        frame.reset_arena();
+        unwind(frame.calls_mut());
+        RunError { kind: halt.kind, at: Some(Location::of(&self.program, halt.routine, halt.ip)) }
+    }
+
+    #[cold]
+    fn input_name(&self, bit: u32) -> Arc<str> {
+        let main = self.program.main();
+        let named = main.inputs.iter().find(|(_, v)| main.layout.bit_of(main.slot(*v)) == bit + 1);
+        named.map_or_else(|| "?".into(), |(name, _)| name.clone())
+    }
+}
+
+fn unknown(role: &'static str, name: &str, known: &[(Arc<str>, ValueId)]) -> BindError {
+    BindError::UnknownName {
+        role,
+        name: name.to_owned(),
+        known: known.iter().map(|(n, _)| n.clone()).collect(),
+    }
+}
+
+/// Written-bits of the inputs that share a byte with a result.
+fn overridden_inputs(main: &Routine) -> Vec<u32> {
+    if !main.overrides_inputs {
+        return Vec::new();
+    }
+    let results: Vec<&TypedSlot> =
+        main.body.instructions().iter().flat_map(|i| main.body.writes(i)).map(|v| main.slot(*v)).collect();
+    let inputs = main.layout.inputs().iter().enumerate();
+    inputs.filter(|(_, s)| results.iter().any(|r| r.overlaps(s))).map(|(bit, _)| bit as u32).collect()
+}
+
+fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

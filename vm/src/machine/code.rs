@@ -1,0 +1,418 @@
+//! Code: a routine as cells.
+//!
+//! The builder walks the instructions once and keeps track of which value is in which accumulator.
+//!
+//! ```text
+//! v3 = math.multiply(v2, v0)      multiply, result not stored      (v3 has one reader)
+//! v4 = math.add(v3, v1)           add, first operand in accumulator
+//! v5 = core.less(v4, v1)     ┐
+//! jump_if_not<+2>(v5)        ┘    compare_and_jump
+//! ```
+//!
+//! 1. An operand that is in its accumulator is not loaded.
+//! 2. A result whose every reader finds it in the accumulator is not stored.
+//! 3. A comparison read only by the jump behind it becomes part of the jump.
+//! 4. Copies onto themselves and tuples assembled in place need no cell.
+//! 5. At a jump target the accumulators count as unknown.
+//! 6. On every way there are at most [`YIELD_INTERVAL`] cells between two pauses.
+//!
+//! Stepped code does none of this and has a pause before every instruction.
+
+use crate::layout::access::Accumulator;
+use crate::layout::slot::TypedSlot;
+use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
+use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
+use crate::operator::general::{GeneralCall, GeneralKernel, run_general};
+use crate::operator::scalar::{FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, ScalarKernel};
+use crate::operator::{Kernel, Overload};
+use crate::program::{Instruction, Program, Routine, ValueId};
+use crate::value::{Fault, qtype};
+
+/// Threaded code of one routine.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) cells: Vec<Cell>,
+    /// Bound general kernels, by number.
+    pub(super) general: Vec<GeneralCall>,
+    /// Calls of routines, by number.
+    pub(super) calls: Vec<RoutineCall>,
+    /// Instructions charged on entry.
+    pub(super) entry_fuel: u32,
+}
+
+/// A call of a routine: which slots go where.
+#[derive(Debug)]
+pub(super) struct RoutineCall {
+    pub(super) routine: u32,
+    /// From the caller's slot to the callee's.
+    pub(super) arguments: Vec<(TypedSlot, TypedSlot)>,
+    /// From the callee's slot to the caller's.
+    pub(super) results: Vec<(TypedSlot, TypedSlot)>,
+    /// Instructions charged on return.
+    pub(super) fuel: u32,
+}
+
+/// How cells follow instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// As few cells as possible.
+    Fused,
+    /// One instruction after the other, with a pause before each.
+    Stepped,
+}
+
+impl Code {
+    /// Makes the code of a verified routine.
+    pub(super) fn new(program: &Program, routine: &Routine, style: Style) -> Code {
+        let mut builder = Builder::new(program, routine, style);
+        (0..routine.body.instructions().len()).for_each(|ip| builder.instruction(ip));
+        builder.finish()
+    }
+}
+
+/// The value in an accumulator, and the cell that computed it.
+#[derive(Clone, Copy)]
+struct Held {
+    value: ValueId,
+    cell: usize,
+    mode: usize,
+}
+
+/// A jump cell whose distance waits for the target's cell.
+struct OpenJump {
+    cell: usize,
+    ip: usize,
+    /// Which of the cell's `args` takes the distance.
+    distance_arg: usize,
+}
+
+struct Builder<'p> {
+    program: &'p Program,
+    routine: &'p Routine,
+    style: Style,
+    code: Code,
+    /// Fuel from an instruction to the next jump, trap or call.
+    fuel: Vec<u32>,
+    /// True where a jump leads.
+    is_target: Vec<bool>,
+    /// First cell of each instruction.
+    cell_of: Vec<u32>,
+    open_jumps: Vec<OpenJump>,
+    /// Cells since the last pause on the longest way to a jump target.
+    run_length_at: Vec<u32>,
+    /// Reads of each value that need it in the frame.
+    reads: Vec<u32>,
+    float: Option<Held>,
+    bits: Option<Held>,
+    since_pause: u32,
+}
+
+impl<'p> Builder<'p> {
+    fn new(program: &'p Program, routine: &'p Routine, style: Style) -> Builder<'p> {
+        let body = &routine.body;
+        let len = body.instructions().len();
+        let mut fuel = vec![0; len + 1];
+        let mut is_target = vec![false; len + 1];
+        let mut reads = vec![0; routine.values.len()];
+        for (ip, instruction) in body.instructions().iter().enumerate().rev() {
+            let runs_on = matches!(instruction, Instruction::Operator { .. });
+            fuel[ip] = 1 + if runs_on { fuel[ip + 1] } else { 0 };
+            if let Some(target) = body.target(ip) {
+                is_target[target] = true;
+            }
+            for value in body.reads(instruction) {
+                reads[same_bytes(routine, *value).index()] += 1;
+            }
+        }
+        // A view keeps its owner's bytes in the frame, and so does whoever reads the results.
+        for (index, info) in routine.values.iter().enumerate() {
+            if info.view_of.is_some() && same_bytes(routine, ValueId(index as u32)).index() == index {
+                reads[routine.owner(ValueId(index as u32)).index()] += 1;
+            }
+        }
+        for value in routine.results() {
+            reads[same_bytes(routine, value).index()] += 1;
+        }
+        let code = Code {
+            cells: Vec::with_capacity(len + len / YIELD_INTERVAL + 1),
+            general: Vec::new(),
+            calls: Vec::new(),
+            entry_fuel: fuel[0],
+        };
+        Builder {
+            program,
+            routine,
+            style,
+            code,
+            fuel,
+            is_target,
+            cell_of: Vec::with_capacity(len + 1),
+            open_jumps: Vec::new(),
+            run_length_at: vec![0; len + 1],
+            reads,
+            float: None,
+            bits: None,
+            since_pause: 0,
+        }
+    }
+
+    fn instruction(&mut self, ip: usize) {
+        if self.is_target[ip] {
+            (self.float, self.bits) = (None, None);
+            self.since_pause = self.since_pause.max(self.run_length_at[ip]);
+        }
+        self.cell_of.push(self.code.cells.len() as u32);
+        if self.style == Style::Stepped || self.since_pause >= YIELD_INTERVAL as u32 {
+            self.push(ip, cells::pause, 0, [0; 4]);
+            self.since_pause = 0;
+        }
+        let body = &self.routine.body;
+        match body.instructions()[ip] {
+            Instruction::Operator { operator, operands, result } => {
+                let overload: &'p Overload = &body.operators()[operator as usize];
+                self.operator(ip, overload, body.list(operands), result);
+            }
+            Instruction::Jump { .. } => {
+                let run = if self.is_backward(ip) { cells::jump_back } else { cells::jump };
+                self.jump(ip, run, 0);
+            }
+            Instruction::JumpIf { condition, .. } => self.jump_on::<true>(ip, condition),
+            Instruction::JumpIfNot { condition, .. } => {
+                if !self.fuse_comparison(ip, condition) {
+                    self.jump_on::<false>(ip, condition);
+                }
+            }
+            Instruction::Trap { trap } => self.trap(ip, trap),
+            Instruction::Call { .. } => self.call(ip),
+        }
+    }
+
+    fn finish(mut self) -> Code {
+        let ip = self.cell_of.len();
+        self.cell_of.push(self.code.cells.len() as u32);
+        self.push(ip, cells::done, 0, [0; 4]);
+        for jump in &self.open_jumps {
+            let target = self.routine.body.target(jump.ip).expect("the verifier checked every jump");
+            let distance = i64::from(self.cell_of[target]) - jump.cell as i64;
+            self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
+        }
+        self.code
+    }
+
+    fn operator(&mut self, ip: usize, overload: &'p Overload, operands: &[ValueId], result: ValueId) {
+        let fused = self.style == Style::Fused;
+        if fused && self.is_in_place(overload, operands, result) {
+            return;
+        }
+        match &overload.kernel {
+            Kernel::Scalar(kernel) => self.scalar(ip, kernel, operands, result),
+            _ => {
+                let args = operands.iter().map(|v| self.routine.slot(*v).clone()).collect();
+                let out = self.routine.slot(result).clone();
+                let call = overload.bind_general(args, out).expect("the kernel is no scalar kernel");
+                self.general(ip, call);
+                self.forget(result);
+            }
+        }
+    }
+
+    /// True if the operator would copy bytes onto themselves.
+    fn is_in_place(&self, overload: &Overload, operands: &[ValueId], result: ValueId) -> bool {
+        let out = self.routine.slot(result);
+        let copies =
+            &*overload.name == "core._copy" && self.routine.slot(operands[0]).offset() == out.offset();
+        let assembled = overload.assembles()
+            && operands
+                .iter()
+                .enumerate()
+                .all(|(i, v)| out.field(i).is_some_and(|f| f.offset() == self.routine.slot(*v).offset()));
+        copies || assembled
+    }
+
+    fn scalar(&mut self, ip: usize, kernel: &'p ScalarKernel, operands: &[ValueId], result: ValueId) {
+        let mut args = [0; 4];
+        for (arg, value) in args.iter_mut().zip(operands) {
+            *arg = self.routine.slot(*value).offset();
+        }
+        let mode = if self.style == Style::Fused { self.operand_mode(kernel, operands) } else { 0 };
+        for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
+            if mode & bit != 0 {
+                self.consume(kernel.operands[index], operands[index]);
+            }
+        }
+        let run = kernel.modes[mode].expect("the mode was chosen among those there are");
+        let out = self.routine.slot(result).offset();
+        let cell = self.push(ip, run, out, args);
+        self.forget(result);
+        let held = Some(Held { value: same_bytes(self.routine, result), cell, mode });
+        match kernel.result {
+            Some(Accumulator::Float) => self.float = held,
+            Some(Accumulator::Bits) => self.bits = held,
+            None => {}
+        }
+    }
+
+    /// Which operands of a kernel are in accumulators, as far as it has code for that.
+    fn operand_mode(&self, kernel: &ScalarKernel, operands: &[ValueId]) -> usize {
+        let mut mode = 0;
+        for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
+            let Some(operand) = operands.get(index) else { break };
+            let value = same_bytes(self.routine, *operand);
+            let held = kernel.operands[index].and_then(|a| self.held(a));
+            if held.is_some_and(|h| h.value == value) && kernel.modes[mode | bit].is_some() {
+                mode |= bit;
+            }
+        }
+        mode
+    }
+
+    fn held(&self, accumulator: Accumulator) -> Option<Held> {
+        match accumulator {
+            Accumulator::Float => self.float,
+            Accumulator::Bits => self.bits,
+        }
+    }
+
+    /// Notes that a reader took a value from its accumulator; after the last one the store goes.
+    fn consume(&mut self, accumulator: Option<Accumulator>, operand: ValueId) {
+        let value = same_bytes(self.routine, operand);
+        self.reads[value.index()] -= 1;
+        let Some(held) = accumulator.and_then(|a| self.held(a)) else { return };
+        if self.reads[value.index()] == 0 {
+            let unstored = self.kernel_of(held.cell).and_then(|k| k.modes[held.mode | RESULT_NOT_STORED]);
+            if let Some(run) = unstored {
+                self.code.cells[held.cell].run = run;
+            }
+        }
+    }
+
+    /// The scalar kernel behind a cell.
+    fn kernel_of(&self, cell: usize) -> Option<&'p ScalarKernel> {
+        let ip = self.code.cells[cell].ip as usize;
+        let Instruction::Operator { operator, .. } = self.routine.body.instructions()[ip] else {
+            return None;
+        };
+        match &self.routine.body.operators()[operator as usize].kernel {
+            Kernel::Scalar(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    /// A value about to be rewritten is in no accumulator any more.
+    fn forget(&mut self, value: ValueId) {
+        let value = same_bytes(self.routine, value);
+        self.float = self.float.filter(|h| h.value != value);
+        self.bits = self.bits.filter(|h| h.value != value);
+    }
+
+    /// Merges the comparison in the last cell into the jump that alone reads it.
+    fn fuse_comparison(&mut self, ip: usize, condition: ValueId) -> bool {
+        let condition = same_bytes(self.routine, condition);
+        let Some(held) = self.bits.filter(|h| h.value == condition) else { return false };
+        let last = self.code.cells.len() - 1;
+        let (taken, fall) = (self.fuel_at_target(ip), self.fuel[ip + 1]);
+        let fits = taken < 1 << 16 && fall < 1 << 16 && !self.is_backward(ip);
+        let only_reader = self.reads[condition.index()] == 1;
+        if self.style != Style::Fused || held.cell != last || !fits || !only_reader {
+            return false;
+        }
+        let operand_mode = held.mode & (FIRST_IN_ACCUMULATOR | SECOND_IN_ACCUMULATOR);
+        let Some(run) = self.kernel_of(last).and_then(|k| k.jump_if_not[operand_mode]) else { return false };
+        let [a, b, ..] = self.code.cells[last].args;
+        self.code.cells[last] = Cell { run, out: 0, args: [a, b, 0, taken << 16 | fall], ip: ip as u32 };
+        self.open_jump(OpenJump { cell: last, ip, distance_arg: 2 });
+        self.bits = None;
+        true
+    }
+
+    fn jump_on<const SENSE: bool>(&mut self, ip: usize, condition: ValueId) {
+        let value = same_bytes(self.routine, condition);
+        let held = self.style == Style::Fused && self.bits.is_some_and(|h| h.value == value);
+        let run: Run = match (self.is_backward(ip), held) {
+            (false, false) => cells::jump_on::<SENSE, IN_FRAME>,
+            (false, true) => cells::jump_on::<SENSE, IN_ACCUMULATOR>,
+            (true, false) => cells::jump_back_on::<SENSE, IN_FRAME>,
+            (true, true) => cells::jump_back_on::<SENSE, IN_ACCUMULATOR>,
+        };
+        if held {
+            self.consume(Some(Accumulator::Bits), condition);
+        }
+        self.jump(ip, run, self.routine.slot(condition).offset());
+    }
+
+    fn jump(&mut self, ip: usize, run: Run, condition: u32) {
+        let args = [condition, 0, self.fuel_at_target(ip), self.fuel[ip + 1]];
+        let cell = self.push(ip, run, 0, args);
+        self.open_jump(OpenJump { cell, ip, distance_arg: 1 });
+    }
+
+    fn open_jump(&mut self, jump: OpenJump) {
+        if let Some(target) = self.routine.body.target(jump.ip) {
+            let longest = &mut self.run_length_at[target];
+            *longest = self.since_pause.max(*longest);
+        }
+        if !self.routine.body.instructions()[jump.ip].falls_through() {
+            self.since_pause = 0;
+        }
+        self.open_jumps.push(jump);
+    }
+
+    fn trap(&mut self, ip: usize, trap: u32) {
+        let trap = self.routine.body.traps()[trap as usize].clone();
+        let raise = GeneralKernel::new(move |_| {
+            Err(Fault::Trap { category: trap.category, message: trap.message.clone() })
+        });
+        self.general(ip, GeneralCall::new(raise, [].into(), TypedSlot::new(0, qtype::UNIT)));
+    }
+
+    fn general(&mut self, ip: usize, call: GeneralCall) {
+        self.code.general.push(call);
+        self.push(ip, run_general, 0, [self.code.general.len() as u32 - 1, 0, 0, 0]);
+    }
+
+    fn call(&mut self, ip: usize) {
+        let body = &self.routine.body;
+        let Instruction::Call { routine, operands, results } = body.instructions()[ip] else { return };
+        let callee = &self.program.routines()[routine as usize];
+        let slot = |v: &ValueId| self.routine.slot(*v).clone();
+        let inputs = callee.inputs.iter().map(|(_, v)| callee.slot(*v).clone());
+        let outputs = callee.results().map(|v| callee.slot(v).clone());
+        let call = RoutineCall {
+            routine,
+            arguments: body.list(operands).iter().map(slot).zip(inputs).collect(),
+            results: outputs.zip(body.list(results).iter().map(slot)).collect(),
+            fuel: self.fuel[ip + 1],
+        };
+        self.code.calls.push(call);
+        self.push(ip, cells::call, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);
+        (self.float, self.bits) = (None, None);
+    }
+
+    fn push(&mut self, ip: usize, run: Run, out: u32, args: [u32; 4]) -> usize {
+        self.code.cells.push(Cell { run, out, args, ip: ip as u32 });
+        self.since_pause += 1;
+        self.code.cells.len() - 1
+    }
+
+    fn is_backward(&self, ip: usize) -> bool {
+        self.routine.body.target(ip).is_some_and(|target| target <= ip)
+    }
+
+    fn fuel_at_target(&self, ip: usize) -> u32 {
+        self.routine.body.target(ip).map_or(0, |target| self.fuel[target])
+    }
+}
+
+/// The value whose bytes, all of them, are those of a view: a view under another type is its owner,
+/// a sub-slot is itself.
+fn same_bytes(routine: &Routine, value: ValueId) -> ValueId {
+    let mut value = value;
+    while let Some(owner) = routine.values[value.index()].view_of {
+        let (inner, outer) = (routine.slot(value), routine.slot(owner));
+        if inner.offset() != outer.offset() || inner.qtype().storage() != outer.qtype().storage() {
+            break;
+        }
+        value = owner;
+    }
+    value
+}

@@ -1,0 +1,130 @@
+//! RunError: why a run did not finish, and where it stopped.
+
+use crate::frame::FrameError;
+use crate::layout::LayoutId;
+use crate::program::instruction::Span;
+use crate::program::{Instruction, Program};
+use crate::value::{Category, Fault};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// An instruction of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Routine number; 0 is the main routine.
+    pub routine: u32,
+    /// Instruction number in the routine.
+    pub ip: u32,
+    /// Operator name, or `jump`, `trap`, `call`.
+    pub operator: Arc<str>,
+    /// Source of the instruction, if known.
+    pub span: Span,
+}
+
+impl Location {
+    /// The location of an instruction; past the end, of the last one.
+    pub(super) fn of(program: &Program, routine: usize, ip: u32) -> Location {
+        let body = &program.routines()[routine].body;
+        let operator = match body.instructions().get(ip as usize) {
+            Some(Instruction::Operator { operator, .. }) => body.operators()[*operator as usize].name.clone(),
+            Some(Instruction::Trap { .. }) => "trap".into(),
+            Some(Instruction::Call { .. }) => "call".into(),
+            Some(_) => "jump".into(),
+            None => "end".into(),
+        };
+        Location { routine: routine as u32, ip, operator, span: body.span(ip as usize) }
+    }
+}
+
+/// Why a run did not finish.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunErrorKind {
+    /// An operator raised a fault.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// An operator panicked; the frame is poisoned.
+    #[error("the operator panicked: {message}")]
+    Panic {
+        /// The panic message.
+        message: String,
+    },
+    /// The run used up its fuel.
+    #[error("out of fuel: the run needs more than {fuel} instructions")]
+    OutOfFuel {
+        /// Instructions allowed.
+        fuel: u64,
+    },
+    /// The host cancelled the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// Too many calls of routines are open at once.
+    #[error("limit call-depth: {limit} calls are open at once")]
+    CallDepth {
+        /// Calls allowed.
+        limit: usize,
+    },
+    /// An input has not been written since the frame was taken.
+    #[error("missing input `{name}`: it has not been written to this frame")]
+    MissingInput {
+        /// Name of the input.
+        name: Arc<str>,
+    },
+    /// The frame is of another layout.
+    #[error("the frame has layout {actual}, the expression needs {expected}")]
+    ForeignFrame {
+        /// Layout of the expression.
+        expected: LayoutId,
+        /// Layout of the frame.
+        actual: LayoutId,
+    },
+    /// An earlier run left the frame unusable.
+    #[error("the frame was poisoned by an earlier run")]
+    PoisonedFrame,
+    /// A frame for a called routine could not be made.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// Why a run did not finish, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunError {
+    /// What happened.
+    pub kind: RunErrorKind,
+    /// The instruction; `None` if the run did not start.
+    pub at: Option<Location>,
+}
+
+impl RunError {
+    pub(super) fn before_start(kind: RunErrorKind) -> RunError {
+        RunError { kind, at: None }
+    }
+
+    /// The kind of error in one word.
+    pub fn category(&self) -> Category {
+        match &self.kind {
+            RunErrorKind::Fault(fault) => fault.category(),
+            RunErrorKind::Panic { .. } => Category::Panic,
+            RunErrorKind::OutOfFuel { .. } => Category::FuelExhausted,
+            RunErrorKind::Cancelled => Category::Cancelled,
+            RunErrorKind::CallDepth { .. } | RunErrorKind::Frame(_) => Category::Limit,
+            RunErrorKind::MissingInput { .. } => Category::MissingInput,
+            RunErrorKind::ForeignFrame { .. } | RunErrorKind::PoisonedFrame => Category::InvalidProgram,
+        }
+    }
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.kind.fmt(f)?;
+        match &self.at {
+            Some(at) => write!(f, " (in {}, instruction {})", at.operator, at.ip),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.kind)
+    }
+}

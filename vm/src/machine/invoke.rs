@@ -1,0 +1,74 @@
+//! One operator on values: for literal folding, host calls and tests.
+
+use crate::layout::{FrameLayout, LayoutError};
+use crate::machine::bound::BoundExpr;
+use crate::machine::error::{RunError, RunErrorKind};
+use crate::operator::Overload;
+use crate::program::instruction::Span;
+use crate::program::program::ValueInfo;
+use crate::program::{Body, Program, Routine, ValueId};
+use crate::value::Value;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// An operator could not be applied to values.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvokeError {
+    /// The values are not of the overload's types.
+    #[error("{overload} does not take these arguments")]
+    Arguments {
+        /// The overload.
+        overload: String,
+    },
+    /// Arguments and result need too large a frame.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The operator raised or panicked.
+    #[error("{0}")]
+    Run(RunErrorKind),
+}
+
+/// Applies an overload to values of its argument types.
+///
+/// # Errors
+/// Wrong types, or what the operator raises.
+pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeError> {
+    let types: Vec<_> = args.iter().map(Value::qtype).collect();
+    if !overload.accepts(types.iter()) {
+        return Err(InvokeError::Arguments { overload: overload.to_string() });
+    }
+    let mut layout = FrameLayout::builder();
+    let mut values = Vec::with_capacity(args.len() + 1);
+    for qtype in types {
+        let slot = layout.typed(qtype);
+        layout.place_input(&slot);
+        values.push(ValueInfo { slot, view_of: None });
+    }
+    let out = layout.typed(overload.result.clone());
+    layout.place_output(&out);
+    values.push(ValueInfo { slot: out.clone(), view_of: None });
+    let operands: Vec<ValueId> = (0..args.len() as u32).map(ValueId).collect();
+    let output = ValueId(args.len() as u32);
+    let mut body = Body::new();
+    let operator = body.add_operator(overload.clone());
+    body.push_operator(operator, &operands, output, Span::default());
+    let name = |i: usize| Arc::from(i.to_string());
+    let routine = Routine {
+        layout: layout.build()?,
+        inputs: operands.iter().enumerate().map(|(i, v)| (name(i), *v)).collect(),
+        output,
+        side_outputs: Vec::new(),
+        literals: Vec::new(),
+        overrides_inputs: false,
+        values,
+        body,
+    };
+    let bound = BoundExpr::new(Arc::new(Program::new(vec![routine])))
+        .expect("one operator on slots of its own types passes the verifier");
+    let mut frame = bound.new_frame().map_err(|e| InvokeError::Run(e.into()))?;
+    for (slot, value) in bound.program().main().values.iter().zip(args) {
+        frame.write(&slot.slot, value).expect("the slot has the value's type");
+    }
+    bound.execute(&mut frame).map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
+    Ok(frame.read(&out).expect("a run that ends well has written its output"))
+}

@@ -1,0 +1,30 @@
+//! The machine: binds a verified program, runs it, watches it.
+//!
+//! ```text
+//! Program ─verify─> BoundExpr ── code: one array of cells per routine (machine::code)
+//!                      │           fused: accumulators, compare-and-jump, no-op copies dropped
+//!                      │           stepped: one pause per instruction, for observers
+//!                      └─ execute(&mut Frame) ─> machine::run
+//! ```
+//!
+//! The program stays canonical. Cells carry the number of the instruction they stem from; errors,
+//! fuel and traces speak of instructions, whatever the code looks like.
+//!
+//! *Fuel* counts instructions. A stretch of instructions up to the next jump, trap or call is charged
+//! when it is entered, so the charge is the same in every tier: a run with just enough fuel succeeds,
+//! and with one less it fails at the same instruction every time.
+
+pub mod bound;
+mod cells;
+mod code;
+pub mod error;
+pub mod invoke;
+pub mod observer;
+pub mod options;
+mod run;
+
+pub use bound::{BindError, BoundExpr};
+pub use error::{Location, RunError, RunErrorKind};
+pub use invoke::invoke;
+pub use observer::{Observer, Profile, Trace};
+pub use options::{CancelToken, RunOptions};

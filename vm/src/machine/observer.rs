@@ -1,0 +1,115 @@
+//! Observers: watch a run instruction by instruction.
+//!
+//! An observed run uses stepped code; a run without an observer pays nothing. [`Trace`] records the
+//! values each instruction wrote, [`Profile`] counts and times instructions.
+
+use crate::frame::Frame;
+use crate::program::{Program, Routine, ValueId};
+use crate::value::Value;
+use std::time::{Duration, Instant};
+
+/// The instruction a run is at.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'s> {
+    /// The program running.
+    pub program: &'s Program,
+    /// Routine number.
+    pub routine: usize,
+    /// Instruction number in the routine.
+    pub ip: usize,
+    /// Calls of routines open.
+    pub depth: usize,
+    /// Frame of the routine.
+    pub frame: &'s Frame,
+}
+
+impl Step<'_> {
+    /// The routine running.
+    pub fn routine(&self) -> &Routine {
+        &self.program.routines()[self.routine]
+    }
+
+    /// The current contents of a value's slot.
+    pub fn value(&self, value: ValueId) -> Value {
+        let slot = self.routine().slot(value);
+        // SAFETY: the program is verified, so the slot holds a valid value of its type.
+        unsafe { crate::frame::typed::read_value(self.frame.base(), slot.offset(), slot.qtype()) }
+    }
+
+    /// The values the instruction writes, with what their slots hold.
+    pub fn written(&self) -> Vec<(ValueId, Value)> {
+        let body = &self.routine().body;
+        let writes = body.writes(&body.instructions()[self.ip]);
+        writes.iter().map(|v| (*v, self.value(*v))).collect()
+    }
+}
+
+/// Watches a run.
+pub trait Observer {
+    /// The instruction is about to run.
+    fn before(&mut self, _step: &Step<'_>) {}
+
+    /// The instruction has run.
+    fn after(&mut self, _step: &Step<'_>) {}
+}
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// Routine number.
+    pub routine: usize,
+    /// Instruction number.
+    pub ip: usize,
+    /// Calls open.
+    pub depth: usize,
+    /// Values the instruction wrote.
+    pub written: Vec<(ValueId, Value)>,
+}
+
+/// Records what every instruction wrote.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Instructions in the order they ran.
+    pub entries: Vec<TraceEntry>,
+}
+
+impl Observer for Trace {
+    fn after(&mut self, step: &Step<'_>) {
+        let (routine, ip, depth) = (step.routine, step.ip, step.depth);
+        self.entries.push(TraceEntry { routine, ip, depth, written: step.written() });
+    }
+}
+
+/// How often an instruction ran, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Times it ran.
+    pub runs: u64,
+    /// Time in it, the observer's own overhead included.
+    pub time: Duration,
+}
+
+/// Counts and times instructions.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Counts by routine and instruction.
+    pub counts: Vec<Vec<Count>>,
+    started: Option<Instant>,
+}
+
+impl Observer for Profile {
+    fn before(&mut self, _: &Step<'_>) {
+        self.started = Some(Instant::now());
+    }
+
+    fn after(&mut self, step: &Step<'_>) {
+        let time = self.started.take().map_or(Duration::ZERO, |t| t.elapsed());
+        if self.counts.len() <= step.routine {
+            self.counts.resize_with(step.routine + 1, Vec::new);
+        }
+        let counts = &mut self.counts[step.routine];
+        counts.resize(counts.len().max(step.ip + 1), Count::default());
+        counts[step.ip].runs += 1;
+        counts[step.ip].time += time;
+    }
+}

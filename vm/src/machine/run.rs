@@ -1,0 +1,270 @@
+//! The interpreter loop: starts chains of cells, resumes them, calls routines, turns stops into
+//! errors.
+//!
+//! A chain returns to the loop at every pause, backward jump and call. There the loop looks at the
+//! cancel token and, in stepped code, tells the observer. Called routines do not nest the loop: their
+//! frames lie on the call stack of the main frame, which keeps idle ones for the next call.
+
+use crate::frame::Frame;
+use crate::frame::frame::{ActiveCall, CallStack};
+use crate::machine::code::{Code, RoutineCall};
+use crate::machine::error::RunErrorKind;
+use crate::machine::observer::{Observer, Step};
+use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, RunOptions};
+use crate::operator::call::move_value;
+use crate::operator::cell::{Cell, Registers, Stop};
+use crate::program::Program;
+use bumpalo::Bump;
+
+/// Where a run stopped, and why.
+pub(super) struct Halt {
+    pub(super) kind: RunErrorKind,
+    pub(super) routine: usize,
+    pub(super) ip: u32,
+}
+
+/// One run of a program on a frame.
+pub(super) struct Run<'r, 'o> {
+    program: &'r Program,
+    codes: &'r [Code],
+    frame: &'r mut Frame,
+    fuel: u64,
+    cancel: Option<&'o CancelToken>,
+    observer: Option<&'o mut dyn Observer>,
+    call_depth: usize,
+    /// The stepped instruction that has started and not been reported as done.
+    open_step: Option<u32>,
+    pub(super) registers: Registers,
+}
+
+/// Fuel of a run without a limit; far beyond what a machine can execute.
+const UNLIMITED: u64 = i64::MAX as u64;
+
+impl<'r, 'o> Run<'r, 'o> {
+    /// Prepares a run. The frame has the layout of the program's main routine, and `codes` are the
+    /// code of the program's routines.
+    pub(super) fn new(
+        program: &'r Program,
+        codes: &'r [Code],
+        frame: &'r mut Frame,
+        options: RunOptions<'o>,
+    ) -> Run<'r, 'o> {
+        let fuel = options.fuel.unwrap_or(UNLIMITED).min(UNLIMITED);
+        let registers = Registers {
+            float: 0.0,
+            bits: 0,
+            fuel: fuel as i64,
+            stop: Stop::Done,
+            at: std::ptr::null(),
+            fault: None,
+            calls: codes[0].general.as_ptr(),
+            arena: std::ptr::null(),
+        };
+        Run {
+            program,
+            codes,
+            frame,
+            fuel,
+            cancel: options.cancel,
+            observer: options.observer,
+            call_depth: options.call_depth.unwrap_or(DEFAULT_CALL_DEPTH),
+            open_step: None,
+            registers,
+        }
+    }
+
+    /// Runs to the end.
+    pub(super) fn run(&mut self) -> Result<(), Halt> {
+        let mut cell = self.enter(0)?;
+        loop {
+            let routine = self.routine();
+            let current = self.current_frame();
+            let (base, arena) = (current.base(), current.arena() as *const Bump);
+            self.registers.arena = arena;
+            // SAFETY: `cell` is a cell of the running routine's code, whose slots the verifier checked
+            // against the layout of the frame at `base`; the registers were set for this routine.
+            cell = unsafe {
+                ((*cell).run)(cell, base, &mut self.registers, self.registers.float, self.registers.bits)
+            };
+            if !cell.is_null() {
+                self.paused(routine, cell)?;
+                continue;
+            }
+            match self.registers.stop {
+                Stop::Done => match self.leave(routine)? {
+                    Some(next) => cell = next,
+                    None => return Ok(()),
+                },
+                Stop::Call => cell = self.call(routine)?,
+                Stop::Fuel => return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.fuel })),
+                Stop::Fault => {
+                    let fault = self.registers.fault.take().expect("a faulting cell leaves its fault");
+                    return Err(self.halt(fault.into()));
+                }
+            }
+        }
+    }
+
+    /// Number of the routine running.
+    pub(super) fn routine(&mut self) -> usize {
+        self.frame.calls_mut().active.last().map_or(0, |call| call.routine as usize)
+    }
+
+    /// The instruction the last chain stopped at, or the last one known to have started.
+    pub(super) fn ip(&self) -> u32 {
+        // SAFETY: `at` is null or a cell of this run's code.
+        unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip)
+    }
+
+    fn halt(&mut self, kind: RunErrorKind) -> Halt {
+        Halt { kind, routine: self.routine(), ip: self.ip() }
+    }
+
+    /// The first cell of a routine, its fuel charged.
+    fn enter(&mut self, routine: usize) -> Result<*const Cell, Halt> {
+        let code = &self.codes[routine];
+        self.registers.calls = code.general.as_ptr();
+        self.registers.at = code.cells.as_ptr();
+        self.charge(code.entry_fuel)?;
+        Ok(code.cells.as_ptr())
+    }
+
+    fn charge(&mut self, fuel: u32) -> Result<(), Halt> {
+        self.registers.fuel -= i64::from(fuel);
+        match self.registers.fuel < 0 {
+            true => Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.fuel })),
+            false => Ok(()),
+        }
+    }
+
+    /// At a pause or a backward jump, about to resume at `cell`.
+    fn paused(&mut self, routine: usize, cell: *const Cell) -> Result<(), Halt> {
+        if self.observer.is_some() {
+            // SAFETY: a chain resumes at a cell of its own array.
+            self.step(routine, unsafe { (*cell).ip });
+        }
+        match self.cancel.is_some_and(CancelToken::is_cancelled) {
+            true => {
+                self.registers.at = cell;
+                Err(self.halt(RunErrorKind::Cancelled))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Reports the instruction that has finished and the one about to start.
+    fn step(&mut self, routine: usize, ip: u32) {
+        // A backward jump resumes at its target's pause, which reports the same start once more.
+        if self.open_step == Some(ip) {
+            return;
+        }
+        self.close_step(routine);
+        let last = self.program.routines()[routine].body.instructions().len();
+        if (ip as usize) < last {
+            self.observe(routine, ip, |observer, step| observer.before(step));
+            self.open_step = Some(ip);
+        }
+    }
+
+    fn close_step(&mut self, routine: usize) {
+        if let Some(ip) = self.open_step.take() {
+            self.observe(routine, ip, |observer, step| observer.after(step));
+        }
+    }
+
+    fn observe(&mut self, routine: usize, ip: u32, tell: impl Fn(&mut dyn Observer, &Step<'_>)) {
+        let Some(observer) = self.observer.as_deref_mut() else { return };
+        let depth = self.frame.calls_mut().active.len();
+        let frame = match self.frame.calls_mut().active.last_mut() {
+            Some(call) => &call.frame,
+            None => &*self.frame,
+        };
+        tell(observer, &Step { program: self.program, routine, ip: ip as usize, depth, frame });
+    }
+
+    fn current_frame(&mut self) -> &Frame {
+        if self.frame.calls_mut().active.is_empty() {
+            return self.frame;
+        }
+        let active = &self.frame.calls_mut().active;
+        &active[active.len() - 1].frame
+    }
+
+    /// Starts the call instruction that stopped the chain; gives the callee's first cell.
+    fn call(&mut self, caller: usize) -> Result<*const Cell, Halt> {
+        let codes = self.codes;
+        // SAFETY: the stop came from a call cell of the caller's code.
+        let number = unsafe { (*self.registers.at).args[0] };
+        let call: &RoutineCall = &codes[caller].calls[number as usize];
+        let cell = self.cell_number(caller, self.registers.at);
+        let callee = call.routine as usize;
+        if self.frame.calls_mut().active.len() >= self.call_depth {
+            return Err(self.halt(RunErrorKind::CallDepth { limit: self.call_depth }));
+        }
+        let frame = match self.take_frame(callee) {
+            Ok(frame) => frame,
+            Err(error) => return Err(self.halt(error)),
+        };
+        let source = self.current_frame().base();
+        for (from, to) in &call.arguments {
+            // SAFETY: both slots were verified to have this type in their frames, which are distinct.
+            unsafe { move_value(source, from.offset(), frame.base(), to.offset(), from.qtype()) };
+        }
+        self.open_step = None;
+        self.frame.calls_mut().active.push(ActiveCall { frame, routine: callee as u32, cell });
+        self.enter(callee)
+    }
+
+    /// Ends the routine running; gives the cell its caller resumes at, or `None` for the main routine.
+    fn leave(&mut self, routine: usize) -> Result<Option<*const Cell>, Halt> {
+        if self.observer.is_some() {
+            self.close_step(routine);
+        }
+        let Some(done) = self.frame.calls_mut().active.pop() else { return Ok(None) };
+        let (codes, caller) = (self.codes, self.routine());
+        let cell = &codes[caller].cells[done.cell as usize];
+        let call = &codes[caller].calls[cell.args[0] as usize];
+        let target = self.current_frame().base();
+        for (from, to) in &call.results {
+            // SAFETY: as in `call`.
+            unsafe { move_value(done.frame.base(), from.offset(), target, to.offset(), from.qtype()) };
+        }
+        self.open_step = self.observer.is_some().then_some(cell.ip);
+        give_back(self.frame.calls_mut(), done);
+        self.registers.calls = codes[caller].general.as_ptr();
+        self.registers.at = cell;
+        self.charge(call.fuel)?;
+        // SAFETY: a call cell is never the last one.
+        Ok(Some(unsafe { (cell as *const Cell).add(1) }))
+    }
+
+    fn cell_number(&self, routine: usize, cell: *const Cell) -> u32 {
+        // SAFETY: `cell` is a cell of the routine's code.
+        unsafe { cell.offset_from(self.codes[routine].cells.as_ptr()) as u32 }
+    }
+
+    fn take_frame(&mut self, routine: usize) -> Result<Frame, RunErrorKind> {
+        let idle = &mut self.frame.calls_mut().idle;
+        if idle.len() <= routine {
+            idle.resize_with(routine + 1, Vec::new);
+        }
+        match idle[routine].pop() {
+            Some(frame) => Ok(frame),
+            None => Ok(Frame::new(&self.program.routines()[routine].layout)?),
+        }
+    }
+}
+
+/// Keeps the frames of calls that an error cut short.
+pub(super) fn unwind(calls: &mut CallStack) {
+    while let Some(call) = calls.active.pop() {
+        give_back(calls, call);
+    }
+}
+
+fn give_back(calls: &mut CallStack, mut call: ActiveCall) {
+    call.frame.reset_arena();
+    if let Some(idle) = calls.idle.get_mut(call.routine as usize) {
+        idle.push(call.frame);
+    }
+}

@@ -1,0 +1,281 @@
+//! Call: what a general kernel sees of the frame while it runs.
+//!
+//! Arguments are read by position and type, the result is written once. A wrong type is a bug of the
+//! operator and panics; the machine turns the panic into an error and discards the frame.
+//!
+//! Invariants (established by the verifier, rule "operands"):
+//! 1. Every argument slot holds a valid value, and the result slot a valid or stale one.
+//! 2. The result shares no byte with an argument, except that a tuple's field may already stand in
+//!    its place.
+
+use crate::frame::typed::{read_value, write_value};
+use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
+use crate::layout::handle::{BytesHandle, SequenceHandle, TextHandle};
+use crate::layout::slot::TypedSlot;
+use crate::value::{QType, ScalarType, Value};
+use bumpalo::Bump;
+
+/// Arguments and result of one operator.
+#[derive(Debug)]
+pub struct Call<'f> {
+    frame: *mut u8,
+    args: &'f [TypedSlot],
+    out: &'f TypedSlot,
+    arena: &'f Bump,
+}
+
+impl<'f> Call<'f> {
+    /// A view of the operands of one instruction.
+    ///
+    /// # Safety
+    /// For `'f`, `frame` is the base of a frame for which the invariants of this module hold, and
+    /// nobody else accesses it.
+    pub unsafe fn new(
+        frame: *mut u8,
+        args: &'f [TypedSlot],
+        out: &'f TypedSlot,
+        arena: &'f Bump,
+    ) -> Call<'f> {
+        Call { frame, args, out, arena }
+    }
+
+    /// Number of arguments.
+    pub fn len(&self) -> usize {
+        self.args.len()
+    }
+
+    /// True without arguments.
+    pub fn is_empty(&self) -> bool {
+        self.args.is_empty()
+    }
+
+    /// Type of an argument.
+    pub fn qtype(&self, index: usize) -> &'f QType {
+        self.args[index].qtype()
+    }
+
+    /// Type of the result.
+    pub fn result_type(&self) -> &'f QType {
+        self.out.qtype()
+    }
+
+    /// Scratch memory that lives until the end of the run.
+    pub fn arena(&self) -> &'f Bump {
+        self.arena
+    }
+
+    /// Reads an argument.
+    ///
+    /// # Panics
+    /// If the argument is not of type `T`.
+    pub fn get<T: SlotType>(&self, index: usize) -> T::View<'f> {
+        let slot = &self.args[index];
+        check_type(slot, &T::qtype());
+        // SAFETY: invariant 1, and by invariant 2 writing the result does not change it.
+        unsafe { T::view(self.at(slot)) }
+    }
+
+    /// Reads a plain argument.
+    ///
+    /// # Panics
+    /// If the argument is not of type `T`.
+    pub fn plain<T: PlainSlot>(&self, index: usize) -> T {
+        let slot = &self.args[index];
+        check_type(slot, &T::plain_qtype());
+        // SAFETY: invariant 1.
+        unsafe { T::load(self.at(slot)) }
+    }
+
+    /// Writes a plain result.
+    ///
+    /// # Panics
+    /// If the result is not of type `T`.
+    pub fn set_plain<T: PlainSlot>(&mut self, value: T) {
+        check_type(self.out, &T::plain_qtype());
+        // SAFETY: invariant 1; `&mut self` makes the access exclusive.
+        unsafe { T::store(self.at(self.out), value) }
+    }
+
+    /// Reads a text argument.
+    pub fn text(&self, index: usize) -> &'f str {
+        self.get::<Text>(index)
+    }
+
+    /// Reads an argument of any type as a value; allocates for texts, tuples and sequences.
+    pub fn value(&self, index: usize) -> Value {
+        let slot = &self.args[index];
+        // SAFETY: invariant 1.
+        unsafe { read_value(self.frame, slot.offset(), slot.qtype()) }
+    }
+
+    /// Cells of a sequence argument.
+    pub fn sequence(&self, index: usize) -> &'f [u64] {
+        let slot = &self.args[index];
+        assert!(matches!(slot.qtype(), QType::Sequence(_)), "argument {index} is {slot}, not a sequence");
+        // SAFETY: a sequence slot holds a sequence handle.
+        unsafe { (*self.at(slot).cast::<SequenceHandle>()).view() }
+    }
+
+    /// Writes the result.
+    ///
+    /// # Panics
+    /// If the result is not of type `T`.
+    pub fn set<T: SlotType>(&mut self, value: T::View<'_>) {
+        check_type(self.out, &T::qtype());
+        // SAFETY: invariant 1; `&mut self` makes the access exclusive.
+        unsafe { T::assign(self.at(self.out), value) }
+    }
+
+    /// Writes the result from a value.
+    ///
+    /// # Panics
+    /// If the result is of another type.
+    pub fn set_value(&mut self, value: &Value) {
+        check_type(self.out, &value.qtype());
+        // SAFETY: the types agree; `&mut self` makes the access exclusive.
+        unsafe { write_value(self.frame, self.out.offset(), value) }
+    }
+
+    /// The buffer of a TEXT result, emptied, to be filled with text. For an OPTIONAL_TEXT result the
+    /// value counts as present.
+    pub fn text_out(&mut self) -> &mut String {
+        let at = self.handle_out(ScalarType::Text);
+        // SAFETY: the result slot holds a text handle there.
+        unsafe { (*at.cast::<TextHandle>()).cleared() }
+    }
+
+    /// The buffer of a BYTES result, emptied.
+    pub fn bytes_out(&mut self) -> &mut Vec<u8> {
+        let at = self.handle_out(ScalarType::Bytes);
+        // SAFETY: the result slot holds a bytes handle there.
+        unsafe { (*at.cast::<BytesHandle>()).cleared() }
+    }
+
+    /// The cells of a sequence result, emptied.
+    pub fn sequence_out(&mut self) -> &mut Vec<u64> {
+        assert!(matches!(self.out.qtype(), QType::Sequence(_)), "the result {} is no sequence", self.out);
+        // SAFETY: a sequence slot holds a sequence handle.
+        unsafe { (*self.at(self.out).cast::<SequenceHandle>()).cleared() }
+    }
+
+    /// Marks an optional result as missing.
+    pub fn set_missing(&mut self) {
+        match self.out.qtype() {
+            QType::Optional(t) => self.set_value(&Value::Missing(*t)),
+            other => panic!("a result of type {other} cannot be missing"),
+        }
+    }
+
+    /// Copies an argument to the result, which has the same storage type.
+    pub fn copy(&mut self, index: usize) {
+        let from = &self.args[index];
+        check_type(from, self.out.qtype());
+        // SAFETY: both slots hold values of this type, apart by invariant 2.
+        unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
+    }
+
+    /// Copies an argument into a field of a tuple result, unless it stands there already.
+    pub fn copy_to_field(&mut self, index: usize, field: usize) {
+        let from = &self.args[index];
+        let to = self.out.field(field).expect("the field exists in the result type");
+        check_type(from, to.qtype());
+        if from.offset() != to.offset() {
+            // SAFETY: both slots hold values of this type, apart by invariant 2.
+            unsafe { copy_value(self.frame, from.offset(), to.offset(), from.qtype()) }
+        }
+    }
+
+    /// Copies a present scalar argument into an optional result.
+    pub fn copy_as_present(&mut self, index: usize) {
+        let from = &self.args[index];
+        let to = self.out.value().expect("the result is optional");
+        check_type(from, to.qtype());
+        // SAFETY: both slots hold values of this type, apart by invariant 2; the presence byte is the
+        // first of the result.
+        unsafe {
+            self.at(self.out).write(1);
+            copy_value(self.frame, from.offset(), to.offset(), from.qtype());
+        }
+    }
+
+    /// Copies the value behind the presence byte of a present optional argument to a scalar result.
+    pub fn copy_value_behind(&mut self, index: usize) {
+        let from = self.args[index].value().expect("the argument is optional");
+        check_type(&from, self.out.qtype());
+        // SAFETY: both slots hold values of this type, apart by invariant 2.
+        unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
+    }
+
+    /// True unless the argument is a missing optional.
+    pub fn is_present(&self, index: usize) -> bool {
+        let slot = &self.args[index];
+        // SAFETY: the first byte of an optional is its presence.
+        !slot.qtype().is_optional() || unsafe { self.at(slot).read() != 0 }
+    }
+
+    fn handle_out(&mut self, scalar: ScalarType) -> *mut u8 {
+        match self.out.qtype() {
+            QType::Scalar(t) if *t == scalar => self.at(self.out),
+            QType::Optional(t) if *t == scalar => {
+                let value = self.out.value().expect("an optional has a value slot");
+                // SAFETY: the presence byte is the first of the result.
+                unsafe { self.at(self.out).write(1) };
+                self.at(&value)
+            }
+            other => panic!("the result is of type {other}, not {scalar}"),
+        }
+    }
+
+    fn at(&self, slot: &TypedSlot) -> *mut u8 {
+        // SAFETY: verified slots lie inside the frame.
+        unsafe { self.frame.add(slot.offset() as usize) }
+    }
+}
+
+#[inline]
+fn check_type(slot: &TypedSlot, qtype: &QType) {
+    let same = slot.qtype() == qtype || slot.qtype().storage() == qtype.storage();
+    assert!(same, "{slot} was accessed as {qtype}");
+}
+
+/// Copies a value of a type from one offset to another in one frame.
+///
+/// # Safety
+/// Both offsets hold values of this type; they do not overlap.
+unsafe fn copy_value(frame: *mut u8, from: u32, to: u32, qtype: &QType) {
+    // SAFETY: the caller's promise.
+    unsafe { move_value(frame, from, frame, to, qtype) }
+}
+
+/// Copies a value of a type from one frame to another, or within one. Handles keep their buffers.
+///
+/// # Safety
+/// Both places hold values of this type; they do not overlap.
+pub(crate) unsafe fn move_value(source: *const u8, from: u32, target: *mut u8, to: u32, qtype: &QType) {
+    // SAFETY: the caller's promise, which holds for the parts of a value as well.
+    unsafe {
+        let (at, into) = (source.add(from as usize), target.add(to as usize));
+        if qtype.is_plain() {
+            into.copy_from_nonoverlapping(at, qtype.size() as usize);
+            return;
+        }
+        match qtype {
+            QType::Tuple(t) => {
+                for (i, field) in t.fields().iter().enumerate() {
+                    move_value(source, from + t.offset(i), target, to + t.offset(i), field);
+                }
+            }
+            QType::Optional(t) => {
+                into.write(at.read());
+                move_value(source, from + t.align(), target, to + t.align(), &QType::Scalar(*t));
+            }
+            QType::Sequence(_) => {
+                let cells = (*at.cast::<SequenceHandle>()).view();
+                (*into.cast::<SequenceHandle>()).cleared().extend_from_slice(cells);
+            }
+            QType::Scalar(ScalarType::Text) => Text::assign(into, Text::view(at)),
+            QType::Scalar(ScalarType::Bytes) => Bytes::assign(into, Bytes::view(at)),
+            _ => unreachable!("all other types are plain"),
+        }
+    }
+}

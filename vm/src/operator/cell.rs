@@ -1,0 +1,123 @@
+//! Cells: one threaded instruction each, and the registers they share.
+//!
+//! ```text
+//! cell ─run─> loads operands ─> computes ─> stores ─> calls the next cell's `run` (a tail call)
+//!                 ^ frame or accumulator        └ or only leaves the result in an accumulator
+//! ```
+//!
+//! A cell ends by calling the next one, so every operator has its own indirect call site and the
+//! branch predictor learns programs of any length. The last floating-point result and the last
+//! result of any other kind travel in two registers, the *accumulators*. Rust does not guarantee
+//! tail calls; code therefore contains a `yield` cell every [`YIELD_INTERVAL`] cells, which returns
+//! to the caller's loop, so stack use is bounded even where calls are not turned into jumps.
+//!
+//! Contract of a [`Run`] function:
+//! 1. `cell` points into a cell array that ends with a cell that does not continue.
+//! 2. `frame` is the base of a frame whose layout the cells were bound to.
+//! 3. It touches only the bytes of its operands and result, and `registers`.
+//! 4. It returns null after setting `registers.stop`, or a cell to resume at.
+
+use crate::operator::general::GeneralCall;
+use crate::value::Fault;
+use bumpalo::Bump;
+
+/// Cells between two returns to the interpreter loop.
+pub const YIELD_INTERVAL: usize = 64;
+
+/// The code of a cell.
+pub type Run = unsafe fn(*const Cell, *mut u8, *mut Registers, f64, u64) -> *const Cell;
+
+/// One threaded instruction.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Cell {
+    /// What the cell does.
+    pub run: Run,
+    /// Frame offset of the result.
+    pub out: u32,
+    /// Frame offsets of operands, or what else `run` needs.
+    pub args: [u32; 4],
+    /// The canonical instruction this cell stems from.
+    pub ip: u32,
+}
+
+/// Why a chain of cells returned null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The end of the program.
+    Done,
+    /// An operator raised `registers.fault`.
+    Fault,
+    /// The fuel is used up.
+    Fuel,
+    /// A `call` instruction wants its routine run; its number is in the cell.
+    Call,
+}
+
+/// State shared by the cells of one run.
+#[derive(Debug)]
+pub struct Registers {
+    /// Floating-point accumulator across a yield.
+    pub float: f64,
+    /// Accumulator of every other type across a yield.
+    pub bits: u64,
+    /// Instructions that may still run.
+    pub fuel: i64,
+    /// Why the last chain stopped.
+    pub stop: Stop,
+    /// The cell that stopped, or the last cell known to have started.
+    pub at: *const Cell,
+    /// What the operator at `at` raised.
+    pub fault: Option<Fault>,
+    /// Bound general kernels of the running routine.
+    pub calls: *const GeneralCall,
+    /// Scratch memory of the running frame.
+    pub arena: *const Bump,
+}
+
+/// Runs the cell after this one.
+///
+/// # Safety
+/// The contract of [`Run`]; the current cell is not the last one.
+#[inline(always)]
+pub unsafe fn next(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: rule 1 of the contract: a cell that continues has a successor.
+    unsafe {
+        let next = cell.add(1);
+        ((*next).run)(next, frame, registers, float, bits)
+    }
+}
+
+/// Stops with a fault.
+///
+/// # Safety
+/// The contract of [`Run`].
+#[cold]
+#[inline(never)]
+pub unsafe fn raise(cell: *const Cell, registers: *mut Registers, fault: Fault) -> *const Cell {
+    // SAFETY: the registers are valid for the run.
+    unsafe {
+        (*registers).fault = Some(fault);
+        stop(cell, registers, Stop::Fault)
+    }
+}
+
+/// Stops for a reason.
+///
+/// # Safety
+/// The contract of [`Run`].
+#[inline(always)]
+pub unsafe fn stop(cell: *const Cell, registers: *mut Registers, reason: Stop) -> *const Cell {
+    // SAFETY: the registers are valid for the run.
+    unsafe {
+        (*registers).stop = reason;
+        (*registers).at = cell;
+    }
+    std::ptr::null()
+}

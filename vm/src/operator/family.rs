@@ -1,0 +1,352 @@
+//! Families: one row of the operator table each.
+//!
+//! A row names the operator, says what it computes, and lists its overloads as plain Rust functions:
+//!
+//! ```
+//! use cembra_vm::operator::Family;
+//! let row = Family::new("math.hypot", &["x", "y"], "Length of the vector (x, y).")
+//!     .binary(|x: f64, y: f64| x.hypot(y));
+//! assert_eq!(row.overloads().len(), 2); // FLOAT64, and OPTIONAL_FLOAT64 by lifting
+//! ```
+//!
+//! `unary`, `binary`, `ternary` add an overload and its *lifted* form, where a missing operand gives
+//! a missing result. The `exact_*` forms add only what is written, for operators that have their own
+//! rules for missing values.
+
+use crate::layout::PlainSlot;
+use crate::layout::access::PlainScalar;
+use crate::operator::call::Call;
+use crate::operator::general::GeneralKernel;
+use crate::operator::scalar::{self, Outcome, Typed};
+use crate::operator::signature::{Effects, Kernel, Overload};
+use crate::value::{Fault, QType};
+use std::sync::Arc;
+
+/// Finds or makes the overload for argument types, for operators that accept unboundedly many types.
+pub type GenericOverload = Arc<dyn Fn(&[QType]) -> Option<Overload> + Send + Sync>;
+
+/// One operator with all its overloads.
+#[derive(Clone)]
+pub struct Family {
+    name: Arc<str>,
+    params: Box<[Box<str>]>,
+    meaning: Box<str>,
+    effects: Effects,
+    cost: u32,
+    partials: Box<[&'static str]>,
+    overloads: Vec<Arc<Overload>>,
+    generic: Option<GenericOverload>,
+}
+
+impl std::fmt::Debug for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Family").field("name", &self.name).field("overloads", &self.overloads.len()).finish()
+    }
+}
+
+impl Family {
+    /// A row without overloads: name, parameter names, meaning in one sentence.
+    pub fn new(name: &str, params: &[&str], meaning: &str) -> Family {
+        Family {
+            name: name.into(),
+            params: params.iter().map(|p| (*p).into()).collect(),
+            meaning: meaning.into(),
+            effects: Effects::Total,
+            cost: 1,
+            partials: [].into(),
+            overloads: Vec::new(),
+            generic: None,
+        }
+    }
+
+    /// The operator's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Parameter names; a last name with a leading `*` takes any number of arguments.
+    pub fn params(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.params.iter().map(|p| &**p)
+    }
+
+    /// What the operator computes.
+    pub fn meaning(&self) -> &str {
+        &self.meaning
+    }
+
+    /// What evaluation may do.
+    pub fn effects(&self) -> Effects {
+        self.effects
+    }
+
+    /// Relative cost; an addition is 1.
+    pub fn cost(&self) -> u32 {
+        self.cost
+    }
+
+    /// Partial derivatives, one expression per parameter in the operator's own parameter names; empty
+    /// if the operator is not differentiable or nobody has written them yet.
+    pub fn partials(&self) -> &[&'static str] {
+        &self.partials
+    }
+
+    /// The listed overloads.
+    pub fn overloads(&self) -> &[Arc<Overload>] {
+        &self.overloads
+    }
+
+    /// True if overloads are made on demand for types beyond the list.
+    pub fn is_generic(&self) -> bool {
+        self.generic.is_some()
+    }
+
+    /// The overload for exactly these argument types, up to storage.
+    pub fn overload(&self, args: &[QType]) -> Option<Arc<Overload>> {
+        let listed = self.overloads.iter().find(|o| o.accepts(args.iter())).cloned();
+        listed.or_else(|| {
+            let stored: Vec<QType> = args.iter().map(QType::storage).collect();
+            self.generic.as_ref()?(&stored).map(Arc::new)
+        })
+    }
+
+    /// Sets the relative cost.
+    pub fn cost_of(mut self, cost: u32) -> Family {
+        self.cost = cost;
+        self
+    }
+
+    /// Sets the partial derivatives.
+    pub fn derivative(mut self, partials: &[&'static str]) -> Family {
+        self.partials = partials.into();
+        self
+    }
+
+    /// Declares that evaluation may raise. Overloads added later carry it.
+    pub fn raises(mut self) -> Family {
+        self.effects = Effects::Raises;
+        self
+    }
+
+    /// Declares an operator of the host. Overloads added later carry it.
+    pub fn host(mut self) -> Family {
+        self.effects = Effects::Host;
+        self
+    }
+
+    /// Adds overloads of one operand: `A -> R` and lifted.
+    pub fn unary<A: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::unary::<_, A, R, O>(f)).add(scalar::unary::<_, Option<A>, Option<R>, _>(
+            move |a: Option<A>| match a {
+                Some(a) => f(a).outcome().map(Some),
+                None => Ok(None),
+            },
+        ))
+    }
+
+    /// Adds overloads of two operands: `(A, B) -> R` and lifted.
+    pub fn binary<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::binary::<_, A, B, R, O>(f)).lift2(f)
+    }
+
+    /// As [`Family::binary`], with code for every combination of accumulators: for the operators that
+    /// programs consist of.
+    pub fn hot_binary<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::hot_binary::<_, A, B, R, O>(f)).lift2(f)
+    }
+
+    fn lift2<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::binary::<_, Option<A>, Option<B>, Option<R>, _>(
+            move |a: Option<A>, b: Option<B>| match (a, b) {
+                (Some(a), Some(b)) => f(a, b).outcome().map(Some),
+                _ => Ok(None),
+            },
+        ))
+    }
+
+    /// Adds a comparison: `(T, T) -> OPTIONAL_UNIT` and lifted, fused with a following jump.
+    pub fn predicate<T: PlainScalar>(
+        self,
+        f: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::predicate(move |a: T, b: T| f(a, b).then_some(()))).add(scalar::binary::<
+            _,
+            Option<T>,
+            Option<T>,
+            Option<()>,
+            _,
+        >(
+            move |a: Option<T>, b: Option<T>| match (a, b) {
+                (Some(a), Some(b)) => f(a, b).then_some(()),
+                _ => None,
+            },
+        ))
+    }
+
+    /// Adds overloads of three operands: `(A, B, C) -> R` and lifted.
+    pub fn ternary<
+        A: PlainScalar,
+        B: PlainScalar,
+        C: PlainScalar,
+        R: PlainScalar,
+        O: Outcome<R> + 'static,
+    >(
+        self,
+        f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add(scalar::ternary::<_, A, B, C, R, O>(f)).add(scalar::ternary::<
+            _,
+            Option<A>,
+            Option<B>,
+            Option<C>,
+            Option<R>,
+            _,
+        >(
+            move |a: Option<A>, b: Option<B>, c: Option<C>| match (a, b, c) {
+                (Some(a), Some(b), Some(c)) => f(a, b, c).outcome().map(Some),
+                _ => Ok(None),
+            },
+        ))
+    }
+
+    /// Adds exactly `A -> R`.
+    pub fn exact_unary<A: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A) -> O + Copy + 'static,
+    ) -> Family {
+        self.add(scalar::unary::<_, A, R, O>(f))
+    }
+
+    /// Adds exactly `(A, B) -> R`, in every mode.
+    pub fn exact_binary<A: PlainSlot, B: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A, B) -> O + Copy + 'static,
+    ) -> Family {
+        self.add(scalar::hot_binary::<_, A, B, R, O>(f))
+    }
+
+    /// Adds exactly `(A, B, C) -> R`.
+    pub fn exact_ternary<A: PlainSlot, B: PlainSlot, C: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
+        self,
+        f: impl Fn(A, B, C) -> O + Copy + 'static,
+    ) -> Family {
+        self.add(scalar::ternary::<_, A, B, C, R, O>(f))
+    }
+
+    /// Adds exactly `(A, B, C, D) -> R`.
+    pub fn exact_quaternary<A, B, C, D, R, O>(self, f: impl Fn(A, B, C, D) -> O + Copy + 'static) -> Family
+    where
+        A: PlainSlot,
+        B: PlainSlot,
+        C: PlainSlot,
+        D: PlainSlot,
+        R: PlainSlot,
+        O: Outcome<R> + 'static,
+    {
+        self.add(scalar::quaternary::<_, A, B, C, D, R, O>(f))
+    }
+
+    /// Adds a general kernel for these argument types and its lifted form.
+    pub fn general(
+        self,
+        args: &[QType],
+        result: QType,
+        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Family {
+        let kernel = GeneralKernel::new(f);
+        let optional: Option<Vec<QType>> = args.iter().map(QType::to_optional).collect();
+        let lifted = optional.zip(result.to_optional());
+        let mut family = self.add_overload(args.into(), result, Kernel::General(kernel.clone()));
+        if let Some((args, result)) = lifted {
+            family = family.add_overload(args.into(), result, Kernel::Lifted(kernel));
+        }
+        family
+    }
+
+    /// Adds a general kernel for exactly these argument types.
+    pub fn exact_general(
+        self,
+        args: &[QType],
+        result: QType,
+        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Family {
+        self.add_overload(args.into(), result, Kernel::General(GeneralKernel::new(f)))
+    }
+
+    /// Adds a closure of one plain operand, which may capture, and its lifted form.
+    pub fn function1<A: PlainSlot, R: PlainSlot, O: Outcome<R>>(
+        self,
+        f: impl Fn(A) -> O + Send + Sync + 'static,
+    ) -> Family {
+        self.general(&[A::plain_qtype()], R::plain_qtype(), move |call| {
+            f(call.plain(0)).outcome().map(|result| call.set_plain(result))
+        })
+    }
+
+    /// Adds a closure of two plain operands, which may capture, and its lifted form.
+    pub fn function2<A: PlainSlot, B: PlainSlot, R: PlainSlot, O: Outcome<R>>(
+        self,
+        f: impl Fn(A, B) -> O + Send + Sync + 'static,
+    ) -> Family {
+        self.general(&[A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), move |call| {
+            f(call.plain(0), call.plain(1)).outcome().map(|result| call.set_plain(result))
+        })
+    }
+
+    /// Adds a closure of three plain operands, which may capture, and its lifted form.
+    pub fn function3<A: PlainSlot, B: PlainSlot, C: PlainSlot, R: PlainSlot, O: Outcome<R>>(
+        self,
+        f: impl Fn(A, B, C) -> O + Send + Sync + 'static,
+    ) -> Family {
+        let args = [A::plain_qtype(), B::plain_qtype(), C::plain_qtype()];
+        self.general(&args, R::plain_qtype(), move |call| {
+            f(call.plain(0), call.plain(1), call.plain(2)).outcome().map(|result| call.set_plain(result))
+        })
+    }
+
+    /// Adds overloads that are made on demand for argument types in storage form.
+    pub fn on_demand(
+        mut self,
+        f: impl Fn(&Family, &[QType]) -> Option<Overload> + Send + Sync + 'static,
+    ) -> Family {
+        let row = Family { generic: None, ..self.clone() };
+        self.generic = Some(Arc::new(move |args| f(&row, args)));
+        self
+    }
+
+    /// An overload of this family, for use by on-demand rules.
+    pub fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
+        Overload { name: self.name.clone(), args: args.into(), result, kernel, effects: self.effects }
+    }
+
+    /// A general overload of this family, for use by on-demand rules.
+    pub fn make_general(
+        &self,
+        args: impl Into<Box<[QType]>>,
+        result: QType,
+        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Overload {
+        self.make(args, result, Kernel::General(GeneralKernel::new(f)))
+    }
+
+    fn add(self, (args, result, kernel): Typed) -> Family {
+        self.add_overload(args.into(), result, Kernel::Scalar(kernel))
+    }
+
+    fn add_overload(mut self, args: Box<[QType]>, result: QType, kernel: Kernel) -> Family {
+        let overload = self.make(args, result, kernel);
+        self.overloads.push(Arc::new(overload));
+        self
+    }
+}

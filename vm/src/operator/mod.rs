@@ -1,0 +1,25 @@
+//! The operator contract: what an operator is, how it is bound to slots, how it runs.
+//!
+//! ```text
+//! OperatorTable ── Family "math.add" ── Overload (FLOAT64, FLOAT64) -> FLOAT64 ── Kernel
+//!                     meaning, effects,    exact types                 Scalar: threaded code
+//!                     cost, partials                                   General: a closure on a Call
+//! ```
+//!
+//! A *scalar kernel* takes and gives plain values. It is compiled once per combination of operand
+//! places (frame or accumulator) and chains to the next cell by itself. A *general kernel* is any
+//! closure over a [`Call`], which reads arguments and writes the result by checked, typed access;
+//! text, tuples and host functions use it.
+
+pub mod call;
+pub mod cell;
+pub mod family;
+pub mod general;
+pub mod scalar;
+pub mod signature;
+pub mod table;
+
+pub use call::Call;
+pub use family::Family;
+pub use signature::{Effects, Kernel, Overload};
+pub use table::OperatorTable;

@@ -1,0 +1,404 @@
+//! Scalar kernels: plain Rust functions turned into threaded code.
+//!
+//! A function item or a closure that captures nothing has no size; its type alone is enough to call
+//! it. Each kernel is therefore compiled into `run` functions with the operation inlined, one per
+//! *mode*: which operands come from the accumulators, and whether the result is stored.
+
+use crate::layout::PlainSlot;
+use crate::layout::access::Accumulator;
+use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
+use crate::value::{Fault, QType};
+
+/// Mode bit: the first operand is in its accumulator.
+pub const FIRST_IN_ACCUMULATOR: usize = 1;
+/// Mode bit: the second operand is in its accumulator.
+pub const SECOND_IN_ACCUMULATOR: usize = 2;
+/// Mode bit: the result stays in its accumulator and is not stored.
+pub const RESULT_NOT_STORED: usize = 4;
+
+/// Threaded code of an operation on plain values.
+#[derive(Clone, Debug)]
+pub struct ScalarKernel {
+    /// Code by mode; mode 0 (all in the frame) is always there.
+    pub modes: [Option<Run>; 8],
+    /// Code that computes a presence mask and jumps if it is missing, by operand mode.
+    pub jump_if_not: [Option<Run>; 4],
+    /// The accumulator each operand can come from.
+    pub operands: [Option<Accumulator>; 4],
+    /// The accumulator the result is left in.
+    pub result: Option<Accumulator>,
+}
+
+/// What a kernel function returns: a value, or a value or a fault.
+pub trait Outcome<R> {
+    /// Splits into value or fault.
+    fn outcome(self) -> Result<R, Fault>;
+}
+
+impl<R: PlainSlot> Outcome<R> for R {
+    #[inline(always)]
+    fn outcome(self) -> Result<R, Fault> {
+        Ok(self)
+    }
+}
+
+impl<R: PlainSlot> Outcome<R> for Result<R, Fault> {
+    #[inline(always)]
+    fn outcome(self) -> Result<R, Fault> {
+        self
+    }
+}
+
+/// The types and the code of a scalar kernel.
+pub type Typed = (Vec<QType>, QType, ScalarKernel);
+
+/// The one value of a function type without captures.
+#[inline(always)]
+fn function<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "a kernel function captures nothing") };
+    // SAFETY: `F` has no bytes to initialise, and it is inhabited: every constructor below was given
+    // a value of it.
+    unsafe { std::mem::zeroed() }
+}
+
+fn plain_kernel(run: Run, operands: [Option<Accumulator>; 4], result: Option<Accumulator>) -> ScalarKernel {
+    let mut modes = [None; 8];
+    modes[0] = Some(run);
+    ScalarKernel { modes, jump_if_not: [None; 4], operands, result }
+}
+
+/// A kernel of one operand.
+pub fn unary<F, A, R, O>(_: F) -> Typed
+where
+    F: Fn(A) -> O + Copy + 'static,
+    A: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, [A::ACCUMULATOR, None, None, None], R::ACCUMULATOR);
+    if A::ACCUMULATOR.is_some() {
+        kernel.modes[1] = Some(run1::<F, A, R, O, 1>);
+    }
+    if R::ACCUMULATOR.is_some() {
+        kernel.modes[4] = Some(run1::<F, A, R, O, 4>);
+    }
+    if A::ACCUMULATOR.is_some() && R::ACCUMULATOR.is_some() {
+        kernel.modes[5] = Some(run1::<F, A, R, O, 5>);
+    }
+    (vec![A::plain_qtype()], R::plain_qtype(), kernel)
+}
+
+/// A kernel of two operands in the frame.
+pub fn binary<F, A, B, R, O>(_: F) -> Typed
+where
+    F: Fn(A, B) -> O + Copy + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, None, None];
+    let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, operands, R::ACCUMULATOR);
+    (vec![A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), kernel)
+}
+
+/// A kernel of two operands in every mode, for the operations that programs consist of.
+pub fn hot_binary<F, A, B, R, O>(f: F) -> Typed
+where
+    F: Fn(A, B) -> O + Copy + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    let (args, result, mut kernel) = binary::<F, A, B, R, O>(f);
+    kernel.modes[1] = Some(run2::<F, A, B, R, O, 1>);
+    kernel.modes[2] = Some(run2::<F, A, B, R, O, 2>);
+    kernel.modes[3] = Some(run2::<F, A, B, R, O, 3>);
+    kernel.modes[4] = Some(run2::<F, A, B, R, O, 4>);
+    kernel.modes[5] = Some(run2::<F, A, B, R, O, 5>);
+    kernel.modes[6] = Some(run2::<F, A, B, R, O, 6>);
+    kernel.modes[7] = Some(run2::<F, A, B, R, O, 7>);
+    (args, result, kernel)
+}
+
+/// A comparison: a presence mask in every mode, or a jump without storing it.
+pub fn predicate<F, A, B>(f: F) -> Typed
+where
+    F: Fn(A, B) -> Option<()> + Copy + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+{
+    let (args, result, mut kernel) = hot_binary::<F, A, B, Option<()>, Option<()>>(f);
+    kernel.jump_if_not = [
+        Some(compare_and_jump::<F, A, B, 0>),
+        Some(compare_and_jump::<F, A, B, 1>),
+        Some(compare_and_jump::<F, A, B, 2>),
+        Some(compare_and_jump::<F, A, B, 3>),
+    ];
+    (args, result, kernel)
+}
+
+/// A kernel of three operands in the frame.
+pub fn ternary<F, A, B, C, R, O>(_: F) -> Typed
+where
+    F: Fn(A, B, C) -> O + Copy + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    C: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, None];
+    let kernel = plain_kernel(run3::<F, A, B, C, R, O>, operands, R::ACCUMULATOR);
+    (vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype()], R::plain_qtype(), kernel)
+}
+
+/// A kernel of four operands in the frame.
+pub fn quaternary<F, A, B, C, D, R, O>(_: F) -> Typed
+where
+    F: Fn(A, B, C, D) -> O + Copy + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    C: PlainSlot,
+    D: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, D::ACCUMULATOR];
+    let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, operands, R::ACCUMULATOR);
+    let args = vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype(), D::plain_qtype()];
+    (args, R::plain_qtype(), kernel)
+}
+
+/// Reads an operand from the accumulators or the frame.
+///
+/// # Safety
+/// The frame holds an `A` at the offset unless it is in the accumulator.
+#[inline(always)]
+unsafe fn operand<A: PlainSlot, const ACCUMULATED: bool>(
+    frame: *mut u8,
+    offset: u32,
+    float: f64,
+    bits: u64,
+) -> A {
+    match ACCUMULATED {
+        true => A::from_accumulators(float, bits),
+        // SAFETY: the caller's promise.
+        false => unsafe { A::load(frame.add(offset as usize)) },
+    }
+}
+
+/// Leaves a result in its accumulator and, unless `HELD`, in the frame; then runs the next cell.
+///
+/// # Safety
+/// The contract of [`Run`].
+#[inline(always)]
+unsafe fn finish<R: PlainSlot, const HELD: bool>(
+    result: Result<R, Fault>,
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: `out` is the verified place of an `R`.
+    unsafe {
+        let value = match result {
+            Ok(value) => value,
+            Err(fault) => return raise(cell, registers, fault),
+        };
+        if !HELD {
+            R::store(frame.add((*cell).out as usize), value);
+        }
+        let (float, bits) = value.into_accumulators(float, bits);
+        next(cell, frame, registers, float, bits)
+    }
+}
+
+/// # Safety
+/// The contract of [`Run`].
+unsafe fn run1<F, A, R, O, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell
+where
+    F: Fn(A) -> O + Copy,
+    A: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    // SAFETY: the verifier checked the slots behind the offsets against the overload's types.
+    unsafe {
+        let [a, ..] = (*cell).args;
+        let a: A = match MODE & FIRST_IN_ACCUMULATOR {
+            0 => operand::<A, false>(frame, a, float, bits),
+            _ => operand::<A, true>(frame, a, float, bits),
+        };
+        let result = function::<F>()(a).outcome();
+        match MODE & RESULT_NOT_STORED {
+            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
+            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`Run`].
+unsafe fn run2<F, A, B, R, O, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell
+where
+    F: Fn(A, B) -> O + Copy,
+    A: PlainSlot,
+    B: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    // SAFETY: as in `run1`.
+    unsafe {
+        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let result = function::<F>()(a, b).outcome();
+        match MODE & RESULT_NOT_STORED {
+            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
+            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`Run`].
+#[inline(always)]
+unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    float: f64,
+    bits: u64,
+) -> (A, B) {
+    // SAFETY: as in `run1`.
+    unsafe {
+        let [a, b, ..] = (*cell).args;
+        let a = match MODE & FIRST_IN_ACCUMULATOR {
+            0 => operand::<A, false>(frame, a, float, bits),
+            _ => operand::<A, true>(frame, a, float, bits),
+        };
+        let b = match MODE & SECOND_IN_ACCUMULATOR {
+            0 => operand::<B, false>(frame, b, float, bits),
+            _ => operand::<B, true>(frame, b, float, bits),
+        };
+        (a, b)
+    }
+}
+
+/// Compares two operands and jumps by `args[2]` cells if the mask is missing. `args[3]` packs the
+/// fuel of both ways, see [`charge`].
+///
+/// # Safety
+/// The contract of [`Run`].
+unsafe fn compare_and_jump<F, A, B, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell
+where
+    F: Fn(A, B) -> Option<()> + Copy,
+    A: PlainSlot,
+    B: PlainSlot,
+{
+    // SAFETY: as in `run1`; the jump target was checked by the verifier.
+    unsafe {
+        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let [_, _, target, fuel] = (*cell).args;
+        match function::<F>()(a, b) {
+            Some(()) => go(cell, cell.add(1), fuel & 0xFFFF, frame, registers, float, bits),
+            None => {
+                let target = cell.offset(target as i32 as isize);
+                go(cell, target, fuel >> 16, frame, registers, float, bits)
+            }
+        }
+    }
+}
+
+/// Charges fuel for the block a jump leads to and continues there.
+///
+/// # Safety
+/// The contract of [`Run`]; `target` is a cell of the same array.
+#[inline(always)]
+pub unsafe fn go(
+    cell: *const Cell,
+    target: *const Cell,
+    fuel: u32,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*registers).fuel -= i64::from(fuel);
+        if (*registers).fuel < 0 {
+            return stop(cell, registers, Stop::Fuel);
+        }
+        ((*target).run)(target, frame, registers, float, bits)
+    }
+}
+
+/// # Safety
+/// The contract of [`Run`].
+unsafe fn run3<F, A, B, C, R, O>(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell
+where
+    F: Fn(A, B, C) -> O + Copy,
+    A: PlainSlot,
+    B: PlainSlot,
+    C: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    // SAFETY: as in `run1`.
+    unsafe {
+        let [a, b, c, _] = (*cell).args.map(|offset| frame.add(offset as usize));
+        let result = function::<F>()(A::load(a), B::load(b), C::load(c)).outcome();
+        finish::<R, false>(result, cell, frame, registers, float, bits)
+    }
+}
+
+/// # Safety
+/// The contract of [`Run`].
+unsafe fn run4<F, A, B, C, D, R, O>(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell
+where
+    F: Fn(A, B, C, D) -> O + Copy,
+    A: PlainSlot,
+    B: PlainSlot,
+    C: PlainSlot,
+    D: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    // SAFETY: as in `run1`.
+    unsafe {
+        let [a, b, c, d] = (*cell).args.map(|offset| frame.add(offset as usize));
+        let result = function::<F>()(A::load(a), B::load(b), C::load(c), D::load(d)).outcome();
+        finish::<R, false>(result, cell, frame, registers, float, bits)
+    }
+}

@@ -1,0 +1,108 @@
+//! Overloads: one operator for exact types, and what may be assumed of it.
+
+use crate::layout::slot::TypedSlot;
+use crate::operator::call::Call;
+use crate::operator::general::{GeneralCall, GeneralKernel};
+use crate::operator::scalar::ScalarKernel;
+use crate::value::{Fault, QType};
+use std::fmt;
+use std::sync::Arc;
+
+/// What evaluating an operator can do besides giving a value. Every operator is a function of its
+/// arguments; the difference is whether one may be evaluated although nobody needs its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effects {
+    /// Always gives a value: may be evaluated early or in vain.
+    Total,
+    /// May raise a fault: evaluated only where its value is needed.
+    Raises,
+    /// An operator of the host: may raise, panic, or be expensive.
+    Host,
+}
+
+impl Effects {
+    /// True if evaluation in vain cannot be observed.
+    pub fn is_total(self) -> bool {
+        self == Effects::Total
+    }
+
+    /// One word for tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Effects::Total => "total",
+            Effects::Raises => "raises",
+            Effects::Host => "host",
+        }
+    }
+}
+
+/// The code of an overload.
+#[derive(Clone, Debug)]
+pub enum Kernel {
+    /// Threaded code on plain values.
+    Scalar(ScalarKernel),
+    /// A closure on the slots as they are.
+    General(GeneralKernel),
+    /// A closure on the values behind optional arguments; the result is optional.
+    Lifted(GeneralKernel),
+    /// Puts each operand into the tuple field of the same position, unless it stands there already.
+    Assemble,
+}
+
+/// An operator for exact argument types.
+#[derive(Clone, Debug)]
+pub struct Overload {
+    /// The operator's name as dumps print it.
+    pub name: Arc<str>,
+    /// Exact argument types, in storage form.
+    pub args: Box<[QType]>,
+    /// Exact result type, in storage form.
+    pub result: QType,
+    /// The code.
+    pub kernel: Kernel,
+    /// What evaluation may do.
+    pub effects: Effects,
+}
+
+impl Overload {
+    /// True if the result may take the bytes of an operand: a scalar kernel reads all operands before
+    /// it writes.
+    pub fn reads_before_writing(&self) -> bool {
+        matches!(self.kernel, Kernel::Scalar(_))
+    }
+
+    /// True if an operand may stand in the field of the result that it goes to.
+    pub fn assembles(&self) -> bool {
+        matches!(self.kernel, Kernel::Assemble)
+    }
+
+    /// True if these are the argument types, up to storage.
+    pub fn accepts<'a>(&self, args: impl ExactSizeIterator<Item = &'a QType>) -> bool {
+        args.len() == self.args.len() && args.zip(&self.args).all(|(a, b)| a == b || a.storage() == *b)
+    }
+
+    /// Binds any but a scalar kernel to slots; `None` for a scalar kernel.
+    pub fn bind_general(&self, args: Box<[TypedSlot]>, out: TypedSlot) -> Option<GeneralCall> {
+        match &self.kernel {
+            Kernel::Scalar(_) => None,
+            Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
+            Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel.clone(), &args, out)),
+            Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),
+        }
+    }
+}
+
+fn assemble(call: &mut Call<'_>) -> Result<(), Fault> {
+    (0..call.len()).for_each(|i| call.copy_to_field(i, i));
+    Ok(())
+}
+
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.name)?;
+        for (i, arg) in self.args.iter().enumerate() {
+            write!(f, "{}{arg}", if i > 0 { ", " } else { "" })?;
+        }
+        write!(f, ") -> {}", self.result)
+    }
+}

@@ -1,0 +1,99 @@
+//! Program and Routine: the finished, immutable form.
+
+use crate::layout::{FrameLayout, TypedSlot};
+use crate::program::body::Body;
+use crate::program::instruction::ValueId;
+use crate::value::Value;
+use std::sync::Arc;
+
+/// A value's place and type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueInfo {
+    /// Where the value lies while it is alive.
+    pub slot: TypedSlot,
+    /// The value this one is a view of: a tuple field, a presence byte, or the same bytes under
+    /// another type. A view has no life of its own.
+    pub view_of: Option<ValueId>,
+}
+
+/// One routine: a layout and the instructions that run on frames of it.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// Where slots lie.
+    pub layout: Arc<FrameLayout>,
+    /// Every value, by [`ValueId`].
+    pub values: Vec<ValueInfo>,
+    /// What the host (or caller) writes, by name.
+    pub inputs: Vec<(Arc<str>, ValueId)>,
+    /// The result.
+    pub output: ValueId,
+    /// Further results, sorted by name.
+    pub side_outputs: Vec<(Arc<str>, ValueId)>,
+    /// Values that hold a literal from the start.
+    pub literals: Vec<(ValueId, Value)>,
+    /// True if results may take the bytes of inputs that are no longer needed.
+    pub overrides_inputs: bool,
+    /// The instructions.
+    pub body: Body,
+}
+
+/// A program: the main routine and those it calls.
+#[derive(Clone, Debug)]
+pub struct Program {
+    routines: Vec<Routine>,
+}
+
+impl Routine {
+    /// Slot of a value.
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn slot(&self, value: ValueId) -> &TypedSlot {
+        &self.values[value.index()].slot
+    }
+
+    /// The value that owns the bytes: the value itself, or what it is a view of, to the end.
+    pub fn owner(&self, value: ValueId) -> ValueId {
+        let mut owner = value;
+        while let Some(parent) = self.values[owner.index()].view_of {
+            owner = parent;
+        }
+        owner
+    }
+
+    /// The input with this name.
+    pub fn input(&self, name: &str) -> Option<ValueId> {
+        self.inputs.iter().find(|(n, _)| &**n == name).map(|(_, v)| *v)
+    }
+
+    /// Output and side outputs.
+    pub fn results(&self) -> impl Iterator<Item = ValueId> + '_ {
+        std::iter::once(self.output).chain(self.side_outputs.iter().map(|(_, v)| *v))
+    }
+}
+
+impl Program {
+    /// A program of these routines.
+    ///
+    /// # Panics
+    /// Without a routine.
+    pub fn new(routines: Vec<Routine>) -> Program {
+        assert!(!routines.is_empty(), "a program has a main routine");
+        Program { routines }
+    }
+
+    /// The routine that runs first.
+    pub fn main(&self) -> &Routine {
+        &self.routines[0]
+    }
+
+    /// All routines; the main routine is the first.
+    pub fn routines(&self) -> &[Routine] {
+        &self.routines
+    }
+
+    /// Instructions of all routines.
+    pub fn instruction_count(&self) -> usize {
+        self.routines.iter().map(|r| r.body.instructions().len()).sum()
+    }
+}

@@ -1,0 +1,412 @@
+//! Verifier: what must hold before a program may be bound. Linear in the program's size.
+//!
+//! 1. **Slots**: every value's slot is accepted by the routine's layout: inside the frame, aligned,
+//!    handles on handles of their kind, plain bytes on plain bytes.
+//! 2. **Views**: a view refers to an earlier value, lies within its slot, and has a type that such a
+//!    sub-slot has (tuple field, presence byte, value behind it) or the owner's storage type.
+//! 3. **References**: operators, traps, routines, operand lists and values exist.
+//! 4. **Operands**: each operand and result has the type of the overload, up to storage. The result
+//!    shares no byte with an operand unless the kernel reads before it writes; a tuple's operand may
+//!    already stand in its field.
+//! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT.
+//! 6. **Init and eval are separate**: no instruction writes a byte of a literal, or of an input
+//!    unless the value is declared to override it; views are not written, nor are inputs themselves.
+//! 7. **Calls** match the inputs and results of the routine called.
+//! 8. **Interface**: inputs and the output have their slots among the layout's inputs and outputs, names
+//!    are distinct, literals have the type of their value and stand in the layout.
+//!
+//! These make execution memory-safe whatever the instructions do. That every read finds the value it
+//! means, on every path, is proved by [`slot_check`](crate::program::slot_check).
+
+use crate::layout::TypedSlot;
+use crate::program::body::Body;
+use crate::program::instruction::{Instruction, ValueId, ValueList};
+use crate::program::program::{Program, Routine};
+use crate::value::qtype::OPTIONAL_UNIT;
+use crate::value::{QType, Value};
+use std::collections::HashSet;
+use thiserror::Error;
+
+/// A program breaks a rule. Rule numbers are those of the module documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum VerifyError {
+    /// Rule 1: the layout does not accept the slot.
+    #[error("routine {routine}: {value} lies at {slot}, which the layout does not accept")]
+    Slot {
+        /// Routine number.
+        routine: usize,
+        /// The value.
+        value: ValueId,
+        /// Its slot.
+        slot: TypedSlot,
+    },
+    /// Rule 2: the view does not fit what it views.
+    #[error("routine {routine}: {value} at {slot} is not a view of {owner}")]
+    View {
+        /// Routine number.
+        routine: usize,
+        /// The view.
+        value: ValueId,
+        /// Its slot.
+        slot: TypedSlot,
+        /// What it claims to view.
+        owner: ValueId,
+    },
+    /// Rule 3: a number refers to nothing.
+    #[error("routine {routine}, instruction {ip}: {what} does not exist")]
+    Reference {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// What does not exist.
+        what: String,
+    },
+    /// Rules 4, 5, 7: an operand has the wrong type.
+    #[error("routine {routine}, instruction {ip}: {what} is {actual}, expected {expected}")]
+    Type {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// The operand or result.
+        what: String,
+        /// Its slot.
+        actual: TypedSlot,
+        /// The type it should have.
+        expected: String,
+    },
+    /// Rule 4: a general operator would read what it writes.
+    #[error(
+        "routine {routine}, instruction {ip}: the result {result} shares bytes with the operand {operand}"
+    )]
+    Overlap {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// The result's slot.
+        result: TypedSlot,
+        /// The operand's slot.
+        operand: TypedSlot,
+    },
+    /// Rule 5: the jump leaves the body.
+    #[error("routine {routine}, instruction {ip}: a jump by {offset} leaves the program")]
+    Jump {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// The distance.
+        offset: i32,
+    },
+    /// Rule 6: the instruction writes where it must not.
+    #[error("routine {routine}, instruction {ip}: {value} at {slot} is written, but it is {what}")]
+    Written {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// The value.
+        value: ValueId,
+        /// Its slot.
+        slot: TypedSlot,
+        /// Why it may not be written.
+        what: &'static str,
+    },
+    /// Rules 3, 4, 7: the wrong number of operands or results.
+    #[error("routine {routine}, instruction {ip}: {actual} {what}, expected {expected}")]
+    Count {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// Operands or results.
+        what: &'static str,
+        /// How many there are.
+        actual: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// Rule 8: a name, input, output or literal is not as declared.
+    #[error("routine {routine}: {what}")]
+    Interface {
+        /// Routine number.
+        routine: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Checks the rules; the first broken one is the error.
+pub fn verify(program: &Program) -> Result<(), VerifyError> {
+    let checkers: Vec<Checker<'_>> = program
+        .routines()
+        .iter()
+        .enumerate()
+        .map(|(number, routine)| Checker::new(program, number, routine))
+        .collect();
+    // A call looks at the values of its callee, so those of all routines come first.
+    checkers.iter().try_for_each(|c| c.check_values().and_then(|()| c.check_interface()))?;
+    checkers.iter().try_for_each(Checker::check_body)
+}
+
+struct Checker<'p> {
+    program: &'p Program,
+    number: usize,
+    routine: &'p Routine,
+    body: &'p Body,
+    pinned: Pinned,
+    inputs: HashSet<ValueId>,
+}
+
+/// Byte ranges of literals and inputs, which instructions do not write.
+struct Pinned {
+    /// `(start, end, input)` ascending and disjoint, except that inputs may be overridden.
+    ranges: Vec<(u32, u32, bool)>,
+}
+
+impl Pinned {
+    fn of(routine: &Routine) -> Pinned {
+        let literals = routine.layout.literals().iter().map(|(at, v)| (*at, *at + v.qtype().size(), false));
+        let inputs =
+            routine.layout.inputs().iter().map(|s| (s.offset(), s.offset() + s.qtype().size(), true));
+        let mut ranges: Vec<_> = literals.chain(inputs).collect();
+        ranges.sort_unstable();
+        Pinned { ranges }
+    }
+
+    /// The first pinned range that shares a byte with the slot.
+    fn hit(&self, slot: &TypedSlot) -> Option<(u32, u32, bool)> {
+        let end = slot.offset() + slot.qtype().size();
+        let first = self.ranges.partition_point(|r| r.1 <= slot.offset());
+        self.ranges.get(first).copied().filter(|r| r.0 < end)
+    }
+}
+
+impl<'p> Checker<'p> {
+    fn new(program: &'p Program, number: usize, routine: &'p Routine) -> Checker<'p> {
+        let inputs = routine.inputs.iter().map(|(_, v)| *v).collect();
+        Checker { program, number, routine, body: &routine.body, pinned: Pinned::of(routine), inputs }
+    }
+
+    fn check_body(&self) -> Result<(), VerifyError> {
+        for (ip, instruction) in self.body.instructions().iter().enumerate() {
+            match instruction {
+                Instruction::Operator { operator, operands, result } => {
+                    self.check_operator(ip, *operator, *operands, *result)?;
+                }
+                Instruction::Jump { .. } => {}
+                Instruction::JumpIf { condition, .. } | Instruction::JumpIfNot { condition, .. } => {
+                    let slot = self.value(ip, *condition)?;
+                    self.expect_type(ip, *condition, slot, &OPTIONAL_UNIT)?;
+                }
+                Instruction::Trap { trap } => {
+                    self.expect(ip, (*trap as usize) < self.body.traps().len(), || format!("trap {trap}"))?;
+                }
+                Instruction::Call { routine, operands, results } => {
+                    self.check_call(ip, *routine, *operands, *results)?;
+                }
+            }
+            if let (Some(offset), None) = (instruction.offset(), self.body.target(ip)) {
+                return Err(VerifyError::Jump { routine: self.number, ip, offset });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_values(&self) -> Result<(), VerifyError> {
+        for (index, info) in self.routine.values.iter().enumerate() {
+            let (value, slot) = (ValueId(index as u32), &info.slot);
+            if !self.routine.layout.accepts(slot) {
+                return Err(VerifyError::Slot { routine: self.number, value, slot: slot.clone() });
+            }
+            if let Some(owner) = info.view_of {
+                let fits = owner < value && is_view(slot, &self.routine.values[owner.index()].slot);
+                if !fits {
+                    return Err(VerifyError::View { routine: self.number, value, slot: slot.clone(), owner });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_interface(&self) -> Result<(), VerifyError> {
+        let fail = |what: String| Err(VerifyError::Interface { routine: self.number, what });
+        let exists = |v: ValueId| v.index() < self.routine.values.len();
+        let layout = &self.routine.layout;
+        if let Some(pair) = self.pinned.ranges.windows(2).find(|w| w[0].1 > w[1].0) {
+            return fail(format!(
+                "the inputs or literals at 0x{:02X} and 0x{:02X} share bytes",
+                pair[0].0, pair[1].0
+            ));
+        }
+        let inputs: HashSet<&TypedSlot> = layout.inputs().iter().collect();
+        let literals: HashSet<(u32, &Value)> = layout.literals().iter().map(|(at, v)| (*at, v)).collect();
+        let mut names = HashSet::new();
+        for (name, value) in &self.routine.inputs {
+            if !exists(*value) || !inputs.contains(self.routine.slot(*value)) {
+                return fail(format!("the input `{name}` is not an input of the layout"));
+            }
+            if !names.insert(name) {
+                return fail(format!("two inputs are named `{name}`"));
+            }
+        }
+        if let Some(value) = self.routine.results().find(|v| !exists(*v)) {
+            return fail(format!("the result {value} does not exist"));
+        }
+        if !layout.outputs().contains(self.routine.slot(self.routine.output)) {
+            return fail("the output is not an output of the layout".to_owned());
+        }
+        let sorted = self.routine.side_outputs.windows(2).all(|w| w[0].0 < w[1].0);
+        if !sorted {
+            return fail("side outputs are not sorted by distinct names".to_owned());
+        }
+        for (value, literal) in &self.routine.literals {
+            let found = exists(*value)
+                && self.routine.slot(*value).qtype().storage() == literal.qtype().storage()
+                && literals.contains(&(self.routine.slot(*value).offset(), literal));
+            if !found {
+                return fail(format!("the literal {value} = {literal} is not in the layout"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_operator(
+        &self,
+        ip: usize,
+        operator: u32,
+        operands: ValueList,
+        result: ValueId,
+    ) -> Result<(), VerifyError> {
+        let overload = self.body.operators().get(operator as usize);
+        self.expect(ip, overload.is_some(), || format!("operator {operator}"))?;
+        self.expect(ip, self.body.has_list(operands), || "the operand list".to_owned())?;
+        let Some(overload) = overload else { return Ok(()) };
+        let operands = self.body.list(operands);
+        self.expect_count(ip, "operands", operands.len(), overload.args.len())?;
+        let out = self.value(ip, result)?;
+        if out.qtype().storage() != overload.result {
+            self.expect_type(ip, result, out, &overload.result)?;
+        }
+        self.check_written(ip, result, out)?;
+        let in_place = overload.reads_before_writing();
+        for (index, (operand, expected)) in operands.iter().zip(&overload.args).enumerate() {
+            let slot = self.value(ip, *operand)?;
+            if slot.qtype() != expected && slot.qtype().storage() != *expected {
+                self.expect_type(ip, *operand, slot, expected)?;
+            }
+            let field = overload.assembles() && out.field(index).is_some_and(|f| f == *slot);
+            let apart = in_place || field || !slot.overlaps(out);
+            if !apart {
+                let (result, operand) = (out.clone(), slot.clone());
+                return Err(VerifyError::Overlap { routine: self.number, ip, result, operand });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_call(
+        &self,
+        ip: usize,
+        routine: u32,
+        operands: ValueList,
+        results: ValueList,
+    ) -> Result<(), VerifyError> {
+        let callee = self.program.routines().get(routine as usize);
+        self.expect(ip, callee.is_some(), || format!("routine {routine}"))?;
+        let lists = self.body.has_list(operands) && self.body.has_list(results);
+        self.expect(ip, lists, || "the operand list".to_owned())?;
+        let Some(callee) = callee else { return Ok(()) };
+        let (operands, results) = (self.body.list(operands), self.body.list(results));
+        self.expect_count(ip, "operands", operands.len(), callee.inputs.len())?;
+        self.expect_count(ip, "results", results.len(), 1 + callee.side_outputs.len())?;
+        for (operand, (_, input)) in operands.iter().zip(&callee.inputs) {
+            let slot = self.value(ip, *operand)?;
+            self.expect_type(ip, *operand, slot, callee.slot(*input).qtype())?;
+        }
+        for (result, output) in results.iter().zip(callee.results()) {
+            let slot = self.value(ip, *result)?;
+            self.expect_type(ip, *result, slot, callee.slot(output).qtype())?;
+            self.check_written(ip, *result, slot)?;
+        }
+        Ok(())
+    }
+
+    /// Rule 6 for one result.
+    fn check_written(&self, ip: usize, value: ValueId, slot: &TypedSlot) -> Result<(), VerifyError> {
+        let what = if self.routine.values[value.index()].view_of.is_some() {
+            "a view"
+        } else {
+            match self.pinned.hit(slot) {
+                None => return Ok(()),
+                Some((_, _, false)) => "on a literal",
+                Some((_, _, true)) if self.inputs.contains(&value) => "an input",
+                Some((_, _, true)) if self.routine.overrides_inputs => return Ok(()),
+                Some((_, _, true)) => "on an input",
+            }
+        };
+        Err(VerifyError::Written { routine: self.number, ip, value, slot: slot.clone(), what })
+    }
+
+    fn value(&self, ip: usize, value: ValueId) -> Result<&TypedSlot, VerifyError> {
+        self.expect(ip, value.index() < self.routine.values.len(), || value.to_string())?;
+        Ok(self.routine.slot(value))
+    }
+
+    fn expect(&self, ip: usize, exists: bool, what: impl Fn() -> String) -> Result<(), VerifyError> {
+        match exists {
+            true => Ok(()),
+            false => Err(VerifyError::Reference { routine: self.number, ip, what: what() }),
+        }
+    }
+
+    fn expect_count(
+        &self,
+        ip: usize,
+        what: &'static str,
+        actual: usize,
+        expected: usize,
+    ) -> Result<(), VerifyError> {
+        match actual == expected {
+            true => Ok(()),
+            false => Err(VerifyError::Count { routine: self.number, ip, what, actual, expected }),
+        }
+    }
+
+    fn expect_type(
+        &self,
+        ip: usize,
+        value: ValueId,
+        slot: &TypedSlot,
+        expected: &QType,
+    ) -> Result<(), VerifyError> {
+        if slot.qtype() == expected || slot.qtype().storage() == expected.storage() {
+            return Ok(());
+        }
+        Err(VerifyError::Type {
+            routine: self.number,
+            ip,
+            what: value.to_string(),
+            actual: slot.clone(),
+            expected: expected.to_string(),
+        })
+    }
+}
+
+/// Rule 2: `inner` is a sub-slot of `outer`, at any depth, or the same bytes under another type of
+/// the same layout.
+fn is_view(inner: &TypedSlot, outer: &TypedSlot) -> bool {
+    if inner.offset() == outer.offset() && inner.qtype().storage() == outer.qtype().storage() {
+        return true;
+    }
+    if let Some(tuple) = outer.qtype().tuple() {
+        let inside = inner.offset().wrapping_sub(outer.offset());
+        // Empty fields share an offset with the field behind them, which comes last.
+        let after = tuple.offsets().partition_point(|offset| *offset <= inside);
+        return after.checked_sub(1).and_then(|i| outer.field(i)).is_some_and(|f| is_view(inner, &f));
+    }
+    let parts = [outer.presence(), outer.value()];
+    parts.into_iter().flatten().any(|part| part.storage() == inner.storage())
+}

@@ -1,0 +1,214 @@
+//! Fault: what an operator raises while it runs.
+//!
+//! A fault knows what happened and with which numbers; the machine adds where (instruction,
+//! operator, source span). Categories are the ones the recorded cases use.
+
+use crate::value::scalar::ScalarType;
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The kind of an error, stable across versions; scripts match on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// Integer or floor division by zero.
+    DivisionByZero,
+    /// A number does not fit the type it is cast to.
+    Cast,
+    /// Operands of the wrong type.
+    Type,
+    /// Sizes that should be equal are not.
+    SizeMismatch,
+    /// An index outside its range.
+    IndexOutOfRange,
+    /// A value is required and missing.
+    MissingValue,
+    /// Text that is not what it should be.
+    Parse,
+    /// An assertion of the expression does not hold.
+    Assertion,
+    /// An input was not given.
+    MissingInput,
+    /// A configured limit was reached.
+    Limit,
+    /// The text of an expression is not well formed.
+    Syntax,
+    /// A name nobody defined.
+    UnknownName,
+    /// The host asked to stop.
+    Cancelled,
+    /// The run used up its fuel.
+    FuelExhausted,
+    /// An operator panicked.
+    Panic,
+    /// An operator of the host reported an error.
+    Host,
+    /// A file or stream could not be read or written.
+    Io,
+    /// A stored program is not well formed.
+    InvalidProgram,
+}
+
+impl Category {
+    /// Every category.
+    pub const ALL: [Category; 18] = [
+        Category::DivisionByZero,
+        Category::Cast,
+        Category::Type,
+        Category::SizeMismatch,
+        Category::IndexOutOfRange,
+        Category::MissingValue,
+        Category::Parse,
+        Category::Assertion,
+        Category::MissingInput,
+        Category::Limit,
+        Category::Syntax,
+        Category::UnknownName,
+        Category::Cancelled,
+        Category::FuelExhausted,
+        Category::Panic,
+        Category::Host,
+        Category::Io,
+        Category::InvalidProgram,
+    ];
+
+    /// The category with this name.
+    pub fn from_name(name: &str) -> Option<Category> {
+        Category::ALL.into_iter().find(|c| c.name() == name)
+    }
+
+    /// The category's name, such as `DIVISION_BY_ZERO`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Category::DivisionByZero => "DIVISION_BY_ZERO",
+            Category::Cast => "CAST",
+            Category::Type => "TYPE",
+            Category::SizeMismatch => "SIZE_MISMATCH",
+            Category::IndexOutOfRange => "INDEX_OUT_OF_RANGE",
+            Category::MissingValue => "MISSING_VALUE",
+            Category::Parse => "PARSE",
+            Category::Assertion => "ASSERTION",
+            Category::MissingInput => "MISSING_INPUT",
+            Category::Limit => "LIMIT",
+            Category::Syntax => "SYNTAX",
+            Category::UnknownName => "UNKNOWN_NAME",
+            Category::Cancelled => "CANCELLED",
+            Category::FuelExhausted => "FUEL_EXHAUSTED",
+            Category::Panic => "PANIC",
+            Category::Host => "HOST",
+            Category::Io => "IO",
+            Category::InvalidProgram => "INVALID_PROGRAM",
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an operator raises.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// Integer or floor division by zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A number that does not fit the target type.
+    #[error("cannot cast {value} to {}", target.name().to_ascii_lowercase())]
+    Cast {
+        /// The number, as dumps print it.
+        value: String,
+        /// The type it does not fit.
+        target: ScalarType,
+    },
+    /// An operator expected a present value.
+    #[error("{operator} expects present value, got missing")]
+    MissingValue {
+        /// The operator's name.
+        operator: &'static str,
+    },
+    /// Text that does not read as a value of the type.
+    #[error("unable to parse {target}: {}", quoted(text))]
+    Parse {
+        /// The text.
+        text: String,
+        /// The type it should have given.
+        target: ScalarType,
+    },
+    /// Bytes that are not UTF-8, or a format string that does not fit its arguments.
+    #[error("{message}")]
+    Format {
+        /// What is wrong.
+        message: String,
+    },
+    /// An index outside `0..size`.
+    #[error("index out of range: {index}, size is {size}")]
+    Index {
+        /// The index asked for.
+        index: i64,
+        /// Number of elements.
+        size: i64,
+    },
+    /// A size that a run may not reach.
+    #[error("limit {limit}: {actual} exceeds {maximum}")]
+    Limit {
+        /// Name of the limit.
+        limit: &'static str,
+        /// The size asked for.
+        actual: u64,
+        /// The largest size allowed.
+        maximum: u64,
+    },
+    /// `core.with_assertion` found its condition missing.
+    #[error("{message}")]
+    Assertion {
+        /// The message given in the expression.
+        message: String,
+    },
+    /// The program reached a trap: an operation that always fails stood in the branch taken.
+    #[error("{message}")]
+    Trap {
+        /// Category of the failure.
+        category: Category,
+        /// What fails.
+        message: Arc<str>,
+    },
+    /// An operator of the host reported an error.
+    #[error("{message}")]
+    Host {
+        /// The host's message.
+        message: String,
+    },
+}
+
+impl Fault {
+    /// The fault's category.
+    pub fn category(&self) -> Category {
+        match self {
+            Fault::DivisionByZero => Category::DivisionByZero,
+            Fault::Cast { .. } => Category::Cast,
+            Fault::MissingValue { .. } => Category::MissingValue,
+            Fault::Parse { .. } | Fault::Format { .. } => Category::Parse,
+            Fault::Index { .. } => Category::IndexOutOfRange,
+            Fault::Limit { .. } => Category::Limit,
+            Fault::Assertion { .. } => Category::Assertion,
+            Fault::Trap { category, .. } => *category,
+            Fault::Host { .. } => Category::Host,
+        }
+    }
+}
+
+/// Text in the quotes of a dump, cut to what an error message can carry.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 120;
+    let mut out = String::new();
+    match text.char_indices().nth(LONGEST) {
+        None => crate::value::repr::write_text(&mut out, text),
+        Some((end, _)) => {
+            crate::value::repr::write_text(&mut out, &text[..end]);
+            out.push('…');
+        }
+    }
+    out
+}

@@ -1,0 +1,19 @@
+//! Value types (QType), typed values, and the fault an operator raises.
+//!
+//! Everything here is plain immutable data that exists outside frames: what a host passes in,
+//! what a literal holds, what a dump prints.
+
+pub mod fault;
+pub mod number;
+pub mod parse;
+pub mod qtype;
+pub mod repr;
+pub mod scalar;
+pub mod sequence;
+pub mod tuple;
+pub mod value;
+
+pub use fault::{Category, Fault};
+pub use qtype::QType;
+pub use scalar::ScalarType;
+pub use value::{ScalarValue, Value};

@@ -1,0 +1,207 @@
+//! QType: the type of a value, a slot or an expression.
+//!
+//! A QType is cheap to clone and compare: scalars and optionals are two bytes, compound types
+//! share an `Arc`. Sizes and field offsets are part of the type, so a layout never has to walk it.
+//!
+//! ```text
+//! OPTIONAL_FLOAT64             tuple<FLOAT32,FLOAT64>
+//! [presence|·······|value···]  [FLOAT32|····|FLOAT64·]
+//!  0x00             0x08        0x00         0x08
+//! ```
+
+use crate::value::scalar::{HANDLE_SIZE, ScalarType};
+use crate::value::tuple::TupleType;
+use std::fmt;
+use std::sync::Arc;
+
+/// The type of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum QType {
+    /// A scalar that is always there.
+    Scalar(ScalarType),
+    /// A scalar that may be missing.
+    Optional(ScalarType),
+    /// The shape of a scalar; it has one value.
+    ScalarShape,
+    /// The shape of an optional scalar; it has one value.
+    OptionalScalarShape,
+    /// A tuple, or a namedtuple if its fields have names.
+    Tuple(Arc<TupleType>),
+    /// A sequence of values of one scalar type.
+    Sequence(ScalarType),
+}
+
+/// `UNIT`.
+pub const UNIT: QType = QType::Scalar(ScalarType::Unit);
+/// `BOOLEAN`.
+pub const BOOLEAN: QType = QType::Scalar(ScalarType::Boolean);
+/// `INT32`.
+pub const INT32: QType = QType::Scalar(ScalarType::Int32);
+/// `INT64`.
+pub const INT64: QType = QType::Scalar(ScalarType::Int64);
+/// `FLOAT32`.
+pub const FLOAT32: QType = QType::Scalar(ScalarType::Float32);
+/// `FLOAT64`.
+pub const FLOAT64: QType = QType::Scalar(ScalarType::Float64);
+/// `WEAK_FLOAT`.
+pub const WEAK_FLOAT: QType = QType::Scalar(ScalarType::WeakFloat);
+/// `TEXT`.
+pub const TEXT: QType = QType::Scalar(ScalarType::Text);
+/// `BYTES`.
+pub const BYTES: QType = QType::Scalar(ScalarType::Bytes);
+/// `OPTIONAL_UNIT`, the type of a presence mask.
+pub const OPTIONAL_UNIT: QType = QType::Optional(ScalarType::Unit);
+
+impl QType {
+    /// Bytes a value occupies in a frame.
+    pub fn size(&self) -> u32 {
+        match self {
+            QType::Scalar(t) => t.size(),
+            QType::Optional(ScalarType::Unit) => 1,
+            QType::Optional(t) => t.align() + t.size(),
+            QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::Tuple(t) => t.size(),
+            QType::Sequence(_) => HANDLE_SIZE,
+        }
+    }
+
+    /// Alignment of a value in a frame, in bytes.
+    pub fn align(&self) -> u32 {
+        match self {
+            QType::Scalar(t) | QType::Optional(t) => t.align(),
+            QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::Tuple(t) => t.align(),
+            QType::Sequence(_) => 8,
+        }
+    }
+
+    /// True if a value is plain bytes without buffer handles.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            QType::Scalar(t) | QType::Optional(t) => t.is_plain(),
+            QType::ScalarShape | QType::OptionalScalarShape => true,
+            QType::Tuple(t) => t.is_plain(),
+            QType::Sequence(_) => false,
+        }
+    }
+
+    /// The scalar type of a scalar or optional.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            QType::Scalar(t) | QType::Optional(t) => Some(*t),
+            _ => None,
+        }
+    }
+
+    /// True for `OPTIONAL_*`.
+    pub fn is_optional(&self) -> bool {
+        matches!(self, QType::Optional(_))
+    }
+
+    /// True for a scalar or optional number.
+    pub fn is_numeric(&self) -> bool {
+        self.scalar().is_some_and(ScalarType::is_numeric)
+    }
+
+    /// The optional form of a scalar or optional type.
+    pub fn to_optional(&self) -> Option<QType> {
+        self.scalar().map(QType::Optional)
+    }
+
+    /// The same type with another scalar in it: `with_scalar(OPTIONAL_INT32, FLOAT64)` is
+    /// `OPTIONAL_FLOAT64`.
+    pub fn with_scalar(&self, scalar: ScalarType) -> Option<QType> {
+        match self {
+            QType::Scalar(_) => Some(QType::Scalar(scalar)),
+            QType::Optional(_) => Some(QType::Optional(scalar)),
+            _ => None,
+        }
+    }
+
+    /// The tuple behind a tuple or namedtuple type.
+    pub fn tuple(&self) -> Option<&Arc<TupleType>> {
+        match self {
+            QType::Tuple(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// The type that stores this one in a frame: WEAK_FLOAT is stored as FLOAT64, a namedtuple as a
+    /// tuple.
+    pub fn storage(&self) -> QType {
+        match self {
+            QType::Scalar(t) => QType::Scalar(t.storage()),
+            QType::Optional(t) => QType::Optional(t.storage()),
+            QType::Tuple(t) => QType::Tuple(TupleType::storage(t)),
+            QType::Sequence(t) => QType::Sequence(t.storage()),
+            other => other.clone(),
+        }
+    }
+
+    /// True if the type is its own storage type.
+    pub fn is_storage(&self) -> bool {
+        match self {
+            QType::Scalar(t) | QType::Optional(t) | QType::Sequence(t) => t.storage() == *t,
+            QType::Tuple(t) => t.is_storage(),
+            _ => true,
+        }
+    }
+
+    /// Offset of the value behind the presence byte of an optional.
+    pub fn value_offset(&self) -> Option<u32> {
+        match self {
+            QType::Optional(t) => Some(if *t == ScalarType::Unit { 0 } else { t.align() }),
+            _ => None,
+        }
+    }
+
+    /// Levels of tuples inside the type: 0 for a scalar, 1 for a tuple of scalars.
+    pub fn depth(&self) -> u32 {
+        self.tuple().map_or(0, |t| t.depth())
+    }
+
+    /// Scalars, optionals, shapes and handles inside the type, counted flat.
+    pub fn leaf_count(&self) -> u32 {
+        self.tuple().map_or(1, |t| t.leaf_count())
+    }
+}
+
+impl From<ScalarType> for QType {
+    fn from(scalar: ScalarType) -> QType {
+        QType::Scalar(scalar)
+    }
+}
+
+impl fmt::Display for QType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QType::Scalar(t) => f.write_str(t.name()),
+            QType::Optional(t) => write!(f, "OPTIONAL_{}", t.name()),
+            QType::ScalarShape => f.write_str("SCALAR_SHAPE"),
+            QType::OptionalScalarShape => f.write_str("OPTIONAL_SCALAR_SHAPE"),
+            QType::Tuple(t) => t.fmt(f),
+            QType::Sequence(t) => write!(f, "SEQUENCE[{}]", t.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_follow_the_published_table() {
+        let sizes: Vec<(String, u32, u32)> = ScalarType::ALL
+            .iter()
+            .flat_map(|t| [QType::Scalar(*t), QType::Optional(*t)])
+            .map(|q| (q.to_string(), q.size(), q.align()))
+            .collect();
+        let of = |name: &str| sizes.iter().find(|s| s.0 == name).map(|s| (s.1, s.2));
+        assert_eq!(of("OPTIONAL_UNIT"), Some((1, 1)));
+        assert_eq!(of("OPTIONAL_BOOLEAN"), Some((2, 1)));
+        assert_eq!(of("OPTIONAL_FLOAT32"), Some((8, 4)));
+        assert_eq!(of("OPTIONAL_INT64"), Some((16, 8)));
+        assert_eq!(of("WEAK_FLOAT"), Some((8, 8)));
+        assert_eq!(of("OPTIONAL_TEXT"), Some((32, 8)));
+    }
+}

@@ -1,0 +1,198 @@
+//! How values print in dumps: `float64{0.5}`, `4.`, `optional_int32{NA}`, `'x'`, `(1, 2.5)`.
+//!
+//! The form names the type wherever the digits alone would not: FLOAT32 ends in a point, INT32 is
+//! bare, every other number says what it is.
+
+use crate::value::number::{write_f32, write_f64};
+use crate::value::scalar::ScalarType;
+use crate::value::tuple::TupleType;
+use crate::value::value::{ScalarValue, Value};
+use std::fmt::{self, Write};
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_repr(&mut text, self);
+        f.write_str(&text)
+    }
+}
+
+/// Appends the representation of a value.
+pub fn write_repr(out: &mut String, value: &Value) {
+    match value {
+        Value::Scalar(v) => write_scalar(out, v),
+        Value::Present(ScalarValue::Unit) => out.push_str("present"),
+        Value::Missing(ScalarType::Unit) => out.push_str("missing"),
+        Value::Present(v) => {
+            push_type_name(out, "optional_", v.scalar_type());
+            out.push('{');
+            match v {
+                ScalarValue::Float32(_) | ScalarValue::Int32(_) | ScalarValue::Boolean(_) => {
+                    write_scalar(out, v)
+                }
+                _ => write_payload(out, v),
+            }
+            out.push('}');
+        }
+        Value::Missing(t) => {
+            push_type_name(out, "optional_", *t);
+            out.push_str("{NA}");
+        }
+        Value::ScalarShape => out.push_str("scalar_shape"),
+        Value::OptionalScalarShape => out.push_str("optional_scalar_shape"),
+        Value::Tuple(t) => write_tuple(out, t.qtype(), t.fields()),
+        Value::Sequence(s) => {
+            out.push_str("sequence(");
+            for v in s.iter() {
+                write_scalar(out, &v);
+                out.push_str(", ");
+            }
+            write!(out, "value_qtype={})", s.element()).expect("strings take all writes");
+        }
+    }
+}
+
+fn write_tuple(out: &mut String, qtype: &TupleType, fields: &[Value]) {
+    if qtype.names().is_some() {
+        write!(out, "{qtype}{{").expect("strings take all writes");
+    }
+    out.push('(');
+    for (i, field) in fields.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_repr(out, field);
+    }
+    out.push(')');
+    if qtype.names().is_some() {
+        out.push('}');
+    }
+}
+
+fn write_scalar(out: &mut String, value: &ScalarValue) {
+    match value {
+        ScalarValue::Int64(_) | ScalarValue::Float64(_) | ScalarValue::WeakFloat(_) => {
+            push_type_name(out, "", value.scalar_type());
+            out.push('{');
+            write_payload(out, value);
+            out.push('}');
+        }
+        ScalarValue::Float32(v) => {
+            let start = out.len();
+            write_f32(out, *v);
+            if out[start..].bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+                out.push('.');
+            }
+        }
+        other => write_payload(out, other),
+    }
+}
+
+/// The value without its type: digits, words, quoted strings.
+pub fn write_payload(out: &mut String, value: &ScalarValue) {
+    match value {
+        ScalarValue::Unit => out.push_str("unit"),
+        ScalarValue::Boolean(v) => out.push_str(if *v { "true" } else { "false" }),
+        ScalarValue::Int32(v) => write!(out, "{v}").expect("strings take all writes"),
+        ScalarValue::Int64(v) => write!(out, "{v}").expect("strings take all writes"),
+        ScalarValue::Float32(v) => write_f32(out, *v),
+        ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => write_f64(out, *v),
+        ScalarValue::Text(v) => write_text(out, v),
+        ScalarValue::Bytes(v) => {
+            out.push_str("b'");
+            v.iter().for_each(|b| write_byte(out, *b));
+            out.push('\'');
+        }
+    }
+}
+
+/// Appends text in single quotes with C escapes. Letters of every script stay as they are; control
+/// and direction-changing characters do not, so that a dump cannot rearrange the terminal.
+pub fn write_text(out: &mut String, text: &str) {
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\u{80}'.. if is_hidden(c) => {
+                write!(out, "\\u{{{:x}}}", u32::from(c)).expect("strings take all writes");
+            }
+            '\u{80}'.. => out.push(c),
+            ascii => write_byte(out, ascii as u8),
+        }
+    }
+    out.push('\'');
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn write_byte(out: &mut String, byte: u8) {
+    match byte {
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        b'\'' => out.push_str("\\'"),
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b' '..=b'~' => out.push(byte as char),
+        _ => write!(out, "\\x{byte:02x}").expect("strings take all writes"),
+    }
+}
+
+fn push_type_name(out: &mut String, prefix: &str, scalar: ScalarType) {
+    out.push_str(prefix);
+    out.extend(scalar.name().chars().map(|c| c.to_ascii_lowercase()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::QType;
+    use std::sync::Arc;
+
+    #[test]
+    fn published_forms() {
+        let named =
+            TupleType::named(["a".into(), "b".into()], [QType::Scalar(ScalarType::Int32), 2.0.into_type()])
+                .expect("small");
+        let cases: Vec<(Value, &str)> = vec![
+            (1i32.into(), "1"),
+            (5i64.into(), "int64{5}"),
+            (4f32.into(), "4."),
+            (2.5f32.into(), "2.5"),
+            (1e10f32.into(), "10000000000."),
+            (1e21f32.into(), "1e21"),
+            (f32::INFINITY.into(), "inf"),
+            ((-0.0f32).into(), "-0."),
+            ((-0.0f64).into(), "float64{-0}"),
+            (f64::NAN.into(), "float64{nan}"),
+            (Value::Scalar(ScalarValue::WeakFloat(2.5)), "weak_float{2.5}"),
+            (Some(3i32).into(), "optional_int32{3}"),
+            (Some(3f32).into(), "optional_float32{3.}"),
+            (None::<f64>.into(), "optional_float64{NA}"),
+            (Value::presence(true), "present"),
+            (Value::presence(false), "missing"),
+            (Value::Scalar(ScalarValue::Unit), "unit"),
+            (true.into(), "true"),
+            ("a'b\"c\n\u{1}é\u{202e}".into(), "'a\\'b\\\"c\\n\\x01é\\u{202e}'"),
+            (Some("x").into(), "optional_text{'x'}"),
+            (vec![b'a', 0xff].into(), "b'a\\xff'"),
+            (Value::tuple([1i32.into(), 2.5f32.into()]).expect("small"), "(1, 2.5)"),
+            (
+                Value::of_tuple_type(Arc::clone(&named), [1i32.into(), 2f64.into()]),
+                "namedtuple<a=INT32,b=FLOAT64>{(1, float64{2})}",
+            ),
+        ];
+        for (value, repr) in cases {
+            assert_eq!(value.to_string(), repr);
+        }
+    }
+
+    trait IntoType {
+        fn into_type(self) -> QType;
+    }
+
+    impl IntoType for f64 {
+        fn into_type(self) -> QType {
+            Value::from(self).qtype()
+        }
+    }
+}

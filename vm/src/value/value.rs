@@ -1,0 +1,280 @@
+//! Value: a typed value outside of any frame.
+//!
+//! Two values are equal if they are the same type and the same bits: `NaN` equals itself and
+//! `-0.0` differs from `0.0`. That is the identity which literals, hash-consing and tests need;
+//! the numeric comparison is an operator.
+
+use crate::value::qtype::QType;
+use crate::value::scalar::ScalarType;
+use crate::value::sequence::SequenceValue;
+use crate::value::tuple::{TupleType, TupleTypeError};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A present scalar value.
+#[derive(Clone, Debug)]
+pub enum ScalarValue {
+    /// The value of UNIT.
+    Unit,
+    /// A BOOLEAN.
+    Boolean(bool),
+    /// An INT32.
+    Int32(i32),
+    /// An INT64.
+    Int64(i64),
+    /// A FLOAT32.
+    Float32(f32),
+    /// A FLOAT64.
+    Float64(f64),
+    /// A WEAK_FLOAT.
+    WeakFloat(f64),
+    /// A TEXT.
+    Text(Arc<str>),
+    /// A BYTES.
+    Bytes(Arc<[u8]>),
+}
+
+/// A value with its type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// A scalar.
+    Scalar(ScalarValue),
+    /// A present optional.
+    Present(ScalarValue),
+    /// A missing optional of this scalar type.
+    Missing(ScalarType),
+    /// The only value of SCALAR_SHAPE.
+    ScalarShape,
+    /// The only value of OPTIONAL_SCALAR_SHAPE.
+    OptionalScalarShape,
+    /// A tuple or namedtuple.
+    Tuple(Arc<TupleValue>),
+    /// A sequence.
+    Sequence(Arc<SequenceValue>),
+}
+
+/// The fields of a tuple value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TupleValue {
+    qtype: Arc<TupleType>,
+    fields: Box<[Value]>,
+}
+
+impl TupleValue {
+    /// The tuple's type.
+    pub fn qtype(&self) -> &Arc<TupleType> {
+        &self.qtype
+    }
+
+    /// The fields in order.
+    pub fn fields(&self) -> &[Value] {
+        &self.fields
+    }
+}
+
+impl ScalarValue {
+    /// The scalar's type.
+    pub fn scalar_type(&self) -> ScalarType {
+        match self {
+            ScalarValue::Unit => ScalarType::Unit,
+            ScalarValue::Boolean(_) => ScalarType::Boolean,
+            ScalarValue::Int32(_) => ScalarType::Int32,
+            ScalarValue::Int64(_) => ScalarType::Int64,
+            ScalarValue::Float32(_) => ScalarType::Float32,
+            ScalarValue::Float64(_) => ScalarType::Float64,
+            ScalarValue::WeakFloat(_) => ScalarType::WeakFloat,
+            ScalarValue::Text(_) => ScalarType::Text,
+            ScalarValue::Bytes(_) => ScalarType::Bytes,
+        }
+    }
+
+    /// The zero of the type: `0`, `false`, `unit`, an empty string. It stands where a missing
+    /// optional keeps its unread value.
+    pub fn zero(scalar: ScalarType) -> ScalarValue {
+        match scalar {
+            ScalarType::Unit => ScalarValue::Unit,
+            ScalarType::Boolean => ScalarValue::Boolean(false),
+            ScalarType::Int32 => ScalarValue::Int32(0),
+            ScalarType::Int64 => ScalarValue::Int64(0),
+            ScalarType::Float32 => ScalarValue::Float32(0.0),
+            ScalarType::Float64 => ScalarValue::Float64(0.0),
+            ScalarType::WeakFloat => ScalarValue::WeakFloat(0.0),
+            ScalarType::Text => ScalarValue::Text("".into()),
+            ScalarType::Bytes => ScalarValue::Bytes([].into()),
+        }
+    }
+
+    /// The number as FLOAT64, if it is one; large INT64 round to nearest.
+    pub fn as_f64(&self) -> Option<f64> {
+        match *self {
+            ScalarValue::Int32(v) => Some(f64::from(v)),
+            ScalarValue::Int64(v) => Some(v as f64),
+            ScalarValue::Float32(v) => Some(f64::from(v)),
+            ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            ScalarValue::Int32(v) => Some(i64::from(v)),
+            ScalarValue::Int64(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The bits of a plain value, zero-extended; `None` for strings.
+    pub fn plain_bits(&self) -> Option<u64> {
+        match *self {
+            ScalarValue::Unit => Some(0),
+            ScalarValue::Boolean(v) => Some(u64::from(v)),
+            ScalarValue::Int32(v) => Some(u64::from(v as u32)),
+            ScalarValue::Int64(v) => Some(v as u64),
+            ScalarValue::Float32(v) => Some(u64::from(v.to_bits())),
+            ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => Some(v.to_bits()),
+            ScalarValue::Text(_) | ScalarValue::Bytes(_) => None,
+        }
+    }
+}
+
+impl PartialEq for ScalarValue {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (ScalarValue::Text(a), ScalarValue::Text(b)) => a == b,
+            (ScalarValue::Bytes(a), ScalarValue::Bytes(b)) => a == b,
+            _ => {
+                self.scalar_type() == other.scalar_type()
+                    && self.plain_bits().is_some()
+                    && self.plain_bits() == other.plain_bits()
+            }
+        }
+    }
+}
+
+impl Eq for ScalarValue {}
+
+impl Hash for ScalarValue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.scalar_type().hash(state);
+        match self {
+            ScalarValue::Text(v) => v.hash(state),
+            ScalarValue::Bytes(v) => v.hash(state),
+            plain => plain.plain_bits().hash(state),
+        }
+    }
+}
+
+impl Value {
+    /// The value's type.
+    pub fn qtype(&self) -> QType {
+        match self {
+            Value::Scalar(v) => QType::Scalar(v.scalar_type()),
+            Value::Present(v) => QType::Optional(v.scalar_type()),
+            Value::Missing(t) => QType::Optional(*t),
+            Value::ScalarShape => QType::ScalarShape,
+            Value::OptionalScalarShape => QType::OptionalScalarShape,
+            Value::Tuple(t) => QType::Tuple(t.qtype.clone()),
+            Value::Sequence(s) => QType::Sequence(s.element()),
+        }
+    }
+
+    /// A present or missing presence mask.
+    pub fn presence(present: bool) -> Value {
+        match present {
+            true => Value::Present(ScalarValue::Unit),
+            false => Value::Missing(ScalarType::Unit),
+        }
+    }
+
+    /// A tuple of these values.
+    pub fn tuple(fields: impl Into<Box<[Value]>>) -> Result<Value, TupleTypeError> {
+        let fields = fields.into();
+        let qtype = TupleType::new(fields.iter().map(Value::qtype).collect::<Vec<_>>())?;
+        Ok(Value::Tuple(Arc::new(TupleValue { qtype, fields })))
+    }
+
+    /// A tuple or namedtuple of a known type.
+    ///
+    /// # Panics
+    /// If the values are not of the field types.
+    pub fn of_tuple_type(qtype: Arc<TupleType>, fields: impl Into<Box<[Value]>>) -> Value {
+        let fields = fields.into();
+        let fits = fields.len() == qtype.fields().len()
+            && fields.iter().zip(qtype.fields()).all(|(v, t)| v.qtype() == *t);
+        assert!(fits, "values do not fit the tuple type {qtype}");
+        Value::Tuple(Arc::new(TupleValue { qtype, fields }))
+    }
+
+    /// The zero of a type: zeros, missing optionals, empty strings and sequences.
+    pub fn zero(qtype: &QType) -> Value {
+        match qtype {
+            QType::Scalar(t) => Value::Scalar(ScalarValue::zero(*t)),
+            QType::Optional(t) => Value::Missing(*t),
+            QType::ScalarShape => Value::ScalarShape,
+            QType::OptionalScalarShape => Value::OptionalScalarShape,
+            QType::Tuple(t) => Value::Tuple(Arc::new(TupleValue {
+                fields: t.fields().iter().map(Value::zero).collect(),
+                qtype: t.clone(),
+            })),
+            QType::Sequence(t) => Value::Sequence(Arc::new(SequenceValue::empty(*t))),
+        }
+    }
+
+    /// The present scalar of a scalar or optional; `None` for missing and compound values.
+    pub fn scalar(&self) -> Option<&ScalarValue> {
+        match self {
+            Value::Scalar(v) | Value::Present(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The value as its storage type holds it: WEAK_FLOAT becomes FLOAT64.
+    pub fn into_storage(self) -> Value {
+        let store = |v| match v {
+            ScalarValue::WeakFloat(x) => ScalarValue::Float64(x),
+            other => other,
+        };
+        match self {
+            Value::Scalar(v) => Value::Scalar(store(v)),
+            Value::Present(v) => Value::Present(store(v)),
+            Value::Missing(t) => Value::Missing(t.storage()),
+            other => other,
+        }
+    }
+}
+
+macro_rules! from_rust {
+    ($($rust:ty => $variant:ident),*) => {$(
+        impl From<$rust> for Value {
+            fn from(v: $rust) -> Value {
+                Value::Scalar(ScalarValue::$variant(v.into()))
+            }
+        }
+        impl From<Option<$rust>> for Value {
+            fn from(v: Option<$rust>) -> Value {
+                match v {
+                    Some(v) => Value::Present(ScalarValue::$variant(v.into())),
+                    None => Value::Missing(ScalarType::$variant),
+                }
+            }
+        }
+    )*};
+}
+
+from_rust!(bool => Boolean, i32 => Int32, i64 => Int64, f32 => Float32, f64 => Float64, &str => Text,
+           String => Text, &[u8] => Bytes, Vec<u8> => Bytes);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_is_bits() {
+        assert_eq!(Value::from(f64::NAN), Value::from(f64::NAN));
+        assert_ne!(Value::from(0.0), Value::from(-0.0));
+        assert_ne!(Value::from(1.0f64), Value::Scalar(ScalarValue::WeakFloat(1.0)));
+        assert_ne!(Value::from(1i32), Value::from(1i64));
+        assert_ne!(Value::from(Some(1i32)), Value::from(1i32));
+    }
+}

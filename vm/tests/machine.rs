@@ -1,0 +1,306 @@
+//! The machine on programs written by hand: jumps in both directions, calls, traps, fuel,
+//! cancellation, panics, observers.
+
+use cembra_vm::builtins;
+use cembra_vm::frame::FramePool;
+use cembra_vm::layout::{FrameLayout, LayoutBuilder, TypedSlot};
+use cembra_vm::machine::{BoundExpr, CancelToken, Profile, RunErrorKind, RunOptions, Trace};
+use cembra_vm::operator::{Family, OperatorTable};
+use cembra_vm::program::instruction::{Span, Trap};
+use cembra_vm::program::program::ValueInfo;
+use cembra_vm::program::{Body, Instruction, Program, Routine, ValueId, dump, slot_check};
+use cembra_vm::value::qtype::{FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra_vm::value::{Category, Fault, QType, Value};
+use std::sync::Arc;
+
+/// Writes a routine by hand: one slot per value.
+struct Writer {
+    layout: LayoutBuilder,
+    values: Vec<ValueInfo>,
+    inputs: Vec<(Arc<str>, ValueId)>,
+    literals: Vec<(ValueId, Value)>,
+    body: Body,
+    table: Arc<OperatorTable>,
+}
+
+impl Writer {
+    fn new() -> Writer {
+        Writer {
+            layout: FrameLayout::builder(),
+            values: Vec::new(),
+            inputs: Vec::new(),
+            literals: Vec::new(),
+            body: Body::new(),
+            table: builtins::table(),
+        }
+    }
+
+    fn value(&mut self, slot: TypedSlot) -> ValueId {
+        self.values.push(ValueInfo { slot, view_of: None });
+        ValueId(self.values.len() as u32 - 1)
+    }
+
+    fn input(&mut self, name: &str, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.layout.place_input(&slot);
+        let value = self.value(slot);
+        self.inputs.push((name.into(), value));
+        value
+    }
+
+    fn output(&mut self, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.layout.place_output(&slot);
+        self.value(slot)
+    }
+
+    fn temporary(&mut self, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.value(slot)
+    }
+
+    fn literal(&mut self, literal: impl Into<Value>) -> ValueId {
+        let literal = literal.into();
+        let slot = self.layout.literal(literal.clone());
+        let value = self.value(slot);
+        self.literals.push((value, literal));
+        value
+    }
+
+    fn op(&mut self, name: &str, operands: &[ValueId], result: ValueId) {
+        let types: Vec<QType> =
+            operands.iter().map(|v| self.values[v.index()].slot.qtype().clone()).collect();
+        let overload = self.table.overload(name, &types).unwrap_or_else(|| panic!("{name}{types:?}"));
+        let operator = self.body.add_operator(overload);
+        self.body.push_operator(operator, operands, result, Span::default());
+    }
+
+    fn push(&mut self, instruction: Instruction) {
+        self.body.push(instruction, Span::default());
+    }
+
+    fn routine(self, output: ValueId) -> Routine {
+        Routine {
+            layout: self.layout.build().expect("small"),
+            values: self.values,
+            inputs: self.inputs,
+            output,
+            side_outputs: Vec::new(),
+            literals: self.literals,
+            overrides_inputs: false,
+            body: self.body,
+        }
+    }
+}
+
+fn bind(routines: Vec<Routine>) -> BoundExpr {
+    let program = Program::new(routines);
+    slot_check::check(&program).expect("hand-written programs are right");
+    BoundExpr::new(Arc::new(program)).expect("hand-written programs verify")
+}
+
+/// `math.add(core.to_float64(L.x), float64{1})`, the first published example.
+fn seed_example_1() -> BoundExpr {
+    let mut w = Writer::new();
+    let x = w.input("x", FLOAT32);
+    let out = w.output(FLOAT64);
+    let t = w.temporary(FLOAT64);
+    let one = w.literal(1.0);
+    w.op("core.to_float64", &[x], t);
+    w.op("math.add", &[t, one], out);
+    bind(vec![w.routine(out)])
+}
+
+/// Sums 0 + 1 + … + (n - 1) with a backward jump.
+fn sum_loop() -> BoundExpr {
+    let mut w = Writer::new();
+    let n = w.input("n", INT64);
+    let sum = w.output(INT64);
+    let (zero, one) = (w.literal(0i64), w.literal(1i64));
+    let (i, more) = (w.temporary(INT64), w.temporary(OPTIONAL_UNIT));
+    w.op("core._copy", &[zero], sum);
+    w.op("core._copy", &[zero], i);
+    w.op("core.less", &[i, n], more);
+    w.push(Instruction::JumpIfNot { condition: more, offset: 3 });
+    w.op("math.add", &[sum, i], sum);
+    w.op("math.add", &[i, one], i);
+    w.push(Instruction::Jump { offset: -5 });
+    bind(vec![w.routine(sum)])
+}
+
+/// n! by recursion: routine 1 calls itself.
+fn factorial() -> BoundExpr {
+    let mut main = Writer::new();
+    let n = main.input("n", INT64);
+    let out = main.output(INT64);
+    let (operands, results) = (main.body.add_list([n]), main.body.add_list([out]));
+    main.push(Instruction::Call { routine: 1, operands, results });
+    let mut w = Writer::new();
+    let n = w.input("n", INT64);
+    let out = w.output(INT64);
+    let (one, stop) = (w.literal(1i64), w.temporary(OPTIONAL_UNIT));
+    let (less, rest) = (w.temporary(INT64), w.temporary(INT64));
+    w.op("core.less_equal", &[n, one], stop);
+    w.push(Instruction::JumpIfNot { condition: stop, offset: 2 });
+    w.op("core._copy", &[one], out);
+    w.push(Instruction::Jump { offset: 3 });
+    w.op("math.subtract", &[n, one], less);
+    let (operands, results) = (w.body.add_list([less]), w.body.add_list([rest]));
+    w.push(Instruction::Call { routine: 1, operands, results });
+    w.op("math.multiply", &[n, rest], out);
+    bind(vec![main.routine(out), w.routine(out)])
+}
+
+#[test]
+fn published_example_runs_and_dumps() {
+    let bound = seed_example_1();
+    assert_eq!(bound.layout().size(), 32);
+    let expected = "Input slots:\nx: FLOAT32 [0x00]\n\nOutput slot:\nFLOAT64 [0x08]\n\nInit operations:\n\
+                    FLOAT64 [0x18] = float64{1}\n\nEval operations:\n\
+                    FLOAT64 [0x10] = core.to_float64(FLOAT32 [0x00])\n\
+                    FLOAT64 [0x08] = math.add(FLOAT64 [0x10], FLOAT64 [0x18])\n";
+    assert_eq!(dump::dump(bound.program()), expected);
+    let (x, y) = (bound.input::<f32>("x").expect("x"), bound.output::<f64>().expect("f64"));
+    let mut frame = bound.new_frame().expect("memory");
+    for value in [1.5, -3.0] {
+        frame.set(x, value);
+        bound.execute(&mut frame).expect("total");
+        assert_eq!(frame.get(y), f64::from(value) + 1.0);
+    }
+}
+
+#[test]
+fn missing_inputs_and_foreign_frames_are_errors() {
+    let bound = seed_example_1();
+    let mut frame = bound.new_frame().expect("memory");
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!(error.to_string(), "missing input `x`: it has not been written to this frame");
+    let mut other = sum_loop().new_frame().expect("memory");
+    assert!(matches!(bound.execute(&mut other).unwrap_err().kind, RunErrorKind::ForeignFrame { .. }));
+    assert!(bound.input::<f64>("x").unwrap_err().to_string().contains("`x` is FLOAT32, not FLOAT64"));
+    assert!(bound.input::<f32>("y").unwrap_err().to_string().contains("no input `y`; it has `x`"));
+}
+
+#[test]
+fn loops_run_and_use_fuel_exactly() {
+    let bound = sum_loop();
+    let (n, sum) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(n, 10);
+    // Two copies, eleven comparisons with their jumps, ten rounds of two additions and a jump.
+    let needed = 2 + 11 * 2 + 10 * 3;
+    for fuel in 0..needed {
+        let error = bound.execute_with(&mut frame, RunOptions::new().fuel(fuel)).unwrap_err();
+        assert_eq!(error.category(), Category::FuelExhausted);
+        assert!(!frame.is_written(1));
+    }
+    bound.execute_with(&mut frame, RunOptions::new().fuel(needed)).expect("enough fuel");
+    assert_eq!(frame.get(sum), 45);
+    let (mut trace, mut profile) = (Trace::default(), Profile::default());
+    bound.execute_with(&mut frame, RunOptions::new().fuel(needed).observer(&mut trace)).expect("same fuel");
+    bound.execute_with(&mut frame, RunOptions::new().observer(&mut profile)).expect("total");
+    assert_eq!(trace.entries.len() as u64, needed);
+    assert_eq!(profile.counts[0].iter().map(|c| c.runs).collect::<Vec<_>>(), [1, 1, 11, 11, 10, 10, 10]);
+    let last_sum = trace.entries.iter().rev().find(|e| e.ip == 4).map(|e| e.written.clone());
+    assert_eq!(last_sum, Some(vec![(ValueId(1), Value::from(45i64))]));
+}
+
+#[test]
+fn endless_loops_can_be_cancelled() {
+    let bound = sum_loop();
+    let n = bound.input::<i64>("n").expect("n");
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(n, i64::MAX);
+    let token = CancelToken::new();
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| token.cancel());
+        bound.execute_with(&mut frame, RunOptions::new().cancel(&token)).unwrap_err()
+    });
+    assert_eq!(error.kind, RunErrorKind::Cancelled);
+    frame.set(n, 3);
+    bound.execute(&mut frame).expect("the frame is still good");
+}
+
+#[test]
+fn recursion_uses_the_call_stack() {
+    let bound = factorial();
+    let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
+    let mut frame = bound.new_frame().expect("memory");
+    for _ in 0..2 {
+        frame.set(n, 20);
+        bound.execute(&mut frame).expect("shallow");
+        assert_eq!(frame.get(out), 2_432_902_008_176_640_000);
+    }
+    frame.set(n, 100_000);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!(error.to_string(), "limit call-depth: 1000 calls are open at once (in call, instruction 5)");
+    assert_eq!(error.at.map(|at| at.routine), Some(1));
+    bound.execute_with(&mut frame, RunOptions::new().call_depth(100_000)).expect("a deeper stack");
+    let mut trace = Trace::default();
+    frame.set(n, 3);
+    bound.execute_with(&mut frame, RunOptions::new().observer(&mut trace)).expect("shallow");
+    assert_eq!(frame.get(out), 6);
+    let calls = trace.entries.iter().filter(|e| e.routine == 1 && e.ip == 5);
+    assert_eq!(
+        calls.map(|e| (e.depth, e.written[0].1.clone())).collect::<Vec<_>>(),
+        [(2, 1i64.into()), (1, 2i64.into())]
+    );
+}
+
+#[test]
+fn traps_and_faults_say_where() {
+    let mut w = Writer::new();
+    let c = w.input("c", OPTIONAL_UNIT);
+    let x = w.input("x", INT64);
+    let out = w.output(INT64);
+    w.push(Instruction::JumpIf { condition: c, offset: 1 });
+    let trap =
+        w.body.add_trap(Trap { category: Category::DivisionByZero, message: "division by zero".into() });
+    w.push(Instruction::Trap { trap });
+    w.op("math.floordiv", &[x, x], out);
+    let bound = bind(vec![w.routine(out)]);
+    let (c, x) = (bound.input::<Option<()>>("c").expect("c"), bound.input::<i64>("x").expect("x"));
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(c, None);
+    frame.set(x, 0);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!(error.to_string(), "division by zero (in trap, instruction 1)");
+    assert_eq!(error.category(), Category::DivisionByZero);
+    frame.set(c, Some(()));
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!(error.to_string(), "division by zero (in math.floordiv, instruction 2)");
+    frame.set(x, -7);
+    bound.execute(&mut frame).expect("defined");
+}
+
+#[test]
+fn panics_are_contained_and_destroy_the_frame() {
+    let mut table = OperatorTable::new();
+    let row = Family::new("host.pick", &["x"], "Panics for negative numbers.").host();
+    table
+        .add(row.function1(|x: i64| {
+            assert!(x >= 0, "negative: {x}");
+            if x == 7 { Err(Fault::Host { message: "seven".to_owned() }) } else { Ok(x) }
+        }))
+        .expect("a new name");
+    let mut w = Writer::new();
+    w.table = Arc::new(table);
+    let x = w.input("x", INT64);
+    let out = w.output(INT64);
+    w.op("host.pick", &[x], out);
+    let bound = bind(vec![w.routine(out)]);
+    let (x, y) = (bound.input::<i64>("x").expect("x"), bound.output::<i64>().expect("i64"));
+    let pool = FramePool::new(bound.layout());
+    let run = |value: i64| {
+        let mut frame = pool.take().expect("memory");
+        frame.set(x, value);
+        bound.execute(&mut frame).map(|()| frame.get(y)).map_err(|e| (e.to_string(), e.category()))
+    };
+    assert_eq!(run(3), Ok(3));
+    assert_eq!(run(7), Err(("seven (in host.pick, instruction 0)".to_owned(), Category::Host)));
+    assert_eq!(pool.idle(), 1);
+    let message = "the operator panicked: negative: -1 (in host.pick, instruction 0)".to_owned();
+    assert_eq!(run(-1), Err((message, Category::Panic)));
+    assert_eq!(pool.idle(), 0);
+    assert_eq!(run(4), Ok(4));
+}

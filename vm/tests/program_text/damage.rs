@@ -1,0 +1,136 @@
+//! Damaged texts: cut at every byte, and with every byte replaced, as they are and sealed again.
+//!
+//! The result is an error or a program that has passed the verifier and the slot checker, and that
+//! reads back; never a panic. Sealed means that the hash is right: then only the checkers are left to
+//! find what is wrong.
+
+use crate::{ARITHMETIC, programs, read, read_sealed};
+use cembra_vm::program::text::{ProgramTextError, print};
+
+/// Digits, letters, signs and separators that turn tokens into other tokens.
+const REPLACEMENTS: &[u8] = b"0179afvlot<>()[]'\\#=,:@+-. \n_Z\x00\x7f";
+
+fn texts() -> Vec<String> {
+    let programs = programs::all();
+    let chosen =
+        programs.iter().filter(|(name, _)| ["recursion", "compound values", "branches"].contains(name));
+    chosen.map(|(_, program)| print(program)).chain([ARITHMETIC.to_owned()]).collect()
+}
+
+/// What became of the damaged texts.
+#[derive(Debug, Default)]
+struct Outcomes {
+    accepted: u32,
+    unreadable: u32,
+    refused_by_verifier: u32,
+    refused_by_slot_check: u32,
+}
+
+impl Outcomes {
+    /// Reads a damaged text; if it is accepted, it prints and reads back.
+    fn add(&mut self, text: &str) {
+        match read_sealed(text) {
+            Ok(program) => {
+                self.accepted += 1;
+                let again = print(&program);
+                let back = read(&again).unwrap_or_else(|e| panic!("{e}\n{text}\n{again}"));
+                assert_eq!(print(&back), again);
+            }
+            Err(ProgramTextError::Verify(_)) => self.refused_by_verifier += 1,
+            Err(ProgramTextError::SlotCheck(_)) => self.refused_by_slot_check += 1,
+            Err(error) => {
+                assert!(!matches!(error, ProgramTextError::Hash { .. }), "{error}\n{text}");
+                self.unreadable += 1;
+            }
+        }
+    }
+
+    /// Whoever never refuses anything is not tested.
+    fn check(&self) {
+        let all = [self.accepted, self.unreadable, self.refused_by_verifier, self.refused_by_slot_check];
+        assert!(all.iter().all(|count| *count > 0), "{self:?}");
+    }
+}
+
+#[test]
+fn truncated_texts_are_refused() {
+    for text in texts() {
+        let whole = text.trim_end();
+        for end in 0..whole.len() {
+            assert!(read_sealed(&text[..end]).is_err(), "{}", &text[..end]);
+        }
+    }
+}
+
+#[test]
+fn a_replaced_byte_is_found() {
+    let mut outcomes = Outcomes::default();
+    for text in texts() {
+        let original = print(&read(&text).expect("a golden text"));
+        for (at, byte) in (0..text.len()).flat_map(|at| REPLACEMENTS.iter().map(move |b| (at, *b))) {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = byte;
+            let Ok(damaged) = String::from_utf8(bytes) else { continue };
+            if let Ok(program) = read(&damaged) {
+                assert_eq!(print(&program), original, "{damaged}");
+            }
+            outcomes.add(&damaged);
+        }
+    }
+    outcomes.check();
+}
+
+#[test]
+fn removed_and_doubled_lines_are_survived() {
+    let mut outcomes = Outcomes::default();
+    for text in texts() {
+        let lines: Vec<&str> = text.lines().collect();
+        for at in 0..lines.len() {
+            let mut fewer = lines.clone();
+            fewer.remove(at);
+            outcomes.add(&fewer.join("\n"));
+            for to in 0..lines.len() {
+                let mut more = lines.clone();
+                more.insert(to, lines[at]);
+                outcomes.add(&more.join("\n"));
+            }
+        }
+    }
+    outcomes.check();
+}
+
+/// Puts tokens of one text into the place of tokens of another, one to three at a time.
+#[test]
+fn exchanged_tokens_are_survived() {
+    let texts = texts();
+    let tokens: Vec<Vec<&str>> = texts.iter().map(|text| tokens(text)).collect();
+    let mut outcomes = Outcomes::default();
+    let mut seed: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    for _ in 0..30_000 {
+        let mut damaged = tokens[random(tokens.len())].clone();
+        for _ in 0..=random(3) {
+            let donor = &tokens[random(tokens.len())];
+            let at = random(damaged.len());
+            damaged[at] = donor[random(donor.len())];
+        }
+        outcomes.add(&damaged.concat());
+    }
+    outcomes.check();
+}
+
+/// Cuts a text into words and single other characters.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (token, after) = rest.split_at(word.max(first.len_utf8()));
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
