@@ -1,4 +1,4 @@
-//! Comparisons that are others with their operands exchanged, and closeness.
+//! Comparisons that are others with their operands exchanged, closeness, and mathematics with defaults.
 
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
@@ -15,7 +15,23 @@ pub fn definitions() -> Vec<OperatorDef> {
         exchanged("bool.greater", "True if x is above y.", "bool.less"),
         exchanged("bool.greater_equal", "True if x is not below y.", "bool.less_equal"),
         is_close(),
+        sigmoid(),
     ]
+}
+
+fn weak(value: f64) -> Literal {
+    Literal::Value(Value::Scalar(ScalarValue::WeakFloat(value)))
+}
+
+fn sigmoid() -> OperatorDef {
+    OperatorDef::new(
+        "math.sigmoid",
+        &["x", "half", "slope"],
+        "1 / (1 + exp(slope * (half - x))): a smooth step that is 1/2 at `half`.",
+        |cx| as_family(cx, "math.sigmoid"),
+    )
+    .default("half", weak(0.0))
+    .default("slope", weak(1.0))
 }
 
 fn exchanged(name: &str, meaning: &str, other: &'static str) -> OperatorDef {
@@ -34,7 +50,6 @@ pub(super) fn as_family(cx: &InferContext<'_>, name: &str) -> Result<Resolution,
 
 /// `x == y or abs(x - y) <= max(rtol * max(abs(x), abs(y)), atol)`.
 fn is_close() -> OperatorDef {
-    let weak = |v: f64| Literal::Value(Value::Scalar(ScalarValue::WeakFloat(v)));
     OperatorDef::new(
         "math.is_close",
         &["x", "y", "rtol", "atol"],

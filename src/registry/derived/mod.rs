@@ -4,7 +4,7 @@
 //! | file | operators |
 //! | --- | --- |
 //! | presence | has, presence_and, presence_or, presence_not, where, logical_if, with_assertion, … |
-//! | compare | greater, greater_equal, is_close |
+//! | compare | greater, greater_equal, is_close, sigmoid |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |

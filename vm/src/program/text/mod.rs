@@ -54,6 +54,7 @@ use crate::program::program::Program;
 use crate::program::slot_check;
 use crate::program::text::error::check_limit;
 use crate::program::verify::verify;
+use crate::value::{QType, Value};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -102,6 +103,18 @@ pub fn print(program: &Program) -> String {
     let mut text = format!("{TITLE} {VERSION}\nhash {}\n", content_hash(program));
     print::write_routines(program, &mut text, |_| {});
     text
+}
+
+/// Reads a value of a known type in the form of a literal: `1.5`, `missing`, `'x'`, `(1, 2.5)`,
+/// `[1, 2]`.
+///
+/// # Errors
+/// The text has another form.
+pub fn parse_value(text: &str, qtype: &QType) -> Result<Value, ProgramTextError> {
+    let mut line = cursor::Lines::new(text).take();
+    let value = literal::read_literal(&mut line, qtype)?;
+    line.done()?;
+    Ok(value)
 }
 
 /// The hash of a program's content, without keeping its text.

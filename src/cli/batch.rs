@@ -1,0 +1,61 @@
+//! `cembra eval --batch`: a file of cases, one JSON line each.
+
+use crate::cli::args::ExprArgs;
+use crate::cli::eval::{bind, execute, parse, read_text};
+use crate::cli::report::{Phase, Report};
+use crate::cli::{json, print};
+use crate::compile::Options;
+use cembra_vm::value::{Category, QType, Value};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Evaluates all cases of a file; fails only if the file cannot be read.
+pub fn run(file: &Path, args: &ExprArgs) -> ExitCode {
+    match cases(file) {
+        Ok(cases) => {
+            for case in &cases {
+                print(&format!("{}\n", line(case, args)));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(report) => report.print(None, args.json),
+    }
+}
+
+fn cases(file: &Path) -> Result<Vec<Json>, Report> {
+    let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
+    let text = read_text(file)?;
+    let mut document: Json =
+        serde_json::from_str(&text).map_err(|e| io(format!("{} is not JSON: {e}", file.display())))?;
+    match document.get_mut("cases").map(Json::take) {
+        Some(Json::Array(cases)) => Ok(cases),
+        _ => Err(io(format!("{} has no list `cases`", file.display()))),
+    }
+}
+
+/// The result of one case.
+pub fn line(case: &Json, args: &ExprArgs) -> Json {
+    let id = case.get("id").cloned().unwrap_or(Json::Null);
+    match evaluate(case, args) {
+        Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
+        Err(report) => json!({ "id": id, "error": report.json() }),
+    }
+}
+
+fn evaluate(case: &Json, args: &ExprArgs) -> Result<Value, Report> {
+    let malformed = |what: String| Report::new(Category::Parse, Phase::Compile, format!("malformed case: {what}"));
+    let text = case.get("expr").and_then(Json::as_str).ok_or_else(|| malformed("no `expr`".to_owned()))?;
+    let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();
+    for (name, input) in case.get("inputs").and_then(Json::as_object).into_iter().flatten() {
+        let qtype = input.get("qtype").and_then(Json::as_str).ok_or_else(|| malformed(format!("no type of {name}")))?;
+        let qtype: QType = qtype.parse().map_err(|e| malformed(format!("{name}: {e}")))?;
+        let value = json::read(input.get("value").unwrap_or(&Json::Null), &qtype).map_err(malformed)?;
+        inputs.push((name.as_str().into(), value));
+    }
+    let expr = parse(args, text)?;
+    let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
+    let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
+    execute(&bound, &inputs, args.limits.fuel)
+}

@@ -1,0 +1,142 @@
+//! `cembra eval`: an expression with values for its leaves.
+
+use crate::cli::args::{EvalArgs, ExprArgs};
+use crate::cli::report::{Phase, Report, Source, visible};
+use crate::cli::{batch, input, json, print};
+use crate::compile::{Options, compile};
+use crate::expr::Expr;
+use crate::prepare::Source as Preparation;
+use crate::registry::Registry;
+use crate::syntax::{Limits, parse_with};
+use cembra_vm::machine::{BoundExpr, RunOptions};
+use cembra_vm::value::repr::write_payload;
+use cembra_vm::value::{Category, QType, ScalarValue, Value};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs the command.
+pub fn run(args: &EvalArgs) -> ExitCode {
+    if let Some(file) = &args.batch {
+        return batch::run(file, &args.expr);
+    }
+    let source = match source(&args.expr) {
+        Ok(source) => source,
+        Err(report) => return report.print(None, args.expr.json),
+    };
+    match evaluate(&args.expr, &source) {
+        Ok(value) => {
+            let text = if args.expr.json { json::typed(&value).to_string() } else { plain(&value) };
+            print(&format!("{text}\n"));
+            ExitCode::SUCCESS
+        }
+        Err(report) => report.print(Some(&source), args.expr.json),
+    }
+}
+
+fn evaluate(args: &ExprArgs, source: &Source) -> Result<Value, Report> {
+    let inputs = args.input.iter().map(|i| input::parse_input(i)).collect::<Result<Vec<_>, _>>()?;
+    let expr = parse(args, &source.text)?;
+    let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
+    let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
+    execute(&bound, &inputs, args.limits.fuel)
+}
+
+/// Parses an expression under the limits of the command line.
+///
+/// # Errors
+/// The text is not an expression.
+pub fn parse(args: &ExprArgs, text: &str) -> Result<Expr, Report> {
+    let limits =
+        Limits { text: args.limits.limit_text, nesting: args.limits.limit_nesting, nodes: args.limits.limit_nodes };
+    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits)?)
+}
+
+/// The inputs of a preparation.
+pub fn preparation(
+    args: &ExprArgs,
+    expr: &Expr,
+    types: Vec<(Arc<str>, QType)>,
+    side_outputs: Vec<(Arc<str>, Expr)>,
+) -> Preparation {
+    Preparation {
+        expr: expr.clone(),
+        inputs: types,
+        side_outputs,
+        registry: Registry::standard(),
+        dialect: args.dialect.dialect(),
+        node_limit: args.limits.limit_nodes,
+    }
+}
+
+/// Prepares and compiles an expression.
+///
+/// # Errors
+/// The expression is wrong.
+pub fn bind(
+    args: &ExprArgs,
+    expr: &Expr,
+    types: Vec<(Arc<str>, QType)>,
+    side_outputs: Vec<(Arc<str>, Expr)>,
+    options: Options,
+) -> Result<BoundExpr, Report> {
+    let prepared = args.optimizer.prepare().run(preparation(args, expr, types, side_outputs))?;
+    Ok(compile(&prepared, &Options { frame_limit: args.limits.limit_frame, ..options })?)
+}
+
+/// Evaluates with these inputs; inputs the expression does not use are ignored.
+///
+/// # Errors
+/// The run fails.
+pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64>) -> Result<Value, Report> {
+    let host = |error: &dyn std::fmt::Display| Report::new(Category::Limit, Phase::Eval, error.to_string());
+    let mut frame = bound.new_frame().map_err(|e| host(&e))?;
+    for (name, value) in inputs {
+        if let Ok(slot) = bound.input_slot(name) {
+            let slot = slot.clone();
+            frame.write(&slot, value).map_err(|e| host(&e))?;
+        }
+    }
+    let options = RunOptions::new();
+    bound.execute_with(&mut frame, fuel.into_iter().fold(options, RunOptions::fuel))?;
+    frame.read(bound.output_slot()).map_err(|e| host(&e))
+}
+
+/// The text of an expression, from the command line or a file.
+///
+/// # Errors
+/// The file cannot be read, or is not UTF-8.
+pub fn source(args: &ExprArgs) -> Result<Source, Report> {
+    match (&args.expr, &args.file) {
+        (Some(text), _) => Ok(Source { name: "<expression>".to_owned(), text: text.clone() }),
+        (None, Some(file)) => {
+            Ok(Source { name: file.display().to_string(), text: read_text(file)? })
+        }
+        (None, None) => Ok(Source { name: "<expression>".to_owned(), text: String::new() }),
+    }
+}
+
+/// Reads a UTF-8 file.
+///
+/// # Errors
+/// The file cannot be read, or is not UTF-8.
+pub fn read_text(file: &Path) -> Result<String, Report> {
+    let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
+    let bytes = std::fs::read(file).map_err(|e| io(format!("cannot read {}: {e}", file.display())))?;
+    String::from_utf8(bytes)
+        .map_err(|e| io(format!("{} is not UTF-8: byte {}", file.display(), e.utf8_error().valid_up_to())))
+}
+
+/// A value as `eval` prints it: numbers and words bare, text as it is, compound values in full.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Scalar(ScalarValue::Text(text)) | Value::Present(ScalarValue::Text(text)) => visible(text),
+        Value::Scalar(v) | Value::Present(v) if !matches!(v, ScalarValue::Unit) => {
+            let mut out = String::new();
+            write_payload(&mut out, v);
+            out
+        }
+        Value::Missing(_) => "missing".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,186 @@
+//! `cembra explain`: what becomes of an expression, stage by stage.
+
+use crate::cli::args::{ExplainArgs, Format, Stage};
+use crate::cli::eval::{parse, preparation, source};
+use crate::cli::report::{Phase, Report, Source};
+use crate::cli::{input, print};
+use crate::compile::{Options, compile};
+use crate::expr::Expr;
+use crate::inspect::LayoutMap;
+use crate::inspect::graph::{expression_dot, program_dot};
+use crate::inspect::layout_map::Part;
+use crate::prepare::Prepared;
+use cembra_vm::machine::BoundExpr;
+use cembra_vm::program::{dump, text};
+use cembra_vm::value::{Category, QType};
+use serde_json::{Value as Json, json};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> ExitCode {
+    let source = match source(&args.expr) {
+        Ok(source) => source,
+        Err(report) => return report.print(None, args.expr.json),
+    };
+    match explain(args, &source) {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(report) => report.print(Some(&source), args.expr.json),
+    }
+}
+
+/// Everything there is to show.
+struct Stages {
+    expr: Expr,
+    steps: Vec<(String, String)>,
+    prepared: Prepared,
+    bound: BoundExpr,
+}
+
+fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
+    let json = args.expr.json || args.format == Format::Json;
+    if args.stage == Stage::Expr {
+        let expr = parse(&args.expr, &source.text)?;
+        return Ok(match (json, args.format) {
+            (true, _) => format!("{:#}\n", json!({ "expr": expr.to_string() })),
+            (_, Format::Dot) => expression_dot(expr.graph(), expr.root()),
+            _ => format!("{expr}\n"),
+        });
+    }
+    let stages = stages(args, source)?;
+    match (json, args.format) {
+        (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),
+        (_, Format::Dot) => as_dot(&stages, args.stage),
+        _ => Ok(as_text(&stages, args.stage)),
+    }
+}
+
+fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
+    let expr = parse(&args.expr, &source.text)?;
+    let mut types: Vec<(Arc<str>, QType)> = Vec::new();
+    for text in &args.types {
+        types.push(input::parse_leaf_type(text)?);
+    }
+    for text in &args.expr.input {
+        let (name, value) = input::parse_input(text)?;
+        types.push((name, value.qtype()));
+    }
+    let mut side_outputs = Vec::new();
+    for text in &args.side_outputs {
+        let (name, text) = text.split_once('=').ok_or_else(|| {
+            Report::new(Category::Syntax, Phase::Compile, format!("side output `{text}`: expected NAME=EXPR"))
+        })?;
+        side_outputs.push((name.into(), parse(&args.expr, text)?));
+    }
+    let mut steps: Vec<(String, String)> = Vec::new();
+    let preparation = preparation(&args.expr, &expr, types, side_outputs);
+    let prepared = args.expr.optimizer.prepare().run_observed(preparation, &mut |name, draft| {
+        let text = crate::expr::print::print_graph(&draft.graph, draft.root);
+        if steps.last().is_none_or(|(_, last)| *last != text) {
+            steps.push((name.to_owned(), text));
+        }
+    })?;
+    let options = Options {
+        allow_overriding_input_slots: args.allow_overriding_input_slots,
+        frame_limit: args.expr.limits.limit_frame,
+        ..Options::default()
+    };
+    let bound = compile(&prepared, &options)?;
+    Ok(Stages { expr, steps, prepared, bound })
+}
+
+fn as_text(stages: &Stages, stage: Stage) -> String {
+    let program = stages.bound.program();
+    let steps = || stages.steps.iter().map(|(name, text)| format!("after {name}:\n{text}\n")).collect::<Vec<_>>();
+    match stage {
+        Stage::Expr => format!("{}\n", stages.expr),
+        Stage::Steps => steps().join("\n"),
+        Stage::Prepared => format!("{}\n", stages.prepared),
+        Stage::Program => dump::dump(program),
+        Stage::Stored => text::print(program),
+        Stage::Layout => LayoutMap::new(program).to_string(),
+        Stage::All => format!(
+            "Expression:\n{}\n\nPrepared:\n{}\n\n{}\nFrame:\n{}",
+            stages.expr,
+            stages.prepared,
+            dump::dump(program),
+            LayoutMap::new(program)
+        ),
+    }
+}
+
+fn as_dot(stages: &Stages, stage: Stage) -> Result<String, Report> {
+    match stage {
+        Stage::Expr => Ok(expression_dot(stages.expr.graph(), stages.expr.root())),
+        Stage::Prepared => Ok(expression_dot(stages.prepared.graph(), stages.prepared.root())),
+        Stage::Program => Ok(program_dot(stages.bound.program())),
+        _ => Err(Report::new(
+            Category::Syntax,
+            Phase::Compile,
+            "the stages expr, prepared and program have a graph; choose one with --stage",
+        )),
+    }
+}
+
+fn as_json(stages: &Stages, stage: Stage) -> Json {
+    let program = stages.bound.program();
+    let all = stage == Stage::All;
+    let mut out = serde_json::Map::new();
+    let mut put = |wanted: Stage, key: &str, value: &dyn Fn() -> Json| {
+        if all || stage == wanted {
+            out.insert(key.to_owned(), value());
+        }
+    };
+    put(Stage::Expr, "expr", &|| json!(stages.expr.to_string()));
+    put(Stage::Steps, "steps", &|| {
+        stages.steps.iter().map(|(name, text)| json!({ "step": name, "expr": text })).collect()
+    });
+    put(Stage::Prepared, "prepared", &|| json!(stages.prepared.to_string()));
+    put(Stage::Program, "program", &|| program_json(&stages.bound));
+    put(Stage::Stored, "stored", &|| json!(text::print(program)));
+    put(Stage::Layout, "layout", &|| layout_json(&LayoutMap::new(program)));
+    Json::Object(out)
+}
+
+fn program_json(bound: &BoundExpr) -> Json {
+    let routine = bound.program().main();
+    let slot = |v| {
+        let slot = routine.slot(v);
+        json!({ "offset": slot.offset(), "qtype": slot.qtype().to_string() })
+    };
+    json!({
+        "hash": text::content_hash(bound.program()).to_string(),
+        "inputs": routine.inputs.iter().map(|(name, v)| json!({ "name": &**name, "slot": slot(*v) })).collect::<Vec<_>>(),
+        "output": slot(routine.output),
+        "side_outputs": routine.side_outputs.iter().map(|(name, v)| json!({ "name": &**name, "slot": slot(*v) })).collect::<Vec<_>>(),
+        "init": routine.literals.iter().map(|(v, l)| json!({ "slot": slot(*v), "literal": l.to_string() })).collect::<Vec<_>>(),
+        "eval": (0..routine.body.instructions().len()).map(|ip| dump::instruction(routine, ip).to_string()).collect::<Vec<_>>(),
+    })
+}
+
+fn layout_json(map: &LayoutMap) -> Json {
+    let rows = map.rows.iter().map(|row| {
+        json!({
+            "value": row.value.to_string(),
+            "offset": row.slot.offset(),
+            "size": row.slot.qtype().size(),
+            "qtype": row.slot.qtype().to_string(),
+            "part": row.part.name(),
+            "name": row.name,
+            "holds": row.holds,
+            "first": row.first,
+            "last": row.last,
+        })
+    });
+    json!({
+        "size": map.size,
+        "align": map.align,
+        "instructions": map.instructions,
+        "unused": map.count(None),
+        "temporaries": map.count(Some(Part::Temporary)),
+        "values": rows.collect::<Vec<_>>(),
+    })
+}

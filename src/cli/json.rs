@@ -1,0 +1,101 @@
+//! Values as JSON, in the form of the recorded cases.
+//!
+//! Floats are numbers (FLOAT32 as the number it is exactly), `"nan"`, `"inf"`, `"-inf"`; missing is
+//! null; UNIT and present are true; BYTES are Latin-1 text; tuples are lists of `{qtype, value}`.
+
+use cembra_vm::value::sequence::SequenceValue;
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// A value with its type.
+pub fn typed(value: &Value) -> Json {
+    json!({ "qtype": value.qtype().to_string(), "value": payload(value) })
+}
+
+/// A value without its type.
+pub fn payload(value: &Value) -> Json {
+    match value {
+        Value::Scalar(v) | Value::Present(v) => scalar(v),
+        Value::Missing(_) => Json::Null,
+        Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
+        Value::Tuple(t) => t.fields().iter().map(typed).collect(),
+        Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
+    }
+}
+
+fn scalar(value: &ScalarValue) -> Json {
+    match value {
+        ScalarValue::Unit => Json::Bool(true),
+        ScalarValue::Boolean(v) => Json::Bool(*v),
+        ScalarValue::Int32(v) => json!(v),
+        ScalarValue::Int64(v) => json!(v),
+        ScalarValue::Float32(v) => float(f64::from(*v)),
+        ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => float(*v),
+        ScalarValue::Text(v) => json!(&**v),
+        ScalarValue::Bytes(v) => json!(v.iter().map(|b| char::from(*b)).collect::<String>()),
+    }
+}
+
+fn float(value: f64) -> Json {
+    match value {
+        _ if value.is_nan() => json!("nan"),
+        f64::INFINITY => json!("inf"),
+        f64::NEG_INFINITY => json!("-inf"),
+        _ => json!(value),
+    }
+}
+
+/// Reads a value of a known type.
+///
+/// # Errors
+/// The JSON does not have the form of that type.
+pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
+    let wrong = || format!("{json} is not a value of {qtype}");
+    match qtype {
+        QType::Scalar(t) => read_scalar(json, *t).map(Value::Scalar).ok_or_else(wrong),
+        QType::Optional(t) if json.is_null() => Ok(Value::Missing(*t)),
+        QType::Optional(t) => read_scalar(json, *t).map(Value::Present).ok_or_else(wrong),
+        QType::ScalarShape => Ok(Value::ScalarShape),
+        QType::OptionalScalarShape => Ok(Value::OptionalScalarShape),
+        QType::Tuple(t) => {
+            let fields = json.as_array().filter(|a| a.len() == t.fields().len()).ok_or_else(wrong)?;
+            let field = |(json, qtype): (&Json, &QType)| read(json.get("value").unwrap_or(json), qtype);
+            let fields = fields.iter().zip(t.fields()).map(field).collect::<Result<Vec<_>, _>>()?;
+            Ok(Value::of_tuple_type(t.clone(), fields))
+        }
+        QType::Sequence(t) => {
+            let scalars: Option<Vec<ScalarValue>> =
+                json.as_array().ok_or_else(wrong)?.iter().map(|j| read_scalar(j, *t)).collect();
+            let sequence = SequenceValue::from_scalars(*t, &scalars.ok_or_else(wrong)?).ok_or_else(wrong)?;
+            Ok(Value::Sequence(Arc::new(sequence)))
+        }
+    }
+}
+
+fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {
+    Some(match scalar {
+        ScalarType::Unit => json.as_bool().filter(|b| *b).map(|_| ScalarValue::Unit)?,
+        ScalarType::Boolean => ScalarValue::Boolean(json.as_bool()?),
+        ScalarType::Int32 => ScalarValue::Int32(i32::try_from(json.as_i64()?).ok()?),
+        ScalarType::Int64 => ScalarValue::Int64(json.as_i64()?),
+        ScalarType::Float32 => ScalarValue::Float32(read_float(json)? as f32),
+        ScalarType::Float64 => ScalarValue::Float64(read_float(json)?),
+        ScalarType::WeakFloat => ScalarValue::WeakFloat(read_float(json)?),
+        ScalarType::Text => ScalarValue::Text(json.as_str()?.into()),
+        ScalarType::Bytes => {
+            let bytes: Option<Vec<u8>> = json.as_str()?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+            ScalarValue::Bytes(bytes?.into())
+        }
+    })
+}
+
+fn read_float(json: &Json) -> Option<f64> {
+    match json.as_str() {
+        Some("nan") => Some(f64::NAN),
+        Some("inf") => Some(f64::INFINITY),
+        Some("-inf") => Some(f64::NEG_INFINITY),
+        Some(_) => None,
+        None => json.as_f64(),
+    }
+}

@@ -1,0 +1,182 @@
+//! Reports: any error as text with its source line, or as JSON.
+
+use crate::compile::CompileError;
+use crate::host::HostError;
+use crate::prepare::PrepareError;
+use crate::syntax::SyntaxError;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use cembra_vm::machine::RunError;
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::Category;
+use std::process::ExitCode;
+
+/// When an error was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Before any evaluation.
+    Compile,
+    /// While evaluating.
+    Eval,
+}
+
+impl Phase {
+    /// `compile` or `eval`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Compile => "compile",
+            Phase::Eval => "eval",
+        }
+    }
+}
+
+/// An error as users see it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Kind of error.
+    pub category: Category,
+    /// When it was found.
+    pub phase: Phase,
+    /// What happened.
+    pub message: String,
+    /// Places in the source, each with a label.
+    pub labels: Vec<(Span, String)>,
+    /// Further facts.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// An error without a place.
+    pub fn new(category: Category, phase: Phase, message: impl Into<String>) -> Report {
+        Report { category, phase, message: message.into(), labels: Vec::new(), notes: Vec::new() }
+    }
+
+    fn at(mut self, span: Span, label: impl Into<String>) -> Report {
+        if !span.is_unknown() {
+            self.labels.push((span, label.into()));
+        }
+        self
+    }
+
+    /// The error with its source line, for a terminal or a file.
+    pub fn render(&self, source: Option<&Source>, styled: bool) -> String {
+        let mut group = Level::ERROR.primary_title(visible(&self.message)).id(self.category.name()).elements(
+            self.snippet(source),
+        );
+        for note in &self.notes {
+            group = group.element(Level::NOTE.message(visible(note)));
+        }
+        let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+
+    fn snippet<'s>(&'s self, source: Option<&'s Source>) -> Option<Snippet<'s, annotate_snippets::Annotation<'s>>> {
+        let source = source.filter(|_| !self.labels.is_empty())?;
+        let annotations = self.labels.iter().enumerate().map(|(index, (span, label))| {
+            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let end = (span.end as usize).min(source.text.len());
+            let annotation = kind.span((span.start as usize).min(end)..end);
+            if label.is_empty() { annotation } else { annotation.label(visible(label)) }
+        });
+        Some(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotations(annotations))
+    }
+
+    /// The error as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "category": self.category.name(),
+            "phase": self.phase.name(),
+            "message": self.message,
+        })
+    }
+
+    /// Prints the error and gives the exit code.
+    pub fn print(&self, source: Option<&Source>, json: bool) -> ExitCode {
+        match json {
+            true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json() }))),
+            false => anstream::eprintln!("{}", self.render(source, true)),
+        }
+        ExitCode::from(1)
+    }
+}
+
+/// The text an expression came from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// File name, or `<expression>`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Text without control characters, so that names from a file cannot steer the terminal.
+pub fn visible(text: &str) -> String {
+    let hidden = |c: &char| c.is_control() && *c != '\n';
+    match text.chars().any(|c| hidden(&c)) {
+        false => text.to_owned(),
+        true => text.chars().map(|c| if hidden(&c) { c.escape_unicode().to_string() } else { c.to_string() }).collect(),
+    }
+}
+
+impl From<SyntaxError> for Report {
+    fn from(error: SyntaxError) -> Report {
+        Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "")
+    }
+}
+
+impl From<PrepareError> for Report {
+    fn from(error: PrepareError) -> Report {
+        let report = Report::new(error.category(), Phase::Compile, error.to_string());
+        match error {
+            PrepareError::MissingInputs { inputs } => {
+                inputs.into_iter().fold(report, |report, input| report.at(input.span, "has no value"))
+            }
+            PrepareError::Placeholders { span, .. } => report.at(span, "a placeholder"),
+            PrepareError::Types { errors } => {
+                let several = errors.len() > 1;
+                let mut report = report;
+                if several {
+                    report.message = format!("{} type errors", errors.len());
+                }
+                errors.into_iter().fold(report, |report, e| {
+                    let label = if several { e.error.to_string() } else { format!("in {}", e.operator) };
+                    report.at(e.span, label)
+                })
+            }
+            PrepareError::Constant { operator, span, .. } => {
+                report.at(span, format!("{operator} of these literals always fails"))
+            }
+            PrepareError::NoOverload { span, .. } => report.at(span, ""),
+            _ => report,
+        }
+    }
+}
+
+impl From<CompileError> for Report {
+    fn from(error: CompileError) -> Report {
+        match error {
+            CompileError::Prepare(error) => error.into(),
+            other => Report::new(other.category(), Phase::Compile, other.to_string()),
+        }
+    }
+}
+
+impl From<RunError> for Report {
+    fn from(error: RunError) -> Report {
+        let mut report = Report::new(error.category(), Phase::Eval, error.kind.to_string());
+        if let Some(at) = error.at {
+            report.notes.push(format!("operator_name: {}, instruction {}", at.operator, at.ip));
+            report = report.at(at.span, "");
+        }
+        report
+    }
+}
+
+impl From<HostError> for Report {
+    fn from(error: HostError) -> Report {
+        match error {
+            HostError::Compile(error) => error.into(),
+            HostError::Run(error) => error.into(),
+            other => Report::new(other.category(), Phase::Compile, other.to_string()),
+        }
+    }
+}
