@@ -45,11 +45,15 @@ pub fn line(case: &Json, args: &ExprArgs) -> Json {
 }
 
 fn evaluate(case: &Json, args: &ExprArgs) -> Result<Value, Report> {
-    let malformed = |what: String| Report::new(Category::Parse, Phase::Compile, format!("malformed case: {what}"));
+    let malformed =
+        |what: String| Report::new(Category::Parse, Phase::Compile, format!("malformed case: {what}"));
     let text = case.get("expr").and_then(Json::as_str).ok_or_else(|| malformed("no `expr`".to_owned()))?;
     let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();
     for (name, input) in case.get("inputs").and_then(Json::as_object).into_iter().flatten() {
-        let qtype = input.get("qtype").and_then(Json::as_str).ok_or_else(|| malformed(format!("no type of {name}")))?;
+        let qtype = input
+            .get("qtype")
+            .and_then(Json::as_str)
+            .ok_or_else(|| malformed(format!("no type of {name}")))?;
         let qtype: QType = qtype.parse().map_err(|e| malformed(format!("{name}: {e}")))?;
         let value = json::read(input.get("value").unwrap_or(&Json::Null), &qtype).map_err(malformed)?;
         inputs.push((name.as_str().into(), value));

@@ -47,8 +47,11 @@ fn evaluate(args: &ExprArgs, source: &Source) -> Result<Value, Report> {
 /// # Errors
 /// The text is not an expression.
 pub fn parse(args: &ExprArgs, text: &str) -> Result<Expr, Report> {
-    let limits =
-        Limits { text: args.limits.limit_text, nesting: args.limits.limit_nesting, nodes: args.limits.limit_nodes };
+    let limits = Limits {
+        text: args.limits.limit_text,
+        nesting: args.limits.limit_nesting,
+        nodes: args.limits.limit_nodes,
+    };
     Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits)?)
 }
 
@@ -109,9 +112,7 @@ pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64
 pub fn source(args: &ExprArgs) -> Result<Source, Report> {
     match (&args.expr, &args.file) {
         (Some(text), _) => Ok(Source { name: "<expression>".to_owned(), text: text.clone() }),
-        (None, Some(file)) => {
-            Ok(Source { name: file.display().to_string(), text: read_text(file)? })
-        }
+        (None, Some(file)) => Ok(Source { name: file.display().to_string(), text: read_text(file)? }),
         (None, None) => Ok(Source { name: "<expression>".to_owned(), text: String::new() }),
     }
 }

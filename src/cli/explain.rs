@@ -94,7 +94,8 @@ fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
 
 fn as_text(stages: &Stages, stage: Stage) -> String {
     let program = stages.bound.program();
-    let steps = || stages.steps.iter().map(|(name, text)| format!("after {name}:\n{text}\n")).collect::<Vec<_>>();
+    let steps =
+        || stages.steps.iter().map(|(name, text)| format!("after {name}:\n{text}\n")).collect::<Vec<_>>();
     match stage {
         Stage::Expr => format!("{}\n", stages.expr),
         Stage::Steps => steps().join("\n"),

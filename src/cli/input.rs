@@ -93,14 +93,17 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     for quote in ['\'', '"'] {
         if let Some(inner) = text.strip_prefix(quote) {
             let inner = inner.strip_suffix(quote).ok_or_else(|| report("unterminated string"))?;
-            let quoted = format!("'{}'", if quote == '"' { inner.replace('\'', "\\'") } else { inner.to_owned() });
+            let quoted =
+                format!("'{}'", if quote == '"' { inner.replace('\'', "\\'") } else { inner.to_owned() });
             let value = parse_value(&quoted, &QType::Scalar(ScalarType::Text));
             return value.map_err(|error| report(&error.to_string()));
         }
     }
     let numeric = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
     if !numeric {
-        return Err(report(&format!("`{text}` is no number, true, false or 'text'; other types are written {name}:TYPE=VALUE")));
+        return Err(report(&format!(
+            "`{text}` is no number, true, false or 'text'; other types are written {name}:TYPE=VALUE"
+        )));
     }
     if text.contains(['.', 'e', 'E']) {
         let value: f64 = text.parse().map_err(|_| report(&format!("malformed number `{text}`")))?;
@@ -151,7 +154,10 @@ mod tests {
         assert_eq!(error("x"), "input `x`: expected NAME=VALUE or NAME:TYPE=VALUE");
         assert_eq!(error("x=NA"), "input `x`: a missing value needs a type, such as x:OPTIONAL_FLOAT64=NA");
         assert_eq!(error("x=1e999"), "input `x`: the number 1e999 does not fit FLOAT64");
-        assert_eq!(error("x=99999999999999999999"), "input `x`: the number 99999999999999999999 does not fit INT64");
+        assert_eq!(
+            error("x=99999999999999999999"),
+            "input `x`: the number 99999999999999999999 does not fit INT64"
+        );
         assert_eq!(error("x:FLOAT46=1"), "unknown type `FLOAT46`; did you mean `FLOAT64`?");
         assert_eq!(
             error("x=abc"),

@@ -84,7 +84,8 @@ fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {
         ScalarType::WeakFloat => ScalarValue::WeakFloat(read_float(json)?),
         ScalarType::Text => ScalarValue::Text(json.as_str()?.into()),
         ScalarType::Bytes => {
-            let bytes: Option<Vec<u8>> = json.as_str()?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+            let bytes: Option<Vec<u8>> =
+                json.as_str()?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
             ScalarValue::Bytes(bytes?.into())
         }
     })

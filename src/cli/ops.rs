@@ -2,8 +2,8 @@
 
 use crate::cli::args::OpsArgs;
 use crate::cli::print;
-use crate::cli::report::Report;
 use crate::cli::report::Phase;
+use crate::cli::report::Report;
 use crate::inspect::operators::{describe, markdown};
 use crate::registry::Registry;
 use crate::registry::registry::is_public;
@@ -21,7 +21,8 @@ pub fn run(args: &OpsArgs) -> ExitCode {
         print(&describe(def));
         return ExitCode::SUCCESS;
     }
-    let listed: Vec<_> = registry.definitions().filter(|d| d.name.starts_with(name) && is_public(&d.name)).collect();
+    let listed: Vec<_> =
+        registry.definitions().filter(|d| d.name.starts_with(name) && is_public(&d.name)).collect();
     if listed.is_empty() {
         return match registry.find(name) {
             Ok(_) => ExitCode::SUCCESS,

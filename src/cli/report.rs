@@ -59,9 +59,10 @@ impl Report {
 
     /// The error with its source line, for a terminal or a file.
     pub fn render(&self, source: Option<&Source>, styled: bool) -> String {
-        let mut group = Level::ERROR.primary_title(visible(&self.message)).id(self.category.name()).elements(
-            self.snippet(source),
-        );
+        let mut group = Level::ERROR
+            .primary_title(visible(&self.message))
+            .id(self.category.name())
+            .elements(self.snippet(source));
         for note in &self.notes {
             group = group.element(Level::NOTE.message(visible(note)));
         }
@@ -69,7 +70,10 @@ impl Report {
         renderer.render(&[group])
     }
 
-    fn snippet<'s>(&'s self, source: Option<&'s Source>) -> Option<Snippet<'s, annotate_snippets::Annotation<'s>>> {
+    fn snippet<'s>(
+        &'s self,
+        source: Option<&'s Source>,
+    ) -> Option<Snippet<'s, annotate_snippets::Annotation<'s>>> {
         let source = source.filter(|_| !self.labels.is_empty())?;
         let annotations = self.labels.iter().enumerate().map(|(index, (span, label))| {
             let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
@@ -113,7 +117,10 @@ pub fn visible(text: &str) -> String {
     let hidden = |c: &char| c.is_control() && *c != '\n';
     match text.chars().any(|c| hidden(&c)) {
         false => text.to_owned(),
-        true => text.chars().map(|c| if hidden(&c) { c.escape_unicode().to_string() } else { c.to_string() }).collect(),
+        true => text
+            .chars()
+            .map(|c| if hidden(&c) { c.escape_unicode().to_string() } else { c.to_string() })
+            .collect(),
     }
 }
 

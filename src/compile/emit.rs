@@ -257,7 +257,10 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.tasks.push(Task::Operate(id, destination));
             return;
         }
-        let mut operands = self.prepared.graph().operands(id).to_vec();
+        let mut operands = match self.viewed(id) {
+            Some((source, _)) => vec![source],
+            None => self.prepared.graph().operands(id).to_vec(),
+        };
         if self.assembles(id) {
             return self.visit_tuple(id, &operands, destination);
         }
@@ -351,11 +354,12 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.abandon_region();
             return Ok(());
         }
-        let operands: Vec<NodeId> = self.prepared.graph().operands(id).to_vec();
-        if let Some(view) = self.view(id, &operands) {
-            self.of_node[id.index()] = Some(view);
+        if let Some((source, offset)) = self.viewed(id) {
+            let role = Role::View(self.operand(source), offset);
+            self.of_node[id.index()] = Some(self.emission.value(self.stored_type(id), role));
             return Ok(());
         }
+        let operands: Vec<NodeId> = self.prepared.graph().operands(id).to_vec();
         let values: Vec<ValueId> = operands.iter().map(|o| self.operand(*o)).collect();
         let result = destination.unwrap_or_else(|| self.temporary(id));
         let span = self.prepared.graph().span(id);
@@ -408,22 +412,20 @@ impl<'p, 'e> Walk<'p, 'e> {
         view
     }
 
-    /// The view that a node is, if it is one.
-    fn view(&mut self, id: NodeId, operands: &[NodeId]) -> Option<ValueId> {
-        let operator = self.prepared.graph().operator(id)?;
-        let name = self.prepared.graph().name(operator).clone();
-        let qtype = self.stored_type(id);
-        let (of, offset) = match &*name {
+    /// For a node that only shows bytes of an operand: the operand, and where the bytes lie in it.
+    fn viewed(&self, id: NodeId) -> Option<(NodeId, u32)> {
+        let graph = self.prepared.graph();
+        let operands = graph.operands(id);
+        match &**graph.name(graph.operator(id)?) {
             "core.get_nth" => {
-                let index = self.prepared.graph().value(operands[1])?.scalar()?.as_i64()?;
-                let tuple = self.prepared.qtype(operands[0]).tuple()?.clone();
-                (self.operand(operands[0]), tuple.offset(usize::try_from(index).ok()?))
+                let index = graph.value(operands[1])?.scalar()?.as_i64()?;
+                let tuple = self.prepared.qtype(operands[0]).tuple()?;
+                Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
             }
-            "core.has._optional" => (self.operand(operands[0]), 0),
-            "derived_qtype.upcast" | "derived_qtype.downcast" => (self.operand(operands[1]), 0),
-            _ => return None,
-        };
-        Some(self.emission.value(qtype, Role::View(of, offset)))
+            "core.has._optional" => Some((operands[0], 0)),
+            "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
+            _ => None,
+        }
     }
 
     /// The type a node's value has in a slot: stored form for scalars.

@@ -19,7 +19,9 @@ pub enum HostError {
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// The output is of another type than the host reads.
-    #[error("the output is {actual}, the host reads {expected}; allow_output_casting or force_non_optional_output may help")]
+    #[error(
+        "the output is {actual}, the host reads {expected}; allow_output_casting or force_non_optional_output may help"
+    )]
     OutputType {
         /// Type of the output.
         actual: QType,
@@ -55,7 +57,9 @@ impl HostError {
         match self {
             HostError::Compile(error) => error.category(),
             HostError::Graph(_) | HostError::Frame(_) => Category::Limit,
-            HostError::OutputType { .. } | HostError::NotListened { .. } | HostError::Bind(_) => Category::Type,
+            HostError::OutputType { .. } | HostError::NotListened { .. } | HostError::Bind(_) => {
+                Category::Type
+            }
             HostError::Load(_) => Category::Host,
             HostError::Run(error) => error.category(),
             HostError::MissingOutput => Category::MissingValue,

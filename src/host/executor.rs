@@ -82,7 +82,9 @@ impl<I: ?Sized, O, S: ?Sized> Clone for ModelExecutor<I, O, S> {
 
 impl<I: ?Sized, O, S: ?Sized> std::fmt::Debug for ModelExecutor<I, O, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ModelExecutor").field("frame_bytes", &self.shared.pool.layout().size()).finish_non_exhaustive()
+        f.debug_struct("ModelExecutor")
+            .field("frame_bytes", &self.shared.pool.layout().size())
+            .finish_non_exhaustive()
     }
 }
 
@@ -110,9 +112,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
     ) -> Result<Self, HostError> {
         let exports = side_outputs(expr)?;
         let wanted = wanted_outputs(exports, listener, options.ignore_not_listened_outputs)?;
-        let prepare = |expr: &Expr, outputs: &[(Arc<str>, Expr)]| {
-            prepare(expr, outputs, loader, &options)
-        };
+        let prepare = |expr: &Expr, outputs: &[(Arc<str>, Expr)]| prepare(expr, outputs, loader, &options);
         let prepared = prepare(expr, &[])?;
         let cast = cast_to(expr, prepared.qtype(prepared.root()), O::qtype(), &options)?;
         let expr = cast.as_ref().unwrap_or(expr);
@@ -125,7 +125,8 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
             binder.add(&prepare(expr, &wanted)?)?;
         }
         let mut bound = binder.build()?.into_iter();
-        let models: Vec<Model<I>> = bound.by_ref().map(|b| Model::new(b, loader)).collect::<Result<_, _>>()?;
+        let models: Vec<Model<I>> =
+            bound.by_ref().map(|b| Model::new(b, loader)).collect::<Result<_, _>>()?;
         let mut models = models.into_iter();
         let Some(plain) = models.next() else { return Err(HostError::MissingOutput) };
         let listened = match (models.next(), listener) {
@@ -288,7 +289,9 @@ fn cast_to(
     let Some(expected) = expected.filter(|e| e.storage() != actual.storage()) else { return Ok(None) };
     // A missing output read as a scalar is an error of the run, not of the type.
     let target = match (actual, &expected) {
-        (QType::Optional(_), QType::Scalar(scalar)) if options.force_non_optional_output => QType::Optional(*scalar),
+        (QType::Optional(_), QType::Scalar(scalar)) if options.force_non_optional_output => {
+            QType::Optional(*scalar)
+        }
         _ => expected.clone(),
     };
     if target.storage() == actual.storage() {

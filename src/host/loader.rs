@@ -6,7 +6,7 @@
 //! let loader = Accessors::new()
 //!     .with("x", |p: &Point| p.x)
 //!     .with("y", |p: &Point| p.y)
-//!     .with_text("label", |p: &Point| &p.label);
+//!     .with_text("label", |p: &Point| p.label.as_str());
 //! ```
 //!
 //! A loader knows the type of every name it offers. Binding turns each name that an expression uses
@@ -213,12 +213,15 @@ impl<S: BuildHasher + Send + Sync + 'static> InputLoader<HashMap<String, Value, 
     }
 }
 
+type ParseName<K> = dyn Fn(&str) -> Option<K> + Send + Sync;
+type GetByKey<I, K> = dyn Fn(&I, &K) -> Option<Value> + Send + Sync;
+
 /// Every name that a pattern accepts, such as `feature_<n>`.
 pub struct Wildcard<I: ?Sized, K> {
     qtype: QType,
     example: Arc<str>,
-    parse: Arc<dyn Fn(&str) -> Option<K> + Send + Sync>,
-    get: Arc<dyn Fn(&I, &K) -> Option<Value> + Send + Sync>,
+    parse: Arc<ParseName<K>>,
+    get: Arc<GetByKey<I, K>>,
 }
 
 impl<I: ?Sized, K> std::fmt::Debug for Wildcard<I, K> {

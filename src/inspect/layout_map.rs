@@ -98,8 +98,7 @@ impl LayoutMap {
     /// The map of the main routine.
     pub fn new(program: &Program) -> LayoutMap {
         let routine = program.main();
-        let mut rows: Vec<Row> =
-            (0..routine.values.len() as u32).map(|v| row(routine, ValueId(v))).collect();
+        let mut rows: Vec<Row> = (0..routine.values.len() as u32).map(|v| row(routine, ValueId(v))).collect();
         extend_lives(routine, &mut rows);
         rows.sort_by_key(|r| (r.slot.offset(), r.part == Part::View, r.first, r.value));
         LayoutMap {
@@ -144,7 +143,9 @@ fn row(routine: &Routine, value: ValueId) -> Row {
     };
     let holds = match (part, literal) {
         (Part::Literal, Some((_, literal))) => Some(literal.to_string()),
-        (Part::View, _) => routine.values[value.index()].view_of.map(|of| format!("view of {}", label(routine, of))),
+        (Part::View, _) => {
+            routine.values[value.index()].view_of.map(|of| format!("view of {}", label(routine, of)))
+        }
         _ => None,
     };
     Row { value, slot: routine.slot(value).clone(), part, name, holds, first: None, last: None }

@@ -22,7 +22,10 @@ pub fn markdown(registry: &Registry) -> String {
         let own = def.name.rsplit_once('.').map_or("", |(space, _)| space);
         if own != namespace {
             namespace = own;
-            let _ = write!(out, "\n## {namespace}\n\n| operator | meaning | effects | cost | overloads |\n| --- | --- | --- | --: | --- |\n");
+            let _ = write!(
+                out,
+                "\n## {namespace}\n\n| operator | meaning | effects | cost | overloads |\n| --- | --- | --- | --: | --- |\n"
+            );
         }
         out.push_str(&row(def));
     }
@@ -39,12 +42,19 @@ pub fn markdown(registry: &Registry) -> String {
 fn row(def: &OperatorDef) -> String {
     let (effects, cost, overloads) = facts(def);
     let escape = |text: &str| text.replace('|', "\\|");
-    format!("| `{}` | {} | {effects} | {cost} | {} |\n", escape(&def.signature()), escape(&def.meaning), escape(&overloads))
+    format!(
+        "| `{}` | {} | {effects} | {cost} | {} |\n",
+        escape(&def.signature()),
+        escape(&def.meaning),
+        escape(&overloads)
+    )
 }
 
 /// Effects, cost and overloads in short.
 fn facts(def: &OperatorDef) -> (&'static str, String, String) {
-    let Some(family) = def.family.as_ref().filter(|_| def.lower.is_none() || !def.name.starts_with("core.to_")) else {
+    let Some(family) =
+        def.family.as_ref().filter(|_| def.lower.is_none() || !def.name.starts_with("core.to_"))
+    else {
         return ("lowered", String::new(), String::new());
     };
     let overloads = match (family.overloads().is_empty(), family.is_generic()) {

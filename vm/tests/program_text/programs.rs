@@ -233,7 +233,7 @@ pub fn literals() -> Program {
     let output = d.output(0x00, FLOAT64);
     let nan = |bits: u64| ScalarValue::Float64(f64::from_bits(bits));
     let pair = Value::tuple([Value::from(1i32), Value::tuple([]).expect("small")]).expect("small");
-    let named = TupleType::named(["a".into(), "".into()], [TEXT, QType::ScalarShape]).expect("small");
+    let named = TupleType::named(["a".into(), "b".into()], [TEXT, QType::ScalarShape]).expect("small");
     let values = [
         Value::Scalar(ScalarValue::Unit),
         true.into(),

@@ -1,0 +1,6 @@
+//! Integration tests: what is seen from outside.
+
+mod dumps;
+mod frames;
+mod oracles;
+mod support;

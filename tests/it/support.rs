@@ -1,0 +1,49 @@
+//! What several tests need: compiling text, reading the recorded files.
+
+use cembra::compile::{Options, compile};
+use cembra::expr::Expr;
+use cembra::prepare::{Prepare, Source};
+use cembra::registry::{Dialect, Registry};
+use cembra::syntax::{Limits, parse_with};
+use cembra::vm::machine::BoundExpr;
+use cembra::vm::value::QType;
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file below `tests/`.
+pub fn test_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// A recorded file.
+pub fn oracle(name: &str) -> Json {
+    let path = test_file("oracles").join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Parses an expression in a dialect.
+pub fn parse(text: &str, dialect: Dialect) -> Expr {
+    let parsed = parse_with(text, &Registry::standard(), dialect, &Limits::default());
+    parsed.unwrap_or_else(|e| panic!("{text}: {e} at {:?}", e.span))
+}
+
+/// Compiles with the slot checker on.
+pub fn bind(source: Source, prepare: &Prepare, options: Options) -> BoundExpr {
+    let prepared = prepare.clone().checked().run(source).unwrap_or_else(|e| panic!("{e}"));
+    compile(&prepared, &Options { check_slots: true, ..options }).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Names and types of leaves from a JSON object, in its order.
+pub fn leaf_types(json: &Json) -> Vec<(Arc<str>, QType)> {
+    let leaves = json.as_object().expect("an object of leaf types");
+    let qtype = |t: &Json| t.as_str().expect("a type name").parse::<QType>();
+    leaves.iter().map(|(name, t)| (name.as_str().into(), qtype(t).expect("a type of Cembra"))).collect()
+}
+
+/// True if a recorded item needs arrays, which come with their own issue.
+pub fn needs_arrays(item: &Json) -> bool {
+    let text = item.to_string();
+    ["ARRAY", "edge", "M.array"].iter().any(|word| text.contains(word))
+}
