@@ -8,16 +8,18 @@
 //! 1. A value has one slot, chosen at its first definition; later definitions write the same slot.
 //! 2. The result of an operator that reads before it writes may take the bytes of operands that die
 //!    there; any other result is placed while its operands still hold theirs.
-//! 3. An operand of an operator of the second kind whose result already has a slot stays clear of it.
+//! 3. A result with several definitions (that of a `where`) and the operands of those of the second
+//!    kind stay clear of each other, whichever is placed first.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 
-use crate::compile::emit::{Emission, Role};
+use crate::compile::emission::{Emission, Role};
 use crate::compile::slots::SlotArena;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
+use std::collections::HashMap;
 
 /// Slots of all values of an emission.
 pub struct Assignment {
@@ -55,8 +57,8 @@ struct Walk<'e> {
     /// Literals in the order the walk meets them.
     literals: Vec<(usize, ValueId)>,
     next_literal: usize,
-    /// For operands of operators that write before they have read: the result to stay clear of.
-    clear_of: Vec<Option<ValueId>>,
+    /// Rule 3: holders whose bytes a holder must not share.
+    clear_of: HashMap<ValueId, Vec<ValueId>>,
 }
 
 impl<'e> Walk<'e> {
@@ -89,7 +91,7 @@ impl<'e> Walk<'e> {
         });
         Walk {
             literals: literals.collect(),
-            clear_of: operands_to_keep_clear(emission),
+            clear_of: values_to_keep_clear(emission),
             emission,
             arena,
             holder,
@@ -223,18 +225,9 @@ impl<'e> Walk<'e> {
 
     fn choose(&mut self, holder: ValueId) -> TypedSlot {
         let qtype = &self.emission.values[holder.index()].qtype;
-        let avoided = self.clear_of[holder.index()].map(|result| self.holder[result.index()]);
-        let avoided =
-            avoided.filter(|h| self.holders[h.index()] == 0).and_then(|h| self.slots[h.index()].clone());
-        match avoided.filter(|slot| slot.qtype().is_plain()) {
-            Some(slot) => {
-                self.arena.reserve(&slot);
-                let chosen = self.arena.allocate(qtype);
-                self.arena.release(&slot);
-                chosen
-            }
-            None => self.arena.allocate(qtype),
-        }
+        let others = self.clear_of.get(&holder).map_or(&[][..], Vec::as_slice);
+        let avoided: Vec<TypedSlot> = others.iter().filter_map(|v| self.slots[v.index()].clone()).collect();
+        self.arena.allocate_clear_of(qtype, &avoided)
     }
 
     /// The value gives its bytes back.
@@ -311,15 +304,24 @@ fn holder(emission: &Emission, value: ValueId) -> ValueId {
     }
 }
 
-/// Rule 3: by value, the result of the operator that must not overlap it.
-fn operands_to_keep_clear(emission: &Emission) -> Vec<Option<ValueId>> {
-    let mut clear_of = vec![None; emission.values.len()];
-    for instruction in emission.body.instructions() {
+/// Rule 3, both ways. A result with one definition needs no entry: it is placed while its operands
+/// hold their bytes.
+fn values_to_keep_clear(emission: &Emission) -> HashMap<ValueId, Vec<ValueId>> {
+    let body = &emission.body;
+    let mut definitions: HashMap<ValueId, u32> = HashMap::new();
+    for value in body.instructions().iter().flat_map(|i| body.writes(i)) {
+        *definitions.entry(*value).or_default() += 1;
+    }
+    let mut clear_of: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    for instruction in body.instructions() {
         if let Instruction::Operator { operator, operands, result } = instruction
-            && !emission.body.operators()[*operator as usize].reads_before_writing()
+            && definitions[result] > 1
+            && !body.operators()[*operator as usize].reads_before_writing()
         {
-            for operand in emission.body.list(*operands) {
-                clear_of[holder(emission, *operand).index()] = Some(*result);
+            let result = holder(emission, *result);
+            for operand in body.list(*operands).iter().map(|v| holder(emission, *v)) {
+                clear_of.entry(operand).or_default().push(result);
+                clear_of.entry(result).or_default().push(operand);
             }
         }
     }

@@ -31,7 +31,8 @@
 //! layout holds the literals of all.
 
 use crate::compile::assign::{Assignment, assign};
-use crate::compile::emit::{Emission, Role};
+use crate::compile::emission::{Emission, Role};
+use crate::compile::emit::emit;
 use crate::compile::error::CompileError;
 use crate::compile::slots::SlotArena;
 use crate::prepare::Prepared;
@@ -116,7 +117,7 @@ impl Binder {
         if overriding && !self.pending.is_empty() {
             return Err(CompileError::SharedOverride);
         }
-        let emission = Emission::new(prepared)?;
+        let emission = emit(prepared)?;
         let mut pinned: Vec<Option<TypedSlot>> = Vec::new();
         for (name, qtype) in prepared.inputs() {
             pinned.push(Some(self.input(name, qtype)?));

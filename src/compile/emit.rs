@@ -1,11 +1,11 @@
-//! Emission: prepared nodes become instructions over values.
+//! Emission of nodes: a depth-first walk with its own stack.
 //!
-//! The walk is a depth-first search with its own stack. A node's result is a new value, or the value
-//! its user gave it as *destination*: the output for the root, the value of a `where` for the roots of
-//! its branches, a field's place for an operand of a tuple.
+//! A node's result is a new value, or the value its user gave it as *destination*: the output for the
+//! root, the value of a `where` for the roots of its branches, a field's place for an operand of a
+//! tuple.
 //!
 //! ```text
-//! where(c, a, b) to v:    c; what both branches share
+//! where(c, a, b) to v:    c; what the branches need from outside
 //!                         jump_if_not(c) else
 //!                         a to v
 //!                         jump end
@@ -14,140 +14,43 @@
 //! ```
 //!
 //! A node that a branch needs but that belongs to a region outside is a *dependency* of the `where`
-//! whose branch leads there: it is emitted before the jump. An operator that always fails becomes a
-//! trap, and the rest of its region is not emitted.
+//! whose branch leads there: it is emitted before the jump. A lazy node
+//! ([`lazy`](crate::prepare::lazy)) is only *delayed* there, and *forced* wherever it is needed, at most
+//! once on any path:
+//!
+//! ```text
+//! delay x:    x = zero; known = missing          force x:    jump_if(known) end
+//!                                                            x = …
+//!                                                            known = present
+//!                                                      end:
+//! ```
+//!
+//! A lazy node with a single use needs none of this: it is emitted where its user is forced.
+//!
+//! What is emitted inside a branch or a forced node is forgotten at its end, so that the same nodes can
+//! be emitted again in another place. An operator that always fails becomes a trap, and the rest of its
+//! region is not emitted.
 
-use crate::compile::order::Needs;
+use crate::compile::emission::{Emission, Role};
+use crate::compile::order::{Needs, dependencies};
 use crate::expr::{Node, NodeId};
-use crate::prepare::branches::RegionId;
 use crate::prepare::extend::Emitter;
 use crate::prepare::{PrepareError, Prepared};
-use cembra_vm::operator::{OperatorTable, Overload};
 use cembra_vm::program::instruction::{Span, Trap};
-use cembra_vm::program::{Body, Instruction, ValueId};
+use cembra_vm::program::{Instruction, ValueId};
+use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{QType, Value};
 use hashbrown::HashMap;
-use std::sync::Arc;
 
-/// What a value is, before it has a slot.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// An input, by position.
-    Input(usize),
-    /// The main output.
-    Output,
-    /// A literal, met before this instruction.
-    Literal(Value, usize),
-    /// A result.
-    Temporary,
-    /// Bytes of another value: at an offset from its start.
-    View(ValueId, u32),
-    /// A result that lies in a field of a tuple from the start.
-    Field(ValueId, usize),
-}
-
-/// A value of a body under construction.
-#[derive(Clone, Debug)]
-pub struct VirtualValue {
-    /// Its type.
-    pub qtype: QType,
-    /// What it is.
-    pub role: Role,
-}
-
-/// Instructions over values without slots.
-#[derive(Debug)]
-pub struct Emission {
-    /// The instructions.
-    pub body: Body,
-    /// The values.
-    pub values: Vec<VirtualValue>,
-    /// Values of the inputs, in order.
-    pub inputs: Vec<ValueId>,
-    /// Value of the output.
-    pub output: ValueId,
-    /// Values of the side outputs, in order.
-    pub side_outputs: Vec<ValueId>,
-    table: Arc<OperatorTable>,
-    operators: HashMap<*const Overload, u32>,
-    literals: HashMap<Value, ValueId>,
-}
-
-impl Emission {
-    /// Emits a prepared expression.
-    ///
-    /// # Errors
-    /// An extension cannot emit its operator.
-    pub fn new(prepared: &Prepared) -> Result<Emission, PrepareError> {
-        let mut emission = Emission {
-            body: Body::new(),
-            values: Vec::new(),
-            inputs: Vec::new(),
-            output: ValueId(0),
-            side_outputs: Vec::new(),
-            table: prepared.draft().registry.table().clone(),
-            operators: HashMap::new(),
-            literals: HashMap::new(),
-        };
-        for (position, (_, qtype)) in prepared.inputs().iter().enumerate() {
-            let input = emission.value(qtype.clone(), Role::Input(position));
-            emission.inputs.push(input);
-        }
-        let main = prepared.outputs()[0];
-        emission.output = emission.value(prepared.qtype(main).clone(), Role::Output);
-        let (inputs, output) = (emission.inputs.clone(), emission.output);
-        let results = Walk::new(prepared, &mut emission, &inputs).run(output)?;
-        emission.side_outputs = results;
-        Ok(emission)
-    }
-
-    fn value(&mut self, qtype: QType, role: Role) -> ValueId {
-        self.values.push(VirtualValue { qtype, role });
-        ValueId(self.values.len() as u32 - 1)
-    }
-
-    fn literal_value(&mut self, literal: &Value) -> ValueId {
-        if let Some(known) = self.literals.get(literal) {
-            return *known;
-        }
-        let role = Role::Literal(literal.clone(), self.body.instructions().len());
-        let value = self.value(literal.qtype(), role);
-        self.literals.insert(literal.clone(), value);
-        value
-    }
-
-    fn push(&mut self, overload: &Arc<Overload>, operands: &[ValueId], result: ValueId, span: Span) {
-        let body = &mut self.body;
-        let operator = *self
-            .operators
-            .entry(Arc::as_ptr(overload))
-            .or_insert_with(|| body.add_operator(overload.clone()));
-        self.body.push_operator(operator, operands, result, span);
-    }
-
-    /// `result = operator(operands)`, the overload found by types.
-    fn push_named(
-        &mut self,
-        name: &str,
-        operands: &[ValueId],
-        result: ValueId,
-        span: Span,
-    ) -> Result<(), PrepareError> {
-        let types: Vec<QType> = operands.iter().map(|v| self.values[v.index()].qtype.clone()).collect();
-        match self.find(name, &types) {
-            Some(overload) => {
-                self.push(&overload, operands, result, span);
-                Ok(())
-            }
-            None => Err(PrepareError::NoOverload { operator: name.into(), types, span }),
-        }
-    }
-
-    /// The overload of an operator; the same object for the same types.
-    fn find(&mut self, name: &str, types: &[QType]) -> Option<Arc<Overload>> {
-        let known = self.body.operators().iter().find(|o| &*o.name == name && o.accepts(types.iter()));
-        known.cloned().or_else(|| self.table.overload(name, types))
-    }
+/// Emits a prepared expression.
+///
+/// # Errors
+/// An extension cannot emit its operator.
+pub fn emit(prepared: &Prepared) -> Result<Emission, PrepareError> {
+    let mut emission = Emission::new(prepared);
+    let (inputs, output) = (emission.inputs.clone(), emission.output);
+    emission.side_outputs = Walk::new(prepared, &mut emission, &inputs).run(output)?;
+    Ok(emission)
 }
 
 /// What the walk still has to do, the last first.
@@ -155,16 +58,44 @@ impl Emission {
 enum Task {
     /// Emit a node and what it needs, its result to a value.
     Visit(NodeId, Option<ValueId>),
+    /// Emit a node that a branch may need, or delay it if it is lazy.
+    Provide(NodeId),
+    /// What a lazy node needs is provided: note that it has no value yet.
+    Delay(NodeId),
+    /// A lazy node has been emitted: note that it has its value.
+    Note(NodeId),
+    /// The end of a forced node, with the jump around it, and where it began on the trail.
+    Forced(NodeId, usize, usize),
     /// The operands are there: emit the operator itself.
     Operate(NodeId, Option<ValueId>),
     /// Condition and dependencies are there: jump, then the true branch.
     Branch(NodeId, ValueId),
-    /// The true branch is done: jump over the false one.
-    Else(NodeId, ValueId, usize),
-    /// The false branch is done. The number is the jump to the end, if there is one.
-    End(Option<usize>),
+    /// The true branch is done: jump over the false one. With the jump to it, and where the true
+    /// branch began on the trail.
+    Else(NodeId, ValueId, usize, usize),
+    /// The false branch is done. With the jump to the end, if there is one, and where the false branch
+    /// began on the trail.
+    End(Option<usize>, usize),
     /// Copy a node's value unless it was computed in place.
     Deliver(NodeId, ValueId),
+}
+
+/// A lazy node in a region: its value, and the mask that says whether it has been computed.
+#[derive(Clone, Copy, Debug)]
+struct Delayed {
+    value: ValueId,
+    known: ValueId,
+}
+
+/// What to forget at the end of a branch.
+#[derive(Clone, Copy, Debug)]
+enum Trail {
+    /// A node was emitted.
+    Emitted(NodeId),
+    /// A lazy node was forced; it stays known after the end of another one.
+    Forced(NodeId),
+    /// A lazy node was delayed.
+    Delayed(NodeId),
 }
 
 /// Emits one prepared expression into an emission.
@@ -177,6 +108,8 @@ struct Walk<'p, 'e> {
     /// What must be emitted before the jumps of a `where`.
     dependencies: Vec<Vec<NodeId>>,
     needs: Needs,
+    delayed: HashMap<NodeId, Delayed>,
+    trail: Vec<Trail>,
     tasks: Vec<Task>,
 }
 
@@ -188,14 +121,26 @@ impl<'p, 'e> Walk<'p, 'e> {
         let bound: HashMap<&str, ValueId> =
             prepared.inputs().iter().map(|(name, _)| &**name).zip(leaves.iter().copied()).collect();
         for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
-            prepared.graph().operands(id).iter().for_each(|o| uses[o.index()] += 1);
+            // A view shows its operand wherever the view is used.
+            let times = if viewed(prepared, id).is_some() { 2 } else { 1 };
+            prepared.graph().operands(id).iter().for_each(|o| uses[o.index()] += times);
             if let Node::Leaf(name) = prepared.graph().node(id) {
                 of_node[id.index()] = bound.get(&**prepared.graph().name(name)).copied();
             }
         }
         let dependencies = dependencies(prepared, &reached);
         let needs = Needs::new(prepared, &reached, &dependencies);
-        Walk { prepared, emission, of_node, uses, dependencies, needs, tasks: Vec::new() }
+        Walk {
+            prepared,
+            emission,
+            of_node,
+            uses,
+            dependencies,
+            needs,
+            delayed: HashMap::new(),
+            trail: Vec::new(),
+            tasks: Vec::new(),
+        }
     }
 
     /// Emits everything; gives the values of the side outputs.
@@ -220,10 +165,18 @@ impl<'p, 'e> Walk<'p, 'e> {
     fn step(&mut self, task: Task) -> Result<(), PrepareError> {
         match task {
             Task::Visit(id, destination) => self.visit(id, destination),
+            Task::Provide(id) => self.provide(id),
+            Task::Delay(id) => self.delay(id)?,
+            Task::Note(id) => {
+                let known = self.delayed[&id].known;
+                self.copy_literal(&Value::presence(true), known, id)?;
+            }
+            Task::Forced(id, jump, began) => self.end_forced(id, jump, began),
             Task::Operate(id, destination) => self.operate(id, destination)?,
             Task::Branch(id, result) => self.branch(id, result),
-            Task::Else(id, result, jump) => self.start_false_branch(id, result, jump, true),
-            Task::End(jump) => {
+            Task::Else(id, result, jump, began) => self.start_false_branch(id, result, jump, began, true),
+            Task::End(jump, began) => {
+                self.forget(began, false);
                 if let Some(jump) = jump {
                     self.emission.body.jump_to_here(jump);
                 }
@@ -245,11 +198,100 @@ impl<'p, 'e> Walk<'p, 'e> {
                 }
             }
             Node::Leaf(_) | Node::Placeholder(_) => {}
-            Node::Operator(..) => match self.prepared.regions().short_circuit(id) {
-                Some(_) => self.visit_where(id, destination),
-                None => self.visit_operator(id, destination),
+            Node::Operator(..) => match self.delayed.get(&id) {
+                Some(delayed) => self.force(id, *delayed),
+                None => self.visit_operands(id, destination),
             },
         }
+    }
+
+    fn visit_operands(&mut self, id: NodeId, destination: Option<ValueId>) {
+        match self.prepared.regions().short_circuit(id) {
+            Some(_) => self.visit_where(id, destination),
+            None => self.visit_operator(id, destination),
+        }
+    }
+
+    /// True for a lazy node that is delayed where its region begins, and forced where it is needed.
+    fn is_delayed(&self, id: NodeId) -> bool {
+        let value = self.uses[id.index()] > 1 && viewed(self.prepared, id).is_none();
+        self.prepared.regions().is_lazy(id) && value && self.prepared.fault(id).is_none()
+    }
+
+    fn provide(&mut self, id: NodeId) {
+        if !self.prepared.regions().is_lazy(id) {
+            return self.visit(id, None);
+        }
+        if self.of_node[id.index()].is_some() || self.delayed.contains_key(&id) {
+            return;
+        }
+        if self.is_delayed(id) {
+            self.tasks.push(Task::Delay(id));
+        }
+        let operands = match self.prepared.regions().short_circuit(id) {
+            Some(_) => &self.prepared.graph().operands(id)[..1],
+            None => self.prepared.graph().operands(id),
+        };
+        let outside = self.dependencies.get(id.index()).map_or(&[][..], Vec::as_slice);
+        self.tasks.extend(outside.iter().chain(operands).map(|o| Task::Provide(*o)));
+    }
+
+    /// What the branches of a `where` need from outside.
+    fn outside(&self, id: NodeId) -> &[NodeId] {
+        self.dependencies.get(id.index()).map_or(&[][..], Vec::as_slice)
+    }
+
+    fn delay(&mut self, id: NodeId) -> Result<(), PrepareError> {
+        let (value, known) = (self.temporary(id), self.emission.value(OPTIONAL_UNIT, Role::Temporary));
+        let zero = Value::zero(&self.stored_type(id));
+        self.copy_literal(&zero, value, id)?;
+        self.copy_literal(&Value::presence(false), known, id)?;
+        self.delayed.insert(id, Delayed { value, known });
+        self.trail.push(Trail::Delayed(id));
+        Ok(())
+    }
+
+    fn copy_literal(&mut self, literal: &Value, to: ValueId, id: NodeId) -> Result<(), PrepareError> {
+        let literal = self.emission.literal_value(literal);
+        self.emission.push_named("core._copy", &[literal], to, self.prepared.graph().span(id))
+    }
+
+    fn force(&mut self, id: NodeId, delayed: Delayed) {
+        let around = Instruction::JumpIf { condition: delayed.known, offset: 0 };
+        let jump = self.emission.body.push(around, self.prepared.graph().span(id));
+        self.tasks.extend([Task::Forced(id, jump, self.trail.len()), Task::Note(id)]);
+        self.visit_operands(id, Some(delayed.value));
+    }
+
+    fn end_forced(&mut self, id: NodeId, jump: usize, began: usize) {
+        self.emission.body.jump_to_here(jump);
+        self.forget(began, true);
+        self.of_node[id.index()] = Some(self.delayed[&id].value);
+        self.trail.push(Trail::Forced(id));
+    }
+
+    /// Forgets what was emitted since a point of the trail, except, if so asked, lazy nodes.
+    fn forget(&mut self, began: usize, keep_forced: bool) {
+        let mut kept = began;
+        for at in began..self.trail.len() {
+            match self.trail[at] {
+                Trail::Forced(_) if keep_forced => {
+                    self.trail[kept] = self.trail[at];
+                    kept += 1;
+                }
+                Trail::Emitted(id) | Trail::Forced(id) => self.of_node[id.index()] = None,
+                Trail::Delayed(id) => {
+                    self.delayed.remove(&id);
+                }
+            }
+        }
+        self.trail.truncate(kept);
+    }
+
+    /// The node has its value from here on.
+    fn emitted(&mut self, id: NodeId, value: ValueId) {
+        self.of_node[id.index()] = Some(value);
+        self.trail.push(Trail::Emitted(id));
     }
 
     fn visit_operator(&mut self, id: NodeId, destination: Option<ValueId>) {
@@ -257,7 +299,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.tasks.push(Task::Operate(id, destination));
             return;
         }
-        let mut operands = match self.viewed(id) {
+        let mut operands = match viewed(self.prepared, id) {
             Some((source, _)) => vec![source],
             None => self.prepared.graph().operands(id).to_vec(),
         };
@@ -280,7 +322,7 @@ impl<'p, 'e> Walk<'p, 'e> {
         self.tasks.push(Task::Operate(id, Some(result)));
         let mut visits: Vec<(NodeId, Option<ValueId>)> = Vec::new();
         for (field, operand) in operands.iter().enumerate() {
-            let in_place = self.uses[operand.index()] == 1 && self.computes(*operand);
+            let in_place = self.computes_once(*operand);
             let place = in_place.then(|| {
                 let qtype = self.stored_type(*operand);
                 self.emission.value(qtype, Role::Field(result, field))
@@ -291,8 +333,11 @@ impl<'p, 'e> Walk<'p, 'e> {
         self.tasks.extend(visits.into_iter().rev().map(|(o, place)| Task::Visit(o, place)));
     }
 
-    /// True if a node's value is written by an instruction of its own.
-    fn computes(&self, id: NodeId) -> bool {
+    /// True if a node has a single use, and its value is written by an instruction of its own.
+    fn computes_once(&self, id: NodeId) -> bool {
+        if self.uses[id.index()] != 1 {
+            return false;
+        }
         let operator = self.prepared.signature(id).is_some_and(|s| s.overload.is_some());
         (operator || self.prepared.packed(id).is_some()) && self.prepared.fault(id).is_none()
     }
@@ -300,10 +345,14 @@ impl<'p, 'e> Walk<'p, 'e> {
     fn visit_where(&mut self, id: NodeId, destination: Option<ValueId>) {
         let result = destination.unwrap_or_else(|| self.temporary(id));
         self.tasks.push(Task::Branch(id, result));
-        let mut first = vec![self.prepared.graph().operands(id)[0]];
-        first.extend_from_slice(self.dependencies.get(id.index()).map_or(&[][..], Vec::as_slice));
+        let condition = self.prepared.graph().operands(id)[0];
+        let mut first = vec![condition];
+        first.extend_from_slice(self.outside(id));
         self.needs.sort(&mut first);
-        self.tasks.extend(first.into_iter().rev().map(|o| Task::Visit(o, None)));
+        self.tasks.extend(first.into_iter().rev().map(|o| match o == condition {
+            true => Task::Visit(o, None),
+            false => Task::Provide(o),
+        }));
     }
 
     fn branch(&mut self, id: NodeId, result: ValueId) {
@@ -311,17 +360,25 @@ impl<'p, 'e> Walk<'p, 'e> {
         let condition = self.operand(condition);
         let span = self.prepared.graph().span(id);
         let jump = self.emission.body.push(Instruction::JumpIfNot { condition, offset: 0 }, span);
-        self.of_node[id.index()] = Some(result);
-        self.tasks.push(Task::Else(id, result, jump));
+        self.emitted(id, result);
+        self.tasks.push(Task::Else(id, result, jump, self.trail.len()));
         self.visit_branch(id, yes, result);
     }
 
-    fn start_false_branch(&mut self, id: NodeId, result: ValueId, jump: usize, reaches_end: bool) {
+    fn start_false_branch(
+        &mut self,
+        id: NodeId,
+        result: ValueId,
+        jump: usize,
+        began: usize,
+        reaches_end: bool,
+    ) {
+        self.forget(began, false);
         let [_, _, no] = *self.prepared.graph().operands(id) else { return };
         let span = self.prepared.graph().span(id);
         let over = reaches_end.then(|| self.emission.body.push(Instruction::Jump { offset: 0 }, span));
         self.emission.body.jump_to_here(jump);
-        self.tasks.push(Task::End(over));
+        self.tasks.push(Task::End(over, self.trail.len()));
         self.visit_branch(id, no, result);
     }
 
@@ -332,7 +389,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             None => return,
         };
         let inside = self.prepared.regions().of(root).is_some_and(|r| r == yes || r == no);
-        let in_place = inside && self.uses[root.index()] == 1 && self.computes(root);
+        let in_place = inside && self.computes_once(root);
         self.tasks.push(Task::Deliver(root, result));
         self.tasks.push(Task::Visit(root, in_place.then_some(result)));
     }
@@ -354,16 +411,17 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.abandon_region();
             return Ok(());
         }
-        if let Some((source, offset)) = self.viewed(id) {
+        if let Some((source, offset)) = viewed(self.prepared, id) {
             let role = Role::View(self.operand(source), offset);
-            self.of_node[id.index()] = Some(self.emission.value(self.stored_type(id), role));
+            let view = self.emission.value(self.stored_type(id), role);
+            self.emitted(id, view);
             return Ok(());
         }
         let operands: Vec<NodeId> = self.prepared.graph().operands(id).to_vec();
         let values: Vec<ValueId> = operands.iter().map(|o| self.operand(*o)).collect();
         let result = destination.unwrap_or_else(|| self.temporary(id));
         let span = self.prepared.graph().span(id);
-        self.of_node[id.index()] = Some(result);
+        self.emitted(id, result);
         if let Some(overload) = self.prepared.signature(id).and_then(|s| s.overload.as_ref()) {
             self.emission.push(overload, &values, result, span);
             return Ok(());
@@ -384,14 +442,21 @@ impl<'p, 'e> Walk<'p, 'e> {
     fn abandon_region(&mut self) {
         while let Some(task) = self.tasks.pop() {
             match task {
-                Task::Else(id, result, jump) => return self.start_false_branch(id, result, jump, false),
-                Task::End(Some(jump)) => {
+                Task::Else(id, result, jump, began) => {
+                    return self.start_false_branch(id, result, jump, began, false);
+                }
+                Task::End(Some(jump), began) => {
+                    self.forget(began, false);
                     self.emission.body.jump_to_here(jump);
                     return;
                 }
+                Task::Forced(id, jump, began) => return self.end_forced(id, jump, began),
                 // The true branch did not reach the end either, so what follows is not reached.
-                Task::End(None)
-                | Task::Visit(..)
+                Task::End(None, began) => self.forget(began, false),
+                Task::Visit(..)
+                | Task::Provide(_)
+                | Task::Delay(_)
+                | Task::Note(_)
                 | Task::Operate(..)
                 | Task::Branch(..)
                 | Task::Deliver(..) => {}
@@ -412,22 +477,6 @@ impl<'p, 'e> Walk<'p, 'e> {
         view
     }
 
-    /// For a node that only shows bytes of an operand: the operand, and where the bytes lie in it.
-    fn viewed(&self, id: NodeId) -> Option<(NodeId, u32)> {
-        let graph = self.prepared.graph();
-        let operands = graph.operands(id);
-        match &**graph.name(graph.operator(id)?) {
-            "core.get_nth" => {
-                let index = graph.value(operands[1])?.scalar()?.as_i64()?;
-                let tuple = self.prepared.qtype(operands[0]).tuple()?;
-                Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
-            }
-            "core.has._optional" => Some((operands[0], 0)),
-            "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
-            _ => None,
-        }
-    }
-
     /// The type a node's value has in a slot: stored form for scalars.
     fn stored_type(&self, id: NodeId) -> QType {
         self.prepared.qtype(id).storage()
@@ -439,39 +488,20 @@ impl<'p, 'e> Walk<'p, 'e> {
     }
 }
 
-/// For each `where`, the nodes outside its branches that its branches need.
-fn dependencies(prepared: &Prepared, reached: &[bool]) -> Vec<Vec<NodeId>> {
-    let regions = prepared.regions();
-    if regions.is_empty() {
-        return Vec::new();
-    }
-    let mut dependencies: Vec<Vec<NodeId>> = vec![Vec::new(); reached.len()];
-    let mut depend = |inner: RegionId, operand: NodeId| {
-        let Some(outer) = regions.of(operand) else { return };
-        if outer != inner {
-            let branch = regions.ancestor_at(inner, regions.depth(outer) + 1);
-            let list = &mut dependencies[regions.get(branch).owner.index()];
-            if list.last() != Some(&operand) {
-                list.push(operand);
-            }
+/// For a node that only shows bytes of an operand: the operand, and where the bytes lie in it.
+fn viewed(prepared: &Prepared, id: NodeId) -> Option<(NodeId, u32)> {
+    let graph = prepared.graph();
+    let operands = graph.operands(id);
+    match &**graph.name(graph.operator(id)?) {
+        "core.get_nth" => {
+            let index = graph.value(operands[1])?.scalar()?.as_i64()?;
+            let tuple = prepared.qtype(operands[0]).tuple()?;
+            Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
         }
-    };
-    for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
-        let Some(here) = regions.of(id) else { continue };
-        for (position, operand) in prepared.graph().operands(id).iter().enumerate() {
-            let region = match (regions.short_circuit(id), position) {
-                (Some((yes, _)), 1) => yes,
-                (Some((_, no)), 2) => no,
-                _ => here,
-            };
-            depend(region, *operand);
-        }
+        "core.has._optional" => Some((operands[0], 0)),
+        "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
+        _ => None,
     }
-    for list in &mut dependencies {
-        list.sort_unstable();
-        list.dedup();
-    }
-    dependencies
 }
 
 /// The emission as compile halves of extensions see it.

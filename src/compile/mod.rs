@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - [`order`]: which operand is computed first, so that few values are alive at once.
-//! - [`emit`]: nodes become instructions over *values*; branches become jumps; views need nothing.
+//! - [`emission`], [`emit`]: nodes become instructions over *values*; branches become jumps; views need nothing.
 //! - [`slots`]: who may use which bytes of the frame.
 //! - [`assign`]: values get slots, by where they are alive.
 //! - [`binder`]: one or several expressions in one layout.
@@ -16,6 +16,7 @@
 
 pub mod assign;
 pub mod binder;
+pub mod emission;
 pub mod emit;
 pub mod error;
 pub mod order;

@@ -90,3 +90,38 @@ impl Needs {
         inside(operands[1], both.0).max(inside(operands[2], both.1))
     }
 }
+
+/// For each `where`, the nodes outside its branches that its branches need.
+pub fn dependencies(prepared: &Prepared, reached: &[bool]) -> Vec<Vec<NodeId>> {
+    let regions = prepared.regions();
+    if regions.is_empty() {
+        return Vec::new();
+    }
+    let mut dependencies: Vec<Vec<NodeId>> = vec![Vec::new(); reached.len()];
+    let mut depend = |inner: RegionId, operand: NodeId| {
+        let Some(outer) = regions.of(operand) else { return };
+        if outer != inner {
+            let branch = regions.ancestor_at(inner, regions.depth(outer) + 1);
+            let list = &mut dependencies[regions.get(branch).owner.index()];
+            if list.last() != Some(&operand) {
+                list.push(operand);
+            }
+        }
+    };
+    for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
+        let Some(here) = regions.of(id) else { continue };
+        for (position, operand) in prepared.graph().operands(id).iter().enumerate() {
+            let region = match (regions.short_circuit(id), position) {
+                (Some((yes, _)), 1) => yes,
+                (Some((_, no)), 2) => no,
+                _ => here,
+            };
+            depend(region, *operand);
+        }
+    }
+    for list in &mut dependencies {
+        list.sort_unstable();
+        list.dedup();
+    }
+    dependencies
+}

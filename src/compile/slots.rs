@@ -56,6 +56,33 @@ impl SlotArena {
         TypedSlot::new(offset, qtype.clone())
     }
 
+    /// A slot for a while that shares no byte with the avoided ones, held or free.
+    pub fn allocate_clear_of(&mut self, qtype: &QType, avoided: &[TypedSlot]) -> TypedSlot {
+        let ranges = |slot: &TypedSlot| (slot.offset(), slot.end() as u32);
+        let mut kept = SlotArena::default();
+        for slot in avoided {
+            let (start, end) = ranges(slot);
+            self.recycled.take_range(start, end).into_iter().for_each(|(s, e)| kept.recycled.insert(s, e));
+            self.virgin.take_range(start, end).into_iter().for_each(|(s, e)| kept.virgin.insert(s, e));
+            if let Some(free) =
+                self.handles.get_mut(&slot.qtype().storage()).filter(|_| !slot.qtype().is_plain())
+            {
+                let before = free.len();
+                free.retain(|offset| *offset != slot.offset());
+                if free.len() < before {
+                    kept.release(slot);
+                }
+            }
+        }
+        let chosen = self.allocate(qtype);
+        kept.recycled.by_start.into_iter().for_each(|(s, e)| self.recycled.insert(s, e));
+        kept.virgin.by_start.into_iter().for_each(|(s, e)| self.virgin.insert(s, e));
+        for (qtype, offsets) in kept.handles {
+            self.handles.entry(qtype).or_default().extend(offsets);
+        }
+        chosen
+    }
+
     /// Gives a slot back.
     pub fn release(&mut self, slot: &TypedSlot) {
         match slot.qtype().is_plain() {
@@ -67,7 +94,7 @@ impl SlotArena {
     /// Takes the bytes of a slot that had been released.
     pub fn reserve(&mut self, slot: &TypedSlot) {
         if slot.qtype().is_plain() {
-            self.recycled.remove(slot.offset(), slot.end() as u32);
+            self.recycled.take_range(slot.offset(), slot.end() as u32);
         } else if let Some(free) = self.handles.get_mut(&slot.qtype().storage()) {
             free.retain(|offset| *offset != slot.offset());
         }
@@ -83,7 +110,7 @@ impl SlotArena {
             let Some(start) = pieces.last_start(end) else { continue };
             let offset = start.next_multiple_of(qtype.align());
             if offset < end {
-                pieces.remove(start, end);
+                pieces.take_range(start, end);
                 if start < offset {
                     pieces.insert(start, offset);
                 }
@@ -142,20 +169,21 @@ impl Pieces {
         }
     }
 
-    /// Takes a range out, as far as it is free.
-    fn remove(&mut self, start: u32, end: u32) {
+    /// Takes a range out, as far as it is free: the parts that were.
+    fn take_range(&mut self, start: u32, end: u32) -> Vec<(u32, u32)> {
         let first = self.by_start.range(..=start).next_back().map(|(s, _)| *s).unwrap_or(start);
         let touched: Vec<(u32, u32)> =
             self.by_start.range(first..end).map(|(s, e)| (*s, *e)).filter(|(_, e)| *e > start).collect();
-        for (s, e) in touched {
-            self.drop_piece(s, e);
-            if s < start {
-                self.add(s, start);
+        for (s, e) in &touched {
+            self.drop_piece(*s, *e);
+            if *s < start {
+                self.add(*s, start);
             }
-            if end < e {
-                self.add(end, e);
+            if end < *e {
+                self.add(end, *e);
             }
         }
+        touched.into_iter().map(|(s, e)| (s.max(start), e.min(end))).collect()
     }
 
     /// Takes an aligned range from the smallest piece that holds it.

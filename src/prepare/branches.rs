@@ -13,14 +13,16 @@
 //! Users have larger numbers than operands, so one pass from high to low sees every use of a node
 //! before the node. Nearest common ancestors climb by parent and jump pointers in O(log n).
 //!
-//! Only `where` on a scalar mask branches; if neither branch has a node of its own the `where` stays
-//! an eager operator. Leaves and literals belong to no region.
+//! Only `where` on a scalar mask branches; if neither branch has anything to skip, a node of its own or
+//! a lazy one ([`lazy`](crate::prepare::lazy)), the `where` stays an eager operator. Leaves and literals
+//! belong to no region.
 
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
+use std::collections::HashSet;
 
 /// Number of a region; 0 is the whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionId(pub(crate) u32);
 
 impl RegionId {
@@ -55,6 +57,10 @@ pub struct Regions {
     sizes: Vec<u32>,
     /// True and false region by `where` node.
     branches: Vec<Option<(RegionId, RegionId)>>,
+    /// Lazy nodes, by node; empty if nobody has said so.
+    lazy: Vec<bool>,
+    /// `where` nodes with a lazy branch.
+    skips_lazy: HashSet<NodeId>,
 }
 
 const NOWHERE: RegionId = RegionId(u32::MAX);
@@ -70,6 +76,8 @@ impl Regions {
             of_node: vec![NOWHERE; reached.len()],
             sizes: vec![0],
             branches: Vec::new(),
+            lazy: Vec::new(),
+            skips_lazy: HashSet::new(),
         };
         let select = draft.graph.find_symbol("core.where");
         regions.of_node[draft.root.index()] = RegionId::ROOT;
@@ -88,6 +96,19 @@ impl Regions {
             }
         }
         regions
+    }
+
+    /// Says which nodes are lazy.
+    pub fn set_lazy(&mut self, draft: &Draft, lazy: Vec<bool>) {
+        let owners = self.regions[1..].iter().map(|r| r.owner);
+        let branch = |id: NodeId| draft.graph.operands(id)[1..].iter().any(|o| lazy[o.index()]);
+        self.skips_lazy = owners.filter(|id| branch(*id)).collect();
+        self.lazy = lazy;
+    }
+
+    /// True for a node that waits until a branch needs it.
+    pub fn is_lazy(&self, id: NodeId) -> bool {
+        self.lazy.get(id.index()).copied().unwrap_or_default()
     }
 
     /// Opens both branches of a `where`.
@@ -178,7 +199,8 @@ impl Regions {
     /// Both branches of a `where` that has something to skip.
     pub fn short_circuit(&self, id: NodeId) -> Option<(RegionId, RegionId)> {
         let both = self.branches(id)?;
-        (self.sizes[both.0.index()] > 0 || self.sizes[both.1.index()] > 0).then_some(both)
+        let own = self.sizes[both.0.index()] > 0 || self.sizes[both.1.index()] > 0;
+        (own || self.skips_lazy.contains(&id)).then_some(both)
     }
 
     /// Operator nodes that belong to a region itself.

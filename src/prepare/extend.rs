@@ -5,7 +5,7 @@
 //! operator it applies is a literal of the expression, but no value of the program.
 //!
 //! ```text
-//! seq.reduce(math.add, seq, initial)  ->  packed_seq_reduce[math.add](seq, initial)  ->  a loop
+//! seq.reduce(math.add, seq, initial)  ->  packed_seq_reduce[math.add(INT64,INT64)](seq, initial)  ->  a loop
 //! ```
 //!
 //! Post-condition: no reachable operator has an extension that still transforms it; every packed

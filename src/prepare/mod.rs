@@ -13,7 +13,7 @@
 //! | insert casts | [`cast`] | exact overloads |
 //! | optimize | [`optimize`] | named rewriting rules |
 //! | extend | [`extend`] | compiler extensions pack what shall not become slots |
-//! | place branches | [`branches`], [`guard`] | what belongs to which branch of a `where` |
+//! | place branches | [`branches`], [`lazy`] | what belongs to which branch of a `where` |
 
 pub mod branches;
 pub mod cast;
@@ -21,8 +21,8 @@ pub mod draft;
 pub mod error;
 pub mod extend;
 pub mod fold;
-pub mod guard;
 pub mod join;
+pub mod lazy;
 pub mod lower;
 pub mod optimize;
 pub mod pipeline;

@@ -16,8 +16,8 @@ use crate::prepare::error::PrepareError;
 use crate::prepare::extend::reduce::Reduce;
 use crate::prepare::extend::{Extension, extend};
 use crate::prepare::fold::fold_literals;
-use crate::prepare::guard::guard;
 use crate::prepare::join::{Source, join};
+use crate::prepare::lazy::lazy_nodes;
 use crate::prepare::lower::{is_lowest, lower_operators, strip_annotations};
 use crate::prepare::optimize::{RuleSet, optimize};
 use crate::prepare::populate::populate_types;
@@ -281,12 +281,14 @@ fn all_exact(draft: &mut Draft) -> Result<(), String> {
     })
 }
 
-/// The last step: guards, regions, and constant faults that every evaluation would reach.
+/// The last step: regions, lazy nodes, and constant faults that every evaluation would reach.
 ///
 /// # Errors
-/// An operator of literals outside all branches always fails, or the graph is full.
+/// An operator of literals outside all branches always fails.
 pub fn place_branches(draft: Draft) -> Result<Prepared, PrepareError> {
-    let (draft, regions) = guard(draft)?;
+    let mut regions = Regions::new(&draft);
+    let lazy = lazy_nodes(&draft, &regions);
+    regions.set_lazy(&draft, lazy);
     reject_constant_faults(&draft, &regions)?;
     Ok(Prepared::new(draft, regions))
 }
@@ -295,7 +297,7 @@ fn reject_constant_faults(draft: &Draft, regions: &Regions) -> Result<(), Prepar
     let reached = draft.reachable();
     for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
         let Some(fault) = draft.fault(id) else { continue };
-        if regions.of(id) == Some(RegionId::ROOT) {
+        if regions.of(id) == Some(RegionId::ROOT) && !regions.is_lazy(id) {
             return Err(PrepareError::Constant {
                 fault: fault.clone(),
                 operator: describe(draft, id).into(),

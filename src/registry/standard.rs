@@ -5,6 +5,7 @@ use crate::registry::define::OperatorDef;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::overloads;
 use cembra_vm::operator::Family;
+use cembra_vm::value::ScalarType;
 use std::sync::Arc;
 
 /// The expression operator of a family.
@@ -17,12 +18,18 @@ pub fn definition(family: &Arc<Family>) -> OperatorDef {
 }
 
 /// The closest listed overload; for rows that make overloads on demand, the one for exactly these
-/// types.
+/// types. Such rows know stored types only: among weak operands a FLOAT64 result is weak too.
 pub fn from_row(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
     if family.is_generic()
         && let Some(overload) = family.overload(cx.types)
     {
-        return cx.unchanged(overload.result.clone());
+        let any = |scalar| cx.types.iter().any(|t| t.scalar() == Some(scalar));
+        let weak = any(ScalarType::WeakFloat) && !any(ScalarType::Float64);
+        let result = &overload.result;
+        return cx.unchanged(match (weak, result.scalar(), result.with_scalar(ScalarType::WeakFloat)) {
+            (true, Some(ScalarType::Float64), Some(weak)) => weak,
+            _ => result.clone(),
+        });
     }
     overloads::choose(family, cx)
 }

@@ -3,4 +3,6 @@
 mod dumps;
 mod frames;
 mod oracles;
+mod random;
+mod reference;
 mod support;

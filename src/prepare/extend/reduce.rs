@@ -49,7 +49,8 @@ impl Extension for Reduce {
         let result = draft.qtype_of(initial).clone();
         let body = body(draft, &op, result.clone(), QType::Scalar(element))?;
         let span = draft.graph.span(id);
-        let operator = draft.graph.symbol(&format!("packed_seq_reduce[{op}]"));
+        // The packed body is made for these types, so they are part of the name.
+        let operator = draft.graph.symbol(&format!("packed_seq_reduce[{op}({result},{element})]"));
         let def = OperatorDef::new(
             draft.graph.name(operator),
             &["seq", "initial"],

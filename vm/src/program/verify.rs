@@ -297,7 +297,8 @@ impl<'p> Checker<'p> {
             if slot.qtype() != expected && slot.qtype().storage() != *expected {
                 self.expect_type(ip, *operand, slot, expected)?;
             }
-            let field = overload.assembles() && out.field(index).is_some_and(|f| f == *slot);
+            let field =
+                overload.assembles() && out.field(index).is_some_and(|f| f.storage() == slot.storage());
             let apart = in_place || field || !slot.overlaps(out);
             if !apart {
                 let (result, operand) = (out.clone(), slot.clone());

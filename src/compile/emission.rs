@@ -1,0 +1,138 @@
+//! Emission: instructions over values that have no slots yet.
+
+use crate::prepare::{PrepareError, Prepared};
+use cembra_vm::operator::{OperatorTable, Overload};
+use cembra_vm::program::instruction::Span;
+use cembra_vm::program::{Body, ValueId};
+use cembra_vm::value::{QType, Value};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// What a value is, before it has a slot.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// An input, by position.
+    Input(usize),
+    /// The main output.
+    Output,
+    /// A literal, met before this instruction.
+    Literal(Value, usize),
+    /// A result.
+    Temporary,
+    /// Bytes of another value: at an offset from its start.
+    View(ValueId, u32),
+    /// A result that lies in a field of a tuple from the start.
+    Field(ValueId, usize),
+}
+
+/// A value of a body under construction.
+#[derive(Clone, Debug)]
+pub struct VirtualValue {
+    /// Its type.
+    pub qtype: QType,
+    /// What it is.
+    pub role: Role,
+}
+
+/// Instructions over values without slots.
+#[derive(Debug)]
+pub struct Emission {
+    /// The instructions.
+    pub body: Body,
+    /// The values.
+    pub values: Vec<VirtualValue>,
+    /// Values of the inputs, in order.
+    pub inputs: Vec<ValueId>,
+    /// Value of the output.
+    pub output: ValueId,
+    /// Values of the side outputs, in order.
+    pub side_outputs: Vec<ValueId>,
+    table: Arc<OperatorTable>,
+    operators: HashMap<*const Overload, u32>,
+    literals: HashMap<Value, ValueId>,
+    /// Overloads found by name, by types.
+    named: HashMap<Vec<QType>, Vec<Arc<Overload>>>,
+}
+
+impl Emission {
+    /// Inputs, an output and no instructions yet.
+    pub fn new(prepared: &Prepared) -> Emission {
+        let mut emission = Emission {
+            body: Body::new(),
+            values: Vec::new(),
+            inputs: Vec::new(),
+            output: ValueId(0),
+            side_outputs: Vec::new(),
+            table: prepared.draft().registry.table().clone(),
+            operators: HashMap::new(),
+            literals: HashMap::new(),
+            named: HashMap::new(),
+        };
+        for (position, (_, qtype)) in prepared.inputs().iter().enumerate() {
+            let input = emission.value(qtype.clone(), Role::Input(position));
+            emission.inputs.push(input);
+        }
+        let main = prepared.outputs()[0];
+        emission.output = emission.value(prepared.qtype(main).clone(), Role::Output);
+        emission
+    }
+
+    /// A new value.
+    pub fn value(&mut self, qtype: QType, role: Role) -> ValueId {
+        self.values.push(VirtualValue { qtype, role });
+        ValueId(self.values.len() as u32 - 1)
+    }
+
+    /// The value of a literal, one for equal literals.
+    pub fn literal_value(&mut self, literal: &Value) -> ValueId {
+        if let Some(known) = self.literals.get(literal) {
+            return *known;
+        }
+        let role = Role::Literal(literal.clone(), self.body.instructions().len());
+        let value = self.value(literal.qtype(), role);
+        self.literals.insert(literal.clone(), value);
+        value
+    }
+
+    /// `result = overload(operands)`.
+    pub fn push(&mut self, overload: &Arc<Overload>, operands: &[ValueId], result: ValueId, span: Span) {
+        let body = &mut self.body;
+        let operator = *self
+            .operators
+            .entry(Arc::as_ptr(overload))
+            .or_insert_with(|| body.add_operator(overload.clone()));
+        self.body.push_operator(operator, operands, result, span);
+    }
+
+    /// `result = operator(operands)`, the overload found by types.
+    ///
+    /// # Errors
+    /// The operator has no such overload.
+    pub fn push_named(
+        &mut self,
+        name: &str,
+        operands: &[ValueId],
+        result: ValueId,
+        span: Span,
+    ) -> Result<(), PrepareError> {
+        let types: Vec<QType> = operands.iter().map(|v| self.values[v.index()].qtype.clone()).collect();
+        match self.find(name, &types) {
+            Some(overload) => {
+                self.push(&overload, operands, result, span);
+                Ok(())
+            }
+            None => Err(PrepareError::NoOverload { operator: name.into(), types, span }),
+        }
+    }
+
+    /// The overload of an operator; the same object for the same types.
+    fn find(&mut self, name: &str, types: &[QType]) -> Option<Arc<Overload>> {
+        let known = self.named.get(types).and_then(|all| all.iter().find(|o| &*o.name == name));
+        if known.is_some() {
+            return known.cloned();
+        }
+        let found = self.table.overload(name, types)?;
+        self.named.entry(types.to_vec()).or_default().push(found.clone());
+        Some(found)
+    }
+}

@@ -1,0 +1,5 @@
+//! Random programs: generated expressions must mean the same to the reference and to the machine.
+
+mod agreement;
+mod exhaustive;
+mod generate;
