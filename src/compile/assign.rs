@@ -12,6 +12,8 @@
 //!    kind stay clear of each other, whichever is placed first.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
+//! 6. A side output takes no byte of an input that may be overridden: who reads it after the run must
+//!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
 use crate::compile::slots::SlotArena;
@@ -47,6 +49,8 @@ struct Walk<'e> {
     holder: Vec<ValueId>,
     /// True for values that get and give back bytes.
     is_alive_for_a_while: Vec<bool>,
+    /// True for holders of side outputs.
+    is_side_output: Vec<bool>,
     slots: Vec<Option<TypedSlot>>,
     /// Live values of each holder.
     holders: Vec<u32>,
@@ -82,6 +86,8 @@ impl<'e> Walk<'e> {
             let owner = owner(emission, v);
             is_alive_for_a_while[owner.index()].then_some(owner)
         };
+        let mut is_side_output = vec![false; count];
+        emission.side_outputs.iter().for_each(|v| is_side_output[holder[v.index()].index()] = true);
         let cfg = Cfg::new(&emission.body);
         let at_end: Vec<ValueId> = emission.side_outputs.iter().filter_map(|v| owner(*v)).collect();
         let live = liveness(&emission.body, &cfg, count, owner, &at_end);
@@ -96,6 +102,7 @@ impl<'e> Walk<'e> {
             arena,
             holder,
             is_alive_for_a_while,
+            is_side_output,
             slots,
             holders: vec![0; count],
             alive: vec![false; count],
@@ -114,14 +121,15 @@ impl<'e> Walk<'e> {
             }
         }
         let mut active: Vec<ValueId> = self.emission.inputs.clone();
-        let mut last_read = vec![usize::MAX; self.emission.values.len()];
+        // Where a value is read last, plus one: 0 is nowhere yet, MAX is in a later block.
+        let mut last_read = vec![0; self.emission.values.len()];
         for block in 0..self.cfg.len() {
             self.enter(block, &mut active);
             let range = self.cfg.block(block);
             let body = &self.emission.body;
             for ip in range.clone() {
                 for value in body.reads(&body.instructions()[ip]) {
-                    last_read[owner(self.emission, *value).index()] = ip;
+                    last_read[owner(self.emission, *value).index()] = ip + 1;
                 }
             }
             for value in self.live.live_out(block) {
@@ -142,14 +150,14 @@ impl<'e> Walk<'e> {
             // Inputs that nobody reads are free at once.
             let live: Vec<ValueId> = self.live.live_in(0).to_vec();
             let single = self.cfg.len() == 1;
-            active.retain(|v| single || live.contains(v) || !self.alive[v.index()]);
+            active.retain(|v| single || live.binary_search(v).is_ok() || !self.alive[v.index()]);
             return;
         }
         let live = self.live.live_in(block).to_vec();
         let mut wanted = std::mem::take(active);
         wanted.retain(|v| self.alive[v.index()]);
         for value in &wanted {
-            if !live.contains(value) {
+            if live.binary_search(value).is_err() {
                 self.end(*value);
             }
         }
@@ -164,7 +172,7 @@ impl<'e> Walk<'e> {
         let instruction = &emission.body.instructions()[ip];
         let mut dying: Vec<ValueId> =
             emission.body.reads(instruction).iter().map(|v| owner(emission, *v)).collect();
-        dying.retain(|v| last_read[v.index()] == ip);
+        dying.retain(|v| last_read[v.index()] == ip + 1);
         let first_reads = match instruction {
             Instruction::Operator { operator, .. } => {
                 emission.body.operators()[*operator as usize].reads_before_writing()
@@ -183,16 +191,10 @@ impl<'e> Walk<'e> {
         }
         // A result that nobody reads gives its bytes back at once.
         for result in emission.body.writes(instruction) {
-            let read_later = last_read[result.index()] != usize::MAX && last_read[result.index()] > ip;
-            if !read_later && !self.is_live_out(ip, *result) {
+            if last_read[result.index()] <= ip {
                 self.end(*result);
             }
         }
-    }
-
-    fn is_live_out(&self, ip: usize, value: ValueId) -> bool {
-        let block = (0..self.cfg.len()).find(|b| self.cfg.block(*b).contains(&ip));
-        block.is_some_and(|b| self.live.live_out(b).contains(&value))
     }
 
     fn place_literals(&mut self, ip: usize) {
@@ -226,7 +228,9 @@ impl<'e> Walk<'e> {
     fn choose(&mut self, holder: ValueId) -> TypedSlot {
         let qtype = &self.emission.values[holder.index()].qtype;
         let others = self.clear_of.get(&holder).map_or(&[][..], Vec::as_slice);
-        let avoided: Vec<TypedSlot> = others.iter().filter_map(|v| self.slots[v.index()].clone()).collect();
+        let inputs = if self.is_side_output[holder.index()] { &self.emission.inputs[..] } else { &[] };
+        let avoided = others.iter().chain(inputs).filter_map(|v| self.slots[v.index()].clone());
+        let avoided: Vec<TypedSlot> = avoided.collect();
         self.arena.allocate_clear_of(qtype, &avoided)
     }
 

@@ -17,12 +17,12 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Values read after the start of the block.
+    /// Values read after the start of the block, in ascending order.
     pub fn live_in(&self, block: usize) -> &[ValueId] {
         &self.live_in[block]
     }
 
-    /// Values read after the end of the block.
+    /// Values read after the end of the block, in ascending order.
     pub fn live_out(&self, block: usize) -> &[ValueId] {
         &self.live_out[block]
     }
