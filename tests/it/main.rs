@@ -1,5 +1,6 @@
 //! Integration tests: what is seen from outside.
 
+mod allocations;
 mod dumps;
 mod frames;
 mod oracles;

@@ -1,0 +1,130 @@
+//! After warm-up a run allocates nothing: counted by an allocator around the runs.
+
+use crate::support::{bind, parse};
+use allocation_counter::measure;
+use cembra::compile::Options;
+use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
+use cembra::prepare::{Prepare, Source};
+use cembra::registry::Dialect;
+use cembra::vm::machine::RunOptions;
+use cembra::vm::value::{QType, Value};
+
+/// Runs before the count: buffers of texts grow to their size.
+const WARM_UP: usize = 3;
+const RUNS: usize = 100;
+
+/// An expression with literals for its inputs; several sets of inputs are run in turn.
+fn check(text: &str, inputs: &[&[(&str, &str)]]) {
+    let sets: Vec<Vec<(&str, Value)>> =
+        inputs.iter().map(|set| set.iter().map(|(name, v)| (*name, literal(v))).collect()).collect();
+    let types: Vec<(&str, QType)> = sets[0].iter().map(|(name, v)| (*name, v.qtype())).collect();
+    for overriding in [false, true] {
+        let options = Options { allow_overriding_input_slots: overriding, ..Options::default() };
+        let source = Source::new(parse(text, Dialect::Cembra), types.clone());
+        let bound = bind(source, &Prepare::standard(), options);
+        let mut frame = bound.new_frame().expect("memory");
+        let mut run = || {
+            for set in &sets {
+                for (name, value) in set {
+                    let slot = bound.input_slot(name).expect("an input");
+                    frame.write(slot, value).expect("the input's type");
+                }
+                bound.execute(&mut frame).unwrap_or_else(|e| panic!("{text}: {e}"));
+            }
+        };
+        (0..WARM_UP).for_each(|_| run());
+        let counted = measure(|| (0..RUNS).for_each(|_| run()));
+        assert_eq!(counted.count_total, 0, "{text}, overriding {overriding}");
+    }
+}
+
+#[test]
+fn numbers_allocate_nothing() {
+    check(
+        "(-b + math.sqrt(b*b - 4.0*a*c)) / (2.0*a)",
+        &[&[("a", "float64(1)"), ("b", "float64(-3)"), ("c", "float64(2)")]],
+    );
+    check(
+        "core.where(x < 3, x // y, x % y) | 0",
+        &[&[("x", "int64(1)"), ("y", "7")], &[("x", "int64(9)"), ("y", "7")]],
+    );
+    check(
+        "core.get_nth(core.make_tuple(x, core.make_tuple(x, y)), 1)",
+        &[&[("x", "float64(1)"), ("y", "unit")]],
+    );
+    check("seq.reduce(math.add, seq.range(n), int64(0))", &[&[("n", "int64(10)")], &[("n", "int64(3)")]]);
+}
+
+#[test]
+fn texts_keep_their_buffers() {
+    let long = format!("'{}'", "wide ".repeat(200));
+    check(
+        "strings.upper(strings.join(s, ', ', t))",
+        &[&[("s", "'short'"), ("t", "'x'")], &[("s", &long), ("t", &long)]],
+    );
+    check("strings.format('{a} of {b}', a=n, b=s)", &[&[("n", "7"), ("s", "'many words and more of them'")]]);
+    check(
+        "core.where(m, s, strings.lower(t))",
+        &[&[("m", "present"), ("s", &long), ("t", "'T'")], &[("m", "missing"), ("s", "'S'"), ("t", &long)]],
+    );
+}
+
+fn literal(text: &str) -> Value {
+    let literal = parse(text, Dialect::Cembra);
+    literal.graph().value(literal.root()).unwrap_or_else(|| panic!("{text} is no literal")).clone()
+}
+
+struct Row {
+    x: f64,
+    name: String,
+}
+
+#[test]
+fn pooled_calls_allocate_nothing() {
+    let loader = Accessors::new().with("x", |r: &Row| r.x).with_text("name", |r: &Row| r.name.as_str());
+    let row = Row { x: 2.0, name: "Pinus cembra".into() };
+    let expr = parse("x * x + core.to_float64(strings.length(name))", Dialect::Cembra);
+    let executor = ModelExecutor::<Row, f64>::compile(&expr, &loader).expect("valid");
+    let mut local = executor.local().expect("memory");
+    let mut run = || {
+        assert_eq!(executor.execute(&row).expect("no error"), 16.0);
+        assert_eq!(local.execute(&row).expect("no error"), 16.0);
+    };
+    (0..WARM_UP).for_each(|_| run());
+    assert_eq!(measure(|| (0..RUNS).for_each(|_| run())).count_total, 0);
+}
+
+#[test]
+fn listening_fuel_and_errors_allocate_nothing_in_the_machine() {
+    let loader = Accessors::new().with("x", |x: &f64| *x);
+    let expr = parse("annotation.export(x * x, 'square') + 1.0", Dialect::Cembra);
+    let listener = Listener::new().on("square", |sum: &mut f64, square: f64| *sum += square);
+    let executor = ModelExecutor::<f64, f64, f64>::compile_with(
+        &expr,
+        &loader,
+        Some(&listener),
+        ExecutorOptions { fuel: Some(100), ..ExecutorOptions::default() },
+    );
+    let executor = executor.expect("valid");
+    let mut sum = 0.0;
+    let mut run = || assert_eq!(executor.execute_into(&3.0, &mut sum).expect("no error"), 10.0);
+    (0..WARM_UP).for_each(|_| run());
+    assert_eq!(measure(|| (0..RUNS).for_each(|_| run())).count_total, 0);
+    assert_eq!(sum, 9.0 * (WARM_UP + RUNS) as f64);
+
+    let source = Source::new(parse("x // y", Dialect::Cembra), [("x", "INT64"), ("y", "INT64")].map(typed));
+    let bound = bind(source, &Prepare::standard(), Options::default());
+    let mut frame = bound.new_frame().expect("memory");
+    let (x, y) = (bound.input::<i64>("x").expect("x"), bound.input::<i64>("y").expect("y"));
+    let mut run = |divisor: i64| {
+        frame.set(x, 7);
+        frame.set(y, divisor);
+        bound.execute_with(&mut frame, RunOptions::new().fuel(10)).is_ok()
+    };
+    assert!(run(2) && !run(0));
+    assert_eq!(measure(|| assert!((0..RUNS).all(|_| run(3)))).count_total, 0);
+}
+
+fn typed((name, qtype): (&'static str, &str)) -> (&'static str, QType) {
+    (name, qtype.parse().expect("a type"))
+}
