@@ -1,7 +1,9 @@
 //! Expr: an immutable expression.
 
 use crate::expr::graph::{Graph, GraphError, Node, NodeId};
+use crate::expr::literal::Literal;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// An immutable expression: a graph and the node that gives its value. Clones share the graph.
@@ -48,21 +50,45 @@ impl Expr {
     }
 }
 
+/// A node with its names spelt out, comparable across graphs.
+#[derive(PartialEq, Eq, Hash)]
+enum Content<'g> {
+    Leaf(&'g str),
+    Placeholder(&'g str),
+    Literal(&'g Literal),
+    Operator(&'g str, &'g [NodeId]),
+}
+
+impl Expr {
+    /// The nodes in order. The graph of an expression holds them in the post-order of its root, so
+    /// that the same DAG has the same contents.
+    fn contents(&self) -> impl Iterator<Item = Content<'_>> {
+        let name = |symbol| &**self.graph.name(symbol);
+        (0..self.graph.len()).map(NodeId::at).map(move |id| match self.graph.node(id) {
+            Node::Leaf(symbol) => Content::Leaf(name(symbol)),
+            Node::Placeholder(symbol) => Content::Placeholder(name(symbol)),
+            Node::Literal(literal) => Content::Literal(literal),
+            Node::Operator(symbol, operands) => Content::Operator(name(symbol), operands),
+        })
+    }
+}
+
 /// Expressions are equal if they are the same DAG; where they stood in a source does not matter.
 impl PartialEq for Expr {
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(&self.graph, &other.graph) {
-            return self.root == other.root;
-        }
-        // Interned into one graph, equal expressions have one root.
-        let mut both = Graph::with_limit(self.graph.len() + other.graph.len());
-        let mine = self.graph.copy_into(&mut both, &[self.root]);
-        let theirs = other.graph.copy_into(&mut both, &[other.root]);
-        mine == theirs
+        Arc::ptr_eq(&self.graph, &other.graph) && self.root == other.root
+            || self.graph.len() == other.graph.len() && self.contents().eq(other.contents())
     }
 }
 
 impl Eq for Expr {}
+
+/// In time linear in the nodes: a cache keeps the expression as its key.
+impl Hash for Expr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.contents().for_each(|content| content.hash(state));
+    }
+}
 
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,3 +3,4 @@
 mod agreement;
 mod exhaustive;
 mod generate;
+mod text;

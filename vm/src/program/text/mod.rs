@@ -105,6 +105,13 @@ pub fn print(program: &Program) -> String {
     text
 }
 
+/// A value in the form of a literal, without its type; [`parse_value`] reads it back bit for bit.
+pub fn print_value(value: &Value) -> String {
+    let mut text = String::new();
+    literal::write_literal(&mut text, value);
+    text
+}
+
 /// Reads a value of a known type in the form of a literal: `1.5`, `missing`, `'x'`, `(1, 2.5)`,
 /// `[1, 2]`.
 ///
