@@ -3,4 +3,5 @@
 mod agreement;
 mod exhaustive;
 mod generate;
+mod observe;
 mod text;

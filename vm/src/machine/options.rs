@@ -44,7 +44,9 @@ impl<'o> RunOptions<'o> {
         RunOptions::default()
     }
 
-    /// Instructions the run may use. Deterministic: the same program and inputs use the same number.
+    /// Instructions the run may use. Deterministic: the same program and inputs use the same number,
+    /// observed or not. A stretch without jumps is charged when it is entered, so that a run that
+    /// cannot finish it stops before it.
     pub fn fuel(mut self, instructions: u64) -> Self {
         self.fuel = Some(instructions);
         self

@@ -1,0 +1,227 @@
+//! Hosts: executors, loaders, listeners, their options and errors.
+
+use crate::support::parse;
+use cembra::compile::{Binder, Options};
+use cembra::host::loader::{Chain, Filter, Wildcard};
+use cembra::host::{
+    Accessors, ExecutorOptions, HostError, InputLoader, Listener, MapLoader, ModelExecutor, Output,
+};
+use cembra::prepare::{Prepare, Source};
+use cembra::registry::{Dialect, Registry};
+use cembra::vm::operator::family::Family;
+use cembra::vm::value::qtype::{FLOAT64, INT64};
+use cembra::vm::value::{Category, Value};
+use std::collections::HashMap;
+
+fn number() -> Accessors<f64> {
+    Accessors::new().with("x", |x: &f64| *x)
+}
+
+fn compile<O: Output>(text: &str, options: ExecutorOptions) -> Result<ModelExecutor<f64, O>, HostError> {
+    ModelExecutor::compile_with(&parse(text, Dialect::Cembra), &number(), None, options)
+}
+
+fn message<T>(result: Result<T, HostError>) -> String {
+    match result {
+        Ok(_) => panic!("an error was expected"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn outputs_have_the_type_the_host_reads() {
+    let plain = ExecutorOptions::default;
+    assert_eq!(compile::<f64>("x * 2.0", plain()).expect("valid").execute(&1.5).expect("no error"), 3.0);
+    let optional = compile::<Option<f64>>("x & (x > 0)", plain()).expect("valid");
+    assert_eq!(optional.execute(&1.5).expect("no error"), Some(1.5));
+    assert_eq!(optional.execute(&-1.5).expect("no error"), None);
+    let text = compile::<String>("strings.format('{x}!', x=x)", plain()).expect("valid");
+    assert_eq!(text.execute(&1.5).expect("no error"), "1.5!");
+    assert_eq!(
+        message(compile::<f32>("x", plain())),
+        "the output is FLOAT64, the host reads FLOAT32; allow_output_casting or force_non_optional_output may help"
+    );
+}
+
+#[test]
+fn outputs_may_be_forced_and_cast() {
+    let forced = || ExecutorOptions { force_non_optional_output: true, ..ExecutorOptions::default() };
+    let model = compile::<f64>("x & (x > 0)", forced()).expect("valid");
+    assert_eq!(model.execute(&1.5).expect("no error"), 1.5);
+    let error = model.execute(&-1.5).expect_err("missing");
+    assert_eq!(error.to_string(), "the model expects a present value, got missing");
+    assert_eq!(error.category(), Category::MissingValue);
+    let cast = || ExecutorOptions { allow_output_casting: true, ..ExecutorOptions::default() };
+    let model = compile::<f64>("int32(7)", cast()).expect("valid");
+    assert_eq!(model.execute(&0.0).expect("no error"), 7.0);
+    let model = compile::<Option<f64>>("x", cast()).expect("valid");
+    assert_eq!(model.execute(&0.5).expect("no error"), Some(0.5));
+    // What the dialect does not cast unasked is not cast here.
+    assert!(compile::<i32>("x", cast()).is_err());
+}
+
+#[test]
+fn loaders_combine() {
+    let types = [("k", FLOAT64), ("hidden", FLOAT64)];
+    let column = |name: &str| name.strip_prefix("column_").and_then(|n| n.parse::<usize>().ok());
+    type Row = HashMap<String, Value>;
+    let wildcard =
+        Wildcard::<Row, usize>::new(INT64, "column_<n>", column, |_, n| Some(Value::from(*n as i64)));
+    let map = Filter::new(MapLoader::new(types), |name| name != "hidden");
+    let loader = Chain::<Row>::new(vec![Box::new(map), Box::new(wildcard)]);
+    let sum = parse("k + core.to_float64(column_3 * column_14)", Dialect::Cembra);
+    let model = ModelExecutor::<Row, f64>::compile(&sum, &loader).expect("valid");
+    let row = |value: Value| Row::from([("k".to_string(), value)]);
+    assert_eq!(model.execute(&row(Value::from(0.5))).expect("no error"), 42.5);
+    assert_eq!(message(model.execute(&Row::new())), "the input data has no `k`");
+    let error = message(model.execute(&row(Value::from("text"))));
+    assert!(error.starts_with("`k`: ") && error.contains("TEXT") && error.contains("FLOAT64"), "{error}");
+    let hidden = ModelExecutor::<Row, f64>::compile(&parse("hidden", Dialect::Cembra), &loader);
+    assert!(message(hidden).contains("L.hidden"));
+    assert_eq!(loader.names().iter().map(|n| &**n).collect::<Vec<_>>(), ["k", "column_<n>"]);
+}
+
+#[test]
+fn missing_inputs_are_all_named() {
+    let loader = Accessors::new().with("width", |x: &f64| *x).with("height", |x: &f64| *x);
+    let model = ModelExecutor::<f64, f64>::compile(&parse("widht * heigth", Dialect::Cembra), &loader);
+    let error = message(model);
+    for part in ["L.widht", "`width`", "L.heigth", "`height`"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn side_outputs_reach_their_listeners() {
+    let expr =
+        parse("annotation.export(annotation.export(x * x, 'square') + 1.0, 'next') * 2.0", Dialect::Cembra);
+    let listener = Listener::new()
+        .on("square", |seen: &mut Vec<String>, value: f64| seen.push(format!("square {value}")))
+        .on_all(|seen, name, value| seen.push(format!("{name} {value}")));
+    let all = ModelExecutor::<f64, f64, Vec<String>>::compile_with(
+        &expr,
+        &number(),
+        Some(&listener),
+        ExecutorOptions::default(),
+    );
+    let all = all.expect("valid");
+    let mut seen = Vec::new();
+    assert_eq!(all.execute_into(&3.0, &mut seen).expect("no error"), 20.0);
+    seen.sort();
+    assert_eq!(seen, ["next float64{10}", "square 9"]);
+    assert_eq!(all.execute(&3.0).expect("no error"), 20.0);
+
+    let only = Listener::new().on("square", |sum: &mut f64, value: f64| *sum += value);
+    let strict = ModelExecutor::<f64, f64, f64>::compile_with(
+        &expr,
+        &number(),
+        Some(&only),
+        ExecutorOptions::default(),
+    );
+    assert_eq!(
+        message(strict),
+        "nobody listens to the side outputs next; ignore_not_listened_outputs allows that"
+    );
+    let options = ExecutorOptions { ignore_not_listened_outputs: true, ..ExecutorOptions::default() };
+    let model =
+        ModelExecutor::<f64, f64, f64>::compile_with(&expr, &number(), Some(&only), options).expect("valid");
+    let mut sum = 0.0;
+    assert_eq!(model.execute_into(&3.0, &mut sum).expect("no error"), 20.0);
+    assert_eq!(sum, 9.0);
+}
+
+#[test]
+fn one_executor_serves_many_threads() {
+    let model = compile::<f64>("core.where(x < 500, x * x, math.sqrt(x))", ExecutorOptions::default());
+    let model = model.expect("valid");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let model = model.clone();
+            scope.spawn(move || {
+                for i in 0..2_000 {
+                    let x = f64::from((i * 7 + thread) % 1_000);
+                    let expected = if x < 500.0 { x * x } else { x.sqrt() };
+                    assert_eq!(model.execute(&x).expect("no error"), expected);
+                }
+            });
+        }
+    });
+}
+
+/// `test.positive(x)` panics below zero.
+fn panicking() -> Registry {
+    let positive = Family::new("test.positive", &["x"], "x, if it is positive");
+    let mut registry = Registry::standard();
+    let checked = |x: f64| if x < 0.0 { panic!("{x} is negative") } else { x };
+    registry.register(positive.host().function1(checked)).expect("a new name");
+    registry
+}
+
+#[test]
+fn panics_of_host_operators_stay_inside() {
+    let options = ExecutorOptions { registry: panicking(), ..ExecutorOptions::default() };
+    let text = "test.positive(x) + 1.0";
+    let parsed = cembra::syntax::parse_with(text, &panicking(), Dialect::Cembra, &Default::default());
+    let expr = parsed.expect("valid");
+    let model = ModelExecutor::<f64, f64>::compile_with(&expr, &number(), None, options).expect("valid");
+    let mut local = model.local().expect("memory");
+    for _ in 0..3 {
+        for error in
+            [model.execute(&-2.0).expect_err("it panics"), local.execute(&-2.0).expect_err("it panics")]
+        {
+            let text = error.to_string();
+            assert!(text.contains("test.positive") && text.contains("-2 is negative"), "{text}");
+        }
+        assert_eq!(model.execute(&2.0).expect("no error"), 3.0);
+        assert_eq!(local.execute(&2.0).expect("no error"), 3.0);
+    }
+}
+
+#[test]
+fn expressions_share_a_layout() {
+    let source = |text: &str| {
+        let source = Source::new(parse(text, Dialect::Cembra), [("x", FLOAT64)]);
+        Prepare::standard().run(source).expect("valid")
+    };
+    let mut binder = Binder::new(Options { check_slots: true, ..Options::default() });
+    for text in ["x * x + 2.5", "x * 3.5 - x / 7.0", "x + 1.0"] {
+        binder.add(&source(text)).expect("valid");
+    }
+    let bound = binder.build().expect("valid");
+    let mut frame = bound[0].new_frame().expect("memory");
+    for x in [1.0, -4.0] {
+        frame.set(bound[0].input::<f64>("x").expect("x"), x);
+        // In any order, any number of times, and every output stays.
+        for index in [2, 0, 1, 1, 0] {
+            bound[index].execute(&mut frame).expect("no error");
+        }
+        let outputs: Vec<f64> = bound.iter().map(|b| frame.get(b.output::<f64>().expect("f64"))).collect();
+        assert_eq!(outputs, [x * x + 2.5, x * 3.5 - x / 7.0, x + 1.0]);
+    }
+    let mut binder = Binder::new(Options::default());
+    binder.add(&source("x")).expect("valid");
+    let other = Source::new(parse("x", Dialect::Cembra), [("x", FLOAT64.to_optional().expect("a scalar"))]);
+    let error = binder.add(&Prepare::standard().run(other).expect("valid")).expect_err("two types");
+    assert_eq!(
+        error.to_string(),
+        "input `x` is FLOAT64 in one expression and OPTIONAL_FLOAT64 in another of the same layout"
+    );
+}
+
+#[test]
+fn hosts_register_operators_of_the_same_standing() {
+    let clamp = Family::new("host.clamp", &["x", "low", "high"], "x, at least low and at most high");
+    let clamp = clamp.function3(|x: f64, low: f64, high: f64| x.max(low).min(high));
+    let mut registry = Registry::standard();
+    registry.register(clamp).expect("a new name");
+    let text = "host.clamp(x, high=1.0, low=core.to_float64(int32(0))) & (x != 0.5)";
+    let parsed = cembra::syntax::parse_with(text, &registry, Dialect::Cembra, &Default::default());
+    let expr = parsed.expect("keyword arguments work");
+    let options = ExecutorOptions { registry: registry.clone(), ..ExecutorOptions::default() };
+    let model = ModelExecutor::<f64, Option<f64>>::compile_with(&expr, &number(), None, options);
+    let model = model.expect("casts and missing values work");
+    let results = [-3.0, 0.5, 0.75, 3.0].map(|x| model.execute(&x).expect("no error"));
+    assert_eq!(results, [Some(0.0), None, Some(0.75), Some(1.0)]);
+    let again = Family::new("host.clamp", &["x"], "x").function1(|x: f64| x);
+    assert!(registry.register(again).is_err());
+}
