@@ -2,7 +2,9 @@
 
 mod allocations;
 mod deep;
+mod derivatives;
 mod dumps;
+mod folding;
 mod frames;
 mod host;
 mod oracles;

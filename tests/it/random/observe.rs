@@ -50,7 +50,6 @@ fn check(bound: &BoundExpr, inputs: &HashMap<String, Value>) -> Result<u64, Stri
     let token = CancelToken::new();
     let profiled = run(bound, inputs, RunOptions::new().cancel(&token).observer(&mut profile));
     // A stretch without jumps is charged whole, also if it fails in the middle.
-    let instructions = bound.program().main().body.instructions().len();
     let stretch = if plain.is_ok() { 0 } else { bound.program().main().body.instructions().len() };
     let needed = (trace.entries.len() + stretch) as u64;
     let fuelled = run(bound, inputs, RunOptions::new().fuel(needed));
