@@ -42,8 +42,12 @@ use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::program::ValueInfo;
 use cembra_vm::program::{Program, Routine, ValueId, slot_check};
 use cembra_vm::value::{QType, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Instructions a program may have unless the host asks for another limit: four for every node that an
+/// expression may have by default.
+pub const DEFAULT_INSTRUCTION_LIMIT: usize = 16_000_000;
 
 /// Options of compilation.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub struct Options {
     pub allow_overriding_input_slots: bool,
     /// Largest frame in bytes.
     pub frame_limit: u32,
+    /// Most instructions a program may have.
+    pub instruction_limit: usize,
     /// Check every slot assignment with the symbolic slot checker.
     pub check_slots: bool,
 }
@@ -62,6 +68,7 @@ impl Default for Options {
         Options {
             allow_overriding_input_slots: false,
             frame_limit: DEFAULT_FRAME_LIMIT,
+            instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
             check_slots: cfg!(debug_assertions),
         }
     }
@@ -117,7 +124,7 @@ impl Binder {
         if overriding && !self.pending.is_empty() {
             return Err(CompileError::SharedOverride);
         }
-        let emission = emit(prepared)?;
+        let emission = emit(prepared, self.options.instruction_limit)?;
         let mut pinned: Vec<Option<TypedSlot>> = Vec::new();
         for (name, qtype) in prepared.inputs() {
             pinned.push(Some(self.input(name, qtype)?));
@@ -185,12 +192,9 @@ impl Binder {
                 std::iter::once(pending.emission.output).chain(pending.emission.side_outputs.iter().copied());
             outputs.extend(results.map(|v| &pending.slots[v.index()]));
         }
-        for (position, slot) in outputs.iter().enumerate() {
-            let known = outputs[..position].contains(slot) || self.inputs.iter().any(|(_, i)| i == *slot);
-            if !known {
-                layout.place_output(slot);
-            }
-        }
+        // An output may be an input, and several outputs one value.
+        let mut placed: HashSet<&TypedSlot> = self.inputs.iter().map(|(_, slot)| slot).collect();
+        outputs.into_iter().filter(|slot| placed.insert(slot)).for_each(|slot| layout.place_output(slot));
         layout.reserve(u32::try_from(self.arena.end()).unwrap_or(u32::MAX), 1);
         Ok(layout.build()?)
     }

@@ -47,6 +47,7 @@ pub struct Emission {
     pub output: ValueId,
     /// Values of the side outputs, in order.
     pub side_outputs: Vec<ValueId>,
+    instruction_limit: usize,
     table: Arc<OperatorTable>,
     operators: HashMap<*const Overload, u32>,
     literals: HashMap<Value, ValueId>,
@@ -56,13 +57,14 @@ pub struct Emission {
 
 impl Emission {
     /// Inputs, an output and no instructions yet.
-    pub fn new(prepared: &Prepared) -> Emission {
+    pub fn new(prepared: &Prepared, instruction_limit: usize) -> Emission {
         let mut emission = Emission {
             body: Body::new(),
             values: Vec::new(),
             inputs: Vec::new(),
             output: ValueId(0),
             side_outputs: Vec::new(),
+            instruction_limit,
             table: prepared.draft().registry.table().clone(),
             operators: HashMap::new(),
             literals: HashMap::new(),
@@ -75,6 +77,16 @@ impl Emission {
         let main = prepared.outputs()[0];
         emission.output = emission.value(prepared.qtype(main).clone(), Role::Output);
         emission
+    }
+
+    /// # Errors
+    /// There are more instructions than the limit allows: work that several branches may need is
+    /// emitted in each of them.
+    pub fn check_length(&self) -> Result<(), PrepareError> {
+        match self.body.instructions().len() <= self.instruction_limit {
+            true => Ok(()),
+            false => Err(PrepareError::TooManyInstructions { limit: self.instruction_limit }),
+        }
     }
 
     /// A new value.

@@ -32,6 +32,7 @@
 //! region is not emitted.
 
 use crate::compile::emission::{Emission, Role};
+use crate::compile::known::{Delayed, Known, Mark};
 use crate::compile::order::{Needs, dependencies};
 use crate::expr::{Node, NodeId};
 use crate::prepare::extend::Emitter;
@@ -45,9 +46,9 @@ use hashbrown::HashMap;
 /// Emits a prepared expression.
 ///
 /// # Errors
-/// An extension cannot emit its operator.
-pub fn emit(prepared: &Prepared) -> Result<Emission, PrepareError> {
-    let mut emission = Emission::new(prepared);
+/// An extension cannot emit its operator, or there are more instructions than the limit allows.
+pub fn emit(prepared: &Prepared, instruction_limit: usize) -> Result<Emission, PrepareError> {
+    let mut emission = Emission::new(prepared, instruction_limit);
     let (inputs, output) = (emission.inputs.clone(), emission.output);
     emission.side_outputs = Walk::new(prepared, &mut emission, &inputs).run(output)?;
     Ok(emission)
@@ -64,52 +65,32 @@ enum Task {
     Delay(NodeId),
     /// A lazy node has been emitted: note that it has its value.
     Note(NodeId),
-    /// The end of a forced node, with the jump around it, and where it began on the trail.
-    Forced(NodeId, usize, usize),
+    /// The end of a forced node, with the jump around it, and what was known where it began.
+    Forced(NodeId, usize, Mark),
     /// The operands are there: emit the operator itself.
     Operate(NodeId, Option<ValueId>),
     /// Condition and dependencies are there: jump, then the true branch.
     Branch(NodeId, ValueId),
-    /// The true branch is done: jump over the false one. With the jump to it, and where the true
-    /// branch began on the trail.
-    Else(NodeId, ValueId, usize, usize),
-    /// The false branch is done. With the jump to the end, if there is one, and where the false branch
-    /// began on the trail.
-    End(Option<usize>, usize),
+    /// The true branch is done: jump over the false one. With the jump to it, and what was
+    /// known where the true branch began.
+    Else(NodeId, ValueId, usize, Mark),
+    /// The false branch is done. With the jump to the end, if there is one, and what was known
+    /// where the false branch began.
+    End(Option<usize>, Mark),
     /// Copy a node's value unless it was computed in place.
     Deliver(NodeId, ValueId),
-}
-
-/// A lazy node in a region: its value, and the mask that says whether it has been computed.
-#[derive(Clone, Copy, Debug)]
-struct Delayed {
-    value: ValueId,
-    known: ValueId,
-}
-
-/// What to forget at the end of a branch.
-#[derive(Clone, Copy, Debug)]
-enum Trail {
-    /// A node was emitted.
-    Emitted(NodeId),
-    /// A lazy node was forced; it stays known after the end of another one.
-    Forced(NodeId),
-    /// A lazy node was delayed.
-    Delayed(NodeId),
 }
 
 /// Emits one prepared expression into an emission.
 struct Walk<'p, 'e> {
     prepared: &'p Prepared,
     emission: &'e mut Emission,
-    of_node: Vec<Option<ValueId>>,
+    known: Known,
     /// Operand positions that use a node, over all reachable nodes.
     uses: Vec<u32>,
     /// What must be emitted before the jumps of a `where`.
     dependencies: Vec<Vec<NodeId>>,
     needs: Needs,
-    delayed: HashMap<NodeId, Delayed>,
-    trail: Vec<Trail>,
     tasks: Vec<Task>,
 }
 
@@ -117,30 +98,22 @@ impl<'p, 'e> Walk<'p, 'e> {
     fn new(prepared: &'p Prepared, emission: &'e mut Emission, leaves: &[ValueId]) -> Walk<'p, 'e> {
         let reached = prepared.draft().reachable();
         let mut uses = vec![0; reached.len()];
-        let mut of_node = vec![None; reached.len()];
+        let mut known = Known::new(reached.len());
         let bound: HashMap<&str, ValueId> =
             prepared.inputs().iter().map(|(name, _)| &**name).zip(leaves.iter().copied()).collect();
         for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
             // A view shows its operand wherever the view is used.
             let times = if viewed(prepared, id).is_some() { 2 } else { 1 };
             prepared.graph().operands(id).iter().for_each(|o| uses[o.index()] += times);
-            if let Node::Leaf(name) = prepared.graph().node(id) {
-                of_node[id.index()] = bound.get(&**prepared.graph().name(name)).copied();
+            if let Node::Leaf(name) = prepared.graph().node(id)
+                && let Some(value) = bound.get(&**prepared.graph().name(name))
+            {
+                known.set(id, *value);
             }
         }
         let dependencies = dependencies(prepared, &reached);
         let needs = Needs::new(prepared, &reached, &dependencies);
-        Walk {
-            prepared,
-            emission,
-            of_node,
-            uses,
-            dependencies,
-            needs,
-            delayed: HashMap::new(),
-            trail: Vec::new(),
-            tasks: Vec::new(),
-        }
+        Walk { prepared, emission, known, uses, dependencies, needs, tasks: Vec::new() }
     }
 
     /// Emits everything; gives the values of the side outputs.
@@ -154,6 +127,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             }
             while let Some(task) = self.tasks.pop() {
                 self.step(task)?;
+                self.emission.check_length()?;
             }
             if position > 0 {
                 side_outputs.push(self.operand(*node));
@@ -168,15 +142,16 @@ impl<'p, 'e> Walk<'p, 'e> {
             Task::Provide(id) => self.provide(id),
             Task::Delay(id) => self.delay(id)?,
             Task::Note(id) => {
-                let known = self.delayed[&id].known;
-                self.copy_literal(&Value::presence(true), known, id)?;
+                if let Some(Delayed { known, .. }) = self.known.delayed(id) {
+                    self.copy_literal(&Value::presence(true), known, id)?;
+                }
             }
             Task::Forced(id, jump, began) => self.end_forced(id, jump, began),
             Task::Operate(id, destination) => self.operate(id, destination)?,
             Task::Branch(id, result) => self.branch(id, result),
             Task::Else(id, result, jump, began) => self.start_false_branch(id, result, jump, began, true),
             Task::End(jump, began) => {
-                self.forget(began, false);
+                self.known.end_branch(began);
                 if let Some(jump) = jump {
                     self.emission.body.jump_to_here(jump);
                 }
@@ -187,19 +162,19 @@ impl<'p, 'e> Walk<'p, 'e> {
     }
 
     fn visit(&mut self, id: NodeId, destination: Option<ValueId>) {
-        if self.of_node[id.index()].is_some() {
+        if self.known.value(id).is_some() {
             return;
         }
         match self.prepared.graph().node(id) {
             Node::Literal(literal) => {
                 // Literal types and operators have been used up; views name their type by one.
                 if let Some(value) = literal.value() {
-                    self.of_node[id.index()] = Some(self.emission.literal_value(value));
+                    self.known.set(id, self.emission.literal_value(value));
                 }
             }
             Node::Leaf(_) | Node::Placeholder(_) => {}
-            Node::Operator(..) => match self.delayed.get(&id) {
-                Some(delayed) => self.force(id, *delayed),
+            Node::Operator(..) => match self.known.delayed(id) {
+                Some(delayed) => self.force(id, delayed),
                 None => self.visit_operands(id, destination),
             },
         }
@@ -222,7 +197,7 @@ impl<'p, 'e> Walk<'p, 'e> {
         if !self.prepared.regions().is_lazy(id) {
             return self.visit(id, None);
         }
-        if self.of_node[id.index()].is_some() || self.delayed.contains_key(&id) {
+        if self.known.value(id).is_some() || self.known.delayed(id).is_some() {
             return;
         }
         if self.is_delayed(id) {
@@ -246,8 +221,7 @@ impl<'p, 'e> Walk<'p, 'e> {
         let zero = Value::zero(&self.stored_type(id));
         self.copy_literal(&zero, value, id)?;
         self.copy_literal(&Value::presence(false), known, id)?;
-        self.delayed.insert(id, Delayed { value, known });
-        self.trail.push(Trail::Delayed(id));
+        self.known.delay(id, Delayed { value, known });
         Ok(())
     }
 
@@ -259,39 +233,13 @@ impl<'p, 'e> Walk<'p, 'e> {
     fn force(&mut self, id: NodeId, delayed: Delayed) {
         let around = Instruction::JumpIf { condition: delayed.known, offset: 0 };
         let jump = self.emission.body.push(around, self.prepared.graph().span(id));
-        self.tasks.extend([Task::Forced(id, jump, self.trail.len()), Task::Note(id)]);
+        self.tasks.extend([Task::Forced(id, jump, self.known.mark()), Task::Note(id)]);
         self.visit_operands(id, Some(delayed.value));
     }
 
-    fn end_forced(&mut self, id: NodeId, jump: usize, began: usize) {
+    fn end_forced(&mut self, id: NodeId, jump: usize, began: Mark) {
         self.emission.body.jump_to_here(jump);
-        self.forget(began, true);
-        self.of_node[id.index()] = Some(self.delayed[&id].value);
-        self.trail.push(Trail::Forced(id));
-    }
-
-    /// Forgets what was emitted since a point of the trail, except, if so asked, lazy nodes.
-    fn forget(&mut self, began: usize, keep_forced: bool) {
-        let mut kept = began;
-        for at in began..self.trail.len() {
-            match self.trail[at] {
-                Trail::Forced(_) if keep_forced => {
-                    self.trail[kept] = self.trail[at];
-                    kept += 1;
-                }
-                Trail::Emitted(id) | Trail::Forced(id) => self.of_node[id.index()] = None,
-                Trail::Delayed(id) => {
-                    self.delayed.remove(&id);
-                }
-            }
-        }
-        self.trail.truncate(kept);
-    }
-
-    /// The node has its value from here on.
-    fn emitted(&mut self, id: NodeId, value: ValueId) {
-        self.of_node[id.index()] = Some(value);
-        self.trail.push(Trail::Emitted(id));
+        self.known.end_forced(id, began);
     }
 
     fn visit_operator(&mut self, id: NodeId, destination: Option<ValueId>) {
@@ -360,8 +308,8 @@ impl<'p, 'e> Walk<'p, 'e> {
         let condition = self.operand(condition);
         let span = self.prepared.graph().span(id);
         let jump = self.emission.body.push(Instruction::JumpIfNot { condition, offset: 0 }, span);
-        self.emitted(id, result);
-        self.tasks.push(Task::Else(id, result, jump, self.trail.len()));
+        self.known.emitted(id, result);
+        self.tasks.push(Task::Else(id, result, jump, self.known.mark()));
         self.visit_branch(id, yes, result);
     }
 
@@ -370,15 +318,15 @@ impl<'p, 'e> Walk<'p, 'e> {
         id: NodeId,
         result: ValueId,
         jump: usize,
-        began: usize,
+        began: Mark,
         reaches_end: bool,
     ) {
-        self.forget(began, false);
+        self.known.end_branch(began);
         let [_, _, no] = *self.prepared.graph().operands(id) else { return };
         let span = self.prepared.graph().span(id);
         let over = reaches_end.then(|| self.emission.body.push(Instruction::Jump { offset: 0 }, span));
         self.emission.body.jump_to_here(jump);
-        self.tasks.push(Task::End(over, self.trail.len()));
+        self.tasks.push(Task::End(over, self.known.mark()));
         self.visit_branch(id, no, result);
     }
 
@@ -414,14 +362,14 @@ impl<'p, 'e> Walk<'p, 'e> {
         if let Some((source, offset)) = viewed(self.prepared, id) {
             let role = Role::View(self.operand(source), offset);
             let view = self.emission.value(self.stored_type(id), role);
-            self.emitted(id, view);
+            self.known.emitted(id, view);
             return Ok(());
         }
         let operands: Vec<NodeId> = self.prepared.graph().operands(id).to_vec();
         let values: Vec<ValueId> = operands.iter().map(|o| self.operand(*o)).collect();
         let result = destination.unwrap_or_else(|| self.temporary(id));
         let span = self.prepared.graph().span(id);
-        self.emitted(id, result);
+        self.known.emitted(id, result);
         if let Some(overload) = self.prepared.signature(id).and_then(|s| s.overload.as_ref()) {
             self.emission.push(overload, &values, result, span);
             return Ok(());
@@ -446,13 +394,13 @@ impl<'p, 'e> Walk<'p, 'e> {
                     return self.start_false_branch(id, result, jump, began, false);
                 }
                 Task::End(Some(jump), began) => {
-                    self.forget(began, false);
+                    self.known.end_branch(began);
                     self.emission.body.jump_to_here(jump);
                     return;
                 }
                 Task::Forced(id, jump, began) => return self.end_forced(id, jump, began),
                 // The true branch did not reach the end either, so what follows is not reached.
-                Task::End(None, began) => self.forget(began, false),
+                Task::End(None, began) => self.known.end_branch(began),
                 Task::Visit(..)
                 | Task::Provide(_)
                 | Task::Delay(_)
@@ -466,14 +414,14 @@ impl<'p, 'e> Walk<'p, 'e> {
 
     /// The value of an operand, in its storage type.
     fn operand(&mut self, id: NodeId) -> ValueId {
-        let value = self.of_node[id.index()].expect("operands are emitted before their users");
+        let value = self.known.value(id).expect("operands are emitted before their users");
         let qtype = self.emission.values[value.index()].qtype.clone();
         let stored = qtype.storage();
         if qtype == stored || !matches!(self.emission.values[value.index()].role, Role::Input(_)) {
             return value;
         }
         let view = self.emission.value(stored, Role::View(value, 0));
-        self.of_node[id.index()] = Some(view);
+        self.known.set(id, view);
         view
     }
 

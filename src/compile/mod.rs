@@ -6,6 +6,7 @@
 //!
 //! - [`order`]: which operand is computed first, so that few values are alive at once.
 //! - [`emission`], [`emit`]: nodes become instructions over *values*; branches become jumps; views need nothing.
+//! - [`known`]: which nodes have their values where the walk stands.
 //! - [`slots`]: who may use which bytes of the frame.
 //! - [`assign`]: values get slots, by where they are alive.
 //! - [`binder`]: one or several expressions in one layout.
@@ -19,6 +20,7 @@ pub mod binder;
 pub mod emission;
 pub mod emit;
 pub mod error;
+pub mod known;
 pub mod order;
 pub mod slots;
 

@@ -92,6 +92,12 @@ pub enum PrepareError {
         /// The name.
         name: Arc<str>,
     },
+    /// The program would be longer than allowed.
+    #[error("limit program-instructions: the program has more than {limit} instructions")]
+    TooManyInstructions {
+        /// Instructions allowed.
+        limit: usize,
+    },
     /// A step broke its post-condition: a bug in the step.
     #[error("step {step} broke its post-condition: {what}")]
     PostCondition {
@@ -114,7 +120,7 @@ impl PrepareError {
             PrepareError::MissingInputs { .. } => Category::MissingInput,
             PrepareError::Placeholders { .. } => Category::UnknownName,
             PrepareError::Types { errors } => errors.first().map_or(Category::Type, |e| e.error.category()),
-            PrepareError::Graph(_) => Category::Limit,
+            PrepareError::Graph(_) | PrepareError::TooManyInstructions { .. } => Category::Limit,
             PrepareError::Constant { fault, .. } => fault.category(),
             PrepareError::NoOverload { .. } | PrepareError::Duplicate { .. } => Category::Type,
             PrepareError::PostCondition { .. } => Category::InvalidProgram,

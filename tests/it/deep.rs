@@ -124,4 +124,7 @@ fn limits_of_nodes_and_frames_are_errors() {
     let options = Options { frame_limit: 16, ..Options::default() };
     let error: CompileError = compile(&prepared, &options).expect_err("too large");
     assert_eq!(error.to_string(), "limit frame-bytes: the frame needs 24 bytes, at most 16 are allowed");
+    let options = Options { instruction_limit: 19, ..Options::default() };
+    let error: CompileError = compile(&prepared, &options).expect_err("too long");
+    assert_eq!(error.to_string(), "limit program-instructions: the program has more than 19 instructions");
 }
