@@ -5,7 +5,7 @@ use cembra::expr::{Expr, ExprBuilder, ExprRef};
 use cembra::prepare::{Prepare, PrepareError, Prepared, Source};
 use cembra::vm::machine::BoundExpr;
 use cembra::vm::program::dump::dump;
-use cembra::vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra::vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
 use cembra::vm::value::{QType, Value};
 use std::hash::{BuildHasher, RandomState};
 
@@ -127,4 +127,21 @@ fn limits_of_nodes_and_frames_are_errors() {
     let options = Options { instruction_limit: 19, ..Options::default() };
     let error: CompileError = compile(&prepared, &options).expect_err("too long");
     assert_eq!(error.to_string(), "limit program-instructions: the program has more than 19 instructions");
+}
+
+#[test]
+fn limits_of_strings_are_errors() {
+    let b = ExprBuilder::new();
+    let part = b.leaf("part");
+    let mut args = vec![part; 301];
+    args[0] = b.literal(", ");
+    let expr = b.call("strings.join", &args).build().expect("room");
+    let prepared = prepare(&expr, &[("part", TEXT)]).expect("valid");
+    let bound = compile(&prepared, &Options::default()).expect("valid");
+    let mut frame = bound.new_frame().expect("memory");
+    let long = Value::from(&*"x".repeat(1 << 20));
+    frame.write(bound.input_slot("part").expect("an input"), &long).expect("a text");
+    let error = bound.execute(&mut frame).expect_err("too long").to_string();
+    let length = 300 * (1 << 20) + 2;
+    assert!(error.starts_with(&format!("limit string-bytes: {length} exceeds 268435456")), "{error}");
 }

@@ -4,7 +4,7 @@
 //! one beside a set of characters.
 
 use crate::builtins::strings::search::{index, range};
-use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, each_string};
+use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, check_length, each_string};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Call, Family, Overload};
 use crate::value::qtype::INT64;
@@ -93,25 +93,34 @@ fn replace_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
     match (S::read(call, 0), S::read(call, 1), S::read(call, 2)) {
         (Some(s), Some(old), Some(new)) => {
             let limit = index(call, 3).and_then(|limit| usize::try_from(limit).ok());
-            replace::<S>(S::out(call), s, (old, new), limit.unwrap_or(usize::MAX));
+            replace::<S>(S::out(call), s, (old, new), limit.unwrap_or(usize::MAX))?;
         }
         _ => call.set_missing(),
     }
     Ok(())
 }
 
-fn replace<S: StringType>(out: &mut S::Buffer, s: &S::Str, (old, new): (&S::Str, &S::Str), limit: usize) {
+fn replace<S: StringType>(
+    out: &mut S::Buffer,
+    s: &S::Str,
+    (old, new): (&S::Str, &S::Str),
+    limit: usize,
+) -> Result<(), Fault> {
     let end = S::bytes(s);
+    let mut length = end;
     let (mut copied, mut search) = (0, Some(0));
     for _ in 0..limit {
         let found = search.and_then(|from| Some(from + S::find(S::slice(s, from..end), old)?));
         let Some(at) = found else { break };
+        length = length + S::bytes(new) - S::bytes(old);
+        check_length(length)?;
         S::push(out, S::slice(s, copied..at));
         S::push(out, new);
         copied = at + S::bytes(old);
         search = if copied == at { S::next(s, at) } else { Some(copied) };
     }
     S::push(out, S::slice(s, copied..end));
+    Ok(())
 }
 
 /// The overload for a scalar separator and any mix of scalar and optional parts of its type.
@@ -136,6 +145,9 @@ fn join_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
         call.set_missing();
         return Ok(());
     }
+    let length_of = |argument: usize| S::read(call, argument).map_or(0, S::bytes);
+    let separators = (call.len() - 2).saturating_mul(length_of(0));
+    check_length((1..call.len()).map(length_of).fold(separators, usize::saturating_add))?;
     let mut out = std::mem::take(S::out(call));
     for argument in 1..call.len() {
         // Between two parts stands argument 0, the separator.
@@ -166,11 +178,11 @@ mod tests {
         ];
         for (s, old, new, limit, expected) in cases {
             let mut out = String::new();
-            replace::<Text>(&mut out, s, (old, new), limit);
+            replace::<Text>(&mut out, s, (old, new), limit).expect("short");
             assert_eq!(out, expected);
         }
         let mut out = Vec::new();
-        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX);
+        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX).expect("short");
         assert_eq!(out, b".\xc3.\xb1.");
     }
 }

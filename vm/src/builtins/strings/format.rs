@@ -16,7 +16,8 @@
 
 use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
 use crate::builtins::strings::digits::{Style, write_float};
-use crate::builtins::strings::printf::{MAX_WIDTH, Refusal, write_styled};
+use crate::builtins::strings::printf::{Refusal, too_wide, write_styled};
+use crate::builtins::strings::units::check_length;
 use crate::operator::{Call, Family};
 use crate::value::qtype::TEXT;
 use crate::value::repr::write_repr;
@@ -57,6 +58,7 @@ fn format_kernel(call: &mut Call<'_>) -> Result<(), Fault> {
                     write_value(out, call, position + 2, style)?;
                 }
             }
+            check_length(out.len())?;
         }
         Ok(())
     })
@@ -121,10 +123,12 @@ fn write_value(out: &mut Vec<u8>, call: &Call<'_>, index: usize, style: &[u8]) -
         Argument::Int32(_) | Argument::Int64(_) => Some(b'd'),
     };
     let written = write_styled(out, style, letter, value);
-    written.map_err(|refusal| match refusal {
-        Refusal::TooWide(actual) => Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH },
-        Refusal::Mismatch => unfit(call, index, style),
-    })
+    match written {
+        Ok(()) => Ok(()),
+        Err(Refusal::TooWide(actual)) => Err(too_wide(actual)),
+        Err(Refusal::TooLong(length)) => check_length(length),
+        Err(Refusal::Mismatch) => Err(unfit(call, index, style)),
+    }
 }
 
 #[cold]

@@ -17,6 +17,7 @@
 
 use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
 use crate::builtins::strings::digits::{Style, write_byte, write_bytes, write_float, write_integer};
+use crate::builtins::strings::units::check_length;
 use crate::operator::{Call, Family};
 use crate::value::Fault;
 
@@ -48,12 +49,16 @@ fn printf(call: &mut Call<'_>) -> Result<(), Fault> {
         let argument = |index: usize| (index < call.len() - 1).then(|| Argument::read(call, index + 1));
         match write_formatted(out, format, &argument) {
             Ok(()) => Ok(()),
-            Err(Refusal::TooWide(actual)) => {
-                Err(Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH })
-            }
+            Err(Refusal::TooWide(actual)) => Err(too_wide(actual)),
+            Err(Refusal::TooLong(length)) => check_length(length),
             Err(Refusal::Mismatch) => Err(mismatch(format)),
         }
     })
+}
+
+/// The fault of a width or precision above [`MAX_WIDTH`].
+pub fn too_wide(actual: u64) -> Fault {
+    Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH }
 }
 
 #[cold]
@@ -69,6 +74,8 @@ pub enum Refusal {
     Mismatch,
     /// A width or precision above [`MAX_WIDTH`].
     TooWide(u64),
+    /// A result of more bytes than a string may have.
+    TooLong(usize),
 }
 
 /// Appends a format with its arguments.
@@ -174,9 +181,10 @@ impl Scanner<'_> {
         let argument = arguments(conversion.argument).ok_or(Refusal::Mismatch)?;
         let widest = conversion.style.width.max(conversion.style.precision.unwrap_or(0)) as u64;
         match widest > MAX_WIDTH {
-            true => Err(Refusal::TooWide(widest)),
-            false => convert(out, &conversion, argument).ok_or(Refusal::Mismatch),
+            true => return Err(Refusal::TooWide(widest)),
+            false => convert(out, &conversion, argument).ok_or(Refusal::Mismatch)?,
         }
+        check_length(out.len()).map_err(|_| Refusal::TooLong(out.len()))
     }
 
     /// The conversion behind a percent sign; `None` if it is not well formed, or a width is no integer.

@@ -22,6 +22,22 @@ pub const OPTIONAL_BYTES: QType = QType::Optional(ScalarType::Bytes);
 /// `OPTIONAL_INT64`, the type of a position that need not be given.
 pub const OPTIONAL_INT64: QType = QType::Optional(ScalarType::Int64);
 
+/// Bytes a string made of others may have, so that a short expression cannot fill the memory: 256 MiB.
+pub const MAX_STRING_BYTES: u64 = 1 << 28;
+
+/// Refuses strings that are too long.
+///
+/// # Errors
+/// [`Fault::Limit`] for more than [`MAX_STRING_BYTES`].
+pub fn check_length(bytes: usize) -> Result<(), Fault> {
+    match bytes as u64 {
+        actual if actual > MAX_STRING_BYTES => {
+            Err(Fault::Limit { limit: "string-bytes", actual, maximum: MAX_STRING_BYTES })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Which ends of a string are stripped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
