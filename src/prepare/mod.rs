@@ -24,10 +24,12 @@ pub mod fold;
 pub mod join;
 pub mod lazy;
 pub mod lower;
+pub mod lowering;
 pub mod optimize;
 pub mod pipeline;
 pub mod populate;
 pub mod prepared;
+pub mod signature;
 pub mod types;
 
 pub use error::PrepareError;
