@@ -37,3 +37,8 @@ pub mod syntax;
 pub mod workflow;
 
 pub use cembra_vm as vm;
+
+/// The examples of the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -12,7 +12,7 @@
 //! Literals name their type wherever bare digits would depend on the dialect.
 
 use crate::expr::expr::Expr;
-use crate::expr::graph::{Graph, Node, NodeId};
+use crate::expr::graph::{Graph, Node, NodeId, Symbol};
 use crate::expr::literal::Literal;
 use cembra_vm::value::repr::{write_payload, write_text};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
@@ -275,7 +275,7 @@ impl<'g> Printer<'g> {
         }
     }
 
-    fn name_piece(&self, prefix: char, name: crate::expr::Symbol, pieces: &mut Vec<Piece>) -> Binding {
+    fn name_piece(&self, prefix: char, name: Symbol, pieces: &mut Vec<Piece>) -> Binding {
         let mut text = String::new();
         write_name(&mut text, prefix, self.graph.name(name));
         pieces.push(Piece::Owned(text));

@@ -8,58 +8,27 @@
 //! rewrite:    from low to high, map each marked node, its operands mapped before it
 //! ```
 //!
-//! Every typed node carries the number of a *signature*: operator, argument types, and what the type
-//! rule made of them. Signatures are shared, so a type rule runs once for each combination of types,
-//! not once for each node.
+//! Every typed node carries the number of a [`signature`](crate::prepare::signature). How a node is
+//! lowered and cast is in [`lowering`](crate::prepare::lowering).
 
 use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
 use crate::prepare::error::PrepareError;
 use crate::prepare::extend::CompileOperator;
+use crate::prepare::signature::{Signature, SignatureId, SignatureTable};
 use crate::prepare::types::{TypeId, TypeTable};
 use crate::registry::define::LowerError;
-use crate::registry::derived::cast::cast_operator;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
-use crate::registry::{Dialect, LowerContext, Lowered, OperatorDef, Registry};
-use cembra_vm::operator::Overload;
+use crate::registry::{Dialect, OperatorDef, Registry};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Fault, QType, ScalarType, Value};
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::HashMap;
 use std::sync::Arc;
-
-/// Number of a [`Signature`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignatureId(u32);
-
-/// An operator for argument types.
-#[derive(Clone, Debug)]
-pub struct Signature {
-    /// The operator.
-    pub operator: Symbol,
-    /// Types the operator is applied to.
-    pub given: Vec<TypeId>,
-    /// Types its arguments are cast to.
-    pub args: Vec<TypeId>,
-    /// Type of the result.
-    pub result: TypeId,
-    /// The machine's overload, once the given types are exact.
-    pub overload: Option<Arc<Overload>>,
-}
-
-impl Signature {
-    /// True if no argument needs a cast.
-    pub fn is_exact(&self) -> bool {
-        self.given == self.args
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Info {
     qtype: TypeId,
-    signature: u32,
+    signature: SignatureId,
 }
-
-const NO_SIGNATURE: u32 = u32::MAX;
 
 /// The expression while it is being prepared.
 #[derive(Clone, Debug)]
@@ -80,9 +49,7 @@ pub struct Draft {
     pub folding: bool,
     types: TypeTable,
     info: Vec<Info>,
-    signatures: Vec<Signature>,
-    signature_table: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+    signatures: SignatureTable,
     definitions: Vec<Option<Arc<OperatorDef>>>,
     /// Nodes of literals that raise on every evaluation.
     faults: HashMap<NodeId, Fault>,
@@ -127,9 +94,7 @@ impl Draft {
             folding: true,
             types: TypeTable::new(),
             info: Vec::new(),
-            signatures: Vec::new(),
-            signature_table: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
+            signatures: SignatureTable::new(),
             definitions: Vec::new(),
             faults: HashMap::new(),
             packed: HashMap::new(),
@@ -226,17 +191,17 @@ impl Draft {
     /// Signature of a typed operator node.
     pub fn signature(&self, id: NodeId) -> Option<&Signature> {
         let number = self.info.get(id.index())?.signature;
-        (number != NO_SIGNATURE).then(|| &self.signatures[number as usize])
+        (number != SignatureId::NONE).then(|| self.signatures.get(number))
     }
 
     /// Sets the type of a leaf or literal.
     pub fn set_type(&mut self, id: NodeId, qtype: TypeId) {
-        self.set_info(id, Info { qtype, signature: NO_SIGNATURE });
+        self.set_info(id, Info { qtype, signature: SignatureId::NONE });
     }
 
     fn set_info(&mut self, id: NodeId, info: Info) {
         if self.info.len() <= id.index() {
-            let unknown = Info { qtype: TypeId::UNKNOWN, signature: NO_SIGNATURE };
+            let unknown = Info { qtype: TypeId::UNKNOWN, signature: SignatureId::NONE };
             self.info.resize(id.index() + 1, unknown);
         }
         self.info[id.index()] = info;
@@ -291,46 +256,34 @@ impl Draft {
         let Some(operator) = self.graph.operator(id) else { return Ok(()) };
         let operands = self.graph.operands(id);
         let given: Vec<TypeId> = operands.iter().map(|o| self.type_id(*o)).collect();
-        let hash = self.hasher.hash_one((operator, &given));
-        let signatures = &self.signatures;
-        let known = |s: &u32| {
-            let signature = &signatures[*s as usize];
-            signature.operator == operator && signature.given == given
-        };
-        let found = self.signature_table.find(hash, known).copied();
-        let number = match found {
+        let number = match self.signatures.find(operator, &given) {
             Some(number) => number,
             None => {
                 let def = self.definition(operator)?;
                 let resolution = self.infer(&def, id, &given)?;
-                let number = self.add_signature(operator, given, &resolution, &def);
-                if !def.reads_literals {
-                    let (signatures, hasher) = (&self.signatures, &self.hasher);
-                    self.signature_table.insert_unique(hash, number, |s| {
-                        let signature = &signatures[*s as usize];
-                        hasher.hash_one((signature.operator, &signature.given))
-                    });
+                let signature = self.resolved(operator, given, &resolution, &def);
+                match def.reads_literals {
+                    true => self.signatures.add_unshared(signature),
+                    false => self.signatures.add(signature),
                 }
-                number
             }
         };
-        let qtype = self.signatures[number as usize].result;
+        let qtype = self.signatures.get(number).result;
         self.set_info(id, Info { qtype, signature: number });
         Ok(())
     }
 
-    fn add_signature(
+    fn resolved(
         &mut self,
         operator: Symbol,
         given: Vec<TypeId>,
         resolution: &Resolution,
         def: &OperatorDef,
-    ) -> u32 {
+    ) -> Signature {
         let args: Vec<TypeId> = resolution.args.iter().map(|t| self.types.intern(t)).collect();
         let result = self.types.intern(&resolution.result);
         let exact = (given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
-        self.signatures.push(Signature { operator, given, args, result, overload: exact });
-        self.signatures.len() as u32 - 1
+        Signature { operator, given, args, result, overload: exact }
     }
 
     fn infer(&self, def: &OperatorDef, id: NodeId, given: &[TypeId]) -> Result<Resolution, TypeError> {
@@ -398,16 +351,6 @@ impl Draft {
         self.literal_node(Literal::Value(value.into()))
     }
 
-    /// An exact operator node of the machine: typed, and evaluated at once if it can be.
-    ///
-    /// # Errors
-    /// The operands do not fit, or the graph is full.
-    pub fn exact(&mut self, operator: &str, operands: &[NodeId], span: Span) -> Result<NodeId, LowerError> {
-        let operator = self.graph.symbol(operator);
-        let id = self.apply(operator, operands, span)?;
-        self.fold_exact(id)
-    }
-
     /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
     /// its fault noted.
     ///
@@ -431,73 +374,6 @@ impl Draft {
         }
     }
 
-    /// Lowers a typed node by the rule of its operator, if it has one.
-    ///
-    /// # Errors
-    /// What the rule reports.
-    pub fn lower_node(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
-        let Some(operator) = self.graph.operator(id) else { return Ok(id) };
-        let def = self.definition(operator)?;
-        let Some(rule) = def.lower.clone() else { return Ok(id) };
-        let operands = self.graph.operands(id).to_vec();
-        let mut lowering = Lowering { span: self.graph.span(id), draft: self };
-        match rule(&mut lowering, &operands)? {
-            Lowered::Keep => Ok(id),
-            Lowered::To(lower) => Ok(lower),
-        }
-    }
-
-    /// Casts a node to a type, by operators of the machine.
-    ///
-    /// # Errors
-    /// There is no cast, or the graph is full.
-    pub fn cast_node(&mut self, id: NodeId, to: &QType, span: Span) -> Result<NodeId, LowerError> {
-        let from = self.qtype_of(id).clone();
-        if from == *to {
-            return Ok(id);
-        }
-        let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
-            return Err(TypeError::Cast { from, to: to.clone() }.into());
-        };
-        if from.is_optional() && !to.is_optional() {
-            return Err(TypeError::Cast { from, to: to.clone() }.into());
-        }
-        let mut node = id;
-        if source == ScalarType::WeakFloat && source != target {
-            node = self.retype(node, ScalarType::Float64, span)?;
-        }
-        if let Some(operator) = cast_operator(Some(source), target) {
-            node = self.exact(operator, &[node], span)?;
-        }
-        if target == ScalarType::WeakFloat && source != target {
-            node = self.retype(node, ScalarType::WeakFloat, span)?;
-        }
-        if to.is_optional() && !from.is_optional() {
-            node = self.exact("core.to_optional._scalar", &[node], span)?;
-        }
-        Ok(node)
-    }
-
-    /// The same bytes as another scalar type.
-    fn retype(&mut self, id: NodeId, scalar: ScalarType, span: Span) -> Result<NodeId, LowerError> {
-        let to = self.qtype_of(id).with_scalar(scalar);
-        let to = to.unwrap_or(QType::Scalar(scalar));
-        self.reinterpret_node(id, &to, span)
-    }
-
-    /// The same bytes under another type of equal storage.
-    ///
-    /// # Errors
-    /// The graph is full.
-    pub fn reinterpret_node(&mut self, id: NodeId, to: &QType, span: Span) -> Result<NodeId, LowerError> {
-        if self.qtype_of(id) == to {
-            return Ok(id);
-        }
-        let name = if to.is_storage() { "derived_qtype.upcast" } else { "derived_qtype.downcast" };
-        let qtype = self.literal_node(Literal::Type(to.clone()))?;
-        self.exact(name, &[qtype, id], span)
-    }
-
     /// What a node is.
     pub fn node(&self, id: NodeId) -> Node<'_> {
         self.graph.node(id)
@@ -514,49 +390,5 @@ pub fn literal_type(literal: &Literal) -> QType {
     match literal {
         Literal::Value(value) => value.qtype(),
         Literal::Type(_) | Literal::Operator(_) => QType::Scalar(ScalarType::Unit),
-    }
-}
-
-/// The draft as lowering rules see it.
-struct Lowering<'d> {
-    draft: &'d mut Draft,
-    span: Span,
-}
-
-impl LowerContext for Lowering<'_> {
-    fn dialect(&self) -> Dialect {
-        self.draft.dialect
-    }
-
-    fn qtype(&self, node: NodeId) -> QType {
-        self.draft.qtype_of(node).clone()
-    }
-
-    fn literal(&self, node: NodeId) -> Option<Literal> {
-        self.draft.graph.literal(node).cloned()
-    }
-
-    fn make_literal(&mut self, literal: Literal) -> Result<NodeId, LowerError> {
-        Ok(self.draft.literal_node(literal)?)
-    }
-
-    fn make(&mut self, operator: &str, args: &[NodeId]) -> Result<NodeId, LowerError> {
-        let symbol = self.draft.graph.symbol(operator);
-        let defaults = self.draft.definition(symbol)?.complete(args.len())?;
-        let mut args = args.to_vec();
-        for literal in defaults {
-            args.push(self.draft.literal_node(literal)?);
-        }
-        let id = self.draft.apply(symbol, &args, self.span)?;
-        let lower = self.draft.lower_node(id)?;
-        self.draft.fold_exact(lower)
-    }
-
-    fn cast(&mut self, node: NodeId, to: &QType) -> Result<NodeId, LowerError> {
-        self.draft.cast_node(node, to, self.span)
-    }
-
-    fn reinterpret(&mut self, node: NodeId, qtype: &QType) -> Result<NodeId, LowerError> {
-        self.draft.reinterpret_node(node, qtype, self.span)
     }
 }

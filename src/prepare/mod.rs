@@ -14,6 +14,9 @@
 //! | optimize | [`optimize`] | named rewriting rules |
 //! | extend | [`extend`] | compiler extensions pack what shall not become slots |
 //! | place branches | [`branches`], [`lazy`] | what belongs to which branch of a `where` |
+//!
+//! All of them work on a [`draft`]: a graph that grows, with the types of its nodes ([`types`],
+//! [`signature`]) and what can be done to one node ([`lowering`]).
 
 pub mod branches;
 pub mod cast;
@@ -24,10 +27,12 @@ pub mod fold;
 pub mod join;
 pub mod lazy;
 pub mod lower;
+pub mod lowering;
 pub mod optimize;
 pub mod pipeline;
 pub mod populate;
 pub mod prepared;
+pub mod signature;
 pub mod types;
 
 pub use error::PrepareError;

@@ -10,10 +10,11 @@
 
 use crate::expr::{Graph, Node, NodeId};
 use crate::prepare::branches::Regions;
-use crate::prepare::draft::{Draft, ROOT_OPERATOR, Signature};
+use crate::prepare::draft::{Draft, ROOT_OPERATOR};
 use crate::prepare::error::PrepareError;
 use crate::prepare::extend::CompileOperator;
 use crate::prepare::lower::BUILTINS;
+use crate::prepare::signature::Signature;
 use crate::registry::derived::annotation::ANNOTATIONS;
 use cembra_vm::value::{Fault, QType};
 use std::fmt::Write;

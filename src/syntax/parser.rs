@@ -7,21 +7,22 @@
 //!
 //! The text alternates between places where an operand is expected and places where an operator may
 //! follow. Prefix operators, brackets and calls are pushed on the pending stack in the first; in the
-//! second, an infix operator first reduces everything that binds at least as tightly.
+//! second, an infix operator first reduces everything that binds at least as tightly. Calls are in
+//! `call`, literals in `literal`.
 
 use crate::expr::print::{Binding, INFIX, PREFIX, RESERVED};
 use crate::expr::{Expr, Graph, Literal, NodeId};
 use crate::registry::{Dialect, Registry};
-use crate::syntax::call::{Argument, operands};
+use crate::syntax::call::Argument;
 use crate::syntax::construct;
 use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
 use crate::syntax::lexer::{Kind, Token, describe, span, tokens};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::sequence::SequenceValue;
-use cembra_vm::value::tuple::TupleType;
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+mod call;
+mod literal;
 
 /// Limits of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,16 +267,6 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn number(&mut self, token: &Token, negative: bool, start: Span) -> Parsed<()> {
-        let place = span(start.start as usize, token.span.end as usize);
-        let literal = match &token.kind {
-            Kind::Integer(text) => construct::integer(self.dialect, text, negative),
-            Kind::Float(text) => construct::float(self.dialect, text, negative),
-            _ => return self.expected("a number"),
-        };
-        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
-    }
-
     fn literal(&mut self, literal: Literal, place: Span) -> Parsed<()> {
         let node = self.graph.add_literal(literal).map_err(|e| SyntaxError::new(e, place))?;
         self.push(node, place);
@@ -343,86 +334,6 @@ impl<'t> Parser<'t> {
         }
         let end = self.next().span.end;
         self.leaf(prefix, name, span(place.start as usize, end as usize))
-    }
-
-    /// `float64(1)`, `optional_int32{NA}`.
-    fn constructor(&mut self, name: &str, place: Span) -> Parsed<()> {
-        let Some((scalar, optional)) = construct::scalar_constructor(name) else {
-            return self.expected("an operator");
-        };
-        let close = if self.at_symbol("{") { "}" } else { ")" };
-        let open = self.next().span;
-        let argument = self.constructor_argument(close)?;
-        if !self.at_symbol(close) {
-            return match self.kind(0) {
-                Kind::End => {
-                    let bracket = if close == "}" { '{' } else { '(' };
-                    Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
-                }
-                _ => {
-                    let expected = "a literal";
-                    let kind = SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
-                    Err(SyntaxError::new(kind, self.peek().span))
-                }
-            };
-        }
-        let place = span(place.start as usize, self.next().span.end as usize);
-        let literal = construct::construct(name, scalar, optional, argument);
-        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
-    }
-
-    fn constructor_argument(&mut self, close: &str) -> Parsed<construct::Argument> {
-        use construct::Argument;
-        let negative = self.at_symbol("-");
-        if negative {
-            self.next();
-        }
-        let argument = match self.kind(0) {
-            Kind::Symbol(symbol) if *symbol == close && !negative => return Ok(Argument::None),
-            Kind::Integer(text) | Kind::Float(text) => Argument::Number(text.clone(), negative),
-            Kind::Name(word) if word == "nan" => Argument::Special(f64::NAN),
-            Kind::Name(word) if word == "inf" => {
-                Argument::Special(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
-            }
-            Kind::Name(word) if matches!(word.as_str(), "NA" | "None") && !negative => Argument::Missing,
-            Kind::Name(word) if matches!(word.as_str(), "true" | "True" | "false" | "False") && !negative => {
-                Argument::Truth(word.eq_ignore_ascii_case("true"))
-            }
-            Kind::Text(text) if !negative => Argument::Text(text.clone()),
-            Kind::Bytes(bytes) if !negative => Argument::Bytes(bytes.clone()),
-            _ => return self.expected("a literal"),
-        };
-        self.next();
-        Ok(argument)
-    }
-
-    /// Pushes a call; its arguments follow.
-    fn begin_call(&mut self, name: &str, place: Span) -> Parsed<bool> {
-        let own = matches!(name, "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing");
-        if !own {
-            self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
-        }
-        self.next();
-        self.depth += 1;
-        let keyword = self.keyword();
-        let call = Pending::Call { name: name.to_owned(), start: place, arguments: Vec::new(), keyword };
-        self.pending.push(call);
-        Ok(false)
-    }
-
-    /// `name=` before an argument.
-    fn keyword(&mut self) -> Option<Arc<str>> {
-        while *self.kind(0) == Kind::LineEnd {
-            self.next();
-        }
-        match (self.kind(0), self.kind(1)) {
-            (Kind::Name(name), Kind::Symbol("=")) if !name.contains('.') => {
-                self.next();
-                self.next();
-                Some(name.as_str().into())
-            }
-            _ => None,
-        }
     }
 
     /// Goes on after an operand: to the next operand, or out of the expression with its value.
@@ -507,128 +418,4 @@ impl<'t> Parser<'t> {
         self.push(node, place);
         Ok(())
     }
-
-    /// `,`: the operand before it is an argument of the innermost call.
-    fn next_argument(&mut self) -> Parsed<()> {
-        self.reduce(Binding::Comparison)?;
-        if !matches!(self.pending.last(), Some(Pending::Call { .. })) {
-            return self.expected("an operator or the end");
-        }
-        self.take_argument()?;
-        self.next();
-        let next = self.keyword();
-        if let Some(Pending::Call { keyword, .. }) = self.pending.last_mut() {
-            *keyword = next;
-        }
-        Ok(())
-    }
-
-    fn take_argument(&mut self) -> Parsed<()> {
-        let operand = self.pop()?;
-        if let Some(Pending::Call { arguments, keyword, .. }) = self.pending.last_mut() {
-            arguments.push(Argument { keyword: keyword.take(), node: operand.node, span: operand.span });
-        }
-        Ok(())
-    }
-
-    /// `)`.
-    fn close(&mut self, token: &Token) -> Parsed<()> {
-        self.reduce(Binding::Comparison)?;
-        match self.pending.last() {
-            Some(Pending::Group(open)) => {
-                let start = open.start;
-                self.pending.pop();
-                self.depth -= 1;
-                self.next();
-                // The value keeps its node; only the place grows by the parentheses.
-                if let Some(operand) = self.operands.last_mut() {
-                    operand.span = span(start as usize, token.span.end as usize);
-                }
-                Ok(())
-            }
-            Some(Pending::Call { .. }) => {
-                self.take_argument()?;
-                self.next();
-                self.end_call(token.span.end)
-            }
-            _ => self.expected("an operator or the end"),
-        }
-    }
-
-    fn end_call(&mut self, end: u32) -> Parsed<()> {
-        let Some(Pending::Call { name, start, arguments, .. }) = self.pending.pop() else {
-            return self.expected("an operator or the end");
-        };
-        self.depth -= 1;
-        let place = span(start.start as usize, end as usize);
-        match name.as_str() {
-            "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing" => {
-                let literal =
-                    self.compound(&name, &arguments).map_err(|kind| SyntaxError::new(kind, place))?;
-                self.literal(literal, place)
-            }
-            _ => {
-                let def = self.registry.find(&name).map_err(|e| SyntaxError::new(e, place))?.clone();
-                let graph = &mut self.graph;
-                let nodes = operands(&def, &arguments, place, &mut |literal| graph.add_literal(literal))?;
-                self.apply(&name, &nodes, place)
-            }
-        }
-    }
-
-    /// Literals of compound type.
-    fn compound(&self, name: &str, arguments: &[Argument]) -> Result<Literal, SyntaxErrorKind> {
-        let expected = |expected| SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
-        let literals: Vec<&Literal> = arguments
-            .iter()
-            .map(|a| {
-                self.graph.literal(a.node).ok_or_else(|| expected("literals; for values use core.make_tuple"))
-            })
-            .collect::<Result<_, _>>()?;
-        let values = || -> Result<Vec<Value>, SyntaxErrorKind> {
-            literals.iter().map(|l| l.value().cloned().ok_or_else(|| expected("values"))).collect()
-        };
-        let tuple_error = |e| SyntaxErrorKind::Operator(crate::registry::TypeError::Tuple(e));
-        match (name, &literals[..]) {
-            ("present", []) => Ok(Literal::Value(Value::presence(true))),
-            ("missing", []) => Ok(Literal::Value(Value::presence(false))),
-            ("tuple", _) => Ok(Literal::Value(Value::tuple(values()?).map_err(tuple_error)?)),
-            ("namedtuple", _) => {
-                let values = values()?;
-                let names: Vec<Arc<str>> = arguments.iter().filter_map(|a| a.keyword.clone()).collect();
-                let types: Vec<QType> = values.iter().map(Value::qtype).collect();
-                let qtype = TupleType::named(names, types).map_err(tuple_error)?;
-                Ok(Literal::Value(Value::of_tuple_type(qtype, values)))
-            }
-            ("sequence", [Literal::Type(QType::Scalar(element)), ..]) => {
-                let scalars =
-                    literals[1..].iter().map(|l| element_of(l, *element)).collect::<Option<Vec<_>>>();
-                let sequence = scalars.and_then(|s| SequenceValue::from_scalars(*element, &s));
-                let sequence = sequence.ok_or_else(|| expected("a type and values of that type"))?;
-                Ok(Literal::Value(Value::Sequence(Arc::new(sequence))))
-            }
-            ("qtype", [Literal::Value(Value::Scalar(ScalarValue::Text(text)))]) => {
-                text.parse().map(Literal::Type).map_err(|_| expected("the name of a type"))
-            }
-            ("sequence", _) => Err(expected("a type and values of that type")),
-            ("qtype", _) => Err(expected("the name of a type")),
-            _ => Err(expected("no argument")),
-        }
-    }
-}
-
-/// A bare number as an element of a sequence.
-fn element_of(literal: &Literal, element: ScalarType) -> Option<ScalarValue> {
-    let value = literal.value()?.scalar()?;
-    if value.scalar_type() == element {
-        return Some(value.clone());
-    }
-    Some(match element {
-        ScalarType::Int32 => ScalarValue::Int32(i32::try_from(value.as_i64()?).ok()?),
-        ScalarType::Int64 => ScalarValue::Int64(value.as_i64()?),
-        ScalarType::Float32 => ScalarValue::Float32(value.as_f64()? as f32),
-        ScalarType::Float64 => ScalarValue::Float64(value.as_f64()?),
-        ScalarType::WeakFloat => ScalarValue::WeakFloat(value.as_f64()?),
-        _ => return None,
-    })
 }

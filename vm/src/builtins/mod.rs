@@ -1,4 +1,4 @@
-//! The standard operators, one row of a [`Family`] each.
+//! The standard operators, one row of a [`Family`](crate::operator::Family) each.
 //!
 //! A row gives the name, the parameters, the meaning, what evaluation may do, a relative cost, the
 //! partial derivatives, and the overloads as plain Rust functions. Documentation, dumps, binding and

@@ -7,7 +7,7 @@
 //!    other literal.
 //! 3. `build` checks rule 2 and the frame limit; a layout that exists is sound to make frames of.
 
-use crate::layout::SlotType;
+use crate::layout::access::SlotType;
 use crate::layout::handle::HandleKind;
 use crate::layout::layout::FrameLayout;
 use crate::layout::slot::{Slot, TypedSlot};

@@ -1,8 +1,9 @@
 //! FrameLayout: the finished, immutable layout.
 
+use crate::layout::access::SlotType;
+use crate::layout::builder::LayoutBuilder;
 use crate::layout::handle::HandleKind;
 use crate::layout::slot::{Slot, TypedSlot};
-use crate::layout::{LayoutBuilder, SlotType};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::{QType, ScalarValue, Value};
 use sha2::{Digest, Sha256};

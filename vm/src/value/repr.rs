@@ -145,7 +145,7 @@ fn push_type_name(out: &mut String, prefix: &str, scalar: ScalarType) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::QType;
+    use crate::value::qtype::QType;
     use std::sync::Arc;
 
     #[test]

@@ -1,0 +1,139 @@
+//! Literals of the text: numbers, scalar constructors, compound constructors.
+//!
+//! ```text
+//! -1.5                    a number with its sign
+//! optional_int32{NA}      a scalar constructor: its argument is read here, it is no expression
+//! tuple(1, float32(2))    a compound constructor: read as a call, whose arguments must be literals
+//! ```
+
+use crate::expr::Literal;
+use crate::registry::TypeError;
+use crate::syntax::call::Argument;
+use crate::syntax::construct;
+use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
+use crate::syntax::lexer::{Kind, Token, span};
+use crate::syntax::parser::{Parsed, Parser};
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::sequence::SequenceValue;
+use cembra_vm::value::tuple::TupleType;
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use std::sync::Arc;
+
+impl Parser<'_> {
+    pub(super) fn number(&mut self, token: &Token, negative: bool, start: Span) -> Parsed<()> {
+        let place = span(start.start as usize, token.span.end as usize);
+        let literal = match &token.kind {
+            Kind::Integer(text) => construct::integer(self.dialect, text, negative),
+            Kind::Float(text) => construct::float(self.dialect, text, negative),
+            _ => return self.expected("a number"),
+        };
+        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
+    }
+
+    /// `float64(1)`, `optional_int32{NA}`.
+    pub(super) fn constructor(&mut self, name: &str, place: Span) -> Parsed<()> {
+        let Some((scalar, optional)) = construct::scalar_constructor(name) else {
+            return self.expected("an operator");
+        };
+        let close = if self.at_symbol("{") { "}" } else { ")" };
+        let open = self.next().span;
+        let argument = self.constructor_argument(close)?;
+        if !self.at_symbol(close) {
+            return match self.kind(0) {
+                Kind::End => {
+                    let bracket = if close == "}" { '{' } else { '(' };
+                    Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
+                }
+                _ => {
+                    let expected = "a literal";
+                    let kind = SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
+                    Err(SyntaxError::new(kind, self.peek().span))
+                }
+            };
+        }
+        let place = span(place.start as usize, self.next().span.end as usize);
+        let literal = construct::construct(name, scalar, optional, argument);
+        self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
+    }
+
+    fn constructor_argument(&mut self, close: &str) -> Parsed<construct::Argument> {
+        use construct::Argument;
+        let negative = self.at_symbol("-");
+        if negative {
+            self.next();
+        }
+        let argument = match self.kind(0) {
+            Kind::Symbol(symbol) if *symbol == close && !negative => return Ok(Argument::None),
+            Kind::Integer(text) | Kind::Float(text) => Argument::Number(text.clone(), negative),
+            Kind::Name(word) if word == "nan" => Argument::Special(f64::NAN),
+            Kind::Name(word) if word == "inf" => {
+                Argument::Special(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            }
+            Kind::Name(word) if matches!(word.as_str(), "NA" | "None") && !negative => Argument::Missing,
+            Kind::Name(word) if matches!(word.as_str(), "true" | "True" | "false" | "False") && !negative => {
+                Argument::Truth(word.eq_ignore_ascii_case("true"))
+            }
+            Kind::Text(text) if !negative => Argument::Text(text.clone()),
+            Kind::Bytes(bytes) if !negative => Argument::Bytes(bytes.clone()),
+            _ => return self.expected("a literal"),
+        };
+        self.next();
+        Ok(argument)
+    }
+
+    /// Literals of compound type.
+    pub(super) fn compound(&self, name: &str, arguments: &[Argument]) -> Result<Literal, SyntaxErrorKind> {
+        let expected = |expected| SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
+        let literals: Vec<&Literal> = arguments
+            .iter()
+            .map(|a| {
+                self.graph.literal(a.node).ok_or_else(|| expected("literals; for values use core.make_tuple"))
+            })
+            .collect::<Result<_, _>>()?;
+        let values = || -> Result<Vec<Value>, SyntaxErrorKind> {
+            literals.iter().map(|l| l.value().cloned().ok_or_else(|| expected("values"))).collect()
+        };
+        let tuple_error = |e| SyntaxErrorKind::Operator(TypeError::Tuple(e));
+        match (name, &literals[..]) {
+            ("present", []) => Ok(Literal::Value(Value::presence(true))),
+            ("missing", []) => Ok(Literal::Value(Value::presence(false))),
+            ("tuple", _) => Ok(Literal::Value(Value::tuple(values()?).map_err(tuple_error)?)),
+            ("namedtuple", _) => {
+                let values = values()?;
+                let names: Vec<Arc<str>> = arguments.iter().filter_map(|a| a.keyword.clone()).collect();
+                let types: Vec<QType> = values.iter().map(Value::qtype).collect();
+                let qtype = TupleType::named(names, types).map_err(tuple_error)?;
+                Ok(Literal::Value(Value::of_tuple_type(qtype, values)))
+            }
+            ("sequence", [Literal::Type(QType::Scalar(element)), ..]) => {
+                let scalars =
+                    literals[1..].iter().map(|l| element_of(l, *element)).collect::<Option<Vec<_>>>();
+                let sequence = scalars.and_then(|s| SequenceValue::from_scalars(*element, &s));
+                let sequence = sequence.ok_or_else(|| expected("a type and values of that type"))?;
+                Ok(Literal::Value(Value::Sequence(Arc::new(sequence))))
+            }
+            ("qtype", [Literal::Value(Value::Scalar(ScalarValue::Text(text)))]) => {
+                text.parse().map(Literal::Type).map_err(|_| expected("the name of a type"))
+            }
+            ("sequence", _) => Err(expected("a type and values of that type")),
+            ("qtype", _) => Err(expected("the name of a type")),
+            _ => Err(expected("no argument")),
+        }
+    }
+}
+
+/// A bare number as an element of a sequence.
+fn element_of(literal: &Literal, element: ScalarType) -> Option<ScalarValue> {
+    let value = literal.value()?.scalar()?;
+    if value.scalar_type() == element {
+        return Some(value.clone());
+    }
+    Some(match element {
+        ScalarType::Int32 => ScalarValue::Int32(i32::try_from(value.as_i64()?).ok()?),
+        ScalarType::Int64 => ScalarValue::Int64(value.as_i64()?),
+        ScalarType::Float32 => ScalarValue::Float32(value.as_f64()? as f32),
+        ScalarType::Float64 => ScalarValue::Float64(value.as_f64()?),
+        ScalarType::WeakFloat => ScalarValue::WeakFloat(value.as_f64()?),
+        _ => return None,
+    })
+}

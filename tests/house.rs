@@ -1,0 +1,324 @@
+//! The house rules that a machine can check. `docs/ARCHITECTURE.md` has the table of rooms.
+//!
+//! Each test gathers all violations and prints them as `file:line: what`, so that one run shows
+//! everything there is to mend. Rules that need a reader are not here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines a file may have before its tests.
+const LONGEST: usize = 500;
+
+/// Files that are longer for the time being, and how long they may be.
+const LONGER: [(&str, usize); 1] = [("src/compile/emit.rs", 560)];
+
+/// What may stand at the top, besides dotfiles.
+const TOP: [&str; 9] =
+    ["Cargo.toml", "Cargo.lock", "LICENSE", "README.md", "src", "vm", "tests", "benches", "docs"];
+
+/// The rooms of the machine that may contain unsafe code.
+const UNSAFE: [&str; 6] = ["layout", "frame", "operator", "machine", "jit", "vector"];
+
+/// Rooms that may touch files, clocks, the environment and threads. The machine profiles.
+const IMPURE: [&str; 5] = ["vm/src/machine", "src/host", "src/native", "src/cli", "src/main.rs"];
+
+/// A source file, read.
+struct Source {
+    /// From the top, with `/`.
+    path: String,
+    /// Lines of code: comments are empty, so that numbers stay.
+    lines: Vec<String>,
+    /// Number of lines before the tests in the file.
+    before_tests: usize,
+    begins_with_doc: bool,
+}
+
+impl Source {
+    /// `src/expr`, `vm/src/frame`, `src/main.rs`; nothing for `lib.rs`.
+    fn room(&self) -> Option<&str> {
+        let below = self.path.strip_prefix("vm/").unwrap_or(&self.path).strip_prefix("src/")?;
+        let name = below.split('/').next()?;
+        let end = self.path.len() - below.len() + name.len();
+        (name != "lib.rs").then(|| &self.path[..end])
+    }
+
+    /// The crate's source folder.
+    fn base(&self) -> &'static str {
+        if self.path.starts_with("vm/") { "vm/src" } else { "src" }
+    }
+
+    /// Lines with their numbers, tests included.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.lines.iter().enumerate().map(|(index, line)| (index + 1, line.as_str()))
+    }
+}
+
+/// The folder that cargo runs the test for; another checkout may have compiled it.
+fn top() -> PathBuf {
+    let compiled_in = || env!("CARGO_MANIFEST_DIR").into();
+    std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(compiled_in).into()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(top().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Files below a folder with an extension, in order.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut work = vec![folder.to_owned()];
+    while let Some(folder) = work.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match path.is_dir() {
+                true => work.push(path),
+                false if path.extension().is_some_and(|e| e == extension) => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn relative(path: &Path) -> String {
+    let path = path.strip_prefix(top()).expect("the path lies below the top");
+    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+fn sources() -> Vec<Source> {
+    let all = ["src", "vm/src"].into_iter().flat_map(|folder| files(&top().join(folder), "rs"));
+    let read_one = |path: PathBuf| {
+        let (path, text) = (relative(&path), fs::read_to_string(&path).expect("source files are readable"));
+        let tests = text.lines().position(|l| l == "#[cfg(test)]");
+        Source {
+            before_tests: tests.unwrap_or_else(|| text.lines().count()),
+            begins_with_doc: text.starts_with("//! "),
+            lines: text.lines().map(code).collect(),
+            path,
+        }
+    };
+    all.map(read_one).collect()
+}
+
+/// A line without its comment.
+fn code(line: &str) -> String {
+    let comment = if line.trim_start().starts_with("//") { Some(0) } else { line.find(" // ") };
+    line[..comment.unwrap_or(line.len())].to_owned()
+}
+
+/// The floors of the table in `docs/ARCHITECTURE.md`, by room.
+fn floors() -> BTreeMap<String, u32> {
+    let mut floors = BTreeMap::new();
+    for line in read("docs/ARCHITECTURE.md").lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", floor, room, ..] = cells[..] else { continue };
+        let Ok(floor) = floor.trim_start_matches("vm ").parse() else { continue };
+        floors.insert(room.trim_matches('`').trim_end_matches('/').to_owned(), floor);
+    }
+    floors
+}
+
+/// What follows each `crate::` of a line.
+fn crate_paths(line: &str) -> Vec<&str> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let whole = |at: usize| !line[..at].ends_with(word);
+    line.match_indices("crate::").filter(|(at, _)| whole(*at)).map(|(at, m)| &line[at + m.len()..]).collect()
+}
+
+/// The name at the beginning of a path.
+fn first(path: &str) -> &str {
+    path.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default()
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == word)
+}
+
+/// Fails with all violations.
+fn none(rule: &str, violations: Vec<String>) {
+    assert!(violations.is_empty(), "{rule}\n{}\n", violations.join("\n"));
+}
+
+#[test]
+fn every_room_has_a_row_and_every_row_a_room() {
+    let floors = floors();
+    let sources = sources();
+    let mut wrong: Vec<String> = Vec::new();
+    for room in sources.iter().filter_map(Source::room) {
+        if !floors.contains_key(room) {
+            wrong.push(format!("{room}: has no row in docs/ARCHITECTURE.md"));
+        }
+    }
+    for room in floors.keys().filter(|room| !sources.iter().any(|s| s.room() == Some(room))) {
+        wrong.push(format!("docs/ARCHITECTURE.md: there is no room {room}"));
+    }
+    wrong.dedup();
+    none("rooms and rows differ", wrong);
+}
+
+#[test]
+fn rooms_import_only_lower_floors() {
+    let floors = floors();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let Some(room) = source.room() else { continue };
+        for (number, line) in source.numbered() {
+            for path in crate_paths(line) {
+                let other = format!("{}/{}", source.base(), first(path));
+                let (Some(own), Some(its)) = (floors.get(room), floors.get(&other)) else { continue };
+                if other != room && its >= own {
+                    wrong.push(format!(
+                        "{}:{number}: {room} (floor {own}) imports {other} (floor {its})",
+                        source.path
+                    ));
+                }
+            }
+        }
+    }
+    none("a room imports only rooms on lower floors", wrong);
+}
+
+#[test]
+fn imports_name_the_defining_file() {
+    let floors = floors();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let own = source.room().map(|room| room[source.base().len() + 1..].to_owned()).unwrap_or_default();
+        let is_hub = source.path.ends_with("/mod.rs");
+        for (number, line) in source.numbered() {
+            let mut blame = |what: &str| wrong.push(format!("{}:{number}: {what}", source.path));
+            for path in crate_paths(line) {
+                let room = first(path);
+                if !floors.contains_key(&format!("{}/{room}", source.base())) {
+                    blame("imports from the root of the crate, not from a room");
+                }
+                let inside = path[room.len()..].strip_prefix("::").unwrap_or_default();
+                let inside = inside.trim_start_matches('{').trim_start();
+                if room == own && !is_hub && inside.starts_with(|c: char| c.is_uppercase() || c == '*') {
+                    blame("imports its own room through mod.rs");
+                }
+            }
+            if line.contains("super::super") {
+                blame("climbs with super::super");
+            }
+            let outside_tests = number <= source.before_tests;
+            if outside_tests && line.contains("super::*") {
+                blame("imports super::*");
+            }
+            let is_room = source.path.matches('/').count() == source.base().matches('/').count() + 2;
+            if outside_tests && is_hub && is_room && has_word(line, "super") {
+                blame("leaves its room with super");
+            }
+        }
+    }
+    none("an import names the file that defines", wrong);
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let silent = sources().into_iter().filter(|s| !s.begins_with_doc);
+    let wrong = silent.map(|s| format!("{}:1: does not begin with `//! `", s.path)).collect();
+    none("a file begins with one sentence on what it is", wrong);
+}
+
+#[test]
+fn files_are_short() {
+    let limit = |path: &str| LONGER.iter().find(|l| l.0 == path).map_or(LONGEST, |l| l.1);
+    let long = sources().into_iter().filter(|s| s.before_tests > limit(&s.path));
+    let wrong = long
+        .map(|s| format!("{}:{}: at most {} lines before the tests", s.path, s.before_tests, limit(&s.path)));
+    none("one concept, one file", wrong.collect());
+}
+
+#[test]
+fn unsafe_stays_in_its_rooms() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let room = source.room().and_then(|room| room.strip_prefix("vm/src/"));
+        if room.is_some_and(|room| UNSAFE.contains(&room)) {
+            continue;
+        }
+        let lines = source.numbered().filter(|(_, line)| has_word(line, "unsafe"));
+        wrong.extend(lines.map(|(number, _)| format!("{}:{number}: unsafe", source.path)));
+    }
+    none("unsafe code stays in the rooms of the machine that touch raw memory", wrong);
+}
+
+#[test]
+fn the_compiler_is_pure() {
+    let worldly = ["std::fs", "std::env", "std::net", "std::process", "std::time", "std::thread"];
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if source.room().is_none_or(|room| IMPURE.contains(&room)) {
+            continue;
+        }
+        for (number, line) in source.numbered().take(source.before_tests) {
+            let found = worldly.iter().find(|w| line.contains(*w));
+            wrong.extend(found.map(|w| format!("{}:{number}: {w}", source.path)));
+        }
+    }
+    none("a compiler touches no files, clocks, environment and threads", wrong);
+}
+
+#[test]
+fn the_top_is_tidy() {
+    let entries = fs::read_dir(top()).expect("the top is readable").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let known = |name: &String| name.starts_with('.') || name == "target" || TOP.contains(&name.as_str());
+    none("entries that do not belong at the top", names.filter(|name| !known(name)).collect());
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = files(&top().join("docs"), "md");
+    pages.push(top().join("README.md"));
+    let mut wrong = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("pages are readable");
+        for (index, line) in text.lines().enumerate() {
+            for link in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                let target = link.split('#').next().unwrap_or_default();
+                let folder = page.parent().expect("a page lies in a folder");
+                if !target.is_empty() && !target.contains("://") && !folder.join(target).exists() {
+                    wrong.push(format!("{}:{}: there is no {target}", relative(&page), index + 1));
+                }
+            }
+        }
+    }
+    none("links between pages", wrong);
+}
+
+#[test]
+fn the_operator_page_is_fresh() {
+    let page = "docs/operators.md";
+    let expected = cembra::inspect::operators::markdown(&cembra::registry::Registry::standard());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(top().join(page), &expected).expect("the page can be written");
+    }
+    let actual = read(page);
+    let differs = actual.lines().zip(expected.lines()).position(|(a, b)| a != b);
+    let line = 1 + differs.unwrap_or_else(|| actual.lines().count().min(expected.lines().count()));
+    assert!(
+        actual == expected,
+        "{page}:{line}: not fresh; UPDATE_EXPECT=1 cargo test --test house rewrites it"
+    );
+}
+
+#[test]
+fn the_readme_shows_what_explain_prints() -> Result<(), Box<dyn std::error::Error>> {
+    use cembra::prepare::{Prepare, Source};
+    use cembra::vm::value::qtype::FLOAT64;
+    let text = "(-b + math.sqrt(b*b - 4.0*a*c)) / (2.0*a)";
+    let expr = cembra::syntax::parse(text)?;
+    let source = Source::new(expr, ["a", "b", "c"].map(|name| (name, FLOAT64)));
+    let bound = cembra::compile::compile(&Prepare::standard().run(source)?, &Default::default())?;
+    let program = cembra::vm::program::dump::dump(bound.program());
+    let map = cembra::inspect::LayoutMap::new(bound.program()).to_string();
+    let readme = read("README.md");
+    for shown in [text, program.trim_end(), map.trim_end()] {
+        assert!(readme.contains(shown), "README.md:1: does not show\n{shown}");
+    }
+    Ok(())
+}
