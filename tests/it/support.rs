@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 /// A file below `tests/`.
 pub fn test_file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+    // A test binary may be run by hand, and outlive the checkout it was built from.
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&root).join("tests").join(name)
 }
 
 /// A recorded file.

@@ -2,6 +2,7 @@
 
 use crate::operator::Overload;
 use crate::program::instruction::{Instruction, Span, Trap, ValueId, ValueList};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// The instructions of a routine with everything they refer to, except slots.
@@ -14,6 +15,7 @@ pub struct Body {
     pool: Vec<ValueId>,
     operators: Vec<Arc<Overload>>,
     traps: Vec<Trap>,
+    trap_numbers: HashMap<Trap, u32>,
 }
 
 impl Body {
@@ -82,11 +84,12 @@ impl Body {
 
     /// Registers a trap; equal traps share a number.
     pub fn add_trap(&mut self, trap: Trap) -> u32 {
-        let found = self.traps.iter().position(|t| *t == trap);
-        found.unwrap_or_else(|| {
+        let next = self.traps.len() as u32;
+        let number = *self.trap_numbers.entry(trap.clone()).or_insert(next);
+        if number == next {
             self.traps.push(trap);
-            self.traps.len() - 1
-        }) as u32
+        }
+        number
     }
 
     /// Puts values into the operand pool.

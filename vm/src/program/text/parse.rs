@@ -134,7 +134,6 @@ impl<'a> Parser<'a> {
         if let Some(number) = self.traps.get(&trap) {
             return Ok(*number);
         }
-        // `add_trap` compares with every trap before.
         self.all_traps += 1;
         check_limit("program-traps", "different traps", self.all_traps, self.limits.traps)?;
         let number = body.add_trap(trap.clone());
