@@ -1,5 +1,6 @@
 //! Integration tests: what is seen from outside.
 
+mod cases;
 mod dumps;
 mod frames;
 mod oracles;
