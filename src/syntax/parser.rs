@@ -12,7 +12,7 @@
 use crate::expr::print::{Binding, INFIX, PREFIX, RESERVED};
 use crate::expr::{Expr, Graph, Literal, NodeId};
 use crate::registry::{Dialect, Registry};
-use crate::syntax::call::{Argument, operands};
+use crate::syntax::call::{Argument, Keyword, operands};
 use crate::syntax::construct;
 use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
 use crate::syntax::lexer::{Kind, Token, describe, span, tokens};
@@ -20,7 +20,7 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Limits of a text.
@@ -81,6 +81,7 @@ pub fn parse_with(
         dialect,
         limits,
         names: HashMap::new(),
+        bare_inputs: HashSet::new(),
         operands: Vec::new(),
         pending: Vec::new(),
         depth: 0,
@@ -106,7 +107,7 @@ enum Pending {
     /// `(`.
     Group(Span),
     /// A call whose arguments are being read.
-    Call { name: String, start: Span, arguments: Vec<Argument>, keyword: Option<Arc<str>> },
+    Call { name: String, start: Span, open: Span, arguments: Vec<Argument>, keyword: Option<Keyword> },
 }
 
 struct Parser<'t> {
@@ -118,6 +119,8 @@ struct Parser<'t> {
     limits: &'t Limits,
     /// Values of the statements so far.
     names: HashMap<String, NodeId>,
+    /// Names without a prefix that were read as inputs.
+    bare_inputs: HashSet<String>,
     operands: Vec<Operand>,
     pending: Vec<Pending>,
     /// Groups, calls and prefix operators pending.
@@ -157,17 +160,21 @@ impl<'t> Parser<'t> {
             while *self.kind(0) == Kind::LineEnd {
                 self.next();
             }
+            if *self.kind(0) == Kind::End {
+                return self.no_result();
+            }
+            let place = self.peek().span;
             let assigned = match (self.kind(0), self.kind(1)) {
                 (Kind::Name(name), Kind::Symbol("=")) => Some(self.assignable(name)?),
                 _ => None,
             };
             let value = self.expression()?;
             match assigned {
+                Some(name) if self.bare_inputs.contains(&name) => {
+                    return Err(SyntaxError::new(SyntaxErrorKind::UsedBefore { name }, place));
+                }
                 Some(name) => {
                     self.names.insert(name, value);
-                    if *self.kind(0) == Kind::End {
-                        return self.expected("a result expression after the statements");
-                    }
                 }
                 None => return self.end(value),
             }
@@ -177,9 +184,23 @@ impl<'t> Parser<'t> {
     fn assignable(&mut self, name: &str) -> Parsed<String> {
         let token = self.next();
         self.next();
-        match name.contains('.') || RESERVED.contains(&name) || construct::word(name).is_some() {
-            true => Err(SyntaxError::new(SyntaxErrorKind::Reserved { name: name.to_owned() }, token.span)),
-            false => Ok(name.to_owned()),
+        let name = name.to_owned();
+        let kind = match () {
+            () if name.contains('.') => SyntaxErrorKind::Dotted { name },
+            () if RESERVED.contains(&&*name) || construct::word(&name).is_some() => {
+                SyntaxErrorKind::Reserved { name }
+            }
+            () if self.names.contains_key(&name) => SyntaxErrorKind::Reassigned { name },
+            () => return Ok(name),
+        };
+        Err(SyntaxError::new(kind, token.span))
+    }
+
+    /// The text ends where a statement or the result could begin.
+    fn no_result<T>(&self) -> Parsed<T> {
+        match self.names.is_empty() {
+            true => Err(SyntaxError::new(SyntaxErrorKind::Empty, self.peek().span)),
+            false => self.expected("a result expression after the statements"),
         }
     }
 
@@ -261,7 +282,7 @@ impl<'t> Parser<'t> {
     fn innermost_bracket(&self) -> Option<(char, Span)> {
         self.pending.iter().rev().find_map(|p| match p {
             Pending::Group(span) => Some(('(', *span)),
-            Pending::Call { start, .. } => Some(('(', *start)),
+            Pending::Call { open, .. } => Some(('(', *open)),
             _ => None,
         })
     }
@@ -320,7 +341,10 @@ impl<'t> Parser<'t> {
                 self.at -= 1;
                 self.expected("an operand")
             }
-            false => self.leaf("L", name, place).map(|()| true),
+            false => {
+                self.bare_inputs.insert(name.to_owned());
+                self.leaf("L", name, place).map(|()| true)
+            }
         }
     }
 
@@ -348,7 +372,8 @@ impl<'t> Parser<'t> {
     /// `float64(1)`, `optional_int32{NA}`.
     fn constructor(&mut self, name: &str, place: Span) -> Parsed<()> {
         let Some((scalar, optional)) = construct::scalar_constructor(name) else {
-            return self.expected("an operator");
+            let kind = SyntaxErrorKind::UnknownConstructor { name: name.to_owned() };
+            return Err(SyntaxError::new(kind, place));
         };
         let close = if self.at_symbol("{") { "}" } else { ")" };
         let open = self.next().span;
@@ -360,7 +385,7 @@ impl<'t> Parser<'t> {
                     Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
                 }
                 _ => {
-                    let expected = "a literal";
+                    let expected = "one literal";
                     let kind = SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
                     Err(SyntaxError::new(kind, self.peek().span))
                 }
@@ -402,24 +427,25 @@ impl<'t> Parser<'t> {
         if !own {
             self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
         }
-        self.next();
+        let open = self.next().span;
         self.depth += 1;
         let keyword = self.keyword();
-        let call = Pending::Call { name: name.to_owned(), start: place, arguments: Vec::new(), keyword };
+        let call =
+            Pending::Call { name: name.to_owned(), start: place, open, arguments: Vec::new(), keyword };
         self.pending.push(call);
         Ok(false)
     }
 
     /// `name=` before an argument.
-    fn keyword(&mut self) -> Option<Arc<str>> {
+    fn keyword(&mut self) -> Option<Keyword> {
         while *self.kind(0) == Kind::LineEnd {
             self.next();
         }
         match (self.kind(0), self.kind(1)) {
             (Kind::Name(name), Kind::Symbol("=")) if !name.contains('.') => {
+                let span = self.next().span;
                 self.next();
-                self.next();
-                Some(name.as_str().into())
+                Some(Keyword { name: name.as_str().into(), span })
             }
             _ => None,
         }
@@ -551,7 +577,7 @@ impl<'t> Parser<'t> {
                 self.next();
                 self.end_call(token.span.end)
             }
-            _ => self.expected("an operator or the end"),
+            _ => Err(SyntaxError::new(SyntaxErrorKind::Unopened { bracket: ')' }, token.span)),
         }
     }
 
@@ -595,7 +621,8 @@ impl<'t> Parser<'t> {
             ("tuple", _) => Ok(Literal::Value(Value::tuple(values()?).map_err(tuple_error)?)),
             ("namedtuple", _) => {
                 let values = values()?;
-                let names: Vec<Arc<str>> = arguments.iter().filter_map(|a| a.keyword.clone()).collect();
+                let names: Vec<Arc<str>> =
+                    arguments.iter().filter_map(|a| Some(a.keyword.as_ref()?.name.clone())).collect();
                 let types: Vec<QType> = values.iter().map(Value::qtype).collect();
                 let qtype = TupleType::named(names, types).map_err(tuple_error)?;
                 Ok(Literal::Value(Value::of_tuple_type(qtype, values)))
