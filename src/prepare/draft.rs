@@ -24,6 +24,7 @@ use cembra_vm::operator::Overload;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Fault, QType, ScalarType, Value};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -357,7 +358,7 @@ impl Draft {
             Ok(self.infer_types(def, &all, &literals)?.result)
         };
         let params = def.param_names(types.len());
-        (def.infer)(&InferContext {
+        let context = InferContext {
             operator: &def.name,
             params: &params,
             types,
@@ -365,7 +366,11 @@ impl Draft {
             dialect: self.dialect,
             table: self.registry.table(),
             infer: &infer,
-        })
+            read: &Cell::new(0),
+        };
+        let resolution = (def.infer)(&context)?;
+        context.check_values()?;
+        Ok(resolution)
     }
 
     /// A typed operator node over typed operands, defaults filled in.
