@@ -2,7 +2,7 @@
 
 use crate::cli::args::ExprArgs;
 use crate::cli::eval::{bind, execute, parse, read_text};
-use crate::cli::report::{Phase, Report};
+use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{json, print};
 use crate::compile::Options;
 use cembra_vm::value::{Category, QType, Value};
@@ -40,7 +40,11 @@ pub fn line(case: &Json, args: &ExprArgs) -> Json {
     let id = case.get("id").cloned().unwrap_or(Json::Null);
     match evaluate(case, args) {
         Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
-        Err(report) => json!({ "id": id, "error": report.json() }),
+        Err(report) => {
+            let text = case.get("expr").and_then(Json::as_str).unwrap_or_default().to_owned();
+            let source = Source { name: "<expression>".to_owned(), text };
+            json!({ "id": id, "error": report.json(Some(&source)) })
+        }
     }
 }
 

@@ -47,12 +47,29 @@ fn evaluate(args: &ExprArgs, source: &Source) -> Result<Value, Report> {
 /// # Errors
 /// The text is not an expression.
 pub fn parse(args: &ExprArgs, text: &str) -> Result<Expr, Report> {
-    let limits = Limits {
+    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits(args))?)
+}
+
+/// Parses an expression that stands in a longer text, `start` bytes behind its beginning.
+///
+/// # Errors
+/// The text is not an expression.
+pub fn parse_at(args: &ExprArgs, text: &str, start: usize) -> Result<Expr, Report> {
+    let mut limits = limits(args);
+    if text.chars().count() > limits.text {
+        return parse(args, text);
+    }
+    limits.text = limits.text.saturating_add(start);
+    let padded = format!("{:start$}{text}", "");
+    Ok(parse_with(&padded, &Registry::standard(), args.dialect.dialect(), &limits)?)
+}
+
+fn limits(args: &ExprArgs) -> Limits {
+    Limits {
         text: args.limits.limit_text,
         nesting: args.limits.limit_nesting,
         nodes: args.limits.limit_nodes,
-    };
-    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits)?)
+    }
 }
 
 /// The inputs of a preparation.
@@ -124,8 +141,12 @@ pub fn source(args: &ExprArgs) -> Result<Source, Report> {
 pub fn read_text(file: &Path) -> Result<String, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
     let bytes = std::fs::read(file).map_err(|e| io(format!("cannot read {}: {e}", file.display())))?;
-    String::from_utf8(bytes)
-        .map_err(|e| io(format!("{} is not UTF-8: byte {}", file.display(), e.utf8_error().valid_up_to())))
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        io(format!("{} is not UTF-8: byte 0x{:02X} at offset {at}", file.display(), e.as_bytes()[at]))
+    })?;
+    // Editors that mark UTF-8 files with a byte order mark mean nothing by it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// A value as `eval` prints it: numbers and words bare, text as it is, compound values in full.

@@ -84,23 +84,42 @@ impl Report {
         Some(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotations(annotations))
     }
 
-    /// The error as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::json!({
+    /// The error as JSON; places count bytes from 0, lines and columns (of characters) from 1.
+    pub fn json(&self, source: Option<&Source>) -> serde_json::Value {
+        let mut json = serde_json::json!({
             "category": self.category.name(),
             "phase": self.phase.name(),
             "message": self.message,
-        })
+        });
+        if let Some(source) = source.filter(|_| !self.labels.is_empty()) {
+            json["places"] = self.labels.iter().map(|(span, label)| place(source, *span, label)).collect();
+        }
+        if !self.notes.is_empty() {
+            json["notes"] = self.notes.iter().map(String::as_str).collect();
+        }
+        json
     }
 
     /// Prints the error and gives the exit code.
     pub fn print(&self, source: Option<&Source>, json: bool) -> ExitCode {
         match json {
-            true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json() }))),
+            true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json(source) }))),
             false => anstream::eprintln!("{}", self.render(source, true)),
         }
         ExitCode::from(1)
     }
+}
+
+fn place(source: &Source, span: Span, label: &str) -> serde_json::Value {
+    let before = source.text.get(..span.start as usize).unwrap_or(&source.text);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    serde_json::json!({
+        "start": span.start,
+        "end": span.end,
+        "line": before.matches('\n').count() + 1,
+        "column": before[line_start..].chars().count() + 1,
+        "label": label,
+    })
 }
 
 /// The text an expression came from.
@@ -126,7 +145,9 @@ pub fn visible(text: &str) -> String {
 
 impl From<SyntaxError> for Report {
     fn from(error: SyntaxError) -> Report {
-        Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "")
+        let mut report = Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "");
+        report.notes.extend(error.hint().map(str::to_owned));
+        report
     }
 }
 
