@@ -133,8 +133,11 @@ fn comments_of(since: &mut Vec<&str>, whole: bool) -> String {
     };
     let taken: Vec<&str> = since.drain(first..).collect();
     let text = taken.join("\n");
-    let text = text.trim_matches('\n');
-    if text.is_empty() { String::new() } else { format!("{text}\n") }
+    match text.trim_matches('\n') {
+        "" => String::new(),
+        comments if whole && text.ends_with('\n') => format!("{comments}\n\n"),
+        comments => format!("{comments}\n"),
+    }
 }
 
 fn close(cases: &mut [Case], output: &[&str]) {
