@@ -186,7 +186,9 @@ impl Binder {
             outputs.extend(results.map(|v| &pending.slots[v.index()]));
         }
         for (position, slot) in outputs.iter().enumerate() {
-            let known = outputs[..position].contains(slot) || self.inputs.iter().any(|(_, i)| i == *slot);
+            // Slots of an empty tuple stand where others of its type stand, and are still their own.
+            let is_input = slot.qtype().size() > 0 && self.inputs.iter().any(|(_, i)| i == *slot);
+            let known = outputs[..position].contains(slot) || is_input;
             if !known {
                 layout.place_output(slot);
             }
