@@ -1,6 +1,7 @@
 //! Integration tests: what is seen from outside.
 
 mod cases;
+mod cli;
 mod dumps;
 mod frames;
 mod oracles;
