@@ -118,7 +118,7 @@ pub struct OpsArgs {
     /// An operator, or the beginning of its name.
     pub name: Option<String>,
     /// Print the whole table as Markdown.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "name")]
     pub markdown: bool,
 }
 

@@ -12,8 +12,9 @@ use std::sync::Arc;
 /// # Errors
 /// The text has another form, or the value does not fit the type.
 pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
-    let (name, value) =
-        text.split_once('=').ok_or_else(|| wrong("input", text, "NAME=VALUE or NAME:TYPE=VALUE"))?;
+    let (name, value) = split_value(text)
+        .or_else(|| text.split_once('='))
+        .ok_or_else(|| wrong("input", text, "NAME=VALUE or NAME:TYPE=VALUE"))?;
     let (name, qtype) = match name.split_once(':') {
         Some((_, "")) => return Err(wrong("input", text, "a type between `:` and `=`")),
         Some((name, qtype)) => (name, Some(parse_type(name.trim(), qtype.trim())?)),
@@ -31,6 +32,20 @@ pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
         None => untyped(name, value)?,
     };
     Ok((name.into(), value))
+}
+
+/// Splits at the first `=` that does not name a field in a type, as in `x:namedtuple<a=INT32>=(1)`.
+fn split_value(text: &str) -> Option<(&str, &str)> {
+    let mut open = 0;
+    let at = text.find(|c| {
+        match c {
+            '<' => open += 1,
+            '>' => open -= 1,
+            _ => {}
+        }
+        c == '=' && open == 0
+    })?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Reads `NAME=TYPE`.
@@ -86,6 +101,8 @@ fn typed(name: &str, text: &str, qtype: &QType) -> Result<Value, Report> {
                 "a missing value needs an optional type, such as {name}:OPTIONAL_{scalar}=NA"
             )));
         }
+        (QType::Scalar(ScalarType::Boolean), "True" | "False") => return Ok((text == "True").into()),
+        (QType::Optional(ScalarType::Boolean), "True" | "False") => return Ok(Some(text == "True").into()),
         (QType::Optional(ScalarType::Unit), "present") => return Ok(Value::presence(true)),
         _ => {}
     }
@@ -146,8 +163,8 @@ fn quoted(text: &str) -> Option<Result<String, &'static str>> {
 fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     let report = |what: &str| Report::new(Category::Parse, Phase::Compile, format!("input `{name}`: {what}"));
     match text {
-        "true" => return Ok(true.into()),
-        "false" => return Ok(false.into()),
+        "true" | "True" => return Ok(true.into()),
+        "false" | "False" => return Ok(false.into()),
         "present" => return Ok(Value::presence(true)),
         "nan" => return Ok(f64::NAN.into()),
         "inf" => return Ok(f64::INFINITY.into()),
@@ -201,6 +218,7 @@ mod tests {
             ("x:OPTIONAL_INT64=NA", "optional_int64{NA}"),
             ("x:OPTIONAL_INT64=5", "optional_int64{5}"),
             ("x:TEXT=hello", "'hello'"),
+            ("x:namedtuple<a=INT32>=(1)", "namedtuple<a=INT32>{(1)}"),
             ("x:tuple<INT32,FLOAT64>=(1, 2.5)", "(1, float64{2.5})"),
             ("x:SEQUENCE[INT64]=[1, 2]", "sequence(int64{1}, int64{2}, value_qtype=INT64)"),
         ];

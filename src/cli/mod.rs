@@ -7,7 +7,7 @@
 //! | `ops` | [`ops`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
-//! are JSON on standard output. The exit code is 0 for success, 1 for an error in the expression or its
+//! are JSON on standard output, errors with their places. The exit code is 0 for success, 1 for an error in the expression or its
 //! inputs, 2 for wrong usage.
 
 pub mod args;

@@ -156,7 +156,10 @@ impl From<PrepareError> for Report {
         let report = Report::new(error.category(), Phase::Compile, error.to_string());
         match error {
             PrepareError::MissingInputs { inputs } => {
-                inputs.into_iter().fold(report, |report, input| report.at(input.span, "has no value"))
+                inputs.into_iter().fold(report, |report, input| match &*input.name {
+                    "nan" | "inf" => report.at(input.span, format!("the number is float64({})", input.name)),
+                    _ => report.at(input.span, "has no value"),
+                })
             }
             PrepareError::Placeholders { span, .. } => report.at(span, "a placeholder"),
             PrepareError::Types { errors } => {
