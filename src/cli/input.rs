@@ -20,16 +20,16 @@ pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
         Some((name, qtype)) => (name, Some(parse_type(name.trim(), qtype.trim())?)),
         None => (name, None),
     };
-    let (name, value) = (name.trim(), value.trim());
+    let name = name.trim();
     if name.is_empty() {
         return Err(wrong("input", text, "a name before the value"));
     }
     let value = match qtype {
         Some(qtype) => typed(name, value, &qtype)?,
-        None if value.is_empty() => {
+        None if value.trim().is_empty() => {
             return Err(wrong("input", text, "a value behind `=`; an empty text is ''"));
         }
-        None => untyped(name, value)?,
+        None => untyped(name, value.trim())?,
     };
     Ok((name.into(), value))
 }
@@ -92,7 +92,9 @@ fn wrong(what: &str, text: &str, expected: &str) -> Report {
     Report::new(Category::Syntax, Phase::Compile, format!("{what} `{text}`: expected {expected}"))
 }
 
-fn typed(name: &str, text: &str, qtype: &QType) -> Result<Value, Report> {
+/// A value of a known type. White space around it does not count, but in a text without quotes.
+fn typed(name: &str, given: &str, qtype: &QType) -> Result<Value, Report> {
+    let text = given.trim();
     let report = |what: &str| Report::new(Category::Parse, Phase::Compile, format!("input `{name}`: {what}"));
     match (qtype, text) {
         (QType::Optional(scalar), "NA" | "missing") => return Ok(Value::Missing(*scalar)),
@@ -112,7 +114,7 @@ fn typed(name: &str, text: &str, qtype: &QType) -> Result<Value, Report> {
     let text = match qtype.scalar() {
         Some(ScalarType::Text) => match quoted(text).transpose().map_err(report)? {
             Some(quoted) => quoted,
-            None => return Ok(if qtype.is_optional() { Some(text).into() } else { text.into() }),
+            None => return Ok(if qtype.is_optional() { Some(given).into() } else { given.into() }),
         },
         _ => text.to_owned(),
     };
