@@ -528,7 +528,10 @@ impl Emitter for Emitting<'_> {
     }
 
     fn inline(&mut self, body: &Prepared, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError> {
-        Walk::new(body, self.emission, leaves).run(result).map(|_| ())
+        let start = self.here();
+        Walk::new(body, self.emission, leaves).run(result)?;
+        self.emission.body.set_spans_from(start, self.span);
+        Ok(())
     }
 
     fn here(&self) -> usize {
