@@ -46,7 +46,7 @@ fn transcripts_are_what_the_commands_print() {
     let mut files = Vec::new();
     find_files(&test_file("cases"), &mut files);
     files.sort();
-    assert!(files.len() >= 10, "the cases are gone: {files:?}");
+    assert!(files.len() >= 20, "the cases are gone: {files:?}");
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -162,6 +162,8 @@ fn run(case: &Case, file: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_cembra"))
         .args(&words[1..])
         .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .env_remove("CLICOLOR_FORCE")
         .output()
         .unwrap_or_else(|e| panic!("{place}: {e}"));
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
