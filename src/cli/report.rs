@@ -29,6 +29,15 @@ impl Phase {
     }
 }
 
+/// How the messages of limits begin that an option sets.
+const LIMIT_OPTIONS: &[(&str, &str)] = &[
+    ("limit expression-text:", "--limit-text"),
+    ("limit expression-nesting:", "--limit-nesting"),
+    ("limit expression-nodes:", "--limit-nodes"),
+    ("limit frame-bytes:", "--limit-frame"),
+    ("out of fuel:", "--fuel"),
+];
+
 /// An error as users see it.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -47,7 +56,10 @@ pub struct Report {
 impl Report {
     /// An error without a place.
     pub fn new(category: Category, phase: Phase, message: impl Into<String>) -> Report {
-        Report { category, phase, message: message.into(), labels: Vec::new(), notes: Vec::new() }
+        let message = message.into();
+        let option = LIMIT_OPTIONS.iter().find(|(limit, _)| message.starts_with(limit));
+        let notes = option.map(|(_, option)| format!("{option} sets another limit")).into_iter().collect();
+        Report { category, phase, message, labels: Vec::new(), notes }
     }
 
     fn at(mut self, span: Span, label: impl Into<String>) -> Report {
