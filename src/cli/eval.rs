@@ -11,6 +11,7 @@ use crate::syntax::{Limits, parse_with};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::value::repr::write_payload;
 use cembra_vm::value::{Category, QType, ScalarValue, Value};
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -129,8 +130,30 @@ pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64
 pub fn source(args: &ExprArgs) -> Result<Source, Report> {
     match (&args.expr, &args.file) {
         (Some(text), _) => Ok(Source { name: "<expression>".to_owned(), text: text.clone() }),
-        (None, Some(file)) => Ok(Source { name: file.display().to_string(), text: read_text(file)? }),
+        (None, Some(file)) => Ok(Source {
+            name: file.display().to_string(),
+            text: read_expression(file, args.limits.limit_text)?,
+        }),
         (None, None) => Ok(Source { name: "<expression>".to_owned(), text: String::new() }),
+    }
+}
+
+/// Reads a file with an expression, no further than its limit reaches.
+fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
+    // A character has at most four bytes; three more are a byte order mark.
+    let most = (limit as u64).saturating_mul(4).saturating_add(3);
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file).and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(cannot_read(file, &error)),
+        Ok(length) if length as u64 > most => {
+            let message = format!(
+                "limit expression-text: {} has more characters than the {limit} that are allowed",
+                file.display()
+            );
+            Err(Report::new(Category::Limit, Phase::Compile, message))
+        }
+        Ok(_) => to_text(file, bytes),
     }
 }
 
@@ -139,8 +162,15 @@ pub fn source(args: &ExprArgs) -> Result<Source, Report> {
 /// # Errors
 /// The file cannot be read, or is not UTF-8.
 pub fn read_text(file: &Path) -> Result<String, Report> {
+    to_text(file, std::fs::read(file).map_err(|error| cannot_read(file, &error))?)
+}
+
+fn cannot_read(file: &Path, error: &std::io::Error) -> Report {
+    Report::new(Category::Io, Phase::Compile, format!("cannot read {}: {error}", file.display()))
+}
+
+fn to_text(file: &Path, bytes: Vec<u8>) -> Result<String, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
-    let bytes = std::fs::read(file).map_err(|e| io(format!("cannot read {}: {e}", file.display())))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         io(format!("{} is not UTF-8: byte 0x{:02X} at offset {at}", file.display(), e.as_bytes()[at]))
