@@ -103,9 +103,13 @@ pub struct ExplainArgs {
     /// Results may take the bytes of inputs that are no longer needed.
     #[arg(long)]
     pub allow_overriding_input_slots: bool,
-    /// Never used; `explain` has no batch.
-    #[arg(long, hide = true)]
+    /// Never given: `explain` has no batch.
+    #[arg(long, hide = true, value_parser = no_batch)]
     pub batch: Option<PathBuf>,
+}
+
+fn no_batch(_: &str) -> Result<PathBuf, &'static str> {
+    Err("only `eval` takes a batch")
 }
 
 /// Arguments of `ops`.
@@ -114,7 +118,7 @@ pub struct OpsArgs {
     /// An operator, or the beginning of its name.
     pub name: Option<String>,
     /// Print the whole table as Markdown.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "name")]
     pub markdown: bool,
 }
 

@@ -2,9 +2,10 @@
 
 use crate::cli::args::ExprArgs;
 use crate::cli::eval::{bind, execute, parse, read_text};
-use crate::cli::report::{Phase, Report};
+use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{json, print};
 use crate::compile::Options;
+use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, Value};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -40,22 +41,40 @@ pub fn line(case: &Json, args: &ExprArgs) -> Json {
     let id = case.get("id").cloned().unwrap_or(Json::Null);
     match evaluate(case, args) {
         Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
-        Err(report) => json!({ "id": id, "error": report.json() }),
+        Err(report) => {
+            let text = case.get("expr").and_then(Json::as_str).unwrap_or_default().to_owned();
+            let source = Source { name: "<expression>".to_owned(), text };
+            json!({ "id": id, "error": report.json(Some(&source)) })
+        }
     }
+}
+
+/// Reads `{"qtype": …, "value": …}`.
+fn read_input(input: &Json) -> Result<Value, String> {
+    let qtype = input.get("qtype").and_then(Json::as_str).ok_or("it needs a `qtype`, which is a text")?;
+    let qtype: QType = qtype.parse().map_err(|e: QTypeParseError| e.to_string())?;
+    json::read(input.get("value").ok_or("it needs a `value`")?, &qtype)
 }
 
 fn evaluate(case: &Json, args: &ExprArgs) -> Result<Value, Report> {
     let malformed =
         |what: String| Report::new(Category::Parse, Phase::Compile, format!("malformed case: {what}"));
-    let text = case.get("expr").and_then(Json::as_str).ok_or_else(|| malformed("no `expr`".to_owned()))?;
+    if !case.is_object() {
+        return Err(malformed(format!("expected an object, found {case}")));
+    }
+    let text = case.get("expr").and_then(Json::as_str);
+    let text = text.ok_or_else(|| malformed("it needs an `expr`, which is a text".to_owned()))?;
+    let empty = serde_json::Map::new();
+    let given = match case.get("inputs") {
+        None => &empty,
+        Some(Json::Object(inputs)) => inputs,
+        Some(other) => {
+            return Err(malformed(format!("`inputs` is an object of inputs by name, not {other}")));
+        }
+    };
     let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();
-    for (name, input) in case.get("inputs").and_then(Json::as_object).into_iter().flatten() {
-        let qtype = input
-            .get("qtype")
-            .and_then(Json::as_str)
-            .ok_or_else(|| malformed(format!("no type of {name}")))?;
-        let qtype: QType = qtype.parse().map_err(|e| malformed(format!("{name}: {e}")))?;
-        let value = json::read(input.get("value").unwrap_or(&Json::Null), &qtype).map_err(malformed)?;
+    for (name, input) in given {
+        let value = read_input(input).map_err(|what| malformed(format!("input `{name}`: {what}")))?;
         inputs.push((name.as_str().into(), value));
     }
     let expr = parse(args, text)?;

@@ -11,6 +11,7 @@ use crate::syntax::{Limits, parse_with};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::value::repr::write_payload;
 use cembra_vm::value::{Category, QType, ScalarValue, Value};
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -47,12 +48,29 @@ fn evaluate(args: &ExprArgs, source: &Source) -> Result<Value, Report> {
 /// # Errors
 /// The text is not an expression.
 pub fn parse(args: &ExprArgs, text: &str) -> Result<Expr, Report> {
-    let limits = Limits {
+    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits(args))?)
+}
+
+/// Parses an expression that stands in a longer text, `start` bytes behind its beginning.
+///
+/// # Errors
+/// The text is not an expression.
+pub fn parse_at(args: &ExprArgs, text: &str, start: usize) -> Result<Expr, Report> {
+    let mut limits = limits(args);
+    if text.chars().count() > limits.text {
+        return parse(args, text);
+    }
+    limits.text = limits.text.saturating_add(start);
+    let padded = format!("{:start$}{text}", "");
+    Ok(parse_with(&padded, &Registry::standard(), args.dialect.dialect(), &limits)?)
+}
+
+fn limits(args: &ExprArgs) -> Limits {
+    Limits {
         text: args.limits.limit_text,
         nesting: args.limits.limit_nesting,
         nodes: args.limits.limit_nodes,
-    };
-    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits)?)
+    }
 }
 
 /// The inputs of a preparation.
@@ -112,8 +130,30 @@ pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64
 pub fn source(args: &ExprArgs) -> Result<Source, Report> {
     match (&args.expr, &args.file) {
         (Some(text), _) => Ok(Source { name: "<expression>".to_owned(), text: text.clone() }),
-        (None, Some(file)) => Ok(Source { name: file.display().to_string(), text: read_text(file)? }),
+        (None, Some(file)) => Ok(Source {
+            name: file.display().to_string(),
+            text: read_expression(file, args.limits.limit_text)?,
+        }),
         (None, None) => Ok(Source { name: "<expression>".to_owned(), text: String::new() }),
+    }
+}
+
+/// Reads a file with an expression, no further than its limit reaches.
+fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
+    // A character has at most four bytes; three more are a byte order mark.
+    let most = (limit as u64).saturating_mul(4).saturating_add(3);
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file).and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(cannot_read(file, &error)),
+        Ok(length) if length as u64 > most => {
+            let message = format!(
+                "limit expression-text: {} has more characters than the {limit} that are allowed",
+                file.display()
+            );
+            Err(Report::new(Category::Limit, Phase::Compile, message))
+        }
+        Ok(_) => to_text(file, bytes),
     }
 }
 
@@ -122,10 +162,21 @@ pub fn source(args: &ExprArgs) -> Result<Source, Report> {
 /// # Errors
 /// The file cannot be read, or is not UTF-8.
 pub fn read_text(file: &Path) -> Result<String, Report> {
+    to_text(file, std::fs::read(file).map_err(|error| cannot_read(file, &error))?)
+}
+
+fn cannot_read(file: &Path, error: &std::io::Error) -> Report {
+    Report::new(Category::Io, Phase::Compile, format!("cannot read {}: {error}", file.display()))
+}
+
+fn to_text(file: &Path, bytes: Vec<u8>) -> Result<String, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
-    let bytes = std::fs::read(file).map_err(|e| io(format!("cannot read {}: {e}", file.display())))?;
-    String::from_utf8(bytes)
-        .map_err(|e| io(format!("{} is not UTF-8: byte {}", file.display(), e.utf8_error().valid_up_to())))
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        io(format!("{} is not UTF-8: byte 0x{:02X} at offset {at}", file.display(), e.as_bytes()[at]))
+    })?;
+    // Editors that mark UTF-8 files with a byte order mark mean nothing by it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// A value as `eval` prints it: numbers and words bare, text as it is, compound values in full.

@@ -1,9 +1,9 @@
 //! `cembra explain`: what becomes of an expression, stage by stage.
 
 use crate::cli::args::{ExplainArgs, Format, Stage};
-use crate::cli::eval::{parse, preparation, source};
+use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::report::{Phase, Report, Source};
-use crate::cli::{input, print};
+use crate::cli::{input, print, usage_error};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
 use crate::inspect::LayoutMap;
@@ -19,8 +19,11 @@ use std::sync::Arc;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> ExitCode {
+    if let Err(message) = check_form(args) {
+        return usage_error(message);
+    }
     let source = match source(&args.expr) {
-        Ok(source) => source,
+        Ok(source) => with_side_outputs(source, &args.side_outputs),
         Err(report) => return report.print(None, args.expr.json),
     };
     match explain(args, &source) {
@@ -30,6 +33,48 @@ pub fn run(args: &ExplainArgs) -> ExitCode {
         }
         Err(report) => report.print(Some(&source), args.expr.json),
     }
+}
+
+/// A graph can be drawn of some stages only.
+fn check_form(args: &ExplainArgs) -> Result<(), &'static str> {
+    let drawn = matches!(args.stage, Stage::Expr | Stage::Prepared | Stage::Program);
+    match args.format {
+        Format::Dot if args.expr.json => Err("--json and --format dot exclude each other"),
+        Format::Dot if !drawn => {
+            Err("--format dot needs --stage expr, prepared or program; the other stages have no graph")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The source with the side outputs as further lines, so that an error in one of them is shown there.
+fn with_side_outputs(source: Source, side_outputs: &[String]) -> Source {
+    let text = side_outputs.iter().fold(source.text, |text, side| format!("{text}\n{side}"));
+    Source { name: source.name, text }
+}
+
+/// The text of the expression without the side outputs.
+fn main_text<'s>(source: &'s Source, side_outputs: &[String]) -> &'s str {
+    let behind: usize = side_outputs.iter().map(|side| side.len() + 1).sum();
+    &source.text[..source.text.len() - behind]
+}
+
+/// Reads the side outputs; each expression has its places in the source, where the text stands.
+fn side_outputs(args: &ExplainArgs, start: usize) -> Result<Vec<(Arc<str>, Expr)>, Report> {
+    let mut outputs = Vec::new();
+    let mut start = start;
+    for side in &args.side_outputs {
+        start += 1;
+        let (name, text) =
+            side.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
+                let message = format!("side output `{side}`: expected NAME=EXPR");
+                Report::new(Category::Syntax, Phase::Compile, message)
+            })?;
+        let expr = parse_at(&args.expr, text, start + name.len() + 1)?;
+        outputs.push((name.trim().into(), expr));
+        start += side.len();
+    }
+    Ok(outputs)
 }
 
 /// Everything there is to show.
@@ -43,7 +88,7 @@ struct Stages {
 fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
     let json = args.expr.json || args.format == Format::Json;
     if args.stage == Stage::Expr {
-        let expr = parse(&args.expr, &source.text)?;
+        let expr = parse(&args.expr, main_text(source, &args.side_outputs))?;
         return Ok(match (json, args.format) {
             (true, _) => format!("{:#}\n", json!({ "expr": expr.to_string() })),
             (_, Format::Dot) => expression_dot(expr.graph(), expr.root()),
@@ -59,7 +104,8 @@ fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
 }
 
 fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
-    let expr = parse(&args.expr, &source.text)?;
+    let text = main_text(source, &args.side_outputs);
+    let expr = parse(&args.expr, text)?;
     let mut types: Vec<(Arc<str>, QType)> = Vec::new();
     for text in &args.types {
         types.push(input::parse_leaf_type(text)?);
@@ -68,13 +114,7 @@ fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
         let (name, value) = input::parse_input(text)?;
         types.push((name, value.qtype()));
     }
-    let mut side_outputs = Vec::new();
-    for text in &args.side_outputs {
-        let (name, text) = text.split_once('=').ok_or_else(|| {
-            Report::new(Category::Syntax, Phase::Compile, format!("side output `{text}`: expected NAME=EXPR"))
-        })?;
-        side_outputs.push((name.into(), parse(&args.expr, text)?));
-    }
+    let side_outputs = side_outputs(args, text.len())?;
     let mut steps: Vec<(String, String)> = Vec::new();
     let preparation = preparation(&args.expr, &expr, types, side_outputs);
     let prepared = args.expr.optimizer.prepare().run_observed(preparation, &mut |name, draft| {
@@ -118,11 +158,7 @@ fn as_dot(stages: &Stages, stage: Stage) -> Result<String, Report> {
         Stage::Expr => Ok(expression_dot(stages.expr.graph(), stages.expr.root())),
         Stage::Prepared => Ok(expression_dot(stages.prepared.graph(), stages.prepared.root())),
         Stage::Program => Ok(program_dot(stages.bound.program())),
-        _ => Err(Report::new(
-            Category::Syntax,
-            Phase::Compile,
-            "the stages expr, prepared and program have a graph; choose one with --stage",
-        )),
+        _ => Err(Report::new(Category::Syntax, Phase::Compile, "this stage has no graph")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::report::{Phase, Report};
 use crate::registry::registry::nearest;
-use cembra_vm::program::text::parse_value;
+use cembra_vm::program::text::{ProgramTextError, parse_value};
 use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, ScalarType, Value};
 use std::sync::Arc;
@@ -12,19 +12,40 @@ use std::sync::Arc;
 /// # Errors
 /// The text has another form, or the value does not fit the type.
 pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
-    let (name, value) = text.split_once('=').ok_or_else(|| wrong(text, "NAME=VALUE or NAME:TYPE=VALUE"))?;
+    let (name, value) = split_value(text)
+        .or_else(|| text.split_once('='))
+        .ok_or_else(|| wrong("input", text, "NAME=VALUE or NAME:TYPE=VALUE"))?;
     let (name, qtype) = match name.split_once(':') {
-        Some((name, qtype)) => (name, Some(parse_type(qtype)?)),
+        Some((_, "")) => return Err(wrong("input", text, "a type between `:` and `=`")),
+        Some((name, qtype)) => (name, Some(parse_type(name.trim(), qtype.trim())?)),
         None => (name, None),
     };
+    let name = name.trim();
     if name.is_empty() {
-        return Err(wrong(text, "a name before the value"));
+        return Err(wrong("input", text, "a name before the value"));
     }
     let value = match qtype {
-        Some(qtype) => typed(name, value.trim(), &qtype)?,
+        Some(qtype) => typed(name, value, &qtype)?,
+        None if value.trim().is_empty() => {
+            return Err(wrong("input", text, "a value behind `=`; an empty text is ''"));
+        }
         None => untyped(name, value.trim())?,
     };
     Ok((name.into(), value))
+}
+
+/// Splits at the first `=` that does not name a field in a type, as in `x:namedtuple<a=INT32>=(1)`.
+fn split_value(text: &str) -> Option<(&str, &str)> {
+    let mut open = 0;
+    let at = text.find(|c| {
+        match c {
+            '<' => open += 1,
+            '>' => open -= 1,
+            _ => {}
+        }
+        c == '=' && open == 0
+    })?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Reads `NAME=TYPE`.
@@ -32,55 +53,120 @@ pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
 /// # Errors
 /// The text has another form, or there is no such type.
 pub fn parse_leaf_type(text: &str) -> Result<(Arc<str>, QType), Report> {
-    let (name, qtype) = text.split_once('=').ok_or_else(|| wrong(text, "NAME=TYPE"))?;
-    Ok((name.into(), parse_type(qtype)?))
+    match text.split_once('=').map(|(name, qtype)| (name.trim(), qtype.trim())) {
+        Some((name, qtype)) if !name.is_empty() && !qtype.is_empty() => {
+            Ok((name.into(), parse_type(name, qtype)?))
+        }
+        _ => Err(wrong("type", text, "NAME=TYPE")),
+    }
 }
 
-/// Reads the name of a type.
-///
-/// # Errors
-/// There is no such type.
-pub fn parse_type(text: &str) -> Result<QType, Report> {
+/// Reads the type of an input.
+fn parse_type(name: &str, text: &str) -> Result<QType, Report> {
     text.parse::<QType>().map_err(|error| {
-        let names = ScalarType::ALL.iter().flat_map(|t| [QType::Scalar(*t), QType::Optional(*t)]);
         let near = match &error {
-            QTypeParseError::Unknown { name, .. } => nearest(name, names.map(|q| q.to_string().into())),
+            QTypeParseError::Unknown { name, .. } => similar_types(name),
             _ => Vec::new(),
         };
         let hint = crate::registry::infer::suggestion(&near);
-        Report::new(Category::Type, Phase::Compile, format!("{error}{hint}"))
+        Report::new(Category::Type, Phase::Compile, format!("input `{name}`: {error}{hint}"))
     })
 }
 
-fn wrong(text: &str, expected: &str) -> Report {
-    Report::new(Category::Syntax, Phase::Compile, format!("input `{text}`: expected {expected}"))
+/// Types whose names look like a name, or begin with it.
+fn similar_types(name: &str) -> Vec<Arc<str>> {
+    let names = || {
+        let types = ScalarType::ALL.iter().flat_map(|t| [QType::Scalar(*t), QType::Optional(*t)]);
+        types.map(|q| Arc::<str>::from(q.to_string()))
+    };
+    let name = name.to_ascii_uppercase();
+    match nearest(&name, names()) {
+        near if near.is_empty() && name.len() > 2 => {
+            names().filter(|n| n.starts_with(&name)).take(3).collect()
+        }
+        near => near,
+    }
 }
 
-fn typed(name: &str, text: &str, qtype: &QType) -> Result<Value, Report> {
-    if text == "NA"
-        && let QType::Optional(scalar) = qtype
-    {
-        return Ok(Value::Missing(*scalar));
-    }
-    let quoted = text.starts_with('\'') || text.starts_with("b'");
-    match qtype.scalar() {
-        Some(ScalarType::Text) if !quoted && text != "missing" => {
-            return Ok(if qtype.is_optional() { Some(text).into() } else { text.into() });
+fn wrong(what: &str, text: &str, expected: &str) -> Report {
+    Report::new(Category::Syntax, Phase::Compile, format!("{what} `{text}`: expected {expected}"))
+}
+
+/// A value of a known type. White space around it does not count, but in a text without quotes.
+fn typed(name: &str, given: &str, qtype: &QType) -> Result<Value, Report> {
+    let text = given.trim();
+    let report = |what: &str| Report::new(Category::Parse, Phase::Compile, format!("input `{name}`: {what}"));
+    match (qtype, text) {
+        (QType::Optional(scalar), "NA" | "missing") => return Ok(Value::Missing(*scalar)),
+        (QType::Scalar(scalar), "NA") if *scalar != ScalarType::Text => {
+            return Err(report(&format!(
+                "a missing value needs an optional type, such as {name}:OPTIONAL_{scalar}=NA"
+            )));
         }
+        (QType::Scalar(ScalarType::Boolean), "True" | "False") => return Ok((text == "True").into()),
+        (QType::Optional(ScalarType::Boolean), "True" | "False") => return Ok(Some(text == "True").into()),
+        (QType::Optional(ScalarType::Unit), "present") => return Ok(Value::presence(true)),
         _ => {}
     }
-    parse_value(text, qtype).map_err(|error| {
-        let message = format!("input `{name}`: `{text}` is not a value of {qtype}: {error}");
-        Report::new(Category::Parse, Phase::Compile, message)
-    })
+    if let Some(number) = number_that_does_not_fit(text, qtype) {
+        return Err(report(&format!("the number {number} does not fit {qtype}")));
+    }
+    let text = match qtype.scalar() {
+        Some(ScalarType::Text) => match quoted(text).transpose().map_err(report)? {
+            Some(quoted) => quoted,
+            None => return Ok(if qtype.is_optional() { Some(given).into() } else { given.into() }),
+        },
+        _ => text.to_owned(),
+    };
+    parse_value(&text, qtype)
+        .map_err(|error| report(&format!("`{text}` is not a value of {qtype}: {}", what(&error))))
+}
+
+/// What is wrong with a value of one line; its line number says nothing.
+fn what(error: &ProgramTextError) -> String {
+    match error {
+        ProgramTextError::Expected { at, expected, found } => {
+            format!("expected {expected} at column {}, found {found}", at.column)
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Digits that are out of the range of a number type, or vanish in it.
+fn number_that_does_not_fit<'t>(text: &'t str, qtype: &QType) -> Option<&'t str> {
+    let digits = text.trim_start_matches(['+', '-']);
+    let fits = match qtype.scalar()? {
+        ScalarType::Int32 => digits.parse::<u128>().ok()? <= 1 << 31 && text.parse::<i32>().is_ok(),
+        ScalarType::Int64 => digits.parse::<u128>().ok()? <= 1 << 63 && text.parse::<i64>().is_ok(),
+        ScalarType::Float32 => fits_float(digits, f64::from(digits.parse::<f32>().ok()?)),
+        ScalarType::Float64 | ScalarType::WeakFloat => fits_float(digits, digits.parse::<f64>().ok()?),
+        _ => true,
+    };
+    (!fits).then_some(text)
+}
+
+/// True if a float neither overflowed nor became zero while it was read.
+fn fits_float(digits: &str, value: f64) -> bool {
+    let mantissa = digits.split(['e', 'E']).next().unwrap_or(digits);
+    let numeric = mantissa.bytes().any(|b| b.is_ascii_digit());
+    let zero = !mantissa.bytes().any(|b| matches!(b, b'1'..=b'9'));
+    !numeric || (value.is_finite() && (value != 0.0 || zero))
+}
+
+/// A text in either kind of quotes, in the single quotes of a stored program; nothing without quotes.
+fn quoted(text: &str) -> Option<Result<String, &'static str>> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let Some(inner) = text[1..].strip_suffix(quote) else { return Some(Err("unterminated string")) };
+    let inner = inner.replace('\n', "\\n").replace('\r', "\\r");
+    Some(Ok(format!("'{}'", if quote == '"' { inner.replace('\'', "\\'") } else { inner })))
 }
 
 /// A value whose form says its type.
 fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     let report = |what: &str| Report::new(Category::Parse, Phase::Compile, format!("input `{name}`: {what}"));
     match text {
-        "true" => return Ok(true.into()),
-        "false" => return Ok(false.into()),
+        "true" | "True" => return Ok(true.into()),
+        "false" | "False" => return Ok(false.into()),
         "present" => return Ok(Value::presence(true)),
         "nan" => return Ok(f64::NAN.into()),
         "inf" => return Ok(f64::INFINITY.into()),
@@ -90,14 +176,9 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
         }
         _ => {}
     }
-    for quote in ['\'', '"'] {
-        if let Some(inner) = text.strip_prefix(quote) {
-            let inner = inner.strip_suffix(quote).ok_or_else(|| report("unterminated string"))?;
-            let quoted =
-                format!("'{}'", if quote == '"' { inner.replace('\'', "\\'") } else { inner.to_owned() });
-            let value = parse_value(&quoted, &QType::Scalar(ScalarType::Text));
-            return value.map_err(|error| report(&error.to_string()));
-        }
+    if let Some(quoted) = quoted(text).transpose().map_err(report)? {
+        let value = parse_value(&quoted, &QType::Scalar(ScalarType::Text));
+        return value.map_err(|error| report(&format!("malformed string: {}", what(&error))));
     }
     let numeric = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
     if !numeric {
@@ -107,14 +188,14 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     }
     if text.contains(['.', 'e', 'E']) {
         let value: f64 = text.parse().map_err(|_| report(&format!("malformed number `{text}`")))?;
-        return match value.is_finite() {
+        return match fits_float(text, value) {
             true => Ok(value.into()),
             false => Err(report(&format!("the number {text} does not fit FLOAT64"))),
         };
     }
     match text.parse::<i64>() {
         Ok(value) => Ok(i32::try_from(value).map_or(value.into(), Value::from)),
-        Err(_) if text.trim_start_matches(['+', '-']).bytes().all(|b| b.is_ascii_digit()) => {
+        Err(_) if text.strip_prefix(['+', '-']).unwrap_or(text).bytes().all(|b| b.is_ascii_digit()) => {
             Err(report(&format!("the number {text} does not fit INT64")))
         }
         Err(_) => Err(report(&format!("malformed number `{text}`"))),
@@ -139,6 +220,7 @@ mod tests {
             ("x:OPTIONAL_INT64=NA", "optional_int64{NA}"),
             ("x:OPTIONAL_INT64=5", "optional_int64{5}"),
             ("x:TEXT=hello", "'hello'"),
+            ("x:namedtuple<a=INT32>=(1)", "namedtuple<a=INT32>{(1)}"),
             ("x:tuple<INT32,FLOAT64>=(1, 2.5)", "(1, float64{2.5})"),
             ("x:SEQUENCE[INT64]=[1, 2]", "sequence(int64{1}, int64{2}, value_qtype=INT64)"),
         ];
@@ -158,7 +240,7 @@ mod tests {
             error("x=99999999999999999999"),
             "input `x`: the number 99999999999999999999 does not fit INT64"
         );
-        assert_eq!(error("x:FLOAT46=1"), "unknown type `FLOAT46`; did you mean `FLOAT64`?");
+        assert_eq!(error("x:FLOAT46=1"), "input `x`: unknown type `FLOAT46`; did you mean `FLOAT64`?");
         assert_eq!(
             error("x=abc"),
             "input `x`: `abc` is no number, true, false or 'text'; other types are written x:TYPE=VALUE"

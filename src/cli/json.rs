@@ -79,7 +79,7 @@ fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {
         ScalarType::Boolean => ScalarValue::Boolean(json.as_bool()?),
         ScalarType::Int32 => ScalarValue::Int32(i32::try_from(json.as_i64()?).ok()?),
         ScalarType::Int64 => ScalarValue::Int64(json.as_i64()?),
-        ScalarType::Float32 => ScalarValue::Float32(read_float(json)? as f32),
+        ScalarType::Float32 => ScalarValue::Float32(read_float32(json)?),
         ScalarType::Float64 => ScalarValue::Float64(read_float(json)?),
         ScalarType::WeakFloat => ScalarValue::WeakFloat(read_float(json)?),
         ScalarType::Text => ScalarValue::Text(json.as_str()?.into()),
@@ -89,6 +89,13 @@ fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {
             ScalarValue::Bytes(bytes?.into())
         }
     })
+}
+
+/// A number that FLOAT32 holds, rounded; nothing if it overflows or vanishes.
+fn read_float32(json: &Json) -> Option<f32> {
+    let wide = read_float(json)?;
+    let value = wide as f32;
+    (value.is_finite() == wide.is_finite() && (value == 0.0) == (wide == 0.0)).then_some(value)
 }
 
 fn read_float(json: &Json) -> Option<f64> {

@@ -7,7 +7,7 @@
 //! | `ops` | [`ops`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
-//! are JSON on standard output. The exit code is 0 for success, 1 for an error in the expression or its
+//! are JSON on standard output, errors with their places. The exit code is 0 for success, 1 for an error in the expression or its
 //! inputs, 2 for wrong usage.
 
 pub mod args;
@@ -20,7 +20,7 @@ pub mod ops;
 pub mod report;
 
 use args::{Arguments, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 /// Runs the command line of this process.
@@ -31,6 +31,13 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Ops(args) => ops::run(&args),
     }
+}
+
+/// Reports options that exclude each other, as wrong usage.
+pub(crate) fn usage_error(message: &str) -> ExitCode {
+    let error = Arguments::command().error(clap::error::ErrorKind::ArgumentConflict, message);
+    anstream::eprintln!("{}", error.render().ansi());
+    ExitCode::from(2)
 }
 
 /// Writes to standard output; a closed pipe ends the program quietly.

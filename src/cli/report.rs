@@ -29,6 +29,15 @@ impl Phase {
     }
 }
 
+/// How the messages of limits begin that an option sets.
+const LIMIT_OPTIONS: &[(&str, &str)] = &[
+    ("limit expression-text:", "--limit-text"),
+    ("limit expression-nesting:", "--limit-nesting"),
+    ("limit expression-nodes:", "--limit-nodes"),
+    ("limit frame-bytes:", "--limit-frame"),
+    ("out of fuel:", "--fuel"),
+];
+
 /// An error as users see it.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -47,7 +56,10 @@ pub struct Report {
 impl Report {
     /// An error without a place.
     pub fn new(category: Category, phase: Phase, message: impl Into<String>) -> Report {
-        Report { category, phase, message: message.into(), labels: Vec::new(), notes: Vec::new() }
+        let message = message.into();
+        let option = LIMIT_OPTIONS.iter().find(|(limit, _)| message.starts_with(limit));
+        let notes = option.map(|(_, option)| format!("{option} sets another limit")).into_iter().collect();
+        Report { category, phase, message, labels: Vec::new(), notes }
     }
 
     fn at(mut self, span: Span, label: impl Into<String>) -> Report {
@@ -84,23 +96,42 @@ impl Report {
         Some(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotations(annotations))
     }
 
-    /// The error as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::json!({
+    /// The error as JSON; places count bytes from 0, lines and columns (of characters) from 1.
+    pub fn json(&self, source: Option<&Source>) -> serde_json::Value {
+        let mut json = serde_json::json!({
             "category": self.category.name(),
             "phase": self.phase.name(),
             "message": self.message,
-        })
+        });
+        if let Some(source) = source.filter(|_| !self.labels.is_empty()) {
+            json["places"] = self.labels.iter().map(|(span, label)| place(source, *span, label)).collect();
+        }
+        if !self.notes.is_empty() {
+            json["notes"] = self.notes.iter().map(String::as_str).collect();
+        }
+        json
     }
 
     /// Prints the error and gives the exit code.
     pub fn print(&self, source: Option<&Source>, json: bool) -> ExitCode {
         match json {
-            true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json() }))),
+            true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json(source) }))),
             false => anstream::eprintln!("{}", self.render(source, true)),
         }
         ExitCode::from(1)
     }
+}
+
+fn place(source: &Source, span: Span, label: &str) -> serde_json::Value {
+    let before = source.text.get(..span.start as usize).unwrap_or(&source.text);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    serde_json::json!({
+        "start": span.start,
+        "end": span.end,
+        "line": before.matches('\n').count() + 1,
+        "column": before[line_start..].chars().count() + 1,
+        "label": label,
+    })
 }
 
 /// The text an expression came from.
@@ -126,7 +157,9 @@ pub fn visible(text: &str) -> String {
 
 impl From<SyntaxError> for Report {
     fn from(error: SyntaxError) -> Report {
-        Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "")
+        let mut report = Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "");
+        report.notes.extend(error.hint().map(str::to_owned));
+        report
     }
 }
 
@@ -135,7 +168,10 @@ impl From<PrepareError> for Report {
         let report = Report::new(error.category(), Phase::Compile, error.to_string());
         match error {
             PrepareError::MissingInputs { inputs } => {
-                inputs.into_iter().fold(report, |report, input| report.at(input.span, "has no value"))
+                inputs.into_iter().fold(report, |report, input| match &*input.name {
+                    "nan" | "inf" => report.at(input.span, format!("the number is float64({})", input.name)),
+                    _ => report.at(input.span, "has no value"),
+                })
             }
             PrepareError::Placeholders { span, .. } => report.at(span, "a placeholder"),
             PrepareError::Types { errors } => {

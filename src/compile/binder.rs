@@ -192,8 +192,10 @@ impl Binder {
                 std::iter::once(pending.emission.output).chain(pending.emission.side_outputs.iter().copied());
             outputs.extend(results.map(|v| &pending.slots[v.index()]));
         }
-        // An output may be an input, and several outputs one value.
-        let mut placed: HashSet<&TypedSlot> = self.inputs.iter().map(|(_, slot)| slot).collect();
+        // An output may be an input, and several outputs one value. Slots of an empty tuple stand where
+        // others of its type stand, and are still their own.
+        let inputs = self.inputs.iter().map(|(_, slot)| slot).filter(|slot| slot.qtype().size() > 0);
+        let mut placed: HashSet<&TypedSlot> = inputs.collect();
         outputs.into_iter().filter(|slot| placed.insert(slot)).for_each(|slot| layout.place_output(slot));
         layout.reserve(u32::try_from(self.arena.end()).unwrap_or(u32::MAX), 1);
         Ok(layout.build()?)

@@ -103,7 +103,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             prepared.inputs().iter().map(|(name, _)| &**name).zip(leaves.iter().copied()).collect();
         for id in (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at) {
             // A view shows its operand wherever the view is used.
-            let times = if viewed(prepared, id).is_some() { 2 } else { 1 };
+            let times = if prepared.viewed(id).is_some() { 2 } else { 1 };
             prepared.graph().operands(id).iter().for_each(|o| uses[o.index()] += times);
             if let Node::Leaf(name) = prepared.graph().node(id)
                 && let Some(value) = bound.get(&**prepared.graph().name(name))
@@ -189,7 +189,7 @@ impl<'p, 'e> Walk<'p, 'e> {
 
     /// True for a lazy node that is delayed where its region begins, and forced where it is needed.
     fn is_delayed(&self, id: NodeId) -> bool {
-        let value = self.uses[id.index()] > 1 && viewed(self.prepared, id).is_none();
+        let value = self.uses[id.index()] > 1 && self.prepared.viewed(id).is_none();
         self.prepared.regions().is_lazy(id) && value && self.prepared.fault(id).is_none()
     }
 
@@ -247,7 +247,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.tasks.push(Task::Operate(id, destination));
             return;
         }
-        let mut operands = match viewed(self.prepared, id) {
+        let mut operands = match self.prepared.viewed(id) {
             Some((source, _)) => vec![source],
             None => self.prepared.graph().operands(id).to_vec(),
         };
@@ -359,7 +359,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             self.abandon_region();
             return Ok(());
         }
-        if let Some((source, offset)) = viewed(self.prepared, id) {
+        if let Some((source, offset)) = self.prepared.viewed(id) {
             let role = Role::View(self.operand(source), offset);
             let view = self.emission.value(self.stored_type(id), role);
             self.known.emitted(id, view);
@@ -436,22 +436,6 @@ impl<'p, 'e> Walk<'p, 'e> {
     }
 }
 
-/// For a node that only shows bytes of an operand: the operand, and where the bytes lie in it.
-fn viewed(prepared: &Prepared, id: NodeId) -> Option<(NodeId, u32)> {
-    let graph = prepared.graph();
-    let operands = graph.operands(id);
-    match &**graph.name(graph.operator(id)?) {
-        "core.get_nth" => {
-            let index = graph.value(operands[1])?.scalar()?.as_i64()?;
-            let tuple = prepared.qtype(operands[0]).tuple()?;
-            Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
-        }
-        "core.has._optional" => Some((operands[0], 0)),
-        "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
-        _ => None,
-    }
-}
-
 /// The emission as compile halves of extensions see it.
 struct Emitting<'e> {
     emission: &'e mut Emission,
@@ -476,7 +460,10 @@ impl Emitter for Emitting<'_> {
     }
 
     fn inline(&mut self, body: &Prepared, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError> {
-        Walk::new(body, self.emission, leaves).run(result).map(|_| ())
+        let start = self.here();
+        Walk::new(body, self.emission, leaves).run(result)?;
+        self.emission.body.set_spans_from(start, self.span);
+        Ok(())
     }
 
     fn here(&self) -> usize {

@@ -213,7 +213,9 @@ impl fmt::Display for LayoutMap {
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| format!("{name} {n}"))
             .collect();
-        writeln!(f, "  {}\n", counts.join(", "))?;
+        if !counts.is_empty() {
+            writeln!(f, "  {}\n", counts.join(", "))?;
+        }
         for (line, bytes) in self.bytes().chunks(32).enumerate() {
             let letters: String = bytes.iter().map(|b| b.map_or('.', Part::letter)).collect();
             writeln!(f, "0x{:02X} {letters}", line * 32)?;

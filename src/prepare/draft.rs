@@ -22,6 +22,7 @@ use crate::registry::{Dialect, OperatorDef, Registry};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Fault, QType, ScalarType, Value};
 use hashbrown::HashMap;
+use std::cell::Cell;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
@@ -310,7 +311,7 @@ impl Draft {
             Ok(self.infer_types(def, &all, &literals)?.result)
         };
         let params = def.param_names(types.len());
-        (def.infer)(&InferContext {
+        let context = InferContext {
             operator: &def.name,
             params: &params,
             types,
@@ -318,7 +319,11 @@ impl Draft {
             dialect: self.dialect,
             table: self.registry.table(),
             infer: &infer,
-        })
+            read: &Cell::new(0),
+        };
+        let resolution = (def.infer)(&context)?;
+        context.check_values()?;
+        Ok(resolution)
     }
 
     /// A typed operator node over typed operands, defaults filled in.

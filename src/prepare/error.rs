@@ -11,7 +11,7 @@ use thiserror::Error;
 /// A type error of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeError {
-    /// Where the node stood, if known.
+    /// Where the argument stood that does not fit, or else the node, if known.
     pub span: Span,
     /// The operator.
     pub operator: Arc<str>,
@@ -109,8 +109,12 @@ pub enum PrepareError {
 }
 
 fn missing(inputs: &[MissingInput]) -> String {
-    let list: Vec<String> = inputs.iter().map(|i| format!("L.{}{}", i.name, suggestion(&i.near))).collect();
-    list.join(", ")
+    let several = inputs.len() > 1;
+    let list = inputs.iter().map(|i| match (several, suggestion(&i.near).strip_prefix("; ")) {
+        (true, Some(question)) => format!("L.{} ({question})", i.name),
+        _ => format!("L.{}{}", i.name, suggestion(&i.near)),
+    });
+    list.collect::<Vec<_>>().join(", ")
 }
 
 impl PrepareError {

@@ -8,10 +8,11 @@
 use crate::expr::{Literal, Node, NodeId};
 use crate::prepare::draft::{Draft, literal_type};
 use crate::prepare::error::{MissingInput, NodeError, PrepareError};
-use crate::registry::define::LowerError;
-use crate::registry::infer::TypeError;
+use crate::registry::define::{LowerError, OperatorDef};
+use crate::registry::infer::{TypeError, not_a_value};
+use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Type errors reported at once.
@@ -47,7 +48,8 @@ pub fn populate_types(mut draft: Draft) -> Result<Draft, PrepareError> {
                     Ok(node) => Ok(node),
                     Err(LowerError::Graph(error)) => Err(PrepareError::Graph(error)),
                     Err(LowerError::Type(error)) => {
-                        let (span, operator) = (draft.graph.span(id), draft.graph.name(operator).clone());
+                        let operator = draft.graph.name(operator).clone();
+                        let span = culprit(draft, id, operands, &operator, &error);
                         errors.push(NodeError { span, operator, error });
                         Ok(id)
                     }
@@ -56,6 +58,11 @@ pub fn populate_types(mut draft: Draft) -> Result<Draft, PrepareError> {
         }
         Ok(id)
     })?;
+    if let Some(literal @ (Literal::Type(_) | Literal::Operator(_))) = draft.graph.literal(draft.root) {
+        let message = format!("expected a value as the result, got {}", not_a_value(literal));
+        let (span, error) = (draft.graph.span(draft.root), TypeError::Names { message });
+        errors.push(NodeError { span, operator: "the result".into(), error });
+    }
     errors.truncate(MOST_ERRORS);
     match errors.is_empty() {
         true => Ok(draft),
@@ -63,10 +70,49 @@ pub fn populate_types(mut draft: Draft) -> Result<Draft, PrepareError> {
     }
 }
 
+/// An operator that looks at no literal takes values only.
+fn check_values(draft: &Draft, def: &OperatorDef, operands: &[NodeId]) -> Result<(), TypeError> {
+    for (index, operand) in operands.iter().enumerate() {
+        if let Some(literal @ (Literal::Type(_) | Literal::Operator(_))) = draft.graph.literal(*operand) {
+            let param = def.param_names(operands.len())[index].clone();
+            return Err(TypeError::Expected { expected: "a value", param, actual: not_a_value(literal) });
+        }
+    }
+    Ok(())
+}
+
+/// Where the argument stood that an error is about; the node itself if it is about none, or if the
+/// argument first stood somewhere else.
+fn culprit(draft: &Draft, id: NodeId, operands: &[NodeId], operator: &str, error: &TypeError) -> Span {
+    let node = draft.graph.span(id);
+    let (TypeError::Expected { param, actual, .. } | TypeError::ExpectedLiteral { param, actual, .. }) =
+        error
+    else {
+        return node;
+    };
+    let Ok(def) = draft.registry.find(operator) else { return node };
+    let names = def.param_names(operands.len());
+    let given = |operand: NodeId| match draft.graph.literal(operand) {
+        Some(literal) if matches!(error, TypeError::ExpectedLiteral { .. }) => literal.to_string(),
+        Some(literal @ (Literal::Type(_) | Literal::Operator(_))) => not_a_value(literal),
+        _ => draft.qtype_of(operand).to_string(),
+    };
+    let about = |i: &usize| names[*i] == *param && *actual == given(operands[*i]);
+    let all = 0..operands.len();
+    let index = all.clone().find(about).or_else(|| all.clone().find(|i| names[*i] == *param));
+    let span =
+        index.map(|i| draft.graph.span(draft.graph.operands(id).get(i).copied().unwrap_or(operands[i])));
+    span.filter(|s| !s.is_unknown() && node.start <= s.start && s.end <= node.end).unwrap_or(node)
+}
+
 /// The node over its mapped operands with defaults filled in, typed.
 fn complete(draft: &mut Draft, id: NodeId, operands: &[NodeId]) -> Result<NodeId, LowerError> {
     let Some(operator) = draft.graph.operator(id) else { return Ok(id) };
-    let defaults = draft.definition(operator)?.complete(operands.len())?;
+    let def = draft.definition(operator)?;
+    if !def.reads_literals {
+        check_values(draft, &def, operands)?;
+    }
+    let defaults = def.complete(operands.len())?;
     if defaults.is_empty() && draft.graph.operands(id) == operands {
         draft.type_operator(id)?;
         return Ok(id);
@@ -88,10 +134,17 @@ fn leaf_types(draft: &Draft) -> Result<HashMap<Arc<str>, QType>, PrepareError> {
     for id in nodes() {
         annotated_leaf(draft, id, &mut types)?;
     }
+    let leaves: HashSet<&Arc<str>> = nodes()
+        .filter_map(|id| match draft.graph.node(id) {
+            Node::Leaf(name) => Some(draft.graph.name(name)),
+            _ => None,
+        })
+        .collect();
     for id in nodes() {
         match draft.graph.node(id) {
             Node::Leaf(name) if !types.contains_key(draft.graph.name(name)) => {
-                let given = draft.inputs.iter().map(|i| i.0.clone());
+                let unused = |name: &Arc<str>| !leaves.contains(name);
+                let given = draft.inputs.iter().map(|i| i.0.clone()).filter(unused);
                 missing.push(MissingInput::new(draft.graph.name(name).clone(), draft.graph.span(id), given));
             }
             Node::Placeholder(name) => placeholders.push((draft.graph.name(name).clone(), id)),

@@ -78,6 +78,23 @@ impl Prepared {
         self.draft.packed(self.draft.graph.operator(id)?)
     }
 
+    /// For a node that only shows bytes of an operand and needs no instruction: the operand, and where
+    /// the bytes lie in it.
+    pub fn viewed(&self, id: NodeId) -> Option<(NodeId, u32)> {
+        let graph = self.graph();
+        let operands = graph.operands(id);
+        match &**graph.name(graph.operator(id)?) {
+            "core.get_nth" => {
+                let index = graph.value(operands[1])?.scalar()?.as_i64()?;
+                let tuple = self.qtype(operands[0]).tuple()?;
+                Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
+            }
+            "core.has._optional" => Some((operands[0], 0)),
+            "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
+            _ => None,
+        }
+    }
+
     /// Which nodes belong to which branch.
     pub fn regions(&self) -> &Regions {
         &self.regions

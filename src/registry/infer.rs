@@ -5,6 +5,7 @@ use crate::registry::dialect::Dialect;
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::value::tuple::TupleTypeError;
 use cembra_vm::value::{Category, QType};
+use std::cell::Cell;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -18,8 +19,8 @@ pub enum TypeError {
         expected: &'static str,
         /// The parameter.
         param: Arc<str>,
-        /// Type of the argument.
-        actual: QType,
+        /// Type of the argument, or what it is instead of a value.
+        actual: String,
     },
     /// The argument must be a literal of a kind.
     #[error("expected {expected} as a literal, got {param}: {actual}")]
@@ -135,6 +136,15 @@ pub fn suggestion(near: &[Arc<str>]) -> String {
     }
 }
 
+/// A type or an operator as an error names it where a value should stand.
+pub fn not_a_value(literal: &Literal) -> String {
+    match literal {
+        Literal::Type(qtype) => format!("the type {qtype}"),
+        Literal::Operator(name) => format!("the operator {name}"),
+        Literal::Value(value) => value.to_string(),
+    }
+}
+
 /// What an operator makes of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
@@ -161,6 +171,8 @@ pub struct InferContext<'c> {
     pub dialect: Dialect,
     /// Operators of the machine.
     pub table: &'c OperatorTable,
+    /// Bits of the arguments that the rule has read as a type or an operator.
+    pub read: &'c Cell<u64>,
     /// Finds the result type of another operator, for rules that apply one.
     pub infer: &'c ApplyToTypes<'c>,
 }
@@ -173,11 +185,31 @@ impl InferContext<'_> {
 
     /// The error that an argument is not of a kind.
     pub fn expected(&self, expected: &'static str, index: usize) -> TypeError {
-        TypeError::Expected { expected, param: self.params[index].clone(), actual: self.types[index].clone() }
+        let actual = match self.literals[index] {
+            Some(literal @ (Literal::Type(_) | Literal::Operator(_))) => not_a_value(literal),
+            _ => self.types[index].to_string(),
+        };
+        TypeError::Expected { expected, param: self.params[index].clone(), actual }
+    }
+
+    /// The error if an argument is a type or an operator that the rule has not asked for.
+    pub fn check_values(&self) -> Result<(), TypeError> {
+        let unread = |index: &usize| self.read.get() & (1 << index) == 0;
+        for index in (0..self.literals.len().min(64)).filter(unread) {
+            if matches!(self.literals[index], Some(Literal::Type(_) | Literal::Operator(_))) {
+                return Err(self.expected("a value", index));
+            }
+        }
+        Ok(())
+    }
+
+    fn note_read(&self, index: usize) {
+        self.read.set(self.read.get() | 1 << index.min(63));
     }
 
     /// The type in an argument that must be a literal type.
     pub fn type_literal(&self, index: usize) -> Result<&QType, TypeError> {
+        self.note_read(index);
         match self.literals[index] {
             Some(Literal::Type(qtype)) => Ok(qtype),
             _ => Err(self.expected_literal("a type", index)),
@@ -186,6 +218,7 @@ impl InferContext<'_> {
 
     /// The operator in an argument that must be an operator name.
     pub fn operator_literal(&self, index: usize) -> Result<&Arc<str>, TypeError> {
+        self.note_read(index);
         match self.literals[index] {
             Some(Literal::Operator(name)) => Ok(name),
             _ => Err(self.expected_literal("an operator", index)),
@@ -208,7 +241,8 @@ impl InferContext<'_> {
     }
 
     fn expected_literal(&self, expected: &'static str, index: usize) -> TypeError {
-        let actual = self.literals[index].map_or_else(|| self.types[index].to_string(), Literal::to_string);
+        let value = || format!("a value of type {}", self.types[index]);
+        let actual = self.literals[index].map_or_else(value, Literal::to_string);
         TypeError::ExpectedLiteral { expected, param: self.params[index].clone(), actual }
     }
 

@@ -94,9 +94,11 @@ fn explain(family: &Family, cx: &InferContext<'_>) -> TypeError {
             };
         }
     }
-    match cx.types.len() {
-        0 | 1 => no_overload(cx),
-        _ => TypeError::NoCommonType { types: cx.types.to_vec() },
+    // A common type is missing only where the operator wants one type throughout.
+    let uniform = |o: &Arc<Overload>| o.args.windows(2).all(|pair| pair[0].scalar() == pair[1].scalar());
+    match cx.types.len() > 1 && family.overloads().iter().filter(arity).all(uniform) {
+        true => TypeError::NoCommonType { types: cx.types.to_vec() },
+        false => no_overload(cx),
     }
 }
 

@@ -109,10 +109,10 @@ pub fn is_public(name: &str) -> bool {
 /// At most three names close to one: those with the same last part, else those within a few edits.
 pub fn nearest(name: &str, candidates: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
     let last = |n: &str| n.rsplit('.').next().unwrap_or(n).to_owned();
-    let allowed = 1 + name.chars().count() / 4;
+    let allowed = (name.chars().count() + 2) / 4;
     let mut scored: Vec<(usize, Arc<str>)> = candidates
         .filter_map(|candidate| {
-            let score = match last(&candidate) == last(name) {
+            let score = match last(&candidate).eq_ignore_ascii_case(&last(name)) {
                 true => 0,
                 false => strsim::damerau_levenshtein(&candidate, name),
             };

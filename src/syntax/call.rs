@@ -12,9 +12,18 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Argument {
     /// The keyword, if there is one.
-    pub keyword: Option<Arc<str>>,
+    pub keyword: Option<Keyword>,
     /// The value.
     pub node: NodeId,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The keyword of an argument.
+#[derive(Clone, Debug)]
+pub struct Keyword {
+    /// The parameter it names.
+    pub name: Arc<str>,
     /// Where it stands.
     pub span: Span,
 }
@@ -39,14 +48,12 @@ pub fn operands(
         let Some(keyword) = &argument.keyword else {
             return Err(SyntaxError::new(SyntaxErrorKind::PositionalAfterKeyword, argument.span));
         };
-        let position = parameter(def, keyword, argument.span)?;
+        let position = parameter(def, keyword)?;
         if slots.len() <= position {
             slots.resize(position + 1, None);
         }
         if slots[position].replace(argument.node).is_some() {
-            let kind =
-                SyntaxErrorKind::DuplicateArgument { operator: def.name.clone(), name: keyword.clone() };
-            return Err(SyntaxError::new(kind, argument.span));
+            return Err(duplicate(def, keyword));
         }
     }
     let given = slots.len();
@@ -67,15 +74,19 @@ pub fn operands(
     Ok(operands)
 }
 
-fn parameter(def: &OperatorDef, keyword: &Arc<str>, span: Span) -> Result<usize, SyntaxError> {
+fn parameter(def: &OperatorDef, keyword: &Keyword) -> Result<usize, SyntaxError> {
     let named = |p: &&crate::registry::Param| p.kind != ParamKind::Variadic;
-    let found = def.params.iter().filter(named).position(|p| p.name == *keyword);
+    let found = def.params.iter().filter(named).position(|p| p.name == keyword.name);
     found.ok_or_else(|| {
-        let near = nearest(keyword, def.params.iter().filter(named).map(|p| p.name.clone()));
-        let kind =
-            SyntaxErrorKind::UnknownParameter { operator: def.name.clone(), name: keyword.clone(), near };
-        SyntaxError::new(kind, span)
+        let near = nearest(&keyword.name, def.params.iter().filter(named).map(|p| p.name.clone()));
+        let (operator, name) = (def.name.clone(), keyword.name.clone());
+        SyntaxError::new(SyntaxErrorKind::UnknownParameter { operator, name, near }, keyword.span)
     })
+}
+
+fn duplicate(def: &OperatorDef, keyword: &Keyword) -> SyntaxError {
+    let (operator, name) = (def.name.clone(), keyword.name.clone());
+    SyntaxError::new(SyntaxErrorKind::DuplicateArgument { operator, name }, keyword.span)
 }
 
 /// `f(x, a=1, b=2)` where the names themselves are an argument: `f(x, 'a,b', 1, 2)`.
@@ -92,14 +103,11 @@ fn named_values(
         return Err(SyntaxError::new(def.arity_error(positional.len()), call));
     }
     let mut names: Vec<&str> = Vec::new();
-    for argument in &keywords {
-        let keyword = argument.keyword.as_deref().unwrap_or_default();
-        if names.contains(&keyword) {
-            let kind =
-                SyntaxErrorKind::DuplicateArgument { operator: def.name.clone(), name: keyword.into() };
-            return Err(SyntaxError::new(kind, argument.span));
+    for keyword in keywords.iter().filter_map(|a| a.keyword.as_ref()) {
+        if names.contains(&&*keyword.name) {
+            return Err(duplicate(def, keyword));
         }
-        names.push(keyword);
+        names.push(&keyword.name);
     }
     let mut operands: Vec<NodeId> = positional.iter().map(|a| a.node).collect();
     operands.push(literal(Literal::from(names.join(","))).map_err(|e| SyntaxError::new(e, call))?);

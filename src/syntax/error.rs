@@ -30,6 +30,12 @@ pub enum SyntaxErrorKind {
         /// The character.
         character: char,
     },
+    /// A character in a byte string that is no single byte.
+    #[error("a byte string holds ASCII characters and escapes such as \\xE9, not {}", show(*character))]
+    ByteString {
+        /// The character.
+        character: char,
+    },
     /// A string without its closing quote.
     #[error("unterminated string")]
     UnterminatedString,
@@ -58,10 +64,19 @@ pub enum SyntaxErrorKind {
         /// What stands there.
         found: String,
     },
+    /// A text without anything in it, or of comments only.
+    #[error("expected an expression, found only white space and comments")]
+    Empty,
     /// A bracket without its counterpart.
     #[error("unclosed `{bracket}`")]
     Unclosed {
         /// The opening bracket.
+        bracket: char,
+    },
+    /// A closing bracket that nothing opened.
+    #[error("`{bracket}` closes nothing")]
+    Unopened {
+        /// The closing bracket.
         bracket: char,
     },
     /// `a < b < c`.
@@ -70,6 +85,34 @@ pub enum SyntaxErrorKind {
     /// A name that may not be assigned.
     #[error("`{name}` is a word of the language and cannot be assigned")]
     Reserved {
+        /// The name.
+        name: String,
+    },
+    /// A name with dots before `=`.
+    #[error("`{name}` has a dot; the name of a statement has none")]
+    Dotted {
+        /// The name.
+        name: String,
+    },
+    /// Two statements with one name.
+    #[error("`{name}` has a value already; give the second statement another name")]
+    Reassigned {
+        /// The name.
+        name: String,
+    },
+    /// A name that was read as an input before its statement.
+    #[error(
+        "`{name}` was read as an input before this statement; write L.{name} for the input, or give the statement another name"
+    )]
+    UsedBefore {
+        /// The name.
+        name: String,
+    },
+    /// `name{…}` where the name is no constructor.
+    #[error(
+        "unknown constructor `{name}`; there are unit, boolean, int32, int64, float32, float64, weak_float, text, bytes, and these with optional_"
+    )]
+    UnknownConstructor {
         /// The name.
         name: String,
     },
@@ -110,12 +153,43 @@ pub enum SyntaxErrorKind {
     Graph(#[from] GraphError),
 }
 
+/// A character as itself if it can be seen, and by number if it is not plain ASCII.
 fn show(character: char) -> String {
-    match character.is_control() || !character.is_ascii() {
-        true => format!("U+{:04X}", u32::from(character)),
-        false => format!("`{character}`"),
+    let number = u32::from(character);
+    match character.is_ascii_graphic() {
+        true => format!("`{character}`"),
+        false if character.escape_debug().count() > 1 => format!("U+{number:04X}"),
+        false => format!("`{character}` (U+{number:04X})"),
     }
 }
+
+/// What to write instead of words and signs of other languages, and of letters that look like signs.
+const INSTEAD: &[(&str, &str)] = &[
+    ("and", "for masks write `x & y`, for truth values bool.logical_and(x, y)"),
+    ("or", "for masks write `x | y`, for truth values bool.logical_or(x, y)"),
+    ("not", "for a mask write `~x`, for a truth value bool.logical_not(x)"),
+    ("&", "for masks write `x & y`, for truth values bool.logical_and(x, y)"),
+    ("|", "for masks write `x | y`, for truth values bool.logical_or(x, y)"),
+    ("!", "for a mask write `~x`, for a truth value bool.logical_not(x)"),
+    ("if", "write core.where(condition, true_branch, false_branch)"),
+    ("?", "write core.where(condition, true_branch, false_branch)"),
+    ("^", "for a power write `x ** y`, for bits bitwise.bitwise_xor(x, y)"),
+    ("[", "for a field of a tuple write core.get_nth(tuple, n), for a sequence seq.make(x, y)"),
+    (",", "for a tuple write core.make_tuple(x, y)"),
+    ("NA", "a missing value has a type, such as optional_float64{NA}"),
+    ("None", "a missing value has a type, such as optional_float64{NA}"),
+    ("L", "an input is written L.name"),
+    ("P", "a placeholder is written P.name"),
+    ("\u{2212}", "write the minus sign `-`"),
+    ("\u{2013}", "write the minus sign `-`"),
+    ("\u{d7}", "write `*`"),
+    ("\u{b7}", "write `*`"),
+    ("\u{2018}", "write the quote `'`"),
+    ("\u{2019}", "write the quote `'`"),
+    ("\u{201c}", "write the quote `\"`"),
+    ("\u{201d}", "write the quote `\"`"),
+    ("\u{a0}", "this is a no-break space; write a plain one"),
+];
 
 /// An error in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -131,6 +205,25 @@ impl SyntaxError {
     /// An error at a place.
     pub fn new(kind: impl Into<SyntaxErrorKind>, span: Span) -> SyntaxError {
         SyntaxError { kind: kind.into(), span }
+    }
+
+    /// What to write instead, for mistakes that are common.
+    pub fn hint(&self) -> Option<&'static str> {
+        let character;
+        let found = match &self.kind {
+            // A comma too many in a call is no tuple.
+            SyntaxErrorKind::Expected { expected: "an operand", found } if found == "`,`" => return None,
+            SyntaxErrorKind::Expected { expected: "a literal", .. } => {
+                return Some("a constructor makes literals; core.cast(x, TYPE) casts any value");
+            }
+            SyntaxErrorKind::Expected { found, .. } => found.trim_matches('`'),
+            SyntaxErrorKind::Character { character: c } => {
+                character = c.to_string();
+                &character
+            }
+            _ => return None,
+        };
+        INSTEAD.iter().find(|row| row.0 == found).map(|row| row.1)
     }
 
     /// The kind of error in one word.

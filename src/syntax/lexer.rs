@@ -159,7 +159,8 @@ impl<'t> Lexer<'t> {
                 _ => float = true,
             }
         }
-        if self.rest().starts_with(is_name_part) {
+        // `1.2.3`, `12abc`, `0x10`: one wrong number, not a number and something else.
+        if self.rest().starts_with(|c| is_name_part(c) || c == '.') {
             self.run(|c| is_name_part(c) || c == '.');
             let text = self.text[start..self.at].chars().take(40).collect();
             return Err(self.error(SyntaxErrorKind::Number { text }, start));
@@ -180,14 +181,17 @@ impl<'t> Lexer<'t> {
         loop {
             let at = self.at;
             match self.take() {
-                None | Some('\n') => return Err(self.error(SyntaxErrorKind::UnterminatedString, start)),
+                None | Some('\n') => {
+                    self.at = at;
+                    return Err(self.error(SyntaxErrorKind::UnterminatedString, start));
+                }
                 Some(c) if c == quote => return Ok(bytes),
                 Some('\\') => match self.escape(raw) {
                     Some(c) => push(c, &mut bytes),
                     None => return Err(self.error(SyntaxErrorKind::Escape, at)),
                 },
                 Some(c) if raw && !c.is_ascii() => {
-                    return Err(self.error(SyntaxErrorKind::Character { character: c }, at));
+                    return Err(self.error(SyntaxErrorKind::ByteString { character: c }, at));
                 }
                 Some(c) => push(c, &mut bytes),
             }

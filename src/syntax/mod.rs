@@ -12,6 +12,7 @@
 //! | | |
 //! | --- | --- |
 //! | statements | `name = expression`, then one expression; separated by line ends or `;`; `#` comments |
+//! | names | a statement gives a new name; an input of that name is still `L.name` |
 //! | operators | Python's, with its precedence: `**`, `- + ~`, `* / // %`, `+ -`, `&`, `\|`, comparisons |
 //! | numbers | `1` INT32 (INT64 if too large), `1.5` the float of the dialect |
 //! | constructors | `int64(5)`, `float32(2.5)`, `optional_text(NA)`, `tuple(1, 2)`, also as `float64{0.5}` |

@@ -13,13 +13,12 @@
 use crate::expr::print::{Binding, INFIX, PREFIX, RESERVED};
 use crate::expr::{Expr, Graph, Literal, NodeId};
 use crate::registry::{Dialect, Registry};
-use crate::syntax::call::Argument;
+use crate::syntax::call::{Argument, Keyword};
 use crate::syntax::construct;
 use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
 use crate::syntax::lexer::{Kind, Token, describe, span, tokens};
 use cembra_vm::program::instruction::Span;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
 mod call;
 mod literal;
@@ -82,6 +81,7 @@ pub fn parse_with(
         dialect,
         limits,
         names: HashMap::new(),
+        bare_inputs: HashSet::new(),
         operands: Vec::new(),
         pending: Vec::new(),
         depth: 0,
@@ -107,7 +107,7 @@ enum Pending {
     /// `(`.
     Group(Span),
     /// A call whose arguments are being read.
-    Call { name: String, start: Span, arguments: Vec<Argument>, keyword: Option<Arc<str>> },
+    Call { name: String, start: Span, open: Span, arguments: Vec<Argument>, keyword: Option<Keyword> },
 }
 
 struct Parser<'t> {
@@ -119,6 +119,8 @@ struct Parser<'t> {
     limits: &'t Limits,
     /// Values of the statements so far.
     names: HashMap<String, NodeId>,
+    /// Names without a prefix that were read as inputs.
+    bare_inputs: HashSet<String>,
     operands: Vec<Operand>,
     pending: Vec<Pending>,
     /// Groups, calls and prefix operators pending.
@@ -158,17 +160,21 @@ impl<'t> Parser<'t> {
             while *self.kind(0) == Kind::LineEnd {
                 self.next();
             }
+            if *self.kind(0) == Kind::End {
+                return self.no_result();
+            }
+            let place = self.peek().span;
             let assigned = match (self.kind(0), self.kind(1)) {
                 (Kind::Name(name), Kind::Symbol("=")) => Some(self.assignable(name)?),
                 _ => None,
             };
             let value = self.expression()?;
             match assigned {
+                Some(name) if self.bare_inputs.contains(&name) => {
+                    return Err(SyntaxError::new(SyntaxErrorKind::UsedBefore { name }, place));
+                }
                 Some(name) => {
                     self.names.insert(name, value);
-                    if *self.kind(0) == Kind::End {
-                        return self.expected("a result expression after the statements");
-                    }
                 }
                 None => return self.end(value),
             }
@@ -178,9 +184,23 @@ impl<'t> Parser<'t> {
     fn assignable(&mut self, name: &str) -> Parsed<String> {
         let token = self.next();
         self.next();
-        match name.contains('.') || RESERVED.contains(&name) || construct::word(name).is_some() {
-            true => Err(SyntaxError::new(SyntaxErrorKind::Reserved { name: name.to_owned() }, token.span)),
-            false => Ok(name.to_owned()),
+        let name = name.to_owned();
+        let kind = match () {
+            () if name.contains('.') => SyntaxErrorKind::Dotted { name },
+            () if RESERVED.contains(&&*name) || construct::word(&name).is_some() => {
+                SyntaxErrorKind::Reserved { name }
+            }
+            () if self.names.contains_key(&name) => SyntaxErrorKind::Reassigned { name },
+            () => return Ok(name),
+        };
+        Err(SyntaxError::new(kind, token.span))
+    }
+
+    /// The text ends where a statement or the result could begin.
+    fn no_result<T>(&self) -> Parsed<T> {
+        match self.names.is_empty() {
+            true => Err(SyntaxError::new(SyntaxErrorKind::Empty, self.peek().span)),
+            false => self.expected("a result expression after the statements"),
         }
     }
 
@@ -262,7 +282,7 @@ impl<'t> Parser<'t> {
     fn innermost_bracket(&self) -> Option<(char, Span)> {
         self.pending.iter().rev().find_map(|p| match p {
             Pending::Group(span) => Some(('(', *span)),
-            Pending::Call { start, .. } => Some(('(', *start)),
+            Pending::Call { open, .. } => Some(('(', *open)),
             _ => None,
         })
     }
@@ -311,7 +331,10 @@ impl<'t> Parser<'t> {
                 self.at -= 1;
                 self.expected("an operand")
             }
-            false => self.leaf("L", name, place).map(|()| true),
+            false => {
+                self.bare_inputs.insert(name.to_owned());
+                self.leaf("L", name, place).map(|()| true)
+            }
         }
     }
 

@@ -36,7 +36,7 @@ fn repeat(times: usize, step: impl for<'b> Fn(&'b ExprBuilder, ExprRef<'b>, usiz
 }
 
 fn polynomial<'b>(b: &'b ExprBuilder, value: ExprRef<'b>, index: usize) -> ExprRef<'b> {
-    if index % 2 == 0 { value * b.leaf("x") } else { value + b.leaf("x") }
+    if index.is_multiple_of(2) { value * b.leaf("x") } else { value + b.leaf("x") }
 }
 
 fn run(bound: &BoundExpr, inputs: &[(&str, Value)]) -> Value {

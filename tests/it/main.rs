@@ -1,6 +1,8 @@
 //! Integration tests: what is seen from outside.
 
 mod allocations;
+mod cases;
+mod cli;
 mod deep;
 mod derivatives;
 mod dumps;

@@ -14,7 +14,10 @@ pub fn definitions() -> Vec<OperatorDef> {
     vec![
         has(),
         OperatorDef::new("core.has._optional", &["x"], "The presence byte of an optional as a mask.", |cx| {
-            cx.unchanged(OPTIONAL_UNIT)
+            match cx.types[0].is_optional() {
+                true => cx.unchanged(OPTIONAL_UNIT),
+                false => Err(cx.expected("optionals", 0)),
+            }
         }),
         presence_not(),
         presence_and(),

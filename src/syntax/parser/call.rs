@@ -4,12 +4,11 @@
 //! them to one node, which becomes an argument.
 
 use crate::expr::print::Binding;
-use crate::syntax::call::{Argument, operands};
-use crate::syntax::error::SyntaxError;
+use crate::syntax::call::{Argument, Keyword, operands};
+use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
 use crate::syntax::lexer::{Kind, Token, span};
 use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
-use std::sync::Arc;
 
 impl Parser<'_> {
     /// Pushes a call; its arguments follow.
@@ -18,24 +17,25 @@ impl Parser<'_> {
         if !own {
             self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
         }
-        self.next();
+        let open = self.next().span;
         self.depth += 1;
         let keyword = self.keyword();
-        let call = Pending::Call { name: name.to_owned(), start: place, arguments: Vec::new(), keyword };
+        let call =
+            Pending::Call { name: name.to_owned(), start: place, open, arguments: Vec::new(), keyword };
         self.pending.push(call);
         Ok(false)
     }
 
     /// `name=` before an argument.
-    fn keyword(&mut self) -> Option<Arc<str>> {
+    fn keyword(&mut self) -> Option<Keyword> {
         while *self.kind(0) == Kind::LineEnd {
             self.next();
         }
         match (self.kind(0), self.kind(1)) {
             (Kind::Name(name), Kind::Symbol("=")) if !name.contains('.') => {
+                let span = self.next().span;
                 self.next();
-                self.next();
-                Some(name.as_str().into())
+                Some(Keyword { name: name.as_str().into(), span })
             }
             _ => None,
         }
@@ -84,7 +84,7 @@ impl Parser<'_> {
                 self.next();
                 self.end_call(token.span.end)
             }
-            _ => self.expected("an operator or the end"),
+            _ => Err(SyntaxError::new(SyntaxErrorKind::Unopened { bracket: ')' }, token.span)),
         }
     }
 

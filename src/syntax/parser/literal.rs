@@ -33,7 +33,8 @@ impl Parser<'_> {
     /// `float64(1)`, `optional_int32{NA}`.
     pub(super) fn constructor(&mut self, name: &str, place: Span) -> Parsed<()> {
         let Some((scalar, optional)) = construct::scalar_constructor(name) else {
-            return self.expected("an operator");
+            let kind = SyntaxErrorKind::UnknownConstructor { name: name.to_owned() };
+            return Err(SyntaxError::new(kind, place));
         };
         let close = if self.at_symbol("{") { "}" } else { ")" };
         let open = self.next().span;
@@ -45,7 +46,7 @@ impl Parser<'_> {
                     Err(SyntaxError::new(SyntaxErrorKind::Unclosed { bracket }, open))
                 }
                 _ => {
-                    let expected = "a literal";
+                    let expected = "one literal";
                     let kind = SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
                     Err(SyntaxError::new(kind, self.peek().span))
                 }
@@ -100,7 +101,8 @@ impl Parser<'_> {
             ("tuple", _) => Ok(Literal::Value(Value::tuple(values()?).map_err(tuple_error)?)),
             ("namedtuple", _) => {
                 let values = values()?;
-                let names: Vec<Arc<str>> = arguments.iter().filter_map(|a| a.keyword.clone()).collect();
+                let names: Vec<Arc<str>> =
+                    arguments.iter().filter_map(|a| Some(a.keyword.as_ref()?.name.clone())).collect();
                 let types: Vec<QType> = values.iter().map(Value::qtype).collect();
                 let qtype = TupleType::named(names, types).map_err(tuple_error)?;
                 Ok(Literal::Value(Value::of_tuple_type(qtype, values)))

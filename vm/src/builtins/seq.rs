@@ -48,7 +48,8 @@ fn range(call: &mut Call<'_>) -> Result<(), Fault> {
         return Err(Fault::Limit { limit: "sequence-elements", actual, maximum: MAX_ELEMENTS });
     }
     let cells = call.sequence_out();
-    cells.extend((0..count as i64).map(|i| (start + i * step) as u64));
+    // Every element lies between start and stop; only i * step may wrap, and the sum wraps it back.
+    cells.extend((0..count as i64).map(|i| start.wrapping_add(i.wrapping_mul(step)) as u64));
     Ok(())
 }
 

@@ -81,6 +81,13 @@ impl Default for LayoutBuilder {
     }
 }
 
+impl FrameLayout {
+    /// Starts a layout.
+    pub fn builder() -> LayoutBuilder {
+        LayoutBuilder::new()
+    }
+}
+
 impl LayoutBuilder {
     /// An empty layout under the default frame limit.
     pub fn new() -> LayoutBuilder {

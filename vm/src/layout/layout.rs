@@ -1,7 +1,6 @@
 //! FrameLayout: the finished, immutable layout.
 
 use crate::layout::access::SlotType;
-use crate::layout::builder::LayoutBuilder;
 use crate::layout::handle::HandleKind;
 use crate::layout::slot::{Slot, TypedSlot};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
@@ -45,11 +44,6 @@ pub struct FrameLayout {
 }
 
 impl FrameLayout {
-    /// Starts a layout.
-    pub fn builder() -> LayoutBuilder {
-        LayoutBuilder::new()
-    }
-
     /// Bytes of a frame.
     pub fn size(&self) -> u32 {
         self.size

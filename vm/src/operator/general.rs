@@ -1,9 +1,7 @@
-//! General kernels: closures over a [`Call`], and the cell that runs them.
+//! General kernels: closures over a [`Call`], and kernels bound to slots.
 
-use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
-use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::value::Fault;
 use std::fmt;
 use std::sync::Arc;
@@ -31,11 +29,11 @@ impl fmt::Debug for GeneralKernel {
 /// A general kernel bound to slots.
 #[derive(Debug)]
 pub struct GeneralCall {
-    kernel: GeneralKernel,
-    args: Box<[TypedSlot]>,
-    out: TypedSlot,
+    pub(super) kernel: GeneralKernel,
+    pub(super) args: Box<[TypedSlot]>,
+    pub(super) out: TypedSlot,
     /// Presence bytes to test first, and the presence byte of the result; see [`GeneralCall::lifted`].
-    presence: Option<(Box<[u32]>, u32)>,
+    pub(super) presence: Option<(Box<[u32]>, u32)>,
 }
 
 impl GeneralCall {
@@ -56,39 +54,6 @@ impl GeneralCall {
             presence: Some((tested, out.offset())),
             args: args.iter().map(|a| a.value().unwrap_or_else(|| a.clone())).collect(),
             out: out.value().expect("the result of a lifted operator is optional"),
-        }
-    }
-}
-
-/// Runs the general call whose number is in `args[0]`.
-///
-/// # Safety
-/// The contract of [`Run`](crate::operator::cell::Run); `registers.calls` are the bound calls of the
-/// running code.
-pub unsafe fn run_general(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
-    // SAFETY: the number was made together with the calls; the verifier established the invariants of
-    // `Call` for these slots.
-    unsafe {
-        let bound = &*(*registers).calls.add((*cell).args[0] as usize);
-        (*registers).at = cell;
-        if let Some((tested, result)) = &bound.presence {
-            let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
-            frame.add(*result as usize).write(u8::from(present));
-            if !present {
-                write_zero(frame, &bound.out);
-                return next(cell, frame, registers, float, bits);
-            }
-        }
-        let mut call = Call::new(frame, &bound.args, &bound.out, &*(*registers).arena);
-        match (bound.kernel.0)(&mut call) {
-            Ok(()) => next(cell, frame, registers, float, bits),
-            Err(fault) => raise(cell, registers, fault),
         }
     }
 }

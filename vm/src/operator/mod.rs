@@ -15,6 +15,7 @@ pub mod call;
 pub mod cell;
 pub mod family;
 pub mod general;
+pub mod general_cell;
 pub mod scalar;
 pub mod signature;
 pub mod table;

@@ -106,6 +106,11 @@ impl Body {
         self.instructions.len() - 1
     }
 
+    /// Gives the instructions from a position on a place in the source, unless they have one.
+    pub fn set_spans_from(&mut self, start: usize, span: Span) {
+        self.spans[start..].iter_mut().filter(|known| known.is_unknown()).for_each(|known| *known = span);
+    }
+
     /// Appends `result = operator(operands)`.
     pub fn push_operator(
         &mut self,

@@ -5,8 +5,9 @@
 
 use crate::value::number::{write_f32, write_f64};
 use crate::value::scalar::ScalarType;
+use crate::value::scalar_value::ScalarValue;
 use crate::value::tuple::TupleType;
-use crate::value::value::{ScalarValue, Value};
+use crate::value::value::Value;
 use std::fmt::{self, Write};
 
 impl fmt::Display for Value {

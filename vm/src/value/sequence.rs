@@ -4,7 +4,7 @@
 //! operator can index it without conversion.
 
 use crate::value::scalar::ScalarType;
-use crate::value::value::ScalarValue;
+use crate::value::scalar_value::ScalarValue;
 
 /// The values of a sequence of plain scalars (UNIT to WEAK_FLOAT).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

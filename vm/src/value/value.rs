@@ -6,33 +6,11 @@
 
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
+use crate::value::scalar_value::ScalarValue;
 use crate::value::sequence::SequenceValue;
 use crate::value::tuple::{TupleType, TupleTypeError};
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
-
-/// A present scalar value.
-#[derive(Clone, Debug)]
-pub enum ScalarValue {
-    /// The value of UNIT.
-    Unit,
-    /// A BOOLEAN.
-    Boolean(bool),
-    /// An INT32.
-    Int32(i32),
-    /// An INT64.
-    Int64(i64),
-    /// A FLOAT32.
-    Float32(f32),
-    /// A FLOAT64.
-    Float64(f64),
-    /// A WEAK_FLOAT.
-    WeakFloat(f64),
-    /// A TEXT.
-    Text(Arc<str>),
-    /// A BYTES.
-    Bytes(Arc<[u8]>),
-}
 
 /// A value with its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,99 +47,6 @@ impl TupleValue {
     /// The fields in order.
     pub fn fields(&self) -> &[Value] {
         &self.fields
-    }
-}
-
-impl ScalarValue {
-    /// The scalar's type.
-    pub fn scalar_type(&self) -> ScalarType {
-        match self {
-            ScalarValue::Unit => ScalarType::Unit,
-            ScalarValue::Boolean(_) => ScalarType::Boolean,
-            ScalarValue::Int32(_) => ScalarType::Int32,
-            ScalarValue::Int64(_) => ScalarType::Int64,
-            ScalarValue::Float32(_) => ScalarType::Float32,
-            ScalarValue::Float64(_) => ScalarType::Float64,
-            ScalarValue::WeakFloat(_) => ScalarType::WeakFloat,
-            ScalarValue::Text(_) => ScalarType::Text,
-            ScalarValue::Bytes(_) => ScalarType::Bytes,
-        }
-    }
-
-    /// The zero of the type: `0`, `false`, `unit`, an empty string. It stands where a missing
-    /// optional keeps its unread value.
-    pub fn zero(scalar: ScalarType) -> ScalarValue {
-        match scalar {
-            ScalarType::Unit => ScalarValue::Unit,
-            ScalarType::Boolean => ScalarValue::Boolean(false),
-            ScalarType::Int32 => ScalarValue::Int32(0),
-            ScalarType::Int64 => ScalarValue::Int64(0),
-            ScalarType::Float32 => ScalarValue::Float32(0.0),
-            ScalarType::Float64 => ScalarValue::Float64(0.0),
-            ScalarType::WeakFloat => ScalarValue::WeakFloat(0.0),
-            ScalarType::Text => ScalarValue::Text("".into()),
-            ScalarType::Bytes => ScalarValue::Bytes([].into()),
-        }
-    }
-
-    /// The number as FLOAT64, if it is one; large INT64 round to nearest.
-    pub fn as_f64(&self) -> Option<f64> {
-        match *self {
-            ScalarValue::Int32(v) => Some(f64::from(v)),
-            ScalarValue::Int64(v) => Some(v as f64),
-            ScalarValue::Float32(v) => Some(f64::from(v)),
-            ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => Some(v),
-            _ => None,
-        }
-    }
-
-    /// The integer, if it is one.
-    pub fn as_i64(&self) -> Option<i64> {
-        match *self {
-            ScalarValue::Int32(v) => Some(i64::from(v)),
-            ScalarValue::Int64(v) => Some(v),
-            _ => None,
-        }
-    }
-
-    /// The bits of a plain value, zero-extended; `None` for strings.
-    pub fn plain_bits(&self) -> Option<u64> {
-        match *self {
-            ScalarValue::Unit => Some(0),
-            ScalarValue::Boolean(v) => Some(u64::from(v)),
-            ScalarValue::Int32(v) => Some(u64::from(v as u32)),
-            ScalarValue::Int64(v) => Some(v as u64),
-            ScalarValue::Float32(v) => Some(u64::from(v.to_bits())),
-            ScalarValue::Float64(v) | ScalarValue::WeakFloat(v) => Some(v.to_bits()),
-            ScalarValue::Text(_) | ScalarValue::Bytes(_) => None,
-        }
-    }
-}
-
-impl PartialEq for ScalarValue {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (ScalarValue::Text(a), ScalarValue::Text(b)) => a == b,
-            (ScalarValue::Bytes(a), ScalarValue::Bytes(b)) => a == b,
-            _ => {
-                self.scalar_type() == other.scalar_type()
-                    && self.plain_bits().is_some()
-                    && self.plain_bits() == other.plain_bits()
-            }
-        }
-    }
-}
-
-impl Eq for ScalarValue {}
-
-impl Hash for ScalarValue {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.scalar_type().hash(state);
-        match self {
-            ScalarValue::Text(v) => v.hash(state),
-            ScalarValue::Bytes(v) => v.hash(state),
-            plain => plain.plain_bits().hash(state),
-        }
     }
 }
 

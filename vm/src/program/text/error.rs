@@ -9,7 +9,7 @@ use crate::layout::LayoutError;
 use crate::layout::builder::DEFAULT_FRAME_LIMIT;
 use crate::operator::Effects;
 use crate::program::slot_check::SlotCheckError;
-use crate::program::text::{ProgramId, VERSION};
+use crate::program::text::id::{ProgramId, VERSION};
 use crate::program::verify::VerifyError;
 use crate::value::QType;
 use crate::value::tuple::TupleTypeError;

@@ -19,7 +19,7 @@ use crate::program::text::error::ProgramTextError;
 use crate::program::text::literal::read_literal;
 use crate::program::text::parse::Parser;
 use crate::program::text::print::handle_name;
-use crate::program::text::types::read_type;
+use crate::program::text::types::read_slot;
 use crate::value::qtype::{BYTES, TEXT};
 use crate::value::{QType, ScalarType};
 use std::collections::HashSet;
@@ -104,12 +104,6 @@ fn read_heading(mut line: Cursor<'_>) -> Read<(u32, u32)> {
     }
     line.done()?;
     Ok((size, align))
-}
-
-/// Reads a type and an offset.
-pub(super) fn read_slot(line: &mut Cursor<'_>) -> Read<TypedSlot> {
-    let qtype = read_type(line)?;
-    Ok(TypedSlot::new(line.offset()?, qtype))
 }
 
 /// Reads the kind and offset of a handle; gives a slot that has such a handle and nothing else.

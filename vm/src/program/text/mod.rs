@@ -40,6 +40,7 @@ mod check;
 mod cursor;
 mod error;
 mod eval;
+mod id;
 mod layout;
 mod literal;
 mod parse;
@@ -48,52 +49,16 @@ mod quoted;
 mod types;
 
 pub use error::{Limits, OperatorProblem, Position, ProgramTextError};
+pub use id::{ProgramId, VERSION};
 
 use crate::operator::OperatorTable;
 use crate::program::program::Program;
 use crate::program::slot_check;
 use crate::program::text::error::check_limit;
+use crate::program::text::id::TITLE;
 use crate::program::verify::verify;
 use crate::value::{QType, Value};
 use sha2::{Digest, Sha256};
-use std::fmt;
-
-/// The version of the text that this build writes and reads.
-pub const VERSION: u32 = 1;
-
-/// First word of every program text.
-const TITLE: &str = "cembra-program";
-
-/// Content hash of a program, equal across processes and machines: the SHA-256 of its text without
-/// the hash line.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProgramId(pub [u8; 32]);
-
-impl ProgramId {
-    /// Reads the 64 hexadecimal digits in which an id prints.
-    pub fn from_hex(digits: &str) -> Option<ProgramId> {
-        let mut bytes = [0; 32];
-        if digits.len() != 64 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return None;
-        }
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).ok()?;
-        }
-        Some(ProgramId(bytes))
-    }
-}
-
-impl fmt::Display for ProgramId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
-    }
-}
-
-impl fmt::Debug for ProgramId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProgramId({self})")
-    }
-}
 
 /// The text of a program, with version and hash.
 ///

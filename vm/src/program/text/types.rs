@@ -1,5 +1,6 @@
-//! Types as text: the form in which a QType prints, read at a cursor.
+//! Types and typed slots as text: the form in which they print, read at a cursor.
 
+use crate::layout::TypedSlot;
 use crate::program::text::cursor::{Cursor, Read};
 use crate::program::text::error::ProgramTextError;
 use crate::value::QType;
@@ -25,6 +26,12 @@ pub(super) fn read_type(line: &mut Cursor<'_>) -> Read<QType> {
             })
         }
     }
+}
+
+/// Reads a type and an offset.
+pub(super) fn read_slot(line: &mut Cursor<'_>) -> Read<TypedSlot> {
+    let qtype = read_type(line)?;
+    Ok(TypedSlot::new(line.offset()?, qtype))
 }
 
 #[cfg(test)]

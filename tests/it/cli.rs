@@ -1,0 +1,98 @@
+//! The JSON that the command line prints: valid, complete, and true.
+
+use serde_json::{Value as Json, json};
+use std::process::Command;
+
+/// Runs a command; its exit code and its output as JSON. Nothing goes to standard error.
+fn run(args: &[&str]) -> (i32, Json) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cembra")).args(args).output().expect("the command starts");
+    assert!(output.stderr.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"));
+    (output.status.code().expect("no signal ends the command"), json)
+}
+
+#[test]
+fn values_are_what_they_were() {
+    let cases = [
+        (&["x:FLOAT64=5e-324"][..], json!({ "qtype": "FLOAT64", "value": 5e-324 })),
+        (&["x=9223372036854775807"], json!({ "qtype": "INT64", "value": i64::MAX })),
+        (&["x=-inf"], json!({ "qtype": "FLOAT64", "value": "-inf" })),
+        (&["x:OPTIONAL_TEXT=NA"], json!({ "qtype": "OPTIONAL_TEXT", "value": null })),
+        (&["x='\"\\n\\x00\u{1f333}'"], json!({ "qtype": "TEXT", "value": "\"\n\0\u{1f333}" })),
+        (&["x:BYTES=b'\\x00\\xff'"], json!({ "qtype": "BYTES", "value": "\0\u{ff}" })),
+    ];
+    for (inputs, expected) in cases {
+        let args: Vec<&str> =
+            ["eval", "--json", "x"].into_iter().chain(inputs.iter().flat_map(|i| ["-i", *i])).collect();
+        assert_eq!(run(&args), (0, expected), "{inputs:?}");
+    }
+}
+
+#[test]
+fn negative_zero_keeps_its_sign() {
+    let (_, json) = run(&["eval", "--json", "x * 1.0", "-i", "x=-0.0"]);
+    let value = json["value"].as_f64().expect("a number");
+    assert_eq!(value.to_bits(), (-0.0f64).to_bits());
+}
+
+#[test]
+fn errors_say_where() {
+    let text = "größe = x * 2\nsqrt(größe) + 1";
+    let (code, json) = run(&["eval", "--json", text, "-i", "x=1"]);
+    assert_eq!(code, 1);
+    let error = &json["error"];
+    assert_eq!(error["category"], "UNKNOWN_NAME");
+    let place = &error["places"][0];
+    assert_eq!((&place["line"], &place["column"]), (&json!(2), &json!(1)));
+    let bytes = place["start"].as_u64().expect("a number") as usize
+        ..place["end"].as_u64().expect("a number") as usize;
+    assert_eq!(&text[bytes], "sqrt");
+}
+
+#[test]
+fn a_batch_is_one_line_of_json_for_each_case() {
+    let file = crate::support::test_file("cases/batch/bad_cases.json");
+    let file = file.to_str().expect("the path is UTF-8");
+    let output = Command::new(env!("CARGO_BIN_EXE_cembra")).args(["eval", "--batch", file]).output();
+    let output = String::from_utf8(output.expect("the command starts").stdout).expect("JSON is UTF-8");
+    let document: Json = serde_json::from_str(&std::fs::read_to_string(file).expect("the file is there"))
+        .expect("the file is JSON");
+    let cases = document["cases"].as_array().expect("a list of cases");
+    assert_eq!(output.lines().count(), cases.len());
+    for (line, case) in output.lines().zip(cases) {
+        let line: Json = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert_eq!(&line["id"], case.get("id").unwrap_or(&Json::Null));
+        assert!(line.get("output").is_some() != line.get("error").is_some(), "{line}");
+    }
+}
+
+#[test]
+fn explain_shows_every_stage() {
+    let args = ["explain", "x * y + 1.0", "--type", "x=FLOAT32", "--type", "y=INT32", "--format", "json"];
+    let (code, json) = run(&args);
+    assert_eq!(code, 0);
+    for stage in ["expr", "steps", "prepared", "program", "stored", "layout"] {
+        assert!(!json[stage].is_null(), "{stage}");
+    }
+    let names: Vec<&Json> =
+        json["program"]["inputs"].as_array().expect("a list").iter().map(|i| &i["name"]).collect();
+    assert_eq!(names, ["x", "y"]);
+    let stored = json["stored"].as_str().expect("a text");
+    let hash = json["program"]["hash"].as_str().expect("a text");
+    assert!(stored.contains(&format!("hash {hash}")));
+}
+
+#[test]
+fn the_layout_covers_the_frame() {
+    let (_, json) =
+        run(&["explain", "x * y + 1", "-i", "x:INT32=1", "-i", "y=2.5", "--stage", "layout", "--json"]);
+    let layout = &json["layout"];
+    let size = layout["size"].as_u64().expect("a number") as usize;
+    let mut used = vec![false; size];
+    for value in layout["values"].as_array().expect("a list") {
+        let number = |key: &str| value[key].as_u64().expect("a number") as usize;
+        used[number("offset")..number("offset") + number("size")].fill(true);
+    }
+    let unused = used.iter().filter(|used| !**used).count();
+    assert_eq!(json!(unused), layout["unused"]);
+}

@@ -1,0 +1,38 @@
+//! The cell that runs a general kernel.
+
+use crate::frame::typed::write_zero;
+use crate::operator::call::Call;
+use crate::operator::cell::{Cell, Registers, next, raise};
+
+/// Runs the general call whose number is in `args[0]`.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run); `registers.calls` are the bound calls of the
+/// running code.
+pub unsafe fn run_general(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the number was made together with the calls; the verifier established the invariants of
+    // `Call` for these slots.
+    unsafe {
+        let bound = &*(*registers).calls.add((*cell).args[0] as usize);
+        (*registers).at = cell;
+        if let Some((tested, result)) = &bound.presence {
+            let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
+            frame.add(*result as usize).write(u8::from(present));
+            if !present {
+                write_zero(frame, &bound.out);
+                return next(cell, frame, registers, float, bits);
+            }
+        }
+        let mut call = Call::new(frame, &bound.args, &bound.out, &*(*registers).arena);
+        match (bound.kernel.0)(&mut call) {
+            Ok(()) => next(cell, frame, registers, float, bits),
+            Err(fault) => raise(cell, registers, fault),
+        }
+    }
+}
