@@ -2,7 +2,7 @@
 //!
 //! A pool is a mutex around a stack: the last frame used is the warmest. Taking a frame forgets its
 //! inputs and outputs, so no call sees the values of another; a poisoned frame is dropped instead
-//! of returned.
+//! of returned. Frames are boxed: taking and returning one moves a pointer.
 
 use crate::frame::frame::{Frame, FrameError};
 use crate::layout::FrameLayout;
@@ -16,7 +16,8 @@ pub const DEFAULT_CAPACITY: usize = 64;
 #[derive(Debug)]
 pub struct FramePool {
     layout: Arc<FrameLayout>,
-    idle: Mutex<Vec<Frame>>,
+    #[allow(clippy::vec_box, reason = "frames come and go as boxes")]
+    idle: Mutex<Vec<Box<Frame>>>,
     capacity: usize,
 }
 
@@ -51,7 +52,7 @@ impl FramePool {
                 frame.clear_written();
                 frame
             }
-            None => Frame::new(&self.layout)?,
+            None => Box::new(Frame::new(&self.layout)?),
         };
         Ok(PooledFrame { pool: self, frame: Some(frame) })
     }
@@ -61,7 +62,7 @@ impl FramePool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    fn put(&self, frame: Frame) {
+    fn put(&self, frame: Box<Frame>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < self.capacity {
             idle.push(frame);
@@ -73,7 +74,7 @@ impl FramePool {
 #[derive(Debug)]
 pub struct PooledFrame<'p> {
     pool: &'p FramePool,
-    frame: Option<Frame>,
+    frame: Option<Box<Frame>>,
 }
 
 impl Deref for PooledFrame<'_> {
