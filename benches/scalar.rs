@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use workloads::per_operator::{PerOperator, criterion};
 use workloads::{
-    BIG_VARS, BIG_VARS_OPERATORS, Ready, Tape, native_big_vars, native_chain, native_quadroot, points,
+    BIG_VARS, BIG_VARS_OPERATORS, RANDOM_POINT, Ready, Tape, native_big_vars, native_chain, native_quadroot, points,
     quadroot_points,
 };
 
@@ -23,7 +23,9 @@ fn programs(c: &mut Criterion<PerOperator>) {
         ("random1000", workloads::random(1000)),
     ];
     for (name, tape) in &workloads {
-        let mut ready = Ready::checked(tape, &points(&vec![0.5..0.9; tape.inputs.len()], 16));
+        let mut points = points(&vec![0.5..0.9; tape.inputs.len()], 16);
+        points.insert(0, RANDOM_POINT[..tape.inputs.len()].to_vec());
+        let mut ready = Ready::checked(tape, &points);
         group.throughput(Throughput::Elements(tape.operators() as u64));
         group.bench_function(*name, |b| b.iter(|| ready.bound.execute(black_box(&mut ready.frame))));
     }

@@ -25,6 +25,7 @@ use cembra::vm::frame::Frame;
 use cembra::vm::layout::Slot;
 use cembra::vm::machine::BoundExpr;
 use cembra::vm::value::qtype::FLOAT64;
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -55,6 +56,26 @@ pub enum Step {
     IfNotNegative(usize, usize, usize),
 }
 
+impl Step {
+    /// The value over those of earlier steps.
+    fn value(&self, inputs: &[f64], earlier: &[f64]) -> f64 {
+        let v = |i: &usize| earlier[*i];
+        match self {
+            Step::Input(i) => inputs[*i],
+            Step::Constant(value) => *value,
+            Step::Add(a, b) => v(a) + v(b),
+            Step::Sub(a, b) => v(a) - v(b),
+            Step::Mul(a, b) => v(a) * v(b),
+            Step::Div(a, b) => v(a) / v(b),
+            Step::Min(a, b) => v(a).min(v(b)),
+            Step::Max(a, b) => v(a).max(v(b)),
+            Step::Neg(a) => -v(a),
+            Step::Sqrt(a) => v(a).sqrt(),
+            Step::IfNotNegative(c, a, b) => v(if v(c) >= 0.0 { a } else { b }),
+        }
+    }
+}
+
 /// Steps over named inputs; the last one is the result.
 #[derive(Clone, Debug)]
 pub struct Tape {
@@ -82,31 +103,11 @@ impl Tape {
         self.steps.iter().filter(|s| !matches!(s, Step::Input(_) | Step::Constant(_))).count()
     }
 
-    /// The value of every step, computed one after the other.
-    pub fn values(&self, inputs: &[f64]) -> Vec<f64> {
-        let mut values: Vec<f64> = Vec::with_capacity(self.steps.len());
-        for step in &self.steps {
-            let v = |i: &usize| values[*i];
-            values.push(match step {
-                Step::Input(i) => inputs[*i],
-                Step::Constant(value) => *value,
-                Step::Add(a, b) => v(a) + v(b),
-                Step::Sub(a, b) => v(a) - v(b),
-                Step::Mul(a, b) => v(a) * v(b),
-                Step::Div(a, b) => v(a) / v(b),
-                Step::Min(a, b) => v(a).min(v(b)),
-                Step::Max(a, b) => v(a).max(v(b)),
-                Step::Neg(a) => -v(a),
-                Step::Sqrt(a) => v(a).sqrt(),
-                Step::IfNotNegative(c, a, b) => if v(c) >= 0.0 { v(a) } else { v(b) },
-            });
-        }
-        values
-    }
-
-    /// The value of the last step.
+    /// The value of the last step, all computed one after the other.
     pub fn value(&self, inputs: &[f64]) -> f64 {
-        self.values(inputs).pop().expect("a tape has steps")
+        let mut values: Vec<f64> = Vec::with_capacity(self.steps.len());
+        self.steps.iter().for_each(|step| values.push(step.value(inputs, &values)));
+        values.pop().expect("a tape has steps")
     }
 
     /// The expression to compile.
@@ -204,24 +205,26 @@ pub fn wide(operators: usize) -> Tape {
 }
 
 /// A random DAG over eight inputs in which every value is read. Operands are drawn from all earlier
-/// values, until just enough operators are left to join the values that nobody has read.
+/// values, until just enough operators are left to join the values that nobody has read. At
+/// [`RANDOM_POINT`] every value is of moderate size.
 pub fn random(operators: usize) -> Tape {
+    let mut values = RANDOM_POINT.to_vec();
     let mut random = Random::new();
     let mut tape = Tape::new(&EIGHT);
     let mut unread: Vec<usize> = (0..8).collect();
     let mut place: Vec<Option<usize>> = (0..8).map(Some).collect();
-    for done in 0..operators {
-        let must_join = unread.len() > operators - done;
-        let pick = |random: &mut Random, unread: &[usize]| match must_join {
+    let (mut done, mut distinct) = (0, HashSet::new());
+    while done < operators {
+        let must_join = unread.len() >= operators - done;
+        let pick = |random: &mut Random| match must_join {
             true => unread[random.below(unread.len())],
             false => random.below(place.len()),
         };
-        let a = pick(&mut random, &unread);
-        let mut b = pick(&mut random, &unread);
-        while must_join && b == a {
-            b = pick(&mut random, &unread);
-        }
-        let step = match random.below(if must_join { 6 } else { 7 }) {
+        let a = pick(&mut random);
+        let b = if unread.len() == 1 { random.below(8) } else { pick(&mut random) };
+        let kind = random.below(if must_join { 6 } else { 7 });
+        let is_negative = matches!(tape.steps[a], Step::Neg(_));
+        let step = match kind {
             0 => Step::Add(a, b),
             1 => Step::Sub(a, b),
             2 => Step::Mul(a, b),
@@ -230,6 +233,14 @@ pub fn random(operators: usize) -> Tape {
             5 => Step::Max(a, b),
             _ => Step::Neg(a),
         };
+        let value = step.value(&RANDOM_POINT, &values);
+        // Nothing that an optimizer would take away, no overflow, no structural zero.
+        let is_trivial = a == b || kind == 6 && is_negative || !distinct.insert((kind, a, if kind == 6 { a } else { b }));
+        if is_trivial || !(1e-3..1e3).contains(&value.abs()) {
+            continue;
+        }
+        values.push(value);
+        done += 1;
         let read = if matches!(step, Step::Neg(_)) { [a, a] } else { [a, b] };
         for operand in read {
             if let Some(at) = place[operand].take() {
@@ -242,6 +253,7 @@ pub fn random(operators: usize) -> Tape {
         place.push(Some(unread.len()));
         unread.push(tape.push(step));
     }
+    assert_eq!(unread.len(), 1, "only the result is not read by an operator");
     tape
 }
 
@@ -287,6 +299,9 @@ pub fn native_big_vars(x: f64, y: f64, z: f64) -> f64 {
         + 2.0 + x / 47.0 * 2.0 * 83.0 / 98.0 * 42.0 / (67.0 * 97.0) / (34.0 / 89.0 + 77.0) - 29.0 + 70.0 * 20.0)
         + ((z + 23.0 * 98.0 / 95.0 + 99.0 * 41.0 + (5.0 + 41.0) + 10.0) - 36.0 / (6.0 + 80.0 * 52.0 + 90.0))
 }
+
+/// An input point of [`random`].
+pub const RANDOM_POINT: [f64; 8] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3];
 
 const EIGHT: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
@@ -336,6 +351,11 @@ pub fn compiled(expr: &Expr, inputs: &[String]) -> BoundExpr {
     compile(&prepared, &Options::default()).expect("a small frame")
 }
 
+/// Equal, or both not a number: far from its point a random DAG may overflow.
+pub fn same(a: f64, b: f64) -> bool {
+    a == b || a.is_nan() && b.is_nan()
+}
+
 /// A compiled workload with a frame and typed slots, checked against a known value.
 #[derive(Debug)]
 pub struct Ready {
@@ -362,7 +382,7 @@ impl Ready {
         let mut ready = Ready::new(&tape.expr(), &tape.inputs);
         for point in points.iter().chain(points.first()) {
             let (actual, expected) = (ready.evaluate(point), tape.value(point));
-            assert!(actual == expected, "{actual} at {point:?}, not {expected}");
+            assert!(same(actual, expected), "{actual} at {point:?}, not {expected}");
         }
         ready
     }

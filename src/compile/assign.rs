@@ -52,6 +52,9 @@ struct Walk<'e> {
     holders: Vec<u32>,
     /// Live values.
     alive: Vec<bool>,
+    /// The last block entered that a value is live into, and live out of.
+    live_into: Vec<usize>,
+    live_out_of: Vec<usize>,
     cfg: Cfg,
     live: Liveness,
     /// Literals in the order the walk meets them.
@@ -99,6 +102,8 @@ impl<'e> Walk<'e> {
             slots,
             holders: vec![0; count],
             alive: vec![false; count],
+            live_into: vec![usize::MAX; count],
+            live_out_of: vec![usize::MAX; count],
             cfg,
             live,
             next_literal: 0,
@@ -126,10 +131,11 @@ impl<'e> Walk<'e> {
             }
             for value in self.live.live_out(block) {
                 last_read[value.index()] = usize::MAX;
+                self.live_out_of[value.index()] = block;
             }
             for ip in range {
                 self.place_literals(ip);
-                self.instruction(ip, &last_read, &mut active);
+                self.instruction(block, ip, &last_read, &mut active);
             }
         }
         self.place_literals(usize::MAX);
@@ -138,19 +144,17 @@ impl<'e> Walk<'e> {
 
     /// Exactly the values live into the block hold their bytes.
     fn enter(&mut self, block: usize, active: &mut Vec<ValueId>) {
+        let live = self.live.live_in(block).to_vec();
+        live.iter().for_each(|v| self.live_into[v.index()] = block);
         if block == 0 {
             // Inputs that nobody reads are free at once.
-            let live: Vec<ValueId> = self.live.live_in(0).to_vec();
             let single = self.cfg.len() == 1;
-            active.retain(|v| single || live.contains(v) || !self.alive[v.index()]);
+            active.retain(|v| single || self.live_into[v.index()] == 0 || !self.alive[v.index()]);
             return;
         }
-        let live = self.live.live_in(block).to_vec();
-        let mut wanted = std::mem::take(active);
-        wanted.retain(|v| self.alive[v.index()]);
-        for value in &wanted {
-            if !live.contains(value) {
-                self.end(*value);
+        for value in std::mem::take(active) {
+            if self.live_into[value.index()] != block {
+                self.end(value);
             }
         }
         for value in live {
@@ -159,7 +163,7 @@ impl<'e> Walk<'e> {
         }
     }
 
-    fn instruction(&mut self, ip: usize, last_read: &[usize], active: &mut Vec<ValueId>) {
+    fn instruction(&mut self, block: usize, ip: usize, last_read: &[usize], active: &mut Vec<ValueId>) {
         let emission = self.emission;
         let instruction = &emission.body.instructions()[ip];
         let mut dying: Vec<ValueId> =
@@ -184,15 +188,10 @@ impl<'e> Walk<'e> {
         // A result that nobody reads gives its bytes back at once.
         for result in emission.body.writes(instruction) {
             let read_later = last_read[result.index()] != usize::MAX && last_read[result.index()] > ip;
-            if !read_later && !self.is_live_out(ip, *result) {
+            if !read_later && self.live_out_of[result.index()] != block {
                 self.end(*result);
             }
         }
-    }
-
-    fn is_live_out(&self, ip: usize, value: ValueId) -> bool {
-        let block = (0..self.cfg.len()).find(|b| self.cfg.block(*b).contains(&ip));
-        block.is_some_and(|b| self.live.live_out(b).contains(&value))
     }
 
     fn place_literals(&mut self, ip: usize) {
