@@ -2,14 +2,16 @@
 //!
 //! The expression is `x + y`, one operator; what its time exceeds the operator's is overhead.
 
+#[path = "workloads/per_operator.rs"]
+mod per_operator;
 mod workloads;
 
 use cembra::host::{Accessors, ModelExecutor};
 use cembra::vm::frame::{Frame, FramePool};
 use criterion::{Criterion, criterion_group, criterion_main};
+use per_operator::{PerOperator, criterion};
 use std::hint::black_box;
 use workloads::Ready;
-use workloads::per_operator::{PerOperator, criterion};
 
 struct Pair {
     x: f64,

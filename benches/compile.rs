@@ -4,12 +4,14 @@
 //! node. `wheres` has many branches in a row, `nested wheres` many inside one another. `parse` is text
 //! to expression, per byte.
 
+#[path = "workloads/per_operator.rs"]
+mod per_operator;
 mod workloads;
 
 use cembra::expr::{Expr, ExprBuilder};
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use per_operator::{PerOperator, criterion};
 use std::time::Duration;
-use workloads::per_operator::{PerOperator, criterion};
 use workloads::{BIG_VARS, RANDOM_POINT, Random, Ready, Tape, compiled};
 
 fn growing(c: &mut Criterion<PerOperator>) {

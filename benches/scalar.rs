@@ -3,11 +3,13 @@
 //! `quadroot` and `big_vars` store new inputs before every run; the others run on inputs that stay.
 //! The native closures are the yardstick of the same run.
 
+#[path = "workloads/per_operator.rs"]
+mod per_operator;
 mod workloads;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use per_operator::{PerOperator, criterion};
 use std::hint::black_box;
-use workloads::per_operator::{PerOperator, criterion};
 use workloads::{
     BIG_VARS, BIG_VARS_OPERATORS, RANDOM_POINT, Ready, Tape, native_big_vars, native_chain, native_quadroot, points,
     quadroot_points,

@@ -16,8 +16,6 @@
 
 #![allow(dead_code, reason = "every bench uses some of the workloads")]
 
-pub mod per_operator;
-
 use cembra::compile::{Options, compile};
 use cembra::expr::{Expr, ExprBuilder, ExprRef};
 use cembra::prepare::{Prepare, Source};
