@@ -14,9 +14,12 @@ use per_operator::{PerOperator, criterion};
 use std::time::Duration;
 use workloads::{BIG_VARS, RANDOM_POINT, Random, Ready, Tape, compiled};
 
+/// Name and maker of programs by size.
+type Kind<T> = (&'static str, fn(usize) -> T);
+
 fn growing(c: &mut Criterion<PerOperator>) {
     // Operators for a number of nodes: a chain has a literal for every second operator.
-    let kinds: [(&str, fn(usize) -> Tape); 3] = [
+    let kinds: [Kind<Tape>; 3] = [
         ("chain", |nodes| workloads::chain(nodes * 2 / 3)),
         ("random", workloads::random),
         ("shared", |nodes| workloads::shared(nodes - 2)),
@@ -31,7 +34,11 @@ fn growing(c: &mut Criterion<PerOperator>) {
             check(&tape, &expr);
             group.throughput(Throughput::Elements(expr.node_count() as u64));
             group.bench_function(nodes.to_string(), |b| {
-                b.iter_batched(|| expr.clone(), |expr| compiled(&expr, &tape.inputs), BatchSize::PerIteration);
+                b.iter_batched(
+                    || expr.clone(),
+                    |expr| compiled(&expr, &tape.inputs),
+                    BatchSize::PerIteration,
+                );
             });
         }
         group.finish();
@@ -47,7 +54,7 @@ fn check(tape: &Tape, expr: &Expr) {
 fn branches(c: &mut Criterion<PerOperator>) {
     let mut group = c.benchmark_group("compile wheres");
     group.sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(3)).sample_size(10);
-    let kinds: [(&str, fn(usize) -> Expr); 2] = [("row", row_of_wheres), ("nested", nested_wheres)];
+    let kinds: [Kind<Expr>; 2] = [("row", row_of_wheres), ("nested", nested_wheres)];
     for (kind, build) in kinds {
         for count in [20, 200, 1000, 2000] {
             let expr = build(count);
@@ -79,7 +86,11 @@ fn native_row(count: usize, x: f64) -> f64 {
 fn nested_wheres(count: usize) -> Expr {
     let b = ExprBuilder::new();
     let x = b.leaf("x");
-    (0..count).rev().fold(x, |e, i| b.select(x.less(threshold(i)), x + threshold(i), e)).build().expect("room")
+    (0..count)
+        .rev()
+        .fold(x, |e, i| b.select(x.less(threshold(i)), x + threshold(i), e))
+        .build()
+        .expect("room")
 }
 
 fn native_nested(count: usize, x: f64) -> f64 {

@@ -11,8 +11,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use per_operator::{PerOperator, criterion};
 use std::hint::black_box;
 use workloads::{
-    BIG_VARS, BIG_VARS_OPERATORS, RANDOM_POINT, Ready, Tape, native_big_vars, native_chain, native_quadroot, points,
-    quadroot_points,
+    BIG_VARS, BIG_VARS_OPERATORS, RANDOM_POINT, Ready, Tape, native_big_vars, native_chain, native_quadroot,
+    points, quadroot_points,
 };
 
 fn programs(c: &mut Criterion<PerOperator>) {

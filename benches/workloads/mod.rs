@@ -139,7 +139,8 @@ impl Tape {
             let mut text = String::new();
             // The operand built last is taken, not copied: chains stay linear.
             let mut both = |a: &usize, sign: &str, b: &usize| {
-                let left = if *a < self.inputs.len() { texts[*a].clone() } else { std::mem::take(&mut texts[*a]) };
+                let left =
+                    if *a < self.inputs.len() { texts[*a].clone() } else { std::mem::take(&mut texts[*a]) };
                 write!(text, "({left} {sign} {})", texts[*b]).expect("memory");
             };
             match step {
@@ -233,7 +234,8 @@ pub fn random(operators: usize) -> Tape {
         };
         let value = step.value(&RANDOM_POINT, &values);
         // Nothing that an optimizer would take away, no overflow, no structural zero.
-        let is_trivial = a == b || kind == 6 && is_negative || !distinct.insert((kind, a, if kind == 6 { a } else { b }));
+        let is_trivial =
+            a == b || kind == 6 && is_negative || !distinct.insert((kind, a, if kind == 6 { a } else { b }));
         if is_trivial || !(1e-3..1e3).contains(&value.abs()) {
             continue;
         }

@@ -62,10 +62,13 @@ pub struct ModelExecutor<I: ?Sized, O, S: ?Sized = ()> {
 struct Shared<I: ?Sized, O, S: ?Sized> {
     plain: Model<I, O>,
     /// The model with its side outputs, in the same layout.
-    listened: Option<(Model<I, O>, Vec<Teller<S>>)>,
+    listened: Option<Listened<I, O, S>>,
     pool: FramePool,
     fuel: Option<u64>,
 }
+
+/// A model with side outputs, and who is told them.
+type Listened<I, O, S> = (Model<I, O>, Vec<Teller<S>>);
 
 struct Model<I: ?Sized, O> {
     bound: BoundExpr,

@@ -146,10 +146,7 @@ fn quadroot() -> Workload {
         text: String::new(),
         own_texts: vec![
             ("fasteval", "(y*y - 4*x*z >= 0) * (-y + (y*y - 4*x*z)^0.5) / (2*x)"),
-            (
-                "evalexpr",
-                "if(y*y - 4.0*x*z >= 0.0, (-y + math::sqrt(y*y - 4.0*x*z)) / (2.0*x), 0.0)",
-            ),
+            ("evalexpr", "if(y*y - 4.0*x*z >= 0.0, (-y + math::sqrt(y*y - 4.0*x*z)) / (2.0*x), 0.0)"),
             ("rhai", "let d = y*y - 4.0*x*z; if d >= 0.0 { (-y + d.sqrt()) / (2.0*x) } else { 0.0 }"),
         ],
         tape: Some(tape),

@@ -18,14 +18,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Frames a pool keeps unless told otherwise.
 pub const DEFAULT_CAPACITY: usize = 64;
 
+#[allow(clippy::vec_box, reason = "frames come and go as boxes")]
+type Idle = Vec<Box<Frame>>;
+
 /// A pool of frames of one layout.
 #[derive(Debug)]
 pub struct FramePool {
     layout: Arc<FrameLayout>,
     /// Null, or a box of the pool's own.
     warm: AtomicPtr<Frame>,
-    #[allow(clippy::vec_box, reason = "frames come and go as boxes")]
-    idle: Mutex<Vec<Box<Frame>>>,
+    idle: Mutex<Idle>,
     capacity: usize,
 }
 
@@ -71,7 +73,7 @@ impl FramePool {
         self.idle_frames().len() + usize::from(warm)
     }
 
-    fn idle_frames(&self) -> MutexGuard<'_, Vec<Box<Frame>>> {
+    fn idle_frames(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
