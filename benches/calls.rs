@@ -73,7 +73,7 @@ fn calls(c: &mut Criterion<PerOperator>) {
 
 criterion_group! {
     name = benches;
-    config = criterion();
+    config = criterion("ns/op");
     targets = frames, calls
 }
 criterion_main!(benches);

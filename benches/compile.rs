@@ -123,7 +123,7 @@ fn parse(c: &mut Criterion<PerOperator>) {
 
 criterion_group! {
     name = benches;
-    config = criterion();
+    config = criterion("ns/node");
     targets = growing, branches, parse
 }
 criterion_main!(benches);

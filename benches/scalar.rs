@@ -90,7 +90,7 @@ fn three_inputs(
 
 criterion_group! {
     name = benches;
-    config = criterion();
+    config = criterion("ns/op");
     targets = programs, with_input_stores
 }
 criterion_main!(benches);

@@ -1,15 +1,15 @@
-//! Wall time that reports throughput as time per element: nanoseconds per operator, node or byte.
+//! Wall time that reports throughput as nanoseconds per element: per operator, node or byte.
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput};
 
-/// Criterion over [`PerOperator`].
-pub fn criterion() -> Criterion<PerOperator> {
-    Criterion::default().with_measurement(PerOperator(WallTime))
+/// Criterion over [`PerOperator`]; `unit` is what elements are reported in, such as `ns/op`.
+pub fn criterion(unit: &'static str) -> Criterion<PerOperator> {
+    Criterion::default().with_measurement(PerOperator(WallTime, Format(unit)))
 }
 
 /// Wall time, throughput inverted.
-pub struct PerOperator(WallTime);
+pub struct PerOperator(WallTime, Format);
 
 impl Measurement for PerOperator {
     type Intermediate = <WallTime as Measurement>::Intermediate;
@@ -36,11 +36,11 @@ impl Measurement for PerOperator {
     }
 
     fn formatter(&self) -> &dyn ValueFormatter {
-        &Format
+        &self.1
     }
 }
 
-struct Format;
+struct Format(&'static str);
 
 impl ValueFormatter for Format {
     fn scale_values(&self, typical: f64, values: &mut [f64]) -> &'static str {
@@ -49,7 +49,7 @@ impl ValueFormatter for Format {
 
     fn scale_throughputs(&self, _: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
         let (count, unit) = match throughput {
-            Throughput::Elements(count) => (*count, "ns/op"),
+            Throughput::Elements(count) => (*count, self.0),
             Throughput::Bytes(count) => (*count, "ns/byte"),
             _ => (1, "ns"),
         };
