@@ -300,6 +300,18 @@ impl Graph {
         Ok(NodeId(id))
     }
 
+    /// Makes room for more nodes, as far as the limit allows them.
+    fn reserve(&mut self, nodes: usize) {
+        let nodes = nodes.min(self.limit - self.len());
+        self.rows.reserve(nodes);
+        self.spans.reserve(nodes);
+        let (rows, pool, hasher) = (&self.rows, &self.operands, &self.hasher);
+        self.node_table.reserve(nodes, |id| {
+            let row = rows[*id as usize];
+            hash_node(hasher, row.tag, row.payload, &pool[row.start as usize..][..row.len as usize])
+        });
+    }
+
     /// Nodes reachable from the roots, operands before their users, left to right.
     pub fn post_order(&self, roots: &[NodeId]) -> Vec<NodeId> {
         let mut order = Vec::new();
@@ -335,7 +347,9 @@ impl Graph {
         let mut copies = vec![NodeId(u32::MAX); self.len()];
         let mut symbols = vec![None; self.symbols.len()];
         let mut operands = Vec::new();
-        for id in self.post_order(roots) {
+        let order = self.post_order(roots);
+        target.reserve(order.len());
+        for id in order {
             let row = self.rows[id.index()];
             let copy = match row.tag {
                 Tag::Literal => target.add_literal(self.literals[row.payload as usize].clone())?,

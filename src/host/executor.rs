@@ -22,7 +22,7 @@ use crate::host::error::HostError;
 use crate::host::export::side_outputs;
 use crate::host::listener::{SlotListener, Teller};
 use crate::host::loader::{InputLoader, Setter};
-use crate::host::output::Output;
+use crate::host::output::{Output, Reader};
 use crate::prepare::error::MissingInput;
 use crate::prepare::{Prepare, PrepareError, Prepared, Source};
 use crate::registry::{Dialect, Registry};
@@ -30,7 +30,6 @@ use cembra_vm::frame::{Frame, FramePool};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Options of a model.
@@ -57,26 +56,29 @@ pub struct ExecutorOptions {
 
 /// A compiled model: from data of type `I` to a value of type `O`, side outputs to sinks of type `S`.
 pub struct ModelExecutor<I: ?Sized, O, S: ?Sized = ()> {
-    shared: Arc<Shared<I, S>>,
-    output: PhantomData<fn() -> O>,
+    shared: Arc<Shared<I, O, S>>,
 }
 
-struct Shared<I: ?Sized, S: ?Sized> {
-    plain: Model<I>,
+struct Shared<I: ?Sized, O, S: ?Sized> {
+    plain: Model<I, O>,
     /// The model with its side outputs, in the same layout.
-    listened: Option<(Model<I>, Vec<Teller<S>>)>,
+    listened: Option<Listened<I, O, S>>,
     pool: FramePool,
     fuel: Option<u64>,
 }
 
-struct Model<I: ?Sized> {
+/// A model with side outputs, and who is told them.
+type Listened<I, O, S> = (Model<I, O>, Vec<Teller<S>>);
+
+struct Model<I: ?Sized, O> {
     bound: BoundExpr,
     setters: Vec<Setter<I>>,
+    reader: Reader<O>,
 }
 
 impl<I: ?Sized, O, S: ?Sized> Clone for ModelExecutor<I, O, S> {
     fn clone(&self) -> Self {
-        ModelExecutor { shared: self.shared.clone(), output: PhantomData }
+        ModelExecutor { shared: self.shared.clone() }
     }
 }
 
@@ -125,7 +127,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
             binder.add(&prepare(expr, &wanted)?)?;
         }
         let mut bound = binder.build()?.into_iter();
-        let models: Vec<Model<I>> =
+        let models: Vec<Model<I, O>> =
             bound.by_ref().map(|b| Model::new(b, loader)).collect::<Result<_, _>>()?;
         let mut models = models.into_iter();
         let Some(plain) = models.next() else { return Err(HostError::MissingOutput) };
@@ -139,7 +141,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
         };
         let pool = plain.bound.new_pool();
         let shared = Arc::new(Shared { plain, listened, pool, fuel: options.fuel });
-        Ok(ModelExecutor { shared, output: PhantomData })
+        Ok(ModelExecutor { shared })
     }
 
     /// Evaluates on a pooled frame; safe from any thread.
@@ -166,7 +168,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
     /// The frame cannot be allocated.
     pub fn local(&self) -> Result<LocalExecutor<I, O, S>, HostError> {
         let frame = self.shared.plain.bound.new_frame()?;
-        Ok(LocalExecutor { shared: self.shared.clone(), frame, output: PhantomData })
+        Ok(LocalExecutor { shared: self.shared.clone(), frame })
     }
 
     /// The bound expression, for dumps.
@@ -177,9 +179,8 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
 
 /// A model with a frame of its own.
 pub struct LocalExecutor<I: ?Sized, O, S: ?Sized = ()> {
-    shared: Arc<Shared<I, S>>,
+    shared: Arc<Shared<I, O, S>>,
     frame: Frame,
-    output: PhantomData<fn() -> O>,
 }
 
 impl<I: ?Sized, O, S: ?Sized> std::fmt::Debug for LocalExecutor<I, O, S> {
@@ -201,25 +202,25 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> LocalExecutor<I, O, S>
     }
 }
 
-impl<I: ?Sized + 'static, S: ?Sized + 'static> Shared<I, S> {
-    fn run<O: Output>(&self, frame: &mut Frame, input: &I) -> Result<O, HostError> {
+impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> Shared<I, O, S> {
+    fn run(&self, frame: &mut Frame, input: &I) -> Result<O, HostError> {
         self.plain.run(frame, input, self.fuel)?;
-        O::take(frame, self.plain.bound.output_slot()).ok_or(HostError::MissingOutput)
+        (self.plain.reader)(frame).ok_or(HostError::MissingOutput)
     }
 
-    fn run_into<O: Output>(&self, frame: &mut Frame, input: &I, sink: &mut S) -> Result<O, HostError> {
+    fn run_into(&self, frame: &mut Frame, input: &I, sink: &mut S) -> Result<O, HostError> {
         let Some((model, tellers)) = &self.listened else { return self.run(frame, input) };
         model.run(frame, input, self.fuel)?;
         tellers.iter().for_each(|tell| tell(frame, sink));
-        O::take(frame, model.bound.output_slot()).ok_or(HostError::MissingOutput)
+        (model.reader)(frame).ok_or(HostError::MissingOutput)
     }
 }
 
-impl<I: ?Sized + 'static> Model<I> {
-    fn new(bound: BoundExpr, loader: &dyn InputLoader<I>) -> Result<Model<I>, HostError> {
+impl<I: ?Sized + 'static, O: Output> Model<I, O> {
+    fn new(bound: BoundExpr, loader: &dyn InputLoader<I>) -> Result<Model<I, O>, HostError> {
         let names: Vec<Arc<str>> = bound.program().main().inputs.iter().map(|i| i.0.clone()).collect();
         let setters = names.iter().map(|name| loader.bind(name, &bound)).collect::<Result<_, _>>()?;
-        Ok(Model { bound, setters })
+        Ok(Model { reader: O::reader(&bound), bound, setters })
     }
 
     fn run(&self, frame: &mut Frame, input: &I, fuel: Option<u64>) -> Result<(), HostError> {

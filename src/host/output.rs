@@ -1,7 +1,7 @@
 //! Outputs: the Rust types a model's result can be read as.
 
 use cembra_vm::frame::Frame;
-use cembra_vm::layout::TypedSlot;
+use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 /// A type that a model's result can be read as.
@@ -9,9 +9,20 @@ pub trait Output: Sized {
     /// The type the output must have; `None` if any will do.
     fn qtype() -> Option<QType>;
 
-    /// Takes the result out of a frame that has been run; `None` if it is missing and this type has no
-    /// place for that.
-    fn take(frame: &Frame, slot: &TypedSlot) -> Option<Self>;
+    /// Finds the output once; what comes back reads it from frames that have been run.
+    fn reader(bound: &BoundExpr) -> Reader<Self>;
+}
+
+/// Reads a result; `None` if it is missing and the type has no place for that.
+pub type Reader<O> = Box<dyn Fn(&Frame) -> Option<O> + Send + Sync>;
+
+/// A reader of an output through [`Value`].
+fn value_reader<O>(bound: &BoundExpr, convert: fn(Value) -> Option<O>) -> Reader<O>
+where
+    O: 'static,
+{
+    let slot = bound.output_slot().clone();
+    Box::new(move |frame| convert(frame.read(&slot).ok()?))
 }
 
 macro_rules! plain_output {
@@ -21,10 +32,11 @@ macro_rules! plain_output {
                 Some(QType::Scalar(ScalarType::$scalar))
             }
 
-            fn take(frame: &Frame, slot: &TypedSlot) -> Option<$rust> {
-                match slot.qtype() {
-                    QType::Optional(_) => frame.get(frame.layout().slot::<Option<$rust>>(slot)?),
-                    _ => Some(frame.get(frame.layout().slot::<$rust>(slot)?)),
+            fn reader(bound: &BoundExpr) -> Reader<$rust> {
+                match (bound.output::<Option<$rust>>(), bound.output::<$rust>()) {
+                    (Ok(slot), _) => Box::new(move |frame| frame.get(slot)),
+                    (_, Ok(slot)) => Box::new(move |frame| Some(frame.get(slot))),
+                    _ => Box::new(|_| None),
                 }
             }
         }
@@ -34,8 +46,11 @@ macro_rules! plain_output {
                 Some(QType::Optional(ScalarType::$scalar))
             }
 
-            fn take(frame: &Frame, slot: &TypedSlot) -> Option<Option<$rust>> {
-                Some(frame.get(frame.layout().slot::<Option<$rust>>(slot)?))
+            fn reader(bound: &BoundExpr) -> Reader<Option<$rust>> {
+                match bound.output::<Option<$rust>>() {
+                    Ok(slot) => Box::new(move |frame| Some(frame.get(slot))),
+                    Err(_) => Box::new(|_| None),
+                }
             }
         }
     )*};
@@ -48,11 +63,8 @@ impl Output for String {
         Some(QType::Scalar(ScalarType::Text))
     }
 
-    fn take(frame: &Frame, slot: &TypedSlot) -> Option<String> {
-        match frame.read(slot).ok()?.scalar()? {
-            ScalarValue::Text(text) => Some(text.to_string()),
-            _ => None,
-        }
+    fn reader(bound: &BoundExpr) -> Reader<String> {
+        value_reader(bound, text)
     }
 }
 
@@ -61,8 +73,8 @@ impl Output for Option<String> {
         Some(QType::Optional(ScalarType::Text))
     }
 
-    fn take(frame: &Frame, slot: &TypedSlot) -> Option<Option<String>> {
-        Some(String::take(frame, slot))
+    fn reader(bound: &BoundExpr) -> Reader<Option<String>> {
+        value_reader(bound, |value| Some(text(value)))
     }
 }
 
@@ -72,7 +84,14 @@ impl Output for Value {
         None
     }
 
-    fn take(frame: &Frame, slot: &TypedSlot) -> Option<Value> {
-        frame.read(slot).ok()
+    fn reader(bound: &BoundExpr) -> Reader<Value> {
+        value_reader(bound, Some)
+    }
+}
+
+fn text(value: Value) -> Option<String> {
+    match value.scalar()? {
+        ScalarValue::Text(text) => Some(text.to_string()),
+        _ => None,
     }
 }

@@ -196,7 +196,8 @@ impl BoundExpr {
     fn run(&self, frame: &mut Frame, options: RunOptions<'_>, codes: &[Code]) -> Result<(), RunError> {
         self.check_frame(frame).map_err(RunError::before_start)?;
         let mut run = Run::new(&self.program, codes, frame, options);
-        let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
+        // Boxed, so that the outcome fits a register: only failures pay.
+        let outcome = catch_unwind(AssertUnwindSafe(|| run.run().map_err(Box::new)));
         let halt = match outcome {
             Ok(Ok(())) => {
                 frame.written_mut().clear(&self.overridden);
@@ -204,7 +205,7 @@ impl BoundExpr {
                 frame.reset_arena();
                 return Ok(());
             }
-            Ok(Err(halt)) => halt,
+            Ok(Err(halt)) => *halt,
             Err(payload) => {
                 let (routine, ip) = (run.routine(), run.ip());
                 frame.poison();

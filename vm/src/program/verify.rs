@@ -242,7 +242,8 @@ impl<'p> Checker<'p> {
             ));
         }
         let inputs: HashSet<&TypedSlot> = layout.inputs().iter().collect();
-        let literals: HashSet<(u32, &Value)> = layout.literals().iter().map(|(at, v)| (*at, v)).collect();
+        let mut literals: Vec<(u32, &Value)> = layout.literals().iter().map(|(at, v)| (*at, v)).collect();
+        literals.sort_by_key(|l| l.0);
         let mut names = HashSet::new();
         for (name, value) in &self.routine.inputs {
             if !exists(*value) || !inputs.contains(self.routine.slot(*value)) {
@@ -263,9 +264,13 @@ impl<'p> Checker<'p> {
             return fail("side outputs are not sorted by distinct names".to_owned());
         }
         for (value, literal) in &self.routine.literals {
+            let is_at = |offset: u32| {
+                let from = literals.partition_point(|l| l.0 < offset);
+                literals[from..].iter().take_while(|l| l.0 == offset).any(|l| l.1 == literal)
+            };
             let found = exists(*value)
                 && self.routine.slot(*value).qtype().storage() == literal.qtype().storage()
-                && literals.contains(&(self.routine.slot(*value).offset(), literal));
+                && is_at(self.routine.slot(*value).offset());
             if !found {
                 return fail(format!("the literal {value} = {literal} is not in the layout"));
             }
