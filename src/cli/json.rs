@@ -4,7 +4,7 @@
 //! null; UNIT and present are true; BYTES are Latin-1 text; tuples are lists of `{qtype, value}`.
 
 use cembra_vm::value::sequence::SequenceValue;
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayRows, QType, ScalarType, ScalarValue, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ pub fn payload(value: &Value) -> Json {
         Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
         Value::Tuple(t) => t.fields().iter().map(typed).collect(),
         Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
+        Value::Array(_, rows) => rows.iter().map(|row| row.map_or(Json::Null, |v| scalar(&v))).collect(),
     }
 }
 
@@ -63,6 +64,15 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
             let field = |(json, qtype): (&Json, &QType)| read(json.get("value").unwrap_or(json), qtype);
             let fields = fields.iter().zip(t.fields()).map(field).collect::<Result<Vec<_>, _>>()?;
             Ok(Value::of_tuple_type(t.clone(), fields))
+        }
+        QType::Array(t) => {
+            let row = |json: &Json| match json.is_null() {
+                true => Some(None),
+                false => read_scalar(json, t.element).map(Some),
+            };
+            let rows: Option<Vec<_>> = json.as_array().ok_or_else(wrong)?.iter().map(row).collect();
+            let rows = ArrayRows::from_values(t.element, &rows.ok_or_else(wrong)?);
+            Ok(Value::Array(t.class, Arc::new(rows)))
         }
         QType::Sequence(t) => {
             let scalars: Option<Vec<ScalarValue>> =

@@ -15,7 +15,7 @@ use crate::expr::expr::Expr;
 use crate::expr::graph::{Graph, Node, NodeId, Symbol};
 use crate::expr::literal::Literal;
 use cembra_vm::value::repr::{write_payload, write_text};
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayClass, QType, ScalarType, ScalarValue, Value};
 use std::collections::HashSet;
 
 /// How tightly a piece of text binds, loosest first.
@@ -130,6 +130,21 @@ fn write_value(out: &mut String, value: &Value) {
                     out.push('=');
                 }
                 write_value(out, field);
+            }
+            out.push(')');
+        }
+        Value::Array(class, rows) => {
+            out.push_str(match class {
+                ArrayClass::Dense => "dense_array(",
+                ArrayClass::Array => "array(",
+            });
+            out.push_str(rows.element().name());
+            for row in rows.iter() {
+                out.push_str(", ");
+                match row {
+                    Some(value) => write_payload(out, &value),
+                    None => out.push_str("missing"),
+                }
             }
             out.push(')');
         }

@@ -19,6 +19,7 @@
 
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
+use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use std::collections::HashSet;
 
 /// Number of a region; 0 is the whole program.
@@ -63,6 +64,14 @@ pub struct Regions {
     skips_lazy: HashSet<NodeId>,
 }
 
+/// True for a `where` that takes one branch for everything: it has one mask, and branches of its own
+/// type. Others choose row by row.
+fn has_one_condition(draft: &Draft, id: NodeId) -> bool {
+    let [condition, yes, no] = *draft.graph.operands(id) else { return false };
+    let is_whole = |branch: NodeId| draft.qtype_of(branch) == draft.qtype_of(id);
+    *draft.qtype_of(condition) == OPTIONAL_UNIT && is_whole(yes) && is_whole(no)
+}
+
 const NOWHERE: RegionId = RegionId(u32::MAX);
 
 impl Regions {
@@ -89,7 +98,7 @@ impl Regions {
             };
             let here = regions.of_node[index];
             regions.sizes[here.index()] += 1;
-            if Some(operator) == select {
+            if Some(operator) == select && has_one_condition(draft, id) {
                 regions.split(draft, id, here);
             } else {
                 draft.graph.operands(id).iter().for_each(|o| regions.use_in(*o, here));

@@ -48,10 +48,11 @@ impl Draft {
         if from == *to {
             return Ok(id);
         }
-        let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
+        let (Some(source), Some(target)) = (from.element(), to.element()) else {
             return Err(TypeError::Cast { from, to: to.clone() }.into());
         };
-        if from.is_optional() && !to.is_optional() {
+        let class = |t: &QType| t.array().map(|t| t.class);
+        if class(&from) != class(to) || (from.is_optional() && !to.is_optional()) {
             return Err(TypeError::Cast { from, to: to.clone() }.into());
         }
         let mut node = id;

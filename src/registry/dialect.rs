@@ -69,6 +69,9 @@ impl Dialect {
         match (from, to) {
             (QType::Scalar(a), QType::Scalar(b) | QType::Optional(b)) => self.casts_scalar(*a, *b),
             (QType::Optional(a), QType::Optional(b)) => self.casts_scalar(*a, *b),
+            (QType::Array(a), QType::Array(b)) => {
+                a.class == b.class && self.casts_scalar(a.element, b.element)
+            }
             _ => from == to,
         }
     }
@@ -85,7 +88,8 @@ impl Dialect {
         }
     }
 
-    fn common_scalar(self, a: ScalarType, b: ScalarType) -> Option<ScalarType> {
+    /// The smallest scalar type that both become unasked.
+    pub fn common_scalar(self, a: ScalarType, b: ScalarType) -> Option<ScalarType> {
         let both = |t: &ScalarType| self.casts_scalar(a, *t) && self.casts_scalar(b, *t);
         let candidates: Vec<ScalarType> = ScalarType::ALL.into_iter().filter(both).collect();
         let least = |t: &ScalarType| candidates.iter().all(|other| self.casts_scalar(*t, *other));

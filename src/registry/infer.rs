@@ -246,6 +246,27 @@ impl InferContext<'_> {
         TypeError::ExpectedLiteral { expected, param: self.params[index].clone(), actual }
     }
 
+    /// The types of some arguments with one scalar in them, the smallest that all become unasked, and
+    /// the type of rows that come of them: of arrays an array, else the common type.
+    ///
+    /// # Errors
+    /// There is no such scalar, or arrays of two families meet.
+    pub fn common_rows(&self, indices: &[usize]) -> Result<(Vec<QType>, QType), TypeError> {
+        let types: Vec<QType> = indices.iter().map(|i| self.types[*i].clone()).collect();
+        let error = || TypeError::NoCommonType { types: types.clone() };
+        let mut arrays = types.iter().filter_map(QType::array);
+        let Some(first) = arrays.next() else {
+            let common = self.common(indices)?;
+            return Ok((vec![common.clone(); indices.len()], common));
+        };
+        let mut elements = types.iter().map(QType::element);
+        let scalar = elements.next().flatten().ok_or_else(error)?;
+        let scalar = elements.try_fold(scalar, |common, next| self.dialect.common_scalar(common, next?));
+        let scalar = scalar.filter(|_| arrays.all(|t| t.class == first.class)).ok_or_else(error)?;
+        let cast = types.iter().filter_map(|t| t.with_scalar(scalar)).collect();
+        Ok((cast, QType::Array(first.of(scalar))))
+    }
+
     /// The smallest common type of some arguments.
     pub fn common(&self, indices: &[usize]) -> Result<QType, TypeError> {
         let types = || indices.iter().map(|i| self.types[*i].clone());

@@ -8,9 +8,10 @@
 //! weak numbers stay weak among themselves.
 
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::pointwise::row_types;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
-use cembra_vm::value::{QType, ScalarType};
+use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType};
 use std::sync::Arc;
 
 /// The closest overload of a family.
@@ -18,22 +19,46 @@ use std::sync::Arc;
 /// # Errors
 /// None fits, or several are equally close.
 pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+    match row_types(cx.types) {
+        Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
+        None => choose_for(family, cx, cx.types),
+    }
+}
+
+/// The overload of the rows of arrays; scalars beside them stay scalars.
+fn choose_for_rows(
+    family: &Family,
+    cx: &InferContext<'_>,
+    class: ArrayClass,
+    rows: &[QType],
+) -> Result<Resolution, TypeError> {
+    let chosen = choose_for(family, cx, rows)?;
+    let cast = |(given, row): (&QType, &QType)| given.with_scalar(row.scalar()?);
+    let args: Option<Vec<QType>> = cx.types.iter().zip(&chosen.args).map(cast).collect();
+    let element = chosen.result.scalar();
+    match args.zip(element) {
+        Some((args, element)) => Ok(Resolution { args, result: QType::Array(ArrayType { class, element }) }),
+        None => Err(no_overload(cx)),
+    }
+}
+
+fn choose_for(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> Result<Resolution, TypeError> {
     let mut fitting: Vec<Resolution> = Vec::new();
     for candidate in candidates(family) {
-        if candidate.args.len() != cx.types.len() {
+        if candidate.args.len() != types.len() {
             continue;
         }
-        if candidate.args == cx.types {
+        if candidate.args == types {
             return Ok(candidate);
         }
-        if cx.types.iter().zip(&candidate.args).all(|(from, to)| cx.dialect.casts(from, to)) {
+        if types.iter().zip(&candidate.args).all(|(from, to)| cx.dialect.casts(from, to)) {
             fitting.push(candidate);
         }
     }
     let closest = |c: &&Resolution| fitting.iter().all(|other| is_closer(cx, c, other));
     match fitting.iter().find(closest) {
         Some(choice) => Ok(choice.clone()),
-        None if fitting.is_empty() => Err(explain(family, cx)),
+        None if fitting.is_empty() => Err(explain(family, cx, types)),
         None => Err(ambiguous(cx, &fitting)),
     }
 }
@@ -82,9 +107,9 @@ fn ambiguous(cx: &InferContext<'_>, fitting: &[Resolution]) -> TypeError {
 
 /// Why no overload fits: the first argument that no overload takes in its place, or else that the
 /// arguments do not fit together.
-fn explain(family: &Family, cx: &InferContext<'_>) -> TypeError {
+fn explain(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> TypeError {
     let arity = |o: &&Arc<Overload>| o.args.len() == cx.types.len();
-    for (index, actual) in cx.types.iter().enumerate() {
+    for (index, actual) in types.iter().enumerate() {
         let accepted: Vec<QType> =
             family.overloads().iter().filter(arity).map(|o| o.args[index].clone()).collect();
         if !accepted.iter().any(|t| cx.dialect.casts(actual, t)) {

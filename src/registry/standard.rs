@@ -23,10 +23,10 @@ pub fn from_row(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, Ty
     if family.is_generic()
         && let Some(overload) = family.overload(cx.types)
     {
-        let any = |scalar| cx.types.iter().any(|t| t.scalar() == Some(scalar));
+        let any = |scalar| cx.types.iter().any(|t| t.element() == Some(scalar));
         let weak = any(ScalarType::WeakFloat) && !any(ScalarType::Float64);
         let result = &overload.result;
-        return cx.unchanged(match (weak, result.scalar(), result.with_scalar(ScalarType::WeakFloat)) {
+        return cx.unchanged(match (weak, result.element(), result.with_scalar(ScalarType::WeakFloat)) {
             (true, Some(ScalarType::Float64), Some(weak)) => weak,
             _ => result.clone(),
         });

@@ -31,12 +31,20 @@ pub fn definitions() -> Vec<OperatorDef> {
 }
 
 fn scalar_of(cx: &InferContext<'_>, index: usize) -> Result<ScalarType, TypeError> {
-    cx.types[index].scalar().ok_or_else(|| cx.expected("scalars or optionals", index))
+    cx.types[index].element().ok_or_else(|| cx.expected("scalars or optionals", index))
+}
+
+/// The mask that says where a value is present.
+fn mask_of(qtype: &QType) -> QType {
+    match qtype {
+        QType::Array(t) => QType::Array(t.of(ScalarType::Unit)),
+        _ => OPTIONAL_UNIT,
+    }
 }
 
 /// The argument must be a UNIT or a mask.
 fn require_mask(cx: &InferContext<'_>, index: usize) -> Result<(), TypeError> {
-    match cx.types[index].scalar() {
+    match cx.types[index].element() {
         Some(ScalarType::Unit) => Ok(()),
         _ => Err(cx.expected("units", index)),
     }
@@ -49,13 +57,18 @@ fn has() -> OperatorDef {
         "Present if x is: `unit` for a scalar, a mask for an optional.",
         |cx| {
             scalar_of(cx, 0)?;
-            cx.unchanged(if cx.types[0].is_optional() { OPTIONAL_UNIT } else { UNIT })
+            cx.unchanged(match &cx.types[0] {
+                QType::Scalar(_) => UNIT,
+                other => mask_of(other),
+            })
         },
     )
     .lowered(|cx, args| {
         Ok(Lowered::To(match cx.qtype(args[0]) {
             QType::Optional(ScalarType::Unit) => args[0],
             QType::Optional(_) => cx.make("core.has._optional", args)?,
+            QType::Array(t) if t.element == ScalarType::Unit => args[0],
+            QType::Array(_) => cx.make("core.has._array", args)?,
             _ => cx.make_literal(Literal::Value(Value::Scalar(ScalarValue::Unit)))?,
         }))
     })
@@ -64,13 +77,14 @@ fn has() -> OperatorDef {
 fn presence_not() -> OperatorDef {
     OperatorDef::new("core.presence_not", &["x"], "Present if x is missing.", |cx| {
         scalar_of(cx, 0)?;
-        cx.unchanged(OPTIONAL_UNIT)
+        cx.unchanged(mask_of(&cx.types[0]))
     })
     .lowered(|cx, args| {
         Ok(match cx.qtype(args[0]) {
             QType::Optional(ScalarType::Unit) => Lowered::Keep,
-            QType::Optional(_) => {
-                let mask = cx.make("core.has._optional", args)?;
+            QType::Array(t) if t.element == ScalarType::Unit => Lowered::Keep,
+            QType::Optional(_) | QType::Array(_) => {
+                let mask = cx.make("core.has", args)?;
                 Lowered::To(cx.make("core.presence_not", &[mask])?)
             }
             _ => Lowered::To(cx.make_literal(Literal::Value(Value::presence(false)))?),
@@ -82,16 +96,21 @@ fn presence_and() -> OperatorDef {
     OperatorDef::new("core.presence_and", &["x", "y"], "x where the mask y is present, else missing.", |cx| {
         scalar_of(cx, 0)?;
         require_mask(cx, 1)?;
-        let result = match cx.types[1].is_optional() {
-            true => cx.types[0].to_optional(),
-            false => Some(cx.types[0].clone()),
+        let (_, rows) = cx.common_rows(&[0, 0])?;
+        let result = match (&cx.types[0], &cx.types[1]) {
+            (QType::Array(x), QType::Array(y)) if x.class != y.class => {
+                return Err(TypeError::NoCommonType { types: cx.types.to_vec() });
+            }
+            (QType::Array(_), _) | (_, QType::Scalar(_)) => Some(rows),
+            (x, QType::Array(mask)) => x.scalar().map(|x| QType::Array(mask.of(x))),
+            (x, _) => x.to_optional(),
         };
         cx.unchanged(result.ok_or_else(|| cx.expected("scalars or optionals", 0))?)
     })
     .lowered(|cx, args| {
-        Ok(match cx.qtype(args[1]).is_optional() {
-            true => Lowered::Keep,
-            false => Lowered::To(args[0]),
+        Ok(match cx.qtype(args[1]) {
+            QType::Scalar(_) => Lowered::To(args[0]),
+            _ => Lowered::Keep,
         })
     })
 }
@@ -99,8 +118,11 @@ fn presence_and() -> OperatorDef {
 fn presence_or() -> OperatorDef {
     OperatorDef::new("core.presence_or", &["x", "y"], "x if it is present, else y.", |cx| {
         let scalars = (scalar_of(cx, 0)?, scalar_of(cx, 1)?);
-        let common = cx.dialect.common(&QType::Scalar(scalars.0), &QType::Scalar(scalars.1));
-        let scalar = common.and_then(|c| c.scalar());
+        if cx.types.iter().any(|t| t.array().is_some()) {
+            let (args, result) = cx.common_rows(&[0, 1])?;
+            return Ok(Resolution { args, result });
+        }
+        let scalar = cx.dialect.common_scalar(scalars.0, scalars.1);
         let scalar = scalar.ok_or_else(|| TypeError::NoCommonType { types: cx.types.to_vec() })?;
         let args: Vec<QType> = cx.types.iter().filter_map(|t| t.with_scalar(scalar)).collect();
         let result = if args[0].is_optional() { args[1].clone() } else { args[0].clone() };
@@ -108,7 +130,7 @@ fn presence_or() -> OperatorDef {
     })
     .lowered(|cx, args| {
         let (x, y) = (cx.qtype(args[0]), cx.qtype(args[1]));
-        if x.is_optional() {
+        if x.is_optional() || x.array().is_some() || y.array().is_some() {
             return Ok(Lowered::Keep);
         }
         let scalar = |q: &QType| q.scalar().map(QType::Scalar);
@@ -124,8 +146,19 @@ fn select() -> OperatorDef {
         "true_branch if the mask is present, else false_branch; the other branch is not evaluated.",
         |cx| {
             require_mask(cx, 0)?;
-            let common = cx.common(&[1, 2])?;
-            Ok(Resolution { args: vec![OPTIONAL_UNIT, common.clone(), common.clone()], result: common })
+            let (mut args, rows) = cx.common_rows(&[1, 2])?;
+            let (condition, result) = match (&cx.types[0], &rows) {
+                (QType::Array(mask), QType::Array(rows)) if mask.class != rows.class => {
+                    return Err(TypeError::NoCommonType { types: cx.types.to_vec() });
+                }
+                (QType::Array(mask), other) => {
+                    let element = other.element().ok_or_else(|| cx.expected("scalars or optionals", 1))?;
+                    (cx.types[0].clone(), QType::Array(mask.of(element)))
+                }
+                _ => (OPTIONAL_UNIT, rows),
+            };
+            args.insert(0, condition);
+            Ok(Resolution { args, result })
         },
     )
 }
@@ -136,8 +169,14 @@ fn logical_if() -> OperatorDef {
         &["condition", "true_value", "false_value", "missing_value"],
         "One of three values by a condition that may be missing. All three are evaluated.",
         |cx| {
-            if cx.types[0].scalar() != Some(ScalarType::Boolean) {
+            if cx.types[0].element() != Some(ScalarType::Boolean) {
                 return Err(cx.expected("booleans", 0));
+            }
+            if let QType::Array(condition) = &cx.types[0] {
+                let (mut args, rows) = cx.common_rows(&[1, 2, 3])?;
+                let element = rows.element().ok_or_else(|| cx.expected("scalars or optionals", 1))?;
+                args.insert(0, cx.types[0].clone());
+                return Ok(Resolution { args, result: QType::Array(condition.of(element)) });
             }
             let common = cx.common(&[1, 2, 3])?;
             let args = vec![cx.types[0].clone(), common.clone(), common.clone(), common.clone()];

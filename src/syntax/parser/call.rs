@@ -10,10 +10,14 @@ use crate::syntax::lexer::{Kind, Token, span};
 use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
 
+/// Calls that make literals and are no operators.
+const COMPOUND: [&str; 8] =
+    ["tuple", "namedtuple", "sequence", "dense_array", "array", "qtype", "present", "missing"];
+
 impl Parser<'_> {
     /// Pushes a call; its arguments follow.
     pub(super) fn begin_call(&mut self, name: &str, place: Span) -> Parsed<bool> {
-        let own = matches!(name, "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing");
+        let own = COMPOUND.contains(&name);
         if !own {
             self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
         }
@@ -95,9 +99,9 @@ impl Parser<'_> {
         self.depth -= 1;
         let place = span(start.start as usize, end as usize);
         match name.as_str() {
-            "tuple" | "namedtuple" | "sequence" | "qtype" | "present" | "missing" => {
+            name if COMPOUND.contains(&name) => {
                 let literal =
-                    self.compound(&name, &arguments).map_err(|kind| SyntaxError::new(kind, place))?;
+                    self.compound(name, &arguments).map_err(|kind| SyntaxError::new(kind, place))?;
                 self.literal(literal, place)
             }
             _ => {

@@ -16,7 +16,7 @@ use crate::syntax::parser::{Parsed, Parser};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayClass, ArrayRows, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 impl Parser<'_> {
@@ -114,6 +114,17 @@ impl Parser<'_> {
                 let sequence = sequence.ok_or_else(|| expected("a type and values of that type"))?;
                 Ok(Literal::Value(Value::Sequence(Arc::new(sequence))))
             }
+            ("dense_array" | "array", [Literal::Type(QType::Scalar(element)), ..]) => {
+                let row = |literal: &&Literal| match literal.value() {
+                    Some(Value::Missing(_)) => Some(None),
+                    _ => element_of(literal, *element).map(Some),
+                };
+                let rows: Option<Vec<_>> = literals[1..].iter().map(row).collect();
+                let rows = rows.ok_or_else(|| expected("a type and values of that type, or missing"))?;
+                let class = if name == "array" { ArrayClass::Array } else { ArrayClass::Dense };
+                Ok(Literal::Value(Value::Array(class, Arc::new(ArrayRows::from_values(*element, &rows)))))
+            }
+            ("dense_array" | "array", _) => Err(expected("a type and values of that type, or missing")),
             ("qtype", [Literal::Value(Value::Scalar(ScalarValue::Text(text)))]) => {
                 text.parse().map(Literal::Type).map_err(|_| expected("the name of a type"))
             }

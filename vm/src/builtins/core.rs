@@ -21,6 +21,8 @@ pub fn rows() -> Vec<Family> {
         Family::new("core.get_optional_value", &["x"], "The value of an optional. Raises if it is missing.")
             .raises()
             .on_demand(get_optional_value),
+        Family::new("core.has._array", &["x"], "The rows of the array that are present, as masks.")
+            .on_demand(rows_present),
         Family::new(
             "core.presence_not",
             &["x"],
@@ -123,6 +125,19 @@ fn to_optional(family: &Family, args: &[QType]) -> Option<Overload> {
     let code = for_plain!(t, T => scalar::unary(|x: T| Some(x)));
     Some(either(family, code, args, QType::Optional(*t), |call| {
         call.copy_as_present(0);
+        Ok(())
+    }))
+}
+
+fn rows_present(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Array(t)] = args else { return None };
+    Some(family.make_general(args, QType::Array(t.of(ScalarType::Unit)), |call| {
+        let rows = call.array(0);
+        let out = call.array_out();
+        out.resize(ScalarType::Unit, rows.len());
+        if let Some(words) = rows.presence() {
+            out.presence_mut().copy_from_slice(words);
+        }
         Ok(())
     }))
 }

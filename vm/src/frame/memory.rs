@@ -2,7 +2,7 @@
 
 use crate::frame::frame::FrameError;
 use crate::layout::FrameLayout;
-use crate::layout::handle::{BytesHandle, HandleKind, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, HandleKind, SequenceHandle, TextHandle};
 use crate::value::{ScalarValue, Value};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -78,6 +78,10 @@ impl Memory {
             Value::Sequence(v) => unsafe {
                 *self.at(offset).cast() = SequenceHandle::Shared(v.clone());
             },
+            // SAFETY: as above.
+            Value::Array(_, rows) => unsafe {
+                *self.at(offset).cast() = ArrayHandle::Shared(rows.clone());
+            },
             Value::Present(v @ (ScalarValue::Text(_) | ScalarValue::Bytes(_))) => {
                 self.share_literal(offset + v.scalar_type().align(), &Value::Scalar(v.clone()));
             }
@@ -101,6 +105,7 @@ impl Drop for Memory {
                     HandleKind::Text => at.cast::<TextHandle>().drop_in_place(),
                     HandleKind::Bytes => at.cast::<BytesHandle>().drop_in_place(),
                     HandleKind::Sequence => at.cast::<SequenceHandle>().drop_in_place(),
+                    HandleKind::Array => at.cast::<ArrayHandle>().drop_in_place(),
                 }
             }
         }
@@ -124,6 +129,7 @@ unsafe fn write_empty(at: *mut u8, kind: HandleKind) {
             HandleKind::Text => at.cast::<TextHandle>().write(TextHandle::Owned(String::new())),
             HandleKind::Bytes => at.cast::<BytesHandle>().write(BytesHandle::Owned(Vec::new())),
             HandleKind::Sequence => at.cast::<SequenceHandle>().write(SequenceHandle::Owned(Vec::new())),
+            HandleKind::Array => at.cast::<ArrayHandle>().write(ArrayHandle::empty()),
         }
     }
 }

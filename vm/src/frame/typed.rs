@@ -5,7 +5,7 @@
 
 use crate::frame::frame::{Frame, FrameError};
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::SequenceHandle;
+use crate::layout::handle::{ArrayHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;
 use crate::value::sequence::SequenceValue;
 use crate::value::{QType, ScalarType, ScalarValue, Value};
@@ -79,6 +79,10 @@ pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> 
                 let cells = (*at.cast::<SequenceHandle>()).view().to_vec();
                 Value::Sequence(Arc::new(SequenceValue::from_cells(*t, cells)))
             }
+            QType::Array(t) => {
+                let rows = (*at.cast::<ArrayHandle>()).view().retyped(t.element);
+                Value::Array(t.class, Arc::new(rows))
+            }
         }
     }
 }
@@ -133,6 +137,7 @@ pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
             Value::Sequence(s) => {
                 (*at.cast::<SequenceHandle>()).cleared().extend_from_slice(s.cells());
             }
+            Value::Array(_, rows) => *at.cast() = ArrayHandle::Shared(rows.clone()),
         }
     }
 }

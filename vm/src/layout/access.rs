@@ -74,6 +74,18 @@ pub unsafe trait PlainSlot: Copy + Send + Sync + 'static {
     /// `at` points to plain bytes of this type, aligned to it, that nobody else accesses.
     unsafe fn store(at: *mut u8, value: Self);
 
+    /// Reads a row of a column, which has the cell of the scalar; an `Option` is what `present` says.
+    ///
+    /// # Safety
+    /// `at` points to an initialised cell of the scalar type, or anywhere for UNIT, which has no cells.
+    unsafe fn load_row(at: *const u8, present: bool) -> Self;
+
+    /// Writes a row of a column; false if the row is missing.
+    ///
+    /// # Safety
+    /// `at` points to the cell of a row that nobody else accesses, or anywhere for UNIT.
+    unsafe fn store_row(self, at: *mut u8) -> bool;
+
     /// The value carried in the accumulators: floats in the first, everything else in the second.
     fn from_accumulators(float: f64, bits: u64) -> Self;
 
@@ -117,6 +129,24 @@ macro_rules! plain_scalar {
             unsafe fn store(at: *mut u8, $v: Self) {
                 // SAFETY: the caller promises an aligned place that nobody else accesses.
                 unsafe { at.cast::<$memory>().write($store) }
+            }
+
+            #[inline(always)]
+            unsafe fn load_row(at: *const u8, _: bool) -> Self {
+                match Self::SCALAR {
+                    ScalarType::Unit => Self::default(),
+                    // SAFETY: the caller's promise.
+                    _ => unsafe { Self::load(at) },
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn store_row(self, at: *mut u8) -> bool {
+                if Self::SCALAR != ScalarType::Unit {
+                    // SAFETY: the caller's promise.
+                    unsafe { Self::store(at, self) };
+                }
+                true
             }
 
             #[inline(always)]
@@ -182,6 +212,19 @@ unsafe impl<T: PlainScalar> PlainSlot for Option<T> {
                 T::store(at.add(T::SCALAR.align() as usize), value.unwrap_or_default());
             }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn load_row(at: *const u8, present: bool) -> Self {
+        // SAFETY: the caller's promise.
+        present.then(|| unsafe { T::load_row(at, true) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_row(self, at: *mut u8) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.unwrap_or_default().store_row(at) };
+        self.is_some()
     }
 
     #[inline(always)]

@@ -241,6 +241,7 @@ impl LayoutBuilder {
                 }
             }
             QType::Sequence(_) => self.handles.push((offset, HandleKind::Sequence)),
+            QType::Array(_) => self.handles.push((offset, HandleKind::Array)),
             QType::Optional(s) if *s != ScalarType::Unit => {
                 self.plain.push((offset, offset + 1));
                 self.place_scalar(offset + s.align(), *s);
@@ -295,7 +296,11 @@ fn write_plain(bytes: &mut [u8], offset: u32, value: &Value) {
                 write_plain(bytes, offset + t.qtype().offset(i), field);
             }
         }
-        Value::Missing(_) | Value::ScalarShape | Value::OptionalScalarShape | Value::Sequence(_) => {}
+        Value::Missing(_)
+        | Value::ScalarShape
+        | Value::OptionalScalarShape
+        | Value::Sequence(_)
+        | Value::Array(..) => {}
     }
 }
 

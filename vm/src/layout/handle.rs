@@ -3,6 +3,7 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
+use crate::value::array::ArrayRows;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub enum HandleKind {
     Bytes,
     /// A [`SequenceHandle`].
     Sequence,
+    /// An [`ArrayHandle`].
+    Array,
 }
 
 impl HandleKind {
@@ -55,6 +58,43 @@ pub enum SequenceHandle {
     /// A literal shared with the layout.
     Shared(Arc<SequenceValue>),
 }
+
+/// The rows of an array.
+#[derive(Debug)]
+pub enum ArrayHandle {
+    /// Rows of the frame, whose memory is kept between runs.
+    Owned(Box<ArrayRows>),
+    /// A literal shared with the layout, or rows shared by the host.
+    Shared(Arc<ArrayRows>),
+}
+
+impl ArrayHandle {
+    /// No rows.
+    pub fn empty() -> ArrayHandle {
+        ArrayHandle::Owned(Box::new(ArrayRows::new(ScalarType::Unit)))
+    }
+
+    /// The rows.
+    pub fn view(&self) -> &ArrayRows {
+        match self {
+            ArrayHandle::Owned(rows) => rows,
+            ArrayHandle::Shared(rows) => rows,
+        }
+    }
+
+    /// The frame's own rows, to be resized and written.
+    pub fn owned(&mut self) -> &mut ArrayRows {
+        if let ArrayHandle::Shared(_) = self {
+            *self = ArrayHandle::empty();
+        }
+        match self {
+            ArrayHandle::Owned(rows) => rows,
+            ArrayHandle::Shared(_) => unreachable!("shared rows were replaced above"),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<ArrayHandle>() <= HANDLE_SIZE as usize && align_of::<ArrayHandle>() <= 8);
 
 /// The access every handle gives: read what it holds, or take its buffer to refill it.
 macro_rules! impl_handle {

@@ -116,6 +116,7 @@ impl FrameLayout {
                 t.fields().iter().enumerate().all(|(i, f)| self.accepts_parts(offset + t.offset(i), f))
             }
             QType::Sequence(_) => self.handle_at(offset) == Some(HandleKind::Sequence),
+            QType::Array(_) => self.handle_at(offset) == Some(HandleKind::Array),
             QType::Scalar(s) => self.accepts_scalar(offset, *s),
             QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
             QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
@@ -175,5 +176,8 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
         Value::ScalarShape | Value::OptionalScalarShape => {}
         Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),
         Value::Sequence(s) => bytes(bytemuck::cast_slice(s.cells())),
+        Value::Array(_, rows) => rows.iter().for_each(|row| {
+            hash_value(digest, &row.map_or(Value::Missing(rows.element()), Value::Present));
+        }),
     }
 }

@@ -10,9 +10,11 @@
 
 use crate::frame::typed::{read_value, write_value};
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{BytesHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, SequenceHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
-use crate::value::{QType, ScalarType, Value};
+use crate::operator::block::Column;
+use crate::value::array::cell_size;
+use crate::value::{ArrayRows, QType, ScalarType, Value};
 use bumpalo::Bump;
 
 /// Arguments and result of one operator.
@@ -158,6 +160,43 @@ impl<'f> Call<'f> {
         unsafe { (*self.at(self.out).cast::<SequenceHandle>()).cleared() }
     }
 
+    /// Rows of an array argument.
+    pub fn array(&self, index: usize) -> &'f ArrayRows {
+        let slot = &self.args[index];
+        assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
+        // SAFETY: an array slot holds an array handle.
+        unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() }
+    }
+
+    /// An argument as rows of a column, or as one value for all rows.
+    pub(super) fn column(&self, index: usize) -> Column {
+        let slot = &self.args[index];
+        match slot.qtype() {
+            QType::Array(_) => {
+                let rows = self.array(index);
+                Column {
+                    data: rows.bytes().as_ptr(),
+                    step: cell_size(rows.element()),
+                    presence: rows.presence().map_or(std::ptr::null(), <[u64]>::as_ptr),
+                    all: u64::MAX,
+                }
+            }
+            _ => Column {
+                data: self.at(&slot.value().unwrap_or_else(|| slot.clone())),
+                step: 0,
+                presence: std::ptr::null(),
+                all: if self.is_present(index) { u64::MAX } else { 0 },
+            },
+        }
+    }
+
+    /// The rows of an array result, to be resized and written.
+    pub fn array_out(&mut self) -> &mut ArrayRows {
+        assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
+        // SAFETY: an array slot holds an array handle.
+        unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
+    }
+
     /// Marks an optional result as missing.
     pub fn set_missing(&mut self) {
         match self.out.qtype() {
@@ -272,6 +311,9 @@ pub(crate) unsafe fn move_value(source: *const u8, from: u32, target: *mut u8, t
             QType::Sequence(_) => {
                 let cells = (*at.cast::<SequenceHandle>()).view();
                 (*into.cast::<SequenceHandle>()).cleared().extend_from_slice(cells);
+            }
+            QType::Array(_) => {
+                (*into.cast::<ArrayHandle>()).owned().copy_from((*at.cast::<ArrayHandle>()).view());
             }
             QType::Scalar(ScalarType::Text) => Text::assign(into, Text::view(at)),
             QType::Scalar(ScalarType::Bytes) => Bytes::assign(into, Bytes::view(at)),

@@ -17,6 +17,7 @@ use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::call::Call;
 use crate::operator::general::GeneralKernel;
+use crate::operator::pointwise::{over_rows, row_types};
 use crate::operator::scalar::{self, Outcome, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::value::{Fault, QType};
@@ -105,8 +106,17 @@ impl Family {
         let listed = self.overloads.iter().find(|o| o.accepts(args.iter())).cloned();
         listed.or_else(|| {
             let stored: Vec<QType> = args.iter().map(QType::storage).collect();
-            self.generic.as_ref()?(&stored).map(Arc::new)
+            let generic = self.generic.as_ref().and_then(|generic| generic(&stored));
+            generic.or_else(|| self.pointwise(&stored)).map(Arc::new)
         })
+    }
+
+    /// The overload for arrays, by that for their rows.
+    fn pointwise(&self, args: &[QType]) -> Option<Overload> {
+        let (class, exact) = row_types(args)?;
+        let lifted: Option<Vec<QType>> = exact.iter().map(QType::to_optional).collect();
+        let rows = self.overload(&exact).or_else(|| self.overload(&lifted?))?;
+        over_rows(class, args, &rows)
     }
 
     /// Sets the relative cost.
@@ -138,12 +148,11 @@ impl Family {
         self,
         f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::unary::<_, A, R, O>(f)).add(scalar::unary::<_, Option<A>, Option<R>, _>(
-            move |a: Option<A>| match a {
-                Some(a) => f(a).outcome().map(Some),
-                None => Ok(None),
-            },
-        ))
+        let lifted = scalar::unary::<_, Option<A>, Option<R>, _>(move |a: Option<A>| match a {
+            Some(a) => f(a).outcome().map(Some),
+            None => Ok(None),
+        });
+        self.add_lifted(scalar::unary::<_, A, R, O>(f), lifted)
     }
 
     /// Adds overloads of two operands: `(A, B) -> R` and lifted.
@@ -151,7 +160,7 @@ impl Family {
         self,
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::binary::<_, A, B, R, O>(f)).lift2(f)
+        self.lift2(scalar::binary::<_, A, B, R, O>(f), f)
     }
 
     /// As [`Family::binary`], with code for every combination of accumulators: for the operators that
@@ -160,19 +169,21 @@ impl Family {
         self,
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::hot_binary::<_, A, B, R, O>(f)).lift2(f)
+        self.lift2(scalar::hot_binary::<_, A, B, R, O>(f), f)
     }
 
     fn lift2<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
         self,
+        plain: Typed,
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::binary::<_, Option<A>, Option<B>, Option<R>, _>(
+        let lifted = scalar::binary::<_, Option<A>, Option<B>, Option<R>, _>(
             move |a: Option<A>, b: Option<B>| match (a, b) {
                 (Some(a), Some(b)) => f(a, b).outcome().map(Some),
                 _ => Ok(None),
             },
-        ))
+        );
+        self.add_lifted(plain, lifted)
     }
 
     /// Adds a comparison: `(T, T) -> OPTIONAL_UNIT` and lifted, fused with a following jump.
@@ -180,18 +191,13 @@ impl Family {
         self,
         f: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::predicate(move |a: T, b: T| f(a, b).then_some(()))).add(scalar::binary::<
-            _,
-            Option<T>,
-            Option<T>,
-            Option<()>,
-            _,
-        >(
+        let lifted = scalar::binary::<_, Option<T>, Option<T>, Option<()>, _>(
             move |a: Option<T>, b: Option<T>| match (a, b) {
                 (Some(a), Some(b)) => f(a, b).then_some(()),
                 _ => None,
             },
-        ))
+        );
+        self.add_lifted(scalar::predicate(move |a: T, b: T| f(a, b).then_some(())), lifted)
     }
 
     /// Adds overloads of three operands: `(A, B, C) -> R` and lifted.
@@ -205,19 +211,13 @@ impl Family {
         self,
         f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        self.add(scalar::ternary::<_, A, B, C, R, O>(f)).add(scalar::ternary::<
-            _,
-            Option<A>,
-            Option<B>,
-            Option<C>,
-            Option<R>,
-            _,
-        >(
+        let lifted = scalar::ternary::<_, Option<A>, Option<B>, Option<C>, Option<R>, _>(
             move |a: Option<A>, b: Option<B>, c: Option<C>| match (a, b, c) {
                 (Some(a), Some(b), Some(c)) => f(a, b, c).outcome().map(Some),
                 _ => Ok(None),
             },
-        ))
+        );
+        self.add_lifted(scalar::ternary::<_, A, B, C, R, O>(f), lifted)
     }
 
     /// Adds exactly `A -> R`.
@@ -338,6 +338,13 @@ impl Family {
         f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Overload {
         self.make(args, result, Kernel::General(GeneralKernel::new(f)))
+    }
+
+    /// Adds code for plain operands and its lifted form. Over columns the two are one: a row of the plain
+    /// form is present if it is in all operands.
+    fn add_lifted(self, plain: Typed, mut lifted: Typed) -> Family {
+        lifted.2.block = plain.2.block;
+        self.add(plain).add(lifted)
     }
 
     fn add(self, (args, result, kernel): Typed) -> Family {

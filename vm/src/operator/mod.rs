@@ -11,11 +11,13 @@
 //! closure over a [`Call`], which reads arguments and writes the result by checked, typed access;
 //! text, tuples and host functions use it.
 
+pub mod block;
 pub mod call;
 pub mod cell;
 pub mod family;
 pub mod general;
 pub mod general_cell;
+pub mod pointwise;
 pub mod scalar;
 pub mod signature;
 pub mod table;

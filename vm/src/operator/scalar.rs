@@ -6,6 +6,7 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
+use crate::operator::block::{BlockRun, block1, block2, block3, block4};
 use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
 use crate::value::{Fault, QType};
 
@@ -27,15 +28,22 @@ pub struct ScalarKernel {
     pub operands: [Option<Accumulator>; 4],
     /// The accumulator the result is left in.
     pub result: Option<Accumulator>,
+    /// Code over rows of columns.
+    pub block: BlockRun,
 }
 
 /// What a kernel function returns: a value, or a value or a fault.
 pub trait Outcome<R> {
+    /// True if it can be a fault.
+    const FALLIBLE: bool;
+
     /// Splits into value or fault.
     fn outcome(self) -> Result<R, Fault>;
 }
 
 impl<R: PlainSlot> Outcome<R> for R {
+    const FALLIBLE: bool = false;
+
     #[inline(always)]
     fn outcome(self) -> Result<R, Fault> {
         Ok(self)
@@ -43,6 +51,8 @@ impl<R: PlainSlot> Outcome<R> for R {
 }
 
 impl<R: PlainSlot> Outcome<R> for Result<R, Fault> {
+    const FALLIBLE: bool = true;
+
     #[inline(always)]
     fn outcome(self) -> Result<R, Fault> {
         self
@@ -54,17 +64,22 @@ pub type Typed = (Vec<QType>, QType, ScalarKernel);
 
 /// The one value of a function type without captures.
 #[inline(always)]
-fn function<F: Copy>() -> F {
+pub(super) fn function<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "a kernel function captures nothing") };
     // SAFETY: `F` has no bytes to initialise, and it is inhabited: every constructor below was given
     // a value of it.
     unsafe { std::mem::zeroed() }
 }
 
-fn plain_kernel(run: Run, operands: [Option<Accumulator>; 4], result: Option<Accumulator>) -> ScalarKernel {
+fn plain_kernel(
+    run: Run,
+    block: BlockRun,
+    operands: [Option<Accumulator>; 4],
+    result: Option<Accumulator>,
+) -> ScalarKernel {
     let mut modes = [None; 8];
     modes[0] = Some(run);
-    ScalarKernel { modes, jump_if_not: [None; 4], operands, result }
+    ScalarKernel { modes, jump_if_not: [None; 4], operands, result, block }
 }
 
 /// A kernel of one operand.
@@ -75,7 +90,9 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, [A::ACCUMULATOR, None, None, None], R::ACCUMULATOR);
+    let operands = [A::ACCUMULATOR, None, None, None];
+    let block = block1::<F, A, R, O>;
+    let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, block, operands, R::ACCUMULATOR);
     if A::ACCUMULATOR.is_some() {
         kernel.modes[1] = Some(run1::<F, A, R, O, 1>);
     }
@@ -98,7 +115,8 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, None, None];
-    let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, operands, R::ACCUMULATOR);
+    let block = block2::<F, A, B, R, O>;
+    let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), kernel)
 }
 
@@ -150,7 +168,8 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, None];
-    let kernel = plain_kernel(run3::<F, A, B, C, R, O>, operands, R::ACCUMULATOR);
+    let block = block3::<F, A, B, C, R, O>;
+    let kernel = plain_kernel(run3::<F, A, B, C, R, O>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype()], R::plain_qtype(), kernel)
 }
 
@@ -166,7 +185,8 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, D::ACCUMULATOR];
-    let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, operands, R::ACCUMULATOR);
+    let block = block4::<F, A, B, C, D, R, O>;
+    let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, block, operands, R::ACCUMULATOR);
     let args = vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype(), D::plain_qtype()];
     (args, R::plain_qtype(), kernel)
 }

@@ -64,7 +64,19 @@ pub struct Overload {
     pub effects: Effects,
 }
 
+impl Kernel {
+    /// A closure on the slots as they are.
+    pub fn general(f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> Kernel {
+        Kernel::General(GeneralKernel::new(f))
+    }
+}
+
 impl Overload {
+    /// The same code, name and effects for other types.
+    pub fn with_types(&self, args: &[QType], result: QType) -> Overload {
+        Overload { args: args.into(), result, ..self.clone() }
+    }
+
     /// True if the result may take the bytes of an operand: a scalar kernel reads all operands before
     /// it writes.
     pub fn reads_before_writing(&self) -> bool {

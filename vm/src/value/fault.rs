@@ -142,6 +142,20 @@ pub enum Fault {
         /// What is wrong.
         message: String,
     },
+    /// Arrays of different sizes meet.
+    #[error("argument sizes mismatch: ({})", sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))]
+    Sizes {
+        /// Their sizes, in the order of the arguments.
+        sizes: Vec<u64>,
+    },
+    /// A row of an array raises; the rows before it do not.
+    #[error("{fault}, in row {row}")]
+    Row {
+        /// Number of the row, from 0.
+        row: u64,
+        /// What it raises.
+        fault: Box<Fault>,
+    },
     /// An index outside `0..size`.
     #[error("index out of range: {index}, size is {size}")]
     Index {
@@ -191,6 +205,8 @@ impl Fault {
             Fault::MissingValue { .. } => Category::MissingValue,
             Fault::Parse { .. } | Fault::Format { .. } => Category::Parse,
             Fault::Index { .. } => Category::IndexOutOfRange,
+            Fault::Sizes { .. } => Category::SizeMismatch,
+            Fault::Row { fault, .. } => fault.category(),
             Fault::Limit { .. } => Category::Limit,
             Fault::Assertion { .. } => Category::Assertion,
             Fault::Trap { category, .. } => *category,

@@ -3,6 +3,7 @@
 //! Everything here is plain immutable data that exists outside frames: what a host passes in,
 //! what a literal holds, what a dump prints.
 
+pub mod array;
 pub mod fault;
 pub mod number;
 pub mod parse;
@@ -14,6 +15,7 @@ pub mod sequence;
 pub mod tuple;
 pub mod value;
 
+pub use array::{ArrayClass, ArrayRows, ArrayType};
 pub use fault::{Category, Fault};
 pub use qtype::QType;
 pub use scalar::ScalarType;

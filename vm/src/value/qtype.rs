@@ -9,6 +9,7 @@
 //!  0x00             0x08        0x00         0x08
 //! ```
 
+use crate::value::array::ArrayType;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::tuple::TupleType;
 use std::fmt;
@@ -29,6 +30,8 @@ pub enum QType {
     Tuple(Arc<TupleType>),
     /// A sequence of values of one scalar type.
     Sequence(ScalarType),
+    /// An array of scalars with presence.
+    Array(ArrayType),
 }
 
 /// `UNIT`.
@@ -61,7 +64,7 @@ impl QType {
             QType::Optional(t) => t.align() + t.size(),
             QType::ScalarShape | QType::OptionalScalarShape => 1,
             QType::Tuple(t) => t.size(),
-            QType::Sequence(_) => HANDLE_SIZE,
+            QType::Sequence(_) | QType::Array(_) => HANDLE_SIZE,
         }
     }
 
@@ -71,7 +74,7 @@ impl QType {
             QType::Scalar(t) | QType::Optional(t) => t.align(),
             QType::ScalarShape | QType::OptionalScalarShape => 1,
             QType::Tuple(t) => t.align(),
-            QType::Sequence(_) => 8,
+            QType::Sequence(_) | QType::Array(_) => 8,
         }
     }
 
@@ -81,7 +84,7 @@ impl QType {
             QType::Scalar(t) | QType::Optional(t) => t.is_plain(),
             QType::ScalarShape | QType::OptionalScalarShape => true,
             QType::Tuple(t) => t.is_plain(),
-            QType::Sequence(_) => false,
+            QType::Sequence(_) | QType::Array(_) => false,
         }
     }
 
@@ -108,14 +111,28 @@ impl QType {
         self.scalar().map(QType::Optional)
     }
 
-    /// The same type with another scalar in it: `with_scalar(OPTIONAL_INT32, FLOAT64)` is
+    /// The same type with another scalar or row in it: `with_scalar(OPTIONAL_INT32, FLOAT64)` is
     /// `OPTIONAL_FLOAT64`.
     pub fn with_scalar(&self, scalar: ScalarType) -> Option<QType> {
         match self {
             QType::Scalar(_) => Some(QType::Scalar(scalar)),
             QType::Optional(_) => Some(QType::Optional(scalar)),
+            QType::Array(t) => Some(QType::Array(t.of(scalar))),
             _ => None,
         }
+    }
+
+    /// The array type, if it is one.
+    pub fn array(&self) -> Option<ArrayType> {
+        match self {
+            QType::Array(t) => Some(*t),
+            _ => None,
+        }
+    }
+
+    /// The type of the rows of an array, or of a scalar or optional that stands for all rows.
+    pub fn element(&self) -> Option<ScalarType> {
+        self.array().map(|t| t.element).or(self.scalar())
     }
 
     /// The tuple behind a tuple or namedtuple type.
@@ -134,6 +151,7 @@ impl QType {
             QType::Optional(t) => QType::Optional(t.storage()),
             QType::Tuple(t) => QType::Tuple(TupleType::storage(t)),
             QType::Sequence(t) => QType::Sequence(t.storage()),
+            QType::Array(t) => QType::Array(t.of(t.element.storage())),
             other => other.clone(),
         }
     }
@@ -143,6 +161,7 @@ impl QType {
         match self {
             QType::Scalar(t) | QType::Optional(t) | QType::Sequence(t) => t.storage() == *t,
             QType::Tuple(t) => t.is_storage(),
+            QType::Array(t) => t.element.storage() == t.element,
             _ => true,
         }
     }
@@ -181,6 +200,7 @@ impl fmt::Display for QType {
             QType::OptionalScalarShape => f.write_str("OPTIONAL_SCALAR_SHAPE"),
             QType::Tuple(t) => t.fmt(f),
             QType::Sequence(t) => write!(f, "SEQUENCE[{}]", t.name()),
+            QType::Array(t) => t.fmt(f),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The form names the type wherever the digits alone would not: FLOAT32 ends in a point, INT32 is
 //! bare, every other number says what it is.
 
+use crate::value::array::{ArrayClass, ArrayRows};
 use crate::value::number::{write_f32, write_f64};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -50,7 +51,35 @@ pub fn write_repr(out: &mut String, value: &Value) {
             }
             write!(out, "value_qtype={})", s.element()).expect("strings take all writes");
         }
+        Value::Array(class, rows) => write_array(out, *class, rows),
     }
+}
+
+/// Rows of an array that print; of longer arrays the size is given.
+const PRINTED_ROWS: usize = 10;
+
+fn write_array(out: &mut String, class: ArrayClass, rows: &ArrayRows) {
+    out.push_str(match class {
+        ArrayClass::Dense => "dense_array([",
+        ArrayClass::Array => "array([",
+    });
+    for (index, row) in rows.iter().take(PRINTED_ROWS).enumerate() {
+        out.push_str(if index > 0 { ", " } else { "" });
+        match row {
+            Some(ScalarValue::Unit) => out.push_str("present"),
+            Some(value) => write_scalar(out, &value),
+            None => out.push_str("NA"),
+        }
+    }
+    out.push_str(if rows.len() > PRINTED_ROWS { ", ...]" } else { "]" });
+    if rows.len() > PRINTED_ROWS {
+        write!(out, ", size={}", rows.len()).expect("strings take all writes");
+    }
+    // Without a value nothing shows the type.
+    if rows.iter().take(PRINTED_ROWS).all(|row| row.is_none()) {
+        write!(out, ", value_qtype={}", rows.element()).expect("strings take all writes");
+    }
+    out.push(')');
 }
 
 fn write_tuple(out: &mut String, qtype: &TupleType, fields: &[Value]) {
@@ -176,6 +205,10 @@ mod tests {
             ("a'b\"c\n\u{1}é\u{202e}".into(), "'a\\'b\\\"c\\n\\x01é\\u{202e}'"),
             (Some("x").into(), "optional_text{'x'}"),
             (vec![b'a', 0xff].into(), "b'a\\xff'"),
+            (array(&[Some(1), None, Some(3)]), "dense_array([1, NA, 3])"),
+            (array(&[]), "dense_array([], value_qtype=INT32)"),
+            (array(&[None, None]), "dense_array([NA, NA], value_qtype=INT32)"),
+            (array(&[Some(7); 30]), "dense_array([7, 7, 7, 7, 7, 7, 7, 7, 7, 7, ...], size=30)"),
             (Value::tuple([1i32.into(), 2.5f32.into()]).expect("small"), "(1, 2.5)"),
             (
                 Value::of_tuple_type(Arc::clone(&named), [1i32.into(), 2f64.into()]),
@@ -185,6 +218,11 @@ mod tests {
         for (value, repr) in cases {
             assert_eq!(value.to_string(), repr);
         }
+    }
+
+    fn array(rows: &[Option<i32>]) -> Value {
+        let rows: Vec<_> = rows.iter().map(|row| row.map(ScalarValue::Int32)).collect();
+        Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(ScalarType::Int32, &rows)))
     }
 
     trait IntoType {

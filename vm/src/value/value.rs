@@ -4,6 +4,7 @@
 //! `-0.0` differs from `0.0`. That is the identity which literals, hash-consing and tests need;
 //! the numeric comparison is an operator.
 
+use crate::value::array::{ArrayClass, ArrayRows, ArrayType};
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -29,6 +30,8 @@ pub enum Value {
     Tuple(Arc<TupleValue>),
     /// A sequence.
     Sequence(Arc<SequenceValue>),
+    /// An array.
+    Array(ArrayClass, Arc<ArrayRows>),
 }
 
 /// The fields of a tuple value.
@@ -61,6 +64,7 @@ impl Value {
             Value::OptionalScalarShape => QType::OptionalScalarShape,
             Value::Tuple(t) => QType::Tuple(t.qtype.clone()),
             Value::Sequence(s) => QType::Sequence(s.element()),
+            Value::Array(class, rows) => QType::Array(ArrayType { class: *class, element: rows.element() }),
         }
     }
 
@@ -103,6 +107,7 @@ impl Value {
                 qtype: t.clone(),
             })),
             QType::Sequence(t) => Value::Sequence(Arc::new(SequenceValue::empty(*t))),
+            QType::Array(t) => Value::Array(t.class, Arc::new(ArrayRows::new(t.element))),
         }
     }
 

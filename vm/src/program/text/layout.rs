@@ -21,7 +21,7 @@ use crate::program::text::parse::Parser;
 use crate::program::text::print::handle_name;
 use crate::program::text::types::read_slot;
 use crate::value::qtype::{BYTES, TEXT};
-use crate::value::{QType, ScalarType};
+use crate::value::{ArrayClass, ArrayType, QType, ScalarType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -112,6 +112,7 @@ fn read_handle(line: &mut Cursor<'_>) -> Read<TypedSlot> {
         (HandleKind::Text, TEXT),
         (HandleKind::Bytes, BYTES),
         (HandleKind::Sequence, QType::Sequence(ScalarType::Int64)),
+        (HandleKind::Array, QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Int64 })),
     ];
     let start = *line;
     let word = line.word();

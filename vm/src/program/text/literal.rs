@@ -10,7 +10,7 @@ use crate::value::number::{write_f32, write_f64};
 use crate::value::repr;
 use crate::value::sequence::SequenceValue;
 use crate::value::tuple::TupleType;
-use crate::value::{QType, ScalarType, ScalarValue, Value};
+use crate::value::{ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
 use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -33,6 +33,17 @@ pub(super) fn write_literal(out: &mut String, value: &Value) {
                 write_literal(out, field);
             }
             out.push(')');
+        }
+        Value::Array(_, rows) => {
+            out.push('[');
+            for (i, row) in rows.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                match row {
+                    Some(value) => write_scalar(out, &value),
+                    None => out.push_str("missing"),
+                }
+            }
+            out.push(']');
         }
         Value::Sequence(s) => {
             out.push('[');
@@ -110,10 +121,26 @@ fn read_simple(line: &mut Cursor<'_>, qtype: &QType) -> Read<Value> {
         QType::Optional(t) => read_scalar(line, *t).map(Value::Present),
         QType::Scalar(t) => read_scalar(line, *t).map(Value::Scalar),
         QType::Sequence(t) => read_sequence(line, *t),
+        QType::Array(t) => read_array(line, *t),
         QType::ScalarShape => line.keyword("shape").map(|()| Value::ScalarShape),
         QType::OptionalScalarShape => line.keyword("shape").map(|()| Value::OptionalScalarShape),
         QType::Tuple(_) => Err(line.expected("a value without fields")),
     }
+}
+
+fn read_array(line: &mut Cursor<'_>, qtype: ArrayType) -> Read<Value> {
+    let mut rows = Vec::new();
+    line.expect("[")?;
+    while !line.eat("]") {
+        if !rows.is_empty() && !line.eat(",") {
+            return Err(line.expected("`,` or `]`"));
+        }
+        rows.push(match line.peek() {
+            "missing" => line.keyword("missing").map(|()| None)?,
+            _ => Some(read_scalar(line, qtype.element)?),
+        });
+    }
+    Ok(Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows))))
 }
 
 fn read_sequence(line: &mut Cursor<'_>, element: ScalarType) -> Read<Value> {

@@ -221,6 +221,7 @@ pub(super) fn handle_name(kind: HandleKind) -> &'static str {
         HandleKind::Text => "TEXT",
         HandleKind::Bytes => "BYTES",
         HandleKind::Sequence => "SEQUENCE",
+        HandleKind::Array => "ARRAY",
     }
 }
 

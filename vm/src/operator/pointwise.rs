@@ -1,0 +1,64 @@
+//! Pointwise operators on arrays: an overload of plain or optional types, applied row by row.
+//!
+//! ```text
+//! math.add(DENSE_ARRAY_FLOAT64, FLOAT64)    is  math.add(OPTIONAL_FLOAT64, OPTIONAL_FLOAT64)  over rows
+//! ```
+//!
+//! Arrays have one size; scalars and optionals stand for a value in every row and are not copied.
+
+use crate::operator::block::{Column, RowFault, Target};
+use crate::operator::call::Call;
+use crate::operator::scalar::ScalarKernel;
+use crate::operator::signature::{Kernel, Overload};
+use crate::value::array::{ArrayClass, ArrayType};
+use crate::value::{Fault, QType};
+
+/// Argument types of the overload that is applied to the rows: arrays become optionals. `None` unless
+/// there is an array, and all are of one family.
+pub fn row_types(args: &[QType]) -> Option<(ArrayClass, Vec<QType>)> {
+    let mut classes = args.iter().filter_map(QType::array).map(|t| t.class);
+    let class = classes.next().filter(|class| classes.all(|other| other == *class))?;
+    let row = |qtype: &QType| match qtype.array() {
+        Some(array) => QType::Optional(array.element),
+        None => qtype.clone(),
+    };
+    Some((class, args.iter().map(row).collect()))
+}
+
+/// The overload on arrays, made of that on rows; `None` if that has no code for columns.
+pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<Overload> {
+    let Kernel::Scalar(kernel) = &rows.kernel else { return None };
+    let result = QType::Array(ArrayType { class, element: rows.result.scalar()? });
+    let kernel = kernel.clone();
+    let run = move |call: &mut Call<'_>| apply(&kernel, call);
+    Some(Overload { kernel: Kernel::general(run), ..rows.with_types(args, result) })
+}
+
+fn apply(kernel: &ScalarKernel, call: &mut Call<'_>) -> Result<(), Fault> {
+    let rows = common_size(call)?;
+    let mut columns = [Column::MISSING; 4];
+    for (index, column) in columns.iter_mut().enumerate().take(call.len()) {
+        *column = call.column(index);
+    }
+    let count = call.len();
+    let result = call.result_type().element().expect("the result is an array");
+    let out = call.array_out();
+    out.resize(result, rows);
+    let presence = out.presence_mut().as_mut_ptr();
+    let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
+    // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
+    // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
+    let outcome = unsafe { (kernel.block)(&columns[..count], target, rows) };
+    out.normalize();
+    outcome.map_err(|RowFault { row, fault }| Fault::Row { row: row as u64, fault: Box::new(fault) })
+}
+
+/// The size of all array arguments.
+fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
+    let sizes = || (0..call.len()).filter(|i| call.qtype(*i).array().is_some()).map(|i| call.array(i).len());
+    let first = sizes().next().unwrap_or(0);
+    match sizes().all(|size| size == first) {
+        true => Ok(first),
+        false => Err(Fault::Sizes { sizes: sizes().map(|size| size as u64).collect() }),
+    }
+}

@@ -1,0 +1,335 @@
+//! Arrays: rows of scalars of one type, each present or missing.
+//!
+//! ```text
+//! DENSE_ARRAY_INT32 of 1, missing, 3        cells      01 00 00 00 | 00 00 00 00 | 03 00 00 00
+//!                                           presence   …0000 0101
+//! DENSE_ARRAY_TEXT  of 'ab', missing, 'c'   cells      a b c
+//!                                           ends       2, 2, 3
+//! ```
+//!
+//! Invariants:
+//! 1. Plain elements stand one after the other in their own size, rows of a string between two ends.
+//!    A UNIT has no cells.
+//! 2. The presence of row `i` is bit `i % 64` of word `i / 64`; bits beyond the last row are 0. Without
+//!    words all rows are present.
+//! 3. What stands under a missing row is not part of the value: it may be anything of its type.
+
+use crate::value::scalar::ScalarType;
+use crate::value::scalar_value::ScalarValue;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Rows in one word of presence.
+pub const ROWS_OF_A_WORD: usize = 64;
+
+/// The two families of arrays; they do not mix. Their values are stored alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ArrayClass {
+    /// `DENSE_ARRAY_*`.
+    Dense,
+    /// `ARRAY_*`.
+    Array,
+}
+
+impl ArrayClass {
+    /// What the names of its types begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            ArrayClass::Dense => "DENSE_ARRAY_",
+            ArrayClass::Array => "ARRAY_",
+        }
+    }
+}
+
+/// The type of an array of one dynamic axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayType {
+    /// Its family.
+    pub class: ArrayClass,
+    /// Type of the rows.
+    pub element: ScalarType,
+}
+
+impl ArrayType {
+    /// The type with this name, such as `DENSE_ARRAY_INT32`.
+    pub fn from_name(name: &str) -> Option<ArrayType> {
+        [ArrayClass::Dense, ArrayClass::Array].into_iter().find_map(|class| {
+            let element = ScalarType::from_name(name.strip_prefix(class.prefix())?)?;
+            Some(ArrayType { class, element })
+        })
+    }
+
+    /// The same family with another element.
+    pub fn of(self, element: ScalarType) -> ArrayType {
+        ArrayType { element, ..self }
+    }
+}
+
+impl fmt::Display for ArrayType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.class.prefix(), self.element)
+    }
+}
+
+/// The rows of an array. Refilling one keeps its memory.
+#[derive(Clone, Debug)]
+pub struct ArrayRows {
+    element: ScalarType,
+    len: usize,
+    /// Plain cells, or the bytes of all strings, in words for their alignment.
+    cells: Vec<u64>,
+    /// For strings: where each row ends, in bytes.
+    ends: Vec<u64>,
+    /// Empty, or the words of invariant 2.
+    presence: Vec<u64>,
+}
+
+impl ArrayRows {
+    /// No rows.
+    pub fn new(element: ScalarType) -> ArrayRows {
+        ArrayRows { element, len: 0, cells: Vec::new(), ends: Vec::new(), presence: Vec::new() }
+    }
+
+    /// These rows.
+    ///
+    /// # Panics
+    /// If a value is of another type.
+    pub fn from_values(element: ScalarType, values: &[Option<ScalarValue>]) -> ArrayRows {
+        let mut rows = ArrayRows::new(element);
+        rows.resize(element, if element.is_plain() { values.len() } else { 0 });
+        for (index, value) in values.iter().enumerate() {
+            if let Some(value) = value {
+                let fits = value.scalar_type().storage() == element.storage();
+                assert!(fits, "{} is no row of an array of {element}", value.scalar_type());
+            }
+            match value {
+                Some(ScalarValue::Text(text)) => rows.push_bytes(text.as_bytes()),
+                Some(ScalarValue::Bytes(bytes)) => rows.push_bytes(bytes),
+                None if !element.is_plain() => rows.push_bytes(&[]),
+                Some(plain) => rows.put(index, plain),
+                None => {}
+            }
+        }
+        if values.iter().any(Option::is_none) {
+            let words = rows.presence_mut();
+            for (index, _) in values.iter().enumerate().filter(|(_, v)| v.is_none()) {
+                words[index / ROWS_OF_A_WORD] &= !(1 << (index % ROWS_OF_A_WORD));
+            }
+        }
+        rows
+    }
+
+    /// Type of the rows.
+    pub fn element(&self) -> ScalarType {
+        self.element
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Words of presence; `None` if all rows are present.
+    pub fn presence(&self) -> Option<&[u64]> {
+        (!self.presence.is_empty()).then_some(&*self.presence)
+    }
+
+    /// True if the row is not missing.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn is_present(&self, row: usize) -> bool {
+        assert!(row < self.len, "row {row} of {}", self.len);
+        self.presence().is_none_or(|words| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 1)
+    }
+
+    /// A row; `None` if it is missing.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> Option<ScalarValue> {
+        if !self.is_present(row) {
+            return None;
+        }
+        Some(match self.element {
+            ScalarType::Unit => ScalarValue::Unit,
+            ScalarType::Boolean => ScalarValue::Boolean(self.bytes()[row] != 0),
+            ScalarType::Int32 => ScalarValue::Int32(self.cell(row)),
+            ScalarType::Int64 => ScalarValue::Int64(self.cell(row)),
+            ScalarType::Float32 => ScalarValue::Float32(self.cell(row)),
+            ScalarType::Float64 => ScalarValue::Float64(self.cell(row)),
+            ScalarType::WeakFloat => ScalarValue::WeakFloat(self.cell(row)),
+            ScalarType::Text => {
+                let text = std::str::from_utf8(self.string(row)).expect("a text is written as a text");
+                ScalarValue::Text(text.into())
+            }
+            ScalarType::Bytes => ScalarValue::Bytes(self.string(row).into()),
+        })
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<ScalarValue>> + '_ {
+        (0..self.len).map(|row| self.get(row))
+    }
+
+    /// The bytes of a string row, present or not.
+    ///
+    /// # Panics
+    /// If there is no such row, or the rows are plain.
+    pub fn string(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes()[start as usize..self.ends[row] as usize]
+    }
+
+    /// Plain cells as bytes.
+    pub fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.cells)
+    }
+
+    /// Plain cells as bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.cells)
+    }
+
+    fn cell<T: bytemuck::AnyBitPattern>(&self, row: usize) -> T {
+        bytemuck::pod_read_unaligned(&self.bytes()[row * size_of::<T>()..][..size_of::<T>()])
+    }
+
+    fn put(&mut self, row: usize, value: &ScalarValue) {
+        let bits = value.plain_bits().expect("the value is plain").to_le_bytes();
+        let size = cell_size(self.element);
+        self.bytes_mut()[row * size..][..size].copy_from_slice(&bits[..size]);
+    }
+
+    /// Makes room for rows of a type: their cells are zero or what stood there, all of them are present.
+    pub fn resize(&mut self, element: ScalarType, len: usize) {
+        self.element = element;
+        self.len = len;
+        self.presence.clear();
+        self.ends.clear();
+        let words = (len * cell_size(element)).div_ceil(size_of::<u64>());
+        if self.cells.len() < words {
+            self.cells.resize(words, 0);
+        }
+    }
+
+    /// Appends the bytes of a string row.
+    fn push_bytes(&mut self, bytes: &[u8]) {
+        let start = self.ends.last().map_or(0, |end| *end as usize);
+        let end = start + bytes.len();
+        self.cells.resize(end.div_ceil(size_of::<u64>()), 0);
+        self.bytes_mut()[start..end].copy_from_slice(bytes);
+        self.ends.push(end as u64);
+        self.len += 1;
+    }
+
+    /// The words of presence, made all present if there were none.
+    pub fn presence_mut(&mut self) -> &mut [u64] {
+        if self.presence.is_empty() {
+            self.presence.resize(self.len.div_ceil(ROWS_OF_A_WORD), u64::MAX);
+            let rest = self.len % ROWS_OF_A_WORD;
+            if let Some(last) = self.presence.last_mut().filter(|_| rest > 0) {
+                *last = (1 << rest) - 1;
+            }
+        }
+        &mut self.presence
+    }
+
+    /// Forgets the words of presence if they say nothing.
+    pub fn normalize(&mut self) {
+        let present: usize = self.presence.iter().map(|word| word.count_ones() as usize).sum();
+        if present == self.len {
+            self.presence.clear();
+        }
+    }
+
+    /// The same rows under another type of equal storage; none if the type is stored in another way, as
+    /// in a slot that has not been written.
+    pub fn retyped(&self, element: ScalarType) -> ArrayRows {
+        match self.element.storage() == element.storage() {
+            true => ArrayRows { element, ..self.clone() },
+            false => ArrayRows::new(element),
+        }
+    }
+
+    /// Takes the rows of another array, keeping the memory.
+    pub fn copy_from(&mut self, other: &ArrayRows) {
+        self.element = other.element;
+        self.len = other.len;
+        self.cells.clone_from(&other.cells);
+        self.ends.clone_from(&other.ends);
+        self.presence.clone_from(&other.presence);
+    }
+}
+
+/// Bytes of a plain row; 0 for UNIT and strings.
+pub fn cell_size(element: ScalarType) -> usize {
+    match element {
+        ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => 0,
+        plain => plain.size() as usize,
+    }
+}
+
+/// Two arrays are equal if their rows are, bit for bit.
+impl PartialEq for ArrayRows {
+    fn eq(&self, other: &Self) -> bool {
+        self.element == other.element && self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for ArrayRows {}
+
+impl Hash for ArrayRows {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.element.hash(state);
+        self.len.hash(state);
+        self.iter().for_each(|row| row.hash(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        let text = |t: &str| Some(ScalarValue::Text(t.into()));
+        let int = |i: i32| Some(ScalarValue::Int32(i));
+        let cases = [
+            (ScalarType::Int32, vec![int(1), None, int(-3)]),
+            (ScalarType::Text, vec![text("ab"), None, text(""), text("straße")]),
+            (ScalarType::Unit, vec![None, Some(ScalarValue::Unit)]),
+            (
+                ScalarType::Boolean,
+                (0..130).map(|i| (i % 3 > 0).then_some(ScalarValue::Boolean(i % 2 > 0))).collect(),
+            ),
+            (ScalarType::Float64, Vec::new()),
+        ];
+        for (element, values) in cases {
+            let rows = ArrayRows::from_values(element, &values);
+            assert_eq!(rows.iter().collect::<Vec<_>>(), values);
+            let mut copy = ArrayRows::from_values(ScalarType::Float32, &[None]);
+            copy.copy_from(&rows);
+            assert_eq!(copy, rows);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_does_not_count() {
+        let mut a = ArrayRows::from_values(ScalarType::Int64, &[Some(ScalarValue::Int64(1)), None]);
+        let b = a.clone();
+        a.bytes_mut()[8] = 7;
+        assert_eq!(a, b);
+        assert_eq!(a.presence(), Some(&[1][..]));
+        let mut all = ArrayRows::from_values(ScalarType::Int64, &[Some(ScalarValue::Int64(1))]);
+        all.presence_mut();
+        assert_eq!(all.presence(), Some(&[1][..]));
+        all.normalize();
+        assert_eq!(all.presence(), None);
+    }
+}
