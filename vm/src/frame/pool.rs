@@ -4,7 +4,8 @@
 //! inputs and outputs, so no call sees the values of another; a poisoned frame is dropped instead
 //! of returned.
 
-use crate::frame::frame::{Frame, FrameError};
+use crate::frame::error::FrameError;
+use crate::frame::frame::Frame;
 use crate::layout::FrameLayout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
