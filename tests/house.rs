@@ -201,9 +201,17 @@ fn files_import_without_circles() {
 /// The files of its crate that a file imports, tests apart.
 fn imported_files<'s>(source: &Source, sources: &'s [Source]) -> Vec<&'s str> {
     let lines = source.numbered().take(source.before_tests);
-    let paths = lines.flat_map(|(_, line)| crate_paths(line));
-    let found = paths.filter_map(|path| defining_file(source.base(), path, sources));
+    let paths = lines.flat_map(|(_, line)| crate_paths(line)).flat_map(names_in_braces);
+    let found = paths.filter_map(|path| defining_file(source.base(), &path, sources));
     found.filter(|file| *file != source.path).collect()
+}
+
+/// `a::{b, c}` as `a::b` and `a::c`; any other path as it is.
+fn names_in_braces(path: &str) -> Vec<String> {
+    match path.split_once("::{") {
+        Some((room, names)) => names.split(',').map(|name| format!("{room}::{}", name.trim())).collect(),
+        None => vec![path.to_owned()],
+    }
 }
 
 /// The file that the longest beginning of a path names.
