@@ -3,7 +3,7 @@
 //! Each test gathers all violations and prints them as `file:line: what`, so that one run shows
 //! everything there is to mend. Rules that need a reader are not here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,12 @@ const UNSAFE: [&str; 6] = ["layout", "frame", "operator", "machine", "jit", "vec
 
 /// Rooms that may touch files, clocks, the environment and threads. The machine profiles.
 const IMPURE: [&str; 5] = ["vm/src/machine", "src/host", "src/native", "src/cli", "src/main.rs"];
+
+/// Files that may import each other in a circle.
+const CIRCLES: [(&[&str], &str); 1] = [(
+    &["vm/src/value/qtype.rs", "vm/src/value/tuple.rs"],
+    "a tuple type has fields of any type, and is a type",
+)];
 
 /// A source file, read.
 struct Source {
@@ -175,6 +181,76 @@ fn rooms_import_only_lower_floors() {
         }
     }
     none("a room imports only rooms on lower floors", wrong);
+}
+
+#[test]
+fn files_import_without_circles() {
+    let sources = sources();
+    let imports: BTreeMap<&str, Vec<&str>> =
+        sources.iter().map(|s| (&*s.path, imported_files(s, &sources))).collect();
+    let allowed = |circle: &[&str]| CIRCLES.iter().any(|(files, _)| *files == circle);
+    let circles = circles(&imports);
+    let mut wrong: Vec<String> =
+        circles.iter().filter(|c| !allowed(c)).map(|c| format!("{}:1: {}", c[0], c.join(", "))).collect();
+    for (files, _) in CIRCLES.iter().filter(|(files, _)| !circles.iter().any(|c| c == files)) {
+        wrong.push(format!("{}:1: is in no circle any more; it needs no permission", files[0]));
+    }
+    none("files that import each other are one concept or in the wrong order", wrong);
+}
+
+/// The files of its crate that a file imports, tests apart.
+fn imported_files<'s>(source: &Source, sources: &'s [Source]) -> Vec<&'s str> {
+    let lines = source.numbered().take(source.before_tests);
+    let paths = lines.flat_map(|(_, line)| crate_paths(line)).flat_map(names_in_braces);
+    let found = paths.filter_map(|path| defining_file(source.base(), &path, sources));
+    found.filter(|file| *file != source.path).collect()
+}
+
+/// `a::{b, c}` as `a::b` and `a::c`; any other path as it is.
+fn names_in_braces(path: &str) -> Vec<String> {
+    match path.split_once("::{") {
+        Some((room, names)) => names.split(',').map(|name| format!("{room}::{}", name.trim())).collect(),
+        None => vec![path.to_owned()],
+    }
+}
+
+/// The file that the longest beginning of a path names.
+fn defining_file<'s>(base: &str, path: &str, sources: &'s [Source]) -> Option<&'s str> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let path = path.split(|c: char| !word(c) && c != ':').next()?;
+    let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
+    let file = |length: usize| {
+        let stem = format!("{base}/{}", names[..length].join("/"));
+        let names_it = |s: &&Source| s.path == format!("{stem}.rs") || s.path == format!("{stem}/mod.rs");
+        sources.iter().find(names_it)
+    };
+    (1..=names.len()).rev().find_map(file).map(|source| &*source.path)
+}
+
+/// Groups of files that reach each other, each in order.
+fn circles<'s>(imports: &BTreeMap<&'s str, Vec<&'s str>>) -> Vec<Vec<&'s str>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        imports.keys().map(|file| (*file, reached(file, imports))).collect();
+    let mut circles: Vec<Vec<&str>> = Vec::new();
+    for (file, from_here) in &reached {
+        let circle: Vec<&str> = from_here.iter().copied().filter(|f| reached[f].contains(file)).collect();
+        if circle.first() == Some(file) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// The files a file imports, directly or not; itself only by way of others.
+fn reached<'s>(file: &str, imports: &BTreeMap<&'s str, Vec<&'s str>>) -> BTreeSet<&'s str> {
+    let mut reached = BTreeSet::new();
+    let mut work: Vec<&str> = imports[file].clone();
+    while let Some(next) = work.pop() {
+        if reached.insert(next) {
+            work.extend(&imports[next]);
+        }
+    }
+    reached
 }
 
 #[test]

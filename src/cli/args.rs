@@ -2,7 +2,8 @@
 
 use crate::prepare::{Prepare, RuleSet};
 use crate::registry::Dialect;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
 /// Compiles expressions to frames and evaluates them.
@@ -64,7 +65,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "N", default_value_t = crate::expr::graph::DEFAULT_NODE_LIMIT, hide_short_help = true)]
     pub limit_nodes: usize,
     /// Bytes of a frame.
-    #[arg(long, value_name = "BYTES", default_value_t = cembra_vm::layout::builder::DEFAULT_FRAME_LIMIT, hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_FRAME_LIMIT, value_parser = value_parser!(u32).range(..=i64::from(MAX_FRAME_LIMIT)), hide_short_help = true)]
     pub limit_frame: u32,
     /// Instructions an evaluation may use.
     #[arg(long, value_name = "N", hide_short_help = true)]

@@ -1,8 +1,8 @@
 //! `cembra eval`: an expression with values for its leaves.
 
-use crate::cli::args::{EvalArgs, ExprArgs};
+use crate::cli::args::ExprArgs;
 use crate::cli::report::{Phase, Report, Source, visible};
-use crate::cli::{batch, input, json, print};
+use crate::cli::{input, json, print};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
 use crate::prepare::Source as Preparation;
@@ -16,22 +16,19 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Runs the command.
-pub fn run(args: &EvalArgs) -> ExitCode {
-    if let Some(file) = &args.batch {
-        return batch::run(file, &args.expr);
-    }
-    let source = match source(&args.expr) {
+/// Evaluates one expression.
+pub fn run(args: &ExprArgs) -> ExitCode {
+    let source = match source(args) {
         Ok(source) => source,
-        Err(report) => return report.print(None, args.expr.json),
+        Err(report) => return report.print(None, args.json),
     };
-    match evaluate(&args.expr, &source) {
+    match evaluate(args, &source) {
         Ok(value) => {
-            let text = if args.expr.json { json::typed(&value).to_string() } else { plain(&value) };
+            let text = if args.json { json::typed(&value).to_string() } else { plain(&value) };
             print(&format!("{text}\n"));
             ExitCode::SUCCESS
         }
-        Err(report) => report.print(Some(&source), args.expr.json),
+        Err(report) => report.print(Some(&source), args.json),
     }
 }
 

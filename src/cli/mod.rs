@@ -27,7 +27,10 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command {
-        Command::Eval(args) => eval::run(&args),
+        Command::Eval(args) => match &args.batch {
+            Some(file) => batch::run(file, &args.expr),
+            None => eval::run(&args.expr),
+        },
         Command::Explain(args) => explain::run(&args),
         Command::Ops(args) => ops::run(&args),
     }

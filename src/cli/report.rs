@@ -8,6 +8,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use cembra_vm::machine::RunError;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 /// When an error was found.
@@ -158,7 +159,7 @@ pub fn visible(text: &str) -> String {
 impl From<SyntaxError> for Report {
     fn from(error: SyntaxError) -> Report {
         let mut report = Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "");
-        report.notes.extend(error.hint().map(str::to_owned));
+        report.notes.extend(error.hint().map(Cow::into_owned));
         report
     }
 }

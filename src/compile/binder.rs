@@ -55,7 +55,8 @@ pub struct Options {
     /// Results may take the bytes of inputs that are no longer needed; such inputs must be written
     /// again before each run.
     pub allow_overriding_input_slots: bool,
-    /// Largest frame in bytes.
+    /// Largest frame in bytes; more than [`MAX_FRAME_LIMIT`](cembra_vm::layout::builder::MAX_FRAME_LIMIT)
+    /// is an error.
     pub frame_limit: u32,
     /// Most instructions a program may have.
     pub instruction_limit: usize,

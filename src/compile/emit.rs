@@ -35,7 +35,8 @@ use crate::compile::emission::{Emission, Role};
 use crate::compile::known::{Delayed, Known, Mark};
 use crate::compile::order::{Needs, dependencies};
 use crate::expr::{Node, NodeId};
-use crate::prepare::extend::Emitter;
+use crate::prepare::emitter::Emitter;
+use crate::prepare::prepared::Packed;
 use crate::prepare::{PrepareError, Prepared};
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::{Instruction, ValueId};
@@ -375,7 +376,9 @@ impl<'p, 'e> Walk<'p, 'e> {
             return Ok(());
         }
         match self.prepared.packed(id) {
-            Some(packed) => packed.emit(&mut Emitting { emission: self.emission, span }, &values, result),
+            Some(Packed { compile, bodies }) => {
+                compile.emit(&mut Emitting { emission: self.emission, bodies, span }, &values, result)
+            }
             None => Err(PrepareError::PostCondition {
                 step: "emit".to_owned(),
                 what: format!(
@@ -439,6 +442,8 @@ impl<'p, 'e> Walk<'p, 'e> {
 /// The emission as compile halves of extensions see it.
 struct Emitting<'e> {
     emission: &'e mut Emission,
+    /// What is packed into the operator that is emitted.
+    bodies: &'e [Prepared],
     span: Span,
 }
 
@@ -459,9 +464,9 @@ impl Emitter for Emitting<'_> {
         self.emission.push_named(name, operands, result, self.span)
     }
 
-    fn inline(&mut self, body: &Prepared, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError> {
+    fn inline(&mut self, body: usize, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError> {
         let start = self.here();
-        Walk::new(body, self.emission, leaves).run(result)?;
+        Walk::new(&self.bodies[body], self.emission, leaves).run(result)?;
         self.emission.body.set_spans_from(start, self.span);
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::expr::literal::Literal;
 use cembra_vm::value::repr::{write_payload, write_text};
 use cembra_vm::value::{ArrayClass, QType, ScalarType, ScalarValue, Value};
 use std::collections::HashSet;
+use std::fmt;
 
 /// How tightly a piece of text binds, loosest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +83,18 @@ pub const RESERVED: [&str; 14] = [
 /// The expression as statements and a result.
 pub fn print(expr: &Expr) -> String {
     print_graph(expr.graph(), expr.root())
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&print(self))
+    }
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Expr({self})")
+    }
 }
 
 /// A node of a graph, with all it reaches, as statements and a result.

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! Every typed node carries the number of a [`signature`](crate::prepare::signature). How a node is
-//! lowered and cast is in [`lowering`](crate::prepare::lowering).
+//! lowered and cast is in [`lowering`](crate::prepare::lowering), how one of literals is evaluated in
+//! [`evaluate`](crate::prepare::evaluate).
 
 use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
 use crate::prepare::error::PrepareError;
-use crate::prepare::extend::CompileOperator;
 use crate::prepare::signature::{Signature, SignatureId, SignatureTable};
 use crate::prepare::types::{TypeId, TypeTable};
 use crate::registry::define::LowerError;
@@ -54,8 +54,6 @@ pub struct Draft {
     definitions: Vec<Option<Arc<OperatorDef>>>,
     /// Nodes of literals that raise on every evaluation.
     faults: HashMap<NodeId, Fault>,
-    /// Compile halves of operators that extensions packed.
-    packed: HashMap<Symbol, Arc<dyn CompileOperator>>,
 }
 
 /// Why a rewriting rule fails: an error still to be located, or a complete one.
@@ -98,7 +96,6 @@ impl Draft {
             signatures: SignatureTable::new(),
             definitions: Vec::new(),
             faults: HashMap::new(),
-            packed: HashMap::new(),
         }
     }
 
@@ -213,6 +210,11 @@ impl Draft {
         if self.faults.is_empty() { None } else { self.faults.get(&id) }
     }
 
+    /// Notes the fault a node of literals raises on every evaluation.
+    pub fn set_fault(&mut self, id: NodeId, fault: Fault) {
+        self.faults.insert(id, fault);
+    }
+
     /// Definition of an operator.
     ///
     /// # Errors
@@ -234,16 +236,6 @@ impl Draft {
             self.definitions.resize(index + 1, None);
         }
         self.definitions[index] = Some(def);
-    }
-
-    /// Notes the compile half of a packed operator.
-    pub fn pack(&mut self, operator: Symbol, compile: Arc<dyn CompileOperator>) {
-        self.packed.insert(operator, compile);
-    }
-
-    /// The compile half of a packed operator.
-    pub fn packed(&self, operator: Symbol) -> Option<&Arc<dyn CompileOperator>> {
-        if self.packed.is_empty() { None } else { self.packed.get(&operator) }
     }
 
     /// Types an operator node whose operands are typed.
@@ -354,29 +346,6 @@ impl Draft {
     /// The graph is full.
     pub fn value_node(&mut self, value: impl Into<Value>) -> Result<NodeId, GraphError> {
         self.literal_node(Literal::Value(value.into()))
-    }
-
-    /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
-    /// its fault noted.
-    ///
-    /// # Errors
-    /// The graph is full.
-    pub fn fold_exact(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
-        if !self.folding || self.fault(id).is_some() {
-            return Ok(id);
-        }
-        let operands = self.graph.operands(id);
-        if !operands.iter().all(|o| self.graph.literal(*o).is_some()) {
-            return Ok(id);
-        }
-        match crate::prepare::fold::evaluate(self, id) {
-            Some(Ok(value)) => Ok(self.value_node(value)?),
-            Some(Err(fault)) => {
-                self.faults.insert(id, fault);
-                Ok(id)
-            }
-            None => Ok(id),
-        }
     }
 
     /// What a node is.

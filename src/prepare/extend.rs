@@ -1,8 +1,9 @@
 //! Compiler extensions: a node transformation here, a compile function later.
 //!
-//! The transformation *packs* what should not become slots into a new operator; the compile half turns
-//! the packed operator into instructions. The worked example is `seq.reduce` ([`reduce`]): the
-//! operator it applies is a literal of the expression, but no value of the program.
+//! The transformation *packs* what should not become slots into a new operator; the compile half
+//! ([`CompileOperator`](crate::prepare::emitter::CompileOperator)) turns the packed operator into
+//! instructions. The worked example is `seq.reduce` ([`reduce`]): the operator it applies is a literal of
+//! the expression, but no value of the program.
 //!
 //! ```text
 //! seq.reduce(math.add, seq, initial)  ->  packed_seq_reduce[math.add(INT64,INT64)](seq, initial)  ->  a loop
@@ -11,13 +12,11 @@
 //! Post-condition: no reachable operator has an extension that still transforms it; every packed
 //! operator has its compile half.
 
-use crate::expr::NodeId;
-use crate::prepare::draft::Draft;
+use crate::expr::{NodeId, Symbol};
+use crate::prepare::draft::{Draft, Failure};
 use crate::prepare::error::PrepareError;
-use crate::prepare::prepared::Prepared;
-use cembra_vm::program::ValueId;
-use cembra_vm::value::{QType, Value};
-use std::fmt;
+use crate::prepare::prepared::{Packed, PackedOperators};
+use crate::registry::OperatorDef;
 use std::sync::Arc;
 
 pub mod reduce;
@@ -30,88 +29,75 @@ pub trait Extension: Send + Sync {
     /// The operator it transforms.
     fn operator(&self) -> &str;
 
-    /// The packed node, if the extension wants to transform this one.
+    /// What shall stand in the place of a node, if the extension wants to transform this one.
     ///
     /// # Errors
     /// The node cannot be packed.
-    fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<NodeId>, PrepareError>;
+    fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<PackedNode>, PrepareError>;
 }
 
-/// The compile half of an extension: emits the instructions of one packed operator.
-pub trait CompileOperator: Send + Sync + fmt::Debug {
-    /// Emits instructions that compute `result` from `operands`.
-    ///
-    /// # Errors
-    /// The operator needs something that the machine does not have.
-    fn emit(
-        &self,
-        emitter: &mut dyn Emitter,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Result<(), PrepareError>;
+/// A node over a packed operator.
+#[derive(Debug)]
+pub struct PackedNode {
+    /// The operator, for this draft only. Its name says all that is packed into it: operators of the same
+    /// name are one.
+    pub operator: OperatorDef,
+    /// Its operands, typed.
+    pub operands: Vec<NodeId>,
+    /// How it is compiled.
+    pub packed: Packed,
+}
 
-    /// True if evaluation cannot raise.
-    fn is_total(&self) -> bool {
-        false
+/// A draft whose extensions have run.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// The expression.
+    pub draft: Draft,
+    /// How its packed operators are compiled.
+    pub packed: PackedOperators,
+}
+
+impl From<Draft> for Extended {
+    /// Nothing is packed.
+    fn from(draft: Draft) -> Extended {
+        Extended { draft, packed: PackedOperators::new() }
     }
-}
-
-/// What a compile half can emit.
-pub trait Emitter {
-    /// Type of a value.
-    fn qtype(&self, value: ValueId) -> QType;
-
-    /// A new temporary.
-    fn temporary(&mut self, qtype: QType) -> ValueId;
-
-    /// A literal.
-    fn literal(&mut self, value: Value) -> ValueId;
-
-    /// `result = operator(operands)` for exact types.
-    ///
-    /// # Errors
-    /// The machine has no such operator.
-    fn operator(&mut self, name: &str, operands: &[ValueId], result: ValueId) -> Result<(), PrepareError>;
-
-    /// The instructions of a prepared expression, its leaves bound in the order of its inputs.
-    ///
-    /// # Errors
-    /// As in compiling the expression.
-    fn inline(&mut self, body: &Prepared, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError>;
-
-    /// The position of the next instruction.
-    fn here(&self) -> usize;
-
-    /// A forward jump taken if the mask is missing; [`Emitter::land`] sets its target.
-    fn jump_if_not(&mut self, condition: ValueId) -> usize;
-
-    /// Makes a forward jump lead to the next instruction.
-    fn land(&mut self, jump: usize);
-
-    /// A jump to an earlier position.
-    fn jump_back(&mut self, target: usize);
 }
 
 /// The step.
 ///
 /// # Errors
 /// A transformation fails, or the graph is full.
-pub fn extend(mut draft: Draft, extensions: &[Arc<dyn Extension>]) -> Result<Draft, PrepareError> {
+pub fn extend(mut draft: Draft, extensions: &[Arc<dyn Extension>]) -> Result<Extended, PrepareError> {
     let wanted: Vec<_> = extensions
         .iter()
         .filter_map(|e| draft.graph.find_symbol(e.operator()).map(|symbol| (symbol, e.clone())))
         .collect();
     if wanted.is_empty() {
-        return Ok(draft);
+        return Ok(draft.into());
     }
+    let mut packed = PackedOperators::new();
     draft.rewrite_operators(|draft, id| {
-        let Some(operator) = draft.graph.operator(id) else { return Ok(id) };
-        for (_, extension) in wanted.iter().filter(|(symbol, _)| *symbol == operator) {
-            if let Some(packed) = extension.transform(draft, id)? {
-                return Ok(packed);
-            }
-        }
-        Ok(id)
+        let Some(node) = transform(draft, id, &wanted)? else { return Ok(id) };
+        let operator = draft.graph.symbol(&node.operator.name);
+        draft.set_definition(operator, Arc::new(node.operator));
+        packed.insert(operator, node.packed);
+        draft.apply(operator, &node.operands, draft.graph.span(id)).map_err(Failure::from)
     })?;
-    Ok(draft)
+    Ok(Extended { draft, packed })
+}
+
+/// What the first extension that wants to makes of a node.
+fn transform(
+    draft: &mut Draft,
+    id: NodeId,
+    wanted: &[(Symbol, Arc<dyn Extension>)],
+) -> Result<Option<PackedNode>, PrepareError> {
+    let Some(operator) = draft.graph.operator(id) else { return Ok(None) };
+    for (_, extension) in wanted.iter().filter(|(symbol, _)| *symbol == operator) {
+        if let Some(node) = extension.transform(draft, id)? {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
 }

@@ -1,17 +1,11 @@
 //! Literal folding: an operator whose operands are all literals becomes its value.
 //!
-//! Folding applies the very operator a program would run, so the bits are the same. A node that raises
-//! is not an error here: it may stand in a branch that is never taken. It stays, with its fault noted;
-//! the last step decides whether some evaluation must reach it. Operators of the host are not called
-//! at compile time, and sequences are not computed, because they may be large.
+//! This step folds what the expression says; [`evaluate`](crate::prepare::evaluate) is what it does to one
+//! node. Later steps evaluate what they make themselves.
 
-use crate::expr::NodeId;
+use crate::prepare::cast::cast_operands;
 use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
-use cembra_vm::machine::RunErrorKind;
-use cembra_vm::machine::invoke::{InvokeError, invoke};
-use cembra_vm::operator::Effects;
-use cembra_vm::value::{Fault, QType, ScalarValue, Value};
 
 /// The step: every operator node of literals is lowered, cast and evaluated on the spot.
 ///
@@ -27,70 +21,9 @@ pub fn fold_literals(mut draft: Draft) -> Result<Draft, PrepareError> {
             return Ok(id);
         }
         let lower = draft.lower_node(id)?;
-        let exact = crate::prepare::cast::cast_operands(draft, lower)?;
+        let exact = cast_operands(draft, lower)?;
         let folded = draft.fold_exact(exact)?;
         Ok(if draft.graph.literal(folded).is_some() { folded } else { id })
     })?;
     Ok(draft)
-}
-
-/// Evaluates an exact operator node of literals: its value, the fault it raises, or nothing if it must
-/// not or cannot be evaluated now.
-pub fn evaluate(draft: &Draft, id: NodeId) -> Option<Result<Value, Fault>> {
-    let operands = draft.graph.operands(id);
-    let operator = draft.graph.name(draft.graph.operator(id)?);
-    let signature = draft.signature(id)?;
-    let result = draft.get_type(signature.result);
-    match &**operator {
-        "derived_qtype.upcast" | "derived_qtype.downcast" => {
-            return Some(Ok(retyped(draft.graph.value(operands[1])?, result)));
-        }
-        "core.get_nth" => {
-            return nth(draft.graph.value(operands[0])?, draft.graph.value(operands[1])?).map(Ok);
-        }
-        "core.has._optional" => {
-            let present = !matches!(draft.graph.value(operands[0])?, Value::Missing(_));
-            return Some(Ok(Value::presence(present)));
-        }
-        _ => {}
-    }
-    let overload = signature.overload.as_ref()?;
-    if overload.effects == Effects::Host || matches!(result, QType::Sequence(_)) {
-        return None;
-    }
-    let args: Option<Vec<Value>> = operands.iter().map(|o| draft.graph.value(*o).cloned()).collect();
-    match invoke(overload, &args?) {
-        Ok(value) => Some(Ok(retyped(&value, result))),
-        Err(InvokeError::Run(RunErrorKind::Fault(fault))) => Some(Err(fault)),
-        Err(_) => None,
-    }
-}
-
-/// The same bits as a value of another type of equal storage.
-fn retyped(value: &Value, qtype: &QType) -> Value {
-    use cembra_vm::value::ScalarType::{Float64, WeakFloat};
-    let scalar = |v: &ScalarValue| match (v, qtype.scalar()) {
-        (ScalarValue::Float64(x), Some(WeakFloat)) => ScalarValue::WeakFloat(*x),
-        (ScalarValue::WeakFloat(x), Some(Float64)) => ScalarValue::Float64(*x),
-        _ => v.clone(),
-    };
-    match (value, qtype) {
-        (Value::Scalar(v), _) => Value::Scalar(scalar(v)),
-        (Value::Present(v), _) => Value::Present(scalar(v)),
-        (Value::Missing(_), QType::Optional(t)) => Value::Missing(*t),
-        (Value::Tuple(fields), QType::Tuple(t)) => {
-            let fields: Vec<Value> =
-                fields.fields().iter().zip(t.fields()).map(|(v, q)| retyped(v, q)).collect();
-            Value::of_tuple_type(t.clone(), fields)
-        }
-        _ => value.clone(),
-    }
-}
-
-fn nth(tuple: &Value, index: &Value) -> Option<Value> {
-    let index = usize::try_from(index.scalar()?.as_i64()?).ok()?;
-    match tuple {
-        Value::Tuple(t) => t.fields().get(index).cloned(),
-        _ => None,
-    }
 }

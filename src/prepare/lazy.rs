@@ -18,10 +18,11 @@
 use crate::expr::NodeId;
 use crate::prepare::branches::{RegionId, Regions};
 use crate::prepare::draft::Draft;
+use crate::prepare::prepared::PackedOperators;
 use std::collections::HashSet;
 
 /// The lazy nodes of a draft, by node.
-pub fn lazy_nodes(draft: &Draft, regions: &Regions) -> Vec<bool> {
+pub fn lazy_nodes(draft: &Draft, packed: &PackedOperators, regions: &Regions) -> Vec<bool> {
     let reached = draft.reachable();
     let mut lazy = vec![false; reached.len()];
     if regions.is_empty() {
@@ -34,7 +35,7 @@ pub fn lazy_nodes(draft: &Draft, regions: &Regions) -> Vec<bool> {
         let id = NodeId::at(index);
         let Some(here) = regions.of(id) else { continue };
         let in_branch = |(yes, no): (RegionId, RegionId)| raising[yes.index()] || raising[no.index()];
-        let raises = may_raise(draft, id)
+        let raises = may_raise(draft, packed, id)
             || draft.graph.operands(id).iter().any(|o| lazy[o.index()])
             || regions.branches(id).is_some_and(in_branch);
         if raises && always[index] {
@@ -46,14 +47,14 @@ pub fn lazy_nodes(draft: &Draft, regions: &Regions) -> Vec<bool> {
 }
 
 /// True if evaluating the node itself in vain could be noticed.
-fn may_raise(draft: &Draft, id: NodeId) -> bool {
+fn may_raise(draft: &Draft, packed: &PackedOperators, id: NodeId) -> bool {
     let Some(operator) = draft.graph.operator(id) else { return false };
     if draft.fault(id).is_some() {
         return true;
     }
     match draft.signature(id).and_then(|s| s.overload.as_ref()) {
         Some(overload) => !overload.effects.is_total(),
-        None => draft.packed(operator).is_some_and(|packed| !packed.is_total()),
+        None => packed.get(&operator).is_some_and(|packed| !packed.compile.effects().is_total()),
     }
 }
 

@@ -83,11 +83,15 @@ impl Draft {
     /// # Errors
     /// The graph is full.
     pub fn reinterpret_node(&mut self, id: NodeId, to: &QType, span: Span) -> Result<NodeId, LowerError> {
-        if self.qtype_of(id) == to {
+        let from = self.qtype_of(id);
+        if from == to {
             return Ok(id);
         }
-        let name = if to.is_storage() { "derived_qtype.upcast" } else { "derived_qtype.downcast" };
-        let qtype = self.literal_node(Literal::Type(to.clone()))?;
+        let (name, derived) = match to.is_storage() {
+            true => ("derived_qtype.upcast", from),
+            false => ("derived_qtype.downcast", to),
+        };
+        let qtype = self.literal_node(Literal::Type(derived.clone()))?;
         self.exact(name, &[qtype, id], span)
     }
 }

@@ -7,12 +7,12 @@
 //! | --- | --- | --- |
 //! | join | [`join`] | main expression and side outputs under one root |
 //! | populate types | [`populate`] | types of inputs to every node |
-//! | fold literals | [`fold`] | operators of literals become values |
+//! | fold literals | [`fold`], [`evaluate`] | operators of literals become values |
 //! | lower operators | [`lower`] | operators of the machine instead of those of the language |
 //! | strip annotations | [`lower`] | annotations have served |
 //! | insert casts | [`cast`] | exact overloads |
 //! | optimize | [`optimize`] | named rewriting rules |
-//! | extend | [`extend`] | compiler extensions pack what shall not become slots |
+//! | extend | [`extend`], [`emitter`] | compiler extensions pack what shall not become slots |
 //! | place branches | [`branches`], [`lazy`] | what belongs to which branch of a `where` |
 //!
 //! All of them work on a [`draft`]: a graph that grows, with the types of its nodes ([`types`],
@@ -21,7 +21,9 @@
 pub mod branches;
 pub mod cast;
 pub mod draft;
+pub mod emitter;
 pub mod error;
+pub mod evaluate;
 pub mod extend;
 pub mod fold;
 pub mod join;

@@ -14,7 +14,7 @@ use crate::prepare::cast::insert_casts;
 use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
 use crate::prepare::extend::reduce::Reduce;
-use crate::prepare::extend::{Extension, extend};
+use crate::prepare::extend::{Extended, Extension, extend};
 use crate::prepare::fold::fold_literals;
 use crate::prepare::join::{Source, join};
 use crate::prepare::lazy::lazy_nodes;
@@ -30,8 +30,10 @@ use std::sync::Arc;
 pub type DraftStep = SharedStep<Draft, Draft, PrepareError>;
 /// The first step.
 pub type JoinStep = SharedStep<Source, Draft, PrepareError>;
+/// The step that runs extensions.
+pub type ExtendStep = SharedStep<Draft, Extended, PrepareError>;
 /// The last step.
-pub type PlaceStep = SharedStep<Draft, Prepared, PrepareError>;
+pub type PlaceStep = SharedStep<Extended, Prepared, PrepareError>;
 
 /// What happens between two steps: the name of the one that ran, and its result.
 pub type StageObserver<'o> = &'o mut dyn FnMut(&str, &Draft);
@@ -46,7 +48,7 @@ pub struct Prepare {
     strip: DraftStep,
     casts: DraftStep,
     optimize: Option<DraftStep>,
-    extend: Option<DraftStep>,
+    extend: Option<ExtendStep>,
     place: PlaceStep,
     check: bool,
 }
@@ -71,7 +73,8 @@ impl Prepare {
 
     /// All steps with these optimizer rules.
     pub fn with_rules(rules: RuleSet) -> Prepare {
-        let extensions: Vec<Arc<dyn Extension>> = vec![Arc::new(Reduce)];
+        let reduce = Reduce::new(|body| Prepare::standard().run(body));
+        let extensions: Vec<Arc<dyn Extension>> = vec![Arc::new(reduce)];
         Prepare {
             join: Arc::new(step("join", join)),
             populate: Arc::new(step("populate types", populate_types)),
@@ -162,7 +165,7 @@ impl Prepare {
     }
 
     /// Replaces the step that runs extensions.
-    pub fn with_extend(mut self, step: DraftStep) -> Prepare {
+    pub fn with_extend(mut self, step: ExtendStep) -> Prepare {
         self.extend = Some(step);
         self
     }
@@ -177,6 +180,7 @@ impl Prepare {
     pub fn step_names(&self) -> Vec<String> {
         let mut names = vec![self.join.name().to_owned()];
         names.extend(self.draft_steps().iter().map(|(s, _)| s.name().to_owned()));
+        names.extend(self.extend.iter().map(|step| step.name().to_owned()));
         names.push(self.place.name().to_owned());
         names
     }
@@ -203,29 +207,41 @@ impl Prepare {
         observer(self.join.name(), &draft);
         for (step, holds) in self.draft_steps() {
             draft = step.run(draft)?;
-            if self.check {
-                holds(&mut draft)
-                    .map_err(|what| PrepareError::PostCondition { step: step.name().to_owned(), what })?;
-            }
+            self.check_draft(step.name(), &mut draft, holds)?;
             observer(step.name(), &draft);
         }
-        let prepared = self.place.run(draft)?;
+        let extended = self.run_extensions(draft, observer)?;
+        let prepared = self.place.run(extended)?;
         if self.check {
             prepared.verify()?;
         }
         Ok(prepared)
     }
 
+    fn run_extensions(&self, draft: Draft, observer: StageObserver<'_>) -> Result<Extended, PrepareError> {
+        let Some(step) = &self.extend else { return Ok(draft.into()) };
+        let mut extended = step.run(draft)?;
+        self.check_draft(step.name(), &mut extended.draft, all_exact)?;
+        observer(step.name(), &extended.draft);
+        Ok(extended)
+    }
+
+    fn check_draft(&self, step: &str, draft: &mut Draft, holds: PostCondition) -> Result<(), PrepareError> {
+        match self.check {
+            true => holds(draft).map_err(|what| PrepareError::PostCondition { step: step.to_owned(), what }),
+            false => Ok(()),
+        }
+    }
+
     /// The steps at the draft stage that are on, each with its post-condition.
     fn draft_steps(&self) -> Vec<(&DraftStep, PostCondition)> {
-        let steps: [(Option<&DraftStep>, PostCondition); 7] = [
+        let steps: [(Option<&DraftStep>, PostCondition); 6] = [
             (Some(&self.populate), all_typed),
             (self.fold.as_ref(), all_typed),
             (Some(&self.lower), all_lowest),
             (Some(&self.strip), no_annotations),
             (Some(&self.casts), all_exact),
             (self.optimize.as_ref(), all_exact),
-            (self.extend.as_ref(), all_exact),
         ];
         steps.into_iter().filter_map(|(step, holds)| step.map(|s| (s, holds))).collect()
     }
@@ -285,12 +301,13 @@ fn all_exact(draft: &mut Draft) -> Result<(), String> {
 ///
 /// # Errors
 /// An operator of literals outside all branches always fails.
-pub fn place_branches(draft: Draft) -> Result<Prepared, PrepareError> {
+pub fn place_branches(extended: Extended) -> Result<Prepared, PrepareError> {
+    let Extended { draft, packed } = extended;
     let mut regions = Regions::new(&draft);
-    let lazy = lazy_nodes(&draft, &regions);
+    let lazy = lazy_nodes(&draft, &packed, &regions);
     regions.set_lazy(&draft, lazy);
     reject_constant_faults(&draft, &regions)?;
-    Ok(Prepared::new(draft, regions))
+    Ok(Prepared::new(draft, packed, regions))
 }
 
 fn reject_constant_faults(draft: &Draft, regions: &Regions) -> Result<(), PrepareError> {

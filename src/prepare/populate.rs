@@ -75,7 +75,11 @@ fn check_values(draft: &Draft, def: &OperatorDef, operands: &[NodeId]) -> Result
     for (index, operand) in operands.iter().enumerate() {
         if let Some(literal @ (Literal::Type(_) | Literal::Operator(_))) = draft.graph.literal(*operand) {
             let param = def.param_names(operands.len())[index].clone();
-            return Err(TypeError::Expected { expected: "a value", param, actual: not_a_value(literal) });
+            return Err(TypeError::Expected {
+                expected: "a value".into(),
+                param,
+                actual: not_a_value(literal),
+            });
         }
     }
     Ok(())

@@ -8,15 +8,16 @@
 //! 5. With side outputs the root is the root operator: main output first, then the side outputs sorted
 //!    by name; nothing else is.
 
-use crate::expr::{Graph, Node, NodeId};
+use crate::expr::{Graph, Node, NodeId, Symbol};
 use crate::prepare::branches::Regions;
 use crate::prepare::draft::{Draft, ROOT_OPERATOR};
+use crate::prepare::emitter::CompileOperator;
 use crate::prepare::error::PrepareError;
-use crate::prepare::extend::CompileOperator;
 use crate::prepare::lower::BUILTINS;
 use crate::prepare::signature::Signature;
 use crate::registry::derived::annotation::ANNOTATIONS;
 use cembra_vm::value::{Fault, QType};
+use hashbrown::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -24,13 +25,26 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Prepared {
     draft: Draft,
+    packed: PackedOperators,
     regions: Regions,
 }
 
+/// An operator that an extension packed.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// Its compile half.
+    pub compile: Arc<dyn CompileOperator>,
+    /// The expressions in it; the compile half knows them by number.
+    pub bodies: Vec<Prepared>,
+}
+
+/// The packed operators of an expression, by name.
+pub type PackedOperators = HashMap<Symbol, Packed>;
+
 impl Prepared {
-    /// Takes a draft whose nodes have been placed.
-    pub fn new(draft: Draft, regions: Regions) -> Prepared {
-        Prepared { draft, regions }
+    /// Takes a draft whose nodes have been placed, and the operators packed in it.
+    pub fn new(draft: Draft, packed: PackedOperators, regions: Regions) -> Prepared {
+        Prepared { draft, packed, regions }
     }
 
     /// The nodes.
@@ -73,9 +87,9 @@ impl Prepared {
         self.draft.fault(id)
     }
 
-    /// The compile half of a packed operator.
-    pub fn packed(&self, id: NodeId) -> Option<&Arc<dyn CompileOperator>> {
-        self.draft.packed(self.draft.graph.operator(id)?)
+    /// What is packed into the operator of a node.
+    pub fn packed(&self, id: NodeId) -> Option<&Packed> {
+        if self.packed.is_empty() { None } else { self.packed.get(&self.draft.graph.operator(id)?) }
     }
 
     /// For a node that only shows bytes of an operand and needs no instruction: the operand, and where

@@ -5,6 +5,7 @@ use crate::registry::dialect::Dialect;
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::value::tuple::TupleTypeError;
 use cembra_vm::value::{Category, QType};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 use thiserror::Error;
@@ -16,7 +17,7 @@ pub enum TypeError {
     #[error("expected {expected}, got {param}: {actual}")]
     Expected {
         /// What the parameter takes, in the plural.
-        expected: &'static str,
+        expected: Cow<'static, str>,
         /// The parameter.
         param: Arc<str>,
         /// Type of the argument, or what it is instead of a value.
@@ -184,12 +185,12 @@ impl InferContext<'_> {
     }
 
     /// The error that an argument is not of a kind.
-    pub fn expected(&self, expected: &'static str, index: usize) -> TypeError {
+    pub fn expected(&self, expected: impl Into<Cow<'static, str>>, index: usize) -> TypeError {
         let actual = match self.literals[index] {
             Some(literal @ (Literal::Type(_) | Literal::Operator(_))) => not_a_value(literal),
             _ => self.types[index].to_string(),
         };
-        TypeError::Expected { expected, param: self.params[index].clone(), actual }
+        TypeError::Expected { expected: expected.into(), param: self.params[index].clone(), actual }
     }
 
     /// The error if an argument is a type or an operator that the rule has not asked for.

@@ -4,6 +4,7 @@ use crate::expr::GraphError;
 use crate::registry::infer::{TypeError, suggestion};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, QType};
+use std::borrow::Cow;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -145,6 +146,9 @@ pub enum SyntaxErrorKind {
         /// What it takes.
         expected: &'static str,
     },
+    /// A name with dots is no operator, and is not called like one.
+    #[error(transparent)]
+    OperatorValue(TypeError),
     /// The operator is unknown, or gets too many or too few arguments.
     #[error(transparent)]
     Operator(#[from] TypeError),
@@ -191,6 +195,17 @@ const INSTEAD: &[(&str, &str)] = &[
     ("\u{a0}", "this is a no-break space; write a plain one"),
 ];
 
+/// What a name with dots may mean if it is no operator.
+fn dotted_hint(name: &str) -> String {
+    let input = format!("an input is written L.{name}");
+    match name.split_once('.') {
+        Some((tuple, field)) if !field.contains('.') => {
+            format!("{input}, a field of a namedtuple namedtuple.get_field({tuple}, '{field}')")
+        }
+        _ => input,
+    }
+}
+
 /// An error in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind}")]
@@ -208,7 +223,16 @@ impl SyntaxError {
     }
 
     /// What to write instead, for mistakes that are common.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match &self.kind {
+            SyntaxErrorKind::OperatorValue(TypeError::UnknownOperator { name, near }) if near.is_empty() => {
+                Some(dotted_hint(name).into())
+            }
+            _ => self.instead().map(Cow::Borrowed),
+        }
+    }
+
+    fn instead(&self) -> Option<&'static str> {
         let character;
         let found = match &self.kind {
             // A comma too many in a call is no tuple.
@@ -232,7 +256,7 @@ impl SyntaxError {
             SyntaxErrorKind::TooLong { .. } | SyntaxErrorKind::TooDeep { .. } | SyntaxErrorKind::Graph(_) => {
                 Category::Limit
             }
-            SyntaxErrorKind::Operator(error) => error.category(),
+            SyntaxErrorKind::Operator(error) | SyntaxErrorKind::OperatorValue(error) => error.category(),
             _ => Category::Syntax,
         }
     }

@@ -322,7 +322,10 @@ impl<'t> Parser<'t> {
             return self.literal(literal, place).map(|()| true);
         }
         if full.contains('.') {
-            let def = self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
+            let def = self.registry.find(name).map_err(|error| match name == full {
+                true => SyntaxError::new(SyntaxErrorKind::OperatorValue(error), place),
+                false => SyntaxError::new(error, place),
+            })?;
             let literal = Literal::Operator(def.name.clone());
             return self.literal(literal, place).map(|()| true);
         }

@@ -3,13 +3,14 @@
 
 use cembra_vm::builtins;
 use cembra_vm::frame::FramePool;
+use cembra_vm::layout::access::Text;
 use cembra_vm::layout::{FrameLayout, LayoutBuilder, TypedSlot};
 use cembra_vm::machine::{BoundExpr, CancelToken, Profile, RunErrorKind, RunOptions, Trace};
 use cembra_vm::operator::{Family, OperatorTable};
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::program::ValueInfo;
 use cembra_vm::program::{Body, Instruction, Program, Routine, ValueId, dump, slot_check};
-use cembra_vm::value::qtype::{FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra_vm::value::qtype::{FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
 use cembra_vm::value::{Category, Fault, QType, Value};
 use std::sync::Arc;
 
@@ -203,6 +204,32 @@ fn loops_run_and_use_fuel_exactly() {
     assert_eq!(profile.counts[0].iter().map(|c| c.runs).collect::<Vec<_>>(), [1, 1, 11, 11, 10, 10, 10]);
     let last_sum = trace.entries.iter().rev().find(|e| e.ip == 4).map(|e| e.written.clone());
     assert_eq!(last_sum, Some(vec![(ValueId(1), Value::from(45i64))]));
+}
+
+/// What a register holds of a value ends where the value is defined again, by nothing but a copy onto
+/// itself too.
+#[test]
+fn copies_onto_themselves_define() {
+    let mut w = Writer::new();
+    let (text, x) = (w.input("text", TEXT), w.input("x", INT64));
+    let out = w.output(INT64);
+    let length = w.temporary(INT64);
+    let twice = w.value(w.values[length.index()].slot.clone());
+    w.op("math.add", &[x, x], twice);
+    w.op("strings.length", &[text], length);
+    w.op("core._copy", &[length], twice);
+    w.op("math.add", &[twice, x], out);
+    let bound = bind(vec![w.routine(out)]);
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<Text>("text").expect("text"), "cembra");
+    frame.set(bound.input::<i64>("x").expect("x"), 10);
+    let mut trace = Trace::default();
+    for options in [RunOptions::new().fuel(4), RunOptions::new().fuel(4).observer(&mut trace)] {
+        bound.execute_with(&mut frame, options).expect("four instructions");
+        assert_eq!(frame.get(bound.output::<i64>().expect("i64")), 16);
+    }
+    assert!(bound.execute_with(&mut frame, RunOptions::new().fuel(3)).is_err());
+    assert_eq!(trace.entries.iter().map(|e| e.ip).collect::<Vec<_>>(), [0, 1, 2, 3]);
 }
 
 #[test]

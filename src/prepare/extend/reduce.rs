@@ -18,11 +18,11 @@
 
 use crate::expr::{Expr, Graph, Literal, NodeId};
 use crate::prepare::draft::Draft;
+use crate::prepare::emitter::{CompileOperator, Emitter};
 use crate::prepare::error::PrepareError;
-use crate::prepare::extend::{CompileOperator, Emitter, Extension};
+use crate::prepare::extend::{Extension, PackedNode};
 use crate::prepare::join::Source;
-use crate::prepare::pipeline::Prepare;
-use crate::prepare::prepared::Prepared;
+use crate::prepare::prepared::{Packed, Prepared};
 use crate::registry::OperatorDef;
 use cembra_vm::program::ValueId;
 use cembra_vm::value::qtype::{INT64, OPTIONAL_UNIT};
@@ -30,8 +30,20 @@ use cembra_vm::value::{QType, Value};
 use std::sync::Arc;
 
 /// The prepare half.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reduce;
+#[derive(Clone)]
+pub struct Reduce {
+    prepare: Arc<PrepareBody>,
+}
+
+/// Prepares the expression that a reduction repeats.
+type PrepareBody = dyn Fn(Source) -> Result<Prepared, PrepareError> + Send + Sync;
+
+impl Reduce {
+    /// Reductions whose bodies are prepared by this function.
+    pub fn new(prepare: impl Fn(Source) -> Result<Prepared, PrepareError> + Send + Sync + 'static) -> Reduce {
+        Reduce { prepare: Arc::new(prepare) }
+    }
+}
 
 impl Extension for Reduce {
     fn name(&self) -> &str {
@@ -42,49 +54,46 @@ impl Extension for Reduce {
         "seq.reduce"
     }
 
-    fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<NodeId>, PrepareError> {
+    fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<PackedNode>, PrepareError> {
         let [op, seq, initial] = *draft.graph.operands(id) else { return Ok(None) };
-        let Some(Literal::Operator(op)) = draft.graph.literal(op).cloned() else { return Ok(None) };
+        let Some(Literal::Operator(op)) = draft.graph.literal(op) else { return Ok(None) };
         let QType::Sequence(element) = *draft.qtype_of(seq) else { return Ok(None) };
-        let result = draft.qtype_of(initial).clone();
-        let body = body(draft, &op, result.clone(), QType::Scalar(element))?;
-        let span = draft.graph.span(id);
+        let (element, result) = (QType::Scalar(element), draft.qtype_of(initial).clone());
+        let body = (self.prepare)(body(draft, op, result.clone(), element.clone())?)?;
         // The packed body is made for these types, so they are part of the name.
-        let operator = draft.graph.symbol(&format!("packed_seq_reduce[{op}({result},{element})]"));
-        let def = OperatorDef::new(
-            draft.graph.name(operator),
+        let operator = OperatorDef::new(
+            &format!("packed_seq_reduce[{op}({result},{element})]"),
             &["seq", "initial"],
             "A reduction whose operator is packed into it.",
-            move |cx| cx.unchanged(cx.types[1].clone()),
+            |cx| cx.unchanged(cx.types[1].clone()),
         );
-        draft.set_definition(operator, Arc::new(def));
-        draft.pack(operator, Arc::new(PackedReduce { body, element: QType::Scalar(element), result }));
-        let packed = draft.apply(operator, &[seq, initial], span);
-        packed.map(Some).map_err(|error| PrepareError::of_node(span, draft.graph.name(operator), error))
+        let packed = Packed { compile: Arc::new(PackedReduce { element, result }), bodies: vec![body] };
+        Ok(Some(PackedNode { operator, operands: vec![seq, initial], packed }))
     }
 }
 
-/// `op(accumulator, element)` as a prepared expression.
-fn body(draft: &Draft, op: &str, accumulator: QType, element: QType) -> Result<Prepared, PrepareError> {
+/// `op(accumulator, element)`, to be prepared.
+fn body(draft: &Draft, op: &str, accumulator: QType, element: QType) -> Result<Source, PrepareError> {
     let mut graph = Graph::new();
     let leaves = [graph.leaf("accumulator")?, graph.leaf("element")?];
     let operator = graph.symbol(op);
     let root = graph.apply(operator, &leaves)?;
-    let source = Source {
+    Ok(Source {
         expr: Expr::new(&graph, root)?,
         inputs: vec![("accumulator".into(), accumulator), ("element".into(), element)],
         side_outputs: Vec::new(),
         registry: draft.registry.clone(),
         dialect: draft.dialect,
         node_limit: draft.graph.limit(),
-    };
-    Prepare::standard().run(source)
+    })
 }
+
+/// Number of the body among those packed into the operator.
+const BODY: usize = 0;
 
 /// The compile half.
 #[derive(Debug)]
 struct PackedReduce {
-    body: Prepared,
     element: QType,
     result: QType,
 }
@@ -109,7 +118,7 @@ impl CompileOperator for PackedReduce {
         emitter.operator("core.less", &[i, size], more)?;
         let done = emitter.jump_if_not(more);
         emitter.operator("seq.at", &[*seq, i], element)?;
-        emitter.inline(&self.body, &[accumulator, element], next)?;
+        emitter.inline(BODY, &[accumulator, element], next)?;
         emitter.operator("core._copy", &[next], accumulator)?;
         emitter.operator("math.add", &[i, one], i)?;
         emitter.jump_back(again);

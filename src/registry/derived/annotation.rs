@@ -8,6 +8,7 @@ pub fn definitions() -> Vec<OperatorDef> {
     vec![
         OperatorDef::new("annotation.qtype", &["expr", "qtype"], "The value, which has this type.", |cx| {
             let declared = cx.type_literal(1)?;
+            cx.check_values()?;
             match cx.types[0] == *declared {
                 true => cx.unchanged(declared.clone()),
                 false => Err(TypeError::Names {

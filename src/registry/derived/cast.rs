@@ -28,8 +28,8 @@ pub fn definitions() -> Vec<OperatorDef> {
         cast_values(),
         to_optional(),
         get_optional_value(),
-        reinterpret("derived_qtype.upcast", "The same bytes under the type they are stored as."),
-        reinterpret("derived_qtype.downcast", "The same bytes under a type that is stored like theirs."),
+        upcast(),
+        downcast(),
     ]
 }
 
@@ -73,6 +73,7 @@ pub fn cast_operator(from: Option<ScalarType>, to: ScalarType) -> Option<&'stati
 }
 
 fn explicit(cx: &InferContext<'_>, to: &QType, implicit_only: bool) -> Result<Resolution, TypeError> {
+    cx.check_values()?;
     let from = &cx.types[0];
     let shape = match (from, to) {
         (QType::Array(from), QType::Array(to)) => from.class == to.class,
@@ -169,14 +170,38 @@ fn get_optional_value() -> OperatorDef {
     })
 }
 
-/// An operator that changes the type and not the bytes; it needs no instruction.
-fn reinterpret(name: &str, meaning: &str) -> OperatorDef {
-    OperatorDef::new(name, &["derived_qtype", "value"], meaning, |cx| {
-        let to = cx.type_literal(0)?.clone();
-        match cx.types[1].storage() == to.storage() {
-            true => cx.unchanged(to),
-            false => Err(TypeError::Cast { from: cx.types[1].clone(), to }),
-        }
-    })
+/// From a type to the one it is stored as; the bytes stay, so it needs no instruction.
+fn upcast() -> OperatorDef {
+    OperatorDef::new(
+        "derived_qtype.upcast",
+        &["derived_qtype", "value"],
+        "A value of this type as the type that its bytes are stored as.",
+        |cx| {
+            let from = cx.type_literal(0)?;
+            cx.check_values()?;
+            match cx.types[1] == *from {
+                true => cx.unchanged(from.storage()),
+                false => Err(cx.expected(from.to_string(), 1)),
+            }
+        },
+    )
+    .reading_literals()
+}
+
+/// To a type that is stored alike; the bytes stay, so it needs no instruction.
+fn downcast() -> OperatorDef {
+    OperatorDef::new(
+        "derived_qtype.downcast",
+        &["derived_qtype", "value"],
+        "The same bytes under a type that is stored like theirs.",
+        |cx| {
+            let to = cx.type_literal(0)?;
+            cx.check_values()?;
+            match cx.types[1].storage() == to.storage() {
+                true => cx.unchanged(to.clone()),
+                false => Err(TypeError::Cast { from: cx.types[1].clone(), to: to.clone() }),
+            }
+        },
+    )
     .reading_literals()
 }

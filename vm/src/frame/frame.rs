@@ -1,42 +1,11 @@
 //! Frame: typed access, written-bits, scratch.
 
+use crate::frame::error::FrameError;
 use crate::frame::memory::Memory;
-use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
+use crate::layout::{FrameLayout, Slot, SlotType};
 use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// A frame cannot be made or used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FrameError {
-    /// The allocator has no memory for the frame.
-    #[error("out of memory: a frame of {bytes} bytes cannot be allocated")]
-    OutOfMemory {
-        /// Size of the frame.
-        bytes: u32,
-    },
-    /// The slot does not belong to the frame's layout.
-    #[error("{slot} is not a slot of this frame")]
-    ForeignSlot {
-        /// The slot.
-        slot: TypedSlot,
-    },
-    /// The value is of another type than the slot.
-    #[error("{slot} cannot hold a value of type {actual}")]
-    TypeMismatch {
-        /// The slot.
-        slot: TypedSlot,
-        /// Type of the value.
-        actual: crate::value::QType,
-    },
-    /// The slot has not been written since the frame was taken.
-    #[error("{slot} has not been written")]
-    Unwritten {
-        /// The slot.
-        slot: TypedSlot,
-    },
-}
 
 /// One block of memory for one run at a time.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The raw block behind a frame: allocation, handles, and destruction.
 
-use crate::frame::frame::FrameError;
+use crate::frame::error::FrameError;
 use crate::layout::FrameLayout;
 use crate::layout::handle::{ArrayHandle, BytesHandle, HandleKind, SequenceHandle, TextHandle};
 use crate::value::{ScalarValue, Value};

@@ -13,10 +13,12 @@
 //! 2. Literal bytes are those of the layout from creation on; no verified program writes them.
 //! 3. A written-bit is set only while its slot holds a value of this use of the frame.
 
+pub mod error;
 pub mod frame;
 mod memory;
 pub mod pool;
 pub mod typed;
 
-pub use frame::{Frame, FrameError};
+pub use error::FrameError;
+pub use frame::Frame;
 pub use pool::{FramePool, PooledFrame};

@@ -8,7 +8,8 @@
 //! Taking a frame forgets its inputs and outputs, so no call sees the values of another; a poisoned
 //! frame is dropped instead of returned. Frames are boxed: taking and returning one moves a pointer.
 
-use crate::frame::frame::{Frame, FrameError};
+use crate::frame::error::FrameError;
+use crate::frame::frame::Frame;
 use crate::layout::FrameLayout;
 use std::ops::{Deref, DerefMut};
 use std::ptr;

@@ -3,7 +3,8 @@
 //! Every call checks the slot against the frame's layout; the machine uses the unchecked forms on
 //! slots that the verifier has accepted.
 
-use crate::frame::frame::{Frame, FrameError};
+use crate::frame::error::FrameError;
+use crate::frame::frame::Frame;
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;

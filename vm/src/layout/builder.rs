@@ -34,6 +34,14 @@ pub enum LayoutError {
         /// Bytes allowed.
         limit: u32,
     },
+    /// The limit that was set is larger than any layout may have.
+    #[error("limit frame-bytes: a limit of {limit} bytes is more than the largest, {largest}")]
+    Limit {
+        /// Bytes asked for.
+        limit: u32,
+        /// [`MAX_FRAME_LIMIT`].
+        largest: u32,
+    },
     /// A slot does not stand at a multiple of its alignment.
     #[error("{slot} is not aligned to {} bytes", slot.qtype().align())]
     Misaligned {
@@ -105,8 +113,11 @@ impl LayoutBuilder {
         }
     }
 
-    /// Sets the largest frame allowed, at most [`MAX_FRAME_LIMIT`].
+    /// Sets the largest frame allowed; more than [`MAX_FRAME_LIMIT`] is an error of the layout.
     pub fn frame_limit(mut self, bytes: u32) -> LayoutBuilder {
+        if bytes > MAX_FRAME_LIMIT {
+            self.fail(LayoutError::Limit { limit: bytes, largest: MAX_FRAME_LIMIT });
+        }
         self.limit = bytes.min(MAX_FRAME_LIMIT);
         self
     }
@@ -377,6 +388,11 @@ mod tests {
         assert_eq!(
             refused(&|b| b.place(&TypedSlot::new(DEFAULT_FRAME_LIMIT, INT32))),
             "limit frame-bytes: the frame needs 16777220 bytes, at most 16777216 are allowed"
+        );
+        let beyond = FrameLayout::builder().frame_limit(MAX_FRAME_LIMIT + 1).build();
+        assert_eq!(
+            beyond.unwrap_err().to_string(),
+            "limit frame-bytes: a limit of 1073741825 bytes is more than the largest, 1073741824"
         );
     }
 

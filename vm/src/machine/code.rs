@@ -203,6 +203,8 @@ impl<'p> Builder<'p> {
     fn operator(&mut self, ip: usize, overload: &'p Overload, operands: &[ValueId], result: ValueId) {
         let fused = self.style == Style::Fused;
         if fused && self.is_in_place(overload, operands, result) {
+            // What an accumulator holds of the result is from an earlier definition.
+            self.forget(result);
             return;
         }
         match &overload.kernel {
@@ -416,4 +418,50 @@ fn same_bytes(routine: &Routine, value: ValueId) -> ValueId {
         value = owner;
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{FrameLayout, Slot};
+    use crate::program::Body;
+    use crate::program::instruction::Span;
+    use crate::program::program::ValueInfo;
+    use crate::value::qtype::INT64;
+
+    /// `v1 = copy(v0)`, and `v2 = v1 + v1`; `v0` lies at 0.
+    fn copy_to(at: u32) -> Program {
+        let mut layout = FrameLayout::builder();
+        let _: [Slot<i64>; 2] = [layout.input(), layout.slot()];
+        let slot = |at| ValueInfo { slot: TypedSlot::new(at, INT64), view_of: None };
+        let table = crate::builtins::table();
+        let mut body = Body::new();
+        for (name, operands, result) in [("core._copy", &[0][..], 1), ("math.add", &[1, 1], 2)] {
+            let overload = table.overload(name, &vec![INT64; operands.len()]).expect("a standard operator");
+            let operator = body.add_operator(overload);
+            let operands: Vec<ValueId> = operands.iter().copied().map(ValueId).collect();
+            body.push_operator(operator, &operands, ValueId(result), Span::default());
+        }
+        Program::new(vec![Routine {
+            layout: layout.build().expect("small"),
+            values: vec![slot(0), slot(at), slot(8)],
+            inputs: vec![("x".into(), ValueId(0))],
+            output: ValueId(2),
+            side_outputs: Vec::new(),
+            literals: Vec::new(),
+            overrides_inputs: true,
+            body,
+        }])
+    }
+
+    #[test]
+    fn copies_onto_themselves_have_no_cell_but_their_fuel() {
+        let sizes = [(0, Style::Fused), (8, Style::Fused), (0, Style::Stepped)].map(|(at, style)| {
+            let program = copy_to(at);
+            let code = Code::new(&program, program.main(), style);
+            (code.cells.len(), code.entry_fuel)
+        });
+        // The end has a cell; stepped, every instruction has a pause.
+        assert_eq!(sizes, [(2, 2), (3, 2), (5, 2)]);
+    }
 }

@@ -1,0 +1,100 @@
+//! Evaluation of one exact node whose operands are literals.
+//!
+//! It applies the very operator a program would run, so the bits are the same. A node that raises is
+//! not an error here: it may stand in a branch that is never taken. It stays, with its fault noted; the
+//! last step decides whether some evaluation must reach it. Operators of the host are not called at
+//! compile time, and sequences are not computed, because they may be large.
+
+use crate::expr::NodeId;
+use crate::prepare::draft::Draft;
+use crate::registry::define::LowerError;
+use cembra_vm::machine::RunErrorKind;
+use cembra_vm::machine::invoke::{InvokeError, invoke};
+use cembra_vm::operator::Effects;
+use cembra_vm::value::{Fault, QType, ScalarValue, Value};
+
+impl Draft {
+    /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
+    /// its fault noted.
+    ///
+    /// # Errors
+    /// The graph is full.
+    pub fn fold_exact(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
+        if !self.folding || self.fault(id).is_some() {
+            return Ok(id);
+        }
+        let operands = self.graph.operands(id);
+        if !operands.iter().all(|o| self.graph.literal(*o).is_some()) {
+            return Ok(id);
+        }
+        match evaluate(self, id) {
+            Some(Ok(value)) => Ok(self.value_node(value)?),
+            Some(Err(fault)) => {
+                self.set_fault(id, fault);
+                Ok(id)
+            }
+            None => Ok(id),
+        }
+    }
+}
+
+/// Evaluates an exact operator node of literals: its value, the fault it raises, or nothing if it must
+/// not or cannot be evaluated now.
+fn evaluate(draft: &Draft, id: NodeId) -> Option<Result<Value, Fault>> {
+    let operands = draft.graph.operands(id);
+    let operator = draft.graph.name(draft.graph.operator(id)?);
+    let signature = draft.signature(id)?;
+    let result = draft.get_type(signature.result);
+    match &**operator {
+        "derived_qtype.upcast" | "derived_qtype.downcast" => {
+            return Some(Ok(retyped(draft.graph.value(operands[1])?, result)));
+        }
+        "core.get_nth" => {
+            return nth(draft.graph.value(operands[0])?, draft.graph.value(operands[1])?).map(Ok);
+        }
+        "core.has._optional" => {
+            let present = !matches!(draft.graph.value(operands[0])?, Value::Missing(_));
+            return Some(Ok(Value::presence(present)));
+        }
+        _ => {}
+    }
+    let overload = signature.overload.as_ref()?;
+    if overload.effects == Effects::Host || matches!(result, QType::Sequence(_)) {
+        return None;
+    }
+    let args: Option<Vec<Value>> = operands.iter().map(|o| draft.graph.value(*o).cloned()).collect();
+    match invoke(overload, &args?) {
+        Ok(value) => Some(Ok(retyped(&value, result))),
+        Err(InvokeError::Run(RunErrorKind::Fault(fault))) => Some(Err(fault)),
+        Err(_) => None,
+    }
+}
+
+/// The same bits as a value of another type of equal storage.
+fn retyped(value: &Value, qtype: &QType) -> Value {
+    use cembra_vm::value::ScalarType::{Float64, WeakFloat};
+    let scalar = |v: &ScalarValue| match (v, qtype.scalar()) {
+        (ScalarValue::Float64(x), Some(WeakFloat)) => ScalarValue::WeakFloat(*x),
+        (ScalarValue::WeakFloat(x), Some(Float64)) => ScalarValue::Float64(*x),
+        _ => v.clone(),
+    };
+    match (value, qtype) {
+        (Value::Scalar(v), _) => Value::Scalar(scalar(v)),
+        (Value::Present(v), _) => Value::Present(scalar(v)),
+        (Value::Missing(_), QType::Optional(t)) => Value::Missing(*t),
+        (Value::Tuple(fields), QType::Tuple(t)) => {
+            let fields: Vec<Value> =
+                fields.fields().iter().zip(t.fields()).map(|(v, q)| retyped(v, q)).collect();
+            Value::of_tuple_type(t.clone(), fields)
+        }
+        _ => value.clone(),
+    }
+}
+
+fn nth(tuple: &Value, index: &Value) -> Option<Value> {
+    let index = usize::try_from(index.scalar()?.as_i64()?).ok()?;
+    match tuple {
+        Value::Tuple(t) => t.fields().get(index).cloned(),
+        _ => None,
+    }
+}

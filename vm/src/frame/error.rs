@@ -1,0 +1,36 @@
+//! Errors of frames.
+
+use crate::layout::TypedSlot;
+use crate::value::QType;
+use thiserror::Error;
+
+/// A frame cannot be made or used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// The allocator has no memory for the frame.
+    #[error("out of memory: a frame of {bytes} bytes cannot be allocated")]
+    OutOfMemory {
+        /// Size of the frame.
+        bytes: u32,
+    },
+    /// The slot does not belong to the frame's layout.
+    #[error("{slot} is not a slot of this frame")]
+    ForeignSlot {
+        /// The slot.
+        slot: TypedSlot,
+    },
+    /// The value is of another type than the slot.
+    #[error("{slot} cannot hold a value of type {actual}")]
+    TypeMismatch {
+        /// The slot.
+        slot: TypedSlot,
+        /// Type of the value.
+        actual: QType,
+    },
+    /// The slot has not been written since the frame was taken.
+    #[error("{slot} has not been written")]
+    Unwritten {
+        /// The slot.
+        slot: TypedSlot,
+    },
+}
