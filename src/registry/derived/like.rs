@@ -19,7 +19,6 @@ pub fn definitions() -> Vec<OperatorDef> {
             cx.unchanged(cx.types[0].clone())
         })
         .lowered(|_, args| Ok(Lowered::To(args[0]))),
-        array_only("math.sum", "Sum of the elements of an array."),
     ]
 }
 
@@ -139,9 +138,4 @@ fn const_with_shape() -> OperatorDef {
         let result = broadcast(&cx.qtype(args[0]), &cx.qtype(args[1]));
         Ok(Lowered::To(cx.cast(args[1], &result.unwrap_or(cx.qtype(args[1])))?))
     })
-}
-
-/// An operator on arrays only; a scalar argument is the error its users most often make.
-fn array_only(name: &str, meaning: &str) -> OperatorDef {
-    OperatorDef::new(name, &["x"], meaning, |cx| Err(cx.expected("an array type", 0)))
 }

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | presence | has, presence_and, presence_or, presence_not, where, logical_if, with_assertion, … |
 //! | compare | greater, greater_equal, is_close, sigmoid |
+//! | aggregate | sum, mean, min, max, var, …, all, any |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
@@ -14,6 +15,7 @@
 
 use crate::registry::define::OperatorDef;
 
+pub mod aggregate;
 pub mod annotation;
 pub mod cast;
 pub mod compare;
@@ -27,6 +29,7 @@ pub mod tuple;
 pub fn definitions() -> Vec<OperatorDef> {
     [
         presence::definitions(),
+        aggregate::definitions(),
         compare::definitions(),
         cast::definitions(),
         like::definitions(),

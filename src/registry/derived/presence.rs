@@ -25,8 +25,6 @@ pub fn definitions() -> Vec<OperatorDef> {
         select(),
         logical_if(),
         with_assertion(),
-        quantifier("core.all", "Present if all masks are; of a single mask, the mask."),
-        quantifier("core.any", "Present if one of the masks is; of a single mask, the mask."),
     ]
 }
 
@@ -204,12 +202,4 @@ fn with_assertion() -> OperatorDef {
             false => Lowered::To(args[0]),
         })
     })
-}
-
-fn quantifier(name: &str, meaning: &str) -> OperatorDef {
-    OperatorDef::new(name, &["x"], meaning, |cx| {
-        require_mask(cx, 0)?;
-        Ok(Resolution { args: vec![OPTIONAL_UNIT], result: OPTIONAL_UNIT })
-    })
-    .lowered(|cx, args| Ok(Lowered::To(cx.cast(args[0], &OPTIONAL_UNIT)?)))
 }

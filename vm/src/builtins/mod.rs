@@ -8,6 +8,7 @@
 use crate::operator::OperatorTable;
 use std::sync::{Arc, LazyLock};
 
+pub mod aggregate;
 pub mod bitwise;
 pub mod bools;
 pub mod casts;
@@ -28,6 +29,7 @@ pub fn table() -> Arc<OperatorTable> {
             bitwise::rows(),
             strings::rows(),
             seq::rows(),
+            aggregate::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

@@ -5,5 +5,6 @@
 //! written in portable Rust (`libm`): they do not depend on the platform's mathematics library.
 
 pub mod float;
+pub mod reduce;
 
 pub use float::Float;
