@@ -18,6 +18,7 @@ pub fn payload(value: &Value) -> Json {
     match value {
         Value::Scalar(v) | Value::Present(v) => scalar(v),
         Value::Missing(_) => Json::Null,
+        Value::ArrayShape(_, size) => json!({ "size": size }),
         Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
         Value::Tuple(t) => t.fields().iter().map(typed).collect(),
         Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
@@ -57,6 +58,10 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
         QType::Scalar(t) => read_scalar(json, *t).map(Value::Scalar).ok_or_else(wrong),
         QType::Optional(t) if json.is_null() => Ok(Value::Missing(*t)),
         QType::Optional(t) => read_scalar(json, *t).map(Value::Present).ok_or_else(wrong),
+        QType::ArrayShape(class) => {
+            let size = json.get("size").and_then(Json::as_u64).ok_or_else(wrong)?;
+            Ok(Value::ArrayShape(*class, size))
+        }
         QType::ScalarShape => Ok(Value::ScalarShape),
         QType::OptionalScalarShape => Ok(Value::OptionalScalarShape),
         QType::Tuple(t) => {

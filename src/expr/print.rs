@@ -131,6 +131,14 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Missing(ScalarType::Unit) => out.push_str("missing"),
         Value::Present(v) => write_call(out, "optional_", v.scalar_type(), |out| write_payload(out, v)),
         Value::Missing(t) => write_call(out, "optional_", *t, |out| out.push_str("NA")),
+        Value::ArrayShape(class, size) => {
+            out.push_str(match class {
+                ArrayClass::Dense => "dense_array_shape(",
+                ArrayClass::Array => "array_shape(",
+            });
+            out.push_str(&size.to_string());
+            out.push(')');
+        }
         Value::ScalarShape => out.push_str("scalar_shape"),
         Value::OptionalScalarShape => out.push_str("optional_scalar_shape"),
         Value::Tuple(t) => {

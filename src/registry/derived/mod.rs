@@ -6,6 +6,7 @@
 //! | presence | has, presence_and, presence_or, presence_not, where, logical_if, with_assertion, … |
 //! | compare | greater, greater_equal, is_close, sigmoid |
 //! | aggregate | sum, mean, min, max, var, …, all, any |
+//! | array | at, take, slice, concat, ranks, searchsorted, shapes |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
@@ -17,6 +18,7 @@ use crate::registry::define::OperatorDef;
 
 pub mod aggregate;
 pub mod annotation;
+pub mod array;
 pub mod cast;
 pub mod compare;
 pub mod like;
@@ -30,6 +32,7 @@ pub fn definitions() -> Vec<OperatorDef> {
     [
         presence::definitions(),
         aggregate::definitions(),
+        array::definitions(),
         compare::definitions(),
         cast::definitions(),
         like::definitions(),

@@ -11,8 +11,18 @@ use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
 
 /// Calls that make literals and are no operators.
-const COMPOUND: [&str; 8] =
-    ["tuple", "namedtuple", "sequence", "dense_array", "array", "qtype", "present", "missing"];
+const COMPOUND: [&str; 10] = [
+    "tuple",
+    "namedtuple",
+    "sequence",
+    "dense_array",
+    "array",
+    "dense_array_shape",
+    "array_shape",
+    "qtype",
+    "present",
+    "missing",
+];
 
 impl Parser<'_> {
     /// Pushes a call; its arguments follow.

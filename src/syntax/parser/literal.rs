@@ -124,6 +124,13 @@ impl Parser<'_> {
                 let class = if name == "array" { ArrayClass::Array } else { ArrayClass::Dense };
                 Ok(Literal::Value(Value::Array(class, Arc::new(ArrayRows::from_values(*element, &rows)))))
             }
+            ("dense_array_shape" | "array_shape", [Literal::Value(Value::Scalar(size))]) => {
+                let size = size.as_i64().and_then(|size| u64::try_from(size).ok());
+                let size = size.ok_or_else(|| expected("a number of rows"))?;
+                let class = if name == "array_shape" { ArrayClass::Array } else { ArrayClass::Dense };
+                Ok(Literal::Value(Value::ArrayShape(class, size)))
+            }
+            ("dense_array_shape" | "array_shape", _) => Err(expected("a number of rows")),
             ("dense_array" | "array", _) => Err(expected("a type and values of that type, or missing")),
             ("qtype", [Literal::Value(Value::Scalar(ScalarValue::Text(text)))]) => {
                 text.parse().map(Literal::Type).map_err(|_| expected("the name of a type"))

@@ -9,6 +9,7 @@ use crate::operator::OperatorTable;
 use std::sync::{Arc, LazyLock};
 
 pub mod aggregate;
+pub mod array;
 pub mod bitwise;
 pub mod bools;
 pub mod casts;
@@ -30,6 +31,7 @@ pub fn table() -> Arc<OperatorTable> {
             strings::rows(),
             seq::rows(),
             aggregate::rows(),
+            array::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

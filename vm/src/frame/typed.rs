@@ -69,6 +69,7 @@ pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> 
                 _ if *t == ScalarType::Unit => Value::Present(ScalarValue::Unit),
                 _ => Value::Present(read_scalar(at.add(t.align() as usize), *t)),
             },
+            QType::ArrayShape(class) => Value::ArrayShape(*class, at.cast::<u64>().read()),
             QType::ScalarShape => Value::ScalarShape,
             QType::OptionalScalarShape => Value::OptionalScalarShape,
             QType::Tuple(t) => {
@@ -129,6 +130,7 @@ pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
                     write_zero(base, &TypedSlot::new(offset + t.align(), QType::Scalar(*t)));
                 }
             }
+            Value::ArrayShape(_, size) => at.cast::<u64>().write(*size),
             Value::ScalarShape | Value::OptionalScalarShape => {}
             Value::Tuple(t) => {
                 for (i, field) in t.fields().iter().enumerate() {

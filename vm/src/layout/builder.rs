@@ -307,6 +307,9 @@ fn write_plain(bytes: &mut [u8], offset: u32, value: &Value) {
                 write_plain(bytes, offset + t.qtype().offset(i), field);
             }
         }
+        Value::ArrayShape(_, size) => {
+            bytes[offset as usize..][..8].copy_from_slice(bytemuck::bytes_of(size));
+        }
         Value::Missing(_)
         | Value::ScalarShape
         | Value::OptionalScalarShape

@@ -121,6 +121,7 @@ impl FrameLayout {
             QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
             QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
             QType::ScalarShape | QType::OptionalScalarShape => self.is_plain(offset, 1),
+            QType::ArrayShape(_) => self.is_plain(offset, 8),
         }
     }
 
@@ -173,6 +174,7 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
             plain => bytes(&plain.plain_bits().unwrap_or_default().to_le_bytes()),
         },
         Value::Missing(_) => bytes(b"missing"),
+        Value::ArrayShape(_, size) => bytes(&size.to_le_bytes()),
         Value::ScalarShape | Value::OptionalScalarShape => {}
         Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),
         Value::Sequence(s) => bytes(bytemuck::cast_slice(s.cells())),

@@ -96,26 +96,7 @@ impl ArrayRows {
     /// If a value is of another type.
     pub fn from_values(element: ScalarType, values: &[Option<ScalarValue>]) -> ArrayRows {
         let mut rows = ArrayRows::new(element);
-        rows.resize(element, if element.is_plain() { values.len() } else { 0 });
-        for (index, value) in values.iter().enumerate() {
-            if let Some(value) = value {
-                let fits = value.scalar_type().storage() == element.storage();
-                assert!(fits, "{} is no row of an array of {element}", value.scalar_type());
-            }
-            match value {
-                Some(ScalarValue::Text(text)) => rows.push_bytes(text.as_bytes()),
-                Some(ScalarValue::Bytes(bytes)) => rows.push_bytes(bytes),
-                None if !element.is_plain() => rows.push_bytes(&[]),
-                Some(plain) => rows.put(index, plain),
-                None => {}
-            }
-        }
-        if values.iter().any(Option::is_none) {
-            let words = rows.presence_mut();
-            for (index, _) in values.iter().enumerate().filter(|(_, v)| v.is_none()) {
-                words[index / ROWS_OF_A_WORD] &= !(1 << (index % ROWS_OF_A_WORD));
-            }
-        }
+        values.iter().for_each(|value| rows.push(value.as_ref()));
         rows
     }
 
@@ -200,12 +181,6 @@ impl ArrayRows {
         bytemuck::pod_read_unaligned(&self.bytes()[row * size_of::<T>()..][..size_of::<T>()])
     }
 
-    fn put(&mut self, row: usize, value: &ScalarValue) {
-        let bits = value.plain_bits().expect("the value is plain").to_le_bytes();
-        let size = cell_size(self.element);
-        self.bytes_mut()[row * size..][..size].copy_from_slice(&bits[..size]);
-    }
-
     /// Makes room for rows of a type: their cells are zero or what stood there, all of them are present.
     pub fn resize(&mut self, element: ScalarType, len: usize) {
         self.element = element;
@@ -216,6 +191,89 @@ impl ArrayRows {
         if self.cells.len() < words {
             self.cells.resize(words, 0);
         }
+    }
+
+    /// Begins anew, to be filled row by row.
+    pub fn start(&mut self, element: ScalarType) {
+        self.resize(element, 0);
+    }
+
+    /// Appends a row of another array of the same element.
+    pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) {
+        match other.is_present(row) {
+            false => self.push_missing(),
+            true if !self.element.is_plain() => {
+                self.push_presence(true);
+                self.push_bytes(other.string(row));
+            }
+            true => {
+                let size = cell_size(self.element);
+                self.push_presence(true);
+                self.push_cell(&other.bytes()[row * size..][..size]);
+            }
+        }
+    }
+
+    /// Appends a row.
+    ///
+    /// # Panics
+    /// If the value is of another type.
+    pub fn push(&mut self, value: Option<&ScalarValue>) {
+        match value {
+            Some(value) => self.push_value(value),
+            None => self.push_missing(),
+        }
+    }
+
+    /// Appends a present row.
+    ///
+    /// # Panics
+    /// If the value is of another type.
+    pub fn push_value(&mut self, value: &ScalarValue) {
+        assert_eq!(value.scalar_type().storage(), self.element.storage(), "a row of the array's type");
+        self.push_presence(true);
+        match value {
+            ScalarValue::Text(text) => self.push_bytes(text.as_bytes()),
+            ScalarValue::Bytes(bytes) => self.push_bytes(bytes),
+            plain => {
+                let bits = plain.plain_bits().expect("the value is plain").to_le_bytes();
+                self.push_cell(&bits[..cell_size(self.element)]);
+            }
+        }
+    }
+
+    /// Appends a missing row.
+    pub fn push_missing(&mut self) {
+        self.presence_mut();
+        self.push_presence(false);
+        match self.element.is_plain() {
+            true => self.push_cell(&[0; 8][..cell_size(self.element)]),
+            false => self.push_bytes(&[]),
+        }
+    }
+
+    /// The presence of the row that comes next.
+    fn push_presence(&mut self, present: bool) {
+        // Without words all rows are present; the first missing row asks for them.
+        if self.presence.is_empty() && (present || self.len > 0) {
+            return;
+        }
+        let bit = self.len % ROWS_OF_A_WORD;
+        if bit == 0 {
+            self.presence.push(0);
+        }
+        let last = self.presence.len() - 1;
+        self.presence[last] |= u64::from(present) << bit;
+    }
+
+    fn push_cell(&mut self, cell: &[u8]) {
+        let start = self.len * cell.len();
+        let words = (start + cell.len()).div_ceil(size_of::<u64>());
+        if self.cells.len() < words {
+            self.cells.resize(words.next_power_of_two(), 0);
+        }
+        self.bytes_mut()[start..start + cell.len()].copy_from_slice(cell);
+        self.len += 1;
     }
 
     /// Appends the bytes of a string row.

@@ -142,6 +142,12 @@ pub enum Fault {
         /// What is wrong.
         message: String,
     },
+    /// A number of a row or of rows that an array does not have.
+    #[error("{message}")]
+    Range {
+        /// What is wrong.
+        message: String,
+    },
     /// Arrays of different sizes meet.
     #[error("argument sizes mismatch: ({})", sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))]
     Sizes {
@@ -205,6 +211,7 @@ impl Fault {
             Fault::MissingValue { .. } => Category::MissingValue,
             Fault::Parse { .. } | Fault::Format { .. } => Category::Parse,
             Fault::Index { .. } => Category::IndexOutOfRange,
+            Fault::Range { .. } => Category::IndexOutOfRange,
             Fault::Sizes { .. } => Category::SizeMismatch,
             Fault::Row { fault, .. } => fault.category(),
             Fault::Limit { .. } => Category::Limit,

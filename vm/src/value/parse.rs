@@ -3,7 +3,7 @@
 //! The inverse of how a QType prints. Tuples that are open are kept on a list and not on the stack,
 //! which may be small; they nest at most [`MAX_DEPTH`] levels.
 
-use crate::value::array::ArrayType;
+use crate::value::array::{ArrayClass, ArrayType};
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
 use crate::value::tuple::{MAX_DEPTH, MAX_LEAVES, TupleType, TupleTypeError};
@@ -219,6 +219,8 @@ impl<'a> Reader<'a> {
 
 fn named(name: &str) -> Option<QType> {
     match name {
+        "DENSE_ARRAY_SHAPE" => Some(QType::ArrayShape(ArrayClass::Dense)),
+        "ARRAY_SHAPE" => Some(QType::ArrayShape(ArrayClass::Array)),
         "SCALAR_SHAPE" => Some(QType::ScalarShape),
         "OPTIONAL_SCALAR_SHAPE" => Some(QType::OptionalScalarShape),
         _ if ArrayType::from_name(name).is_some() => ArrayType::from_name(name).map(QType::Array),

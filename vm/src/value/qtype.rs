@@ -9,7 +9,7 @@
 //!  0x00             0x08        0x00         0x08
 //! ```
 
-use crate::value::array::ArrayType;
+use crate::value::array::{ArrayClass, ArrayType};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::tuple::TupleType;
 use std::fmt;
@@ -32,6 +32,8 @@ pub enum QType {
     Sequence(ScalarType),
     /// An array of scalars with presence.
     Array(ArrayType),
+    /// The shape of an array: its number of rows.
+    ArrayShape(ArrayClass),
 }
 
 /// `UNIT`.
@@ -63,6 +65,7 @@ impl QType {
             QType::Optional(ScalarType::Unit) => 1,
             QType::Optional(t) => t.align() + t.size(),
             QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.size(),
             QType::Sequence(_) | QType::Array(_) => HANDLE_SIZE,
         }
@@ -73,6 +76,7 @@ impl QType {
         match self {
             QType::Scalar(t) | QType::Optional(t) => t.align(),
             QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.align(),
             QType::Sequence(_) | QType::Array(_) => 8,
         }
@@ -82,7 +86,7 @@ impl QType {
     pub fn is_plain(&self) -> bool {
         match self {
             QType::Scalar(t) | QType::Optional(t) => t.is_plain(),
-            QType::ScalarShape | QType::OptionalScalarShape => true,
+            QType::ScalarShape | QType::OptionalScalarShape | QType::ArrayShape(_) => true,
             QType::Tuple(t) => t.is_plain(),
             QType::Sequence(_) | QType::Array(_) => false,
         }
@@ -201,6 +205,7 @@ impl fmt::Display for QType {
             QType::Tuple(t) => t.fmt(f),
             QType::Sequence(t) => write!(f, "SEQUENCE[{}]", t.name()),
             QType::Array(t) => t.fmt(f),
+            QType::ArrayShape(class) => write!(f, "{}SHAPE", class.prefix()),
         }
     }
 }

@@ -40,6 +40,10 @@ pub fn write_repr(out: &mut String, value: &Value) {
             push_type_name(out, "optional_", *t);
             out.push_str("{NA}");
         }
+        Value::ArrayShape(class, size) => {
+            let name = class.prefix().to_ascii_lowercase();
+            write!(out, "{name}shape{{size={size}}}").expect("strings take all writes");
+        }
         Value::ScalarShape => out.push_str("scalar_shape"),
         Value::OptionalScalarShape => out.push_str("optional_scalar_shape"),
         Value::Tuple(t) => write_tuple(out, t.qtype(), t.fields()),
@@ -206,6 +210,7 @@ mod tests {
             (Some("x").into(), "optional_text{'x'}"),
             (vec![b'a', 0xff].into(), "b'a\\xff'"),
             (array(&[Some(1), None, Some(3)]), "dense_array([1, NA, 3])"),
+            (Value::ArrayShape(ArrayClass::Dense, 5), "dense_array_shape{size=5}"),
             (array(&[]), "dense_array([], value_qtype=INT32)"),
             (array(&[None, None]), "dense_array([NA, NA], value_qtype=INT32)"),
             (array(&[Some(7); 30]), "dense_array([7, 7, 7, 7, 7, 7, 7, 7, 7, 7, ...], size=30)"),

@@ -32,6 +32,8 @@ pub enum Value {
     Sequence(Arc<SequenceValue>),
     /// An array.
     Array(ArrayClass, Arc<ArrayRows>),
+    /// The shape of an array: its number of rows.
+    ArrayShape(ArrayClass, u64),
 }
 
 /// The fields of a tuple value.
@@ -64,6 +66,7 @@ impl Value {
             Value::OptionalScalarShape => QType::OptionalScalarShape,
             Value::Tuple(t) => QType::Tuple(t.qtype.clone()),
             Value::Sequence(s) => QType::Sequence(s.element()),
+            Value::ArrayShape(class, _) => QType::ArrayShape(*class),
             Value::Array(class, rows) => QType::Array(ArrayType { class: *class, element: rows.element() }),
         }
     }
@@ -107,6 +110,7 @@ impl Value {
                 qtype: t.clone(),
             })),
             QType::Sequence(t) => Value::Sequence(Arc::new(SequenceValue::empty(*t))),
+            QType::ArrayShape(class) => Value::ArrayShape(*class, 0),
             QType::Array(t) => Value::Array(t.class, Arc::new(ArrayRows::new(t.element))),
         }
     }

@@ -5,6 +5,7 @@
 //! written in portable Rust (`libm`): they do not depend on the platform's mathematics library.
 
 pub mod float;
+pub mod order;
 pub mod reduce;
 
 pub use float::Float;

@@ -25,6 +25,7 @@ pub(super) fn write_literal(out: &mut String, value: &Value) {
     match value {
         Value::Scalar(v) | Value::Present(v) => write_scalar(out, v),
         Value::Missing(_) => out.push_str("missing"),
+        Value::ArrayShape(_, size) => out.push_str(&size.to_string()),
         Value::ScalarShape | Value::OptionalScalarShape => out.push_str("shape"),
         Value::Tuple(t) => {
             out.push('(');
@@ -122,6 +123,10 @@ fn read_simple(line: &mut Cursor<'_>, qtype: &QType) -> Read<Value> {
         QType::Scalar(t) => read_scalar(line, *t).map(Value::Scalar),
         QType::Sequence(t) => read_sequence(line, *t),
         QType::Array(t) => read_array(line, *t),
+        QType::ArrayShape(class) => match read_scalar(line, ScalarType::Int64)? {
+            ScalarValue::Int64(size @ 0..) => Ok(Value::ArrayShape(*class, size as u64)),
+            _ => Err(line.expected("a number of rows")),
+        },
         QType::ScalarShape => line.keyword("shape").map(|()| Value::ScalarShape),
         QType::OptionalScalarShape => line.keyword("shape").map(|()| Value::OptionalScalarShape),
         QType::Tuple(_) => Err(line.expected("a value without fields")),

@@ -1,0 +1,129 @@
+//! Operators on arrays with default arguments, and with arguments that are cast first.
+
+use crate::expr::Literal;
+use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::value::qtype::{BOOLEAN, INT64};
+use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
+
+/// The definitions of this file.
+pub fn definitions() -> Vec<OperatorDef> {
+    vec![
+        at(),
+        chosen(
+            "array.take",
+            &["x", "ids"],
+            "The rows of these numbers. Raises if there is no such row.",
+            indices,
+        ),
+        chosen(
+            "array.slice",
+            &["x", "offset", "size"],
+            "`size` rows from `offset` on, to the end if size is -1. Raises if there are not so many.",
+            indices,
+        ),
+        chosen("array.concat", &["x", "y"], "The rows of x, then those of y.", |cx| {
+            cx.common_rows(&[0, 1]).map(|c| c.0)
+        }),
+        ranks(
+            "array.ordinal_rank",
+            "Place of each present row in their order; of equal rows the first comes first.",
+        ),
+        ranks("array.dense_rank", "Place of each present row among the distinct values in their order."),
+        searchsorted(),
+        OperatorDef::new("array.make_dense_array_shape", &["size"], "The shape of this many rows.", |cx| {
+            match cx.types[0].scalar().is_some_and(ScalarType::is_integer) && !cx.types[0].is_optional() {
+                true => Ok(Resolution { args: vec![INT64], result: QType::ArrayShape(ArrayClass::Dense) }),
+                false => Err(cx.expected("integers", 0)),
+            }
+        })
+        .lowered(|cx, args| {
+            let size = cx.cast(args[0], &INT64)?;
+            Ok(Lowered::To(cx.make("array._shape", &[size])?))
+        }),
+    ]
+}
+
+fn rows_of(cx: &InferContext<'_>, index: usize) -> Result<ArrayType, TypeError> {
+    cx.types[index].array().ok_or_else(|| cx.expected("an array type", index))
+}
+
+/// Rows of the first argument, chosen by the others once they are cast.
+fn chosen(
+    name: &str,
+    params: &[&str],
+    meaning: &str,
+    cast: fn(&InferContext<'_>) -> Result<Vec<QType>, TypeError>,
+) -> OperatorDef {
+    OperatorDef::new(name, params, meaning, move |cx| {
+        rows_of(cx, 0)?;
+        let args = cast(cx)?;
+        match cx.table.overload(cx.operator, &args) {
+            // The rows of the result are those of x, weak ones too.
+            Some(_) => Ok(Resolution { result: args[0].clone(), args }),
+            None => Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }),
+        }
+    })
+}
+
+/// All arguments but the first are integers, cast to INT64.
+fn indices(cx: &InferContext<'_>) -> Result<Vec<QType>, TypeError> {
+    let mut args = cx.types.to_vec();
+    for (index, arg) in args.iter_mut().enumerate().skip(1) {
+        let integer = arg.element().is_some_and(ScalarType::is_integer);
+        let cast = arg.with_scalar(ScalarType::Int64).filter(|_| integer);
+        *arg = cast.ok_or_else(|| cx.expected("integers", index))?;
+    }
+    Ok(args)
+}
+
+fn at() -> OperatorDef {
+    OperatorDef::new(
+        "array.at",
+        &["x", "i"],
+        "Row i, or the rows of an array of numbers. Raises if there is no such row.",
+        |cx| {
+            let rows = rows_of(cx, 0)?;
+            let args = indices(cx)?;
+            let result = match args[1] {
+                QType::Array(_) => cx.types[0].clone(),
+                _ => QType::Optional(rows.element),
+            };
+            Ok(Resolution { args, result })
+        },
+    )
+    .lowered(|cx, args| match cx.qtype(args[1]).array() {
+        Some(_) => Ok(Lowered::To(cx.make("array.take", args)?)),
+        None => Ok(Lowered::Keep),
+    })
+}
+
+fn ranks(name: &str, meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, &["x", "descending"], meaning, |cx| {
+        let rows = rows_of(cx, 0)?;
+        match (rows.element.is_numeric(), cx.types[1] == BOOLEAN) {
+            (true, true) => cx.unchanged(QType::Array(rows.of(ScalarType::Int64))),
+            (false, _) => Err(cx.expected("numerics", 0)),
+            _ => Err(cx.expected("a boolean", 1)),
+        }
+    })
+    .default("descending", Literal::Value(Value::from(false)))
+}
+
+fn searchsorted() -> OperatorDef {
+    OperatorDef::new(
+        "math.searchsorted",
+        &["haystack", "needle", "right"],
+        "How many rows of a sorted array are below the needle, or with `right` not above it.",
+        |cx| {
+            rows_of(cx, 0)?;
+            if cx.types[2] != BOOLEAN {
+                return Err(cx.expected("a boolean", 2));
+            }
+            let (mut args, _) = cx.common_rows(&[0, 1])?;
+            args.push(BOOLEAN);
+            Ok(Resolution { args, result: INT64 })
+        },
+    )
+    .default("right", Literal::Value(Value::from(false)))
+}
