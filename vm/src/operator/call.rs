@@ -168,6 +168,26 @@ impl<'f> Call<'f> {
         unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() }
     }
 
+    /// Moves an argument to another frame.
+    ///
+    /// # Safety
+    /// The slot is one of the frame at `target`, of the argument's type or its optional, and nobody else
+    /// accesses it.
+    pub(super) unsafe fn move_to(&self, index: usize, target: *mut u8, slot: &TypedSlot) {
+        let from = &self.args[index];
+        // SAFETY: the caller's promise; a presence byte is the first of its slot.
+        unsafe {
+            if slot.qtype().is_optional() && !from.qtype().is_optional() {
+                target.add(slot.offset() as usize).write(1);
+                if let Some(value) = slot.value() {
+                    move_value(self.frame, from.offset(), target, value.offset(), from.qtype());
+                }
+            } else {
+                move_value(self.frame, from.offset(), target, slot.offset(), from.qtype());
+            }
+        }
+    }
+
     /// An argument as rows of a column, or as one value for all rows.
     pub(super) fn column(&self, index: usize) -> Column {
         let slot = &self.args[index];

@@ -1,8 +1,10 @@
 //! General kernels: closures over a [`Call`], and kernels bound to slots.
 
+use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::value::Fault;
+use bumpalo::Bump;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,11 +31,11 @@ impl fmt::Debug for GeneralKernel {
 /// A general kernel bound to slots.
 #[derive(Debug)]
 pub struct GeneralCall {
-    pub(super) kernel: GeneralKernel,
-    pub(super) args: Box<[TypedSlot]>,
-    pub(super) out: TypedSlot,
+    kernel: GeneralKernel,
+    args: Box<[TypedSlot]>,
+    out: TypedSlot,
     /// Presence bytes to test first, and the presence byte of the result; see [`GeneralCall::lifted`].
-    pub(super) presence: Option<(Box<[u32]>, u32)>,
+    presence: Option<(Box<[u32]>, u32)>,
 }
 
 impl GeneralCall {
@@ -54,6 +56,28 @@ impl GeneralCall {
             presence: Some((tested, out.offset())),
             args: args.iter().map(|a| a.value().unwrap_or_else(|| a.clone())).collect(),
             out: out.value().expect("the result of a lifted operator is optional"),
+        }
+    }
+
+    /// Runs the kernel on a frame.
+    ///
+    /// # Errors
+    /// What the kernel raises.
+    ///
+    /// # Safety
+    /// For the slots the call was bound to, the contract of [`Call::new`] holds.
+    pub unsafe fn run(&self, frame: *mut u8, arena: &Bump) -> Result<(), Fault> {
+        // SAFETY: the caller's promise; presence bytes are the first of their slots.
+        unsafe {
+            if let Some((tested, result)) = &self.presence {
+                let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
+                frame.add(*result as usize).write(u8::from(present));
+                if !present {
+                    write_zero(frame, &self.out);
+                    return Ok(());
+                }
+            }
+            (self.kernel.0)(&mut Call::new(frame, &self.args, &self.out, arena))
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The cell that runs a general kernel.
 
-use crate::frame::typed::write_zero;
-use crate::operator::call::Call;
 use crate::operator::cell::{Cell, Registers, next, raise};
 
 /// Runs the general call whose number is in `args[0]`.
@@ -21,16 +19,7 @@ pub unsafe fn run_general(
     unsafe {
         let bound = &*(*registers).calls.add((*cell).args[0] as usize);
         (*registers).at = cell;
-        if let Some((tested, result)) = &bound.presence {
-            let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
-            frame.add(*result as usize).write(u8::from(present));
-            if !present {
-                write_zero(frame, &bound.out);
-                return next(cell, frame, registers, float, bits);
-            }
-        }
-        let mut call = Call::new(frame, &bound.args, &bound.out, &*(*registers).arena);
-        match (bound.kernel.0)(&mut call) {
+        match bound.run(frame, &*(*registers).arena) {
             Ok(()) => next(cell, frame, registers, float, bits),
             Err(fault) => raise(cell, registers, fault),
         }

@@ -8,6 +8,7 @@
 
 use crate::operator::block::{Column, RowFault, Target};
 use crate::operator::call::Call;
+use crate::operator::row_by_row::RowByRow;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::signature::{Kernel, Overload};
 use crate::value::array::{ArrayClass, ArrayType};
@@ -25,13 +26,20 @@ pub fn row_types(args: &[QType]) -> Option<(ArrayClass, Vec<QType>)> {
     Some((class, args.iter().map(row).collect()))
 }
 
-/// The overload on arrays, made of that on rows; `None` if that has no code for columns.
+/// The overload on arrays, made of that on rows; `None` if its result is no scalar or optional.
 pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<Overload> {
-    let Kernel::Scalar(kernel) = &rows.kernel else { return None };
     let result = QType::Array(ArrayType { class, element: rows.result.scalar()? });
-    let kernel = kernel.clone();
-    let run = move |call: &mut Call<'_>| apply(&kernel, call);
-    Some(Overload { kernel: Kernel::general(run), ..rows.with_types(args, result) })
+    let kernel = match &rows.kernel {
+        Kernel::Scalar(kernel) => {
+            let kernel = kernel.clone();
+            Kernel::general(move |call| apply(&kernel, call))
+        }
+        _ => {
+            let kernel = RowByRow::new(rows)?;
+            Kernel::general(move |call| kernel.run(call, common_size(call)?))
+        }
+    };
+    Some(Overload { kernel, ..rows.with_types(args, result) })
 }
 
 fn apply(kernel: &ScalarKernel, call: &mut Call<'_>) -> Result<(), Fault> {

@@ -200,17 +200,36 @@ impl ArrayRows {
 
     /// Appends a row of another array of the same element.
     pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) {
-        match other.is_present(row) {
-            false => self.push_missing(),
-            true if !self.element.is_plain() => {
-                self.push_presence(true);
-                self.push_bytes(other.string(row));
-            }
+        self.push_raw(other.is_present(row), other.raw(row));
+    }
+
+    /// Appends a row of this cell, or of these bytes of a string; what a missing row has does not count.
+    ///
+    /// # Panics
+    /// If a cell is of another size.
+    pub fn push_raw(&mut self, present: bool, bytes: &[u8]) {
+        if !present {
+            return self.push_missing();
+        }
+        self.push_presence(true);
+        match self.element.is_plain() {
             true => {
-                let size = cell_size(self.element);
-                self.push_presence(true);
-                self.push_cell(&other.bytes()[row * size..][..size]);
+                assert_eq!(bytes.len(), cell_size(self.element), "a cell of the array's type");
+                self.push_cell(bytes);
             }
+            false => self.push_bytes(bytes),
+        }
+    }
+
+    /// The cell of a plain row, or the bytes of a string row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn raw(&self, row: usize) -> &[u8] {
+        let size = cell_size(self.element);
+        match self.element.is_plain() {
+            true => &self.bytes()[row * size..][..size],
+            false => self.string(row),
         }
     }
 

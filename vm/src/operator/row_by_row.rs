@@ -1,0 +1,123 @@
+//! General kernels over rows: a kernel that needs slots gets a frame of its own, row after row.
+//!
+//! ```text
+//! strings.upper(DENSE_ARRAY_TEXT)    for each row:  [row] ── strings.upper ──> [result] ──> row of the result
+//! ```
+
+use crate::frame::{FrameError, FramePool};
+use crate::layout::FrameLayout;
+use crate::layout::access::{Bytes, SlotType, Text};
+use crate::layout::slot::TypedSlot;
+use crate::operator::call::Call;
+use crate::operator::general::GeneralCall;
+use crate::operator::signature::Overload;
+use crate::value::array::{ArrayRows, cell_size};
+use crate::value::{Fault, QType, ScalarType};
+
+/// A kernel with the frames it runs on.
+#[derive(Debug)]
+pub struct RowByRow {
+    kernel: GeneralCall,
+    args: Box<[TypedSlot]>,
+    out: TypedSlot,
+    element: ScalarType,
+    frames: FramePool,
+}
+
+impl RowByRow {
+    /// For an overload of scalars and optionals; `None` if it is one of scalar code.
+    pub fn new(rows: &Overload) -> Option<RowByRow> {
+        let element = rows.result.scalar()?;
+        let mut layout = FrameLayout::builder();
+        let args: Box<[TypedSlot]> = rows.args.iter().map(|qtype| layout.typed(qtype.clone())).collect();
+        let out = layout.typed(rows.result.clone());
+        let layout = layout.build().ok()?;
+        let kernel = rows.bind_general(args.clone(), out.clone())?;
+        Some(RowByRow { kernel, args, out, element, frames: FramePool::new(&layout) })
+    }
+
+    /// Applies the kernel to every row of the arguments, of which there are this many.
+    ///
+    /// # Errors
+    /// The first row that raises, or no memory.
+    pub fn run(&self, call: &mut Call<'_>, rows: usize) -> Result<(), Fault> {
+        let frame = self.frames.take().map_err(no_memory)?;
+        let base = frame.base();
+        let mut out = std::mem::replace(call.array_out(), ArrayRows::new(self.element));
+        out.start(self.element);
+        let arrays: Vec<Option<&ArrayRows>> =
+            (0..call.len()).map(|i| call.qtype(i).array().map(|_| call.array(i))).collect();
+        for (index, slot) in self.args.iter().enumerate().filter(|(i, _)| arrays[*i].is_none()) {
+            // SAFETY: the frame is new to this call, and the slot has the argument's type.
+            unsafe { call.move_to(index, base, slot) };
+        }
+        for row in 0..rows {
+            for (slot, array) in self.args.iter().zip(&arrays) {
+                if let Some(array) = array {
+                    // SAFETY: the slot of an array's argument has the type of its rows.
+                    unsafe { put(base, slot, array, row) };
+                }
+            }
+            // SAFETY: the slots hold values of their types; nobody else has the frame.
+            let outcome = unsafe { self.kernel.run(base, call.arena()) };
+            if let Err(fault) = outcome {
+                *call.array_out() = out;
+                return Err(Fault::Row { row: row as u64, fault: Box::new(fault) });
+            }
+            // SAFETY: the kernel has written its result.
+            unsafe { take(base, &self.out, &mut out) };
+        }
+        out.normalize();
+        *call.array_out() = out;
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_memory(error: FrameError) -> Fault {
+    Fault::Host { message: error.to_string() }
+}
+
+/// Writes a row into the slot of an argument.
+///
+/// # Safety
+/// The slot is one of the frame at `base`, a scalar or optional of the array's element.
+unsafe fn put(base: *mut u8, slot: &TypedSlot, array: &ArrayRows, row: usize) {
+    // SAFETY: the caller's promise; a presence byte is the first of its slot.
+    unsafe {
+        let mut at = base.add(slot.offset() as usize);
+        if let QType::Optional(scalar) = slot.qtype() {
+            at.write(u8::from(array.is_present(row)));
+            at = if *scalar == ScalarType::Unit { at } else { at.add(scalar.align() as usize) };
+        }
+        let bytes = array.raw(row);
+        match array.element() {
+            ScalarType::Text => {
+                Text::assign(at, std::str::from_utf8(bytes).expect("a text is written as a text"));
+            }
+            ScalarType::Bytes => Bytes::assign(at, bytes),
+            _ => at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+        }
+    }
+}
+
+/// Appends the contents of a slot to rows.
+///
+/// # Safety
+/// The slot is one of the frame at `base`, a scalar or optional of the rows' element.
+unsafe fn take(base: *const u8, slot: &TypedSlot, rows: &mut ArrayRows) {
+    // SAFETY: as in `put`.
+    unsafe {
+        let mut at = base.add(slot.offset() as usize);
+        let mut present = true;
+        if let QType::Optional(scalar) = slot.qtype() {
+            present = at.read() != 0;
+            at = if *scalar == ScalarType::Unit { at } else { at.add(scalar.align() as usize) };
+        }
+        match rows.element() {
+            ScalarType::Text => rows.push_raw(present, Text::view(at).as_bytes()),
+            ScalarType::Bytes => rows.push_raw(present, Bytes::view(at)),
+            plain => rows.push_raw(present, std::slice::from_raw_parts(at, cell_size(plain))),
+        }
+    }
+}
