@@ -4,7 +4,7 @@
 //! null; UNIT and present are true; BYTES are Latin-1 text; tuples are lists of `{qtype, value}`.
 
 use cembra_vm::value::sequence::SequenceValue;
-use cembra_vm::value::{ArrayRows, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -18,12 +18,24 @@ pub fn payload(value: &Value) -> Json {
     match value {
         Value::Scalar(v) | Value::Present(v) => scalar(v),
         Value::Missing(_) => Json::Null,
+        Value::Edge(_, edge) => match edge.split_points() {
+            _ if edge.is_to_scalar() => json!({ "child_size": edge.child_size() }),
+            Some(points) => json!({ "split_points": points }),
+            None => json!({
+                "mapping": rows(&edge.mapping()),
+                "parent_size": edge.parent_size(),
+            }),
+        },
         Value::ArrayShape(_, size) => json!({ "size": size }),
         Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
         Value::Tuple(t) => t.fields().iter().map(typed).collect(),
         Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
-        Value::Array(_, rows) => rows.iter().map(|row| row.map_or(Json::Null, |v| scalar(&v))).collect(),
+        Value::Array(_, array) => rows(array),
     }
+}
+
+fn rows(rows: &ArrayRows) -> Json {
+    rows.iter().map(|row| row.map_or(Json::Null, |v| scalar(&v))).collect()
 }
 
 fn scalar(value: &ScalarValue) -> Json {
@@ -58,6 +70,14 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
         QType::Scalar(t) => read_scalar(json, *t).map(Value::Scalar).ok_or_else(wrong),
         QType::Optional(t) if json.is_null() => Ok(Value::Missing(*t)),
         QType::Optional(t) => read_scalar(json, *t).map(Value::Present).ok_or_else(wrong),
+        QType::Edge(class) => {
+            let edge = read_edge(json).ok_or_else(wrong)?;
+            edge.map(|edge| Value::Edge(*class, Arc::new(edge))).map_err(|e| format!("{json}: {e}"))
+        }
+        QType::EdgeToScalar(class) => {
+            let size = json.get("child_size").and_then(Json::as_u64).ok_or_else(wrong)?;
+            Ok(Value::Edge(*class, Arc::new(Edge::to_scalar(size as usize))))
+        }
         QType::ArrayShape(class) => {
             let size = json.get("size").and_then(Json::as_u64).ok_or_else(wrong)?;
             Ok(Value::ArrayShape(*class, size))
@@ -86,6 +106,21 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
             Ok(Value::Sequence(Arc::new(sequence)))
         }
     }
+}
+
+/// `{mapping, parent_size}` or `{split_points}`; `None` for another form, an error for wrong numbers.
+fn read_edge(json: &Json) -> Option<Result<Edge, String>> {
+    if let Some(points) = json.get("split_points") {
+        let points: Option<Vec<i64>> = points.as_array()?.iter().map(Json::as_i64).collect();
+        return Some(Edge::from_split_points(&points?));
+    }
+    let parent = |id: &Json| match id.is_null() {
+        true => Some(None),
+        false => id.as_i64().map(|id| Some(ScalarValue::Int64(id))),
+    };
+    let mapping: Option<Vec<_>> = json.get("mapping")?.as_array()?.iter().map(parent).collect();
+    let parents = usize::try_from(json.get("parent_size")?.as_u64()?).ok()?;
+    Some(Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &mapping?), parents))
 }
 
 fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {

@@ -131,6 +131,18 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Missing(ScalarType::Unit) => out.push_str("missing"),
         Value::Present(v) => write_call(out, "optional_", v.scalar_type(), |out| write_payload(out, v)),
         Value::Missing(t) => write_call(out, "optional_", *t, |out| out.push_str("NA")),
+        Value::Edge(class, edge) => {
+            let class = class.prefix().to_ascii_lowercase();
+            out.push_str(&format!("{class}edge({}", edge.parent_size()));
+            for row in edge.mapping().iter() {
+                out.push_str(", ");
+                match row {
+                    Some(value) => write_payload(out, &value),
+                    None => out.push_str("missing"),
+                }
+            }
+            out.push(')');
+        }
         Value::ArrayShape(class, size) => {
             out.push_str(match class {
                 ArrayClass::Dense => "dense_array_shape(",

@@ -2,8 +2,8 @@
 
 use crate::frame::error::FrameError;
 use crate::layout::FrameLayout;
-use crate::layout::handle::{ArrayHandle, BytesHandle, HandleKind, SequenceHandle, TextHandle};
-use crate::value::{ScalarValue, Value};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, SequenceHandle, TextHandle};
+use crate::value::{Edge, ScalarValue, Value};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -79,6 +79,10 @@ impl Memory {
                 *self.at(offset).cast() = SequenceHandle::Shared(v.clone());
             },
             // SAFETY: as above.
+            Value::Edge(_, edge) => unsafe {
+                *self.at(offset).cast() = EdgeHandle(edge.clone());
+            },
+            // SAFETY: as above.
             Value::Array(_, rows) => unsafe {
                 *self.at(offset).cast() = ArrayHandle::Shared(rows.clone());
             },
@@ -106,6 +110,7 @@ impl Drop for Memory {
                     HandleKind::Bytes => at.cast::<BytesHandle>().drop_in_place(),
                     HandleKind::Sequence => at.cast::<SequenceHandle>().drop_in_place(),
                     HandleKind::Array => at.cast::<ArrayHandle>().drop_in_place(),
+                    HandleKind::Edge => at.cast::<EdgeHandle>().drop_in_place(),
                 }
             }
         }
@@ -130,6 +135,7 @@ unsafe fn write_empty(at: *mut u8, kind: HandleKind) {
             HandleKind::Bytes => at.cast::<BytesHandle>().write(BytesHandle::Owned(Vec::new())),
             HandleKind::Sequence => at.cast::<SequenceHandle>().write(SequenceHandle::Owned(Vec::new())),
             HandleKind::Array => at.cast::<ArrayHandle>().write(ArrayHandle::empty()),
+            HandleKind::Edge => at.cast::<EdgeHandle>().write(EdgeHandle(Arc::new(Edge::empty()))),
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::frame::error::FrameError;
 use crate::frame::frame::Frame;
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, SequenceHandle};
+use crate::layout::handle::{ArrayHandle, EdgeHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;
 use crate::value::sequence::SequenceValue;
 use crate::value::{QType, ScalarType, ScalarValue, Value};
@@ -69,6 +69,9 @@ pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> 
                 _ if *t == ScalarType::Unit => Value::Present(ScalarValue::Unit),
                 _ => Value::Present(read_scalar(at.add(t.align() as usize), *t)),
             },
+            QType::Edge(class) | QType::EdgeToScalar(class) => {
+                Value::Edge(*class, (*at.cast::<EdgeHandle>()).0.clone())
+            }
             QType::ArrayShape(class) => Value::ArrayShape(*class, at.cast::<u64>().read()),
             QType::ScalarShape => Value::ScalarShape,
             QType::OptionalScalarShape => Value::OptionalScalarShape,
@@ -130,6 +133,7 @@ pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
                     write_zero(base, &TypedSlot::new(offset + t.align(), QType::Scalar(*t)));
                 }
             }
+            Value::Edge(_, edge) => *at.cast() = EdgeHandle(edge.clone()),
             Value::ArrayShape(_, size) => at.cast::<u64>().write(*size),
             Value::ScalarShape | Value::OptionalScalarShape => {}
             Value::Tuple(t) => {

@@ -253,6 +253,7 @@ impl LayoutBuilder {
             }
             QType::Sequence(_) => self.handles.push((offset, HandleKind::Sequence)),
             QType::Array(_) => self.handles.push((offset, HandleKind::Array)),
+            QType::Edge(_) | QType::EdgeToScalar(_) => self.handles.push((offset, HandleKind::Edge)),
             QType::Optional(s) if *s != ScalarType::Unit => {
                 self.plain.push((offset, offset + 1));
                 self.place_scalar(offset + s.align(), *s);
@@ -314,7 +315,8 @@ fn write_plain(bytes: &mut [u8], offset: u32, value: &Value) {
         | Value::ScalarShape
         | Value::OptionalScalarShape
         | Value::Sequence(_)
-        | Value::Array(..) => {}
+        | Value::Array(..)
+        | Value::Edge(..) => {}
     }
 }
 

@@ -4,6 +4,7 @@
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
 use crate::value::array::ArrayRows;
+use crate::value::edge::Edge;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub enum HandleKind {
     Sequence,
     /// An [`ArrayHandle`].
     Array,
+    /// An [`EdgeHandle`].
+    Edge,
 }
 
 impl HandleKind {
@@ -93,6 +96,12 @@ impl ArrayHandle {
         }
     }
 }
+
+/// An edge, shared with whoever made it.
+#[derive(Debug)]
+pub struct EdgeHandle(pub Arc<Edge>);
+
+const _: () = assert!(size_of::<EdgeHandle>() <= HANDLE_SIZE as usize && align_of::<EdgeHandle>() <= 8);
 
 const _: () = assert!(size_of::<ArrayHandle>() <= HANDLE_SIZE as usize && align_of::<ArrayHandle>() <= 8);
 

@@ -117,6 +117,7 @@ impl FrameLayout {
             }
             QType::Sequence(_) => self.handle_at(offset) == Some(HandleKind::Sequence),
             QType::Array(_) => self.handle_at(offset) == Some(HandleKind::Array),
+            QType::Edge(_) | QType::EdgeToScalar(_) => self.handle_at(offset) == Some(HandleKind::Edge),
             QType::Scalar(s) => self.accepts_scalar(offset, *s),
             QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
             QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
@@ -174,6 +175,10 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
             plain => bytes(&plain.plain_bits().unwrap_or_default().to_le_bytes()),
         },
         Value::Missing(_) => bytes(b"missing"),
+        Value::Edge(class, edge) => {
+            bytes(&(edge.parent_size() as u64).to_le_bytes());
+            hash_value(digest, &Value::Array(*class, edge.mapping().into()));
+        }
         Value::ArrayShape(_, size) => bytes(&size.to_le_bytes()),
         Value::ScalarShape | Value::OptionalScalarShape => {}
         Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),

@@ -10,11 +10,11 @@
 
 use crate::frame::typed::{read_value, write_value};
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, BytesHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
 use crate::value::array::cell_size;
-use crate::value::{ArrayRows, QType, ScalarType, Value};
+use crate::value::{ArrayRows, Edge, QType, ScalarType, Value};
 use bumpalo::Bump;
 
 /// Arguments and result of one operator.
@@ -210,6 +210,15 @@ impl<'f> Call<'f> {
         }
     }
 
+    /// An edge argument.
+    pub fn edge(&self, index: usize) -> &'f Edge {
+        let slot = &self.args[index];
+        let is_edge = matches!(slot.qtype(), QType::Edge(_) | QType::EdgeToScalar(_));
+        assert!(is_edge, "argument {index} is {slot}, not an edge");
+        // SAFETY: an edge slot holds an edge handle.
+        unsafe { &(*self.at(slot).cast::<EdgeHandle>()).0 }
+    }
+
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> &mut ArrayRows {
         assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
@@ -331,6 +340,9 @@ pub(crate) unsafe fn move_value(source: *const u8, from: u32, target: *mut u8, t
             QType::Sequence(_) => {
                 let cells = (*at.cast::<SequenceHandle>()).view();
                 (*into.cast::<SequenceHandle>()).cleared().extend_from_slice(cells);
+            }
+            QType::Edge(_) | QType::EdgeToScalar(_) => {
+                (*into.cast::<EdgeHandle>()).0.clone_from(&(*at.cast::<EdgeHandle>()).0);
             }
             QType::Array(_) => {
                 (*into.cast::<ArrayHandle>()).owned().copy_from((*at.cast::<ArrayHandle>()).view());

@@ -4,6 +4,7 @@
 //! what a literal holds, what a dump prints.
 
 pub mod array;
+pub mod edge;
 pub mod fault;
 pub mod number;
 pub mod parse;
@@ -16,6 +17,7 @@ pub mod tuple;
 pub mod value;
 
 pub use array::{ArrayClass, ArrayRows, ArrayType};
+pub use edge::Edge;
 pub use fault::{Category, Fault};
 pub use qtype::QType;
 pub use scalar::ScalarType;

@@ -219,6 +219,10 @@ impl<'a> Reader<'a> {
 
 fn named(name: &str) -> Option<QType> {
     match name {
+        "DENSE_ARRAY_EDGE" => Some(QType::Edge(ArrayClass::Dense)),
+        "ARRAY_EDGE" => Some(QType::Edge(ArrayClass::Array)),
+        "DENSE_ARRAY_TO_SCALAR_EDGE" => Some(QType::EdgeToScalar(ArrayClass::Dense)),
+        "ARRAY_TO_SCALAR_EDGE" => Some(QType::EdgeToScalar(ArrayClass::Array)),
         "DENSE_ARRAY_SHAPE" => Some(QType::ArrayShape(ArrayClass::Dense)),
         "ARRAY_SHAPE" => Some(QType::ArrayShape(ArrayClass::Array)),
         "SCALAR_SHAPE" => Some(QType::ScalarShape),

@@ -34,6 +34,10 @@ pub enum QType {
     Array(ArrayType),
     /// The shape of an array: its number of rows.
     ArrayShape(ArrayClass),
+    /// Which row of a parent array each row of an array belongs to.
+    Edge(ArrayClass),
+    /// All rows of an array in one group.
+    EdgeToScalar(ArrayClass),
 }
 
 /// `UNIT`.
@@ -67,7 +71,7 @@ impl QType {
             QType::ScalarShape | QType::OptionalScalarShape => 1,
             QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.size(),
-            QType::Sequence(_) | QType::Array(_) => HANDLE_SIZE,
+            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => HANDLE_SIZE,
         }
     }
 
@@ -78,7 +82,7 @@ impl QType {
             QType::ScalarShape | QType::OptionalScalarShape => 1,
             QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.align(),
-            QType::Sequence(_) | QType::Array(_) => 8,
+            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => 8,
         }
     }
 
@@ -88,7 +92,7 @@ impl QType {
             QType::Scalar(t) | QType::Optional(t) => t.is_plain(),
             QType::ScalarShape | QType::OptionalScalarShape | QType::ArrayShape(_) => true,
             QType::Tuple(t) => t.is_plain(),
-            QType::Sequence(_) | QType::Array(_) => false,
+            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => false,
         }
     }
 
@@ -205,6 +209,8 @@ impl fmt::Display for QType {
             QType::Tuple(t) => t.fmt(f),
             QType::Sequence(t) => write!(f, "SEQUENCE[{}]", t.name()),
             QType::Array(t) => t.fmt(f),
+            QType::Edge(class) => write!(f, "{}EDGE", class.prefix()),
+            QType::EdgeToScalar(class) => write!(f, "{}TO_SCALAR_EDGE", class.prefix()),
             QType::ArrayShape(class) => write!(f, "{}SHAPE", class.prefix()),
         }
     }

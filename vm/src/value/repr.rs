@@ -4,6 +4,7 @@
 //! bare, every other number says what it is.
 
 use crate::value::array::{ArrayClass, ArrayRows};
+use crate::value::edge::Edge;
 use crate::value::number::{write_f32, write_f64};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -40,6 +41,7 @@ pub fn write_repr(out: &mut String, value: &Value) {
             push_type_name(out, "optional_", *t);
             out.push_str("{NA}");
         }
+        Value::Edge(class, edge) => write_edge(out, *class, edge),
         Value::ArrayShape(class, size) => {
             let name = class.prefix().to_ascii_lowercase();
             write!(out, "{name}shape{{size={size}}}").expect("strings take all writes");
@@ -82,6 +84,27 @@ fn write_array(out: &mut String, class: ArrayClass, rows: &ArrayRows) {
     // Without a value nothing shows the type.
     if rows.iter().take(PRINTED_ROWS).all(|row| row.is_none()) {
         write!(out, ", value_qtype={}", rows.element()).expect("strings take all writes");
+    }
+    out.push(')');
+}
+
+fn write_edge(out: &mut String, class: ArrayClass, edge: &Edge) {
+    out.push_str(&class.prefix().to_ascii_lowercase());
+    if edge.is_to_scalar() {
+        return write!(out, "to_scalar_edge(child_size={})", edge.child_size())
+            .expect("strings take all writes");
+    }
+    match edge.split_points() {
+        Some(points) => {
+            let points: Vec<_> = points.iter().map(|p| Some(ScalarValue::Int64(*p as i64))).collect();
+            out.push_str("edge(split_points=");
+            write_array(out, class, &ArrayRows::from_values(ScalarType::Int64, &points));
+        }
+        None => {
+            out.push_str("edge(mapping=");
+            write_array(out, class, &edge.mapping());
+            write!(out, ", parent_size={}", edge.parent_size()).expect("strings take all writes");
+        }
     }
     out.push(')');
 }

@@ -5,6 +5,7 @@
 //! the numeric comparison is an operator.
 
 use crate::value::array::{ArrayClass, ArrayRows, ArrayType};
+use crate::value::edge::Edge;
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -34,6 +35,8 @@ pub enum Value {
     Array(ArrayClass, Arc<ArrayRows>),
     /// The shape of an array: its number of rows.
     ArrayShape(ArrayClass, u64),
+    /// An edge between arrays, or to a scalar.
+    Edge(ArrayClass, Arc<Edge>),
 }
 
 /// The fields of a tuple value.
@@ -66,6 +69,8 @@ impl Value {
             Value::OptionalScalarShape => QType::OptionalScalarShape,
             Value::Tuple(t) => QType::Tuple(t.qtype.clone()),
             Value::Sequence(s) => QType::Sequence(s.element()),
+            Value::Edge(class, edge) if edge.is_to_scalar() => QType::EdgeToScalar(*class),
+            Value::Edge(class, _) => QType::Edge(*class),
             Value::ArrayShape(class, _) => QType::ArrayShape(*class),
             Value::Array(class, rows) => QType::Array(ArrayType { class: *class, element: rows.element() }),
         }
@@ -111,6 +116,8 @@ impl Value {
             })),
             QType::Sequence(t) => Value::Sequence(Arc::new(SequenceValue::empty(*t))),
             QType::ArrayShape(class) => Value::ArrayShape(*class, 0),
+            QType::Edge(class) => Value::Edge(*class, Arc::new(Edge::empty())),
+            QType::EdgeToScalar(class) => Value::Edge(*class, Arc::new(Edge::to_scalar(0))),
             QType::Array(t) => Value::Array(t.class, Arc::new(ArrayRows::new(t.element))),
         }
     }

@@ -112,6 +112,7 @@ fn read_handle(line: &mut Cursor<'_>) -> Read<TypedSlot> {
         (HandleKind::Text, TEXT),
         (HandleKind::Bytes, BYTES),
         (HandleKind::Sequence, QType::Sequence(ScalarType::Int64)),
+        (HandleKind::Edge, QType::Edge(ArrayClass::Dense)),
         (HandleKind::Array, QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Int64 })),
     ];
     let start = *line;

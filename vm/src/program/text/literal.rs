@@ -10,7 +10,7 @@ use crate::value::number::{write_f32, write_f64};
 use crate::value::repr;
 use crate::value::sequence::SequenceValue;
 use crate::value::tuple::TupleType;
-use crate::value::{ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
+use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, QType, ScalarType, ScalarValue, Value};
 use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -25,6 +25,10 @@ pub(super) fn write_literal(out: &mut String, value: &Value) {
     match value {
         Value::Scalar(v) | Value::Present(v) => write_scalar(out, v),
         Value::Missing(_) => out.push_str("missing"),
+        Value::Edge(class, edge) => {
+            out.push_str(&format!("{} ", edge.parent_size()));
+            write_literal(out, &Value::Array(*class, Arc::new(edge.mapping())));
+        }
         Value::ArrayShape(_, size) => out.push_str(&size.to_string()),
         Value::ScalarShape | Value::OptionalScalarShape => out.push_str("shape"),
         Value::Tuple(t) => {
@@ -123,6 +127,7 @@ fn read_simple(line: &mut Cursor<'_>, qtype: &QType) -> Read<Value> {
         QType::Scalar(t) => read_scalar(line, *t).map(Value::Scalar),
         QType::Sequence(t) => read_sequence(line, *t),
         QType::Array(t) => read_array(line, *t),
+        QType::Edge(class) | QType::EdgeToScalar(class) => read_edge(line, *class, qtype),
         QType::ArrayShape(class) => match read_scalar(line, ScalarType::Int64)? {
             ScalarValue::Int64(size @ 0..) => Ok(Value::ArrayShape(*class, size as u64)),
             _ => Err(line.expected("a number of rows")),
@@ -130,6 +135,26 @@ fn read_simple(line: &mut Cursor<'_>, qtype: &QType) -> Read<Value> {
         QType::ScalarShape => line.keyword("shape").map(|()| Value::ScalarShape),
         QType::OptionalScalarShape => line.keyword("shape").map(|()| Value::OptionalScalarShape),
         QType::Tuple(_) => Err(line.expected("a value without fields")),
+    }
+}
+
+/// The number of parents and the parent of each child: `3 [0, missing, 2]`.
+fn read_edge(line: &mut Cursor<'_>, class: ArrayClass, qtype: &QType) -> Read<Value> {
+    let start = *line;
+    let parents = match read_scalar(line, ScalarType::Int64)? {
+        ScalarValue::Int64(parents @ 0..) => parents as usize,
+        _ => return Err(start.expected("a number of parents")),
+    };
+    let Value::Array(_, rows) = read_array(line, ArrayType { class, element: ScalarType::Int64 })? else {
+        return Err(start.expected("rows"));
+    };
+    let edge = match qtype {
+        QType::EdgeToScalar(_) => Ok(Edge::to_scalar(rows.len())),
+        _ => Edge::from_mapping((*rows).clone(), parents),
+    };
+    match edge {
+        Ok(edge) => Ok(Value::Edge(class, Arc::new(edge))),
+        Err(_) => Err(start.expected("parents below their number")),
     }
 }
 

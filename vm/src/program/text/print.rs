@@ -222,6 +222,7 @@ pub(super) fn handle_name(kind: HandleKind) -> &'static str {
         HandleKind::Bytes => "BYTES",
         HandleKind::Sequence => "SEQUENCE",
         HandleKind::Array => "ARRAY",
+        HandleKind::Edge => "EDGE",
     }
 }
 
