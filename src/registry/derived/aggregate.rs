@@ -1,51 +1,165 @@
-//! Aggregations of arrays. Those that need fractions cast integers first, as dividing does: to FLOAT32 in
+//! Aggregations of arrays, of all rows or of groups of rows. Those that need fractions cast integers first, as dividing does: to FLOAT32 in
 //! the published dialect, to FLOAT64 in ours.
 
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
-use cembra_vm::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
-use cembra_vm::value::{QType, ScalarType, Value};
+use cembra_vm::value::qtype::{FLOAT64, OPTIONAL_UNIT, UNIT};
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
-        aggregation("math.sum", "Sum of the present rows; 0 without any. Integers wrap.", as_they_are),
-        aggregation("math.prod", "Product of the present rows. Integers wrap.", as_they_are),
-        aggregation("math.min", "The least present row; NaN if there is one.", as_they_are),
-        aggregation("math.max", "The greatest present row; NaN if there is one.", as_they_are),
-        aggregation(
+        numbers("math.sum", "math._sum", "Sum of the present rows; 0 without any. Integers wrap."),
+        numbers("math.prod", "math._prod", "Product of the present rows. Integers wrap."),
+        numbers("math.min", "math._min", "The least present row; NaN if there is one."),
+        numbers("math.max", "math._max", "The greatest present row; NaN if there is one."),
+        numbers(
             "math.median",
+            "math._median",
             "The middle of the present rows, the lower of two; NaN if there is one.",
-            as_they_are,
         ),
-        aggregation(
+        numbers(
             "math.argmin",
+            "math._argmin",
             "Number of the first row that is the least, or of the first NaN.",
-            as_they_are,
         ),
-        aggregation(
+        numbers(
             "math.argmax",
+            "math._argmax",
             "Number of the first row that is the greatest, or of the first NaN.",
-            as_they_are,
         ),
-        aggregation("math.mean", "Arithmetic mean of the present rows.", real),
-        aggregation("math.skew", "Third standardised moment of the present rows.", real),
-        aggregation("math.kurtosis", "Fourth standardised moment of the present rows, less 3.", real),
-        spread("math.var", "Variance of the present rows; over their number less one if unbiased."),
-        spread("math.std", "Square root of the variance of the present rows."),
-        quantifier("core.all", "Present if all masks are; of a single mask, the mask.", "core._all_rows"),
+        reals("math.mean", "math._mean", "Arithmetic mean of the present rows."),
+        reals("math.skew", "math._skew", "Third standardised moment of the present rows."),
+        reals("math.kurtosis", "math._kurtosis", "Fourth standardised moment of the present rows, less 3."),
+        spread(
+            "math.var",
+            "math._var",
+            "Variance of the present rows; over their number less one if unbiased.",
+        ),
+        spread("math.std", "math._std", "Square root of the variance of the present rows."),
+        grouped("array.count", "array._count", &["x", "into"], "Number of present rows.", Rows::ANY),
+        grouped(
+            "bool.logical_all",
+            "bool._logical_all",
+            &["x", "into"],
+            "False if a row is false, else missing if one is, else true.",
+            Rows { kind: "booleans", accepts: |t| t == ScalarType::Boolean, cast: as_they_are },
+        ),
+        grouped(
+            "bool.logical_any",
+            "bool._logical_any",
+            &["x", "into"],
+            "True if a row is true, else missing if one is, else false.",
+            Rows { kind: "booleans", accepts: |t| t == ScalarType::Boolean, cast: as_they_are },
+        ),
+        grouped(
+            "math.cum_sum",
+            "math._cum_sum",
+            &["x", "over"],
+            "Sum of the present rows up to this one.",
+            Rows::NUMBERS,
+        ),
+        grouped(
+            "math.cum_max",
+            "math._cum_max",
+            &["x", "over"],
+            "The greatest present row up to this one.",
+            Rows::NUMBERS,
+        ),
+        grouped(
+            "array.cum_count",
+            "array._cum_count",
+            &["x", "over"],
+            "Number of present rows up to this one.",
+            Rows::ANY,
+        ),
+        grouped(
+            "array.agg_index",
+            "array._agg_index",
+            &["x", "over"],
+            "Number of the row in its group.",
+            Rows::ANY,
+        ),
+        ranks(
+            "array.ordinal_rank",
+            "array._ordinal_rank",
+            "Place of each present row in their order; of equal rows the first comes first.",
+        ),
+        ranks(
+            "array.dense_rank",
+            "array._dense_rank",
+            "Place of each present row among the distinct values in their order.",
+        ),
+        grouped(
+            "math.cdf",
+            "math._cdf",
+            &["x", "over"],
+            "Share of the present rows that are not above the row.",
+            Rows::REALS,
+        ),
+        grouped_at(
+            2,
+            "math.softmax",
+            "math._softmax",
+            &["x", "beta", "over"],
+            "exp(beta * (x - max)), over the sum of it.",
+            Rows::REALS,
+        )
+        .default("beta", Literal::Value(Value::Scalar(ScalarValue::WeakFloat(1.0)))),
+        grouped_at(
+            2,
+            "math.inverse_cdf",
+            "math._inverse_cdf",
+            &["x", "cdf_arg", "into"],
+            "The least row such that this share of the rows is not above it.",
+            Rows::REALS,
+        ),
+        grouped(
+            "array.collapse",
+            "array._collapse",
+            &["x", "into"],
+            "The row that all present rows of a group are, else missing.",
+            Rows::ANY,
+        ),
+        grouped(
+            "strings.agg_join",
+            "strings._agg_join",
+            &["x", "into", "sep"],
+            "The present texts of a group, with a separator between.",
+            Rows { kind: "texts", accepts: |t| t == ScalarType::Text, cast: as_they_are },
+        )
+        .default("sep", Literal::Value(Value::from(""))),
+        expand(),
+        quantifier("core.all", "core._all_rows", "Present if all masks are; of a single mask, the mask."),
         quantifier(
             "core.any",
-            "Present if one of the masks is; of a single mask, the mask.",
             "core._any_row",
+            "Present if one of the masks is; of a single mask, the mask.",
         ),
     ]
 }
 
-/// The type to which rows are cast first.
-type CastRows = fn(Dialect, ScalarType) -> ScalarType;
+/// Which rows an operator takes, and to what it casts them first.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    /// What it takes, in the plural.
+    pub kind: &'static str,
+    /// True for the elements it takes.
+    pub accepts: fn(ScalarType) -> bool,
+    /// The element it works on.
+    pub cast: fn(Dialect, ScalarType) -> ScalarType,
+}
+
+impl Rows {
+    /// Any rows as they are.
+    pub const ANY: Rows = Rows { kind: "values", accepts: |_| true, cast: as_they_are };
+    /// Numbers as they are.
+    pub const NUMBERS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are };
+    /// Numbers as floats.
+    pub const REALS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: real };
+}
 
 fn as_they_are(_: Dialect, element: ScalarType) -> ScalarType {
     element
@@ -60,43 +174,127 @@ fn real(dialect: Dialect, element: ScalarType) -> ScalarType {
     }
 }
 
-/// The rows cast, and what the machine's operator makes of them and the other arguments.
-fn rule(cx: &InferContext<'_>, cast: CastRows) -> Result<Resolution, TypeError> {
-    let rows = cx.types[0].array().ok_or_else(|| cx.expected("an array type", 0))?;
-    if !rows.element.is_numeric() {
-        return Err(cx.expected("numerics", 0));
+/// An operator on an array and, at a place among its arguments, an edge that groups the rows; `unit`
+/// stands for no edge. The machine's operator gets the rows cast, the edge if there is one, and the rest,
+/// numbers as FLOAT64.
+pub(super) fn grouped_at(
+    edge: usize,
+    name: &str,
+    machine: &'static str,
+    params: &[&str],
+    meaning: &str,
+    rows: Rows,
+) -> OperatorDef {
+    OperatorDef::new(name, params, meaning, move |cx| rule(cx, machine, rows, edge))
+        .default(params[edge], no_edge())
+        .lowered(move |cx, args| {
+            let types: Vec<QType> = args.iter().map(|arg| cx.qtype(*arg)).collect();
+            let mut given = Vec::new();
+            for (index, qtype) in machine_types(cx.dialect(), &types, rows, edge) {
+                given.push(cx.cast(args[index], &qtype)?);
+            }
+            Ok(Lowered::To(cx.make(machine, &given)?))
+        })
+}
+
+/// As [`grouped_at`], with the edge in the second place.
+pub(super) fn grouped(
+    name: &str,
+    machine: &'static str,
+    params: &[&str],
+    meaning: &str,
+    rows: Rows,
+) -> OperatorDef {
+    grouped_at(1, name, machine, params, meaning, rows)
+}
+
+/// The arguments of the machine's operator: which of ours each is, and its type.
+fn machine_types(dialect: Dialect, types: &[QType], rows: Rows, edge: usize) -> Vec<(usize, QType)> {
+    let mut given = Vec::new();
+    let array = types[0].element().and_then(|t| types[0].with_scalar((rows.cast)(dialect, t)));
+    given.push((0, array.unwrap_or_else(|| types[0].clone())));
+    if types[edge] != UNIT {
+        given.push((edge, types[edge].clone()));
     }
-    let mut args = cx.types.to_vec();
-    args[0] = QType::Array(rows.of(cast(cx.dialect, rows.element)));
-    let overload = cx.table.overload(cx.operator, &args);
+    for (index, qtype) in types.iter().enumerate().skip(1).filter(|(index, _)| *index != edge) {
+        given.push((index, if qtype.is_numeric() { FLOAT64 } else { qtype.clone() }));
+    }
+    given
+}
+
+/// The default of an edge.
+pub(super) fn no_edge() -> Literal {
+    Literal::Value(Value::Scalar(ScalarValue::Unit))
+}
+
+fn rule(cx: &InferContext<'_>, machine: &str, rows: Rows, edge: usize) -> Result<Resolution, TypeError> {
+    let array = cx.types[0].array().ok_or_else(|| cx.expected("an array type", 0))?;
+    if !(rows.accepts)(array.element) {
+        return Err(cx.expected(rows.kind, 0));
+    }
+    match cx.types[edge] {
+        QType::Edge(class) | QType::EdgeToScalar(class) if class == array.class => {}
+        UNIT => {}
+        _ => return Err(cx.expected("an edge", edge)),
+    }
+    let given: Vec<QType> =
+        machine_types(cx.dialect, cx.types, rows, edge).into_iter().map(|(_, qtype)| qtype).collect();
+    let overload = cx.table.overload(machine, &given);
     let overload = overload
         .ok_or_else(|| TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() })?;
-    let weak = rows.element == ScalarType::WeakFloat && overload.result.scalar() == Some(ScalarType::Float64);
+    let weak =
+        array.element == ScalarType::WeakFloat && overload.result.element() == Some(ScalarType::Float64);
     let weakened = overload.result.with_scalar(ScalarType::WeakFloat).filter(|_| weak);
-    Ok(Resolution { args, result: weakened.unwrap_or_else(|| overload.result.clone()) })
+    cx.unchanged(weakened.unwrap_or_else(|| overload.result.clone()))
 }
 
-fn aggregation(name: &str, meaning: &str, cast: CastRows) -> OperatorDef {
-    OperatorDef::new(name, &["x"], meaning, move |cx| rule(cx, cast))
+fn numbers(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+    grouped(name, machine, &["x", "into"], meaning, Rows::NUMBERS)
 }
 
-fn spread(name: &str, meaning: &str) -> OperatorDef {
-    OperatorDef::new(name, &["x", "unbiased"], meaning, |cx| match cx.types[1] == BOOLEAN {
-        true => rule(cx, real),
-        false => Err(cx.expected("a boolean", 1)),
+fn reals(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+    grouped(name, machine, &["x", "into"], meaning, Rows::REALS)
+}
+
+fn spread(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+    grouped(name, machine, &["x", "into", "unbiased"], meaning, Rows::REALS)
+        .default("unbiased", Literal::Value(Value::from(true)))
+}
+
+fn ranks(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+    grouped(name, machine, &["x", "over", "descending"], meaning, Rows::NUMBERS)
+        .default("descending", Literal::Value(Value::from(false)))
+}
+
+/// `array.expand`, whose edge is no option.
+fn expand() -> OperatorDef {
+    OperatorDef::new("array.expand", &["x", "over"], "The row of its parent for each child.", |cx| {
+        let array = cx.types[0].array().ok_or_else(|| cx.expected("an array type", 0))?;
+        match cx.types[1] {
+            QType::Edge(class) if class == array.class => cx.unchanged(cx.types[0].clone()),
+            _ => Err(cx.expected("an edge", 1)),
+        }
     })
-    .default("unbiased", Literal::Value(Value::from(true)))
+    .lowered(|cx, args| Ok(Lowered::To(cx.make("array._expand", args)?)))
 }
 
 /// Of one mask the mask itself, of an array of masks what the machine's operator says.
-fn quantifier(name: &str, meaning: &str, of_rows: &'static str) -> OperatorDef {
-    OperatorDef::new(name, &["x"], meaning, |cx| match (cx.types[0].element(), cx.types[0].array()) {
-        (Some(ScalarType::Unit), Some(_)) => cx.unchanged(OPTIONAL_UNIT),
-        (Some(ScalarType::Unit), None) => Ok(Resolution { args: vec![OPTIONAL_UNIT], result: OPTIONAL_UNIT }),
-        _ => Err(cx.expected("units", 0)),
+fn quantifier(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+    let of_rows = Rows { kind: "units", accepts: |t| t == ScalarType::Unit, cast: as_they_are };
+    let arrays = grouped(name, machine, &["x", "into"], meaning, of_rows);
+    let lower = arrays.lower.clone().expect("the definition lowers");
+    OperatorDef::new(name, &["x", "into"], meaning, move |cx| {
+        if cx.types[0].array().is_some() {
+            return rule(cx, machine, of_rows, 1);
+        }
+        match cx.types[0].scalar() == Some(ScalarType::Unit) && cx.types[1] == UNIT {
+            true => Ok(Resolution { args: vec![OPTIONAL_UNIT, UNIT], result: OPTIONAL_UNIT }),
+            false => Err(cx.expected("units", 0)),
+        }
     })
+    .default("into", no_edge())
     .lowered(move |cx, args| match cx.qtype(args[0]).array() {
-        Some(_) => Ok(Lowered::To(cx.make(of_rows, args)?)),
+        Some(_) => lower(cx, args),
         None => Ok(Lowered::To(cx.cast(args[0], &OPTIONAL_UNIT)?)),
     })
 }

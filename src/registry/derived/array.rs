@@ -25,12 +25,14 @@ pub fn definitions() -> Vec<OperatorDef> {
         chosen("array.concat", &["x", "y"], "The rows of x, then those of y.", |cx| {
             cx.common_rows(&[0, 1]).map(|c| c.0)
         }),
-        ranks(
-            "array.ordinal_rank",
-            "Place of each present row in their order; of equal rows the first comes first.",
-        ),
-        ranks("array.dense_rank", "Place of each present row among the distinct values in their order."),
         searchsorted(),
+        edge_of(
+            "edge.from_sizes",
+            &["sizes"],
+            "The edge whose groups have these sizes, one after the other.",
+        ),
+        edge_of("edge.from_split_points", &["split_points"], "The edge whose groups begin at these rows."),
+        edge_of("edge.from_mapping", &["mapping", "parent_size"], "The edge from each row to its parent."),
         OperatorDef::new("array.make_dense_array_shape", &["size"], "The shape of this many rows.", |cx| {
             match cx.types[0].scalar().is_some_and(ScalarType::is_integer) && !cx.types[0].is_optional() {
                 true => Ok(Resolution { args: vec![INT64], result: QType::ArrayShape(ArrayClass::Dense) }),
@@ -66,10 +68,23 @@ fn chosen(
     })
 }
 
+/// An edge made of integers, which are cast to INT64.
+fn edge_of(name: &str, params: &[&str], meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, params, meaning, |cx| {
+        let rows = rows_of(cx, 0)?;
+        Ok(Resolution { args: integers(cx, 0)?, result: QType::Edge(rows.class) })
+    })
+}
+
 /// All arguments but the first are integers, cast to INT64.
 fn indices(cx: &InferContext<'_>) -> Result<Vec<QType>, TypeError> {
+    integers(cx, 1)
+}
+
+/// All arguments from one on are integers, cast to INT64.
+fn integers(cx: &InferContext<'_>, from: usize) -> Result<Vec<QType>, TypeError> {
     let mut args = cx.types.to_vec();
-    for (index, arg) in args.iter_mut().enumerate().skip(1) {
+    for (index, arg) in args.iter_mut().enumerate().skip(from) {
         let integer = arg.element().is_some_and(ScalarType::is_integer);
         let cast = arg.with_scalar(ScalarType::Int64).filter(|_| integer);
         *arg = cast.ok_or_else(|| cx.expected("integers", index))?;
@@ -96,18 +111,6 @@ fn at() -> OperatorDef {
         Some(_) => Ok(Lowered::To(cx.make("array.take", args)?)),
         None => Ok(Lowered::Keep),
     })
-}
-
-fn ranks(name: &str, meaning: &str) -> OperatorDef {
-    OperatorDef::new(name, &["x", "descending"], meaning, |cx| {
-        let rows = rows_of(cx, 0)?;
-        match (rows.element.is_numeric(), cx.types[1] == BOOLEAN) {
-            (true, true) => cx.unchanged(QType::Array(rows.of(ScalarType::Int64))),
-            (false, _) => Err(cx.expected("numerics", 0)),
-            _ => Err(cx.expected("a boolean", 1)),
-        }
-    })
-    .default("descending", Literal::Value(Value::from(false)))
 }
 
 fn searchsorted() -> OperatorDef {

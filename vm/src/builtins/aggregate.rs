@@ -1,9 +1,15 @@
-//! Aggregations: from the present rows of an array to one value.
+//! Aggregations: from the present rows of an array, or of each group of its rows, to one value.
+//!
+//! ```text
+//! sum(x)            one value of all rows
+//! sum(x, edge)      a row for each parent of the edge
+//! ```
 
 use crate::layout::PlainSlot;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, Overload};
+use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
-use crate::value::{ArrayRows, QType, ScalarType};
+use crate::value::{ArrayRows, Edge, Fault, QType, ScalarType};
 use crate::vector::reduce::{self, Number};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -11,243 +17,281 @@ use bumpalo::collections::Vec as BumpVec;
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("math.sum", &["x"], "Sum of the present rows; 0 without any. Integers wrap.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, Sum)),
-        Family::new("math.prod", &["x"], "Product of the present rows. Integers wrap.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, Prod)),
-        Family::new("math.min", &["x"], "The least present row; NaN if there is one.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, Min)),
-        Family::new("math.max", &["x"], "The greatest present row; NaN if there is one.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, Max)),
-        Family::new(
-            "math.median",
-            &["x"],
+        numbers("math._sum", "Sum of the present rows; 0 without any. Integers wrap.", QType::Scalar, Sum),
+        numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
+        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, Min),
+        numbers("math._max", "The greatest present row; NaN if there is one.", QType::Optional, Max),
+        numbers(
+            "math._median",
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
-        )
-        .cost_of(30)
-        .on_demand(|family, args| numbers(family, args, Median)),
-        Family::new("math.argmin", &["x"], "Number of the first row that is the least, or of the first NaN.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, ArgMin)),
-        Family::new("math.argmax", &["x"], "Number of the first row that is the greatest, or of the first NaN.")
-            .cost_of(10)
-            .on_demand(|family, args| numbers(family, args, ArgMax)),
-        Family::new("math.mean", &["x"], "Arithmetic mean of the present rows.")
-            .cost_of(10)
-            .on_demand(|family, args| reals(family, args, reduce::mean::<f32>, reduce::mean::<f64>)),
-        Family::new("math.skew", &["x"], "Third standardised moment of the present rows.")
-            .cost_of(20)
-            .on_demand(|family, args| reals(family, args, reduce::skew::<f32>, reduce::skew::<f64>)),
-        Family::new("math.kurtosis", &["x"], "Fourth standardised moment of the present rows, less 3.")
-            .cost_of(20)
-            .on_demand(|family, args| reals(family, args, reduce::kurtosis::<f32>, reduce::kurtosis::<f64>)),
-        Family::new(
-            "math.var",
-            &["x", "unbiased"],
+            QType::Optional,
+            Median,
+        ),
+        numbers(
+            "math._argmin",
+            "Number of the first row of the group that is the least, or of the first NaN.",
+            |_| QType::Optional(ScalarType::Int64),
+            ArgMin,
+        ),
+        numbers(
+            "math._argmax",
+            "Number of the first row of the group that is the greatest, or of the first NaN.",
+            |_| QType::Optional(ScalarType::Int64),
+            ArgMax,
+        ),
+        reals(
+            "math._mean",
+            "Arithmetic mean of the present rows.",
+            |x, _| reduce::mean(x),
+            |x, _| reduce::mean(x),
+        ),
+        reals(
+            "math._skew",
+            "Third standardised moment of the present rows.",
+            |x, _| reduce::skew(x),
+            |x, _| reduce::skew(x),
+        ),
+        reals(
+            "math._kurtosis",
+            "Fourth standardised moment of the present rows, less 3.",
+            |x, _| reduce::kurtosis(x),
+            |x, _| reduce::kurtosis(x),
+        ),
+        reals(
+            "math._var",
             "Variance of the present rows: of the squares over their number, less one if unbiased.",
-        )
-        .cost_of(20)
-        .on_demand(|family, args| spread(family, args, reduce::var::<f32>, reduce::var::<f64>)),
-        Family::new("math.std", &["x", "unbiased"], "Square root of the variance of the present rows.")
-            .cost_of(20)
-            .on_demand(|family, args| spread(family, args, reduce::std::<f32>, reduce::std::<f64>)),
-        Family::new("array.count", &["x"], "Number of present rows.").cost_of(5).on_demand(|family, args| {
-            of_rows(family, args, |rows| present_count(rows) as i64)
+            reduce::var,
+            reduce::var,
+        ),
+        reals("math._std", "Square root of the variance of the present rows.", reduce::std, reduce::std),
+        Family::new("array._count", &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
+            |family, args| {
+                grouped(args)?;
+                Some(over_groups::<Unit, i64>(family, args, QType::Scalar(ScalarType::Int64), |rows, _| {
+                    rows.values.len() as i64
+                }))
+            },
+        ),
+        Family::new("array.size", &["x"], "Number of rows.").on_demand(|family, args| {
+            let [QType::Array(_)] = args else { return None };
+            Some(family.make_general(args, QType::Scalar(ScalarType::Int64), |call| {
+                call.set_plain(call.array(0).len() as i64);
+                Ok(())
+            }))
         }),
-        Family::new("array.size", &["x"], "Number of rows.")
-            .on_demand(|family, args| of_rows(family, args, |rows| rows.len() as i64)),
-        Family::new("core._all_rows", &["x"], "Present if every row of the mask is.")
-            .cost_of(5)
-            .on_demand(|family, args| mask(family, args, |present, rows| present == rows)),
-        Family::new("core._any_row", &["x"], "Present if one row of the mask is.")
-            .cost_of(5)
-            .on_demand(|family, args| mask(family, args, |present, _| present > 0)),
-        Family::new("bool.logical_all", &["x"], "False if a row is false, else missing if one is, else true.")
-            .cost_of(5)
-            .on_demand(|family, args| kleene(family, args, false)),
-        Family::new("bool.logical_any", &["x"], "True if a row is true, else missing if one is, else false.")
-            .cost_of(5)
-            .on_demand(|family, args| kleene(family, args, true)),
+        mask("core._all_rows", "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
+        mask("core._any_row", "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
+        kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
+        kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),
     ]
 }
 
-/// The present rows one after the other, with their numbers if some are missing.
+/// A row without a value of its own.
+#[derive(Clone, Copy)]
+struct Unit;
+
+/// What the rows of an array are read as.
+trait Cell: Copy {
+    fn read(rows: &ArrayRows, row: usize) -> Self;
+}
+
+impl Cell for Unit {
+    fn read(_: &ArrayRows, _: usize) -> Unit {
+        Unit
+    }
+}
+
+macro_rules! cells {
+    ($($rust:ty),*) => {$(
+        impl Cell for $rust {
+            fn read(rows: &ArrayRows, row: usize) -> $rust {
+                bytemuck::pod_read_unaligned(&rows.bytes()[row * size_of::<$rust>()..][..size_of::<$rust>()])
+            }
+        }
+    )*};
+}
+
+cells!(u8, i32, i64, f32, f64);
+
+/// The present rows of a group, and where in the group each stood.
 struct Present<'a, T> {
     values: &'a mut [T],
-    numbers: Option<BumpVec<'a, usize>>,
+    places: &'a [usize],
+    /// Rows of the group, missing ones too.
+    size: usize,
 }
 
-fn present<'a, T: bytemuck::AnyBitPattern>(rows: &ArrayRows, arena: &'a Bump) -> Present<'a, T> {
-    let cell = |row: usize| {
-        bytemuck::pod_read_unaligned::<T>(&rows.bytes()[row * size_of::<T>()..][..size_of::<T>()])
+/// The present ones of these rows.
+fn present<'a, T: Cell>(
+    rows: &ArrayRows,
+    group: impl ExactSizeIterator<Item = usize>,
+    arena: &'a Bump,
+) -> Present<'a, T> {
+    let size = group.len();
+    let present = group.enumerate().filter(|(_, row)| rows.is_present(*row));
+    let present = BumpVec::from_iter_in(present, arena);
+    Present {
+        values: arena.alloc_slice_fill_iter(present.iter().map(|(_, row)| T::read(rows, *row))),
+        places: arena.alloc_slice_fill_iter(present.iter().map(|(place, _)| *place)),
+        size,
+    }
+}
+
+/// The array type of the first argument, and whether an edge groups its rows.
+fn grouped(args: &[QType]) -> Option<(ScalarType, bool)> {
+    match args {
+        [QType::Array(t), QType::Edge(class), ..] if t.class == *class => Some((t.element, true)),
+        [QType::Array(t), QType::EdgeToScalar(class), ..] if t.class == *class => Some((t.element, false)),
+        [QType::Array(t), ..] => Some((t.element, false)),
+        _ => None,
+    }
+}
+
+/// An overload that gives one value, or with an edge one row for each parent. A BOOLEAN at the end is an
+/// option.
+fn over_groups<T: Cell + 'static, R: PlainSlot>(
+    family: &Family,
+    args: &[QType],
+    result: QType,
+    f: impl Fn(Present<'_, T>, bool) -> R + Send + Sync + 'static,
+) -> Overload {
+    let option = (args.last() == Some(&BOOLEAN)).then(|| args.len() - 1);
+    let edge = matches!(args.get(1), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
+    let (QType::Array(t), Some(element)) = (&args[0], result.scalar()) else {
+        unreachable!("the caller has looked at the types")
     };
-    match rows.presence() {
-        None => Present { values: arena.alloc_slice_fill_with(rows.len(), cell), numbers: None },
-        Some(_) => {
-            let present = (0..rows.len()).filter(|row| rows.is_present(*row));
-            let numbers = BumpVec::from_iter_in(present, arena);
-            let values = arena.alloc_slice_fill_with(numbers.len(), |i| cell(numbers[i]));
-            Present { values, numbers: Some(numbers) }
+    let array = matches!(args.get(1), Some(QType::Edge(_))).then(|| QType::Array(t.of(element)));
+    let is_array = array.is_some();
+    family.make_general(args, array.unwrap_or(result), move |call| {
+        let (rows, arena) = (call.array(0), call.arena());
+        let option = option.is_some_and(|index| call.plain::<bool>(index));
+        if edge {
+            check_children(rows, call.edge(1))?;
         }
-    }
+        if !is_array {
+            call.set_plain(f(present(rows, 0..rows.len(), arena), option));
+            return Ok(());
+        }
+        let groups = call.edge(1).groups();
+        let out = call.array_out();
+        out.start(element);
+        for group in groups.iter() {
+            push(out, f(present(rows, group.iter().copied(), arena), option));
+        }
+        Ok(())
+    })
 }
 
-impl<T> Present<'_, T> {
-    /// The number that a value had among all rows.
-    fn number(&self, index: usize) -> i64 {
-        self.numbers.as_ref().map_or(index, |numbers| numbers[index]) as i64
-    }
+/// Appends a plain value to rows of its type.
+pub(super) fn push<R: PlainSlot>(out: &mut ArrayRows, value: R) {
+    let (present, cell) = value.to_cell();
+    out.push_raw(present, &cell[..cell_size(R::SCALAR)]);
 }
 
-fn present_count(rows: &ArrayRows) -> usize {
-    let count = |words: &[u64]| words.iter().map(|word| word.count_ones() as usize).sum();
-    rows.presence().map_or(rows.len(), count)
+/// An edge is for arrays of as many rows as it has children.
+pub(super) fn check_children(rows: &ArrayRows, edge: &Edge) -> Result<(), Fault> {
+    match rows.len() == edge.child_size() {
+        true => Ok(()),
+        false => Err(Fault::Sizes { sizes: vec![rows.len() as u64, edge.child_size() as u64] }),
+    }
 }
 
 /// A reduction of numbers of any type.
 trait Reduce: Copy + Send + Sync + 'static {
-    /// Type of the result for rows of a type.
-    fn result(element: ScalarType) -> QType;
+    type Of<T: Number + PlainSlot>: PlainSlot
+    where
+        Option<T>: PlainSlot;
 
-    /// Reduces and writes the result.
-    fn apply<T: Number + PlainSlot>(call: &mut Call<'_>, rows: Present<'_, T>)
+    fn apply<T: Number + PlainSlot>(rows: Present<'_, T>) -> Self::Of<T>
     where
         Option<T>: PlainSlot;
 }
 
 macro_rules! reductions {
-    ($($name:ident: $result:expr, |$rows:ident| $value:expr;)*) => {$(
+    ($($name:ident: $result:ty, |$rows:ident| $value:expr;)*) => {$(
         #[derive(Clone, Copy)]
         struct $name;
 
         impl Reduce for $name {
-            fn result(element: ScalarType) -> QType {
-                ($result)(element)
-            }
+            type Of<T: Number + PlainSlot>
+                = $result
+            where
+                Option<T>: PlainSlot;
 
-            fn apply<T: Number + PlainSlot>(call: &mut Call<'_>, $rows: Present<'_, T>)
+            fn apply<T: Number + PlainSlot>($rows: Present<'_, T>) -> $result
             where
                 Option<T>: PlainSlot,
             {
-                call.set_plain($value);
+                $value
             }
         }
     )*};
 }
 
 reductions! {
-    Sum: QType::Scalar, |rows| T::sum(rows.values);
-    Prod: QType::Optional, |rows| reduce::prod(rows.values);
-    Min: QType::Optional, |rows| reduce::min(rows.values);
-    Max: QType::Optional, |rows| reduce::max(rows.values);
-    Median: QType::Optional, |rows| reduce::median(rows.values);
-    ArgMin: |_| QType::Optional(ScalarType::Int64), |rows| reduce::argmin(rows.values).map(|at| rows.number(at));
-    ArgMax: |_| QType::Optional(ScalarType::Int64), |rows| reduce::argmax(rows.values).map(|at| rows.number(at));
+    Sum: T, |rows| T::sum(rows.values);
+    Prod: Option<T>, |rows| reduce::prod(rows.values);
+    Min: Option<T>, |rows| reduce::min(rows.values);
+    Max: Option<T>, |rows| reduce::max(rows.values);
+    Median: Option<T>, |rows| reduce::median(rows.values);
+    ArgMin: Option<i64>, |rows| reduce::argmin(rows.values).map(|at| rows.places[at] as i64);
+    ArgMax: Option<i64>, |rows| reduce::argmax(rows.values).map(|at| rows.places[at] as i64);
 }
 
-fn numbers<R: Reduce>(family: &Family, args: &[QType], _: R) -> Option<Overload> {
-    let [QType::Array(t)] = args else { return None };
-    macro_rules! kernel {
-        ($rust:ty) => {
-            family.make_general(args, R::result(t.element), |call| {
-                let rows = present::<$rust>(call.array(0), call.arena());
-                R::apply(call, rows);
-                Ok(())
-            })
-        };
-    }
-    Some(match t.element {
-        ScalarType::Int32 => kernel!(i32),
-        ScalarType::Int64 => kernel!(i64),
-        ScalarType::Float32 => kernel!(f32),
-        ScalarType::Float64 => kernel!(f64),
-        _ => return None,
+fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType, _: R) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(move |family, args| {
+        let (element, _) = grouped(args)?;
+        let result = result(element);
+        Some(match element {
+            ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _| R::apply(rows)),
+            ScalarType::Int64 => over_groups::<i64, _>(family, args, result, |rows, _| R::apply(rows)),
+            ScalarType::Float32 => over_groups::<f32, _>(family, args, result, |rows, _| R::apply(rows)),
+            ScalarType::Float64 => over_groups::<f64, _>(family, args, result, |rows, _| R::apply(rows)),
+            _ => return None,
+        })
     })
 }
 
 fn reals(
-    family: &Family,
-    args: &[QType],
-    single: fn(&[f32]) -> Option<f32>,
-    double: fn(&[f64]) -> Option<f64>,
-) -> Option<Overload> {
-    let [QType::Array(t)] = args else { return None };
-    let result = QType::Optional(t.element);
-    match t.element {
-        ScalarType::Float32 => Some(family.make_general(args, result, move |call| {
-            call.set_plain(single(present::<f32>(call.array(0), call.arena()).values));
-            Ok(())
-        })),
-        ScalarType::Float64 => Some(family.make_general(args, result, move |call| {
-            call.set_plain(double(present::<f64>(call.array(0), call.arena()).values));
-            Ok(())
-        })),
-        _ => None,
-    }
-}
-
-fn spread(
-    family: &Family,
-    args: &[QType],
+    name: &str,
+    meaning: &str,
     single: fn(&[f32], bool) -> Option<f32>,
     double: fn(&[f64], bool) -> Option<f64>,
-) -> Option<Overload> {
-    let [QType::Array(t), unbiased] = args else { return None };
-    if *unbiased != BOOLEAN {
-        return None;
-    }
-    let result = QType::Optional(t.element);
-    match t.element {
-        ScalarType::Float32 => Some(family.make_general(args, result, move |call| {
-            let rows = present::<f32>(call.array(0), call.arena());
-            call.set_plain(single(rows.values, call.plain(1)));
-            Ok(())
-        })),
-        ScalarType::Float64 => Some(family.make_general(args, result, move |call| {
-            let rows = present::<f64>(call.array(0), call.arena());
-            call.set_plain(double(rows.values, call.plain(1)));
-            Ok(())
-        })),
-        _ => None,
-    }
+) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
+        let (element, _) = grouped(args)?;
+        let result = QType::Optional(element);
+        Some(match element {
+            ScalarType::Float32 => {
+                over_groups::<f32, _>(family, args, result, move |rows, option| single(rows.values, option))
+            }
+            ScalarType::Float64 => {
+                over_groups::<f64, _>(family, args, result, move |rows, option| double(rows.values, option))
+            }
+            _ => return None,
+        })
+    })
 }
 
-fn of_rows(family: &Family, args: &[QType], f: fn(&ArrayRows) -> i64) -> Option<Overload> {
-    let [QType::Array(_)] = args else { return None };
-    Some(family.make_general(args, QType::Scalar(ScalarType::Int64), move |call| {
-        call.set_plain(f(call.array(0)));
-        Ok(())
-    }))
-}
-
-fn mask(family: &Family, args: &[QType], holds: fn(usize, usize) -> bool) -> Option<Overload> {
-    let [QType::Array(t)] = args else { return None };
-    (t.element == ScalarType::Unit).then(|| {
-        family.make_general(args, OPTIONAL_UNIT, move |call| {
-            let rows = call.array(0);
-            call.set_plain(holds(present_count(rows), rows.len()).then_some(()));
-            Ok(())
+fn mask(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
+        (grouped(args)?.0 == ScalarType::Unit).then(|| {
+            over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _| holds(rows).then_some(()))
         })
     })
 }
 
 /// The value that decides wherever it stands, else missing if a row is, else the other one.
-fn kleene(family: &Family, args: &[QType], decides: bool) -> Option<Overload> {
-    let [QType::Array(t)] = args else { return None };
-    (t.element == ScalarType::Boolean).then(|| {
-        family.make_general(args, QType::Optional(ScalarType::Boolean), move |call| {
-            let rows = call.array(0);
-            let present = present::<u8>(rows, call.arena()).values;
-            let value = match present.iter().any(|truth| (*truth != 0) == decides) {
-                true => Some(decides),
-                false => (present.len() == rows.len()).then_some(!decides),
-            };
-            call.set_plain(value);
-            Ok(())
+fn kleene(name: &str, meaning: &str, decides: bool) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
+        let result = QType::Optional(ScalarType::Boolean);
+        (grouped(args)?.0 == ScalarType::Boolean).then(|| {
+            over_groups::<u8, _>(family, args, result, move |rows, _| {
+                match rows.values.iter().any(|truth| (*truth != 0) == decides) {
+                    true => Some(decides),
+                    false => (rows.values.len() == rows.size).then_some(!decides),
+                }
+            })
         })
     })
 }

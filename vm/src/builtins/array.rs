@@ -3,7 +3,6 @@
 use crate::operator::{Call, Family, Overload};
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
-use crate::vector::order;
 use std::collections::HashSet;
 
 /// The rows of this file.
@@ -42,20 +41,6 @@ pub fn rows() -> Vec<Family> {
         .cost_of(20)
         .raises()
         .on_demand(inverse_mapping),
-        Family::new(
-            "array.ordinal_rank",
-            &["x", "descending"],
-            "Place of each present row in their order; of equal rows the first comes first, NaN comes last.",
-        )
-        .cost_of(50)
-        .on_demand(|family, args| rank(family, args, order::ordinal_ranks)),
-        Family::new(
-            "array.dense_rank",
-            &["x", "descending"],
-            "Place of each present row among the distinct values in their order; NaN comes last.",
-        )
-        .cost_of(50)
-        .on_demand(|family, args| rank(family, args, order::dense_ranks)),
         Family::new(
             "math.searchsorted",
             &["haystack", "needle", "right"],
@@ -245,24 +230,6 @@ fn inverse_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
             }
             for row in inverse {
                 out.push(row.map(ScalarValue::Int64).as_ref());
-            }
-            Ok(())
-        })
-    })
-}
-
-/// Places of values in an order.
-type Ranks = fn(&[Option<f64>], bool) -> Vec<Option<i64>>;
-
-fn rank(family: &Family, args: &[QType], ranks: Ranks) -> Option<Overload> {
-    let [QType::Array(t), descending] = args else { return None };
-    let exact = matches!(t.element, ScalarType::Float64 | ScalarType::Float32 | ScalarType::Int32);
-    (exact && *descending == BOOLEAN).then(|| {
-        filling(family, args, QType::Array(t.of(ScalarType::Int64)), move |call, out| {
-            let values: Vec<Option<f64>> =
-                call.array(0).iter().map(|row| row.and_then(|v| v.as_f64())).collect();
-            for rank in ranks(&values, call.plain(1)) {
-                out.push(rank.map(ScalarValue::Int64).as_ref());
             }
             Ok(())
         })

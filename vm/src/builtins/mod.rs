@@ -14,7 +14,9 @@ pub mod bitwise;
 pub mod bools;
 pub mod casts;
 pub mod core;
+pub mod edge;
 pub mod math;
+pub mod scan;
 pub mod seq;
 pub mod strings;
 
@@ -32,6 +34,8 @@ pub fn table() -> Arc<OperatorTable> {
             seq::rows(),
             aggregate::rows(),
             array::rows(),
+            scan::rows(),
+            edge::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

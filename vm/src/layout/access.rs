@@ -86,6 +86,17 @@ pub unsafe trait PlainSlot: Copy + Send + Sync + 'static {
     /// `at` points to the cell of a row that nobody else accesses, or anywhere for UNIT.
     unsafe fn store_row(self, at: *mut u8) -> bool;
 
+    /// The value as a row of a column: whether it is there, and its cell.
+    fn to_cell(self) -> (bool, [u8; 8])
+    where
+        Self: Sized,
+    {
+        let mut cell = 0u64;
+        // SAFETY: the cell of a plain scalar has at most the size and alignment of a `u64`.
+        let present = unsafe { self.store_row((&raw mut cell).cast()) };
+        (present, cell.to_ne_bytes())
+    }
+
     /// The value carried in the accumulators: floats in the first, everything else in the second.
     fn from_accumulators(float: f64, bits: u64) -> Self;
 

@@ -1,5 +1,6 @@
 //! Ranks: places of values in an order.
 
+use crate::vector::float::Float;
 use std::cmp::Ordering;
 
 /// Numbers of the present values, in order: NaN last, equal values in the order they stand in.
@@ -15,28 +16,60 @@ fn sorted(values: &[Option<f64>], descending: bool) -> Vec<(usize, f64)> {
 }
 
 /// The place of each value; equal values have different places.
-pub fn ordinal_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<i64>> {
+pub fn ordinal_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<f64>> {
     let mut ranks = vec![None; values.len()];
     for (rank, (number, _)) in sorted(values, descending).into_iter().enumerate() {
-        ranks[number] = Some(rank as i64);
+        ranks[number] = Some(rank as f64);
     }
     ranks
 }
 
 /// The place of each value among the distinct ones.
-pub fn dense_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<i64>> {
+pub fn dense_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<f64>> {
     let mut ranks = vec![None; values.len()];
-    let mut last: Option<(f64, i64)> = None;
+    let mut last: Option<(f64, f64)> = None;
     for (number, value) in sorted(values, descending) {
         let rank = match last {
             Some((known, rank)) if known == value || (known.is_nan() && value.is_nan()) => rank,
-            Some((_, rank)) => rank + 1,
-            None => 0,
+            Some((_, rank)) => rank + 1.0,
+            None => 0.0,
         };
         last = Some((value, rank));
         ranks[number] = Some(rank);
     }
     ranks
+}
+
+/// The share of the present values that are not above each.
+pub fn cdf(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let order = sorted(values, false);
+    let mut shares = vec![None; values.len()];
+    let mut end = order.len();
+    // From the greatest down: equal values share the number of all that are not above them.
+    for index in (0..order.len()).rev() {
+        if index + 1 < order.len() && order[index].1 != order[index + 1].1 {
+            end = index + 1;
+        }
+        shares[order[index].0] = Some(end as f64 / order.len() as f64);
+    }
+    shares
+}
+
+/// `exp(beta * (x - max))`, over the sum of it.
+pub fn softmax(values: &[Option<f64>], beta: f64) -> Vec<Option<f64>> {
+    let max = values.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    let power = |x: &Option<f64>| x.map(|x| Float::exp(beta * (x - max)));
+    let powers: Vec<Option<f64>> = values.iter().map(power).collect();
+    let sum: f64 = powers.iter().flatten().sum();
+    powers.into_iter().map(|power| Some(power? / sum)).collect()
+}
+
+/// The least value whose share of the values not above it is at least `share`.
+pub fn inverse_cdf(values: &[f64], share: f64) -> Option<f64> {
+    let present: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+    let order = sorted(&present, false);
+    let place = (share * order.len() as f64).ceil() as usize;
+    order.get(place.clamp(1, order.len().max(1)) - 1).map(|(_, value)| *value)
 }
 
 #[cfg(test)]
@@ -46,8 +79,13 @@ mod tests {
     #[test]
     fn places() {
         let values = [Some(2.0), None, Some(1.0), Some(f64::NAN), Some(2.0)];
-        assert_eq!(ordinal_ranks(&values, false), [Some(1), None, Some(0), Some(3), Some(2)]);
-        assert_eq!(dense_ranks(&values, false), [Some(1), None, Some(0), Some(2), Some(1)]);
-        assert_eq!(dense_ranks(&values, true), [Some(0), None, Some(1), Some(2), Some(0)]);
+        assert_eq!(ordinal_ranks(&values, false), [Some(1.0), None, Some(0.0), Some(3.0), Some(2.0)]);
+        assert_eq!(dense_ranks(&values, false), [Some(1.0), None, Some(0.0), Some(2.0), Some(1.0)]);
+        assert_eq!(dense_ranks(&values, true), [Some(0.0), None, Some(1.0), Some(2.0), Some(0.0)]);
+        let shares = cdf(&[Some(1.0), Some(2.0), Some(2.0), Some(4.0)]);
+        assert_eq!(shares, [Some(0.25), Some(0.75), Some(0.75), Some(1.0)]);
+        let quantile = |share| inverse_cdf(&[1.0, 2.0, 3.0, 4.0], share);
+        assert_eq!([0.5, 0.26, 0.0, 1.0].map(quantile), [Some(2.0), Some(2.0), Some(1.0), Some(4.0)]);
+        assert_eq!(inverse_cdf(&[], 0.5), None);
     }
 }
