@@ -3,6 +3,7 @@
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::pointwise::row_types;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
 use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
 
@@ -25,6 +26,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         chosen("array.concat", &["x", "y"], "The rows of x, then those of y.", |cx| {
             cx.common_rows(&[0, 1]).map(|c| c.0)
         }),
+        map(),
         searchsorted(),
         edge_of(
             "edge.from_sizes",
@@ -110,6 +112,26 @@ fn at() -> OperatorDef {
     .lowered(|cx, args| match cx.qtype(args[1]).array() {
         Some(_) => Ok(Lowered::To(cx.make("array.take", args)?)),
         None => Ok(Lowered::Keep),
+    })
+}
+
+/// An operator of scalars, applied to rows; over arrays it is the operator itself.
+fn map() -> OperatorDef {
+    OperatorDef::new("core.map", &["op", "*args"], "op applied to each row of the arrays.", |cx| {
+        let op = cx.operator_literal(0)?;
+        let Some((_, rows)) = row_types(&cx.types[1..]) else { return Err(cx.expected("an array type", 1)) };
+        // The operator must be one of scalars: not every operator of arrays works row by row.
+        let of_rows = (cx.infer)(op, &rows)?;
+        let result = (cx.infer)(op, &cx.types[1..])?;
+        match of_rows.scalar().is_some() && result.array().is_some() {
+            true => cx.unchanged(result),
+            false => Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }),
+        }
+    })
+    .reading_literals()
+    .lowered(|cx, args| match cx.literal(args[0]) {
+        Some(Literal::Operator(op)) => Ok(Lowered::To(cx.make(&op, &args[1..])?)),
+        _ => Ok(Lowered::Keep),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
 
 /// Calls that make literals and are no operators.
-const COMPOUND: [&str; 10] = [
+const COMPOUND: [&str; 12] = [
     "tuple",
     "namedtuple",
     "sequence",
@@ -19,6 +19,8 @@ const COMPOUND: [&str; 10] = [
     "array",
     "dense_array_shape",
     "array_shape",
+    "dense_array_edge",
+    "array_edge",
     "qtype",
     "present",
     "missing",

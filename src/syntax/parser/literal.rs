@@ -16,8 +16,11 @@ use crate::syntax::parser::{Parsed, Parser};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
-use cembra_vm::value::{ArrayClass, ArrayRows, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayClass, ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
+
+/// What an edge is made of.
+const EDGE: &str = "a number of parents and the parent of each row";
 
 impl Parser<'_> {
     pub(super) fn number(&mut self, token: &Token, negative: bool, start: Span) -> Parsed<()> {
@@ -124,6 +127,19 @@ impl Parser<'_> {
                 let class = if name == "array" { ArrayClass::Array } else { ArrayClass::Dense };
                 Ok(Literal::Value(Value::Array(class, Arc::new(ArrayRows::from_values(*element, &rows)))))
             }
+            ("dense_array_edge" | "array_edge", [Literal::Value(Value::Scalar(parents)), ids @ ..]) => {
+                let id = |literal: &&Literal| match literal.value() {
+                    Some(Value::Missing(_)) => Some(None),
+                    _ => element_of(literal, ScalarType::Int64).map(Some),
+                };
+                let ids: Option<Vec<_>> = ids.iter().map(id).collect();
+                let parents = parents.as_i64().and_then(|parents| usize::try_from(parents).ok());
+                let (parents, ids) = parents.zip(ids).ok_or_else(|| expected(EDGE))?;
+                let edge = Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), parents);
+                let class = if name == "array_edge" { ArrayClass::Array } else { ArrayClass::Dense };
+                Ok(Literal::Value(Value::Edge(class, Arc::new(edge.map_err(|_| expected(EDGE))?))))
+            }
+            ("dense_array_edge" | "array_edge", _) => Err(expected(EDGE)),
             ("dense_array_shape" | "array_shape", [Literal::Value(Value::Scalar(size))]) => {
                 let size = size.as_i64().and_then(|size| u64::try_from(size).ok());
                 let size = size.ok_or_else(|| expected("a number of rows"))?;

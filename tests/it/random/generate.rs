@@ -217,6 +217,7 @@ impl<'b> Generator<'_, 'b> {
                 literals.pop();
                 add(&mut operands, &mut literals, "it does not hold".into());
             }
+            "core.all" | "core.any" => add(&mut operands, &mut literals, Value::Scalar(ScalarValue::Unit)),
             "core.cast" => {
                 let target = self.leaf_type();
                 operands.push((self.builder.qtype(target.clone()), cembra::vm::value::qtype::UNIT));

@@ -122,8 +122,8 @@ pub fn typing(
     match (operator, types) {
         ("core.has", [x]) => as_they_are(shaped(x.scalar().map(|_| Unit)?, x.is_optional())),
         ("core.presence_not", [x]) => as_they_are(x.scalar().map(|_| OPTIONAL_UNIT)?),
-        ("core.all" | "core.any", [x]) if is_mask(x) => {
-            Some(Typing { args: vec![OPTIONAL_UNIT], result: OPTIONAL_UNIT })
+        ("core.all" | "core.any", [x, _]) if is_mask(x) => {
+            Some(Typing { args: vec![OPTIONAL_UNIT, UNIT], result: OPTIONAL_UNIT })
         }
         ("core.presence_and", [x, mask]) if is_mask(mask) => {
             as_they_are(shaped(x.scalar()?, x.is_optional() || mask.is_optional()))

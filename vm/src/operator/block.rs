@@ -15,7 +15,7 @@
 //! 3. The result does not depend on the machine: no operation is reordered or contracted.
 
 use crate::layout::PlainSlot;
-use crate::operator::scalar::{Outcome, function};
+use crate::operator::function::{Outcome, function};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{Fault, ScalarType};
 

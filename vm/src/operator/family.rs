@@ -16,9 +16,10 @@
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::call::Call;
+use crate::operator::function::Outcome;
 use crate::operator::general::GeneralKernel;
 use crate::operator::pointwise::{over_rows, row_types};
-use crate::operator::scalar::{self, Outcome, Typed};
+use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::value::{Fault, QType};
 use std::sync::Arc;

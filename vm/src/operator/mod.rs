@@ -15,6 +15,7 @@ pub mod block;
 pub mod call;
 pub mod cell;
 pub mod family;
+pub mod function;
 pub mod general;
 pub mod general_cell;
 pub mod pointwise;

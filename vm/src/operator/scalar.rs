@@ -8,6 +8,7 @@ use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
 use crate::operator::block::{BlockRun, block1, block2, block3, block4};
 use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
+use crate::operator::function::{Outcome, function};
 use crate::value::{Fault, QType};
 
 /// Mode bit: the first operand is in its accumulator.
@@ -32,44 +33,8 @@ pub struct ScalarKernel {
     pub block: BlockRun,
 }
 
-/// What a kernel function returns: a value, or a value or a fault.
-pub trait Outcome<R> {
-    /// True if it can be a fault.
-    const FALLIBLE: bool;
-
-    /// Splits into value or fault.
-    fn outcome(self) -> Result<R, Fault>;
-}
-
-impl<R: PlainSlot> Outcome<R> for R {
-    const FALLIBLE: bool = false;
-
-    #[inline(always)]
-    fn outcome(self) -> Result<R, Fault> {
-        Ok(self)
-    }
-}
-
-impl<R: PlainSlot> Outcome<R> for Result<R, Fault> {
-    const FALLIBLE: bool = true;
-
-    #[inline(always)]
-    fn outcome(self) -> Result<R, Fault> {
-        self
-    }
-}
-
 /// The types and the code of a scalar kernel.
 pub type Typed = (Vec<QType>, QType, ScalarKernel);
-
-/// The one value of a function type without captures.
-#[inline(always)]
-pub(super) fn function<F: Copy>() -> F {
-    const { assert!(size_of::<F>() == 0, "a kernel function captures nothing") };
-    // SAFETY: `F` has no bytes to initialise, and it is inhabited: every constructor below was given
-    // a value of it.
-    unsafe { std::mem::zeroed() }
-}
 
 fn plain_kernel(
     run: Run,
