@@ -144,14 +144,7 @@ impl Rewriter<'_> {
         let mut node = id;
         for _ in 0..MOST_REWRITES {
             match self.rewrite_once(node)? {
-                Some(better) => {
-                    debug_assert_eq!(
-                        self.draft.type_id(better),
-                        self.draft.type_id(node),
-                        "rules keep types"
-                    );
-                    node = better;
-                }
+                Some(better) => node = better,
                 None => break,
             }
         }
@@ -162,11 +155,21 @@ impl Rewriter<'_> {
         let Some(operator) = self.draft.graph.operator(id) else { return Ok(None) };
         let Some(rules) = self.table.by_symbol.get(operator.0 as usize) else { return Ok(None) };
         for rule in rules {
-            if let Some(better) = (rule.apply)(self, id)? {
+            if let Some(better) = (rule.apply)(self, id)?
+                && self.keeps_type(rule, id, better)
+            {
                 return Ok(Some(better));
             }
         }
         Ok(None)
+    }
+
+    /// Rules are written for scalars and hold row by row; over arrays one may find a scalar that stands
+    /// for all rows, as `where(m, x, x) -> x` does, and then does not apply.
+    fn keeps_type(&self, rule: &Rule, id: NodeId, better: NodeId) -> bool {
+        let (before, after) = (self.draft.qtype_of(id), self.draft.qtype_of(better));
+        debug_assert!(before == after || before.array().is_some(), "{} keeps the type {before}", rule.name);
+        before == after
     }
 
     /// The draft.

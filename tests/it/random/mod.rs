@@ -1,6 +1,7 @@
 //! Random programs: generated expressions must mean the same to the reference and to the machine.
 
 mod agreement;
+mod arrays;
 mod exhaustive;
 mod generate;
 mod observe;

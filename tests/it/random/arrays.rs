@@ -1,0 +1,135 @@
+//! Array programs against scalar ones: every row of the result is what the scalar program gives for the
+//! rows of the inputs.
+//!
+//! Arrays evaluate both branches of a `where`, so a program that raises in a row says nothing here.
+
+use crate::random::generate::{inputs, sample};
+use cembra::compile::{Options, compile};
+use cembra::expr::Expr;
+use cembra::prepare::{Prepare, Source};
+use cembra::registry::Dialect;
+use cembra::vm::machine::BoundExpr;
+use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
+use fastrand::Rng;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const FIRST: u64 = 0xa44a;
+const PROGRAMS: u64 = 6_000;
+/// Around the words of presence.
+const SIZES: [usize; 6] = [0, 1, 2, 63, 64, 65];
+
+/// A program and the types of its leaves.
+fn bind(expr: &Expr, types: &HashMap<String, QType>, dialect: Dialect) -> Option<BoundExpr> {
+    let mut names: Vec<&String> = types.keys().collect();
+    names.sort();
+    let inputs: Vec<(&str, QType)> = names.iter().map(|name| (name.as_str(), types[*name].clone())).collect();
+    let prepared = Prepare::standard().run(Source::new(expr.clone(), inputs).dialect(dialect)).ok()?;
+    let options = Options { check_slots: true, ..Options::default() };
+    Some(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
+}
+
+fn run(bound: &BoundExpr, values: &HashMap<String, Value>) -> Option<Value> {
+    let mut frame = bound.new_frame().expect("memory");
+    // Twice: the second run finds the buffers of the first.
+    for _ in 0..2 {
+        for (name, value) in values {
+            let slot = bound.input_slot(name).expect("an input");
+            frame.write(slot, value).expect("the input's type");
+        }
+        bound.execute(&mut frame).ok()?;
+    }
+    Some(frame.read(bound.output_slot()).expect("written"))
+}
+
+#[test]
+fn arrays_agree_with_their_rows() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let compared: u64 = std::thread::scope(|scope| {
+        let part = |thread| {
+            move || (FIRST + thread..FIRST + PROGRAMS).step_by(threads as usize).map(check).sum::<u64>()
+        };
+        let parts: Vec<_> = (0..threads).map(|thread| scope.spawn(part(thread))).collect();
+        parts.into_iter().map(|part| part.join().expect("all programs agree")).sum()
+    });
+    assert!(compared > PROGRAMS / 10, "only {compared} programs were compared");
+}
+
+/// 1 for a program that could be compared.
+fn check(number: u64) -> u64 {
+    let mut rng = Rng::with_seed(number);
+    let sample = sample(&mut rng, 8);
+    let mut arrays = sample.leaves.clone();
+    for qtype in arrays.values_mut() {
+        if rng.u8(0..4) > 0
+            && let Some(element) = qtype.scalar()
+        {
+            *qtype = QType::Array(ArrayType { class: ArrayClass::Dense, element });
+        }
+    }
+    let rows: HashMap<String, QType> = arrays
+        .iter()
+        .map(|(name, qtype)| {
+            let row = qtype.array().map_or_else(|| qtype.clone(), |t| QType::Optional(t.element));
+            (name.clone(), row)
+        })
+        .collect();
+    let bound = bind(&sample.expr, &arrays, sample.dialect).zip(bind(&sample.expr, &rows, sample.dialect));
+    let Some((of_arrays, of_rows)) = bound else { return 0 };
+    if of_arrays.output_slot().qtype().array().is_none() {
+        return 0;
+    }
+    let mut compared = 0;
+    for size in SIZES {
+        let each: Vec<HashMap<String, Value>> = (0..size).map(|_| inputs(&mut rng, &rows)).collect();
+        // What is no array has one value for all rows.
+        let whole = inputs(&mut rng, &rows);
+        let each: Vec<HashMap<String, Value>> = each
+            .into_iter()
+            .map(|mut row| {
+                whole.iter().filter(|(name, _)| arrays[*name].array().is_none()).for_each(|(name, value)| {
+                    row.insert(name.clone(), value.clone());
+                });
+                row
+            })
+            .collect();
+        let columns: HashMap<String, Value> = arrays
+            .iter()
+            .map(|(name, qtype)| {
+                let column = qtype.array().map(|t| column(t, each.iter().map(|row| &row[name])));
+                (name.clone(), column.unwrap_or_else(|| whole[name].clone()))
+            })
+            .collect();
+        let expected: Option<Vec<Value>> = each.iter().map(|row| run(&of_rows, row)).collect();
+        let (Some(Value::Array(_, found)), Some(expected)) = (run(&of_arrays, &columns), expected) else {
+            continue;
+        };
+        for (row, expected) in expected.iter().enumerate() {
+            assert!(
+                same(found.get(row).as_ref(), expected.scalar()),
+                "program {number}, row {row} of {size}:\n{}\n{columns:?}\n{found:?}\nexpected {expected}",
+                sample.expr
+            );
+        }
+        assert_eq!(found.len(), size);
+        compared = 1;
+    }
+    compared
+}
+
+fn column<'v>(qtype: ArrayType, rows: impl Iterator<Item = &'v Value>) -> Value {
+    let rows: Vec<Option<ScalarValue>> = rows.map(|row| row.scalar().cloned()).collect();
+    Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows)))
+}
+
+/// Bit for bit, except that every NaN is the same and that weak floats are stored as FLOAT64.
+fn same(a: Option<&ScalarValue>, b: Option<&ScalarValue>) -> bool {
+    let nan = |v: &ScalarValue| v.as_f64().is_some_and(f64::is_nan);
+    match (a, b) {
+        (Some(a), Some(b)) if a.scalar_type() == ScalarType::Text => a == b,
+        (Some(a), Some(b)) => {
+            a == b || (nan(a) && nan(b)) || (a.plain_bits().is_some() && a.plain_bits() == b.plain_bits())
+        }
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
