@@ -96,3 +96,29 @@ fn the_layout_covers_the_frame() {
     let unused = used.iter().filter(|used| !**used).count();
     assert_eq!(json!(unused), layout["unused"]);
 }
+
+/// A full disk: every write fails.
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let batch = crate::support::test_file("cases/batch/bad_cases.json");
+    let batch = batch.to_str().expect("the path is UTF-8");
+    let commands =
+        [&["eval", "1 + 1"][..], &["eval", "--batch", batch], &["explain", "1 + 1"], &["ops", "math.add"]];
+    for args in commands {
+        let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+        let command = Command::new(env!("CARGO_BIN_EXE_cembra")).args(args).stdout(full).output();
+        let output = command.expect("the command starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {message}");
+        assert!(message.contains("cannot write the result"), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_command_quietly() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = command.args(["ops"]).stdout(writer).output().expect("the command starts");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
