@@ -31,17 +31,21 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command {
         Command::Eval(args) => match &args.batch {
-            Some(file) => batch::run(file, &args.expr),
-            None => eval::run(&args.expr),
+            Some(file) => batch::run(file, &args),
+            None => eval::run(&args),
         },
         Command::Explain(args) => explain::run(&args),
         Command::Ops(args) => ops::run(&args),
     }
 }
 
-/// Reports options that exclude each other, as wrong usage.
-pub(crate) fn usage_error(message: &str) -> ExitCode {
-    let error = Arguments::command().error(clap::error::ErrorKind::ArgumentConflict, message);
+/// Reports options of a command that exclude each other, as wrong usage.
+pub(crate) fn usage_error(command: &str, message: &str) -> ExitCode {
+    let mut all = Arguments::command();
+    // Only a command that is built knows what it is called with.
+    all.build();
+    let command = all.find_subcommand(command).cloned();
+    let error = command.unwrap_or(all).error(clap::error::ErrorKind::ArgumentConflict, message);
     complain(&error.render().ansi().to_string());
     ExitCode::from(2)
 }

@@ -77,9 +77,13 @@ struct Facts {
     overloads: String,
 }
 
+/// The row that an operator runs as; `None` if it is lowered into others, or only shows bytes.
+pub fn machine_row(def: &OperatorDef) -> Option<&Arc<Family>> {
+    def.family.as_ref().filter(|_| def.lower.is_none() || !def.name.starts_with("core.to_"))
+}
+
 fn facts(def: &OperatorDef) -> Facts {
-    let is_row = |_: &&Arc<Family>| def.lower.is_none() || !def.name.starts_with("core.to_");
-    let Some(family) = def.family.as_ref().filter(is_row) else {
+    let Some(family) = machine_row(def) else {
         return Facts { effects: "–", cost: String::new(), overloads: "*lowered*".to_owned() };
     };
     let overloads = match family.overloads().is_empty() {
