@@ -274,6 +274,43 @@ fn recursion_uses_the_call_stack() {
     );
 }
 
+/// `n` tripled by a routine whose frame is large and holds a text, or copied by one that is small.
+fn one_of_two_callees(large: bool) -> BoundExpr {
+    let mut main = Writer::new();
+    let n = main.input("n", INT64);
+    let out = main.output(INT64);
+    let (operands, results) = (main.body.add_list([n]), main.body.add_list([out]));
+    main.push(Instruction::Call { routine: 1, operands, results });
+    let mut w = Writer::new();
+    let n = w.input("n", INT64);
+    let result = w.output(INT64);
+    let mut last = n;
+    for _ in 0..if large { 100 } else { 0 } {
+        let next = w.temporary(INT64);
+        w.op("math.add", &[last, n], next);
+        last = next;
+    }
+    if large {
+        let (name, copy) = (w.literal("pinus"), w.temporary(TEXT));
+        w.op("core._copy", &[name], copy);
+    }
+    w.op("core._copy", &[last], result);
+    bind(vec![main.routine(out), w.routine(result)])
+}
+
+/// A frame keeps the frames of calls for the next run, which may be of a program with other routines.
+#[test]
+fn programs_on_one_frame_do_not_share_call_frames() {
+    let programs = [one_of_two_callees(false), one_of_two_callees(true)];
+    assert_eq!(programs[0].layout().id(), programs[1].layout().id());
+    let mut frame = programs[0].new_frame().expect("memory");
+    frame.set(programs[0].input::<i64>("n").expect("n"), 5);
+    for (index, expected) in [(0, 5i64), (1, 505), (1, 505), (0, 5), (1, 505)] {
+        programs[index].execute(&mut frame).expect("total");
+        assert_eq!(frame.read(programs[index].output_slot()), Ok(Value::from(expected)));
+    }
+}
+
 #[test]
 fn traps_and_faults_say_where() {
     let mut w = Writer::new();

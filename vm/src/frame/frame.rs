@@ -22,7 +22,7 @@ pub struct Frame {
 pub(crate) struct CallStack {
     /// Calls in progress, the innermost last.
     pub(crate) active: Vec<ActiveCall>,
-    /// Idle frames by routine.
+    /// Idle frames by routine; of any program that ran here, so their layouts are compared before use.
     pub(crate) idle: Vec<Vec<Frame>>,
 }
 

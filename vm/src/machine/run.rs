@@ -15,6 +15,7 @@ use crate::operator::call::move_value;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::program::Program;
 use bumpalo::Bump;
+use std::sync::Arc;
 
 /// Where a run stopped, and why.
 pub(super) struct Halt {
@@ -248,9 +249,11 @@ impl<'r, 'o> Run<'r, 'o> {
         if idle.len() <= routine {
             idle.resize_with(routine + 1, Vec::new);
         }
-        match idle[routine].pop() {
+        // Another program of the same main layout may have left frames of its own routines here.
+        let layout = &self.program.routines()[routine].layout;
+        match idle[routine].pop().filter(|frame| Arc::ptr_eq(frame.layout(), layout)) {
             Some(frame) => Ok(frame),
-            None => Ok(Frame::new(&self.program.routines()[routine].layout)?),
+            None => Ok(Frame::new(layout)?),
         }
     }
 }
