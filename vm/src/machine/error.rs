@@ -26,7 +26,7 @@ impl Location {
     pub(super) fn of(program: &Program, routine: usize, ip: u32) -> Location {
         let body = &program.routines()[routine].body;
         let operator = match body.instructions().get(ip as usize) {
-            Some(Instruction::Operator { operator, .. }) => body.operators()[*operator as usize].name.clone(),
+            Some(Instruction::Operator { operator, .. }) => body.operators()[*operator as usize].name().clone(),
             Some(Instruction::Trap { .. }) => "trap".into(),
             Some(Instruction::Call { .. }) => "call".into(),
             Some(_) => "jump".into(),

@@ -223,7 +223,7 @@ impl Family {
     /// Adds exactly `A -> R`.
     pub fn exact_unary<A: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A) -> O + Copy + 'static,
+        f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::unary::<_, A, R, O>(f))
     }
@@ -231,7 +231,7 @@ impl Family {
     /// Adds exactly `(A, B) -> R`, in every mode.
     pub fn exact_binary<A: PlainSlot, B: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A, B) -> O + Copy + 'static,
+        f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::hot_binary::<_, A, B, R, O>(f))
     }
@@ -239,13 +239,16 @@ impl Family {
     /// Adds exactly `(A, B, C) -> R`.
     pub fn exact_ternary<A: PlainSlot, B: PlainSlot, C: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A, B, C) -> O + Copy + 'static,
+        f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::ternary::<_, A, B, C, R, O>(f))
     }
 
     /// Adds exactly `(A, B, C, D) -> R`.
-    pub fn exact_quaternary<A, B, C, D, R, O>(self, f: impl Fn(A, B, C, D) -> O + Copy + 'static) -> Family
+    pub fn exact_quaternary<A, B, C, D, R, O>(
+        self,
+        f: impl Fn(A, B, C, D) -> O + Copy + Send + Sync + 'static,
+    ) -> Family
     where
         A: PlainSlot,
         B: PlainSlot,
@@ -325,9 +328,10 @@ impl Family {
         self
     }
 
-    /// An overload of this family, for use by on-demand rules.
-    pub fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
-        Overload { name: self.name.clone(), args: args.into(), result, kernel, effects: self.effects }
+    /// An overload of this family, for use by on-demand rules. Only the crate makes kernels of its own
+    /// choice: a scalar kernel must be for exactly these types.
+    pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
+        Overload::new(self.name.clone(), args.into(), result, kernel, self.effects)
     }
 
     /// A general overload of this family, for use by on-demand rules.
