@@ -249,6 +249,60 @@ fn endless_loops_can_be_cancelled() {
 }
 
 #[test]
+fn cancelled_tokens_stop_short_programs_too() {
+    let bound = seed_example_1();
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<f32>("x").expect("x"), 1.5);
+    bound.execute(&mut frame).expect("total");
+    let token = CancelToken::new();
+    bound.execute_with(&mut frame, RunOptions::new().cancel(&token)).expect("not cancelled");
+    token.cancel();
+    let error = bound.execute_with(&mut frame, RunOptions::new().cancel(&token)).unwrap_err();
+    assert_eq!(error.kind, RunErrorKind::Cancelled);
+    assert!(frame.read(bound.output_slot()).is_err());
+}
+
+#[test]
+fn open_calls_are_bounded_by_bytes() {
+    let bound = factorial();
+    let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
+    let bytes = u64::from(bound.program().routines()[1].layout.size());
+    let mut frame = bound.new_frame().expect("memory");
+    for round in 0..2 {
+        frame.set(n, 5);
+        let error =
+            bound.execute_with(&mut frame, RunOptions::new().call_frame_bytes(5 * bytes - 1)).unwrap_err();
+        let (actual, limit) = (5 * bytes, 5 * bytes - 1);
+        assert_eq!(error.kind, RunErrorKind::CallFrameBytes { actual, limit }, "{round}");
+        assert_eq!(error.category(), Category::Limit);
+        bound.execute_with(&mut frame, RunOptions::new().call_frame_bytes(5 * bytes)).expect("enough");
+        assert_eq!(frame.get(out), 120);
+    }
+    // Without being asked, a run stops long before the memory of a machine is used up.
+    let mut main = Writer::new();
+    let x = main.input("x", INT64);
+    let out = main.output(INT64);
+    let (operands, results) = (main.body.add_list([x]), main.body.add_list([out]));
+    main.push(Instruction::Call { routine: 1, operands, results });
+    let mut w = Writer::new();
+    let x = w.input("x", INT64);
+    let result = w.output(INT64);
+    w.layout.reserve(8 << 20, 8);
+    let (operands, results) = (w.body.add_list([x]), w.body.add_list([result]));
+    w.push(Instruction::Call { routine: 1, operands, results });
+    let bound = bind(vec![main.routine(out), w.routine(result)]);
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<i64>("x").expect("x"), 1);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("limit call-frame-bytes: the frames of open calls have 276824064 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
 fn recursion_uses_the_call_stack() {
     let bound = factorial();
     let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));

@@ -10,7 +10,7 @@ use crate::frame::frame::{ActiveCall, CallStack};
 use crate::machine::code::{Code, RoutineCall};
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, RunOptions};
+use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, DEFAULT_CALL_FRAME_BYTES, RunOptions};
 use crate::operator::call::move_value;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::program::Program;
@@ -33,6 +33,9 @@ pub(super) struct Run<'r, 'o> {
     cancel: Option<&'o CancelToken>,
     observer: Option<&'o mut dyn Observer>,
     call_depth: usize,
+    call_frame_limit: u64,
+    /// Bytes of the frames of open calls.
+    call_frame_bytes: u64,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
     pub(super) registers: Registers,
@@ -69,6 +72,8 @@ impl<'r, 'o> Run<'r, 'o> {
             cancel: options.cancel,
             observer: options.observer,
             call_depth: options.call_depth.unwrap_or(DEFAULT_CALL_DEPTH),
+            call_frame_limit: options.call_frame_bytes.unwrap_or(DEFAULT_CALL_FRAME_BYTES),
+            call_frame_bytes: 0,
             open_step: None,
             registers,
         }
@@ -76,6 +81,9 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Runs to the end.
     pub(super) fn run(&mut self) -> Result<(), Halt> {
+        if self.cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(self.halt(RunErrorKind::Cancelled));
+        }
         let mut cell = self.enter(0)?;
         loop {
             let routine = self.routine();
@@ -202,6 +210,10 @@ impl<'r, 'o> Run<'r, 'o> {
         if self.frame.calls_mut().active.len() >= self.call_depth {
             return Err(self.halt(RunErrorKind::CallDepth { limit: self.call_depth }));
         }
+        let actual = self.call_frame_bytes + u64::from(self.program.routines()[callee].layout.size());
+        if actual > self.call_frame_limit {
+            return Err(self.halt(RunErrorKind::CallFrameBytes { actual, limit: self.call_frame_limit }));
+        }
         let frame = match self.take_frame(callee) {
             Ok(frame) => frame,
             Err(error) => return Err(self.halt(error)),
@@ -212,6 +224,7 @@ impl<'r, 'o> Run<'r, 'o> {
             unsafe { move_value(source, from.offset(), frame.base(), to.offset(), from.qtype()) };
         }
         self.open_step = None;
+        self.call_frame_bytes = actual;
         self.frame.calls_mut().active.push(ActiveCall { frame, routine: callee as u32, cell });
         self.enter(callee)
     }
@@ -222,8 +235,11 @@ impl<'r, 'o> Run<'r, 'o> {
             self.close_step(routine);
         }
         let Some(done) = self.frame.calls_mut().active.pop() else { return Ok(None) };
+        self.call_frame_bytes -= u64::from(done.frame.layout().size());
         let (codes, caller) = (self.codes, self.routine());
-        let cell = &codes[caller].cells[done.cell as usize];
+        let cells = &codes[caller].cells;
+        let number = done.cell as usize;
+        let cell = &cells[number];
         let call = &codes[caller].calls[cell.args[0] as usize];
         let target = self.current_frame().base();
         for (from, to) in &call.results {
@@ -233,10 +249,11 @@ impl<'r, 'o> Run<'r, 'o> {
         self.open_step = self.observer.is_some().then_some(cell.ip);
         give_back(self.frame.calls_mut(), done);
         self.registers.calls = codes[caller].general.as_ptr();
-        self.registers.at = cell;
+        self.registers.at = &raw const *cell;
         self.charge(call.fuel)?;
-        // SAFETY: a call cell is never the last one.
-        Ok(Some(unsafe { (cell as *const Cell).add(1) }))
+        // SAFETY: a call cell is never the last one. The pointer is into the whole array, as the chain
+        // goes on from it.
+        Ok(Some(unsafe { cells.as_ptr().add(number + 1) }))
     }
 
     fn cell_number(&self, routine: usize, cell: *const Cell) -> u32 {
