@@ -422,3 +422,91 @@ fn panics_are_contained_and_destroy_the_frame() {
     assert_eq!(pool.idle(), 0);
     assert_eq!(run(4), Ok(4));
 }
+
+/// One operator of a row on arguments of these types, and what it gives for values.
+fn apply(row: Family, args: &[Value]) -> Result<Value, (String, Category)> {
+    let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+    let overload = row.overload(&types).unwrap_or_else(|| panic!("{row:?} takes {types:?}"));
+    let mut w = Writer::new();
+    let mut table = OperatorTable::new();
+    table.add(row).expect("a new name");
+    w.table = Arc::new(table);
+    let operands: Vec<ValueId> =
+        types.iter().enumerate().map(|(i, t)| w.input(&i.to_string(), t.clone())).collect();
+    let out = w.output(overload.result().clone());
+    w.op(&overload.name().clone(), &operands, out);
+    let bound = bind(vec![w.routine(out)]);
+    let mut frame = bound.new_frame().expect("memory");
+    for (i, value) in args.iter().enumerate() {
+        frame.write(&bound.input_slot(&i.to_string()).expect("an input").clone(), value).expect("its type");
+    }
+    bound.execute(&mut frame).map_err(|e| (e.to_string(), e.category()))?;
+    Ok(frame.read(bound.output_slot()).expect("written"))
+}
+
+/// What is optional in a closure already is its own affair; only the rest is lifted.
+#[test]
+fn closures_with_optionals_are_lifted_where_they_have_none() {
+    let row = || Family::new("host.op", &["x", "y"], "A host operator.").host();
+    let (missing, some) = (Value::from(None::<f64>), |x: f64| Value::from(Some(x)));
+    let root = || row().function1(|x: f64| (x >= 0.0).then(|| x.sqrt()));
+    assert_eq!(apply(root(), &[4.0.into()]), Ok(some(2.0)));
+    assert_eq!(apply(root(), &[(-4.0).into()]), Ok(missing.clone()));
+    assert_eq!(apply(root(), &[some(4.0)]), Ok(some(2.0)));
+    assert_eq!(apply(root(), &[some(-4.0)]), Ok(missing.clone()));
+    assert_eq!(apply(root(), &[missing.clone()]), Ok(missing.clone()));
+    let positive = || row().function1(|x: f64| (x >= 0.0).then_some(()));
+    assert_eq!(apply(positive(), &[some(1.0)]), Ok(Value::presence(true)));
+    assert_eq!(apply(positive(), &[missing.clone()]), Ok(Value::presence(false)));
+    let or = || row().function2(|x: Option<f64>, y: f64| x.unwrap_or(y));
+    assert_eq!(apply(or(), &[some(1.0), 2.0.into()]), Ok(1.0.into()));
+    assert_eq!(apply(or(), &[missing.clone(), 2.0.into()]), Ok(2.0.into()));
+    assert_eq!(apply(or(), &[some(1.0), some(2.0)]), Ok(some(1.0)));
+    assert_eq!(apply(or(), &[missing.clone(), some(2.0)]), Ok(some(2.0)));
+    assert_eq!(apply(or(), &[some(1.0), missing.clone()]), Ok(missing.clone()));
+    assert_eq!(apply(or(), &[missing.clone(), missing.clone()]), Ok(missing.clone()));
+    let zero = row().function1(|x: Option<f64>| x.unwrap_or(0.0));
+    assert_eq!(zero.overloads().len(), 1);
+    assert_eq!(apply(zero, &[missing]), Ok(0.0.into()));
+}
+
+#[test]
+fn kernels_must_write_their_result() {
+    let row = || Family::new("host.op", &["x"], "One, but only for positive numbers.").host();
+    let lazy = || {
+        row().general(&[FLOAT64], FLOAT64, |call| {
+            if call.plain::<f64>(0) > 0.0 {
+                call.set_plain(1.0);
+            }
+            Ok(())
+        })
+    };
+    assert_eq!(apply(lazy(), &[2.0.into()]), Ok(1.0.into()));
+    let error = ("the operator wrote no result (in host.op, instruction 0)".to_owned(), Category::Panic);
+    assert_eq!(apply(lazy(), &[(-2.0).into()]), Err(error.clone()));
+    assert_eq!(apply(lazy(), &[Some(-2.0).into()]), Err(error));
+}
+
+/// A scalar kernel leaves no trace while it runs; the operator before it is not to blame.
+#[test]
+fn panics_are_blamed_on_the_right_operator_or_on_none() {
+    let row = |name| Family::new(name, &["x"], "A host operator.").host();
+    let mut table = OperatorTable::new();
+    table.add(row("host.fine").function1(|x: f64| x + 1.0)).expect("a new name");
+    table
+        .add(row("host.boom").unary(|x: f64| -> f64 {
+            if x > 3.0 { panic!("too large") } else { x }
+        }))
+        .expect("a new name");
+    let mut w = Writer::new();
+    w.table = Arc::new(table);
+    let x = w.input("x", FLOAT64);
+    let (next, out) = (w.temporary(FLOAT64), w.output(FLOAT64));
+    w.op("host.fine", &[x], next);
+    w.op("host.boom", &[next], out);
+    let bound = bind(vec![w.routine(out)]);
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<f64>("x").expect("x"), 5.0);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!((error.to_string(), error.at), ("the operator panicked: too large".to_owned(), None));
+}

@@ -207,7 +207,7 @@ impl BoundExpr {
             }
             Ok(Err(halt)) => *halt,
             Err(payload) => {
-                let (routine, ip) = (run.routine(), run.ip());
+                let (routine, ip) = (run.routine(), run.running_ip());
                 frame.poison();
                 Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }
             }
@@ -236,7 +236,8 @@ impl BoundExpr {
         frame.written_mut().clear(&self.produced);
         frame.reset_arena();
         unwind(frame.calls_mut());
-        RunError { kind: halt.kind, at: Some(Location::of(&self.program, halt.routine, halt.ip)) }
+        let at = halt.ip.map(|ip| Location::of(&self.program, halt.routine, ip));
+        RunError { kind: halt.kind, at }
     }
 
     #[cold]

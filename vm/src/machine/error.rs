@@ -102,7 +102,8 @@ pub enum RunErrorKind {
 pub struct RunError {
     /// What happened.
     pub kind: RunErrorKind,
-    /// The instruction; `None` if the run did not start.
+    /// The instruction; `None` if the run did not start, or a kernel panicked that leaves no trace (a
+    /// function without captures).
     pub at: Option<Location>,
 }
 

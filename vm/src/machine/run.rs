@@ -21,7 +21,8 @@ use std::sync::Arc;
 pub(super) struct Halt {
     pub(super) kind: RunErrorKind,
     pub(super) routine: usize,
-    pub(super) ip: u32,
+    /// `None` if it is not known which instruction panicked.
+    pub(super) ip: Option<u32>,
 }
 
 /// One run of a program on a frame.
@@ -60,6 +61,7 @@ impl<'r, 'o> Run<'r, 'o> {
             fuel: fuel as i64,
             stop: Stop::Done,
             at: std::ptr::null(),
+            running: std::ptr::null(),
             fault: None,
             calls: codes[0].general.as_ptr(),
             arena: std::ptr::null(),
@@ -119,14 +121,20 @@ impl<'r, 'o> Run<'r, 'o> {
         self.frame.calls_mut().active.last().map_or(0, |call| call.routine as usize)
     }
 
-    /// The instruction the last chain stopped at, or the last one known to have started.
-    pub(super) fn ip(&self) -> u32 {
+    /// The instruction whose general kernel is running. Scalar kernels leave no trace while they run.
+    pub(super) fn running_ip(&self) -> Option<u32> {
+        // SAFETY: `running` is null or a cell of this run's code.
+        unsafe { self.registers.running.as_ref() }.map(|cell| cell.ip)
+    }
+
+    /// The instruction the last chain stopped at.
+    fn ip(&self) -> u32 {
         // SAFETY: `at` is null or a cell of this run's code.
         unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip)
     }
 
     fn halt(&mut self, kind: RunErrorKind) -> Halt {
-        Halt { kind, routine: self.routine(), ip: self.ip() }
+        Halt { kind, routine: self.routine(), ip: Some(self.ip()) }
     }
 
     /// The first cell of a routine, its fuel charged.

@@ -16,7 +16,7 @@
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::call::Call;
-use crate::operator::general::GeneralKernel;
+use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::scalar::{self, Outcome, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::value::{Fault, QType};
@@ -260,7 +260,9 @@ impl Family {
         self.add(scalar::quaternary::<_, A, B, C, D, R, O>(f))
     }
 
-    /// Adds a general kernel for these argument types and its lifted form.
+    /// Adds a general kernel for these argument types and its lifted form, where a missing argument gives
+    /// a missing result. Arguments and results that are optional already stay as they are: the kernel
+    /// has its own rules for them.
     pub fn general(
         self,
         args: &[QType],
@@ -269,12 +271,17 @@ impl Family {
     ) -> Family {
         let kernel = GeneralKernel::new(f);
         let optional: Option<Vec<QType>> = args.iter().map(QType::to_optional).collect();
-        let lifted = optional.zip(result.to_optional());
-        let mut family = self.add_overload(args.into(), result, Kernel::General(kernel.clone()));
-        if let Some((args, result)) = lifted {
-            family = family.add_overload(args.into(), result, Kernel::Lifted(kernel));
+        let lifted = optional.zip(result.to_optional()).filter(|(optional, _)| optional != args);
+        let lifted_kernel = LiftedKernel {
+            kernel: kernel.clone(),
+            takes_optional: args.iter().map(QType::is_optional).collect(),
+            gives_optional: result.is_optional(),
+        };
+        let family = self.add_overload(args.into(), result, Kernel::General(kernel));
+        match lifted {
+            Some((args, result)) => family.add_overload(args.into(), result, Kernel::Lifted(lifted_kernel)),
+            None => family,
         }
-        family
     }
 
     /// Adds a general kernel for exactly these argument types.

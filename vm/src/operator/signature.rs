@@ -2,7 +2,7 @@
 
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
-use crate::operator::general::{GeneralCall, GeneralKernel};
+use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::scalar::ScalarKernel;
 use crate::value::{Fault, QType};
 use std::fmt;
@@ -44,7 +44,7 @@ pub(crate) enum Kernel {
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
-    Lifted(GeneralKernel),
+    Lifted(LiftedKernel),
     /// Puts each operand into the tuple field of the same position, unless it stands there already.
     Assemble,
 }
@@ -131,13 +131,14 @@ impl Overload {
         match &self.kernel {
             Kernel::Scalar(_) => None,
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
-            Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel.clone(), &args, out)),
+            Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),
         }
     }
 }
 
 fn assemble(call: &mut Call<'_>) -> Result<(), Fault> {
+    call.keep_result();
     (0..call.len()).for_each(|i| call.copy_to_field(i, i));
     Ok(())
 }
