@@ -312,7 +312,7 @@ fn recursion_uses_the_call_stack() {
         bound.execute(&mut frame).expect("shallow");
         assert_eq!(frame.get(out), 2_432_902_008_176_640_000);
     }
-    frame.set(n, 100_000);
+    frame.set(n, if cfg!(miri) { 1_100 } else { 100_000 });
     let error = bound.execute(&mut frame).unwrap_err();
     assert_eq!(error.to_string(), "limit call-depth: 1000 calls are open at once (in call, instruction 5)");
     assert_eq!(error.at.map(|at| at.routine), Some(1));
@@ -509,4 +509,64 @@ fn panics_are_blamed_on_the_right_operator_or_on_none() {
     frame.set(bound.input::<f64>("x").expect("x"), 5.0);
     let error = bound.execute(&mut frame).unwrap_err();
     assert_eq!((error.to_string(), error.at), ("the operator panicked: too large".to_owned(), None));
+}
+
+/// Literals stand for every run on the frame.
+#[test]
+fn literals_are_read_and_not_written() {
+    let bound = seed_example_1();
+    let main = bound.program().main();
+    let literal = main.slot(main.literals[0].0).clone();
+    let mut frame = bound.new_frame().expect("memory");
+    let error = frame.write(&literal, &5.0.into()).unwrap_err();
+    assert_eq!(error.to_string(), "FLOAT64 [0x18] holds a literal, which cannot be written");
+    // Half of it, too.
+    let half = TypedSlot::new(literal.offset() + 4, FLOAT32);
+    assert!(frame.write(&half, &5.0f32.into()).is_err());
+    let slot = bound.layout().slot::<f64>(&literal).expect("a slot to read");
+    assert_eq!(frame.get(slot), 1.0);
+    let set = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| frame.set(slot, 5.0)));
+    assert!(set.is_err());
+    frame.set(bound.input::<f32>("x").expect("x"), 1.5);
+    bound.execute(&mut frame).expect("total");
+    assert_eq!(frame.get(bound.output::<f64>().expect("f64")), 2.5);
+}
+
+/// Binding, looking up and writing inputs takes time in proportion to their number.
+#[test]
+fn a_hundred_thousand_inputs_are_bound_and_written() {
+    let count = if cfg!(miri) { 100 } else { 100_000 };
+    let mut w = Writer::new();
+    let inputs: Vec<ValueId> = (0..count).map(|i| w.input(&format!("x{i}"), INT64)).collect();
+    let out = w.output(INT64);
+    let add = w.table.overload("math.add", &[INT64, INT64]).expect("a standard operator");
+    let add = w.body.add_operator(add);
+    w.op("core._copy", &[inputs[0]], out);
+    for x in &inputs[1..] {
+        // Each result takes the bytes of an input that nobody reads any more.
+        let result = w.value(w.values[x.index()].slot.clone());
+        let last = ValueId(w.values.len() as u32 - 2);
+        let last = if last.index() < inputs.len() + 1 { out } else { last };
+        w.body.push_operator(add, &[last, *x], result, Span::default());
+    }
+    let result = ValueId(w.values.len() as u32 - 1);
+    w.op("core._copy", &[result], out);
+    let mut routine = w.routine(out);
+    routine.overrides_inputs = true;
+    let started = std::time::Instant::now();
+    let bound = BoundExpr::new(Arc::new(Program::new(vec![routine]))).expect("it verifies");
+    let mut frame = bound.new_frame().expect("memory");
+    for i in 0..count {
+        let name = format!("x{i}");
+        frame.set(bound.input::<i64>(&name).expect("an input"), 1);
+        frame
+            .write(bound.input_slot(&name).expect("an input"), &Value::from(i64::from(i)))
+            .expect("an INT64");
+    }
+    bound.execute(&mut frame).expect("every input is written");
+    assert_eq!(frame.read(bound.output_slot()), Ok(Value::from(i64::from(count) * i64::from(count - 1) / 2)));
+    // The first input alone keeps its bytes.
+    assert!(frame.is_written(0) && (1..count as u32).all(|bit| !frame.is_written(bit)));
+    assert!(cfg!(miri) || started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    println!("{count} inputs: {:?}", started.elapsed());
 }
