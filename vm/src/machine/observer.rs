@@ -10,6 +10,13 @@ use std::time::{Duration, Instant};
 
 /// The instruction a run is at. Only a run makes one: the program is verified, and the frame is of the
 /// routine's layout.
+///
+/// ```compile_fail,E0451
+/// use cembra_vm::{frame::Frame, machine::observer::Step, program::Program};
+/// fn step<'s>(program: &'s Program, frame: &'s Frame) -> Step<'s> {
+///     Step { program, routine: 0, ip: 0, depth: 0, frame }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'s> {
     pub(super) program: &'s Program,

@@ -220,7 +220,18 @@ impl Family {
         ))
     }
 
-    /// Adds exactly `A -> R`.
+    /// Adds exactly `A -> R`. As with every kernel, other threads may call it:
+    ///
+    /// ```compile_fail,E0277
+    /// use cembra_vm::operator::Family;
+    /// #[derive(Clone, Copy)]
+    /// struct HereOnly(std::marker::PhantomData<*const ()>);
+    /// let here = HereOnly(std::marker::PhantomData);
+    /// Family::new("host.here", &["x"], "x").exact_unary(move |x: i64| {
+    ///     let _here: HereOnly = here;
+    ///     x
+    /// });
+    /// ```
     pub fn exact_unary<A: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
         f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
