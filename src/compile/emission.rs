@@ -140,7 +140,7 @@ impl Emission {
 
     /// The overload of an operator; the same object for the same types.
     fn find(&mut self, name: &str, types: &[QType]) -> Option<Arc<Overload>> {
-        let known = self.named.get(types).and_then(|all| all.iter().find(|o| &*o.name == name));
+        let known = self.named.get(types).and_then(|all| all.iter().find(|o| &**o.name() == name));
         if known.is_some() {
             return known.cloned();
         }

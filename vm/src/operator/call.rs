@@ -1,7 +1,8 @@
 //! Call: what a general kernel sees of the frame while it runs.
 //!
 //! Arguments are read by position and type, the result is written once. A wrong type is a bug of the
-//! operator and panics; the machine turns the panic into an error and discards the frame.
+//! operator and panics; the machine turns the panic into an error and discards the frame. A kernel
+//! that ends well without a result is an error too: the slot may hold what an earlier run left there.
 //!
 //! Invariants (established by the verifier, rule "operands"):
 //! 1. Every argument slot holds a valid value, and the result slot a valid or stale one.
@@ -22,6 +23,8 @@ pub struct Call<'f> {
     args: &'f [TypedSlot],
     out: &'f TypedSlot,
     arena: &'f Bump,
+    /// True once the result, or a part of it, has been written.
+    written: bool,
 }
 
 impl<'f> Call<'f> {
@@ -36,7 +39,17 @@ impl<'f> Call<'f> {
         out: &'f TypedSlot,
         arena: &'f Bump,
     ) -> Call<'f> {
-        Call { frame, args, out, arena }
+        Call { frame, args, out, arena, written: false }
+    }
+
+    /// True if the kernel has written its result.
+    pub(super) fn is_written(&self) -> bool {
+        self.written
+    }
+
+    /// Declares the result written: its parts stand in their places already.
+    pub(super) fn keep_result(&mut self) {
+        self.written = true;
     }
 
     /// Number of arguments.
@@ -92,6 +105,7 @@ impl<'f> Call<'f> {
     /// If the result is not of type `T`.
     pub fn set_plain<T: PlainSlot>(&mut self, value: T) {
         check_type(self.out, &T::plain_qtype());
+        self.written = true;
         // SAFETY: invariant 1; `&mut self` makes the access exclusive.
         unsafe { T::store(self.at(self.out), value) }
     }
@@ -122,6 +136,7 @@ impl<'f> Call<'f> {
     /// If the result is not of type `T`.
     pub fn set<T: SlotType>(&mut self, value: T::View<'_>) {
         check_type(self.out, &T::qtype());
+        self.written = true;
         // SAFETY: invariant 1; `&mut self` makes the access exclusive.
         unsafe { T::assign(self.at(self.out), value) }
     }
@@ -132,6 +147,7 @@ impl<'f> Call<'f> {
     /// If the result is of another type.
     pub fn set_value(&mut self, value: &Value) {
         check_type(self.out, &value.qtype());
+        self.written = true;
         // SAFETY: the types agree; `&mut self` makes the access exclusive.
         unsafe { write_value(self.frame, self.out.offset(), value) }
     }
@@ -154,6 +170,7 @@ impl<'f> Call<'f> {
     /// The cells of a sequence result, emptied.
     pub fn sequence_out(&mut self) -> &mut Vec<u64> {
         assert!(matches!(self.out.qtype(), QType::Sequence(_)), "the result {} is no sequence", self.out);
+        self.written = true;
         // SAFETY: a sequence slot holds a sequence handle.
         unsafe { (*self.at(self.out).cast::<SequenceHandle>()).cleared() }
     }
@@ -170,6 +187,7 @@ impl<'f> Call<'f> {
     pub fn copy(&mut self, index: usize) {
         let from = &self.args[index];
         check_type(from, self.out.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2.
         unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
     }
@@ -179,6 +197,7 @@ impl<'f> Call<'f> {
         let from = &self.args[index];
         let to = self.out.field(field).expect("the field exists in the result type");
         check_type(from, to.qtype());
+        self.written = true;
         if from.offset() != to.offset() {
             // SAFETY: both slots hold values of this type, apart by invariant 2.
             unsafe { copy_value(self.frame, from.offset(), to.offset(), from.qtype()) }
@@ -190,6 +209,7 @@ impl<'f> Call<'f> {
         let from = &self.args[index];
         let to = self.out.value().expect("the result is optional");
         check_type(from, to.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2; the presence byte is the
         // first of the result.
         unsafe {
@@ -202,6 +222,7 @@ impl<'f> Call<'f> {
     pub fn copy_value_behind(&mut self, index: usize) {
         let from = self.args[index].value().expect("the argument is optional");
         check_type(&from, self.out.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2.
         unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
     }
@@ -214,6 +235,7 @@ impl<'f> Call<'f> {
     }
 
     fn handle_out(&mut self, scalar: ScalarType) -> *mut u8 {
+        self.written = true;
         match self.out.qtype() {
             QType::Scalar(t) if *t == scalar => self.at(self.out),
             QType::Optional(t) if *t == scalar => {

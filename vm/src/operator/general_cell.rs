@@ -3,6 +3,7 @@
 use crate::frame::typed::write_zero;
 use crate::operator::call::Call;
 use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::value::{Category, Fault};
 
 /// Runs the general call whose number is in `args[0]`.
 ///
@@ -20,19 +21,29 @@ pub unsafe fn run_general(
     // `Call` for these slots.
     unsafe {
         let bound = &*(*registers).calls.add((*cell).args[0] as usize);
-        (*registers).at = cell;
-        if let Some((tested, result)) = &bound.presence {
-            let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
-            frame.add(*result as usize).write(u8::from(present));
+        if let Some(lift) = &bound.lift {
+            let present = lift.tested.iter().all(|at| frame.add(*at as usize).read() != 0);
+            if !present || !lift.is_whole {
+                frame.add(lift.result as usize).write(u8::from(present));
+            }
             if !present {
-                write_zero(frame, &bound.out);
+                write_zero(frame, &lift.value);
                 return next(cell, frame, registers, float, bits);
             }
         }
         let mut call = Call::new(frame, &bound.args, &bound.out, &*(*registers).arena);
-        match (bound.kernel.0)(&mut call) {
-            Ok(()) => next(cell, frame, registers, float, bits),
+        (*registers).running = cell;
+        let outcome = (bound.kernel.0)(&mut call);
+        (*registers).running = std::ptr::null();
+        match outcome {
+            Ok(()) if call.is_written() => next(cell, frame, registers, float, bits),
+            Ok(()) => raise(cell, registers, no_result()),
             Err(fault) => raise(cell, registers, fault),
         }
     }
+}
+
+#[cold]
+fn no_result() -> Fault {
+    Fault::Trap { category: Category::Panic, message: "the operator wrote no result".into() }
 }
