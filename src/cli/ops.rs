@@ -80,6 +80,6 @@ fn param(param: &Param) -> Json {
 }
 
 fn overload(overload: &Overload) -> Json {
-    let args: Vec<String> = overload.args.iter().map(ToString::to_string).collect();
-    json!({ "args": args, "result": overload.result.to_string() })
+    let args: Vec<String> = overload.args().iter().map(ToString::to_string).collect();
+    json!({ "args": args, "result": overload.result().to_string() })
 }

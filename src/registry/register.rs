@@ -83,7 +83,7 @@ pub fn check_overloads(family: &Family, params: &[Param]) -> Result<(), Register
     let least = params.iter().filter(|p| p.kind == ParamKind::Required).count();
     let variadic = params.iter().any(|p| p.kind == ParamKind::Variadic);
     let most = if variadic { usize::MAX } else { params.len() };
-    let fits = |overload: &&Arc<Overload>| (least..=most).contains(&overload.args.len());
+    let fits = |overload: &&Arc<Overload>| (least..=most).contains(&overload.args().len());
     match family.overloads().iter().find(|o| !fits(o)) {
         None => Ok(()),
         Some(overload) => Err(RegisterError::Arity {
