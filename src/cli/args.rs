@@ -32,7 +32,7 @@ pub struct ExprArgs {
     /// The expression, such as 'math.sqrt(x*x + y*y)'.
     #[arg(required_unless_present_any = ["file", "batch"], allow_hyphen_values = true)]
     pub expr: Option<String>,
-    /// Read the expression from a file.
+    /// Read the expression from a file; `-` is standard input.
     #[arg(short, long, value_name = "FILE", conflicts_with = "expr")]
     pub file: Option<PathBuf>,
     /// A value of a leaf: x=1.5, n=3, s='text', x:OPTIONAL_FLOAT32=NA.
@@ -67,9 +67,6 @@ pub struct LimitArgs {
     /// Bytes of a frame.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_FRAME_LIMIT, value_parser = value_parser!(u32).range(..=i64::from(MAX_FRAME_LIMIT)), hide_short_help = true)]
     pub limit_frame: u32,
-    /// Instructions an evaluation may use.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub fuel: Option<u64>,
 }
 
 /// Arguments of `eval`.
@@ -78,6 +75,9 @@ pub struct EvalArgs {
     /// The expression.
     #[command(flatten)]
     pub expr: ExprArgs,
+    /// Instructions an evaluation may use.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub fuel: Option<u64>,
     /// Evaluate a file of cases, {"cases": [{"id", "expr", "inputs"}]}, and print one JSON line each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["expr", "file", "input"])]
     pub batch: Option<PathBuf>,
@@ -121,6 +121,9 @@ pub struct OpsArgs {
     /// Print the whole table as Markdown.
     #[arg(long, conflicts_with = "name")]
     pub markdown: bool,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
 }
 
 /// Names of the dialects.

@@ -1,6 +1,6 @@
 //! `cembra eval --batch`: a file of cases, one JSON line each.
 
-use crate::cli::args::ExprArgs;
+use crate::cli::args::EvalArgs;
 use crate::cli::eval::{bind, execute, parse, read_text};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{json, print};
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Evaluates all cases of a file; fails only if the file cannot be read.
-pub fn run(file: &Path, args: &ExprArgs) -> ExitCode {
+pub fn run(file: &Path, args: &EvalArgs) -> ExitCode {
     match cases(file) {
         Ok(cases) => {
             for case in &cases {
@@ -21,7 +21,7 @@ pub fn run(file: &Path, args: &ExprArgs) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Err(report) => report.print(None, args.json),
+        Err(report) => report.print(None, args.expr.json),
     }
 }
 
@@ -37,7 +37,7 @@ fn cases(file: &Path) -> Result<Vec<Json>, Report> {
 }
 
 /// The result of one case.
-pub fn line(case: &Json, args: &ExprArgs) -> Json {
+pub fn line(case: &Json, args: &EvalArgs) -> Json {
     let id = case.get("id").cloned().unwrap_or(Json::Null);
     match evaluate(case, args) {
         Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
@@ -56,7 +56,7 @@ fn read_input(input: &Json) -> Result<Value, String> {
     json::read(input.get("value").ok_or("it needs a `value`")?, &qtype)
 }
 
-fn evaluate(case: &Json, args: &ExprArgs) -> Result<Value, Report> {
+fn evaluate(case: &Json, args: &EvalArgs) -> Result<Value, Report> {
     let malformed =
         |what: String| Report::new(Category::Parse, Phase::Compile, format!("malformed case: {what}"));
     if !case.is_object() {
@@ -77,8 +77,8 @@ fn evaluate(case: &Json, args: &ExprArgs) -> Result<Value, Report> {
         let value = read_input(input).map_err(|what| malformed(format!("input `{name}`: {what}")))?;
         inputs.push((name.as_str().into(), value));
     }
-    let expr = parse(args, text)?;
+    let expr = parse(&args.expr, text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
-    let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
-    execute(&bound, &inputs, args.limits.fuel)
+    let bound = bind(&args.expr, &expr, types, Vec::new(), Options::default())?;
+    execute(&bound, &inputs, args.fuel)
 }

@@ -1,6 +1,6 @@
 //! `cembra eval`: an expression with values for its leaves.
 
-use crate::cli::args::ExprArgs;
+use crate::cli::args::{EvalArgs, ExprArgs};
 use crate::cli::report::{Phase, Report, Source, visible};
 use crate::cli::{input, json, print};
 use crate::compile::{Options, compile};
@@ -17,12 +17,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Evaluates one expression.
-pub fn run(args: &ExprArgs) -> ExitCode {
+pub fn run(eval: &EvalArgs) -> ExitCode {
+    let args = &eval.expr;
     let source = match source(args) {
         Ok(source) => source,
         Err(report) => return report.print(None, args.json),
     };
-    match evaluate(args, &source) {
+    match evaluate(args, &source, eval.fuel) {
         Ok(value) => {
             let text = if args.json { json::typed(&value).to_string() } else { plain(&value) };
             print(&format!("{text}\n"));
@@ -32,12 +33,12 @@ pub fn run(args: &ExprArgs) -> ExitCode {
     }
 }
 
-fn evaluate(args: &ExprArgs, source: &Source) -> Result<Value, Report> {
+fn evaluate(args: &ExprArgs, source: &Source, fuel: Option<u64>) -> Result<Value, Report> {
     let inputs = args.input.iter().map(|i| input::parse_input(i)).collect::<Result<Vec<_>, _>>()?;
     let expr = parse(args, &source.text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
     let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
-    execute(&bound, &inputs, args.limits.fuel)
+    execute(&bound, &inputs, fuel)
 }
 
 /// Parses an expression under the limits of the command line.
@@ -120,19 +121,27 @@ pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64
     frame.read(bound.output_slot()).map_err(|e| host(&e))
 }
 
-/// The text of an expression, from the command line or a file.
+/// The text of an expression, from the command line, a file or standard input.
 ///
 /// # Errors
 /// The file cannot be read, or is not UTF-8.
 pub fn source(args: &ExprArgs) -> Result<Source, Report> {
     match (&args.expr, &args.file) {
         (Some(text), _) => Ok(Source { name: "<expression>".to_owned(), text: text.clone() }),
-        (None, Some(file)) => Ok(Source {
-            name: file.display().to_string(),
-            text: read_expression(file, args.limits.limit_text)?,
-        }),
+        (None, Some(file)) => {
+            Ok(Source { name: shown(file), text: read_expression(file, args.limits.limit_text)? })
+        }
         (None, None) => Ok(Source { name: "<expression>".to_owned(), text: String::new() }),
     }
+}
+
+/// A file as messages name it; `-` stands for standard input.
+fn shown(file: &Path) -> String {
+    if is_standard_input(file) { "<standard input>".to_owned() } else { file.display().to_string() }
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
 }
 
 /// Reads a file with an expression, no further than its limit reaches.
@@ -140,13 +149,18 @@ fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
     // A character has at most four bytes; three more are a byte order mark.
     let most = (limit as u64).saturating_mul(4).saturating_add(3);
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(file).and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes));
-    match read {
+    let open = || -> std::io::Result<Box<dyn Read>> {
+        Ok(match is_standard_input(file) {
+            true => Box::new(std::io::stdin().lock()),
+            false => Box::new(std::fs::File::open(file)?),
+        })
+    };
+    match open().and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes)) {
         Err(error) => Err(cannot_read(file, &error)),
         Ok(length) if length as u64 > most => {
             let message = format!(
                 "limit expression-text: {} has more characters than the {limit} that are allowed",
-                file.display()
+                shown(file)
             );
             Err(Report::new(Category::Limit, Phase::Compile, message))
         }
@@ -163,14 +177,14 @@ pub fn read_text(file: &Path) -> Result<String, Report> {
 }
 
 fn cannot_read(file: &Path, error: &std::io::Error) -> Report {
-    Report::new(Category::Io, Phase::Compile, format!("cannot read {}: {error}", file.display()))
+    Report::new(Category::Io, Phase::Compile, format!("cannot read {}: {error}", shown(file)))
 }
 
 fn to_text(file: &Path, bytes: Vec<u8>) -> Result<String, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        io(format!("{} is not UTF-8: byte 0x{:02X} at offset {at}", file.display(), e.as_bytes()[at]))
+        io(format!("{} is not UTF-8: byte 0x{:02X} at offset {at}", shown(file), e.as_bytes()[at]))
     })?;
     // Editors that mark UTF-8 files with a byte order mark mean nothing by it.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

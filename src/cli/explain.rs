@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> ExitCode {
     if let Err(message) = check_form(args) {
-        return usage_error(message);
+        return usage_error("explain", message);
     }
     let source = match source(&args.expr) {
         Ok(source) => with_side_outputs(source, &args.side_outputs),

@@ -7,8 +7,9 @@
 //! | `ops` | [`ops`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
-//! are JSON on standard output, errors with their places. The exit code is 0 for success, 1 for an error in the expression or its
-//! inputs, 2 for wrong usage.
+//! are JSON on standard output, errors with their places. The exit
+//! code is 0 for success, 1 for an error in the expression or its inputs or if the result cannot be
+//! written, 2 for wrong usage.
 
 pub mod args;
 pub mod batch;
@@ -20,7 +21,9 @@ pub mod ops;
 pub mod report;
 
 use args::{Arguments, Command};
+use cembra_vm::value::Category;
 use clap::{CommandFactory, Parser};
+use report::{Phase, Report};
 use std::process::ExitCode;
 
 /// Runs the command line of this process.
@@ -28,26 +31,43 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command {
         Command::Eval(args) => match &args.batch {
-            Some(file) => batch::run(file, &args.expr),
-            None => eval::run(&args.expr),
+            Some(file) => batch::run(file, &args),
+            None => eval::run(&args),
         },
         Command::Explain(args) => explain::run(&args),
         Command::Ops(args) => ops::run(&args),
     }
 }
 
-/// Reports options that exclude each other, as wrong usage.
-pub(crate) fn usage_error(message: &str) -> ExitCode {
-    let error = Arguments::command().error(clap::error::ErrorKind::ArgumentConflict, message);
-    anstream::eprintln!("{}", error.render().ansi());
+/// Reports options of a command that exclude each other, as wrong usage.
+pub(crate) fn usage_error(command: &str, message: &str) -> ExitCode {
+    let mut all = Arguments::command();
+    // Only a command that is built knows what it is called with.
+    all.build();
+    let command = all.find_subcommand(command).cloned();
+    let error = command.unwrap_or(all).error(clap::error::ErrorKind::ArgumentConflict, message);
+    complain(&error.render().ansi().to_string());
     ExitCode::from(2)
 }
 
-/// Writes to standard output; a closed pipe ends the program quietly.
+/// Writes to standard output. A closed pipe ends the program quietly: the reader has all it wants. Any
+/// other failure is an error, because the result is lost.
 pub(crate) fn print(text: &str) {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            let message = format!("cannot write the result: {error}");
+            complain(&Report::new(Category::Io, Phase::Eval, message).render(None, true));
+            std::process::exit(1);
+        }
     }
+}
+
+/// Writes a line to standard error, where a failure can be told to nobody.
+pub(crate) fn complain(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -117,7 +117,7 @@ impl Report {
     pub fn print(&self, source: Option<&Source>, json: bool) -> ExitCode {
         match json {
             true => super::print(&format!("{}\n", serde_json::json!({ "error": self.json(source) }))),
-            false => anstream::eprintln!("{}", self.render(source, true)),
+            false => super::complain(&self.render(source, true)),
         }
         ExitCode::from(1)
     }

@@ -49,7 +49,8 @@ pub struct Emission {
     pub side_outputs: Vec<ValueId>,
     instruction_limit: usize,
     table: Arc<OperatorTable>,
-    operators: HashMap<*const Overload, u32>,
+    /// Operators of the body by the address of their overload, which the body keeps alive.
+    operators: HashMap<usize, u32>,
     literals: HashMap<Value, ValueId>,
     /// Overloads found by name, by types.
     named: HashMap<Vec<QType>, Vec<Arc<Overload>>>,
@@ -111,7 +112,7 @@ impl Emission {
         let body = &mut self.body;
         let operator = *self
             .operators
-            .entry(Arc::as_ptr(overload))
+            .entry(Arc::as_ptr(overload).addr())
             .or_insert_with(|| body.add_operator(overload.clone()));
         self.body.push_operator(operator, operands, result, span);
     }
@@ -139,7 +140,7 @@ impl Emission {
 
     /// The overload of an operator; the same object for the same types.
     fn find(&mut self, name: &str, types: &[QType]) -> Option<Arc<Overload>> {
-        let known = self.named.get(types).and_then(|all| all.iter().find(|o| &*o.name == name));
+        let known = self.named.get(types).and_then(|all| all.iter().find(|o| &**o.name() == name));
         if known.is_some() {
             return known.cloned();
         }

@@ -18,12 +18,15 @@ use crate::prepare::branches::RegionId;
 pub struct Needs {
     peak: Vec<u32>,
     size: Vec<u32>,
+    /// The node whose operands counted this one last, plus one; so that an operand counts once.
+    counted: Vec<u32>,
 }
 
 impl Needs {
     /// Estimates every reachable node, operands before users.
     pub fn new(prepared: &Prepared, reached: &[bool], dependencies: &[Vec<NodeId>]) -> Needs {
-        let mut needs = Needs { peak: vec![0; reached.len()], size: vec![0; reached.len()] };
+        let zeros = || vec![0; reached.len()];
+        let mut needs = Needs { peak: zeros(), size: zeros(), counted: zeros() };
         let mut operands = Vec::new();
         for index in (0..reached.len()).filter(|i| reached[*i]) {
             let id = NodeId::at(index);
@@ -41,7 +44,7 @@ impl Needs {
             }
             operands.extend_from_slice(dependencies.get(index).map_or(&[][..], Vec::as_slice));
             needs.sort(&mut operands);
-            let (peak, held) = needs.sequence(&operands);
+            let (peak, held) = needs.sequence(&operands, index as u32 + 1);
             let inside = branches.map_or(0, |both| needs.branch_peak(prepared, id, both));
             let result = needs.size[index];
             needs.peak[index] = peak.max(held + inside).max(held.max(result));
@@ -67,11 +70,12 @@ impl Needs {
         self.peak[id.index()] - self.size[id.index()].min(self.peak[id.index()])
     }
 
-    /// Peak and what is held at the end when these are evaluated in a row.
-    fn sequence(&self, operands: &[NodeId]) -> (u32, u32) {
+    /// Peak and what is held at the end when these are evaluated in a row. The stamp is another one
+    /// for each sequence.
+    fn sequence(&mut self, operands: &[NodeId], stamp: u32) -> (u32, u32) {
         let (mut peak, mut held) = (0u32, 0u32);
-        for (position, operand) in operands.iter().enumerate() {
-            if operands[..position].contains(operand) {
+        for operand in operands {
+            if std::mem::replace(&mut self.counted[operand.index()], stamp) == stamp {
                 continue;
             }
             peak = peak.max(held.saturating_add(self.peak[operand.index()]));

@@ -15,7 +15,7 @@
 //! of nodes says so in `build`.
 
 use crate::expr::expr::Expr;
-use crate::expr::graph::{Graph, GraphError, NodeId};
+use crate::expr::graph::{Copier, Graph, GraphError, NodeId};
 use crate::expr::literal::Literal;
 use cembra_vm::value::{QType, ScalarValue, Value};
 use std::cell::RefCell;
@@ -31,6 +31,7 @@ pub struct ExprBuilder {
 #[derive(Debug, Default)]
 struct State {
     graph: Graph,
+    copier: Copier,
     /// The first error; nodes after it are meaningless.
     error: Option<GraphError>,
 }
@@ -59,7 +60,8 @@ impl ExprBuilder {
 
     /// A builder that takes up to `limit` distinct nodes.
     pub fn with_limit(limit: usize) -> ExprBuilder {
-        ExprBuilder { state: RefCell::new(State { graph: Graph::with_limit(limit), error: None }) }
+        let state = State { graph: Graph::with_limit(limit), ..State::default() };
+        ExprBuilder { state: RefCell::new(state) }
     }
 
     /// An input by name.
@@ -130,15 +132,15 @@ impl ExprBuilder {
 }
 
 impl<'b> ExprRef<'b> {
-    /// The finished expression.
+    /// The finished expression, in time of its own nodes, however many the builder has.
     ///
     /// # Errors
     /// The builder ran out of nodes.
     pub fn build(self) -> Result<Expr, GraphError> {
-        let state = self.builder.state.borrow();
+        let state = &mut *self.builder.state.borrow_mut();
         match &state.error {
             Some(error) => Err(error.clone()),
-            None => Expr::new(&state.graph, self.id),
+            None => Expr::copied(&mut state.copier, &state.graph, self.id),
         }
     }
 

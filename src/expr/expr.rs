@@ -1,6 +1,6 @@
 //! Expr: an immutable expression.
 
-use crate::expr::graph::{Graph, GraphError, Node, NodeId};
+use crate::expr::graph::{Copier, Graph, GraphError, Node, NodeId};
 use crate::expr::literal::Literal;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -18,8 +18,16 @@ impl Expr {
     /// # Errors
     /// Never for a graph within its own limit.
     pub fn new(graph: &Graph, root: NodeId) -> Result<Expr, GraphError> {
+        Expr::copied(&mut Copier::new(), graph, root)
+    }
+
+    /// As [`Expr::new`], by a copier that is kept for the next expression of the same graph.
+    ///
+    /// # Errors
+    /// As [`Expr::new`].
+    pub fn copied(copier: &mut Copier, graph: &Graph, root: NodeId) -> Result<Expr, GraphError> {
         let mut own = Graph::with_limit(graph.limit());
-        let roots = graph.copy_into(&mut own, &[root])?;
+        let roots = copier.copy(graph, &mut own, &[root])?;
         Ok(Expr { graph: Arc::new(own), root: roots[0] })
     }
 

@@ -314,14 +314,18 @@ impl Graph {
 
     /// Nodes reachable from the roots, operands before their users, left to right.
     pub fn post_order(&self, roots: &[NodeId]) -> Vec<NodeId> {
+        self.post_order_with(&mut Copier::new(), roots)
+    }
+
+    fn post_order_with(&self, copier: &mut Copier, roots: &[NodeId]) -> Vec<NodeId> {
+        let (walk, seen) = copier.begin(self);
         let mut order = Vec::new();
-        let mut seen = vec![false; self.len()];
         // A node stands on the stack with the number of operands already visited.
         let mut stack: Vec<(NodeId, usize)> = Vec::new();
         for root in roots {
             stack.push((*root, 0));
             while let Some((id, next)) = stack.pop() {
-                if seen[id.index()] {
+                if seen[id.index()] == walk {
                     continue;
                 }
                 match self.operands(id).get(next) {
@@ -330,7 +334,7 @@ impl Graph {
                         stack.push((*operand, 0));
                     }
                     None => {
-                        seen[id.index()] = true;
+                        seen[id.index()] = walk;
                         order.push(id);
                     }
                 }
@@ -344,27 +348,78 @@ impl Graph {
     /// # Errors
     /// The target is full.
     pub fn copy_into(&self, target: &mut Graph, roots: &[NodeId]) -> Result<Vec<NodeId>, GraphError> {
-        let mut copies = vec![NodeId(u32::MAX); self.len()];
-        let mut symbols = vec![None; self.symbols.len()];
+        Copier::new().copy(self, target, roots)
+    }
+}
+
+/// Copies parts of one growing graph, each in time of what it reaches, not of the graph: the marks of a
+/// walk are numbered, so that the next one need not clear them.
+#[derive(Debug, Default)]
+pub struct Copier {
+    walk: u32,
+    /// The walk that reached a node last.
+    seen: Vec<u32>,
+    /// The copy of a node that this walk reached.
+    copies: Vec<NodeId>,
+    /// The walk that met a symbol last, and the symbol there.
+    symbols: Vec<(u32, Symbol)>,
+}
+
+impl Copier {
+    /// A copier that has seen nothing.
+    pub fn new() -> Copier {
+        Copier::default()
+    }
+
+    /// Copies what is reachable from the roots into another graph; gives the copies of the roots. All
+    /// calls are about one source, which may grow in between.
+    ///
+    /// # Errors
+    /// The target is full.
+    pub fn copy(
+        &mut self,
+        source: &Graph,
+        target: &mut Graph,
+        roots: &[NodeId],
+    ) -> Result<Vec<NodeId>, GraphError> {
+        let order = source.post_order_with(self, roots);
+        self.copies.resize(source.len(), NodeId(u32::MAX));
+        self.symbols.resize(source.symbols.len(), (0, Symbol(0)));
         let mut operands = Vec::new();
-        let order = self.post_order(roots);
         target.reserve(order.len());
         for id in order {
-            let row = self.rows[id.index()];
+            let row = source.rows[id.index()];
             let copy = match row.tag {
-                Tag::Literal => target.add_literal(self.literals[row.payload as usize].clone())?,
+                Tag::Literal => target.add_literal(source.literals[row.payload as usize].clone())?,
                 tag => {
-                    let name = &self.symbols[row.payload as usize];
-                    let symbol = *symbols[row.payload as usize].get_or_insert_with(|| target.symbol(name));
+                    let symbol = self.symbol(source, target, row.payload);
                     operands.clear();
-                    operands.extend(self.row_operands(row).iter().map(|o| copies[o.index()]));
+                    operands.extend(source.row_operands(row).iter().map(|o| self.copies[o.index()]));
                     target.intern(tag, symbol.0, &operands)?
                 }
             };
-            target.set_span(copy, self.span(id));
-            copies[id.index()] = copy;
+            target.set_span(copy, source.span(id));
+            self.copies[id.index()] = copy;
         }
-        Ok(roots.iter().map(|r| copies[r.index()]).collect())
+        Ok(roots.iter().map(|r| self.copies[r.index()]).collect())
+    }
+
+    /// Number and marks of a new walk.
+    fn begin(&mut self, graph: &Graph) -> (u32, &mut [u32]) {
+        if self.walk == u32::MAX {
+            *self = Copier::new();
+        }
+        self.walk += 1;
+        self.seen.resize(graph.len(), 0);
+        (self.walk, &mut self.seen)
+    }
+
+    fn symbol(&mut self, source: &Graph, target: &mut Graph, symbol: u32) -> Symbol {
+        let known = &mut self.symbols[symbol as usize];
+        if known.0 != self.walk {
+            *known = (self.walk, target.symbol(&source.symbols[symbol as usize]));
+        }
+        known.1
     }
 }
 

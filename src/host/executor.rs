@@ -30,6 +30,7 @@ use cembra_vm::frame::{Frame, FramePool};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Options of a model.
@@ -195,10 +196,24 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> LocalExecutor<I, O, S>
     /// # Errors
     /// As [`ModelExecutor::execute`]. After a panic of an operator the frame is replaced.
     pub fn execute(&mut self, input: &I) -> Result<O, HostError> {
+        self.replace_poisoned()?;
+        self.shared.run(&mut self.frame, input)
+    }
+
+    /// Evaluates on the own frame and tells the side outputs to a sink.
+    ///
+    /// # Errors
+    /// As [`LocalExecutor::execute`].
+    pub fn execute_into(&mut self, input: &I, sink: &mut S) -> Result<O, HostError> {
+        self.replace_poisoned()?;
+        self.shared.run_into(&mut self.frame, input, sink)
+    }
+
+    fn replace_poisoned(&mut self) -> Result<(), HostError> {
         if self.frame.is_poisoned() {
             self.frame = self.shared.plain.bound.new_frame()?;
         }
-        self.shared.run(&mut self.frame, input)
+        Ok(())
     }
 }
 
@@ -257,8 +272,9 @@ fn prepare<I: ?Sized>(
 ) -> Result<Prepared, HostError> {
     let mut inputs: Vec<(Arc<str>, QType)> = Vec::new();
     let mut missing: Vec<MissingInput> = Vec::new();
+    let mut met: HashSet<Arc<str>> = HashSet::new();
     for name in expr.leaves().into_iter().chain(outputs.iter().flat_map(|(_, e)| e.leaves())) {
-        if inputs.iter().any(|i| i.0 == name) {
+        if !met.insert(name.clone()) {
             continue;
         }
         match loader.qtype(&name) {

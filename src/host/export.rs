@@ -3,6 +3,7 @@
 //! `annotation.export(x, 'name')` has the value of `x` and makes `x` a side output;
 //! `annotation.export_value(x, 'name', y)` has the value of `x` and makes `y` one.
 
+use crate::expr::graph::Copier;
 use crate::expr::{Expr, GraphError, NodeId};
 use cembra_vm::value::ScalarValue;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 /// Never for an expression within its own limit.
 pub fn side_outputs(expr: &Expr) -> Result<Vec<(Arc<str>, Expr)>, GraphError> {
     let graph = expr.graph();
+    let mut copier = Copier::new();
     let mut found = Vec::new();
     for id in graph.post_order(&[expr.root()]) {
         let Some(operator) = graph.operator(id) else { continue };
@@ -27,7 +29,7 @@ pub fn side_outputs(expr: &Expr) -> Result<Vec<(Arc<str>, Expr)>, GraphError> {
             _ => None,
         });
         if let (Some(exported), Some(tag)) = (exported, tag) {
-            found.push((tag, Expr::new(graph, exported)?));
+            found.push((tag, Expr::copied(&mut copier, graph, exported)?));
         }
     }
     Ok(found)

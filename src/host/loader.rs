@@ -76,6 +76,12 @@ pub struct Accessors<I: ?Sized> {
     rows: BTreeMap<Arc<str>, (QType, BindAccessor<I>)>,
 }
 
+impl<I: ?Sized> Clone for Accessors<I> {
+    fn clone(&self) -> Self {
+        Accessors { rows: self.rows.clone() }
+    }
+}
+
 impl<I: ?Sized> Default for Accessors<I> {
     fn default() -> Self {
         Accessors { rows: BTreeMap::new() }

@@ -175,7 +175,7 @@ fn extend_lives(routine: &Routine, rows: &mut [Row]) {
             row.first.get_or_insert(ip);
             if let (Instruction::Operator { operator, operands, .. }, None) = (instruction, &row.holds) {
                 let operands: Vec<String> = body.list(*operands).iter().map(|v| label(routine, *v)).collect();
-                let name = &body.operators()[*operator as usize].name;
+                let name = body.operators()[*operator as usize].name();
                 row.holds = Some(format!("{name}({})", operands.join(", ")));
             }
         }

@@ -77,9 +77,13 @@ struct Facts {
     overloads: String,
 }
 
+/// The row that an operator runs as; `None` if it is lowered into others, or only shows bytes.
+pub fn machine_row(def: &OperatorDef) -> Option<&Arc<Family>> {
+    def.family.as_ref().filter(|_| def.lower.is_none() || !def.name.starts_with("core.to_"))
+}
+
 fn facts(def: &OperatorDef) -> Facts {
-    let is_row = |_: &&Arc<Family>| def.lower.is_none() || !def.name.starts_with("core.to_");
-    let Some(family) = def.family.as_ref().filter(is_row) else {
+    let Some(family) = machine_row(def) else {
         return Facts { effects: "–", cost: String::new(), overloads: "*lowered*".to_owned() };
     };
     let overloads = match family.overloads().is_empty() {
@@ -101,19 +105,19 @@ fn shapes(family: &Family) -> Vec<String> {
     let overloads = family.overloads();
     let forms: Vec<(Vec<QType>, QType)> = overloads.iter().filter_map(|o| optional_form(o)).collect();
     let is_form =
-        |o: &&Arc<Overload>| forms.iter().any(|(args, result)| *o.args == **args && o.result == *result);
+        |o: &&Arc<Overload>| forms.iter().any(|(args, result)| *o.args() == **args && *o.result() == *result);
     let (folded, listed): (Vec<_>, Vec<_>) = overloads.iter().partition(is_form);
     let has_optional_form = |o: &Overload| {
         optional_form(o)
-            .is_some_and(|(args, result)| folded.iter().any(|f| *f.args == *args && f.result == result))
+            .is_some_and(|(args, result)| folded.iter().any(|f| *f.args() == *args && *f.result() == result))
     };
     let mut rows: Vec<(Shape, Vec<ScalarType>)> = Vec::new();
     for overload in &listed {
-        let scalar = overload.args.first().and_then(QType::scalar);
-        let is_fixed = listed.iter().filter(|o| o.result == overload.result).count() > 1;
+        let scalar = overload.args().first().and_then(QType::scalar);
+        let is_fixed = listed.iter().filter(|o| o.result() == overload.result()).count() > 1;
         let text = match is_fixed {
-            true => format!("{} → {}", pattern(overload, scalar), overload.result),
-            false => format!("{} → {}", pattern(overload, scalar), placeholder(&overload.result, scalar)),
+            true => format!("{} → {}", pattern(overload, scalar), overload.result()),
+            false => format!("{} → {}", pattern(overload, scalar), placeholder(overload.result(), scalar)),
         };
         let shape = Shape { text, has_optional_form: has_optional_form(overload) };
         match rows.iter_mut().find(|row| row.0 == shape) {
@@ -138,7 +142,7 @@ fn written(shape: &Shape, scalars: &[ScalarType]) -> String {
 
 /// `({T}, INT64)` for a scalar type.
 fn pattern(overload: &Overload, scalar: Option<ScalarType>) -> String {
-    let args: Vec<String> = overload.args.iter().map(|arg| placeholder(arg, scalar)).collect();
+    let args: Vec<String> = overload.args().iter().map(|arg| placeholder(arg, scalar)).collect();
     format!("({})", args.join(", "))
 }
 
@@ -153,13 +157,13 @@ fn placeholder(qtype: &QType, scalar: Option<ScalarType>) -> String {
 
 /// Types of the overload of optional arguments that goes with one of scalars.
 fn optional_form(overload: &Overload) -> Option<(Vec<QType>, QType)> {
-    if overload.args.is_empty() || overload.args.iter().any(QType::is_optional) {
+    if overload.args().is_empty() || overload.args().iter().any(QType::is_optional) {
         return None;
     }
-    let args = overload.args.iter().map(QType::to_optional).collect::<Option<Vec<_>>>()?;
-    let result = match overload.result.is_optional() {
-        true => overload.result.clone(),
-        false => overload.result.to_optional()?,
+    let args = overload.args().iter().map(QType::to_optional).collect::<Option<Vec<_>>>()?;
+    let result = match overload.result().is_optional() {
+        true => overload.result().clone(),
+        false => overload.result().to_optional()?,
     };
     Some((args, result))
 }

@@ -59,7 +59,7 @@ fn evaluate(draft: &Draft, id: NodeId) -> Option<Result<Value, Fault>> {
         _ => {}
     }
     let overload = signature.overload.as_ref()?;
-    if overload.effects == Effects::Host || matches!(result, QType::Sequence(_)) {
+    if overload.effects() == Effects::Host || matches!(result, QType::Sequence(_)) {
         return None;
     }
     let args: Option<Vec<Value>> = operands.iter().map(|o| draft.graph.value(*o).cloned()).collect();

@@ -53,7 +53,7 @@ fn may_raise(draft: &Draft, packed: &PackedOperators, id: NodeId) -> bool {
         return true;
     }
     match draft.signature(id).and_then(|s| s.overload.as_ref()) {
-        Some(overload) => !overload.effects.is_total(),
+        Some(overload) => !overload.effects().is_total(),
         None => packed.get(&operator).is_some_and(|packed| !packed.compile.effects().is_total()),
     }
 }

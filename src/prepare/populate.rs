@@ -173,10 +173,11 @@ fn declare_annotated(draft: &mut Draft, types: &HashMap<Arc<str>, QType>) {
     if types.len() == draft.inputs.len() {
         return;
     }
+    let mut declared: HashSet<Arc<str>> = draft.inputs.iter().map(|i| i.0.clone()).collect();
     for id in draft.graph.post_order(&[draft.root]) {
         let Node::Leaf(name) = draft.graph.node(id) else { continue };
         let name = draft.graph.name(name);
-        if !draft.inputs.iter().any(|i| i.0 == *name) {
+        if declared.insert(name.clone()) {
             draft.inputs.push((name.clone(), types[name].clone()));
         }
     }

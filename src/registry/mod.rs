@@ -16,10 +16,12 @@ pub mod derived;
 pub mod dialect;
 pub mod infer;
 pub mod overloads;
+pub mod register;
 pub mod registry;
 pub mod standard;
 
 pub use define::{LowerContext, Lowered, OperatorDef, Param};
 pub use dialect::Dialect;
 pub use infer::{InferContext, Resolution, TypeError};
+pub use register::RegisterError;
 pub use registry::Registry;

@@ -75,7 +75,7 @@ fn candidates(family: &Family) -> impl Iterator<Item = Resolution> + '_ {
 }
 
 fn signature(overload: &Arc<Overload>) -> Resolution {
-    Resolution { args: overload.args.to_vec(), result: overload.result.clone() }
+    Resolution { args: overload.args().to_vec(), result: overload.result().clone() }
 }
 
 /// FLOAT64 replaced by WEAK_FLOAT, if all arguments are FLOAT64 or masks and one is FLOAT64.
@@ -108,10 +108,10 @@ fn ambiguous(cx: &InferContext<'_>, fitting: &[Resolution]) -> TypeError {
 /// Why no overload fits: the first argument that no overload takes in its place, or else that the
 /// arguments do not fit together.
 fn explain(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> TypeError {
-    let arity = |o: &&Arc<Overload>| o.args.len() == cx.types.len();
+    let arity = |o: &&Arc<Overload>| o.args().len() == cx.types.len();
     for (index, actual) in types.iter().enumerate() {
         let accepted: Vec<QType> =
-            family.overloads().iter().filter(arity).map(|o| o.args[index].clone()).collect();
+            family.overloads().iter().filter(arity).map(|o| o.args()[index].clone()).collect();
         if !accepted.iter().any(|t| cx.dialect.casts(actual, t)) {
             return match kind(&accepted) {
                 Some(expected) => cx.expected(expected, index),
@@ -120,7 +120,7 @@ fn explain(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> TypeError
         }
     }
     // A common type is missing only where the operator wants one type throughout.
-    let uniform = |o: &Arc<Overload>| o.args.windows(2).all(|pair| pair[0].scalar() == pair[1].scalar());
+    let uniform = |o: &Arc<Overload>| o.args().windows(2).all(|pair| pair[0].scalar() == pair[1].scalar());
     match cx.types.len() > 1 && family.overloads().iter().filter(arity).all(uniform) {
         true => TypeError::NoCommonType { types: cx.types.to_vec() },
         false => no_overload(cx),

@@ -2,6 +2,7 @@
 
 use crate::registry::define::OperatorDef;
 use crate::registry::infer::TypeError;
+use crate::registry::register::{RegisterError, check_overloads, check_signature};
 use crate::registry::{derived, standard};
 use cembra_vm::builtins;
 use cembra_vm::operator::table::DuplicateOperator;
@@ -47,13 +48,13 @@ impl Registry {
     /// standing as the standard ones.
     ///
     /// # Errors
-    /// The name is taken.
-    pub fn register(&mut self, family: Family) -> Result<(), DuplicateOperator> {
-        if self.defs.contains_key(family.name()) {
-            return Err(DuplicateOperator { name: family.name().clone() });
-        }
-        Arc::make_mut(&mut self.table).add(family.clone())?;
-        let def = standard::definition(&Arc::new(family));
+    /// The name is taken, or no expression could call the operator.
+    pub fn register(&mut self, family: Family) -> Result<(), RegisterError> {
+        let family = Arc::new(family);
+        let def = standard::definition(&family);
+        self.check(&def)?;
+        check_overloads(&family, &def.params)?;
+        Arc::make_mut(&mut self.table).add(Family::clone(&family))?;
         Arc::make_mut(&mut self.defs).insert(def.name.clone(), Arc::new(def));
         Ok(())
     }
@@ -61,13 +62,18 @@ impl Registry {
     /// Adds an operator that lowers to others.
     ///
     /// # Errors
-    /// The name is taken.
-    pub fn define(&mut self, def: OperatorDef) -> Result<(), DuplicateOperator> {
-        if self.defs.contains_key(&def.name) {
-            return Err(DuplicateOperator { name: def.name });
-        }
+    /// The name is taken, or no expression could call the operator.
+    pub fn define(&mut self, def: OperatorDef) -> Result<(), RegisterError> {
+        self.check(&def)?;
         Arc::make_mut(&mut self.defs).insert(def.name.clone(), Arc::new(def));
         Ok(())
+    }
+
+    fn check(&self, def: &OperatorDef) -> Result<(), RegisterError> {
+        if self.defs.contains_key(&def.name) {
+            return Err(DuplicateOperator { name: def.name.clone() }.into());
+        }
+        check_signature(&def.name, &def.params)
     }
 
     /// The definition of an operator.

@@ -25,7 +25,7 @@ pub fn from_row(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, Ty
     {
         let any = |scalar| cx.types.iter().any(|t| t.element() == Some(scalar));
         let weak = any(ScalarType::WeakFloat) && !any(ScalarType::Float64);
-        let result = &overload.result;
+        let result = overload.result();
         return cx.unchanged(match (weak, result.element(), result.with_scalar(ScalarType::WeakFloat)) {
             (true, Some(ScalarType::Float64), Some(weak)) => weak,
             _ => result.clone(),

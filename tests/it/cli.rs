@@ -1,7 +1,8 @@
 //! The JSON that the command line prints: valid, complete, and true.
 
 use serde_json::{Value as Json, json};
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 /// Runs a command; its exit code and its output as JSON. Nothing goes to standard error.
 fn run(args: &[&str]) -> (i32, Json) {
@@ -95,4 +96,54 @@ fn the_layout_covers_the_frame() {
     }
     let unused = used.iter().filter(|used| !**used).count();
     assert_eq!(json!(unused), layout["unused"]);
+}
+
+/// A full disk: every write fails.
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let batch = crate::support::test_file("cases/batch/bad_cases.json");
+    let batch = batch.to_str().expect("the path is UTF-8");
+    let commands =
+        [&["eval", "1 + 1"][..], &["eval", "--batch", batch], &["explain", "1 + 1"], &["ops", "math.add"]];
+    for args in commands {
+        let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+        let command = Command::new(env!("CARGO_BIN_EXE_cembra")).args(args).stdout(full).output();
+        let output = command.expect("the command starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {message}");
+        assert!(message.contains("cannot write the result"), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_command_quietly() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = command.args(["ops"]).stdout(writer).output().expect("the command starts");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+/// Runs a command with a text at its standard input.
+fn run_on(text: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+    let command = command.args(args).env("NO_COLOR", "1").stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // A command that has read enough closes the pipe.
+    let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn an_expression_may_come_from_standard_input() {
+    let output = run_on("# the answer\ny = x * 2\ny + 2\n", &["eval", "-f", "-", "-i", "x=20"]);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"42\n"[..]));
+    let output = run_on("1 +\n* 2\n", &["explain", "--file", "-"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("<standard input>:2:1"), "{message}");
+    let output = run_on(&"1 + ".repeat(1 << 20), &["eval", "-f", "-"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message.contains("limit expression-text: <standard input> has more characters"), "{message}");
 }

@@ -66,6 +66,34 @@ fn deep_expressions_live_on_a_small_stack() {
     });
 }
 
+/// Work for each field must not depend on how many there are; if it does, this takes minutes.
+#[test]
+fn wide_tuples_are_built_and_taken_apart_field_by_field() {
+    let width = 60_000;
+    let b = ExprBuilder::new();
+    let fields: Vec<ExprRef<'_>> = (0..width).map(|i| b.leaf("x") + i as f64).collect();
+    let wide = prepare(&b.call("core.make_tuple", &fields).build().expect("room"), &[("x", FLOAT64)]);
+    let wide = compile(&wide.expect("valid"), &Options::default()).expect("valid");
+    let tuple = run(&wide, &[("x", Value::from(0.5))]);
+
+    let t = b.leaf("t");
+    let field = |i: usize| b.call("core.get_nth", &[t, b.literal(i as i64)]);
+    let sum = (1..width).fold(field(0), |sum, i| sum + field(i));
+    let sum = prepare(&sum.build().expect("room"), &[("t", tuple.qtype())]).expect("valid");
+    let sum = compile(&sum, &Options::default()).expect("valid");
+    let expected = (width * (width - 1) / 2) as f64 + width as f64 / 2.0;
+    assert_eq!(run(&sum, &[("t", tuple)]), Value::from(expected));
+}
+
+#[test]
+fn a_builder_finishes_many_small_expressions() {
+    let b = ExprBuilder::new();
+    for i in 0..100_000 {
+        let small = (b.leaf(&format!("x{i}")) * 2.0).build().expect("room");
+        assert_eq!(small.node_count(), 3);
+    }
+}
+
 #[test]
 fn deep_branches_live_on_a_small_stack() {
     on_small_stack(|| {

@@ -1,27 +1,32 @@
 //! Hosts: executors, loaders, listeners, their options and errors.
 
 use crate::support::parse;
-use cembra::compile::{Binder, Options};
+use cembra::compile::{Binder, CompileError, Options};
+use cembra::expr::Expr;
 use cembra::host::loader::{Chain, Filter, Wildcard};
 use cembra::host::{
-    Accessors, ExecutorOptions, HostError, InputLoader, Listener, MapLoader, ModelExecutor, Output,
+    Accessors, ExecutorOptions, HostError, InputLoader, Listener, LocalExecutor, MapLoader, ModelExecutor,
+    Output,
 };
-use cembra::prepare::{Prepare, Source};
+use cembra::prepare::{Prepare, Prepared, Source};
 use cembra::registry::{Dialect, Registry};
+use cembra::vm::frame::{Frame, FramePool};
+use cembra::vm::machine::BoundExpr;
 use cembra::vm::operator::family::Family;
+use cembra::vm::program::Program;
 use cembra::vm::value::qtype::{FLOAT64, INT64};
 use cembra::vm::value::{Category, Value};
 use std::collections::HashMap;
 
 fn number() -> Accessors<f64> {
-    Accessors::new().with("x", |x: &f64| *x)
+    Accessors::new().with("x", |x: &f64| *x).clone()
 }
 
 fn compile<O: Output>(text: &str, options: ExecutorOptions) -> Result<ModelExecutor<f64, O>, HostError> {
     ModelExecutor::compile_with(&parse(text, Dialect::Cembra), &number(), None, options)
 }
 
-fn message<T>(result: Result<T, HostError>) -> String {
+fn message<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
     match result {
         Ok(_) => panic!("an error was expected"),
         Err(error) => error.to_string(),
@@ -110,6 +115,12 @@ fn side_outputs_reach_their_listeners() {
     seen.sort();
     assert_eq!(seen, ["next float64{10}", "square 9"]);
     assert_eq!(all.execute(&3.0).expect("no error"), 20.0);
+    let mut local = all.local().expect("a frame");
+    let mut again = Vec::new();
+    assert_eq!(local.execute(&5.0).expect("no error"), 52.0);
+    assert_eq!(local.execute_into(&3.0, &mut again).expect("no error"), 20.0);
+    again.sort();
+    assert_eq!(again, seen);
 
     let only = Listener::new().on("square", |sum: &mut f64, value: f64| *sum += value);
     let strict = ModelExecutor::<f64, f64, f64>::compile_with(
@@ -223,5 +234,62 @@ fn hosts_register_operators_of_the_same_standing() {
     let results = [-3.0, 0.5, 0.75, 3.0].map(|x| model.execute(&x).expect("no error"));
     assert_eq!(results, [Some(0.0), None, Some(0.75), Some(1.0)]);
     let again = Family::new("host.clamp", &["x"], "x").function1(|x: f64| x);
-    assert!(registry.register(again).is_err());
+    let error = registry.register(again).expect_err("the name is taken");
+    assert_eq!(error.to_string(), "operator `host.clamp` is already defined");
+}
+
+#[test]
+fn rows_that_nobody_could_call_are_refused() {
+    let row = |name: &str, params: &[&str]| Family::new(name, params, "x").function1(|x: f64| x);
+    let mut registry = Registry::standard();
+    let names = ["", "a b(", ".", "a.", ".a", "a..b", "1a", "L.x", "P.x", "M.x", "arolla.x", "a-b", "int32"];
+    for name in names.into_iter().chain(["true", "None", "tuple", "qtype", "optional_float64"]) {
+        let error = registry.register(row(name, &["x"])).expect_err(name);
+        assert!(error.to_string().contains("is not an operator name"), "{error}");
+    }
+    for params in [&["x y"][..], &["x", "x"], &["*x", "y"], &[""]] {
+        let error = registry.register(row("h.f", params)).expect_err("wrong parameters");
+        assert!(error.to_string().contains("cannot be a parameter"), "{error}");
+    }
+    assert_eq!(
+        message(registry.register(Family::new("h.f", &["x"], "x"))),
+        "operator `h.f` has no overloads"
+    );
+    assert_eq!(
+        message(registry.register(row("h.f", &["x", "y"]))),
+        "operator `h.f`: the overload h.f(FLOAT64) -> FLOAT64 does not fit the parameters (x, y)"
+    );
+    // Nothing of a refused row is left behind.
+    assert!(registry.get("h.f").is_none() && registry.table().family("h.f").is_none());
+    for (name, params) in [("h.f", &["x", "y?"][..]), ("double", &["x"]), ("größe.größer", &["*x"])] {
+        registry.register(row(name, params)).unwrap_or_else(|error| panic!("{error}"));
+        let text = format!("{name}(1.5)");
+        let expr = cembra::syntax::parse_with(&text, &registry, Dialect::Cembra, &Default::default());
+        let options = ExecutorOptions { registry: registry.clone(), ..ExecutorOptions::default() };
+        let expr = expr.expect("the name is read");
+        let model = ModelExecutor::<f64, f64>::compile_with(&expr, &number(), None, options).expect(name);
+        assert_eq!(model.execute(&0.0).expect("no error"), 1.5);
+    }
+}
+
+#[test]
+fn what_threads_share_can_be_shared() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Binder>();
+    shared::<Prepare>();
+    shared::<Prepared>();
+    shared::<Registry>();
+    shared::<Expr>();
+    shared::<BoundExpr>();
+    shared::<Program>();
+    shared::<FramePool>();
+    shared::<ModelExecutor<f64, f64>>();
+    shared::<ModelExecutor<str, Value, Vec<String>>>();
+    shared::<Accessors<f64>>();
+    shared::<HostError>();
+    shared::<CompileError>();
+    // A frame, and what owns one, moves between threads but belongs to one at a time.
+    fn moved<T: Send>() {}
+    moved::<Frame>();
+    moved::<LocalExecutor<f64, f64>>();
 }

@@ -249,6 +249,65 @@ fn endless_loops_can_be_cancelled() {
 }
 
 #[test]
+fn cancelled_tokens_stop_short_programs_too() {
+    let bound = seed_example_1();
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<f32>("x").expect("x"), 1.5);
+    bound.execute(&mut frame).expect("total");
+    let token = CancelToken::new();
+    bound.execute_with(&mut frame, RunOptions::new().cancel(&token)).expect("not cancelled");
+    token.cancel();
+    let error = bound.execute_with(&mut frame, RunOptions::new().cancel(&token)).unwrap_err();
+    assert_eq!(error.kind, RunErrorKind::Cancelled);
+    assert!(frame.read(bound.output_slot()).is_err());
+}
+
+#[test]
+fn open_calls_are_bounded_by_bytes() {
+    let bound = factorial();
+    let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
+    let bytes = u64::from(bound.program().routines()[1].layout.size());
+    let mut frame = bound.new_frame().expect("memory");
+    for round in 0..2 {
+        frame.set(n, 5);
+        let error =
+            bound.execute_with(&mut frame, RunOptions::new().call_frame_bytes(5 * bytes - 1)).unwrap_err();
+        let (actual, limit) = (5 * bytes, 5 * bytes - 1);
+        assert_eq!(error.kind, RunErrorKind::CallFrameBytes { actual, limit }, "{round}");
+        assert_eq!(error.category(), Category::Limit);
+        bound.execute_with(&mut frame, RunOptions::new().call_frame_bytes(5 * bytes)).expect("enough");
+        assert_eq!(frame.get(out), 120);
+    }
+}
+
+/// Without being asked, a run stops long before the memory of a machine is used up.
+#[test]
+#[cfg_attr(miri, ignore = "hundreds of MiB")]
+fn open_calls_are_bounded_by_bytes_unasked() {
+    let mut main = Writer::new();
+    let x = main.input("x", INT64);
+    let out = main.output(INT64);
+    let (operands, results) = (main.body.add_list([x]), main.body.add_list([out]));
+    main.push(Instruction::Call { routine: 1, operands, results });
+    let mut w = Writer::new();
+    let x = w.input("x", INT64);
+    let result = w.output(INT64);
+    w.layout.reserve(8 << 20, 8);
+    let (operands, results) = (w.body.add_list([x]), w.body.add_list([result]));
+    w.push(Instruction::Call { routine: 1, operands, results });
+    let bound = bind(vec![main.routine(out), w.routine(result)]);
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<i64>("x").expect("x"), 1);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("limit call-frame-bytes: the frames of open calls have 276824064 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
 fn recursion_uses_the_call_stack() {
     let bound = factorial();
     let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
@@ -258,9 +317,13 @@ fn recursion_uses_the_call_stack() {
         bound.execute(&mut frame).expect("shallow");
         assert_eq!(frame.get(out), 2_432_902_008_176_640_000);
     }
-    frame.set(n, 100_000);
-    let error = bound.execute(&mut frame).unwrap_err();
-    assert_eq!(error.to_string(), "limit call-depth: 1000 calls are open at once (in call, instruction 5)");
+    // Miri takes time with the square of the depth.
+    let (deep, limit) = if cfg!(miri) { (60, 50) } else { (100_000, 1_000) };
+    let options = if cfg!(miri) { RunOptions::new().call_depth(limit) } else { RunOptions::new() };
+    frame.set(n, deep);
+    let error = bound.execute_with(&mut frame, options).unwrap_err();
+    let expected = format!("limit call-depth: {limit} calls are open at once (in call, instruction 5)");
+    assert_eq!(error.to_string(), expected);
     assert_eq!(error.at.map(|at| at.routine), Some(1));
     bound.execute_with(&mut frame, RunOptions::new().call_depth(100_000)).expect("a deeper stack");
     let mut trace = Trace::default();
@@ -272,6 +335,43 @@ fn recursion_uses_the_call_stack() {
         calls.map(|e| (e.depth, e.written[0].1.clone())).collect::<Vec<_>>(),
         [(2, 1i64.into()), (1, 2i64.into())]
     );
+}
+
+/// `n` tripled by a routine whose frame is large and holds a text, or copied by one that is small.
+fn one_of_two_callees(large: bool) -> BoundExpr {
+    let mut main = Writer::new();
+    let n = main.input("n", INT64);
+    let out = main.output(INT64);
+    let (operands, results) = (main.body.add_list([n]), main.body.add_list([out]));
+    main.push(Instruction::Call { routine: 1, operands, results });
+    let mut w = Writer::new();
+    let n = w.input("n", INT64);
+    let result = w.output(INT64);
+    let mut last = n;
+    for _ in 0..if large { 100 } else { 0 } {
+        let next = w.temporary(INT64);
+        w.op("math.add", &[last, n], next);
+        last = next;
+    }
+    if large {
+        let (name, copy) = (w.literal("pinus"), w.temporary(TEXT));
+        w.op("core._copy", &[name], copy);
+    }
+    w.op("core._copy", &[last], result);
+    bind(vec![main.routine(out), w.routine(result)])
+}
+
+/// A frame keeps the frames of calls for the next run, which may be of a program with other routines.
+#[test]
+fn programs_on_one_frame_do_not_share_call_frames() {
+    let programs = [one_of_two_callees(false), one_of_two_callees(true)];
+    assert_eq!(programs[0].layout().id(), programs[1].layout().id());
+    let mut frame = programs[0].new_frame().expect("memory");
+    frame.set(programs[0].input::<i64>("n").expect("n"), 5);
+    for (index, expected) in [(0, 5i64), (1, 505), (1, 505), (0, 5), (1, 505)] {
+        programs[index].execute(&mut frame).expect("total");
+        assert_eq!(frame.read(programs[index].output_slot()), Ok(Value::from(expected)));
+    }
 }
 
 #[test]
@@ -330,4 +430,152 @@ fn panics_are_contained_and_destroy_the_frame() {
     assert_eq!(run(-1), Err((message, Category::Panic)));
     assert_eq!(pool.idle(), 0);
     assert_eq!(run(4), Ok(4));
+}
+
+/// One operator of a row on arguments of these types, and what it gives for values.
+fn apply(row: Family, args: &[Value]) -> Result<Value, (String, Category)> {
+    let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+    let overload = row.overload(&types).unwrap_or_else(|| panic!("{row:?} takes {types:?}"));
+    let mut w = Writer::new();
+    let mut table = OperatorTable::new();
+    table.add(row).expect("a new name");
+    w.table = Arc::new(table);
+    let operands: Vec<ValueId> =
+        types.iter().enumerate().map(|(i, t)| w.input(&i.to_string(), t.clone())).collect();
+    let out = w.output(overload.result().clone());
+    w.op(&overload.name().clone(), &operands, out);
+    let bound = bind(vec![w.routine(out)]);
+    let mut frame = bound.new_frame().expect("memory");
+    for (i, value) in args.iter().enumerate() {
+        frame.write(&bound.input_slot(&i.to_string()).expect("an input").clone(), value).expect("its type");
+    }
+    bound.execute(&mut frame).map_err(|e| (e.to_string(), e.category()))?;
+    Ok(frame.read(bound.output_slot()).expect("written"))
+}
+
+/// What is optional in a closure already is its own affair; only the rest is lifted.
+#[test]
+fn closures_with_optionals_are_lifted_where_they_have_none() {
+    let row = || Family::new("host.op", &["x", "y"], "A host operator.").host();
+    let (missing, some) = (Value::from(None::<f64>), |x: f64| Value::from(Some(x)));
+    let root = || row().function1(|x: f64| (x >= 0.0).then(|| x.sqrt()));
+    assert_eq!(apply(root(), &[4.0.into()]), Ok(some(2.0)));
+    assert_eq!(apply(root(), &[(-4.0).into()]), Ok(missing.clone()));
+    assert_eq!(apply(root(), &[some(4.0)]), Ok(some(2.0)));
+    assert_eq!(apply(root(), &[some(-4.0)]), Ok(missing.clone()));
+    assert_eq!(apply(root(), std::slice::from_ref(&missing)), Ok(missing.clone()));
+    let positive = || row().function1(|x: f64| (x >= 0.0).then_some(()));
+    assert_eq!(apply(positive(), &[some(1.0)]), Ok(Value::presence(true)));
+    assert_eq!(apply(positive(), std::slice::from_ref(&missing)), Ok(Value::presence(false)));
+    let or = || row().function2(|x: Option<f64>, y: f64| x.unwrap_or(y));
+    assert_eq!(apply(or(), &[some(1.0), 2.0.into()]), Ok(1.0.into()));
+    assert_eq!(apply(or(), &[missing.clone(), 2.0.into()]), Ok(2.0.into()));
+    assert_eq!(apply(or(), &[some(1.0), some(2.0)]), Ok(some(1.0)));
+    assert_eq!(apply(or(), &[missing.clone(), some(2.0)]), Ok(some(2.0)));
+    assert_eq!(apply(or(), &[some(1.0), missing.clone()]), Ok(missing.clone()));
+    assert_eq!(apply(or(), &[missing.clone(), missing.clone()]), Ok(missing.clone()));
+    let zero = row().function1(|x: Option<f64>| x.unwrap_or(0.0));
+    assert_eq!(zero.overloads().len(), 1);
+    assert_eq!(apply(zero, &[missing]), Ok(0.0.into()));
+}
+
+#[test]
+fn kernels_must_write_their_result() {
+    let row = || Family::new("host.op", &["x"], "One, but only for positive numbers.").host();
+    let lazy = || {
+        row().general(&[FLOAT64], FLOAT64, |call| {
+            if call.plain::<f64>(0) > 0.0 {
+                call.set_plain(1.0);
+            }
+            Ok(())
+        })
+    };
+    assert_eq!(apply(lazy(), &[2.0.into()]), Ok(1.0.into()));
+    let error = ("the operator wrote no result (in host.op, instruction 0)".to_owned(), Category::Panic);
+    assert_eq!(apply(lazy(), &[(-2.0).into()]), Err(error.clone()));
+    assert_eq!(apply(lazy(), &[Some(-2.0).into()]), Err(error));
+}
+
+/// A scalar kernel leaves no trace while it runs; the operator before it is not to blame.
+#[test]
+fn panics_are_blamed_on_the_right_operator_or_on_none() {
+    let row = |name| Family::new(name, &["x"], "A host operator.").host();
+    let mut table = OperatorTable::new();
+    table.add(row("host.fine").function1(|x: f64| x + 1.0)).expect("a new name");
+    table
+        .add(row("host.boom").unary(|x: f64| -> f64 {
+            if x > 3.0 { panic!("too large") } else { x }
+        }))
+        .expect("a new name");
+    let mut w = Writer::new();
+    w.table = Arc::new(table);
+    let x = w.input("x", FLOAT64);
+    let (next, out) = (w.temporary(FLOAT64), w.output(FLOAT64));
+    w.op("host.fine", &[x], next);
+    w.op("host.boom", &[next], out);
+    let bound = bind(vec![w.routine(out)]);
+    let mut frame = bound.new_frame().expect("memory");
+    frame.set(bound.input::<f64>("x").expect("x"), 5.0);
+    let error = bound.execute(&mut frame).unwrap_err();
+    assert_eq!((error.to_string(), error.at), ("the operator panicked: too large".to_owned(), None));
+}
+
+/// Literals stand for every run on the frame.
+#[test]
+fn literals_are_read_and_not_written() {
+    let bound = seed_example_1();
+    let main = bound.program().main();
+    let literal = main.slot(main.literals[0].0).clone();
+    let mut frame = bound.new_frame().expect("memory");
+    let error = frame.write(&literal, &5.0.into()).unwrap_err();
+    assert_eq!(error.to_string(), "FLOAT64 [0x18] holds a literal, which cannot be written");
+    // Half of it, too.
+    let half = TypedSlot::new(literal.offset() + 4, FLOAT32);
+    assert!(frame.write(&half, &5.0f32.into()).is_err());
+    let slot = bound.layout().slot::<f64>(&literal).expect("a slot to read");
+    assert_eq!(frame.get(slot), 1.0);
+    let set = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| frame.set(slot, 5.0)));
+    assert!(set.is_err());
+    frame.set(bound.input::<f32>("x").expect("x"), 1.5);
+    bound.execute(&mut frame).expect("total");
+    assert_eq!(frame.get(bound.output::<f64>().expect("f64")), 2.5);
+}
+
+/// Binding, looking up and writing inputs takes time in proportion to their number.
+#[test]
+fn a_hundred_thousand_inputs_are_bound_and_written() {
+    let count = if cfg!(miri) { 100 } else { 100_000 };
+    let mut w = Writer::new();
+    let inputs: Vec<ValueId> = (0..count).map(|i| w.input(&format!("x{i}"), INT64)).collect();
+    let out = w.output(INT64);
+    let add = w.table.overload("math.add", &[INT64, INT64]).expect("a standard operator");
+    let add = w.body.add_operator(add);
+    w.op("core._copy", &[inputs[0]], out);
+    for x in &inputs[1..] {
+        // Each result takes the bytes of an input that nobody reads any more.
+        let result = w.value(w.values[x.index()].slot.clone());
+        let last = ValueId(w.values.len() as u32 - 2);
+        let last = if last.index() < inputs.len() + 1 { out } else { last };
+        w.body.push_operator(add, &[last, *x], result, Span::default());
+    }
+    let result = ValueId(w.values.len() as u32 - 1);
+    w.op("core._copy", &[result], out);
+    let mut routine = w.routine(out);
+    routine.overrides_inputs = true;
+    let started = std::time::Instant::now();
+    let bound = BoundExpr::new(Arc::new(Program::new(vec![routine]))).expect("it verifies");
+    let mut frame = bound.new_frame().expect("memory");
+    for i in 0..count {
+        let name = format!("x{i}");
+        frame.set(bound.input::<i64>(&name).expect("an input"), 1);
+        frame
+            .write(bound.input_slot(&name).expect("an input"), &Value::from(i64::from(i)))
+            .expect("an INT64");
+    }
+    bound.execute(&mut frame).expect("every input is written");
+    assert_eq!(frame.read(bound.output_slot()), Ok(Value::from(i64::from(count) * i64::from(count - 1) / 2)));
+    // The first input alone keeps its bytes.
+    assert!(frame.is_written(0) && (1..count as u32).all(|bit| !frame.is_written(bit)));
+    assert!(cfg!(miri) || started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    println!("{count} inputs: {:?}", started.elapsed());
 }

@@ -243,9 +243,9 @@ fn rule(cx: &InferContext<'_>, machine: &str, rows: Rows, edge: usize) -> Result
     let overload = overload
         .ok_or_else(|| TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() })?;
     let weak =
-        array.element == ScalarType::WeakFloat && overload.result.element() == Some(ScalarType::Float64);
-    let weakened = overload.result.with_scalar(ScalarType::WeakFloat).filter(|_| weak);
-    cx.unchanged(weakened.unwrap_or_else(|| overload.result.clone()))
+        array.element == ScalarType::WeakFloat && overload.result().element() == Some(ScalarType::Float64);
+    let weakened = overload.result().with_scalar(ScalarType::WeakFloat).filter(|_| weak);
+    cx.unchanged(weakened.unwrap_or_else(|| overload.result().clone()))
 }
 
 fn numbers(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {

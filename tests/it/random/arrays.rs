@@ -59,6 +59,10 @@ fn arrays_agree_with_their_rows() {
 fn check(number: u64) -> u64 {
     let mut rng = Rng::with_seed(number);
     let sample = sample(&mut rng, 8);
+    // These are of all rows at once.
+    if ["core.all", "core.any"].iter().any(|name| sample.expr.to_string().contains(name)) {
+        return 0;
+    }
     let mut arrays = sample.leaves.clone();
     for qtype in arrays.values_mut() {
         if rng.u8(0..4) > 0

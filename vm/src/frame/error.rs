@@ -19,6 +19,12 @@ pub enum FrameError {
         /// The slot.
         slot: TypedSlot,
     },
+    /// A literal stands in the slot, for this run and all later ones.
+    #[error("{slot} holds a literal, which cannot be written")]
+    Literal {
+        /// The slot.
+        slot: TypedSlot,
+    },
     /// The value is of another type than the slot.
     #[error("{slot} cannot hold a value of type {actual}")]
     TypeMismatch {

@@ -2,6 +2,7 @@
 
 use crate::frame::error::FrameError;
 use crate::frame::memory::Memory;
+use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, Slot, SlotType};
 use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
@@ -22,7 +23,7 @@ pub struct Frame {
 pub(crate) struct CallStack {
     /// Calls in progress, the innermost last.
     pub(crate) active: Vec<ActiveCall>,
-    /// Idle frames by routine.
+    /// Idle frames by routine; of any program that ran here, so their layouts are compared before use.
     pub(crate) idle: Vec<Vec<Frame>>,
 }
 
@@ -60,10 +61,12 @@ impl Frame {
     /// Writes a slot; an input counts as written from then on.
     ///
     /// # Panics
-    /// If the slot belongs to another layout.
+    /// If the slot belongs to another layout, or a literal stands there.
     #[inline]
     pub fn set<T: SlotType>(&mut self, slot: Slot<T>, value: T::View<'_>) {
-        self.check_tag(slot);
+        if slot.tag != self.layout().tag {
+            self.refuse(slot);
+        }
         if slot.bit != 0 {
             self.written.set(slot.bit - 1);
         }
@@ -78,7 +81,7 @@ impl Frame {
     /// If the slot belongs to another layout, or is an input or output that has not been written.
     #[inline]
     pub fn get<T: SlotType>(&self, slot: Slot<T>) -> T::View<'_> {
-        self.check_tag(slot);
+        assert!(slot.tag & !READ_ONLY == self.layout().tag, "{slot:?} belongs to another layout");
         assert!(slot.bit == 0 || self.written.get(slot.bit - 1), "{slot:?} has not been written");
         // SAFETY: the tag says that the layout of this frame made the slot, so it holds a valid `T`;
         // the borrow of `self` keeps it unchanged.
@@ -100,7 +103,7 @@ impl Frame {
         bytes
     }
 
-    /// True if the input or output with this bit holds a value.
+    /// True if there is an input or output with this bit, and it holds a value.
     pub fn is_written(&self, bit: u32) -> bool {
         self.written.get(bit)
     }
@@ -147,9 +150,12 @@ impl Frame {
         &mut self.calls
     }
 
-    #[inline]
-    fn check_tag<T>(&self, slot: Slot<T>) {
-        assert!(slot.tag == self.layout().tag, "{slot:?} belongs to another layout");
+    #[cold]
+    fn refuse<T>(&self, slot: Slot<T>) -> ! {
+        match slot.tag == self.layout().tag | READ_ONLY {
+            true => panic!("{slot:?} holds a literal, which cannot be written"),
+            false => panic!("{slot:?} belongs to another layout"),
+        }
     }
 }
 
@@ -184,7 +190,7 @@ impl WrittenBits {
     pub(crate) fn get(&self, bit: u32) -> bool {
         match bit {
             0..64 => self.first >> bit & 1 == 1,
-            _ => self.rest[(bit / 64 - 1) as usize] >> (bit % 64) & 1 == 1,
+            _ => self.rest.get((bit / 64 - 1) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1),
         }
     }
 

@@ -86,7 +86,8 @@ impl FramePool {
     }
 
     fn put(&self, frame: Box<Frame>) {
-        if self.capacity == 0 {
+        // A frame of another layout can be assigned to a pooled one.
+        if self.capacity == 0 || !Arc::ptr_eq(frame.layout(), &self.layout) {
             return;
         }
         let frame = Box::into_raw(frame);
@@ -186,6 +187,21 @@ mod tests {
         };
         std::thread::scope(|scope| (0..4u8).for_each(|id| drop(scope.spawn(move || work(f64::from(id))))));
         assert!((1..=4).contains(&pool.idle()));
+    }
+
+    #[test]
+    fn foreign_frames_are_dropped() {
+        let layout = |slots: usize| {
+            let mut b = FrameLayout::builder();
+            for _ in 0..slots {
+                b.input::<f64>();
+            }
+            b.build().expect("small")
+        };
+        let pool = FramePool::new(&layout(1));
+        *pool.take().expect("memory") = Frame::new(&layout(2)).expect("memory");
+        assert_eq!(pool.idle(), 0);
+        assert!(!pool.take().expect("memory").is_written(99));
     }
 
     #[test]

@@ -30,11 +30,14 @@ impl Frame {
     /// Writes any slot from a value; an input counts as written from then on.
     ///
     /// # Errors
-    /// The slot does not belong to the layout, or the value is of another type.
+    /// The slot does not belong to the layout or holds a literal, or the value is of another type.
     pub fn write(&mut self, slot: &TypedSlot, value: &Value) -> Result<(), FrameError> {
         self.check(slot)?;
         if value.qtype().storage() != slot.qtype().storage() {
             return Err(FrameError::TypeMismatch { slot: slot.clone(), actual: value.qtype() });
+        }
+        if self.layout().is_literal(slot) {
+            return Err(FrameError::Literal { slot: slot.clone() });
         }
         let bit = self.layout().bit_of(slot);
         if bit != 0 {

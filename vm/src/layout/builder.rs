@@ -200,7 +200,7 @@ impl LayoutBuilder {
     pub fn build(mut self) -> Result<Arc<FrameLayout>, LayoutError> {
         let size = self.size.next_multiple_of(u64::from(self.align));
         self.extend_to(size, self.align);
-        self.check_overlaps();
+        let literal_bytes = self.check_overlaps();
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -208,6 +208,9 @@ impl LayoutBuilder {
         for (at, value) in &self.literals {
             write_plain(&mut template, *at, value);
         }
+        let slots = self.inputs.iter().chain(&self.outputs);
+        let mut bits: Vec<(u32, u32)> = slots.zip(0..).map(|(slot, bit)| (slot.offset(), bit)).collect();
+        bits.sort_unstable();
         Ok(Arc::new(FrameLayout {
             size: size as u32,
             align: self.align,
@@ -215,6 +218,8 @@ impl LayoutBuilder {
             inputs: self.inputs.into(),
             outputs: self.outputs.into(),
             literals: self.literals.into(),
+            literal_bytes: literal_bytes.into(),
+            bits: bits.into(),
             template: template.into(),
             tag: self.tag,
             id: OnceLock::new(),
@@ -270,7 +275,8 @@ impl LayoutBuilder {
         }
     }
 
-    fn check_overlaps(&mut self) {
+    /// Gives the byte ranges of the literals, ascending.
+    fn check_overlaps(&mut self) -> Vec<(u32, u32)> {
         self.handles.sort_unstable();
         self.handles.dedup();
         if let Some(pair) = self.handles.windows(2).find(|w| w[0].0 + HANDLE_SIZE > w[1].0) {
@@ -290,6 +296,8 @@ impl LayoutBuilder {
         if let Some(pair) = literals.windows(2).find(|w| w[0].1 > w[1].0) {
             self.error.get_or_insert(LayoutError::LiteralOverlap { first: pair[0].0, second: pair[1].0 });
         }
+        literals.retain(|(start, end)| start < end);
+        literals
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::layout::access::SlotType;
 use crate::layout::handle::HandleKind;
-use crate::layout::slot::{Slot, TypedSlot};
+use crate::layout::slot::{READ_ONLY, Slot, TypedSlot};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::{QType, ScalarValue, Value};
 use sha2::{Digest, Sha256};
@@ -37,6 +37,10 @@ pub struct FrameLayout {
     pub(crate) inputs: Box<[TypedSlot]>,
     pub(crate) outputs: Box<[TypedSlot]>,
     pub(crate) literals: Box<[(u32, Value)]>,
+    /// First byte and end of each literal that has bytes, ascending.
+    pub(crate) literal_bytes: Box<[(u32, u32)]>,
+    /// Offset and position of each slot with a written-bit, ascending.
+    pub(crate) bits: Box<[(u32, u32)]>,
     /// The plain bytes of a new frame: literals in place, zero elsewhere.
     pub(crate) template: Box<[u8]>,
     pub(crate) tag: u64,
@@ -144,21 +148,34 @@ impl FrameLayout {
         self.handles.get(next).is_none_or(|h| offset + size <= h.0)
     }
 
+    /// True if the slot has a byte in common with a literal: it may be read, not written.
+    pub fn is_literal(&self, slot: &TypedSlot) -> bool {
+        let next = self.literal_bytes.partition_point(|(_, end)| *end <= slot.offset());
+        self.literal_bytes.get(next).is_some_and(|(start, _)| u64::from(*start) < slot.end())
+    }
+
     /// The statically typed form of a slot of this layout; `None` if the slot is not of type `T` or
-    /// does not belong here.
+    /// does not belong here. A frame refuses to write it where a literal stands.
     pub fn slot<T: SlotType>(&self, slot: &TypedSlot) -> Option<Slot<T>> {
         let fits = self.accepts(slot) && slot.qtype().storage() == T::qtype().storage();
         fits.then(|| Slot {
             offset: slot.offset(),
             bit: self.bit_of(slot),
-            tag: self.tag,
+            tag: if self.is_literal(slot) { self.tag | READ_ONLY } else { self.tag },
             value: PhantomData,
         })
     }
 
     /// Position of a slot's written-bit plus one; 0 if the slot has none.
     pub(crate) fn bit_of(&self, slot: &TypedSlot) -> u32 {
-        self.inputs.iter().chain(self.outputs.iter()).position(|s| s == slot).map_or(0, |i| i as u32 + 1)
+        let first = self.bits.partition_point(|(offset, _)| *offset < slot.offset());
+        let here = self.bits[first..].iter().take_while(|(offset, _)| *offset == slot.offset());
+        here.map(|(_, bit)| *bit).find(|bit| self.slot_of_bit(*bit) == slot).map_or(0, |bit| bit + 1)
+    }
+
+    fn slot_of_bit(&self, bit: u32) -> &TypedSlot {
+        let bit = bit as usize;
+        self.inputs.get(bit).unwrap_or_else(|| &self.outputs[bit - self.inputs.len()])
     }
 }
 

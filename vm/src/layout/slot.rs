@@ -77,6 +77,9 @@ impl fmt::Display for TypedSlot {
     }
 }
 
+/// Bit of a slot's tag that no layout's tag has.
+pub(crate) const READ_ONLY: u64 = 1 << 63;
+
 /// A slot whose type is known to the Rust compiler.
 ///
 /// Made only by a [`LayoutBuilder`](crate::layout::LayoutBuilder) or by looking up a named input or
@@ -85,6 +88,7 @@ pub struct Slot<T> {
     pub(crate) offset: u32,
     /// Position of the slot's written-bit plus one; 0 for a slot without one.
     pub(crate) bit: u32,
+    /// Tag of the layout that made the slot, with [`READ_ONLY`] if a literal stands there.
     pub(crate) tag: u64,
     pub(crate) value: PhantomData<fn() -> T>,
 }

@@ -60,6 +60,8 @@ pub struct BoundExpr {
     produced: WrittenBits,
     /// Inputs whose bytes results may take.
     overridden: WrittenBits,
+    /// Positions of the inputs, by name.
+    by_name: Box<[u32]>,
 }
 
 // SAFETY: cells hold function pointers and numbers; the pointers between cells and calls are made
@@ -84,7 +86,9 @@ impl BoundExpr {
         let inputs = main.layout.inputs().len() as u32;
         let produced = WrittenBits::mask(bits, main.results().filter_map(bit).filter(|b| *b >= inputs));
         let overridden = WrittenBits::mask(bits, overridden_inputs(main).into_iter());
-        Ok(BoundExpr { codes, stepped: OnceLock::new(), required, produced, overridden, program })
+        let mut by_name: Box<[u32]> = (0..main.inputs.len() as u32).collect();
+        by_name.sort_by_key(|index| &main.inputs[*index as usize].0);
+        Ok(BoundExpr { codes, stepped: OnceLock::new(), required, produced, overridden, by_name, program })
     }
 
     /// The program.
@@ -124,8 +128,11 @@ impl BoundExpr {
     /// No input of this name.
     pub fn input_slot(&self, name: &str) -> Result<&TypedSlot, BindError> {
         let main = self.program.main();
-        let value = main.input(name).ok_or_else(|| unknown("input", name, &main.inputs))?;
-        Ok(main.slot(value))
+        let at = self.by_name.partition_point(|index| &*main.inputs[*index as usize].0 < name);
+        let found = self.by_name.get(at).map(|index| &main.inputs[*index as usize]);
+        let (_, value) =
+            found.filter(|(n, _)| &**n == name).ok_or_else(|| unknown("input", name, &main.inputs))?;
+        Ok(main.slot(*value))
     }
 
     /// Slot of the output.
@@ -207,7 +214,7 @@ impl BoundExpr {
             }
             Ok(Err(halt)) => *halt,
             Err(payload) => {
-                let (routine, ip) = (run.routine(), run.ip());
+                let (routine, ip) = (run.routine(), run.running_ip());
                 frame.poison();
                 Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }
             }
@@ -236,7 +243,8 @@ impl BoundExpr {
         frame.written_mut().clear(&self.produced);
         frame.reset_arena();
         unwind(frame.calls_mut());
-        RunError { kind: halt.kind, at: Some(Location::of(&self.program, halt.routine, halt.ip)) }
+        let at = halt.ip.map(|ip| Location::of(&self.program, halt.routine, ip));
+        RunError { kind: halt.kind, at }
     }
 
     #[cold]
@@ -260,10 +268,23 @@ fn overridden_inputs(main: &Routine) -> Vec<u32> {
     if !main.overrides_inputs {
         return Vec::new();
     }
-    let results: Vec<&TypedSlot> =
-        main.body.instructions().iter().flat_map(|i| main.body.writes(i)).map(|v| main.slot(*v)).collect();
-    let inputs = main.layout.inputs().iter().enumerate();
-    inputs.filter(|(_, s)| results.iter().any(|r| r.overlaps(s))).map(|(bit, _)| bit as u32).collect()
+    let written = main.body.instructions().iter().flat_map(|i| main.body.writes(i)).map(|v| main.slot(*v));
+    let mut written: Vec<(u64, u64)> = written.map(|s| (u64::from(s.offset()), s.end())).collect();
+    written.sort_unstable();
+    // Ranges that do not touch, so that their ends ascend as well.
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in written {
+        match ranges.last_mut().filter(|last| start <= last.1) {
+            Some(last) => last.1 = last.1.max(end),
+            None => ranges.push((start, end)),
+        }
+    }
+    let is_overridden = |slot: &TypedSlot| {
+        let next = ranges.partition_point(|(_, end)| *end <= u64::from(slot.offset()));
+        ranges.get(next).is_some_and(|(start, _)| *start < slot.end())
+    };
+    let inputs = main.layout.inputs().iter().zip(0..);
+    inputs.filter(|(slot, _)| is_overridden(slot)).map(|(_, bit)| bit).collect()
 }
 
 fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {

@@ -207,7 +207,7 @@ impl<'p> Builder<'p> {
             self.forget(result);
             return;
         }
-        match &overload.kernel {
+        match overload.kernel() {
             Kernel::Scalar(kernel) => self.scalar(ip, kernel, operands, result),
             _ => {
                 let args = operands.iter().map(|v| self.routine.slot(*v).clone()).collect();
@@ -223,7 +223,7 @@ impl<'p> Builder<'p> {
     fn is_in_place(&self, overload: &Overload, operands: &[ValueId], result: ValueId) -> bool {
         let out = self.routine.slot(result);
         let copies =
-            &*overload.name == "core._copy" && self.routine.slot(operands[0]).offset() == out.offset();
+            &**overload.name() == "core._copy" && self.routine.slot(operands[0]).offset() == out.offset();
         let assembled = overload.assembles()
             && operands
                 .iter()
@@ -295,7 +295,7 @@ impl<'p> Builder<'p> {
         let Instruction::Operator { operator, .. } = self.routine.body.instructions()[ip] else {
             return None;
         };
-        match &self.routine.body.operators()[operator as usize].kernel {
+        match self.routine.body.operators()[operator as usize].kernel() {
             Kernel::Scalar(kernel) => Some(kernel),
             _ => None,
         }

@@ -26,7 +26,9 @@ impl Location {
     pub(super) fn of(program: &Program, routine: usize, ip: u32) -> Location {
         let body = &program.routines()[routine].body;
         let operator = match body.instructions().get(ip as usize) {
-            Some(Instruction::Operator { operator, .. }) => body.operators()[*operator as usize].name.clone(),
+            Some(Instruction::Operator { operator, .. }) => {
+                body.operators()[*operator as usize].name().clone()
+            }
             Some(Instruction::Trap { .. }) => "trap".into(),
             Some(Instruction::Call { .. }) => "call".into(),
             Some(_) => "jump".into(),
@@ -63,6 +65,16 @@ pub enum RunErrorKind {
         /// Calls allowed.
         limit: usize,
     },
+    /// The frames of open calls are too large together.
+    #[error(
+        "limit call-frame-bytes: the frames of open calls have {actual} bytes, at most {limit} are allowed"
+    )]
+    CallFrameBytes {
+        /// Bytes with the call that was not started.
+        actual: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// An input has not been written since the frame was taken.
     #[error("missing input `{name}`: it has not been written to this frame")]
     MissingInput {
@@ -90,7 +102,8 @@ pub enum RunErrorKind {
 pub struct RunError {
     /// What happened.
     pub kind: RunErrorKind,
-    /// The instruction; `None` if the run did not start.
+    /// The instruction; `None` if the run did not start, or a kernel panicked that leaves no trace (a
+    /// function without captures).
     pub at: Option<Location>,
 }
 
@@ -106,7 +119,9 @@ impl RunError {
             RunErrorKind::Panic { .. } => Category::Panic,
             RunErrorKind::OutOfFuel { .. } => Category::FuelExhausted,
             RunErrorKind::Cancelled => Category::Cancelled,
-            RunErrorKind::CallDepth { .. } | RunErrorKind::Frame(_) => Category::Limit,
+            RunErrorKind::CallDepth { .. } | RunErrorKind::CallFrameBytes { .. } | RunErrorKind::Frame(_) => {
+                Category::Limit
+            }
             RunErrorKind::MissingInput { .. } => Category::MissingInput,
             RunErrorKind::ForeignFrame { .. } | RunErrorKind::PoisonedFrame => Category::InvalidProgram,
         }

@@ -44,7 +44,7 @@ pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeE
         layout.place_input(&slot);
         values.push(ValueInfo { slot, view_of: None });
     }
-    let out = layout.typed(overload.result.clone());
+    let out = layout.typed(overload.result().clone());
     layout.place_output(&out);
     values.push(ValueInfo { slot: out.clone(), view_of: None });
     let operands: Vec<ValueId> = (0..args.len() as u32).map(ValueId).collect();

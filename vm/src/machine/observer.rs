@@ -8,31 +8,59 @@ use crate::program::{Program, Routine, ValueId};
 use crate::value::Value;
 use std::time::{Duration, Instant};
 
-/// The instruction a run is at.
+/// The instruction a run is at. Only a run makes one: the program is verified, and the frame is of the
+/// routine's layout.
+///
+/// ```compile_fail,E0451
+/// use cembra_vm::{frame::Frame, machine::observer::Step, program::Program};
+/// fn step<'s>(program: &'s Program, frame: &'s Frame) -> Step<'s> {
+///     Step { program, routine: 0, ip: 0, depth: 0, frame }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'s> {
-    /// The program running.
-    pub program: &'s Program,
-    /// Routine number.
-    pub routine: usize,
-    /// Instruction number in the routine.
-    pub ip: usize,
-    /// Calls of routines open.
-    pub depth: usize,
-    /// Frame of the routine.
-    pub frame: &'s Frame,
+    pub(super) program: &'s Program,
+    pub(super) routine: usize,
+    pub(super) ip: usize,
+    pub(super) depth: usize,
+    pub(super) frame: &'s Frame,
 }
 
-impl Step<'_> {
+impl<'s> Step<'s> {
+    /// The program running.
+    pub fn program(&self) -> &'s Program {
+        self.program
+    }
+
+    /// Number of the routine running.
+    pub fn routine_number(&self) -> usize {
+        self.routine
+    }
+
+    /// Instruction number in the routine.
+    pub fn ip(&self) -> usize {
+        self.ip
+    }
+
+    /// Calls of routines open.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Frame of the routine.
+    pub fn frame(&self) -> &'s Frame {
+        self.frame
+    }
+
     /// The routine running.
-    pub fn routine(&self) -> &Routine {
+    pub fn routine(&self) -> &'s Routine {
         &self.program.routines()[self.routine]
     }
 
     /// The current contents of a value's slot.
     pub fn value(&self, value: ValueId) -> Value {
         let slot = self.routine().slot(value);
-        // SAFETY: the program is verified, so the slot holds a valid value of its type.
+        // SAFETY: a run made this step, of a verified program on its own frame, so the slot holds a valid value of its type.
         unsafe { crate::frame::typed::read_value(self.frame.base(), slot.offset(), slot.qtype()) }
     }
 

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Calls of routines that may be open at once unless told otherwise.
 pub const DEFAULT_CALL_DEPTH: usize = 1_000;
 
+/// Bytes that the frames of open calls may have together unless told otherwise: 256 MiB.
+pub const DEFAULT_CALL_FRAME_BYTES: u64 = 256 << 20;
+
 /// Stops runs from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
@@ -36,6 +39,7 @@ pub struct RunOptions<'o> {
     pub(super) cancel: Option<&'o CancelToken>,
     pub(super) observer: Option<&'o mut dyn Observer>,
     pub(super) call_depth: Option<usize>,
+    pub(super) call_frame_bytes: Option<u64>,
 }
 
 impl<'o> RunOptions<'o> {
@@ -52,7 +56,8 @@ impl<'o> RunOptions<'o> {
         self
     }
 
-    /// A token that stops the run; it is looked at every 64 instructions and at each backward jump.
+    /// A token that stops the run; it is looked at before the first instruction, every 64
+    /// instructions and at each backward jump.
     pub fn cancel(mut self, token: &'o CancelToken) -> Self {
         self.cancel = Some(token);
         self
@@ -67,6 +72,12 @@ impl<'o> RunOptions<'o> {
     /// Calls of routines that may be open at once.
     pub fn call_depth(mut self, depth: usize) -> Self {
         self.call_depth = Some(depth);
+        self
+    }
+
+    /// Bytes that the frames of open calls may have together.
+    pub fn call_frame_bytes(mut self, bytes: u64) -> Self {
+        self.call_frame_bytes = Some(bytes);
         self
     }
 }

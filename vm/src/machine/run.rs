@@ -10,17 +10,19 @@ use crate::frame::frame::{ActiveCall, CallStack};
 use crate::machine::code::{Code, RoutineCall};
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, RunOptions};
+use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, DEFAULT_CALL_FRAME_BYTES, RunOptions};
 use crate::operator::call::move_value;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::program::Program;
 use bumpalo::Bump;
+use std::sync::Arc;
 
 /// Where a run stopped, and why.
 pub(super) struct Halt {
     pub(super) kind: RunErrorKind,
     pub(super) routine: usize,
-    pub(super) ip: u32,
+    /// `None` if it is not known which instruction panicked.
+    pub(super) ip: Option<u32>,
 }
 
 /// One run of a program on a frame.
@@ -32,6 +34,9 @@ pub(super) struct Run<'r, 'o> {
     cancel: Option<&'o CancelToken>,
     observer: Option<&'o mut dyn Observer>,
     call_depth: usize,
+    call_frame_limit: u64,
+    /// Bytes of the frames of open calls.
+    call_frame_bytes: u64,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
     pub(super) registers: Registers,
@@ -56,6 +61,7 @@ impl<'r, 'o> Run<'r, 'o> {
             fuel: fuel as i64,
             stop: Stop::Done,
             at: std::ptr::null(),
+            running: std::ptr::null(),
             fault: None,
             calls: codes[0].general.as_ptr(),
             arena: std::ptr::null(),
@@ -68,6 +74,8 @@ impl<'r, 'o> Run<'r, 'o> {
             cancel: options.cancel,
             observer: options.observer,
             call_depth: options.call_depth.unwrap_or(DEFAULT_CALL_DEPTH),
+            call_frame_limit: options.call_frame_bytes.unwrap_or(DEFAULT_CALL_FRAME_BYTES),
+            call_frame_bytes: 0,
             open_step: None,
             registers,
         }
@@ -75,6 +83,9 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Runs to the end.
     pub(super) fn run(&mut self) -> Result<(), Halt> {
+        if self.cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(self.halt(RunErrorKind::Cancelled));
+        }
         let mut cell = self.enter(0)?;
         loop {
             let routine = self.routine();
@@ -110,14 +121,20 @@ impl<'r, 'o> Run<'r, 'o> {
         self.frame.calls_mut().active.last().map_or(0, |call| call.routine as usize)
     }
 
-    /// The instruction the last chain stopped at, or the last one known to have started.
-    pub(super) fn ip(&self) -> u32 {
+    /// The instruction whose general kernel is running. Scalar kernels leave no trace while they run.
+    pub(super) fn running_ip(&self) -> Option<u32> {
+        // SAFETY: `running` is null or a cell of this run's code.
+        unsafe { self.registers.running.as_ref() }.map(|cell| cell.ip)
+    }
+
+    /// The instruction the last chain stopped at.
+    fn ip(&self) -> u32 {
         // SAFETY: `at` is null or a cell of this run's code.
         unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip)
     }
 
     fn halt(&mut self, kind: RunErrorKind) -> Halt {
-        Halt { kind, routine: self.routine(), ip: self.ip() }
+        Halt { kind, routine: self.routine(), ip: Some(self.ip()) }
     }
 
     /// The first cell of a routine, its fuel charged.
@@ -201,6 +218,10 @@ impl<'r, 'o> Run<'r, 'o> {
         if self.frame.calls_mut().active.len() >= self.call_depth {
             return Err(self.halt(RunErrorKind::CallDepth { limit: self.call_depth }));
         }
+        let actual = self.call_frame_bytes + u64::from(self.program.routines()[callee].layout.size());
+        if actual > self.call_frame_limit {
+            return Err(self.halt(RunErrorKind::CallFrameBytes { actual, limit: self.call_frame_limit }));
+        }
         let frame = match self.take_frame(callee) {
             Ok(frame) => frame,
             Err(error) => return Err(self.halt(error)),
@@ -211,6 +232,7 @@ impl<'r, 'o> Run<'r, 'o> {
             unsafe { move_value(source, from.offset(), frame.base(), to.offset(), from.qtype()) };
         }
         self.open_step = None;
+        self.call_frame_bytes = actual;
         self.frame.calls_mut().active.push(ActiveCall { frame, routine: callee as u32, cell });
         self.enter(callee)
     }
@@ -221,8 +243,11 @@ impl<'r, 'o> Run<'r, 'o> {
             self.close_step(routine);
         }
         let Some(done) = self.frame.calls_mut().active.pop() else { return Ok(None) };
+        self.call_frame_bytes -= u64::from(done.frame.layout().size());
         let (codes, caller) = (self.codes, self.routine());
-        let cell = &codes[caller].cells[done.cell as usize];
+        let cells = &codes[caller].cells;
+        let number = done.cell as usize;
+        let cell = &cells[number];
         let call = &codes[caller].calls[cell.args[0] as usize];
         let target = self.current_frame().base();
         for (from, to) in &call.results {
@@ -232,10 +257,11 @@ impl<'r, 'o> Run<'r, 'o> {
         self.open_step = self.observer.is_some().then_some(cell.ip);
         give_back(self.frame.calls_mut(), done);
         self.registers.calls = codes[caller].general.as_ptr();
-        self.registers.at = cell;
+        self.registers.at = &raw const *cell;
         self.charge(call.fuel)?;
-        // SAFETY: a call cell is never the last one.
-        Ok(Some(unsafe { (cell as *const Cell).add(1) }))
+        // SAFETY: a call cell is never the last one. The pointer is into the whole array, as the chain
+        // goes on from it.
+        Ok(Some(unsafe { cells.as_ptr().add(number + 1) }))
     }
 
     fn cell_number(&self, routine: usize, cell: *const Cell) -> u32 {
@@ -248,9 +274,11 @@ impl<'r, 'o> Run<'r, 'o> {
         if idle.len() <= routine {
             idle.resize_with(routine + 1, Vec::new);
         }
-        match idle[routine].pop() {
+        // Another program of the same main layout may have left frames of its own routines here.
+        let layout = &self.program.routines()[routine].layout;
+        match idle[routine].pop().filter(|frame| Arc::ptr_eq(frame.layout(), layout)) {
             Some(frame) => Ok(frame),
-            None => Ok(Frame::new(&self.program.routines()[routine].layout)?),
+            None => Ok(Frame::new(layout)?),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Call: what a general kernel sees of the frame while it runs.
 //!
 //! Arguments are read by position and type, the result is written once. A wrong type is a bug of the
-//! operator and panics; the machine turns the panic into an error and discards the frame.
+//! operator and panics; the machine turns the panic into an error and discards the frame. A kernel
+//! that ends well without a result is an error too: the slot may hold what an earlier run left there.
 //!
 //! Invariants (established by the verifier, rule "operands"):
 //! 1. Every argument slot holds a valid value, and the result slot a valid or stale one.
@@ -24,6 +25,8 @@ pub struct Call<'f> {
     args: &'f [TypedSlot],
     out: &'f TypedSlot,
     arena: &'f Bump,
+    /// True once the result, or a part of it, has been written.
+    written: bool,
 }
 
 impl<'f> Call<'f> {
@@ -38,7 +41,17 @@ impl<'f> Call<'f> {
         out: &'f TypedSlot,
         arena: &'f Bump,
     ) -> Call<'f> {
-        Call { frame, args, out, arena }
+        Call { frame, args, out, arena, written: false }
+    }
+
+    /// True if the kernel has written its result.
+    pub(super) fn is_written(&self) -> bool {
+        self.written
+    }
+
+    /// Declares the result written: its parts stand in their places already.
+    pub(super) fn keep_result(&mut self) {
+        self.written = true;
     }
 
     /// Number of arguments.
@@ -94,6 +107,7 @@ impl<'f> Call<'f> {
     /// If the result is not of type `T`.
     pub fn set_plain<T: PlainSlot>(&mut self, value: T) {
         check_type(self.out, &T::plain_qtype());
+        self.written = true;
         // SAFETY: invariant 1; `&mut self` makes the access exclusive.
         unsafe { T::store(self.at(self.out), value) }
     }
@@ -124,6 +138,7 @@ impl<'f> Call<'f> {
     /// If the result is not of type `T`.
     pub fn set<T: SlotType>(&mut self, value: T::View<'_>) {
         check_type(self.out, &T::qtype());
+        self.written = true;
         // SAFETY: invariant 1; `&mut self` makes the access exclusive.
         unsafe { T::assign(self.at(self.out), value) }
     }
@@ -134,6 +149,7 @@ impl<'f> Call<'f> {
     /// If the result is of another type.
     pub fn set_value(&mut self, value: &Value) {
         check_type(self.out, &value.qtype());
+        self.written = true;
         // SAFETY: the types agree; `&mut self` makes the access exclusive.
         unsafe { write_value(self.frame, self.out.offset(), value) }
     }
@@ -156,6 +172,7 @@ impl<'f> Call<'f> {
     /// The cells of a sequence result, emptied.
     pub fn sequence_out(&mut self) -> &mut Vec<u64> {
         assert!(matches!(self.out.qtype(), QType::Sequence(_)), "the result {} is no sequence", self.out);
+        self.written = true;
         // SAFETY: a sequence slot holds a sequence handle.
         unsafe { (*self.at(self.out).cast::<SequenceHandle>()).cleared() }
     }
@@ -221,6 +238,7 @@ impl<'f> Call<'f> {
 
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> &mut ArrayRows {
+        self.written = true;
         assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
         // SAFETY: an array slot holds an array handle.
         unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
@@ -238,6 +256,7 @@ impl<'f> Call<'f> {
     pub fn copy(&mut self, index: usize) {
         let from = &self.args[index];
         check_type(from, self.out.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2.
         unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
     }
@@ -247,6 +266,7 @@ impl<'f> Call<'f> {
         let from = &self.args[index];
         let to = self.out.field(field).expect("the field exists in the result type");
         check_type(from, to.qtype());
+        self.written = true;
         if from.offset() != to.offset() {
             // SAFETY: both slots hold values of this type, apart by invariant 2.
             unsafe { copy_value(self.frame, from.offset(), to.offset(), from.qtype()) }
@@ -258,6 +278,7 @@ impl<'f> Call<'f> {
         let from = &self.args[index];
         let to = self.out.value().expect("the result is optional");
         check_type(from, to.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2; the presence byte is the
         // first of the result.
         unsafe {
@@ -270,6 +291,7 @@ impl<'f> Call<'f> {
     pub fn copy_value_behind(&mut self, index: usize) {
         let from = self.args[index].value().expect("the argument is optional");
         check_type(&from, self.out.qtype());
+        self.written = true;
         // SAFETY: both slots hold values of this type, apart by invariant 2.
         unsafe { copy_value(self.frame, from.offset(), self.out.offset(), from.qtype()) }
     }
@@ -282,6 +304,7 @@ impl<'f> Call<'f> {
     }
 
     fn handle_out(&mut self, scalar: ScalarType) -> *mut u8 {
+        self.written = true;
         match self.out.qtype() {
             QType::Scalar(t) if *t == scalar => self.at(self.out),
             QType::Optional(t) if *t == scalar => {

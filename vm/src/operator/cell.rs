@@ -65,8 +65,10 @@ pub struct Registers {
     pub fuel: i64,
     /// Why the last chain stopped.
     pub stop: Stop,
-    /// The cell that stopped, or the last cell known to have started.
+    /// The cell that stopped.
     pub at: *const Cell,
+    /// The general kernel running: whom a panic is blamed on. Null while other cells run.
+    pub running: *const Cell,
     /// What the operator at `at` raised.
     pub fault: Option<Fault>,
     /// Bound general kernels of the running routine.

@@ -17,7 +17,7 @@ use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
-use crate::operator::general::GeneralKernel;
+use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::pointwise::{over_rows, row_types};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
@@ -221,10 +221,21 @@ impl Family {
         self.add_lifted(scalar::ternary::<_, A, B, C, R, O>(f), lifted)
     }
 
-    /// Adds exactly `A -> R`.
+    /// Adds exactly `A -> R`. As with every kernel, other threads may call it:
+    ///
+    /// ```compile_fail,E0277
+    /// use cembra_vm::operator::Family;
+    /// #[derive(Clone, Copy)]
+    /// struct HereOnly(std::marker::PhantomData<*const ()>);
+    /// let here = HereOnly(std::marker::PhantomData);
+    /// Family::new("host.here", &["x"], "x").exact_unary(move |x: i64| {
+    ///     let _here: HereOnly = here;
+    ///     x
+    /// });
+    /// ```
     pub fn exact_unary<A: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A) -> O + Copy + 'static,
+        f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::unary::<_, A, R, O>(f))
     }
@@ -232,7 +243,7 @@ impl Family {
     /// Adds exactly `(A, B) -> R`, in every mode.
     pub fn exact_binary<A: PlainSlot, B: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A, B) -> O + Copy + 'static,
+        f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::hot_binary::<_, A, B, R, O>(f))
     }
@@ -240,13 +251,16 @@ impl Family {
     /// Adds exactly `(A, B, C) -> R`.
     pub fn exact_ternary<A: PlainSlot, B: PlainSlot, C: PlainSlot, R: PlainSlot, O: Outcome<R> + 'static>(
         self,
-        f: impl Fn(A, B, C) -> O + Copy + 'static,
+        f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add(scalar::ternary::<_, A, B, C, R, O>(f))
     }
 
     /// Adds exactly `(A, B, C, D) -> R`.
-    pub fn exact_quaternary<A, B, C, D, R, O>(self, f: impl Fn(A, B, C, D) -> O + Copy + 'static) -> Family
+    pub fn exact_quaternary<A, B, C, D, R, O>(
+        self,
+        f: impl Fn(A, B, C, D) -> O + Copy + Send + Sync + 'static,
+    ) -> Family
     where
         A: PlainSlot,
         B: PlainSlot,
@@ -258,7 +272,9 @@ impl Family {
         self.add(scalar::quaternary::<_, A, B, C, D, R, O>(f))
     }
 
-    /// Adds a general kernel for these argument types and its lifted form.
+    /// Adds a general kernel for these argument types and its lifted form, where a missing argument gives
+    /// a missing result. Arguments and results that are optional already stay as they are: the kernel
+    /// has its own rules for them.
     pub fn general(
         self,
         args: &[QType],
@@ -267,12 +283,17 @@ impl Family {
     ) -> Family {
         let kernel = GeneralKernel::new(f);
         let optional: Option<Vec<QType>> = args.iter().map(QType::to_optional).collect();
-        let lifted = optional.zip(result.to_optional());
-        let mut family = self.add_overload(args.into(), result, Kernel::General(kernel.clone()));
-        if let Some((args, result)) = lifted {
-            family = family.add_overload(args.into(), result, Kernel::Lifted(kernel));
+        let lifted = optional.zip(result.to_optional()).filter(|(optional, _)| optional != args);
+        let lifted_kernel = LiftedKernel {
+            kernel: kernel.clone(),
+            takes_optional: args.iter().map(QType::is_optional).collect(),
+            gives_optional: result.is_optional(),
+        };
+        let family = self.add_overload(args.into(), result, Kernel::General(kernel));
+        match lifted {
+            Some((args, result)) => family.add_overload(args.into(), result, Kernel::Lifted(lifted_kernel)),
+            None => family,
         }
-        family
     }
 
     /// Adds a general kernel for exactly these argument types.
@@ -326,9 +347,10 @@ impl Family {
         self
     }
 
-    /// An overload of this family, for use by on-demand rules.
-    pub fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
-        Overload { name: self.name.clone(), args: args.into(), result, kernel, effects: self.effects }
+    /// An overload of this family, for use by on-demand rules. Only the crate makes kernels of its own
+    /// choice: a scalar kernel must be for exactly these types.
+    pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
+        Overload::new(self.name.clone(), args.into(), result, kernel, self.effects)
     }
 
     /// A general overload of this family, for use by on-demand rules.

@@ -3,7 +3,7 @@
 use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
-use crate::value::Fault;
+use crate::value::{Category, Fault};
 use bumpalo::Bump;
 use std::fmt;
 use std::sync::Arc;
@@ -28,34 +28,68 @@ impl fmt::Debug for GeneralKernel {
     }
 }
 
+/// A general kernel to be used on optional arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct LiftedKernel {
+    pub(super) kernel: GeneralKernel,
+    /// By argument: true if the kernel itself takes an optional.
+    pub(super) takes_optional: Box<[bool]>,
+    /// True if the kernel itself gives an optional.
+    pub(super) gives_optional: bool,
+}
+
 /// A general kernel bound to slots.
 #[derive(Debug)]
 pub struct GeneralCall {
-    kernel: GeneralKernel,
-    args: Box<[TypedSlot]>,
-    out: TypedSlot,
-    /// Presence bytes to test first, and the presence byte of the result; see [`GeneralCall::lifted`].
-    presence: Option<(Box<[u32]>, u32)>,
+    pub(super) kernel: GeneralKernel,
+    pub(super) args: Box<[TypedSlot]>,
+    pub(super) out: TypedSlot,
+    pub(super) lift: Option<Lift>,
+}
+
+/// What comes before the kernel of a lifted call; see [`GeneralCall::lifted`].
+#[derive(Debug)]
+pub(super) struct Lift {
+    /// Presence bytes of the arguments that must be present.
+    pub(super) tested: Box<[u32]>,
+    /// The presence byte of the result.
+    pub(super) result: u32,
+    /// What stands behind it.
+    pub(super) value: TypedSlot,
+    /// True if the kernel writes the presence byte as well.
+    pub(super) is_whole: bool,
 }
 
 impl GeneralCall {
     /// Binds a kernel to slots of its own types.
     pub fn new(kernel: GeneralKernel, args: Box<[TypedSlot]>, out: TypedSlot) -> GeneralCall {
-        GeneralCall { kernel, args, out, presence: None }
+        GeneralCall { kernel, args, out, lift: None }
     }
 
-    /// Binds a kernel of scalars to optionals: the result is missing if any optional argument is,
-    /// otherwise the kernel sees the values behind the presence bytes.
+    /// Binds a kernel that takes scalars to optionals: the result is missing if an argument is that the
+    /// kernel takes as a scalar, otherwise the kernel sees the values behind the presence bytes. What it
+    /// takes or gives as an optional itself, it sees as it stands.
     ///
     /// # Panics
     /// If the result is not optional.
-    pub fn lifted(kernel: GeneralKernel, args: &[TypedSlot], out: TypedSlot) -> GeneralCall {
-        let tested = args.iter().filter(|a| a.qtype().is_optional()).map(TypedSlot::offset).collect();
+    pub(super) fn lifted(lifted: &LiftedKernel, args: &[TypedSlot], out: TypedSlot) -> GeneralCall {
+        let is_tested = |(arg, optional): &(&TypedSlot, &bool)| !**optional && arg.qtype().is_optional();
+        let pairs = || args.iter().zip(&lifted.takes_optional);
+        let value = out.value().expect("the result of a lifted operator is optional");
+        let inner = |pair: (&TypedSlot, &bool)| match is_tested(&pair) {
+            true => pair.0.value().expect("it is optional"),
+            false => pair.0.clone(),
+        };
         GeneralCall {
-            kernel,
-            presence: Some((tested, out.offset())),
-            args: args.iter().map(|a| a.value().unwrap_or_else(|| a.clone())).collect(),
-            out: out.value().expect("the result of a lifted operator is optional"),
+            kernel: lifted.kernel.clone(),
+            args: pairs().map(inner).collect(),
+            lift: Some(Lift {
+                tested: pairs().filter(is_tested).map(|(arg, _)| arg.offset()).collect(),
+                result: out.offset(),
+                value: value.clone(),
+                is_whole: lifted.gives_optional,
+            }),
+            out: if lifted.gives_optional { out } else { value },
         }
     }
 
@@ -69,15 +103,24 @@ impl GeneralCall {
     pub unsafe fn run(&self, frame: *mut u8, arena: &Bump) -> Result<(), Fault> {
         // SAFETY: the caller's promise; presence bytes are the first of their slots.
         unsafe {
-            if let Some((tested, result)) = &self.presence {
-                let present = tested.iter().all(|at| frame.add(*at as usize).read() != 0);
-                frame.add(*result as usize).write(u8::from(present));
+            if let Some(lift) = &self.lift {
+                let present = lift.tested.iter().all(|at| frame.add(*at as usize).read() != 0);
+                if !present || !lift.is_whole {
+                    frame.add(lift.result as usize).write(u8::from(present));
+                }
                 if !present {
-                    write_zero(frame, &self.out);
+                    write_zero(frame, &lift.value);
                     return Ok(());
                 }
             }
-            (self.kernel.0)(&mut Call::new(frame, &self.args, &self.out, arena))
+            let mut call = Call::new(frame, &self.args, &self.out, arena);
+            (self.kernel.0)(&mut call)?;
+            if call.is_written() { Ok(()) } else { Err(no_result()) }
         }
     }
+}
+
+#[cold]
+fn no_result() -> Fault {
+    Fault::Trap { category: Category::Panic, message: "the operator wrote no result".into() }
 }

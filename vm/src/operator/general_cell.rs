@@ -19,7 +19,10 @@ pub unsafe fn run_general(
     unsafe {
         let bound = &*(*registers).calls.add((*cell).args[0] as usize);
         (*registers).at = cell;
-        match bound.run(frame, &*(*registers).arena) {
+        (*registers).running = cell;
+        let outcome = bound.run(frame, &*(*registers).arena);
+        (*registers).running = std::ptr::null();
+        match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
             Err(fault) => raise(cell, registers, fault),
         }

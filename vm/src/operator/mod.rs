@@ -26,5 +26,6 @@ pub mod table;
 
 pub use call::Call;
 pub use family::Family;
-pub use signature::{Effects, Kernel, Overload};
+pub(crate) use signature::Kernel;
+pub use signature::{Effects, Overload};
 pub use table::OperatorTable;

@@ -28,8 +28,8 @@ pub fn row_types(args: &[QType]) -> Option<(ArrayClass, Vec<QType>)> {
 
 /// The overload on arrays, made of that on rows; `None` if its result is no scalar or optional.
 pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<Overload> {
-    let result = QType::Array(ArrayType { class, element: rows.result.scalar()? });
-    let kernel = match &rows.kernel {
+    let result = QType::Array(ArrayType { class, element: rows.result().scalar()? });
+    let kernel = match rows.kernel() {
         Kernel::Scalar(kernel) => {
             let kernel = kernel.clone();
             Kernel::general(move |call| apply(&kernel, call))
@@ -39,7 +39,7 @@ pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<O
             Kernel::general(move |call| kernel.run(call, common_size(call)?))
         }
     };
-    Some(Overload { kernel, ..rows.with_types(args, result) })
+    Some(rows.with_kernel(args, result, kernel))
 }
 
 fn apply(kernel: &ScalarKernel, call: &mut Call<'_>) -> Result<(), Fault> {

@@ -27,10 +27,10 @@ pub struct RowByRow {
 impl RowByRow {
     /// For an overload of scalars and optionals; `None` if it is one of scalar code.
     pub fn new(rows: &Overload) -> Option<RowByRow> {
-        let element = rows.result.scalar()?;
+        let element = rows.result().scalar()?;
         let mut layout = FrameLayout::builder();
-        let args: Box<[TypedSlot]> = rows.args.iter().map(|qtype| layout.typed(qtype.clone())).collect();
-        let out = layout.typed(rows.result.clone());
+        let args: Box<[TypedSlot]> = rows.args().iter().map(|qtype| layout.typed(qtype.clone())).collect();
+        let out = layout.typed(rows.result().clone());
         let layout = layout.build().ok()?;
         let kernel = rows.bind_general(args.clone(), out.clone())?;
         Some(RowByRow { kernel, args, out, element, frames: FramePool::new(&layout) })

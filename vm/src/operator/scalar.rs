@@ -20,21 +20,21 @@ pub const RESULT_NOT_STORED: usize = 4;
 
 /// Threaded code of an operation on plain values.
 #[derive(Clone, Debug)]
-pub struct ScalarKernel {
+pub(crate) struct ScalarKernel {
     /// Code by mode; mode 0 (all in the frame) is always there.
-    pub modes: [Option<Run>; 8],
+    pub(crate) modes: [Option<Run>; 8],
     /// Code that computes a presence mask and jumps if it is missing, by operand mode.
-    pub jump_if_not: [Option<Run>; 4],
+    pub(crate) jump_if_not: [Option<Run>; 4],
     /// The accumulator each operand can come from.
-    pub operands: [Option<Accumulator>; 4],
+    pub(crate) operands: [Option<Accumulator>; 4],
     /// The accumulator the result is left in.
-    pub result: Option<Accumulator>,
+    pub(crate) result: Option<Accumulator>,
     /// Code over rows of columns.
-    pub block: BlockRun,
+    pub(crate) block: BlockRun,
 }
 
 /// The types and the code of a scalar kernel.
-pub type Typed = (Vec<QType>, QType, ScalarKernel);
+pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 
 fn plain_kernel(
     run: Run,
@@ -48,9 +48,9 @@ fn plain_kernel(
 }
 
 /// A kernel of one operand.
-pub fn unary<F, A, R, O>(_: F) -> Typed
+pub(crate) fn unary<F, A, R, O>(_: F) -> Typed
 where
-    F: Fn(A) -> O + Copy + 'static,
+    F: Fn(A) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
     R: PlainSlot,
     O: Outcome<R>,
@@ -71,9 +71,9 @@ where
 }
 
 /// A kernel of two operands in the frame.
-pub fn binary<F, A, B, R, O>(_: F) -> Typed
+pub(crate) fn binary<F, A, B, R, O>(_: F) -> Typed
 where
-    F: Fn(A, B) -> O + Copy + 'static,
+    F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
     R: PlainSlot,
@@ -86,9 +86,9 @@ where
 }
 
 /// A kernel of two operands in every mode, for the operations that programs consist of.
-pub fn hot_binary<F, A, B, R, O>(f: F) -> Typed
+pub(crate) fn hot_binary<F, A, B, R, O>(f: F) -> Typed
 where
-    F: Fn(A, B) -> O + Copy + 'static,
+    F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
     R: PlainSlot,
@@ -106,9 +106,9 @@ where
 }
 
 /// A comparison: a presence mask in every mode, or a jump without storing it.
-pub fn predicate<F, A, B>(f: F) -> Typed
+pub(crate) fn predicate<F, A, B>(f: F) -> Typed
 where
-    F: Fn(A, B) -> Option<()> + Copy + 'static,
+    F: Fn(A, B) -> Option<()> + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
 {
@@ -123,9 +123,9 @@ where
 }
 
 /// A kernel of three operands in the frame.
-pub fn ternary<F, A, B, C, R, O>(_: F) -> Typed
+pub(crate) fn ternary<F, A, B, C, R, O>(_: F) -> Typed
 where
-    F: Fn(A, B, C) -> O + Copy + 'static,
+    F: Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
     C: PlainSlot,
@@ -139,9 +139,9 @@ where
 }
 
 /// A kernel of four operands in the frame.
-pub fn quaternary<F, A, B, C, D, R, O>(_: F) -> Typed
+pub(crate) fn quaternary<F, A, B, C, D, R, O>(_: F) -> Typed
 where
-    F: Fn(A, B, C, D) -> O + Copy + 'static,
+    F: Fn(A, B, C, D) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
     C: PlainSlot,

@@ -2,7 +2,7 @@
 
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
-use crate::operator::general::{GeneralCall, GeneralKernel};
+use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::scalar::ScalarKernel;
 use crate::value::{Fault, QType};
 use std::fmt;
@@ -38,30 +38,39 @@ impl Effects {
 
 /// The code of an overload.
 #[derive(Clone, Debug)]
-pub enum Kernel {
+pub(crate) enum Kernel {
     /// Threaded code on plain values.
     Scalar(ScalarKernel),
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
-    Lifted(GeneralKernel),
+    Lifted(LiftedKernel),
     /// Puts each operand into the tuple field of the same position, unless it stands there already.
     Assemble,
 }
 
-/// An operator for exact argument types.
+/// An operator for exact argument types. The machine trusts its kernel to be for these types, so only
+/// a [`Family`](crate::operator::Family) makes one, and nobody changes it:
+///
+/// ```compile_fail,E0616
+/// use cembra_vm::operator::Family;
+/// use cembra_vm::value::qtype::TEXT;
+/// let same = Family::new("host.same", &["x"], "x itself").unary(|x: i64| x);
+/// let mut overload = (*same.overloads()[0]).clone();
+/// overload.args = [TEXT].into(); // the kernel reads an INT64
+/// ```
 #[derive(Clone, Debug)]
 pub struct Overload {
     /// The operator's name as dumps print it.
-    pub name: Arc<str>,
+    name: Arc<str>,
     /// Exact argument types, in storage form.
-    pub args: Box<[QType]>,
+    args: Box<[QType]>,
     /// Exact result type, in storage form.
-    pub result: QType,
+    result: QType,
     /// The code.
-    pub kernel: Kernel,
+    kernel: Kernel,
     /// What evaluation may do.
-    pub effects: Effects,
+    effects: Effects,
 }
 
 impl Kernel {
@@ -72,9 +81,45 @@ impl Kernel {
 }
 
 impl Overload {
-    /// The same code, name and effects for other types.
-    pub fn with_types(&self, args: &[QType], result: QType) -> Overload {
-        Overload { args: args.into(), result, ..self.clone() }
+    /// The same name and effects for other types and code.
+    pub(super) fn with_kernel(&self, args: &[QType], result: QType, kernel: Kernel) -> Overload {
+        Overload::new(self.name.clone(), args.into(), result, kernel, self.effects)
+    }
+
+    /// An overload whose kernel is for these types.
+    pub(super) fn new(
+        name: Arc<str>,
+        args: Box<[QType]>,
+        result: QType,
+        kernel: Kernel,
+        effects: Effects,
+    ) -> Overload {
+        Overload { name, args, result, kernel, effects }
+    }
+
+    /// The operator's name as dumps print it.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Exact argument types, in storage form.
+    pub fn args(&self) -> &[QType] {
+        &self.args
+    }
+
+    /// Exact result type, in storage form.
+    pub fn result(&self) -> &QType {
+        &self.result
+    }
+
+    /// What evaluation may do.
+    pub fn effects(&self) -> Effects {
+        self.effects
+    }
+
+    /// The code.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// True if the result may take the bytes of an operand: a scalar kernel reads all operands before
@@ -98,13 +143,14 @@ impl Overload {
         match &self.kernel {
             Kernel::Scalar(_) => None,
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
-            Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel.clone(), &args, out)),
+            Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),
         }
     }
 }
 
 fn assemble(call: &mut Call<'_>) -> Result<(), Fault> {
+    call.keep_result();
     (0..call.len()).for_each(|i| call.copy_to_field(i, i));
     Ok(())
 }

@@ -62,7 +62,7 @@ fn dump_routine(out: &mut String, routine: &Routine) {
 pub fn instruction(routine: &Routine, ip: usize) -> impl Display + '_ {
     fmt::from_fn(move |f| match &routine.body.instructions()[ip] {
         Instruction::Operator { operator, operands, result } => {
-            let name = &routine.body.operators()[*operator as usize].name;
+            let name = routine.body.operators()[*operator as usize].name();
             write!(f, "{} = {name}({})", routine.slot(*result), slots(routine, routine.body.list(*operands)))
         }
         Instruction::Jump { offset } => write!(f, "jump<{offset:+}>()"),

@@ -290,14 +290,14 @@ impl<'p> Checker<'p> {
         self.expect(ip, self.body.has_list(operands), || "the operand list".to_owned())?;
         let Some(overload) = overload else { return Ok(()) };
         let operands = self.body.list(operands);
-        self.expect_count(ip, "operands", operands.len(), overload.args.len())?;
+        self.expect_count(ip, "operands", operands.len(), overload.args().len())?;
         let out = self.value(ip, result)?;
-        if out.qtype().storage() != overload.result {
-            self.expect_type(ip, result, out, &overload.result)?;
+        if out.qtype().storage() != *overload.result() {
+            self.expect_type(ip, result, out, overload.result())?;
         }
         self.check_written(ip, result, out)?;
         let in_place = overload.reads_before_writing();
-        for (index, (operand, expected)) in operands.iter().zip(&overload.args).enumerate() {
+        for (index, (operand, expected)) in operands.iter().zip(overload.args()).enumerate() {
             let slot = self.value(ip, *operand)?;
             if slot.qtype() != expected && slot.qtype().storage() != *expected {
                 self.expect_type(ip, *operand, slot, expected)?;

@@ -7,7 +7,7 @@
 
 use crate::value::qtype::QType;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -65,6 +65,8 @@ pub struct TupleType {
     leaves: u32,
     plain: bool,
     stored: bool,
+    /// Hash of fields and names, so that looking up a wide type does not walk it.
+    hash: u64,
 }
 
 impl TupleType {
@@ -119,6 +121,7 @@ impl TupleType {
             align,
             depth,
             leaves: leaves as u32,
+            hash: hash_of(&fields, names.as_deref()),
             fields,
             names,
         }))
@@ -129,8 +132,10 @@ impl TupleType {
         if this.stored {
             return this.clone();
         }
+        let fields: Box<[QType]> = this.fields.iter().map(QType::storage).collect();
         Arc::new(TupleType {
-            fields: this.fields.iter().map(QType::storage).collect(),
+            hash: hash_of(&fields, None),
+            fields,
             names: None,
             offsets: this.offsets.clone(),
             stored: true,
@@ -204,7 +209,8 @@ fn is_field_name(name: &str) -> bool {
 // Size, offsets and depth follow from fields and names, so they take no part in identity.
 impl PartialEq for TupleType {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other) || (self.fields == other.fields && self.names == other.names)
+        std::ptr::eq(self, other)
+            || (self.hash == other.hash && self.fields == other.fields && self.names == other.names)
     }
 }
 
@@ -212,9 +218,16 @@ impl Eq for TupleType {}
 
 impl Hash for TupleType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.fields.hash(state);
-        self.names.hash(state);
+        state.write_u64(self.hash);
     }
+}
+
+/// One walk over the fields; nested tuples give the hash they have.
+fn hash_of(fields: &[QType], names: Option<&[Arc<str>]>) -> u64 {
+    let mut state = DefaultHasher::new();
+    fields.hash(&mut state);
+    names.hash(&mut state);
+    state.finish()
 }
 
 impl fmt::Display for TupleType {
@@ -257,6 +270,25 @@ mod tests {
             }
         };
         assert_eq!(error, TupleTypeError::Leaves { actual: 131_072 });
+    }
+
+    #[test]
+    fn equal_types_have_one_hash() {
+        let hash = |t: &TupleType| {
+            let mut state = DefaultHasher::new();
+            t.hash(&mut state);
+            state.finish()
+        };
+        let plain = || TupleType::new([INT32, FLOAT64]).expect("small");
+        let named =
+            |first: &str| TupleType::named([first.into(), "b".into()], [INT32, FLOAT64]).expect("small");
+        assert_eq!(hash(&plain()), hash(&plain()));
+        assert_eq!(
+            (hash(&plain()), plain()),
+            (hash(&TupleType::storage(&named("a"))), TupleType::storage(&named("a")))
+        );
+        assert!(plain() != named("a") && named("a") != named("c"));
+        assert!(hash(&plain()) != hash(&named("a")) && hash(&named("a")) != hash(&named("c")));
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod tests {
     fn result(name: &str, args: &[&str]) -> Option<String> {
         let args: Vec<QType> = args.iter().map(|a| a.parse().expect("a type")).collect();
         let row = rows().into_iter().find(|row| &**row.name() == name)?;
-        Some(row.overload(&args)?.result.to_string())
+        Some(row.overload(&args)?.result().to_string())
     }
 
     #[test]

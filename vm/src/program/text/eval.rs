@@ -57,18 +57,18 @@ impl Parser<'_> {
         if self.table.family(&name).is_none() {
             return Err(OperatorProblem::Unknown { line, signature });
         }
-        let found = self.table.overload(&name, &args).filter(|o| *o.args == *args && *o.name == *name);
+        let found = self.table.overload(&name, &args).filter(|o| *o.args() == *args && **o.name() == *name);
         let Some(found) = found else {
             return Err(OperatorProblem::Overload { line, signature });
         };
-        if found.result != result {
-            let (stated, actual) = (result, found.result.clone());
+        if *found.result() != result {
+            let (stated, actual) = (result, found.result().clone());
             return Err(OperatorProblem::Result { line, signature, stated, actual });
         }
-        match found.effects == effects {
+        match found.effects() == effects {
             true => Ok(found),
             false => {
-                Err(OperatorProblem::Effects { line, signature, stated: effects, actual: found.effects })
+                Err(OperatorProblem::Effects { line, signature, stated: effects, actual: found.effects() })
             }
         }
     }

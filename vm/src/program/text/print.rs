@@ -99,8 +99,8 @@ impl<F: FnMut(&mut String)> Printer<'_, F> {
         for (number, operator) in routine.body.operators().iter().enumerate() {
             self.line(2, |out| {
                 push(out, format_args!("o{number}: "));
-                write_signature(out, &operator.name, &operator.args);
-                push(out, format_args!(" -> {} {}", operator.result, operator.effects.name()));
+                write_signature(out, operator.name(), operator.args());
+                push(out, format_args!(" -> {} {}", operator.result(), operator.effects().name()));
             });
         }
     }
