@@ -21,6 +21,10 @@ use std::sync::Arc;
 pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
     match row_types(cx.types) {
         Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
+        // Arrays of two families.
+        None if cx.types.iter().any(|t| t.array().is_some()) => {
+            Err(TypeError::NoCommonType { types: cx.types.to_vec() })
+        }
         None => choose_for(family, cx, cx.types),
     }
 }

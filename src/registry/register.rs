@@ -112,8 +112,10 @@ fn is_word(text: &str) -> bool {
 fn is_language_word(name: &str) -> bool {
     let scalar = name.strip_prefix("optional_").unwrap_or(name);
     let other = ["L", "P", "M", "tuple", "namedtuple", "sequence", "qtype", "present", "missing"];
+    let arrays = ["array", "array_shape", "array_edge"];
     RESERVED.contains(&name)
         || other.contains(&name)
+        || arrays.contains(&name.strip_prefix("dense_").unwrap_or(name))
         || ScalarType::ALL.iter().any(|t| t.to_string().eq_ignore_ascii_case(scalar))
 }
 

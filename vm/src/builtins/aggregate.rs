@@ -162,6 +162,8 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     };
     let array = matches!(args.get(1), Some(QType::Edge(_))).then(|| QType::Array(t.of(element)));
     let is_array = array.is_some();
+    // An edge may have another number of children than the array has rows.
+    let family = if edge { family.clone().raises() } else { family.clone() };
     family.make_general(args, array.unwrap_or(result), move |call| {
         let (rows, arena) = (call.array(0), call.arena());
         let option = option.is_some_and(|index| call.plain::<bool>(index));

@@ -1,6 +1,7 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
 use crate::operator::{Call, Family, Overload};
+use crate::value::array::MAX_ROWS;
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
 use std::collections::HashSet;
@@ -185,6 +186,7 @@ fn concat(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(x), QType::Array(y)] = args else { return None };
     (x == y).then(|| {
         filling(family, args, args[0].clone(), |call, out| {
+            check_rows((call.array(0).len() + call.array(1).len()) as u64)?;
             for rows in [call.array(0), call.array(1)] {
                 (0..rows.len()).for_each(|row| out.push_row_of(rows, row));
             }
@@ -288,15 +290,16 @@ fn shape_size(family: &Family, args: &[QType]) -> Option<Overload> {
     }))
 }
 
-/// Rows that arrays made of a shape may have.
-const MAX_ROWS: u64 = 1 << 31;
+fn check_rows(rows: u64) -> Result<(), Fault> {
+    match rows > MAX_ROWS as u64 {
+        true => Err(Fault::Limit { limit: "array-rows", actual: rows, maximum: MAX_ROWS as u64 }),
+        false => Ok(()),
+    }
+}
 
 fn rows_of_shape(call: &Call<'_>) -> Result<usize, Fault> {
     match call.value(0) {
-        Value::ArrayShape(_, actual) if actual > MAX_ROWS => {
-            Err(Fault::Limit { limit: "array-rows", actual, maximum: MAX_ROWS })
-        }
-        Value::ArrayShape(_, size) => Ok(size as usize),
+        Value::ArrayShape(_, size) => check_rows(size).map(|()| size as usize),
         other => panic!("{other} is no shape"),
     }
 }

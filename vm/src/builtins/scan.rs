@@ -105,6 +105,8 @@ fn scan_overload(family: &Family, args: &[QType], options: usize, gives: Gives, 
         return None;
     }
     let element = gives.result(t.element)?;
+    // An edge may have another number of children than the array has rows.
+    let family = if edge { family.clone().raises() } else { family.clone() };
     Some(family.make_general(args, QType::Array(t.of(element)), move |call| {
         let rows = call.array(0);
         let option = match call.len() > 1 + usize::from(edge) {

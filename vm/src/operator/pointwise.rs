@@ -39,7 +39,7 @@ pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<O
             Kernel::general(move |call| kernel.run(call, common_size(call)?))
         }
     };
-    Some(rows.with_kernel(args, result, kernel))
+    Some(rows.over_arrays(args, result, kernel))
 }
 
 fn apply(kernel: &ScalarKernel, call: &mut Call<'_>) -> Result<(), Fault> {

@@ -81,9 +81,14 @@ impl Kernel {
 }
 
 impl Overload {
-    /// The same name and effects for other types and code.
-    pub(super) fn with_kernel(&self, args: &[QType], result: QType, kernel: Kernel) -> Overload {
-        Overload::new(self.name.clone(), args.into(), result, kernel, self.effects)
+    /// The same operator for other types and code. Arrays of different sizes raise.
+    pub(super) fn over_arrays(&self, args: &[QType], result: QType, kernel: Kernel) -> Overload {
+        let arrays = args.iter().filter(|qtype| qtype.array().is_some()).count();
+        let effects = match self.effects {
+            Effects::Total if arrays > 1 => Effects::Raises,
+            other => other,
+        };
+        Overload::new(self.name.clone(), args.into(), result, kernel, effects)
     }
 
     /// An overload whose kernel is for these types.

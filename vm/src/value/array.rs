@@ -22,6 +22,10 @@ use std::hash::{Hash, Hasher};
 /// Rows in one word of presence.
 pub const ROWS_OF_A_WORD: usize = 64;
 
+/// Rows of an array or edge that an operator makes of numbers or of other arrays, so that a short
+/// expression cannot fill the memory: 134,217,728.
+pub const MAX_ROWS: usize = 1 << 27;
+
 /// The two families of arrays; they do not mix. Their values are stored alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ArrayClass {

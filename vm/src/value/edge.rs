@@ -5,7 +5,7 @@
 //! parent    0  0  -  2            split points 0, 2, 2, 4 of 3 parents: a, b | | c, d
 //! ```
 
-use crate::value::array::ArrayRows;
+use crate::value::array::{ArrayRows, MAX_ROWS};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 
@@ -23,6 +23,14 @@ enum Form {
     SplitPoints(Vec<usize>),
     /// All rows of the child in one group, which is no row.
     Scalar(usize),
+}
+
+/// An edge is as long as an array may be.
+fn check_rows(rows: usize) -> Result<(), String> {
+    match rows > MAX_ROWS {
+        true => Err(format!("limit array-rows: {rows} exceeds {MAX_ROWS}")),
+        false => Ok(()),
+    }
 }
 
 /// Child rows by parent.
@@ -60,6 +68,7 @@ impl Edge {
     /// # Errors
     /// What is wrong: there is no such parent.
     pub fn from_mapping(mapping: ArrayRows, parents: usize) -> Result<Edge, String> {
+        check_rows(parents)?;
         for id in mapping.iter().flatten().filter_map(|id| id.as_i64()) {
             match usize::try_from(id) {
                 Err(_) => return Err(format!("parent id {id} is below 0")),
@@ -77,6 +86,7 @@ impl Edge {
     /// # Errors
     /// What is wrong: the points are not sorted, or do not begin with 0.
     pub fn from_split_points(points: &[i64]) -> Result<Edge, String> {
+        check_rows(points.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0)))?;
         if points.first() != Some(&0) {
             return Err("split points array must have first element equal to 0".to_owned());
         }
@@ -193,5 +203,6 @@ mod tests {
         let mapping = ArrayRows::from_values(ScalarType::Int64, &ids);
         let error = Edge::from_mapping(mapping, 2).expect_err("wrong");
         assert_eq!(error, "parent_size=2, but parent id 2 is used");
+        assert_eq!(wrong(&[0, 1 << 40]), "limit array-rows: 1099511627776 exceeds 134217728");
     }
 }
