@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const FIRST: u64 = 0xa44a;
-const PROGRAMS: u64 = 6_000;
+const PROGRAMS: u64 = 20_000;
 /// Around the words of presence.
 const SIZES: [usize; 6] = [0, 1, 2, 63, 64, 65];
 
@@ -64,7 +64,10 @@ fn check(number: u64) -> u64 {
         return 0;
     }
     let mut arrays = sample.leaves.clone();
-    for qtype in arrays.values_mut() {
+    let mut names: Vec<String> = arrays.keys().cloned().collect();
+    names.sort();
+    for name in names {
+        let qtype = arrays.get_mut(&name).expect("a leaf");
         if rng.u8(0..4) > 0
             && let Some(element) = qtype.scalar()
         {

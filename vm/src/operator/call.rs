@@ -196,7 +196,8 @@ impl<'f> Call<'f> {
         unsafe {
             if slot.qtype().is_optional() && !from.qtype().is_optional() {
                 target.add(slot.offset() as usize).write(1);
-                if let Some(value) = slot.value() {
+                // The value of a mask is its presence byte.
+                if let Some(value) = slot.value().filter(|value| value.offset() > slot.offset()) {
                     move_value(self.frame, from.offset(), target, value.offset(), from.qtype());
                 }
             } else {
