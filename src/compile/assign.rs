@@ -78,7 +78,8 @@ impl<'e> Walk<'e> {
         let holder: Vec<ValueId> = (0..count as u32).map(|v| holder(emission, ValueId(v))).collect();
         let temporary = |v: ValueId| match emission.values[v.index()].role {
             Role::Temporary | Role::Field(..) => true,
-            Role::Input(_) => overriding,
+            // An array that is an input is the host's; a result has no buffer to keep there.
+            Role::Input(_) => overriding && emission.values[v.index()].qtype.array().is_none(),
             _ => false,
         };
         let is_alive_for_a_while: Vec<bool> = (0..count as u32).map(|v| temporary(ValueId(v))).collect();

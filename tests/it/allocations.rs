@@ -56,6 +56,16 @@ fn numbers_allocate_nothing() {
 }
 
 #[test]
+fn arrays_keep_their_buffers() {
+    let (x, y) = ("dense_array(FLOAT64, 1, missing, 3)", "dense_array(FLOAT64, 0.5, 2, missing)");
+    let (long, other) = ("dense_array(FLOAT64, 1, 2, 3, 4, 5)", "dense_array(FLOAT64, missing, 2, 3, 4, 5)");
+    let inputs = [&[("x", x), ("y", y)][..], &[("x", long), ("y", other)]];
+    check("(x * y + 1.0) & (x > 0)", &inputs);
+    check("math.sum(x * y) / math.max(x)", &inputs);
+    check("core.where(x > y, x, y | 0.0)", &inputs);
+}
+
+#[test]
 fn texts_keep_their_buffers() {
     let long = format!("'{}'", "wide ".repeat(200));
     check(

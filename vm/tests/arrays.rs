@@ -1,0 +1,93 @@
+//! Operators on arrays, one at a time: small enough for checkers that watch every access.
+
+use cembra_vm::builtins;
+use cembra_vm::machine::invoke::invoke;
+use cembra_vm::value::{ArrayClass, ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
+use std::sync::Arc;
+
+/// Around the words of presence.
+const SIZES: [usize; 5] = [0, 1, 63, 64, 65];
+
+fn array(element: ScalarType, rows: impl Iterator<Item = Option<ScalarValue>>) -> Value {
+    let rows: Vec<_> = rows.collect();
+    Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(element, &rows)))
+}
+
+fn floats(size: usize, missing: usize) -> Value {
+    let row = |i: usize| (i % missing > 0).then_some(ScalarValue::Float64(i as f64));
+    array(ScalarType::Float64, (0..size).map(row))
+}
+
+fn apply(operator: &str, args: &[Value]) -> Value {
+    let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+    let overload =
+        builtins::table().overload(operator, &types).unwrap_or_else(|| panic!("{operator} {types:?}"));
+    invoke(&overload, args).unwrap_or_else(|e| panic!("{operator}: {e}"))
+}
+
+fn rows(value: &Value) -> Vec<Option<ScalarValue>> {
+    match value {
+        Value::Array(_, rows) => rows.iter().collect(),
+        other => panic!("{other} is no array"),
+    }
+}
+
+#[test]
+fn plain_operators_work_row_by_row() {
+    for size in SIZES {
+        let (x, y) = (floats(size, 3), floats(size, 7));
+        let sum = rows(&apply("math.add", &[x.clone(), y]));
+        let scaled = rows(&apply("math.multiply", &[x.clone(), Value::from(2.0)]));
+        let less = rows(&apply("core.less", &[x.clone(), Value::from(Some(10.0))]));
+        let filled = rows(&apply("core.presence_or", &[x, Value::from(-1.0)]));
+        for i in 0..size {
+            let there = i % 3 > 0;
+            let value = |v: f64| Some(ScalarValue::Float64(v));
+            assert_eq!(sum[i], value(2.0 * i as f64).filter(|_| there && i % 7 > 0));
+            assert_eq!(scaled[i], value(2.0 * i as f64).filter(|_| there));
+            assert_eq!(less[i].is_some(), there && i < 10);
+            assert_eq!(filled[i], value(if there { i as f64 } else { -1.0 }));
+        }
+    }
+}
+
+#[test]
+fn texts_and_masks_work_row_by_row() {
+    let texts = [Some("ab"), None, Some("straße")].map(|t| t.map(|t| ScalarValue::Text(t.into())));
+    let texts = array(ScalarType::Text, texts.into_iter());
+    let upper = ["AB", "", "STRASSE"].map(|t| Some(ScalarValue::Text(t.into())).filter(|_| !t.is_empty()));
+    assert_eq!(rows(&apply("strings.upper", std::slice::from_ref(&texts))), upper);
+    let mask = array(ScalarType::Unit, [None, Some(ScalarValue::Unit), Some(ScalarValue::Unit)].into_iter());
+    let both = rows(&apply("core.presence_and", &[texts, mask]));
+    assert_eq!(both.iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[test]
+fn the_first_row_that_raises_is_named() {
+    let integers =
+        |values: &[i64]| array(ScalarType::Int64, values.iter().map(|v| Some(ScalarValue::Int64(*v))));
+    let args = [integers(&[4, 5, 6]), integers(&[2, 0, 0])];
+    let overload = builtins::table().overload("math.floordiv", &args.each_ref().map(Value::qtype));
+    let error = invoke(&overload.expect("integers divide"), &args).expect_err("division by zero");
+    assert_eq!(error.to_string(), "division by zero, in row 1");
+    let args = [integers(&[4, 5, 6]), integers(&[2])];
+    let overload = builtins::table().overload("math.add", &args.each_ref().map(Value::qtype));
+    let error = invoke(&overload.expect("integers add"), &args).expect_err("other sizes");
+    assert_eq!(error.to_string(), "argument sizes mismatch: (3, 1)");
+}
+
+#[test]
+fn groups_are_reduced_and_scanned() {
+    let x = floats(5, 4);
+    let edge =
+        Value::Edge(ArrayClass::Dense, Arc::new(Edge::from_split_points(&[0, 2, 2, 5]).expect("valid")));
+    let value = |v: f64| Some(ScalarValue::Float64(v));
+    assert_eq!(apply("math._sum", std::slice::from_ref(&x)), Value::from(6.0));
+    assert_eq!(rows(&apply("math._sum", &[x.clone(), edge.clone()])), [value(1.0), value(0.0), value(5.0)]);
+    assert_eq!(rows(&apply("math._max", &[x.clone(), edge.clone()])), [value(1.0), None, value(3.0)]);
+    let sums = rows(&apply("math._cum_sum", &[x, edge.clone()]));
+    assert_eq!(sums, [None, value(1.0), value(2.0), value(5.0), None]);
+    let parents = array(ScalarType::Float64, [7.0, 8.0, 9.0].map(value).into_iter());
+    let expanded = rows(&apply("array._expand", &[parents, edge]));
+    assert_eq!(expanded, [7.0, 7.0, 9.0, 9.0, 9.0].map(value));
+}
