@@ -14,7 +14,7 @@ fn array(element: ScalarType, rows: impl Iterator<Item = Option<ScalarValue>>) -
 }
 
 fn floats(size: usize, missing: usize) -> Value {
-    let row = |i: usize| (i % missing > 0).then_some(ScalarValue::Float64(i as f64));
+    let row = |i: usize| (!i.is_multiple_of(missing)).then_some(ScalarValue::Float64(i as f64));
     array(ScalarType::Float64, (0..size).map(row))
 }
 
@@ -41,9 +41,9 @@ fn plain_operators_work_row_by_row() {
         let less = rows(&apply("core.less", &[x.clone(), Value::from(Some(10.0))]));
         let filled = rows(&apply("core.presence_or", &[x, Value::from(-1.0)]));
         for i in 0..size {
-            let there = i % 3 > 0;
+            let there = !i.is_multiple_of(3);
             let value = |v: f64| Some(ScalarValue::Float64(v));
-            assert_eq!(sum[i], value(2.0 * i as f64).filter(|_| there && i % 7 > 0));
+            assert_eq!(sum[i], value(2.0 * i as f64).filter(|_| there && !i.is_multiple_of(7)));
             assert_eq!(scaled[i], value(2.0 * i as f64).filter(|_| there));
             assert_eq!(less[i].is_some(), there && i < 10);
             assert_eq!(filled[i], value(if there { i as f64 } else { -1.0 }));
