@@ -2,6 +2,7 @@
 
 use cembra_vm::builtins;
 use cembra_vm::machine::invoke::invoke;
+use cembra_vm::operator::Family;
 use cembra_vm::value::{ArrayClass, ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -90,4 +91,23 @@ fn groups_are_reduced_and_scanned() {
     let parents = array(ScalarType::Float64, [7.0, 8.0, 9.0].map(value).into_iter());
     let expanded = rows(&apply("array._expand", &[parents, edge]));
     assert_eq!(expanded, [7.0, 7.0, 9.0, 9.0, 9.0].map(value));
+}
+
+/// A UNIT has no cells, so that its rows look like one value; a scalar beside it is one value all the same.
+#[test]
+fn rows_of_units_stand_beside_scalars() {
+    let keep = Family::new("test.keep", &["u", "x"], "x").binary(|(): (), x: f64| x);
+    let units = array(ScalarType::Unit, (0..100).map(|i| (i != 7).then_some(ScalarValue::Unit)));
+    let args = [units, Value::from(1.5)];
+    let overload = keep.overload(&args.each_ref().map(Value::qtype)).expect("by rows");
+    let kept = rows(&invoke(&overload, &args).expect("no error"));
+    assert_eq!(kept.iter().flatten().filter(|row| **row == ScalarValue::Float64(1.5)).count(), 99);
+    assert_eq!(kept[7], None);
+}
+
+#[test]
+fn sums_of_int32_wrap_exactly() {
+    let x = array(ScalarType::Int32, (0..3).map(|_| Some(ScalarValue::Int32(i32::MAX))));
+    let sums = rows(&apply("math._cum_sum", &[x]));
+    assert_eq!(sums, [i32::MAX, -2, i32::MAX - 2].map(|v| Some(ScalarValue::Int32(v))));
 }

@@ -137,12 +137,11 @@ fn present<'a, T: Cell>(
     }
 }
 
-/// The array type of the first argument, and whether an edge groups its rows.
-fn grouped(args: &[QType]) -> Option<(ScalarType, bool)> {
+/// The element of the first argument; `None` if it is no array, or the edge is one of the other family.
+fn grouped(args: &[QType]) -> Option<ScalarType> {
     match args {
-        [QType::Array(t), QType::Edge(class), ..] if t.class == *class => Some((t.element, true)),
-        [QType::Array(t), QType::EdgeToScalar(class), ..] if t.class == *class => Some((t.element, false)),
-        [QType::Array(t), ..] => Some((t.element, false)),
+        [QType::Array(t), QType::Edge(class) | QType::EdgeToScalar(class), ..] if t.class != *class => None,
+        [QType::Array(t), ..] => Some(t.element),
         _ => None,
     }
 }
@@ -185,7 +184,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
 }
 
 /// Appends a plain value to rows of its type.
-pub(super) fn push<R: PlainSlot>(out: &mut ArrayRows, value: R) {
+fn push<R: PlainSlot>(out: &mut ArrayRows, value: R) {
     let (present, cell) = value.to_cell();
     out.push_raw(present, &cell[..cell_size(R::SCALAR)]);
 }
@@ -242,7 +241,7 @@ reductions! {
 
 fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType, _: R) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(move |family, args| {
-        let (element, _) = grouped(args)?;
+        let element = grouped(args)?;
         let result = result(element);
         Some(match element {
             ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _| R::apply(rows)),
@@ -261,7 +260,7 @@ fn reals(
     double: fn(&[f64], bool) -> Option<f64>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
-        let (element, _) = grouped(args)?;
+        let element = grouped(args)?;
         let result = QType::Optional(element);
         Some(match element {
             ScalarType::Float32 => {
@@ -277,7 +276,7 @@ fn reals(
 
 fn mask(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
-        (grouped(args)?.0 == ScalarType::Unit).then(|| {
+        (grouped(args)? == ScalarType::Unit).then(|| {
             over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _| holds(rows).then_some(()))
         })
     })
@@ -287,7 +286,7 @@ fn mask(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Fami
 fn kleene(name: &str, meaning: &str, decides: bool) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
         let result = QType::Optional(ScalarType::Boolean);
-        (grouped(args)?.0 == ScalarType::Boolean).then(|| {
+        (grouped(args)? == ScalarType::Boolean).then(|| {
             over_groups::<u8, _>(family, args, result, move |rows, _| {
                 match rows.values.iter().any(|truth| (*truth != 0) == decides) {
                     true => Some(decides),

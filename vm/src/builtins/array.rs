@@ -53,7 +53,6 @@ pub fn rows() -> Vec<Family> {
         Family::new("array._shape", &["size"], "The shape of this many rows. Raises if there are fewer than 0.")
             .raises()
             .exact_general(&[INT64], QType::ArrayShape(ArrayClass::Dense), shape),
-        Family::new("array._shape_size", &["shape"], "The number of rows of a shape.").on_demand(shape_size),
         Family::new("array.iota", &["shape"], "The numbers 0, 1, … of the rows of a shape.")
             .cost_of(10)
             .on_demand(iota),
@@ -279,15 +278,6 @@ fn shape(call: &mut Call<'_>) -> Result<(), Fault> {
     let rows = u64::try_from(size).map_err(|_| refuse(format!("bad shape: size {size} is below 0")))?;
     call.set_value(&Value::ArrayShape(class, rows));
     Ok(())
-}
-
-fn shape_size(family: &Family, args: &[QType]) -> Option<Overload> {
-    let [QType::ArrayShape(_)] = args else { return None };
-    Some(family.make_general(args, INT64, |call| {
-        let size = rows_of_shape(call)? as i64;
-        call.set_plain(size);
-        Ok(())
-    }))
 }
 
 fn check_rows(rows: u64) -> Result<(), Fault> {

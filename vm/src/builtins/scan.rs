@@ -9,45 +9,64 @@ use crate::vector::order;
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        scan("math._cum_sum", 0, "Sum of the present rows up to this one.", Gives::Numbers, |rows, _| {
-            accumulate(rows, |sum, x| sum + x)
-        }),
-        scan("math._cum_max", 0, "The greatest present row up to this one.", Gives::Numbers, |rows, _| {
-            accumulate(rows, |max, x| if max.is_nan() || max >= x { max } else { x })
-        }),
-        scan("array._cum_count", 0, "Number of present rows up to this one.", Gives::Counts, |rows, _| {
-            accumulate(&rows.iter().map(|row| row.map(|_| 1.0)).collect::<Vec<_>>(), |n, _| n + 1.0)
-        }),
-        scan("array._agg_index", 0, "Number of the row in its group.", Gives::Counts, |rows, _| {
+        scan(
+            "math._cum_sum",
+            None,
+            "Sum of the present rows up to this one.",
+            Gives::Numbers,
+            |rows, element, _| {
+                // Every sum of INT32 wraps, so that it stays exact in a double.
+                let wrapped =
+                    |sum: f64| if element == ScalarType::Int32 { f64::from(sum as i64 as i32) } else { sum };
+                accumulate(rows, |sum, x| wrapped(sum + x))
+            },
+        ),
+        scan(
+            "math._cum_max",
+            None,
+            "The greatest present row up to this one.",
+            Gives::Numbers,
+            |rows, _, _| accumulate(rows, |max, x| if max.is_nan() || max >= x { max } else { x }),
+        ),
+        scan(
+            "array._cum_count",
+            None,
+            "Number of present rows up to this one.",
+            Gives::Counts,
+            |rows, _, _| {
+                accumulate(&rows.iter().map(|row| row.map(|_| 1.0)).collect::<Vec<_>>(), |n, _| n + 1.0)
+            },
+        ),
+        scan("array._agg_index", None, "Number of the row in its group.", Gives::Counts, |rows, _, _| {
             rows.iter().enumerate().map(|(place, row)| row.map(|_| place as f64)).collect()
         }),
         scan(
             "array._ordinal_rank",
-            1,
+            Some(BOOLEAN),
             "Place of each present row in their order; of equal rows the first comes first, NaN comes last.",
             Gives::Ranks,
-            |rows, descending| order::ordinal_ranks(rows, descending != 0.0),
+            |rows, _, descending| order::ordinal_ranks(rows, descending != 0.0),
         ),
         scan(
             "array._dense_rank",
-            1,
+            Some(BOOLEAN),
             "Place of each present row among the distinct values in their order; NaN comes last.",
             Gives::Ranks,
-            |rows, descending| order::dense_ranks(rows, descending != 0.0),
+            |rows, _, descending| order::dense_ranks(rows, descending != 0.0),
         ),
         scan(
             "math._cdf",
-            0,
+            None,
             "Share of the present rows that are not above the row.",
             Gives::Numbers,
-            |rows, _| order::cdf(rows),
+            |rows, _, _| order::cdf(rows),
         ),
         scan(
             "math._softmax",
-            1,
+            Some(FLOAT64),
             "exp(beta * (x - max)), over the sum of it for all present rows.",
             Gives::Numbers,
-            order::softmax,
+            |rows, _, beta| order::softmax(rows, beta),
         ),
     ]
 }
@@ -76,8 +95,8 @@ impl Gives {
     }
 }
 
-/// The rows of a group, and the option at the end of the arguments as a number, to the rows of the result.
-type Scan = fn(&[Option<f64>], f64) -> Vec<Option<f64>>;
+/// The rows of a group, their type, and the option as a number, to the rows of the result.
+type Scan = fn(&[Option<f64>], ScalarType, f64) -> Vec<Option<f64>>;
 
 fn accumulate(rows: &[Option<f64>], next: impl Fn(f64, f64) -> f64) -> Vec<Option<f64>> {
     let mut last: Option<f64> = None;
@@ -89,32 +108,37 @@ fn accumulate(rows: &[Option<f64>], next: impl Fn(f64, f64) -> f64) -> Vec<Optio
     rows.iter().map(step).collect()
 }
 
-/// An operator of an array, perhaps an edge, and this many options.
-fn scan(name: &str, options: usize, meaning: &str, gives: Gives, f: Scan) -> Family {
+/// An operator of an array, perhaps an edge, and perhaps an option of a type.
+fn scan(name: &str, option: Option<QType>, meaning: &str, gives: Gives, f: Scan) -> Family {
     Family::new(name, &["x", "*grouping"], meaning)
         .cost_of(30)
-        .on_demand(move |family, args| scan_overload(family, args, options, gives, f))
+        .on_demand(move |family, args| scan_overload(family, args, option.as_ref(), gives, f))
 }
 
-fn scan_overload(family: &Family, args: &[QType], options: usize, gives: Gives, f: Scan) -> Option<Overload> {
+fn scan_overload(
+    family: &Family,
+    args: &[QType],
+    option: Option<&QType>,
+    gives: Gives,
+    f: Scan,
+) -> Option<Overload> {
     let (QType::Array(t), rest) = args.split_first()? else { return None };
     let edge = matches!(rest.first(), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
     let rest = if edge { &rest[1..] } else { rest };
-    let option_fits = rest.iter().all(|option| *option == BOOLEAN || *option == FLOAT64);
-    if rest.len() != options || !option_fits {
+    if rest.len() > 1 || rest.first() != option {
         return None;
     }
+    let of = t.element;
     let element = gives.result(t.element)?;
     // An edge may have another number of children than the array has rows.
     let family = if edge { family.clone().raises() } else { family.clone() };
     Some(family.make_general(args, QType::Array(t.of(element)), move |call| {
         let rows = call.array(0);
-        let option = match call.len() > 1 + usize::from(edge) {
-            false => 0.0,
-            true if *call.qtype(call.len() - 1) == BOOLEAN => {
-                f64::from(u8::from(call.plain::<bool>(call.len() - 1)))
-            }
-            true => call.plain::<f64>(call.len() - 1),
+        let last = call.len() - 1;
+        let option = match call.qtype(last) {
+            qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
+            qtype if *qtype == FLOAT64 => call.plain::<f64>(last),
+            _ => 0.0,
         };
         let number = |row: usize| rows.get(row).map(|value| value.as_f64().unwrap_or(0.0));
         let mut values: Vec<Option<f64>> = vec![None; rows.len()];
@@ -122,10 +146,10 @@ fn scan_overload(family: &Family, args: &[QType], options: usize, gives: Gives, 
             check_children(rows, call.edge(1))?;
             for group in call.edge(1).groups().iter() {
                 let numbers: Vec<Option<f64>> = group.iter().map(|row| number(*row)).collect();
-                group.iter().zip(f(&numbers, option)).for_each(|(row, value)| values[*row] = value);
+                group.iter().zip(f(&numbers, of, option)).for_each(|(row, value)| values[*row] = value);
             }
         } else {
-            values = f(&(0..rows.len()).map(number).collect::<Vec<_>>(), option);
+            values = f(&(0..rows.len()).map(number).collect::<Vec<_>>(), of, option);
         }
         let out = call.array_out();
         out.start(element);

@@ -129,11 +129,13 @@ macro_rules! block_kernel {
         {
             let plain = !R::OPTIONAL && !O::FALLIBLE && R::SCALAR != ScalarType::Unit;
             if plain && $(!$A::OPTIONAL)&&+ {
-                // SAFETY: the caller's promise; the second function runs only where the machine has AVX2.
+                // SAFETY: the caller's promise; the second function runs only where the machine has AVX2 and FMA.
                 unsafe {
                     intersect(args, target, rows);
                     #[cfg(target_arch = "x86_64")]
-                    if std::arch::is_x86_feature_detected!("avx2") {
+                    if std::arch::is_x86_feature_detected!("avx2")
+                        && std::arch::is_x86_feature_detected!("fma")
+                    {
                         $fast_avx2::<F, $($A,)+ R, O>(args, target, rows);
                         return Ok(());
                     }
@@ -212,9 +214,10 @@ macro_rules! block_kernel {
         }
     };
     (@scalars $apply:ident, $size:ident, $target:ident, $rows:ident; $A:ident $a:ident, $B:ident $b:ident) => {
-        // SAFETY: as above; a step of 0 means one value.
+        // SAFETY: as above. If the second operand has rows, the first is one value; else it is the first
+        // that has rows. A UNIT has no cells: its step of 0 tells nothing, and it is not read.
         unsafe {
-            if $a.step == 0 {
+            if $b.step == cell_size($B::SCALAR) {
                 let x = $A::load_row($a.data, true);
                 for row in 0..$rows {
                     let y = $B::load_row($b.data.add(row * cell_size($B::SCALAR)), true);

@@ -182,7 +182,11 @@ impl<'f> Call<'f> {
         let slot = &self.args[index];
         assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
         // SAFETY: an array slot holds an array handle.
-        unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() }
+        let rows = unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() };
+        // A kernel may have filled an array result with other rows; a slot not yet written has none.
+        let fits = slot.qtype().storage().element() == Some(rows.element().storage());
+        assert!(rows.is_empty() || fits, "{slot} holds rows of {}", rows.element());
+        rows
     }
 
     /// Moves an argument to another frame.
