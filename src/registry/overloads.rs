@@ -19,6 +19,10 @@ use std::sync::Arc;
 /// # Errors
 /// None fits, or several are equally close.
 pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+    // An overload of these very arrays comes before one of their rows.
+    if let Some(exact) = candidates(family).find(|candidate| candidate.args == cx.types) {
+        return Ok(exact);
+    }
     match row_types(cx.types) {
         Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
         // Arrays of two families.

@@ -15,7 +15,7 @@ use cembra::vm::machine::BoundExpr;
 use cembra::vm::operator::family::Family;
 use cembra::vm::program::Program;
 use cembra::vm::value::qtype::{FLOAT64, INT64};
-use cembra::vm::value::{Category, Value};
+use cembra::vm::value::{ArrayClass, ArrayRows, Category, ScalarType, ScalarValue, Value};
 use std::collections::HashMap;
 
 fn number() -> Accessors<f64> {
@@ -292,4 +292,31 @@ fn what_threads_share_can_be_shared() {
     fn moved<T: Send>() {}
     moved::<Frame>();
     moved::<LocalExecutor<f64, f64>>();
+}
+
+/// A kernel may fill an array result with rows of another type; who reads it must not take them for the
+/// slot's.
+#[test]
+fn arrays_of_another_type_are_not_read() {
+    let qtype: cembra::vm::value::QType = "DENSE_ARRAY_FLOAT64".parse().expect("a type");
+    let wrong = Family::new("test.wrong", &["x"], "INT32 where FLOAT64 should be");
+    let wrong = wrong.exact_general(std::slice::from_ref(&qtype), qtype.clone(), |call| {
+        let length = call.array(0).len();
+        call.array_out().resize(ScalarType::Int32, length);
+        Ok(())
+    });
+    let mut registry = Registry::standard();
+    registry.register(wrong).expect("a new name");
+    let expr =
+        cembra::syntax::parse_with("test.wrong(x) * 2.0", &registry, Dialect::Cembra, &Default::default());
+    let source = Source::new(expr.expect("valid"), [("x", qtype)]).registry(registry);
+    let prepared = Prepare::standard().run(source).expect("valid");
+    let bound = cembra::compile::compile(&prepared, &Options::default()).expect("valid");
+    let mut frame = bound.new_frame().expect("memory");
+    let rows = ArrayRows::from_values(ScalarType::Float64, &[Some(ScalarValue::Float64(1.0)), None]);
+    let value = Value::Array(ArrayClass::Dense, rows.into());
+    frame.write(bound.input_slot("x").expect("x"), &value).expect("its type");
+    let error = bound.execute(&mut frame).expect_err("rows of another type");
+    assert_eq!(error.category(), Category::Panic);
+    assert!(error.to_string().contains("holds rows of INT32"), "{error}");
 }

@@ -1,5 +1,5 @@
-//! Aggregations of arrays, of all rows or of groups of rows. Those that need fractions cast integers first, as dividing does: to FLOAT32 in
-//! the published dialect, to FLOAT64 in ours.
+//! Aggregations and scans of arrays, of all rows or of groups of rows. Those that need fractions cast
+//! integers first, as dividing does: to FLOAT32 in the published dialect, to FLOAT64 in ours.
 
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
@@ -10,6 +10,11 @@ use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
+    [of_numbers(), of_any(), of_truths(), scans()].into_iter().flatten().collect()
+}
+
+/// Numbers to one number.
+fn of_numbers() -> Vec<OperatorDef> {
     vec![
         numbers("math.sum", "math._sum", "Sum of the present rows; 0 without any. Integers wrap."),
         numbers("math.prod", "math._prod", "Product of the present rows. Integers wrap."),
@@ -39,21 +44,68 @@ pub fn definitions() -> Vec<OperatorDef> {
             "Variance of the present rows; over their number less one if unbiased.",
         ),
         spread("math.std", "math._std", "Square root of the variance of the present rows."),
+        grouped_at(
+            2,
+            "math.inverse_cdf",
+            "math._inverse_cdf",
+            &["x", "cdf_arg", "into"],
+            "The least row such that this share of the rows is not above it.",
+            Rows::REALS,
+        ),
+    ]
+}
+
+/// Rows of other types to one row.
+fn of_any() -> Vec<OperatorDef> {
+    vec![
         grouped("array.count", "array._count", &["x", "into"], "Number of present rows.", Rows::ANY),
+        grouped(
+            "array.collapse",
+            "array._collapse",
+            &["x", "into"],
+            "The row that all present rows of a group are, else missing.",
+            Rows::ANY,
+        ),
+        grouped(
+            "strings.agg_join",
+            "strings._agg_join",
+            &["x", "into", "sep"],
+            "The present texts of a group, with a separator between.",
+            Rows::TEXTS,
+        )
+        .default("sep", Literal::Value(Value::from(""))),
+    ]
+}
+
+/// Truths and masks to one.
+fn of_truths() -> Vec<OperatorDef> {
+    vec![
         grouped(
             "bool.logical_all",
             "bool._logical_all",
             &["x", "into"],
             "False if a row is false, else missing if one is, else true.",
-            Rows { kind: "booleans", accepts: |t| t == ScalarType::Boolean, cast: as_they_are },
+            Rows::BOOLEANS,
         ),
         grouped(
             "bool.logical_any",
             "bool._logical_any",
             &["x", "into"],
             "True if a row is true, else missing if one is, else false.",
-            Rows { kind: "booleans", accepts: |t| t == ScalarType::Boolean, cast: as_they_are },
+            Rows::BOOLEANS,
         ),
+        quantifier("core.all", "core._all_rows", "Present if all masks are; of a single mask, the mask."),
+        quantifier(
+            "core.any",
+            "core._any_row",
+            "Present if one of the masks is; of a single mask, the mask.",
+        ),
+    ]
+}
+
+/// A row for each row.
+fn scans() -> Vec<OperatorDef> {
+    vec![
         grouped(
             "math.cum_sum",
             "math._cum_sum",
@@ -108,36 +160,7 @@ pub fn definitions() -> Vec<OperatorDef> {
             Rows::REALS,
         )
         .default("beta", Literal::Value(Value::Scalar(ScalarValue::WeakFloat(1.0)))),
-        grouped_at(
-            2,
-            "math.inverse_cdf",
-            "math._inverse_cdf",
-            &["x", "cdf_arg", "into"],
-            "The least row such that this share of the rows is not above it.",
-            Rows::REALS,
-        ),
-        grouped(
-            "array.collapse",
-            "array._collapse",
-            &["x", "into"],
-            "The row that all present rows of a group are, else missing.",
-            Rows::ANY,
-        ),
-        grouped(
-            "strings.agg_join",
-            "strings._agg_join",
-            &["x", "into", "sep"],
-            "The present texts of a group, with a separator between.",
-            Rows { kind: "texts", accepts: |t| t == ScalarType::Text, cast: as_they_are },
-        )
-        .default("sep", Literal::Value(Value::from(""))),
         expand(),
-        quantifier("core.all", "core._all_rows", "Present if all masks are; of a single mask, the mask."),
-        quantifier(
-            "core.any",
-            "core._any_row",
-            "Present if one of the masks is; of a single mask, the mask.",
-        ),
     ]
 }
 
@@ -155,6 +178,15 @@ pub(super) struct Rows {
 impl Rows {
     /// Any rows as they are.
     pub const ANY: Rows = Rows { kind: "values", accepts: |_| true, cast: as_they_are };
+    /// Truth values.
+    pub const BOOLEANS: Rows =
+        Rows { kind: "booleans", accepts: |t| matches!(t, ScalarType::Boolean), cast: as_they_are };
+    /// Masks.
+    pub const MASKS: Rows =
+        Rows { kind: "units", accepts: |t| matches!(t, ScalarType::Unit), cast: as_they_are };
+    /// Texts.
+    pub const TEXTS: Rows =
+        Rows { kind: "texts", accepts: |t| matches!(t, ScalarType::Text), cast: as_they_are };
     /// Numbers as they are.
     pub const NUMBERS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are };
     /// Numbers as floats.
@@ -280,12 +312,11 @@ fn expand() -> OperatorDef {
 
 /// Of one mask the mask itself, of an array of masks what the machine's operator says.
 fn quantifier(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
-    let of_rows = Rows { kind: "units", accepts: |t| t == ScalarType::Unit, cast: as_they_are };
-    let arrays = grouped(name, machine, &["x", "into"], meaning, of_rows);
+    let arrays = grouped(name, machine, &["x", "into"], meaning, Rows::MASKS);
     let lower = arrays.lower.clone().expect("the definition lowers");
     OperatorDef::new(name, &["x", "into"], meaning, move |cx| {
         if cx.types[0].array().is_some() {
-            return rule(cx, machine, of_rows, 1);
+            return rule(cx, machine, Rows::MASKS, 1);
         }
         match cx.types[0].scalar() == Some(ScalarType::Unit) && cx.types[1] == UNIT {
             true => Ok(Resolution { args: vec![OPTIONAL_UNIT, UNIT], result: OPTIONAL_UNIT }),
