@@ -22,6 +22,7 @@ pub mod invoke;
 pub mod observer;
 pub mod options;
 mod run;
+mod tile;
 
 pub use bound::{BindError, BoundExpr};
 pub use error::{Location, RunError, RunErrorKind};

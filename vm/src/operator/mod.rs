@@ -12,6 +12,7 @@
 //! text, tuples and host functions use it.
 
 pub mod block;
+mod block_loops;
 pub mod call;
 pub mod cell;
 pub mod family;

@@ -5,7 +5,9 @@
 //! written in portable Rust (`libm`): they do not depend on the platform's mathematics library.
 
 pub mod float;
+pub mod level;
 pub mod order;
 pub mod reduce;
 
 pub use float::Float;
+pub use level::Level;

@@ -1,0 +1,190 @@
+//! Builds a region from its members: columns, scratch places, the size of blocks.
+
+use crate::layout::TypedSlot;
+use crate::machine::code::same_bytes;
+use crate::machine::tile::region::{Input, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Region};
+use crate::operator::Kernel;
+use crate::program::{Instruction, Routine, ValueId};
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::{QType, ScalarType};
+use hashbrown::HashMap;
+
+/// Bytes that the blocks of a region may fill: half of a first-level cache of 32 KiB.
+const WORKING_SET: usize = 16 << 10;
+/// Added to each block, so that blocks do not stand at the same distance from a page start.
+const PADDING: usize = 64;
+
+/// Builds the region of these instructions. `reads` counts the readers of each value in the routine.
+pub(in crate::machine) fn build(routine: &Routine, members: &[u32], reads: &[u32]) -> Region {
+    let mut builder = Builder { routine, inputs: Vec::new(), column_of: HashMap::new(), columns: Vec::new() };
+    for ip in members {
+        builder.operands(*ip);
+    }
+    let (first, columns) = (builder.inputs.len(), &builder.columns);
+    // The last member that reads each column, and how often members do.
+    let mut last_read = vec![0; first + members.len()];
+    let mut inside = vec![0; first + members.len()];
+    for (number, args) in columns.iter().enumerate() {
+        for column in args.iter().map(|column| column.index(first)) {
+            last_read[column] = number;
+            inside[column] += 1;
+        }
+    }
+    let results: Vec<ValueId> = members.iter().map(|ip| same_bytes(routine, builder.result(*ip))).collect();
+    let is_output = |number: usize| reads[results[number].index()] > inside[first + number];
+    let element = |number: usize| row_type(routine.slot(results[number]));
+    let outputs: Vec<usize> = (0..members.len()).filter(|number| is_output(*number)).collect();
+    let scratch = Scratch::assign(members.len(), |n| (!is_output(n)).then(|| last_read[first + n]), element);
+    let streams = first + outputs.len() + scratch.places;
+    let block = block_rows(streams);
+    let member = |(number, ip): (usize, &u32)| Member {
+        ip: *ip,
+        kernel: builder.kernel(*ip),
+        args: columns[number].iter().map(|column| column.index(first) as u16).collect(),
+        element: element(number),
+        place: match scratch.place[number] {
+            Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
+            None => Place::Output(outputs.binary_search(&number).expect("it is an output") as u16),
+        },
+    };
+    Region {
+        members: members.iter().enumerate().map(member).collect(),
+        outputs: outputs
+            .iter()
+            .map(|number| Output {
+                offset: routine.slot(results[*number]).offset(),
+                element: element(*number),
+            })
+            .collect(),
+        block,
+        scratch: scratch.places * place_bytes(block),
+        inputs: builder.inputs.into(),
+    }
+}
+
+/// Rows of a block such that this many of 8 bytes a row fit the working set.
+fn block_rows(streams: usize) -> usize {
+    let rows = WORKING_SET / (8 * streams.max(1));
+    // The power of two at or below.
+    let rows = 1 << rows.max(1).ilog2();
+    rows.clamp(MIN_BLOCK, MAX_BLOCK)
+}
+
+/// Bytes of one block of 8-byte cells, its words of presence and the padding.
+fn place_bytes(block: usize) -> usize {
+    block * 8 + block / ROWS_OF_A_WORD * 8 + PADDING
+}
+
+fn row_type(slot: &TypedSlot) -> ScalarType {
+    slot.qtype().element().expect("a member's result is an array")
+}
+
+/// A column, while the number of inputs is not known.
+#[derive(Clone, Copy)]
+enum Source {
+    Input(usize),
+    Member(usize),
+}
+
+impl Source {
+    fn index(self, inputs: usize) -> usize {
+        match self {
+            Source::Input(input) => input,
+            Source::Member(member) => inputs + member,
+        }
+    }
+}
+
+struct Builder<'r> {
+    routine: &'r Routine,
+    inputs: Vec<Input>,
+    column_of: HashMap<ValueId, Source>,
+    /// Operands of each member.
+    columns: Vec<Vec<Source>>,
+}
+
+impl Builder<'_> {
+    fn operands(&mut self, ip: u32) {
+        let Instruction::Operator { operands, result, .. } = self.instruction(ip) else {
+            unreachable!("a member is an operator")
+        };
+        let operands = self.routine.body.list(operands).iter();
+        let operands = operands.map(|value| self.source(same_bytes(self.routine, *value))).collect();
+        let member = Source::Member(self.columns.len());
+        self.columns.push(operands);
+        self.column_of.insert(same_bytes(self.routine, result), member);
+    }
+
+    fn instruction(&self, ip: u32) -> Instruction {
+        self.routine.body.instructions()[ip as usize]
+    }
+
+    fn result(&self, ip: u32) -> ValueId {
+        let instructions = self.routine.body.instructions();
+        self.routine.body.writes(&instructions[ip as usize])[0]
+    }
+
+    fn kernel(&self, ip: u32) -> crate::operator::block::BlockKernel {
+        let Instruction::Operator { operator, .. } = self.instruction(ip) else {
+            unreachable!("a member is an operator")
+        };
+        match self.routine.body.operators()[operator as usize].kernel() {
+            Kernel::Pointwise(pointwise) => pointwise.kernel,
+            other => unreachable!("{other:?} is no member"),
+        }
+    }
+
+    fn source(&mut self, value: ValueId) -> Source {
+        *self.column_of.entry(value).or_insert_with(|| {
+            self.inputs.push(input(self.routine.slot(value)));
+            Source::Input(self.inputs.len() - 1)
+        })
+    }
+}
+
+fn input(slot: &TypedSlot) -> Input {
+    match slot.qtype() {
+        QType::Array(t) => Input::Array { offset: slot.offset(), element: t.element },
+        QType::Optional(_) => Input::Scalar {
+            offset: slot.value().map_or(slot.offset(), |value| value.offset()),
+            presence: Some(slot.offset()),
+        },
+        _ => Input::Scalar { offset: slot.offset(), presence: None },
+    }
+}
+
+/// Places of the blocks that only members read.
+struct Scratch {
+    place: Vec<Option<usize>>,
+    places: usize,
+}
+
+impl Scratch {
+    /// Gives each member with a last reader a place. A result never takes the place of an operand: kernels
+    /// do not expect it.
+    fn assign(
+        members: usize,
+        last_reader: impl Fn(usize) -> Option<usize>,
+        element: impl Fn(usize) -> ScalarType,
+    ) -> Scratch {
+        let mut scratch = Scratch { place: vec![None; members], places: 0 };
+        // Places of values whose last reader is this member.
+        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); members];
+        let mut free: Vec<usize> = Vec::new();
+        for number in 0..members {
+            let Some(last) = last_reader(number) else {
+                free.append(&mut ends[number]);
+                continue;
+            };
+            debug_assert!(cell_size(element(number)) <= 8);
+            let place = free.pop().unwrap_or_else(|| {
+                scratch.places += 1;
+                scratch.places - 1
+            });
+            scratch.place[number] = Some(place);
+            ends[last.max(number)].push(place);
+            free.append(&mut ends[number]);
+        }
+        scratch
+    }
+}
