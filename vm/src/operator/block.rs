@@ -113,8 +113,26 @@ pub struct RowFault {
     pub fault: Fault,
 }
 
-/// Operands of a kernel; what is beyond their number is not looked at.
-pub type Columns = [*const Column; 4];
+/// Columns, and which of them are the operands; what is beyond their number is not looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands<'a> {
+    /// The first column.
+    pub columns: *const Column,
+    /// Positions of the operands among the columns.
+    pub positions: &'a [u16; 4],
+}
+
+impl<'a> Operands<'a> {
+    /// An operand.
+    ///
+    /// # Safety
+    /// There are that many operands, and nobody writes the column for `'a`.
+    #[inline(always)]
+    pub unsafe fn column(self, index: usize) -> &'a Column {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.columns.add(self.positions[index] as usize) }
+    }
+}
 
 /// The code of a block kernel. The fault is boxed, so that success is one register.
 ///
@@ -122,7 +140,7 @@ pub type Columns = [*const Column; 4];
 /// Every column of an argument has this many rows of the argument's type, and the words of presence for
 /// them; the target has room for as many rows of the result's type and their words, and shares no byte
 /// with an argument.
-pub type BlockRun = unsafe fn(args: &Columns, target: Target, rows: usize) -> Result<(), Box<RowFault>>;
+pub type BlockRun = unsafe fn(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>>;
 
 /// An operator over rows of columns.
 #[derive(Clone, Copy, Debug)]

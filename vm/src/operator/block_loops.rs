@@ -10,13 +10,16 @@
 //! one value for all rows is either read once, or laid out 64 times, so that its loop is the one of rows.
 
 use crate::layout::PlainSlot;
-use crate::operator::block::{BlockKernel, Column, Columns, RowFault, Target, rows_of_word};
+use crate::operator::block::{BlockKernel, Column, Operands, RowFault, Target, rows_of_word};
 use crate::operator::function::{Outcome, function};
 use crate::value::ScalarType;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use std::mem::MaybeUninit;
 
 /// One value laid out for all rows of a word.
-type Spread = [u64; ROWS_OF_A_WORD];
+type Spread = [MaybeUninit<u64>; ROWS_OF_A_WORD];
+
+const EMPTY: Spread = [const { MaybeUninit::uninit() }; ROWS_OF_A_WORD];
 
 /// Where the rows of a word begin and how far it is to those of the next word, in bytes: the column's own
 /// cells, or the spread of its one value.
@@ -40,6 +43,22 @@ unsafe fn stream<A: PlainSlot>(column: &Column, spread: &mut Spread, rows: usize
 }
 
 /// The bits of bytes that are 0 or 1.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn pack(bytes: &[u8; ROWS_OF_A_WORD]) -> u64 {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_movemask_epi8, _mm_slli_epi16};
+    bytes.as_chunks::<16>().0.iter().enumerate().fold(0, |word, (i, chunk)| {
+        // SAFETY: every x86-64 has SSE2; the load is of the chunk's 16 bytes. The lowest bit of a byte
+        // becomes its highest, which is the one that is collected.
+        let bits = unsafe {
+            _mm_movemask_epi8(_mm_slli_epi16::<7>(_mm_loadu_si128(chunk.as_ptr().cast::<__m128i>())))
+        };
+        word | u64::from(bits as u16) << (16 * i)
+    })
+}
+
+/// The bits of bytes that are 0 or 1.
+#[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn pack(bytes: &[u8; ROWS_OF_A_WORD]) -> u64 {
     // Byte i of a chunk is bit 8i; the product moves it to bit 56 + i.
@@ -75,7 +94,7 @@ macro_rules! block_kernel {
         /// # Safety
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
         unsafe fn $each<F, $($A,)+ R, O>(
-            args: &Columns,
+            args: Operands<'_>,
             target: Target,
             rows: usize,
         ) -> Result<(), Box<RowFault>>
@@ -88,7 +107,7 @@ macro_rules! block_kernel {
             let is_lifted = !R::OPTIONAL $(&& !$A::OPTIONAL)+;
             let f = function::<F>();
             // SAFETY: the caller's promise.
-            $(let $a = unsafe { &*args[$index] };)+
+            $(let $a = unsafe { args.column($index) };)+
             for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
                 let mut known = rows_of_word(number, rows);
                 // SAFETY: the caller's promise.
@@ -121,7 +140,7 @@ macro_rules! block_kernel {
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
         #[inline(always)]
         unsafe fn $name<F, $($A,)+ R, O>(
-            args: &Columns,
+            args: Operands<'_>,
             target: Target,
             rows: usize,
         ) -> Result<(), Box<RowFault>>
@@ -147,7 +166,7 @@ macro_rules! block_kernel {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn $avx2<F, $($A,)+ R, O>(
-            args: &Columns,
+            args: Operands<'_>,
             target: Target,
             rows: usize,
         ) -> Result<(), Box<RowFault>>
@@ -164,7 +183,7 @@ macro_rules! block_kernel {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
         unsafe fn $avx512<F, $($A,)+ R, O>(
-            args: &Columns,
+            args: Operands<'_>,
             target: Target,
             rows: usize,
         ) -> Result<(), Box<RowFault>>
@@ -188,7 +207,7 @@ macro_rules! block_kernel {
         /// # Safety
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
         #[inline(always)]
-        unsafe fn $plain<F, $($A,)+ R, O>(args: &Columns, target: Target, rows: usize)
+        unsafe fn $plain<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
             F: Fn($($A),+) -> O + Copy,
             $($A: PlainSlot,)+
@@ -199,7 +218,7 @@ macro_rules! block_kernel {
             let apply = |$($a: $A),+| f($($a),+).outcome().ok();
             let size = cell_size(R::SCALAR);
             // SAFETY: the caller's promise.
-            $(let $a = unsafe { &*args[$index] };)+
+            $(let $a = unsafe { args.column($index) };)+
             if $($a.step == cell_size($A::SCALAR))&&+ {
                 $(let $a = $a.data;)+
                 for row in 0..rows {
@@ -221,7 +240,7 @@ macro_rules! block_kernel {
         /// # Safety
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
         #[inline(always)]
-        unsafe fn $words<F, $($A,)+ R, O>(args: &Columns, target: Target, rows: usize)
+        unsafe fn $words<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
             F: Fn($($A),+) -> O + Copy,
             $($A: PlainSlot,)+
@@ -232,8 +251,8 @@ macro_rules! block_kernel {
             // SAFETY: the caller's promise; every stream has the rows of the word.
             unsafe {
                 $(
-                    let column = &*args[$index];
-                    let mut $spread: Spread = [0; ROWS_OF_A_WORD];
+                    let column = args.column($index);
+                    let mut $spread: Spread = EMPTY;
                     let ($a, $word) = (stream::<$A>(column, &mut $spread, rows), column);
                 )+
                 for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
@@ -301,7 +320,7 @@ macro_rules! block_kernel {
         // SAFETY: as above.
         unsafe {
             $(
-                let mut $spread: Spread = [0; ROWS_OF_A_WORD];
+                let mut $spread: Spread = EMPTY;
                 let $a = stream::<$A>($a, &mut $spread, $rows);
             )+
             for number in 0..$rows.div_ceil(ROWS_OF_A_WORD) {

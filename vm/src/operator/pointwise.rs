@@ -6,7 +6,7 @@
 //!
 //! Arrays have one size; scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{BlockKernel, Column, Target, intersect};
+use crate::operator::block::{BlockKernel, Column, Operands, Target, intersect};
 use crate::operator::call::Call;
 use crate::operator::row_by_row::RowByRow;
 use crate::operator::signature::{Kernel, Overload};
@@ -64,14 +64,14 @@ impl Pointwise {
         let may_miss = !self.kernel.is_lifted || !columns_used.clone().all(Column::is_all_present);
         let presence = if may_miss { out.presence_mut().as_mut_ptr() } else { std::ptr::null_mut() };
         let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
-        let args = columns.each_ref().map(std::ptr::from_ref);
+        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
         // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
         // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
         let outcome = unsafe {
             if self.kernel.is_lifted && may_miss {
                 intersect(columns_used, presence, rows);
             }
-            (self.kernel.run(Level::best()))(&args, target, rows)
+            (self.kernel.run(Level::best()))(args, target, rows)
         };
         out.normalize();
         outcome.map_err(|fault| Fault::Row { row: fault.row as u64, fault: Box::new(fault.fault) })

@@ -4,6 +4,7 @@ use crate::layout::TypedSlot;
 use crate::machine::code::same_bytes;
 use crate::machine::tile::region::{Input, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Region};
 use crate::operator::Kernel;
+use crate::operator::block::{BlockKernel, Column};
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{QType, ScalarType};
@@ -37,17 +38,26 @@ pub(in crate::machine) fn build(routine: &Routine, members: &[u32], reads: &[u32
     let scratch = Scratch::assign(members.len(), |n| (!is_output(n)).then(|| last_read[first + n]), element);
     let streams = first + outputs.len() + scratch.places;
     let block = block_rows(streams);
-    let member = |(number, ip): (usize, &u32)| Member {
-        ip: *ip,
-        kernel: builder.kernel(*ip),
-        args: columns[number].iter().map(|column| column.index(first) as u16).collect(),
-        element: element(number),
-        place: match scratch.place[number] {
-            Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
-            None => Place::Output(outputs.binary_search(&number).expect("it is an output") as u16),
-        },
+    let member = |(number, ip): (usize, &u32)| {
+        let mut args = [0; 4];
+        for (arg, column) in args.iter_mut().zip(&columns[number]) {
+            *arg = column.index(first) as u16;
+        }
+        Member {
+            ip: *ip,
+            kernel: builder.kernel(*ip),
+            args,
+            arity: columns[number].len() as u8,
+            place: match scratch.place[number] {
+                Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
+                None => Place::Output(outputs.binary_search(&number).expect("it is an output") as u16),
+            },
+        }
     };
+    let result = |number| Column { step: cell_size(element(number)), all: u64::MAX, ..Column::MISSING };
     Region {
+        has_masks: members.iter().any(|ip| !builder.kernel(*ip).is_lifted),
+        columns: vec![Column::MISSING; first].into_iter().chain((0..members.len()).map(result)).collect(),
         members: members.iter().enumerate().map(member).collect(),
         outputs: outputs
             .iter()
@@ -124,7 +134,7 @@ impl Builder<'_> {
         self.routine.body.writes(&instructions[ip as usize])[0]
     }
 
-    fn kernel(&self, ip: u32) -> crate::operator::block::BlockKernel {
+    fn kernel(&self, ip: u32) -> BlockKernel {
         let Instruction::Operator { operator, .. } = self.instruction(ip) else {
             unreachable!("a member is an operator")
         };

@@ -11,7 +11,7 @@
 //! Every input and every result of a member is a *column*: inputs first, then members in their order.
 //! A column that only members read has a place of one block in scratch memory of the frame.
 
-use crate::operator::block::BlockKernel;
+use crate::operator::block::{BlockKernel, Column};
 use crate::value::ScalarType;
 
 /// Most rows of a block.
@@ -25,6 +25,10 @@ pub(in crate::machine) struct Region {
     pub(super) inputs: Box<[Input]>,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
+    /// Steps and types of all columns, before a run fills in where they stand.
+    pub(super) columns: Box<[Column]>,
+    /// True if a member computes presence, so that rows may be missing although no input misses any.
+    pub(super) has_masks: bool,
     /// Rows of a block, a multiple of 64.
     pub(super) block: usize,
     /// Bytes of scratch memory.
@@ -58,11 +62,18 @@ pub(super) struct Member {
     /// Its code.
     pub(super) kernel: BlockKernel,
     /// The columns it reads.
-    pub(super) args: Box<[u16]>,
-    /// Type of its rows.
-    pub(super) element: ScalarType,
+    pub(super) args: [u16; 4],
+    /// How many there are.
+    pub(super) arity: u8,
     /// Where its rows go.
     pub(super) place: Place,
+}
+
+impl Member {
+    /// The columns it reads.
+    pub(super) fn args(&self) -> &[u16] {
+        &self.args[..self.arity as usize]
+    }
 }
 
 /// Where the rows of a member go.

@@ -1,15 +1,14 @@
 //! Runs a region: sizes first, then block after block.
 
 use crate::layout::handle::ArrayHandle;
-use crate::machine::tile::region::{Input, Member, Place, Region};
-use crate::operator::block::{Column, Columns, RowFault, Target, intersect};
+use crate::machine::tile::region::{Input, Place, Region};
+use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::value::Fault;
-use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::array::ROWS_OF_A_WORD;
+use crate::value::{ArrayRows, Fault};
 use crate::vector::Level;
 use bumpalo::Bump;
-use std::ops::Range;
 
 /// Runs the region whose number is in `args[0]`.
 ///
@@ -58,15 +57,13 @@ enum Presence {
     Own,
 }
 
-/// What stays the same for all blocks of a run.
+/// What is known before the first block.
 struct Run<'r> {
     region: &'r Region,
-    /// Columns at the first row.
-    base: &'r [Column],
+    rows: usize,
+    /// Columns, at the first row.
+    columns: &'r mut [Column],
     presence: &'r [Presence],
-    /// First cell and first word of each output.
-    outputs: &'r [Target],
-    scratch: *mut u8,
     level: Level,
 }
 
@@ -76,55 +73,20 @@ impl Region {
     /// # Safety
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
     unsafe fn run(&self, frame: *mut u8, arena: &Bump) -> Result<(), Box<MemberFault>> {
-        let mut rows = None;
-        let mut agree = true;
-        let columns = self.inputs.len() + self.members.len();
-        let base = arena.alloc_slice_fill_copy(columns, Column::MISSING);
-        for (column, input) in base.iter_mut().zip(&self.inputs) {
-            // SAFETY: the caller's promise.
-            let size = unsafe { load(frame, input, column) };
-            agree &= size.is_none_or(|size| *rows.get_or_insert(size) == size);
-        }
-        if !agree {
-            // SAFETY: the caller's promise.
-            unsafe { self.find_mismatch(frame)? };
-        }
-        let rows = rows.expect("a region has an array");
-        let presence = arena.alloc_slice_fill_copy(columns, Presence::Alike);
-        self.plan_presence(base, presence);
-        let target = Target { data: std::ptr::null_mut(), presence: std::ptr::null_mut() };
-        let outputs = arena.alloc_slice_fill_copy(self.outputs.len(), target);
-        for (index, member) in self.members.iter().enumerate() {
-            let Place::Output(number) = member.place else { continue };
-            let output = &self.outputs[number as usize];
-            // SAFETY: an array slot holds an array handle; no input shares it (invariant 1).
-            let array = unsafe { (*frame.add(output.offset as usize).cast::<ArrayHandle>()).owned() };
-            array.resize(output.element, rows);
-            let column = self.inputs.len() + index;
-            let may_miss = presence[column] != Presence::Alike || !base[column].is_all_present();
-            outputs[number as usize] = Target {
-                presence: match may_miss {
-                    true => array.presence_mut().as_mut_ptr(),
-                    false => std::ptr::null_mut(),
-                },
-                data: array.bytes_mut().as_mut_ptr(),
-            };
-        }
-        let run = Run {
-            region: self,
-            base,
-            presence,
-            outputs,
-            scratch: arena.alloc_layout(self.scratch_layout()).as_ptr(),
-            level: Level::best(),
-        };
-        // SAFETY: inputs and outputs have this many rows.
-        let outcome = unsafe { run.blocks(0..rows, arena) };
-        for (output, target) in self.outputs.iter().zip(&*outputs) {
-            if !target.presence.is_null() {
-                // SAFETY: as above.
-                unsafe { (*frame.add(output.offset as usize).cast::<ArrayHandle>()).owned().normalize() };
-            }
+        let columns = arena.alloc_slice_copy(&self.columns);
+        // SAFETY: the caller's promise.
+        let rows = unsafe { self.load(frame, columns)? };
+        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
+        self.plan_presence(columns, presence);
+        let scratch = arena.alloc_layout(self.scratch_layout()).as_ptr();
+        // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
+        unsafe { self.place(frame, rows, columns, presence, scratch) };
+        let mut run = Run { region: self, rows, columns, presence, level: Level::best() };
+        // SAFETY: all columns have this many rows now.
+        let outcome = unsafe { run.blocks() };
+        for output in &self.outputs {
+            // SAFETY: as above.
+            unsafe { array_at(frame, output.offset).normalize() };
         }
         outcome
     }
@@ -133,38 +95,22 @@ impl Region {
         std::alloc::Layout::from_size_align(self.scratch, 64).expect("a region has few blocks")
     }
 
-    /// Where the presence of every member's rows will stand, from what inputs have.
-    fn plan_presence(&self, base: &mut [Column], presence: &mut [Presence]) {
-        let inputs = self.inputs.len();
-        for (index, column) in base.iter().enumerate().take(inputs) {
-            if !column.presence.is_null() {
-                presence[index] = Presence::Input(index as u16);
-            }
+    /// Looks at the inputs; gives the number of rows.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn load(&self, frame: *const u8, columns: &mut [Column]) -> Result<usize, Box<MemberFault>> {
+        let mut rows = None;
+        let mut agree = true;
+        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+            // SAFETY: the caller's promise.
+            let size = unsafe { load(frame, input, column) };
+            agree &= size.is_none_or(|size| *rows.get_or_insert(size) == size);
         }
-        for (index, member) in self.members.iter().enumerate() {
-            let column = inputs + index;
-            base[column].step = cell_size(member.element);
-            base[column].all = u64::MAX;
-            if !member.kernel.is_lifted {
-                presence[column] = Presence::Own;
-                continue;
-            }
-            for arg in member.args.iter().map(|arg| *arg as usize) {
-                base[column].all &= base[arg].all;
-                presence[column] = match (presence[column], presence[arg]) {
-                    (known, Presence::Alike) => known,
-                    (Presence::Alike, Presence::Input(input)) => Presence::Input(input),
-                    (known, other) if known == other && other != Presence::Own => known,
-                    _ => Presence::Own,
-                };
-            }
-            let misses_some = base[column].all == 0 && presence[column] != Presence::Alike;
-            let is_output = matches!(member.place, Place::Output(_));
-            let may_miss = presence[column] != Presence::Alike || base[column].all == 0;
-            // Words of an output are its own; so are those of rows that one missing value takes away.
-            if misses_some || is_output && may_miss {
-                presence[column] = Presence::Own;
-            }
+        match agree {
+            true => Ok(rows.expect("a region has an array")),
+            // SAFETY: the caller's promise.
+            false => Err(unsafe { self.find_mismatch(frame) }),
         }
     }
 
@@ -173,7 +119,7 @@ impl Region {
     /// # Safety
     /// As [`Region::run`].
     #[cold]
-    unsafe fn find_mismatch(&self, frame: *mut u8) -> Result<(), Box<MemberFault>> {
+    unsafe fn find_mismatch(&self, frame: *const u8) -> Box<MemberFault> {
         let size_of = |input: &Input| {
             let mut column = Column::MISSING;
             // SAFETY: the caller's promise.
@@ -181,15 +127,96 @@ impl Region {
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
-            let of_args: Vec<usize> = member.args.iter().filter_map(|arg| sizes[*arg as usize]).collect();
+            let of_args: Vec<usize> = member.args().iter().filter_map(|arg| sizes[*arg as usize]).collect();
             if of_args.iter().any(|size| *size != of_args[0]) {
                 let sizes = of_args.iter().map(|size| *size as u64).collect();
-                return Err(Box::new(MemberFault { ip: member.ip, fault: Fault::Sizes { sizes } }));
+                return Box::new(MemberFault { ip: member.ip, fault: Fault::Sizes { sizes } });
             }
             sizes.push(of_args.first().copied());
         }
         unreachable!("connected members whose arrays agree have one size")
     }
+
+    /// Where the presence of every member's rows will stand, from what inputs have.
+    fn plan_presence(&self, columns: &mut [Column], presence: &mut [Presence]) {
+        let inputs = self.inputs.len();
+        let is_complete = columns[..inputs].iter().all(Column::is_all_present);
+        for index in 0..inputs {
+            if !columns[index].presence.is_null() {
+                presence[index] = Presence::Input(index as u16);
+            }
+        }
+        for (index, member) in (inputs..).zip(&self.members) {
+            if !member.kernel.is_lifted {
+                presence[index] = Presence::Own;
+            } else if !is_complete || self.has_masks {
+                let mut merged = Presence::Alike;
+                for arg in member.args().iter().map(|arg| *arg as usize) {
+                    columns[index].all &= columns[arg].all;
+                    merged = match (merged, presence[arg]) {
+                        (known, Presence::Alike) => known,
+                        (Presence::Alike, Presence::Input(input)) => Presence::Input(input),
+                        (known, other) if known == other && other != Presence::Own => known,
+                        _ => Presence::Own,
+                    };
+                }
+                let may_miss = merged != Presence::Alike || columns[index].all == 0;
+                // An output has words of its own, and so have rows that one missing value takes away.
+                let is_output = matches!(member.place, Place::Output(_));
+                let is_taken = columns[index].all == 0 && merged != Presence::Alike;
+                presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
+            }
+        }
+    }
+
+    /// Points the columns of members to where their first rows go, and makes room in the outputs.
+    ///
+    /// # Safety
+    /// As [`Region::run`]; `scratch` has the bytes of the region's scratch memory.
+    unsafe fn place(
+        &self,
+        frame: *mut u8,
+        rows: usize,
+        columns: &mut [Column],
+        presence: &[Presence],
+        scratch: *mut u8,
+    ) {
+        for (index, member) in (self.inputs.len()..).zip(&self.members) {
+            let (data, words) = match member.place {
+                // SAFETY: the place lies in the scratch memory.
+                Place::Scratch(offset) => unsafe {
+                    let data = scratch.add(offset as usize);
+                    (data, data.add(self.block * 8).cast())
+                },
+                Place::Output(number) => {
+                    let output = &self.outputs[number as usize];
+                    // SAFETY: the caller's promise.
+                    let array = unsafe { array_at(frame, output.offset) };
+                    array.resize(output.element, rows);
+                    let words = match presence[index] {
+                        Presence::Own => array.presence_mut().as_mut_ptr(),
+                        _ => std::ptr::null_mut(),
+                    };
+                    (array.bytes_mut().as_mut_ptr(), words)
+                }
+            };
+            columns[index].data = data;
+            columns[index].presence = match presence[index] {
+                Presence::Alike => std::ptr::null(),
+                Presence::Input(input) => columns[input as usize].presence,
+                Presence::Own => words,
+            };
+        }
+    }
+}
+
+/// The frame's own rows of an array slot.
+///
+/// # Safety
+/// An array handle stands at the offset, and nobody else accesses it.
+unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
+    // SAFETY: the caller's promise.
+    unsafe { (*frame.add(offset as usize).cast::<ArrayHandle>()).owned() }
 }
 
 /// Looks at an input; gives the number of rows of an array.
@@ -216,102 +243,69 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<u
 }
 
 impl Run<'_> {
-    /// Computes these rows, which begin at the start of a word.
+    /// Computes all rows.
     ///
     /// # Safety
-    /// Inputs and outputs have these rows, and nobody else accesses those of the outputs or the scratch
-    /// memory.
-    unsafe fn blocks(&self, rows: Range<usize>, arena: &Bump) -> Result<(), Box<MemberFault>> {
-        let columns: &mut [Column] = arena.alloc_slice_copy(self.base);
-        let first = columns.as_mut_ptr();
-        let args_of = |member: &Member| -> Columns {
-            let mut args: Columns = [first; 4];
-            for (arg, column) in args.iter_mut().zip(&member.args) {
-                // SAFETY: a member reads columns of its region.
-                *arg = unsafe { first.add(*column as usize) };
+    /// Every column has the rows, and nobody else accesses those of members.
+    unsafe fn blocks(&mut self) -> Result<(), Box<MemberFault>> {
+        let block = self.region.block;
+        let mut start = 0;
+        while start < self.rows {
+            // SAFETY: the caller's promise.
+            unsafe { self.block(start, block.min(self.rows - start))? };
+            start += block;
+            if start < self.rows {
+                self.advance(block);
             }
-            args
-        };
-        let args: &[Columns] = arena.alloc_slice_fill_iter(self.region.members.iter().map(args_of));
-        for start in rows.clone().step_by(self.region.block) {
-            let count = self.region.block.min(rows.end - start);
-            // SAFETY: the caller's promise; `first` points to all columns, which only this loop accesses.
-            unsafe { self.block(first, args, start, count)? };
         }
         Ok(())
+    }
+
+    /// Moves the columns on by one block; those in scratch memory stay.
+    fn advance(&mut self, block: usize) {
+        let inputs = self.region.inputs.len();
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let member = index.checked_sub(inputs).map(|member| &self.region.members[member]);
+            let in_scratch = member.is_some_and(|member| matches!(member.place, Place::Scratch(_)));
+            if !in_scratch {
+                column.data = column.data.wrapping_add(block * column.step);
+            }
+            let own_scratch = in_scratch && self.presence[index] == Presence::Own;
+            if !own_scratch && !column.presence.is_null() {
+                column.presence = column.presence.wrapping_add(block / ROWS_OF_A_WORD);
+            }
+        }
     }
 
     /// Computes one block.
     ///
     /// # Safety
-    /// As [`Run::blocks`]; `columns` points to the columns of the region, which `args` refer to.
-    unsafe fn block(
-        &self,
-        columns: *mut Column,
-        args: &[Columns],
-        start: usize,
-        mut count: usize,
-    ) -> Result<(), Box<MemberFault>> {
+    /// As [`Run::blocks`]; the columns stand at `start`.
+    unsafe fn block(&mut self, start: usize, mut count: usize) -> Result<(), Box<MemberFault>> {
         let inputs = self.region.inputs.len();
-        let word = start / ROWS_OF_A_WORD;
+        let columns = self.columns.as_ptr();
         let mut lowest = None;
-        // SAFETY: the caller's promise: every column has these rows, and words where it has presence.
-        unsafe {
-            for (index, base) in self.base[..inputs].iter().enumerate() {
-                let column = &mut *columns.add(index);
-                column.data = base.data.wrapping_add(start * base.step);
-                column.presence = base.presence_from(word);
-            }
-            for (index, member) in self.region.members.iter().enumerate() {
-                let target = self.target(member, start);
-                let column = columns.add(inputs + index);
-                (*column).data = target.data;
-                (*column).presence = match self.presence[inputs + index] {
-                    Presence::Alike => std::ptr::null(),
-                    Presence::Input(input) => self.base[input as usize].presence_from(word),
-                    Presence::Own => target.presence,
-                };
-                let kernel = &member.kernel;
-                if kernel.is_lifted && self.presence[inputs + index] == Presence::Own {
-                    let operands = args[index][..member.args.len()].iter().map(|column| &**column);
+        for (index, member) in (inputs..).zip(&self.region.members) {
+            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
+            // a column that is written is cast to be so.
+            let outcome = unsafe {
+                let column = *columns.add(index);
+                let args = Operands { columns, positions: &member.args };
+                let target = Target { data: column.data.cast_mut(), presence: column.presence.cast_mut() };
+                if member.kernel.is_lifted && self.presence[index] == Presence::Own {
+                    let operands = (0..member.arity as usize).map(|arg| args.column(arg));
                     intersect(operands, target.presence, count);
                 }
-                if let Err(fault) = (kernel.run(self.level))(&args[index], target, count) {
-                    let RowFault { row, fault } = *fault;
-                    // Later members can only raise in a lower row.
-                    count = row;
-                    let row = (start + row) as u64;
-                    lowest =
-                        Some(MemberFault { ip: member.ip, fault: Fault::Row { row, fault: fault.into() } });
-                }
+                (member.kernel.run(self.level))(args, target, count)
+            };
+            if let Err(fault) = outcome {
+                let RowFault { row, fault } = *fault;
+                // Later members can only raise in a lower row.
+                count = row;
+                let row = (start + row) as u64;
+                lowest = Some(MemberFault { ip: member.ip, fault: Fault::Row { row, fault: fault.into() } });
             }
         }
         lowest.map_or(Ok(()), |fault| Err(Box::new(fault)))
-    }
-
-    /// Where the rows of a member from `start` on go.
-    ///
-    /// # Safety
-    /// Outputs have this row.
-    unsafe fn target(&self, member: &Member, start: usize) -> Target {
-        // SAFETY: the caller's promise; scratch places lie in the scratch memory.
-        unsafe {
-            match member.place {
-                Place::Scratch(offset) => {
-                    let data = self.scratch.add(offset as usize);
-                    Target { data, presence: data.add(self.region.block * 8).cast() }
-                }
-                Place::Output(number) => {
-                    let Target { data, presence } = self.outputs[number as usize];
-                    Target {
-                        data: data.add(start * cell_size(member.element)),
-                        presence: match presence.is_null() {
-                            true => presence,
-                            false => presence.add(start / ROWS_OF_A_WORD),
-                        },
-                    }
-                }
-            }
-        }
     }
 }
