@@ -24,7 +24,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "divide_power_of_two",
         strict: true,
-        meaning: "x / 2^k -> x * 2^-k for floats",
+        meaning: "x / 2^k -> x * 2^-k for arrays of floats",
         operators: &["math.divide"],
         apply: divide_power_of_two,
     },
@@ -101,9 +101,11 @@ fn divide_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, Lower
     Ok(one.map(|[x, _]| x))
 }
 
-/// Both are the exact quotient rounded once, if the inverse is exact and no subnormal.
+/// Both are the exact quotient rounded once, if the inverse is exact and no subnormal. Of scalars it would
+/// save less than it changes in the recorded programs.
 fn divide_power_of_two(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    let Some([x, y]) = cx.operands(id) else { return Ok(None) };
+    let is_array = cx.draft().qtype_of(id).array().is_some();
+    let Some([x, y]) = cx.operands(id).filter(|_| is_array) else { return Ok(None) };
     let inverse: Option<Value> = match cx.value(y) {
         Some(Value::Scalar(ScalarValue::Float64(v))) => {
             let exact = v.is_normal() && v.to_bits() << 12 == 0 && (1.0 / v).is_normal();

@@ -65,6 +65,7 @@ impl<'r, 'o> Run<'r, 'o> {
             fault: None,
             calls: codes[0].general.as_ptr(),
             regions: codes[0].regions.as_ptr().cast(),
+            threads: options.threads.unwrap_or(1),
             blamed: None,
             arena: std::ptr::null(),
         };

@@ -237,6 +237,12 @@ impl<'f> Call<'f> {
         unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
     }
 
+    /// Where a plain result goes; it counts as written.
+    pub(super) fn result_place(&mut self) -> *mut u8 {
+        self.written = true;
+        self.at(self.out)
+    }
+
     /// Marks an optional result as missing.
     pub fn set_missing(&mut self) {
         match self.out.qtype() {

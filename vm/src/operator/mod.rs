@@ -20,6 +20,7 @@ pub mod function;
 pub mod general;
 pub mod general_cell;
 pub mod pointwise;
+pub mod reduction;
 pub mod row_by_row;
 pub mod scalar;
 pub mod signature;

@@ -4,6 +4,7 @@ use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::pointwise::Pointwise;
+use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::value::{Fault, QType};
 use std::fmt;
@@ -44,6 +45,8 @@ pub(crate) enum Kernel {
     Scalar(ScalarKernel),
     /// Code over rows of arrays.
     Pointwise(Pointwise),
+    /// Code that reduces the rows of an array to one value.
+    Reduction(ReductionKernel),
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
@@ -151,6 +154,10 @@ impl Overload {
         match &self.kernel {
             Kernel::Scalar(_) => None,
             Kernel::Pointwise(kernel) => {
+                let kernel = *kernel;
+                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
+            }
+            Kernel::Reduction(kernel) => {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }

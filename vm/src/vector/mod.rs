@@ -7,6 +7,7 @@
 pub mod float;
 pub mod level;
 pub mod order;
+pub mod prefetch;
 pub mod reduce;
 
 pub use float::Float;

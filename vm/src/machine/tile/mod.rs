@@ -23,12 +23,16 @@
 //! that of the instructions. It shows only where two of them raise: one error is reported, not always the
 //! one of the earlier instruction.
 
+mod blocks;
 mod build;
 mod plan;
 mod region;
+pub mod report;
 mod run;
 
 pub(super) use build::build;
+pub use plan::Closed;
 pub(super) use plan::{Plan, Role, plan};
 pub(super) use region::Region;
+pub use report::RegionReport;
 pub(super) use run::run_region;

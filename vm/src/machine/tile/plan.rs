@@ -22,10 +22,32 @@ const MAX_MEMBERS: usize = 4096;
 /// The regions of a routine.
 #[derive(Debug, Default)]
 pub(in crate::machine) struct Plan {
-    /// Members of each region, in the order of instructions.
-    pub(in crate::machine) regions: Vec<Vec<u32>>,
+    /// The regions, by number.
+    pub(in crate::machine) regions: Vec<Group>,
     /// The region that each instruction is a member of.
     pub(in crate::machine) region_of: Vec<Option<u32>>,
+}
+
+/// The members of a region.
+#[derive(Debug)]
+pub(in crate::machine) struct Group {
+    /// Their instructions, in order.
+    pub(in crate::machine) members: Vec<u32>,
+    /// Why there are no more.
+    pub(in crate::machine) closed: Closed,
+}
+
+/// Why a region takes no more members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The program ends here, or its ways join or part.
+    End,
+    /// This instruction needs a result as a whole.
+    ReadBy(u32),
+    /// The result of this instruction takes the place of an operand.
+    PlaceTaken(u32),
+    /// It has as many members as a region can have.
+    Full,
 }
 
 impl Plan {
@@ -34,7 +56,9 @@ impl Plan {
     pub(in crate::machine) fn role(&self, ip: usize) -> Role {
         match self.region_of.get(ip).copied().flatten() {
             None => Role::Alone,
-            Some(region) if self.regions[region as usize].last() == Some(&(ip as u32)) => Role::Runs(region),
+            Some(region) if self.regions[region as usize].members.last() == Some(&(ip as u32)) => {
+                Role::Runs(region)
+            }
             Some(_) => Role::Member,
         }
     }
@@ -54,14 +78,14 @@ pub(in crate::machine) enum Role {
 /// Groups the instructions of a routine.
 pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
     let body = &routine.body;
-    let is_tiled = |operator: &Kernel| matches!(operator, Kernel::Pointwise(_));
+    let is_tiled = |operator: &Kernel| matches!(operator, Kernel::Pointwise(_) | Kernel::Reduction(_));
     if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
         return Plan::default();
     }
     let mut planner = Planner::new(routine);
     for (ip, instruction) in body.instructions().iter().enumerate() {
         if is_target[ip] {
-            planner.close_all();
+            planner.close_all(Closed::End);
         }
         match instruction {
             Instruction::Operator { operator, operands, result }
@@ -69,11 +93,11 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
             {
                 planner.member(ip as u32, body.list(*operands), *result);
             }
-            Instruction::Operator { .. } => planner.between(instruction),
-            _ => planner.close_all(),
+            Instruction::Operator { .. } => planner.between(ip as u32, instruction),
+            _ => planner.close_all(Closed::End),
         }
     }
-    planner.close_all();
+    planner.close_all(Closed::End);
     planner.plan
 }
 
@@ -83,10 +107,10 @@ struct Open {
     members: Vec<u32>,
     /// Arrays that members read or write.
     arrays: HashSet<ValueId>,
+    /// What members write.
+    results: HashSet<ValueId>,
     /// What members read from the frame.
     external: Vec<TypedSlot>,
-    /// What members write.
-    results: Vec<TypedSlot>,
 }
 
 impl Open {
@@ -94,19 +118,18 @@ impl Open {
         self.external.iter().any(|other| other.overlaps(slot))
     }
 
-    fn writes(&self, slot: &TypedSlot) -> bool {
-        self.results.iter().any(|other| other.overlaps(slot))
-    }
-
     fn merge(&mut self, other: Open) {
         self.members.extend(other.members);
         self.members.sort_unstable();
         self.arrays.extend(other.arrays);
-        self.external.extend(other.external);
         self.results.extend(other.results);
+        self.external.extend(other.external);
     }
 }
 
+/// Walks over the instructions. What a member writes and only members read is never in the frame, so that
+/// its slot may serve others while the region is open. What others read is still needed when the region is
+/// closed, so that nobody else has its slot.
 struct Planner<'r> {
     routine: &'r Routine,
     body: &'r Body,
@@ -134,10 +157,13 @@ impl<'r> Planner<'r> {
     fn member(&mut self, ip: u32, operands: &[ValueId], result: ValueId) {
         let result = same_bytes(self.routine, result);
         let slot = self.routine.slot(result);
-        // The result takes the place of something that a delayed member reads, or has been given.
-        self.close_if(|open| open.reads_from_frame(slot) || open.writes(slot) && !open.arrays.is_empty());
         let is_array = |value: &ValueId| self.routine.slot(*value).qtype().array().is_some();
+        // The result takes the place of something that a delayed member reads.
+        self.close_if(Closed::PlaceTaken(ip), |open| open.reads_from_frame(slot));
         let operands: Vec<ValueId> = operands.iter().map(|v| same_bytes(self.routine, *v)).collect();
+        // A scalar that an open region computes has to be there first.
+        let scalars: Vec<ValueId> = operands.iter().copied().filter(|v| !is_array(v)).collect();
+        self.close_readers(ip, &scalars);
         let arrays: Vec<ValueId> = operands.iter().copied().filter(is_array).collect();
         let mut region = Open::default();
         let mut index = 0;
@@ -147,55 +173,59 @@ impl<'r> Planner<'r> {
                 false => index += 1,
             }
         }
-        let inside: HashSet<u32> = region.results.iter().map(TypedSlot::offset).collect();
-        let external =
-            operands.iter().map(|v| self.routine.slot(*v)).filter(|s| !inside.contains(&s.offset()));
-        region.external.extend(external.cloned());
+        let external = operands.iter().filter(|v| !region.results.contains(*v));
+        region.external.extend(external.map(|v| self.routine.slot(*v).clone()));
         region.arrays.extend(arrays);
-        region.arrays.insert(result);
-        region.results.push(slot.clone());
+        if is_array(&result) {
+            region.arrays.insert(result);
+        }
+        region.results.insert(result);
         region.members.push(ip);
         self.open.push(region);
-        let is_full = |open: &Open| open.members.len() >= MAX_MEMBERS;
         let is_last = self.redefined.contains(&result);
-        self.close_if(|open| is_full(open) || is_last && open.members.last() == Some(&ip));
+        self.close_if(Closed::End, |open| is_last && open.members.last() == Some(&ip));
+        self.close_if(Closed::Full, |open| open.members.len() >= MAX_MEMBERS);
     }
 
     /// An instruction that runs before the open regions, unless they have to run before it.
-    fn between(&mut self, instruction: &'r Instruction) {
+    fn between(&mut self, ip: u32, instruction: &'r Instruction) {
         let (body, routine) = (self.body, self.routine);
-        let slots = |values: &'r [ValueId]| values.iter().map(|v| routine.slot(*v));
-        let reads: Vec<&TypedSlot> = slots(body.reads(instruction)).collect();
-        let writes: Vec<TypedSlot> =
-            body.writes(instruction).iter().map(|v| routine.slot(*v).clone()).collect();
-        self.close_if(|open| {
-            reads.iter().any(|slot| open.writes(slot))
-                || writes.iter().any(|slot| open.reads_from_frame(slot) || open.writes(slot))
+        self.close_readers(ip, body.reads(instruction));
+        let writes: Vec<&TypedSlot> = body.writes(instruction).iter().map(|v| routine.slot(*v)).collect();
+        self.close_if(Closed::PlaceTaken(ip), |open| writes.iter().any(|slot| open.reads_from_frame(slot)));
+    }
+
+    /// Closes the regions that compute one of these values, or what it is a part of.
+    fn close_readers(&mut self, ip: u32, values: &[ValueId]) {
+        let routine = self.routine;
+        let owners: Vec<ValueId> = values.iter().map(|v| routine.owner(*v)).collect();
+        self.close_if(Closed::ReadBy(ip), |open| {
+            open.results.iter().any(|result| owners.contains(&routine.owner(*result)))
         });
     }
 
-    fn close_all(&mut self) {
-        self.close_if(|_| true);
+    fn close_all(&mut self, reason: Closed) {
+        self.close_if(reason, |_| true);
     }
 
-    fn close_if(&mut self, condition: impl Fn(&Open) -> bool) {
+    fn close_if(&mut self, reason: Closed, condition: impl Fn(&Open) -> bool) {
         let mut index = 0;
         while index < self.open.len() {
             match condition(&self.open[index]) {
                 true => {
                     let region = self.open.swap_remove(index);
-                    self.close(region);
+                    self.close(region, reason);
                 }
                 false => index += 1,
             }
         }
     }
 
-    fn close(&mut self, region: Open) {
+    fn close(&mut self, region: Open, reason: Closed) {
         let number = self.plan.regions.len() as u32;
         for ip in &region.members {
             self.plan.region_of[*ip as usize] = Some(number);
         }
-        self.plan.regions.push(region.members);
+        self.plan.regions.push(Group { members: region.members, closed: reason });
     }
 }

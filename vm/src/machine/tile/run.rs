@@ -1,11 +1,12 @@
-//! Runs a region: sizes first, then block after block.
+//! Runs a region: looks at sizes and presence, makes room, and then computes block after block.
 
 use crate::layout::handle::ArrayHandle;
-use crate::machine::tile::region::{Input, Place, Region};
-use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::machine::tile::blocks::Blocks;
+use crate::machine::tile::region::{Input, InputPlace, Place, Region, Step};
+use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::value::array::ROWS_OF_A_WORD;
+use crate::operator::reduction::ReductionKernel;
 use crate::value::{ArrayRows, Fault};
 use crate::vector::Level;
 use bumpalo::Bump;
@@ -28,7 +29,7 @@ pub(in crate::machine) unsafe fn run_region(
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let outcome = region.run(frame, &*(*registers).arena);
+        let outcome = region.run(frame, &*(*registers).arena, (*registers).threads);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
@@ -41,14 +42,14 @@ pub(in crate::machine) unsafe fn run_region(
 }
 
 /// What a member raises.
-struct MemberFault {
-    ip: u32,
-    fault: Fault,
+pub(super) struct MemberFault {
+    pub(super) ip: u32,
+    pub(super) fault: Fault,
 }
 
 /// Where the presence of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Presence {
+pub(super) enum Presence {
     /// All rows are alike; the column says how.
     Alike,
     /// In the words of the input with this number.
@@ -57,42 +58,41 @@ enum Presence {
     Own,
 }
 
-/// What is known before the first block.
-struct Run<'r> {
-    region: &'r Region,
-    rows: usize,
-    /// Columns, at the first row.
-    columns: &'r mut [Column],
-    presence: &'r [Presence],
-    level: Level,
-}
-
 impl Region {
     /// Computes all rows of the outputs.
     ///
     /// # Safety
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
-    unsafe fn run(&self, frame: *mut u8, arena: &Bump) -> Result<(), Box<MemberFault>> {
+    unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
         // SAFETY: the caller's promise.
         let rows = unsafe { self.load(frame, columns)? };
         let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         self.plan_presence(columns, presence);
-        let scratch = arena.alloc_layout(self.scratch_layout()).as_ptr();
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-        unsafe { self.place(frame, rows, columns, presence, scratch) };
-        let mut run = Run { region: self, rows, columns, presence, level: Level::best() };
-        // SAFETY: all columns have this many rows now.
-        let outcome = unsafe { run.blocks() };
+        unsafe { self.place(frame, rows, columns, presence) };
+        let blocks = Blocks { region: self, rows, columns, presence, level: Level::best() };
+        let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
+        // SAFETY: all columns but those in scratch memory have this many rows now.
+        let outcome = unsafe { blocks.run(arena, threads, states) };
         for output in &self.outputs {
             // SAFETY: as above.
-            unsafe { array_at(frame, output.offset).normalize() };
+            unsafe { array_at(frame, output.slot.offset()).normalize() };
         }
-        outcome
+        outcome?;
+        for ((kernel, offset), state) in self.reductions().zip(states) {
+            // SAFETY: the slot was verified to have the type of the reduction's result.
+            unsafe { kernel.finish(state, frame.add(offset as usize)) };
+        }
+        Ok(())
     }
 
-    fn scratch_layout(&self) -> std::alloc::Layout {
-        std::alloc::Layout::from_size_align(self.scratch, 64).expect("a region has few blocks")
+    /// The reductions and the offsets of their results.
+    pub(super) fn reductions(&self) -> impl ExactSizeIterator<Item = (&ReductionKernel, u32)> {
+        self.reductions.iter().map(|member| match &self.members[*member as usize].step {
+            Step::Reduce { kernel, offset, .. } => (kernel, *offset),
+            Step::Rows { .. } => unreachable!("the list is of reductions"),
+        })
     }
 
     /// Looks at the inputs; gives the number of rows.
@@ -147,7 +147,8 @@ impl Region {
             }
         }
         for (index, member) in (inputs..).zip(&self.members) {
-            if !member.kernel.is_lifted {
+            let Step::Rows { kernel, place } = &member.step else { continue };
+            if !kernel.is_lifted {
                 presence[index] = Presence::Own;
             } else if !is_complete || self.has_masks {
                 let mut merged = Presence::Alike;
@@ -162,50 +163,29 @@ impl Region {
                 }
                 let may_miss = merged != Presence::Alike || columns[index].all == 0;
                 // An output has words of its own, and so have rows that one missing value takes away.
-                let is_output = matches!(member.place, Place::Output(_));
+                let is_output = matches!(place, Place::Output(_));
                 let is_taken = columns[index].all == 0 && merged != Presence::Alike;
                 presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
             }
         }
     }
 
-    /// Points the columns of members to where their first rows go, and makes room in the outputs.
+    /// Makes room in the outputs and points their columns to it.
     ///
     /// # Safety
-    /// As [`Region::run`]; `scratch` has the bytes of the region's scratch memory.
-    unsafe fn place(
-        &self,
-        frame: *mut u8,
-        rows: usize,
-        columns: &mut [Column],
-        presence: &[Presence],
-        scratch: *mut u8,
-    ) {
+    /// As [`Region::run`].
+    unsafe fn place(&self, frame: *mut u8, rows: usize, columns: &mut [Column], presence: &[Presence]) {
         for (index, member) in (self.inputs.len()..).zip(&self.members) {
-            let (data, words) = match member.place {
-                // SAFETY: the place lies in the scratch memory.
-                Place::Scratch(offset) => unsafe {
-                    let data = scratch.add(offset as usize);
-                    (data, data.add(self.block * 8).cast())
-                },
-                Place::Output(number) => {
-                    let output = &self.outputs[number as usize];
-                    // SAFETY: the caller's promise.
-                    let array = unsafe { array_at(frame, output.offset) };
-                    array.resize(output.element, rows);
-                    let words = match presence[index] {
-                        Presence::Own => array.presence_mut().as_mut_ptr(),
-                        _ => std::ptr::null_mut(),
-                    };
-                    (array.bytes_mut().as_mut_ptr(), words)
+            if let Step::Rows { place: Place::Output(number), .. } = member.step {
+                let output = &self.outputs[number as usize];
+                // SAFETY: the caller's promise.
+                let array = unsafe { array_at(frame, output.slot.offset()) };
+                array.resize(output.element, rows);
+                if presence[index] == Presence::Own {
+                    columns[index].presence = array.presence_mut().as_mut_ptr();
                 }
-            };
-            columns[index].data = data;
-            columns[index].presence = match presence[index] {
-                Presence::Alike => std::ptr::null(),
-                Presence::Input(input) => columns[input as usize].presence,
-                Presence::Own => words,
-            };
+                columns[index].data = array.bytes_mut().as_mut_ptr();
+            }
         }
     }
 }
@@ -226,86 +206,18 @@ unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
 unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<usize> {
     // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
     unsafe {
-        match *input {
-            Input::Array { offset, element } => {
+        match input.place {
+            InputPlace::Array { offset, element } => {
                 let rows = (*frame.add(offset as usize).cast::<ArrayHandle>()).view();
                 check_rows(rows, element);
                 *column = Column::of_rows(rows, element);
                 Some(rows.len())
             }
-            Input::Scalar { offset, presence } => {
+            InputPlace::Scalar { offset, presence } => {
                 let present = presence.is_none_or(|at| frame.add(at as usize).read() != 0);
                 *column = Column::of_value(frame.add(offset as usize), present);
                 None
             }
         }
-    }
-}
-
-impl Run<'_> {
-    /// Computes all rows.
-    ///
-    /// # Safety
-    /// Every column has the rows, and nobody else accesses those of members.
-    unsafe fn blocks(&mut self) -> Result<(), Box<MemberFault>> {
-        let block = self.region.block;
-        let mut start = 0;
-        while start < self.rows {
-            // SAFETY: the caller's promise.
-            unsafe { self.block(start, block.min(self.rows - start))? };
-            start += block;
-            if start < self.rows {
-                self.advance(block);
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves the columns on by one block; those in scratch memory stay.
-    fn advance(&mut self, block: usize) {
-        let inputs = self.region.inputs.len();
-        for (index, column) in self.columns.iter_mut().enumerate() {
-            let member = index.checked_sub(inputs).map(|member| &self.region.members[member]);
-            let in_scratch = member.is_some_and(|member| matches!(member.place, Place::Scratch(_)));
-            if !in_scratch {
-                column.data = column.data.wrapping_add(block * column.step);
-            }
-            let own_scratch = in_scratch && self.presence[index] == Presence::Own;
-            if !own_scratch && !column.presence.is_null() {
-                column.presence = column.presence.wrapping_add(block / ROWS_OF_A_WORD);
-            }
-        }
-    }
-
-    /// Computes one block.
-    ///
-    /// # Safety
-    /// As [`Run::blocks`]; the columns stand at `start`.
-    unsafe fn block(&mut self, start: usize, mut count: usize) -> Result<(), Box<MemberFault>> {
-        let inputs = self.region.inputs.len();
-        let columns = self.columns.as_ptr();
-        let mut lowest = None;
-        for (index, member) in (inputs..).zip(&self.region.members) {
-            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
-            // a column that is written is cast to be so.
-            let outcome = unsafe {
-                let column = *columns.add(index);
-                let args = Operands { columns, positions: &member.args };
-                let target = Target { data: column.data.cast_mut(), presence: column.presence.cast_mut() };
-                if member.kernel.is_lifted && self.presence[index] == Presence::Own {
-                    let operands = (0..member.arity as usize).map(|arg| args.column(arg));
-                    intersect(operands, target.presence, count);
-                }
-                (member.kernel.run(self.level))(args, target, count)
-            };
-            if let Err(fault) = outcome {
-                let RowFault { row, fault } = *fault;
-                // Later members can only raise in a lower row.
-                count = row;
-                let row = (start + row) as u64;
-                lowest = Some(MemberFault { ip: member.ip, fault: Fault::Row { row, fault: fault.into() } });
-            }
-        }
-        lowest.map_or(Ok(()), |fault| Err(Box::new(fault)))
     }
 }
