@@ -182,7 +182,9 @@ pub enum Stage {
     Stored,
     /// The frame, byte by byte.
     Layout,
-    /// Expression, prepared expression, program and frame.
+    /// Which operators on arrays run together, block by block, and why others do not.
+    Regions,
+    /// Expression, prepared expression, program, frame and, if there are arrays, regions.
     All,
 }
 

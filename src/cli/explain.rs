@@ -6,12 +6,12 @@ use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{input, print, usage_error};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
-use crate::inspect::LayoutMap;
 use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
+use crate::inspect::{LayoutMap, Regions};
 use crate::prepare::Prepared;
-use cembra_vm::machine::BoundExpr;
-use cembra_vm::program::{dump, text};
+use cembra_vm::machine::{BoundExpr, RegionReport};
+use cembra_vm::program::{ValueId, dump, text};
 use cembra_vm::value::{Category, QType};
 use serde_json::{Value as Json, json};
 use std::process::ExitCode;
@@ -143,13 +143,18 @@ fn as_text(stages: &Stages, stage: Stage) -> String {
         Stage::Program => dump::dump(program),
         Stage::Stored => text::print(program),
         Stage::Layout => LayoutMap::new(program).to_string(),
-        Stage::All => format!(
-            "Expression:\n{}\n\nPrepared:\n{}\n\n{}\nFrame:\n{}",
-            stages.expr,
-            stages.prepared,
-            dump::dump(program),
-            LayoutMap::new(program)
-        ),
+        Stage::Regions => Regions::new(&stages.bound).to_string(),
+        Stage::All => {
+            let regions = Regions::new(&stages.bound);
+            let heading = if regions.is_empty() { "" } else { "\nRegions:\n" };
+            format!(
+                "Expression:\n{}\n\nPrepared:\n{}\n\n{}\nFrame:\n{}{heading}{regions}",
+                stages.expr,
+                stages.prepared,
+                dump::dump(program),
+                LayoutMap::new(program)
+            )
+        }
     }
 }
 
@@ -179,6 +184,7 @@ fn as_json(stages: &Stages, stage: Stage) -> Json {
     put(Stage::Program, "program", &|| program_json(&stages.bound));
     put(Stage::Stored, "stored", &|| json!(text::print(program)));
     put(Stage::Layout, "layout", &|| layout_json(&LayoutMap::new(program)));
+    put(Stage::Regions, "regions", &|| regions_json(&Regions::new(&stages.bound)));
     Json::Object(out)
 }
 
@@ -195,6 +201,28 @@ fn program_json(bound: &BoundExpr) -> Json {
         "side_outputs": routine.side_outputs.iter().map(|(name, v)| json!({ "name": &**name, "slot": slot(*v) })).collect::<Vec<_>>(),
         "init": routine.literals.iter().map(|(v, l)| json!({ "slot": slot(*v), "literal": l.to_string() })).collect::<Vec<_>>(),
         "eval": (0..routine.body.instructions().len()).map(|ip| dump::instruction(routine, ip).to_string()).collect::<Vec<_>>(),
+    })
+}
+
+fn regions_json(regions: &Regions<'_>) -> Json {
+    let region = |r: &RegionReport| {
+        let names = |values: &[ValueId]| values.iter().map(|v| regions.name(r, *v)).collect::<Vec<_>>();
+        json!({
+            "routine": r.routine,
+            "members": r.members,
+            "block": r.block,
+            "block_bytes": r.block_bytes,
+            "arrays": names(&r.arrays),
+            "once": names(&r.scalars),
+            "written": r.outputs.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "ends": regions.end(r),
+        })
+    };
+    json!({
+        "regions": regions.regions.iter().map(region).collect::<Vec<_>>(),
+        "alone": regions.alone.iter().map(|a| {
+            json!({ "routine": a.routine, "instruction": a.ip, "reason": a.reason })
+        }).collect::<Vec<_>>(),
     })
 }
 

@@ -1,7 +1,10 @@
-//! Inspection: the frame byte by byte, programs and expressions as graphs, the operators as a table.
+//! Inspection: the frame byte by byte, tile regions, programs and expressions as graphs, the operators as a
+//! table.
 
 pub mod graph;
 pub mod layout_map;
 pub mod operators;
+pub mod regions;
 
 pub use layout_map::LayoutMap;
+pub use regions::Regions;

@@ -6,3 +6,4 @@ mod exhaustive;
 mod generate;
 mod observe;
 mod text;
+mod tiles;

@@ -187,6 +187,14 @@ impl WrittenBits {
     }
 
     #[inline]
+    pub(crate) fn unset(&mut self, bit: u32) {
+        match bit {
+            0..64 => self.first &= !(1 << bit),
+            _ => self.rest[(bit / 64 - 1) as usize] &= !(1 << (bit % 64)),
+        }
+    }
+
+    #[inline]
     pub(crate) fn get(&self, bit: u32) -> bool {
         match bit {
             0..64 => self.first >> bit & 1 == 1,

@@ -9,7 +9,7 @@ use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, EdgeHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;
 use crate::value::sequence::SequenceValue;
-use crate::value::{QType, ScalarType, ScalarValue, Value};
+use crate::value::{ArrayRows, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 impl Frame {
@@ -25,6 +25,24 @@ impl Frame {
         }
         // SAFETY: `check` found the slot to hold a valid value of its type.
         Ok(unsafe { read_value(self.base(), slot.offset(), slot.qtype()) })
+    }
+
+    /// The rows of an array slot, where they stand.
+    ///
+    /// # Errors
+    /// The slot does not belong to the layout or is no array, or it is an input or output that has not been
+    /// written.
+    pub fn rows(&self, slot: &TypedSlot) -> Result<&ArrayRows, FrameError> {
+        self.check(slot)?;
+        if slot.qtype().array().is_none() {
+            return Err(FrameError::ForeignSlot { slot: slot.clone() });
+        }
+        let bit = self.layout().bit_of(slot);
+        if bit != 0 && !self.is_written(bit - 1) {
+            return Err(FrameError::Unwritten { slot: slot.clone() });
+        }
+        // SAFETY: `check` found that an array handle stands there; the borrow of `self` keeps it unchanged.
+        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<ArrayHandle>()).view() })
     }
 
     /// Writes any slot from a value; an input counts as written from then on.

@@ -3,6 +3,7 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
+use crate::value::ArrayView;
 use crate::value::array::ArrayRows;
 use crate::value::edge::Edge;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
@@ -69,6 +70,8 @@ pub enum ArrayHandle {
     Owned(Box<ArrayRows>),
     /// A literal shared with the layout, or rows shared by the host.
     Shared(Arc<ArrayRows>),
+    /// Rows that the host lends for one call.
+    Lent(Box<LentRows>),
 }
 
 impl ArrayHandle {
@@ -77,11 +80,12 @@ impl ArrayHandle {
         ArrayHandle::Owned(Box::new(ArrayRows::new(ScalarType::Unit)))
     }
 
-    /// The rows.
+    /// The rows. While rows are lent, only code that knows of that reads the handle.
     pub fn view(&self) -> &ArrayRows {
         match self {
             ArrayHandle::Owned(rows) => rows,
             ArrayHandle::Shared(rows) => rows,
+            ArrayHandle::Lent(lent) => &lent.own,
         }
     }
 
@@ -92,8 +96,74 @@ impl ArrayHandle {
         }
         match self {
             ArrayHandle::Owned(rows) => rows,
+            ArrayHandle::Lent(lent) => {
+                lent.rows = None;
+                &mut lent.own
+            }
             ArrayHandle::Shared(_) => unreachable!("shared rows were replaced above"),
         }
+    }
+
+    /// The rows that are lent.
+    pub fn lent(&self) -> Option<&RawRows> {
+        match self {
+            ArrayHandle::Lent(lent) => lent.rows.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Lends rows, until [`ArrayHandle::take_back`]. The frame's own rows stay where they are.
+    pub fn lend(&mut self, rows: RawRows) {
+        if let ArrayHandle::Lent(lent) = self {
+            lent.rows = Some(rows);
+            return;
+        }
+        let own = std::mem::replace(self.owned(), ArrayRows::new(ScalarType::Unit));
+        *self = ArrayHandle::Lent(Box::new(LentRows { rows: Some(rows), own }));
+    }
+
+    /// Forgets rows that are lent.
+    pub fn take_back(&mut self) {
+        if let ArrayHandle::Lent(lent) = self {
+            lent.rows = None;
+        }
+    }
+}
+
+/// Rows lent for one call, and those of the frame, which are kept.
+#[derive(Debug)]
+pub struct LentRows {
+    rows: Option<RawRows>,
+    own: ArrayRows,
+}
+
+/// An [`ArrayView`](crate::value::ArrayView) whose lifetime somebody else guards.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRows {
+    /// Type of the rows.
+    pub element: ScalarType,
+    /// Number of rows.
+    pub len: usize,
+    /// The first cell, of any alignment.
+    pub first: *const u8,
+    /// Bytes from one row to the next.
+    pub step: isize,
+    /// The validity bitmap and the bit of the first row; null if all rows are present.
+    pub bitmap: *const u8,
+    /// Bit of the first row.
+    pub offset: usize,
+}
+
+// SAFETY: the rows are only read, and whoever lends them keeps them as they are.
+unsafe impl Send for RawRows {}
+// SAFETY: as above.
+unsafe impl Sync for RawRows {}
+
+impl From<ArrayView<'_>> for RawRows {
+    fn from(view: ArrayView<'_>) -> RawRows {
+        let (bitmap, offset) = view.validity().map_or((std::ptr::null(), 0), |(b, at)| (b.as_ptr(), at));
+        let (element, len, first, step) = (view.element(), view.len(), view.first(), view.step());
+        RawRows { element, len, first, step, bitmap, offset }
     }
 }
 

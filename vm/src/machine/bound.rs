@@ -231,12 +231,23 @@ impl BoundExpr {
         Err(self.fail(frame, halt))
     }
 
+    /// True if an instruction that is in no tile region reads the input, or a result is a part of it.
+    pub(super) fn reads_whole(&self, input: &TypedSlot) -> bool {
+        self.codes[0].whole.iter().any(|slot| slot.overlaps(input))
+    }
+
+    #[inline]
+    pub(super) fn check_layout(&self, frame: &Frame) -> Result<(), RunErrorKind> {
+        let layout = self.layout();
+        match Arc::ptr_eq(frame.layout(), layout) || frame.layout().id() == layout.id() {
+            true => Ok(()),
+            false => Err(RunErrorKind::ForeignFrame { expected: layout.id(), actual: frame.layout().id() }),
+        }
+    }
+
     #[inline]
     fn check_frame(&self, frame: &Frame) -> Result<(), RunErrorKind> {
-        let layout = self.layout();
-        if !Arc::ptr_eq(frame.layout(), layout) && frame.layout().id() != layout.id() {
-            return Err(RunErrorKind::ForeignFrame { expected: layout.id(), actual: frame.layout().id() });
-        }
+        self.check_layout(frame)?;
         if frame.is_poisoned() {
             return Err(RunErrorKind::PoisonedFrame);
         }

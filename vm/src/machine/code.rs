@@ -38,6 +38,8 @@ pub(super) struct Code {
     pub(super) general: Vec<GeneralCall>,
     /// Tile regions, by number.
     pub(super) regions: Vec<Region>,
+    /// What is read other than by tile regions, of inputs that are arrays.
+    pub(super) whole: Vec<TypedSlot>,
     /// Calls of routines, by number.
     pub(super) calls: Vec<RoutineCall>,
     /// Instructions charged on entry.
@@ -139,16 +141,17 @@ impl<'p> Builder<'p> {
         for value in routine.results() {
             reads[same_bytes(routine, value).index()] += 1;
         }
+        let plan = match style {
+            Style::Fused => tile::plan(routine, &is_target),
+            Style::Stepped => Plan::default(),
+        };
         let code = Code {
             cells: Vec::with_capacity(len + len / YIELD_INTERVAL + 1),
             general: Vec::new(),
             regions: Vec::new(),
+            whole: plan.read_whole(routine),
             calls: Vec::new(),
             entry_fuel: fuel[0],
-        };
-        let plan = match style {
-            Style::Fused => tile::plan(routine, &is_target),
-            Style::Stepped => Plan::default(),
         };
         Builder {
             program,

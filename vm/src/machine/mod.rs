@@ -16,6 +16,7 @@
 //! and with one less it fails at the same instruction every time.
 
 pub mod bound;
+pub mod call;
 mod cells;
 mod code;
 pub mod error;
@@ -26,6 +27,7 @@ mod run;
 pub mod tile;
 
 pub use bound::{BindError, BoundExpr};
+pub use call::{Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};

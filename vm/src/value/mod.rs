@@ -4,6 +4,7 @@
 //! what a literal holds, what a dump prints.
 
 pub mod array;
+pub mod array_view;
 pub mod edge;
 pub mod fault;
 pub mod number;
@@ -17,6 +18,7 @@ pub mod tuple;
 pub mod value;
 
 pub use array::{ArrayClass, ArrayRows, ArrayType};
+pub use array_view::ArrayView;
 pub use edge::Edge;
 pub use fault::{Category, Fault};
 pub use qtype::QType;

@@ -9,6 +9,7 @@
 //! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
 //! does not depend on the number of threads.
 
+use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Member, Place, Region, Step};
 use crate::machine::tile::run::{MemberFault, Presence};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
@@ -30,6 +31,8 @@ pub(super) struct Blocks<'r> {
     /// Columns at the first row; those in scratch memory point nowhere yet.
     pub(super) columns: &'r [Column],
     pub(super) presence: &'r [Presence],
+    /// Inputs that are lent.
+    pub(super) lent: &'r [Lent],
     pub(super) level: Level,
 }
 
@@ -120,6 +123,8 @@ struct Worker<'w> {
     blocks: &'w Blocks<'w>,
     /// The columns at the block to be computed.
     columns: &'w mut [Column],
+    /// Where a block of each lent input is laid out.
+    laid_out: &'w [LaidOut],
     /// Row that the columns stand at.
     at: usize,
 }
@@ -148,9 +153,9 @@ impl<'w> Worker<'w> {
                 }
             }
         }
-        let mut worker = Worker { blocks, columns, at: 0 };
-        worker.follow_inputs();
-        worker
+        let places = blocks.lent.iter().map(|lent| LaidOut::new(lent, region.block, arena));
+        let laid_out = arena.alloc_slice_fill_iter(places);
+        Worker { blocks, columns, laid_out, at: 0 }
     }
 
     /// Computes the rows of a chunk.
@@ -166,6 +171,8 @@ impl<'w> Worker<'w> {
         while start < end {
             self.go_to(start);
             let next = (start + region.block).min(end);
+            // SAFETY: the caller's promise.
+            unsafe { self.lay_out(next - start) };
             let ahead = if is_cached { 0 } else { region.block.min(rows - next) };
             // SAFETY: the caller's promise.
             unsafe { self.block(next - start, ahead, states)? };
@@ -176,9 +183,6 @@ impl<'w> Worker<'w> {
 
     /// Moves the columns to a row; those in scratch memory stay.
     fn go_to(&mut self, row: usize) {
-        if row == self.at {
-            return;
-        }
         let rows = row - self.at;
         for index in self.blocks.region.moving.iter().map(|index| *index as usize) {
             let column = &mut self.columns[index];
@@ -188,6 +192,17 @@ impl<'w> Worker<'w> {
             }
         }
         self.at = row;
+    }
+
+    /// Lays out a block of the lent inputs, and points the columns with the presence of an input to it.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`]; there are that many rows.
+    unsafe fn lay_out(&mut self, count: usize) {
+        for (lent, place) in self.blocks.lent.iter().zip(self.laid_out) {
+            // SAFETY: the caller's promise; the rows are lent until the end of the call.
+            unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
+        }
         self.follow_inputs();
     }
 

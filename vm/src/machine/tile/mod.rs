@@ -25,6 +25,7 @@
 
 mod blocks;
 mod build;
+mod lent;
 mod plan;
 mod region;
 pub mod report;

@@ -51,6 +51,15 @@ pub enum Closed {
 }
 
 impl Plan {
+    /// The arrays that are read other than by regions: by an instruction that runs by itself, or as a result.
+    pub(in crate::machine) fn read_whole(&self, routine: &Routine) -> Vec<TypedSlot> {
+        let instructions = routine.body.instructions().iter().enumerate();
+        let alone = instructions.filter(|(ip, _)| self.role(*ip) == Role::Alone);
+        let read = alone.flat_map(|(_, instruction)| routine.body.reads(instruction)).copied();
+        let slots = read.chain(routine.results()).map(|value| routine.slot(value));
+        slots.filter(|slot| !slot.qtype().is_plain()).cloned().collect()
+    }
+
     /// The region that runs in place of this instruction; `None` if it runs by itself, or is a member and
     /// not the last.
     pub(in crate::machine) fn role(&self, ip: usize) -> Role {

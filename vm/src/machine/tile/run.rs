@@ -1,15 +1,18 @@
 //! Runs a region: looks at sizes and presence, makes room, and then computes block after block.
 
-use crate::layout::handle::ArrayHandle;
+use crate::layout::handle::{ArrayHandle, RawRows};
 use crate::machine::tile::blocks::Blocks;
+use crate::machine::tile::lent::Lent;
 use crate::machine::tile::region::{Input, InputPlace, Place, Region, Step};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::operator::reduction::ReductionKernel;
+use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault};
 use crate::vector::Level;
 use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 
 /// Runs the region whose number is in `args[0]`.
 ///
@@ -71,7 +74,9 @@ impl Region {
         self.plan_presence(columns, presence);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence) };
-        let blocks = Blocks { region: self, rows, columns, presence, level: Level::best() };
+        // SAFETY: the caller's promise.
+        let lent = unsafe { self.lent(frame, arena) };
+        let blocks = Blocks { region: self, rows, columns, presence, lent, level: Level::best() };
         let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, states) };
@@ -112,6 +117,23 @@ impl Region {
             // SAFETY: the caller's promise.
             false => Err(unsafe { self.find_mismatch(frame) }),
         }
+    }
+
+    /// The inputs that are lent and that a worker has to lay out.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn lent<'a>(&self, frame: *const u8, arena: &'a Bump) -> &'a [Lent] {
+        let lent_at = |(column, input): (usize, &Input)| match input.place {
+            InputPlace::Array { offset, .. } => {
+                // SAFETY: the caller's promise: array slots hold array handles.
+                let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
+                handle.lent().map(|rows| Lent { column, rows: *rows })
+            }
+            InputPlace::Scalar { .. } => None,
+        };
+        let lent = self.inputs.iter().enumerate().filter_map(lent_at);
+        BumpVec::from_iter_in(lent, arena).into_bump_slice()
     }
 
     /// The first member whose arrays are of different sizes.
@@ -199,6 +221,17 @@ unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
     unsafe { (*frame.add(offset as usize).cast::<ArrayHandle>()).owned() }
 }
 
+/// Rows that are lent, as if they were in order; a worker lays those out that are not. The words of
+/// presence are those of a worker as well: that there are some is all that counts here.
+fn lent_column(lent: &RawRows) -> Column {
+    Column {
+        data: lent.first,
+        step: cell_size(lent.element),
+        presence: if lent.bitmap.is_null() { std::ptr::null() } else { lent.bitmap.cast() },
+        all: u64::MAX,
+    }
+}
+
 /// Looks at an input; gives the number of rows of an array.
 ///
 /// # Safety
@@ -208,7 +241,12 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<u
     unsafe {
         match input.place {
             InputPlace::Array { offset, element } => {
-                let rows = (*frame.add(offset as usize).cast::<ArrayHandle>()).view();
+                let handle = &*frame.add(offset as usize).cast::<ArrayHandle>();
+                if let Some(lent) = handle.lent() {
+                    *column = lent_column(lent);
+                    return Some(lent.len);
+                }
+                let rows = handle.view();
                 check_rows(rows, element);
                 *column = Column::of_rows(rows, element);
                 Some(rows.len())

@@ -1,0 +1,188 @@
+//! Tile regions against operators one by one: the same bits whatever the size of blocks, the presence of
+//! rows and the number of threads.
+//!
+//! An observed run executes instruction by instruction, each operator on whole arrays; it is the reference.
+
+use crate::random::generate::{self, sample};
+use cembra::compile::{Options, compile};
+use cembra::prepare::{Prepare, Source};
+use cembra::registry::Dialect;
+use cembra::vm::machine::{BoundExpr, Profile, RunError, RunOptions};
+use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
+use fastrand::Rng;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const FIRST: u64 = 0x711e;
+const PROGRAMS: u64 = 2_000;
+/// Around the words of presence and the ends of blocks of all sizes.
+const SIZES: [usize; 18] =
+    [0, 1, 2, 63, 64, 65, 127, 128, 129, 255, 257, 511, 512, 513, 1023, 1024, 1025, 2049];
+/// More rows than one chunk has.
+const LARGE: usize = 100_000;
+
+/// Reductions and what is computed of them, on leaves `x`, `y` and `n`.
+const REDUCTIONS: &[&str] = &[
+    "math.sum(x * y)",
+    "math.sum(n * n) + math.sum(n)",
+    "math.mean(x) + math.mean(x * x)",
+    "(x - math.mean(x)) / math.sqrt(math.mean(x * x))",
+    "array.count(x + y) + array.count(n)",
+    "core.where(core.all(core.has(x)), 1.0, 2.0)",
+    "core.where(core.any(x > y), x, y)",
+    "core.make_tuple(x + y, math.sum(x + y), math.mean(y - x), array.count(x & (x > 0.5)))",
+    "math.sum(core.to_float32(x) * 2.5)",
+    "x / math.max(x) - math.min(y)",
+    "math.sum(core.where(x > y, x, y)) - math.sum(core.where(x > y, y, x))",
+    "math.cum_sum(x * y) * 2.0 + x",
+    "n // (n | 1)",
+];
+
+fn bind(source: Source) -> Option<BoundExpr> {
+    let prepared = Prepare::standard().run(source).ok()?;
+    let options = Options { check_slots: true, ..Options::default() };
+    Some(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
+}
+
+fn run(
+    bound: &BoundExpr,
+    inputs: &HashMap<String, Value>,
+    options: RunOptions<'_>,
+) -> Result<Value, RunError> {
+    let mut frame = bound.new_frame().expect("memory");
+    for (name, value) in inputs {
+        if let Ok(slot) = bound.input_slot(name) {
+            frame.write(slot, value).expect("the input's type");
+        }
+    }
+    bound.execute_with(&mut frame, options)?;
+    Ok(frame.read(bound.output_slot()).expect("written"))
+}
+
+/// Rows drawn from a few values, all present, all missing, or at random.
+fn column(rng: &mut Rng, qtype: ArrayType, size: usize, fewest: Option<()>) -> Value {
+    let optional = QType::Optional(qtype.element);
+    let types: HashMap<String, QType> = [("v".to_owned(), optional)].into();
+    let pool: Vec<Option<ScalarValue>> =
+        (0..40).map(|_| generate::inputs(rng, &types)["v"].scalar().cloned()).collect();
+    let present: Vec<&Option<ScalarValue>> = pool.iter().filter(|v| v.is_some()).collect();
+    let kind = rng.u8(if fewest.is_some() { 0..2 } else { 0..4 });
+    let row = |rng: &mut Rng| match kind {
+        0 | 1 if !present.is_empty() => present[rng.usize(0..present.len())].clone(),
+        2 => None,
+        _ => pool[rng.usize(0..pool.len())].clone(),
+    };
+    let rows: Vec<Option<ScalarValue>> = (0..size).map(|_| row(rng)).collect();
+    Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows)))
+}
+
+/// Compares the three ways of running; 1 if there is a value.
+fn check(bound: &BoundExpr, values: &HashMap<String, Value>, what: &dyn Fn() -> String) -> u64 {
+    let fused = run(bound, values, RunOptions::new());
+    let threaded = run(bound, values, RunOptions::new().threads(3));
+    let mut profile = Profile::default();
+    let stepped = run(bound, values, RunOptions::new().observer(&mut profile));
+    match (&fused, &stepped, &threaded) {
+        (Ok(fused), Ok(stepped), Ok(threaded)) => {
+            assert!(same(fused, stepped), "{}\nfused {fused}\nstepped {stepped}", what());
+            assert!(same(fused, threaded), "{}\nfused {fused}\nthreads {threaded}", what());
+            1
+        }
+        (Err(fused), Err(_), Err(threaded)) => {
+            assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
+            0
+        }
+        _ => panic!("{}\nfused {fused:?}\nstepped {stepped:?}\nthreads {threaded:?}", what()),
+    }
+}
+
+/// Bit for bit, but every NaN is the same.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(_, a), Value::Array(_, b)) => {
+            let nan = |v: &ScalarValue| v.as_f64().is_some_and(f64::is_nan);
+            a.len() == b.len()
+                && a.iter().zip(b.iter()).all(|(a, b)| match (a, b) {
+                    (Some(a), Some(b)) => a == b || nan(&a) && nan(&b),
+                    (a, b) => a.is_none() && b.is_none(),
+                })
+        }
+        (a, b) => a == b || a.to_string() == b.to_string(),
+    }
+}
+
+#[test]
+fn random_regions_give_what_their_operators_give() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let compared: u64 = std::thread::scope(|scope| {
+        let part = |thread| {
+            move || (FIRST + thread..FIRST + PROGRAMS).step_by(threads as usize).map(random).sum::<u64>()
+        };
+        let parts: Vec<_> = (0..threads).map(|thread| scope.spawn(part(thread))).collect();
+        parts.into_iter().map(|part| part.join().expect("all programs agree")).sum()
+    });
+    assert!(compared > PROGRAMS / 4, "only {compared} programs were compared");
+}
+
+fn random(number: u64) -> u64 {
+    let mut rng = Rng::with_seed(number);
+    let sample = sample(&mut rng, 24);
+    let mut types = sample.leaves.clone();
+    let mut names: Vec<String> = types.keys().cloned().collect();
+    names.sort();
+    for name in &names {
+        let qtype = types.get_mut(name).expect("a leaf");
+        if let Some(element) = qtype.scalar().filter(|_| rng.u8(0..4) > 0) {
+            *qtype = QType::Array(ArrayType { class: ArrayClass::Dense, element });
+        }
+    }
+    let leaves: Vec<(&str, QType)> = names.iter().map(|n| (n.as_str(), types[n].clone())).collect();
+    let source = Source::new(sample.expr.clone(), leaves).dialect(sample.dialect);
+    let Some(bound) = bind(source).filter(|bound| !bound.regions().is_empty()) else { return 0 };
+    let size = match rng.u8(0..100) {
+        0 => LARGE,
+        _ => SIZES[rng.usize(0..SIZES.len())],
+    };
+    let mut values = generate::inputs(
+        &mut rng,
+        &types.iter().filter(|(_, t)| t.array().is_none()).map(|(n, t)| (n.clone(), t.clone())).collect(),
+    );
+    for name in &names {
+        if let Some(array) = types[name].array() {
+            values.insert(name.clone(), column(&mut rng, array, size, None));
+        }
+    }
+    check(&bound, &values, &|| format!("program {number}, {size} rows: {}\n{}", sample.expr, names.len()))
+}
+
+#[test]
+fn reductions_do_not_depend_on_blocks_or_threads() {
+    let array = |element| QType::Array(ArrayType { class: ArrayClass::Dense, element });
+    let leaves = [
+        ("x", array(ScalarType::Float64)),
+        ("y", array(ScalarType::Float64)),
+        ("n", array(ScalarType::Int64)),
+    ];
+    let mut rng = Rng::with_seed(FIRST);
+    let mut compared = 0;
+    for text in REDUCTIONS {
+        let expr = cembra::syntax::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let used = expr.leaves();
+        let inputs = leaves.iter().filter(|(name, _)| used.iter().any(|u| **u == **name)).cloned();
+        let bound =
+            bind(Source::new(expr, inputs).dialect(Dialect::Cembra)).unwrap_or_else(|| panic!("{text}"));
+        for size in SIZES.into_iter().chain([LARGE, 2 * LARGE]) {
+            for fewest in [None, Some(())] {
+                let values: HashMap<String, Value> = leaves
+                    .iter()
+                    .map(|(name, t)| {
+                        let qtype = t.array().expect("an array");
+                        ((*name).to_owned(), column(&mut rng, qtype, size, fewest))
+                    })
+                    .collect();
+                compared += check(&bound, &values, &|| format!("{text}, {size} rows"));
+            }
+        }
+    }
+    assert!(compared > 400, "only {compared}");
+}
