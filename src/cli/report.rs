@@ -246,7 +246,8 @@ impl From<ColumnsError> for Report {
                     report.labels = raised.labels;
                     report.notes = raised.notes;
                 }
-                let values: Vec<String> = row.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let values: Vec<String> =
+                    row.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 if !values.is_empty() {
                     report.notes.push(format!("the row has {}", values.join(", ")));
                 }

@@ -8,7 +8,7 @@
 //!
 //! Leaves are columns by name, or inputs. What an expression exports is a column too.
 
-use crate::cli::args::{RunArgs, OnErrorArg};
+use crate::cli::args::{OnErrorArg, RunArgs};
 use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::progress::{Bar, rate};
 use crate::cli::report::{Phase, Report, Source as Text};
@@ -17,7 +17,9 @@ use crate::cli::{input, print, usage_error};
 use crate::columns::outputs::outputs;
 use crate::columns::pipeline::shown;
 use crate::columns::sink::{NoSink, OutputColumn, Sink};
-use crate::columns::{ColumnsError, Job, OpenOptions, RunOptions, Scope, Source, Summary, create, open, rowwise};
+use crate::columns::{
+    ColumnsError, Job, OpenOptions, RunOptions, Scope, Source, Summary, create, open, rowwise,
+};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
 use crate::host::export::side_outputs;
@@ -81,9 +83,10 @@ fn results(args: &RunArgs, text: &str) -> Result<Results, Report> {
         results.extend(side_outputs(&expr).map_err(limit)?);
     }
     for named in &args.named {
-        let (name, text) = named.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
-            Report::new(Category::Syntax, Phase::Compile, format!("result `{named}`: expected NAME=EXPR"))
-        })?;
+        let (name, text) =
+            named.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
+                Report::new(Category::Syntax, Phase::Compile, format!("result `{named}`: expected NAME=EXPR"))
+            })?;
         let expr = parse_at(&args.expr, text, start + 1 + name.len() + 1)?;
         results.push((name.trim().into(), expr));
         start += 1 + named.len();

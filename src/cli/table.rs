@@ -20,7 +20,8 @@ pub fn table(columns: &[TableColumn]) -> String {
     let widths: Vec<usize> = columns.iter().map(|(_, cells)| width(cells)).collect();
     let mut text = String::new();
     for row in 0..columns.first().map_or(0, |(_, cells)| cells.len()) {
-        let cells = columns.iter().zip(&widths).map(|((align, cells), width)| aligned(*align, &cells[row], *width));
+        let cells =
+            columns.iter().zip(&widths).map(|((align, cells), width)| aligned(*align, &cells[row], *width));
         let line = cells.collect::<Vec<_>>().join("  ");
         text.push_str(line.trim_end());
         text.push('\n');

@@ -70,16 +70,20 @@ fn push_cell(rows: &ArrayRows, row: usize, record: &mut ByteRecord) {
     match rows.element() {
         ScalarType::Boolean => record.push_field(if cell == [0] { b"false" } else { b"true" }),
         ScalarType::Int32 => {
-            record.push_field(itoa::Buffer::new().format(bytemuck::pod_read_unaligned::<i32>(cell)).as_bytes());
+            record
+                .push_field(itoa::Buffer::new().format(bytemuck::pod_read_unaligned::<i32>(cell)).as_bytes());
         }
         ScalarType::Int64 => {
-            record.push_field(itoa::Buffer::new().format(bytemuck::pod_read_unaligned::<i64>(cell)).as_bytes());
+            record
+                .push_field(itoa::Buffer::new().format(bytemuck::pod_read_unaligned::<i64>(cell)).as_bytes());
         }
         ScalarType::Float32 => {
-            record.push_field(zmij::Buffer::new().format(bytemuck::pod_read_unaligned::<f32>(cell)).as_bytes());
+            record
+                .push_field(zmij::Buffer::new().format(bytemuck::pod_read_unaligned::<f32>(cell)).as_bytes());
         }
         ScalarType::Float64 | ScalarType::WeakFloat => {
-            record.push_field(zmij::Buffer::new().format(bytemuck::pod_read_unaligned::<f64>(cell)).as_bytes());
+            record
+                .push_field(zmij::Buffer::new().format(bytemuck::pod_read_unaligned::<f64>(cell)).as_bytes());
         }
         _ => record.push_field(cell),
     }

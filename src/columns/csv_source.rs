@@ -68,7 +68,10 @@ impl CsvSource {
     fn header(&mut self) -> Result<Vec<Arc<str>>, ColumnsError> {
         let mut record = ByteRecord::new();
         if !self.next(&mut record)? {
-            return Err(ColumnsError::malformed(&self.file, "the file is empty; a first line names the columns"));
+            return Err(ColumnsError::malformed(
+                &self.file,
+                "the file is empty; a first line names the columns",
+            ));
         }
         let names = record.iter().enumerate().map(|(index, cell)| {
             let name = std::str::from_utf8(cell).ok().map(str::trim).filter(|name| !name.is_empty());
@@ -128,7 +131,8 @@ impl Source for CsvSource {
     }
 
     fn read(&mut self, most: usize, rows: &mut Rows) -> Result<(), ColumnsError> {
-        let chosen: Vec<(usize, Column)> = self.selected.iter().map(|i| (*i, self.columns[*i].clone())).collect();
+        let chosen: Vec<(usize, Column)> =
+            self.selected.iter().map(|i| (*i, self.columns[*i].clone())).collect();
         rows.start(chosen.iter().map(|(_, column)| column.element.unwrap_or(ScalarType::Text)));
         let mut record = std::mem::take(&mut self.record);
         while rows.count < most {

@@ -118,7 +118,11 @@ impl Evaluator {
     }
 
     /// The lowest row that fails, where this row does.
-    fn lowest(&mut self, columns: &[ArrayRows], mut known: (usize, Problem)) -> Result<Results, ColumnsError> {
+    fn lowest(
+        &mut self,
+        columns: &[ArrayRows],
+        mut known: (usize, Problem),
+    ) -> Result<Results, ColumnsError> {
         // Other rows may only be left away if the program does not look at them.
         while known.0 > 0 && self.scope == Scope::EachRow {
             match self.attempt(&mut slices(columns, 0..known.0), known.0)? {
@@ -165,7 +169,11 @@ impl Evaluator {
     }
 
     /// Runs the program on `count` rows; the columns are back in their place afterwards.
-    fn attempt(&mut self, columns: &mut [ArrayRows], count: usize) -> Result<Result<Vec<ArrayRows>, Failure>, ColumnsError> {
+    fn attempt(
+        &mut self,
+        columns: &mut [ArrayRows],
+        count: usize,
+    ) -> Result<Result<Vec<ArrayRows>, Failure>, ColumnsError> {
         let ran = self.run(columns);
         match ran? {
             Ok(()) => {}

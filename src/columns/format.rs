@@ -4,13 +4,13 @@ use crate::columns::csv_sink::CsvSink;
 use crate::columns::csv_source::CsvSource;
 use crate::columns::error::ColumnsError;
 #[cfg(feature = "columns")]
-use crate::columns::ipc::{IpcSink, IpcSource};
+use crate::columns::ipc::{IpcSink, open_ipc};
 use crate::columns::npy_sink::NpySink;
 use crate::columns::npy_source::NpySource;
 use crate::columns::npz_sink::NpzSink;
 use crate::columns::npz_source::NpzSource;
 #[cfg(feature = "columns")]
-use crate::columns::parquet_file::{ParquetSink, ParquetSource};
+use crate::columns::parquet_file::{ParquetSink, open_parquet};
 use crate::columns::sink::{OutputColumn, Sink};
 use crate::columns::source::Source;
 use cembra_vm::value::ScalarType;
@@ -87,9 +87,9 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Colum
         Format::Npy => Box::new(NpySource::open(path)?),
         Format::Npz => Box::new(NpzSource::open(path)?),
         #[cfg(feature = "columns")]
-        Format::Parquet => Box::new(ParquetSource::open(path)?),
+        Format::Parquet => Box::new(open_parquet(path)?),
         #[cfg(feature = "columns")]
-        Format::Arrow => Box::new(IpcSource::open(path)?),
+        Format::Arrow => Box::new(open_ipc(path)?),
         #[cfg(not(feature = "columns"))]
         Format::Parquet | Format::Arrow => return Err(not_built(path)),
     })

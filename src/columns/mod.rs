@@ -18,6 +18,8 @@
 
 #[cfg(feature = "columns")]
 pub mod arrow_cells;
+#[cfg(feature = "columns")]
+pub mod arrow_source;
 pub mod csv_infer;
 pub mod csv_sink;
 pub mod csv_source;
@@ -32,9 +34,9 @@ pub mod npy_source;
 pub mod npz_sink;
 pub mod npz_source;
 pub mod outputs;
-pub mod pipeline;
 #[cfg(feature = "columns")]
 pub mod parquet_file;
+pub mod pipeline;
 pub mod progress;
 pub mod replace;
 pub mod rowwise;
@@ -43,8 +45,8 @@ pub mod sink;
 pub mod source;
 
 pub use error::ColumnsError;
-pub use format::{Format, OpenOptions, create, open};
 pub use evaluate::{OnError, Scope};
+pub use format::{Format, OpenOptions, create, open};
 pub use progress::{Progress, RunOptions, Summary};
 pub use run::Job;
 pub use sink::Sink;

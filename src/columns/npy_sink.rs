@@ -32,7 +32,8 @@ impl NpySink {
     pub fn create(path: &Path, columns: &[OutputColumn]) -> Result<NpySink, ColumnsError> {
         let file = path.display().to_string();
         let [column] = columns else {
-            let what = format!("an NPY file holds one column, not {}; an NPZ file holds several", columns.len());
+            let what =
+                format!("an NPY file holds one column, not {}; an NPZ file holds several", columns.len());
             return Err(ColumnsError::malformed(&file, what));
         };
         let cells = cells_of(&file, "NPY", column)?;
@@ -79,7 +80,14 @@ impl Sink for NpySink {
             if let Some(row) = missing {
                 let problem = Problem::Missing { column: self.column.name.clone(), format: "NPY" };
                 let row = self.rows + row as u64 + 1;
-                return Err(RowError { file: self.file.clone(), row, line: None, problem, values: Vec::new() }.into());
+                return Err(RowError {
+                    file: self.file.clone(),
+                    row,
+                    line: None,
+                    problem,
+                    values: Vec::new(),
+                }
+                .into());
             }
             write_cells(self.cells, rows, &mut self.out).map_err(|e| ColumnsError::write(&self.file, e))?;
             self.rows += rows.len() as u64;

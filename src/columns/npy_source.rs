@@ -80,7 +80,14 @@ impl Source for NpySource {
     }
 
     fn read(&mut self, most: usize, rows: &mut Rows) -> Result<(), ColumnsError> {
-        rows.start(self.column[0].element.into_iter().take(usize::from(self.selected)).collect::<Vec<_>>().into_iter());
+        rows.start(
+            self.column[0]
+                .element
+                .into_iter()
+                .take(usize::from(self.selected))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        );
         rows.count = rows_left(self.rows, self.array.rows_read, most);
         match rows.columns.first_mut() {
             Some(column) => self.array.read(&self.file, rows.count, column),
@@ -155,7 +162,13 @@ impl<R: Read> NpyArray<R> {
     }
 
     /// Other bytes than 0 and 1 are no truth values of the machine.
-    fn check_booleans(&self, file: &str, element: ScalarType, count: usize, rows: &ArrayRows) -> Result<(), ColumnsError> {
+    fn check_booleans(
+        &self,
+        file: &str,
+        element: ScalarType,
+        count: usize,
+        rows: &ArrayRows,
+    ) -> Result<(), ColumnsError> {
         if element != ScalarType::Boolean {
             return Ok(());
         }
@@ -178,5 +191,7 @@ fn widen(cells: Cells, narrow: &[u8], wide: &mut [u8]) {
         value
     });
     let size = cells.element().map_or(4, |element| element.size() as usize);
-    wide.chunks_exact_mut(size).zip(values).for_each(|(target, value)| target.copy_from_slice(&value[..size]));
+    wide.chunks_exact_mut(size)
+        .zip(values)
+        .for_each(|(target, value)| target.copy_from_slice(&value[..size]));
 }

@@ -67,7 +67,9 @@ impl Read for Input {
         let count = self.bytes.read(buffer)?;
         self.left = self.left.saturating_sub(count as u64);
         match count > 0 && self.left == 0 && self.bytes.crc().sum() != self.crc {
-            true => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a member has a wrong checksum")),
+            true => {
+                Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a member has a wrong checksum"))
+            }
             false => Ok(count),
         }
     }
@@ -82,8 +84,15 @@ impl NpzSource {
         let file = path.display().to_string();
         let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
         let members = members(&file, opened)?;
-        let mut source =
-            NpzSource { path: path.to_owned(), file, members, columns: Vec::new(), rows: 0, rows_read: 0, selected: Vec::new() };
+        let mut source = NpzSource {
+            path: path.to_owned(),
+            file,
+            members,
+            columns: Vec::new(),
+            rows: 0,
+            rows_read: 0,
+            selected: Vec::new(),
+        };
         source.read_headers()?;
         check_names(&source.file, &source.columns)?;
         Ok(source)
@@ -141,7 +150,8 @@ impl NpzSource {
         let Some(element) = column.element else { return Err(unreadable(&self.file, column)) };
         let named = |name: &str| self.members.iter().find(|member| member.name == name);
         let member = named(&column.name).expect("every column is a member");
-        let presence = named(&format!("{}{PRESENT}", column.name)).map(|member| self.array(member)).transpose()?;
+        let presence =
+            named(&format!("{}{PRESENT}", column.name)).map(|member| self.array(member)).transpose()?;
         let (_, array) = self.array(member)?;
         Ok(Selected { element, array, presence: presence.map(|(_, array)| array) })
     }
@@ -154,12 +164,15 @@ fn members(file: &str, opened: File) -> Result<Vec<Member>, ColumnsError> {
     let mut members = Vec::new();
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(wrong)?;
-        let Some(name) = member.name().ok().and_then(|n| Some(n.strip_suffix(".npy")?.to_owned())) else { continue };
+        let Some(name) = member.name().ok().and_then(|n| Some(n.strip_suffix(".npy")?.to_owned())) else {
+            continue;
+        };
         let deflated = match member.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
             other => {
-                let what = format!("{name}.npy is compressed by {other}; stored and deflated members can be read");
+                let what =
+                    format!("{name}.npy is compressed by {other}; stored and deflated members can be read");
                 return Err(ColumnsError::malformed(file, what));
             }
         };

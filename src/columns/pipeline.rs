@@ -5,9 +5,9 @@ use crate::columns::evaluate::{Evaluator, OnError, Results};
 use crate::columns::progress::{Progress, RunOptions, Summary};
 use crate::columns::sink::{OutputColumn, Sink};
 use crate::columns::source::{Rows, Source};
+use cembra_vm::value::ArrayRows;
 use cembra_vm::value::array::MAX_ROWS;
 use cembra_vm::value::repr::write_payload;
-use cembra_vm::value::ArrayRows;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
@@ -69,7 +69,12 @@ pub fn read_all(
 }
 
 /// Reads the next rows of all sources.
-fn fill(sources: &mut [Box<dyn Source>], most: usize, first: u64, batch: &mut Batch) -> Result<(), ColumnsError> {
+fn fill(
+    sources: &mut [Box<dyn Source>],
+    most: usize,
+    first: u64,
+    batch: &mut Batch,
+) -> Result<(), ColumnsError> {
     batch.parts.resize_with(sources.len(), Rows::default);
     for (source, rows) in sources.iter_mut().zip(&mut batch.parts) {
         source.read(most, rows)?;
@@ -178,7 +183,8 @@ impl Work {
 
     fn batch(&mut self, batch: &mut Batch) -> Result<Results, ColumnsError> {
         let count = batch.parts.first().map_or(0, |rows| rows.count);
-        let mut columns: Vec<ArrayRows> = batch.parts.iter_mut().flat_map(|rows| rows.columns.drain(..)).collect();
+        let mut columns: Vec<ArrayRows> =
+            batch.parts.iter_mut().flat_map(|rows| rows.columns.drain(..)).collect();
         let bad = all_bad(&batch.parts);
         let results = self.evaluator.batch(&mut columns, count, &bad, self.options.on_error)?;
         if let Some((row, problem)) = results.failed.first() {
@@ -203,7 +209,11 @@ impl Work {
         let file = source.map_or_else(|| self.files.join(", "), |index| self.files[index].clone());
         let lines = match source {
             Some(index) => &parts[index].lines,
-            None => parts.iter().map(|rows| &rows.lines).find(|lines| !lines.is_empty()).unwrap_or(&parts[0].lines),
+            None => parts
+                .iter()
+                .map(|rows| &rows.lines)
+                .find(|lines| !lines.is_empty())
+                .unwrap_or(&parts[0].lines),
         };
         let line = lines.get(row).copied();
         let value = |(name, rows): (&Arc<str>, &ArrayRows)| (name.clone(), shown(rows, row));

@@ -70,7 +70,8 @@ impl Job {
         for source in &mut sources {
             let wanted = |name: &str| bound.input_slot(name).is_ok();
             let offered = source.columns().iter().enumerate();
-            let chosen: Vec<usize> = offered.filter(|(_, c)| wanted(&c.name)).map(|(index, _)| index).collect();
+            let chosen: Vec<usize> =
+                offered.filter(|(_, c)| wanted(&c.name)).map(|(index, _)| index).collect();
             names.extend(chosen.iter().map(|index| source.columns()[*index].name.clone()));
             if let Some(column) = chosen.iter().map(|i| &source.columns()[*i]).find(|c| c.element.is_none()) {
                 return Err(unreadable(source.file(), column));
