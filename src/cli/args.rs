@@ -124,7 +124,7 @@ pub struct RunArgs {
     /// The expression, or the name of a file `….cembra` with it.
     #[command(flatten)]
     pub expr: ExprArgs,
-    /// A file with columns: CSV, TSV, NPY, NPZ; with the feature `columns` Parquet and Arrow IPC.
+    /// A file with columns: CSV, TSV, NPY, NPZ; with the feature `columns` Parquet and Arrow IPC; `-` is CSV from standard input.
     #[arg(short, long, value_name = "FILE", required = true)]
     pub data: Vec<PathBuf>,
     /// The file to write, in the format that its name tells; `-` is CSV on standard output.

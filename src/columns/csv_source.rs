@@ -11,6 +11,7 @@ use cembra_vm::value::{ArrayRows, ScalarType};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::collections::VecDeque;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,11 +22,10 @@ const BUFFER: usize = 1 << 18;
 const SHOWN: usize = 60;
 
 /// A CSV file.
-#[derive(Debug)]
 pub struct CsvSource {
     file: String,
     size: u64,
-    reader: Reader<File>,
+    reader: Reader<Box<dyn Read + Send>>,
     columns: Vec<Column>,
     selected: Vec<usize>,
     /// Records that were read to tell the types.
@@ -44,15 +44,13 @@ impl CsvSource {
         types: &[(Arc<str>, ScalarType)],
         infer_rows: usize,
     ) -> Result<CsvSource, ColumnsError> {
-        let file = path.display().to_string();
-        let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
-        let size = opened.metadata().map_or(0, |m| m.len());
+        let (file, input, size) = input(path)?;
         let mut builder = ReaderBuilder::new();
         builder.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(BUFFER);
         let mut source = CsvSource {
             file,
             size,
-            reader: builder.from_reader(opened),
+            reader: builder.from_reader(input),
             columns: Vec::new(),
             selected: Vec::new(),
             ahead: VecDeque::new(),
@@ -110,6 +108,17 @@ impl CsvSource {
             other => ColumnsError::malformed(&self.file, format!("{other:?}")),
         })
     }
+}
+
+/// The name of a file in messages, its bytes, and their number if it is known. `-` is standard input.
+fn input(path: &Path) -> Result<(String, Box<dyn Read + Send>, u64), ColumnsError> {
+    if path.as_os_str() == "-" {
+        return Ok(("<standard input>".to_owned(), Box::new(std::io::stdin()), 0));
+    }
+    let file = path.display().to_string();
+    let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
+    let size = opened.metadata().map_or(0, |m| m.len());
+    Ok((file, Box::new(opened), size))
 }
 
 impl Source for CsvSource {
