@@ -236,10 +236,8 @@ impl From<ColumnsError> for Report {
         let mut report = Report::new(error.category(), phase, error.to_string());
         match error {
             ColumnsError::Run(error) => (*error).into(),
-            ColumnsError::NotRowWise { span, .. } => {
-                report.notes.push("--whole reads all rows into memory as one batch".to_owned());
-                report.at(span, "")
-            }
+            ColumnsError::Compile(error) => (*error).into(),
+            ColumnsError::NotRowWise { span, .. } => report.at(span, ""),
             ColumnsError::Row(row) => {
                 if let Problem::Raised(raised) = &row.problem {
                     let raised = Report::from((**raised).clone());

@@ -9,28 +9,22 @@
 //! Leaves are columns by name, or inputs. What an expression exports is a column too.
 
 use crate::cli::args::{OnErrorArg, RunArgs};
-use crate::cli::eval::{parse, parse_at, preparation, source};
+use crate::cli::eval::{parse, parse_at, read_text, source};
+use crate::cli::input::{parse_input, parse_leaf_type};
 use crate::cli::progress::{Bar, rate};
-use crate::cli::report::{Phase, Report, Source as Text};
+use crate::cli::report::{Phase, Report, Source as Text, visible};
 use crate::cli::table::{Align, table};
-use crate::cli::{input, print, usage_error};
+use crate::cli::{complain, print, usage_error};
 use crate::columns::outputs::outputs;
 use crate::columns::pipeline::shown;
 use crate::columns::sink::{NoSink, OutputColumn, Sink};
-use crate::columns::{
-    ColumnsError, Job, OpenOptions, RunOptions, Scope, Source, Summary, create, open, rowwise,
-};
-use crate::compile::{Options, compile};
-use crate::expr::Expr;
+use crate::columns::{ColumnsError, OpenOptions, Plan, RunOptions, Source, Summary, create, open};
+use crate::compile::Options;
+use crate::expr::{Expr, GraphError};
 use crate::host::export::side_outputs;
-use crate::prepare::error::MissingInput;
-use crate::prepare::{PrepareError, Prepared};
-use crate::registry::Registry;
-use cembra_vm::program::instruction::Span;
-use cembra_vm::value::{ArrayClass, ArrayType, Category, QType, ScalarType, Value};
+use cembra_vm::value::{ArrayRows, Category, ScalarType};
 use indicatif::HumanCount;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -62,7 +56,7 @@ fn text(args: &RunArgs) -> Result<Text, Report> {
     let is_file = |text: &String| text.ends_with(".cembra") && Path::new(text).is_file();
     let mut text = match args.expr.expr.as_ref().filter(|text| is_file(text)) {
         None => source(&args.expr)?,
-        Some(file) => Text { name: file.clone(), text: crate::cli::eval::read_text(Path::new(file))? },
+        Some(file) => Text { name: file.clone(), text: read_text(Path::new(file))? },
     };
     args.named.iter().for_each(|named| text.text.push_str(&format!("\n{named}")));
     Ok(text)
@@ -78,7 +72,7 @@ fn results(args: &RunArgs, text: &str) -> Result<Results, Report> {
     let mut results = Results::new();
     if args.expr.expr.is_some() || args.expr.file.is_some() {
         let expr = parse(&args.expr, &text[..start])?;
-        let limit = |e: crate::expr::GraphError| Report::new(Category::Limit, Phase::Compile, e.to_string());
+        let limit = |e: GraphError| Report::new(Category::Limit, Phase::Compile, e.to_string());
         results = outputs(&expr).map_err(limit)?;
         results.extend(side_outputs(&expr).map_err(limit)?);
     }
@@ -91,31 +85,12 @@ fn results(args: &RunArgs, text: &str) -> Result<Results, Report> {
         results.push((name.trim().into(), expr));
         start += 1 + named.len();
     }
-    let mut met = std::collections::HashSet::new();
-    match results.iter().find(|(name, _)| !met.insert(name.clone())) {
-        Some((name, _)) => Err(ColumnsError::DuplicateOutput { name: name.clone() }.into()),
-        None => Ok(results),
-    }
+    Ok(results)
 }
 
 fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
-    let results = results(args, &text.text)?;
-    let constants = args.expr.input.iter().map(|i| input::parse_input(i)).collect::<Result<Vec<_>, _>>()?;
-    let sources = open_all(args)?;
-    let types = leaf_types(&results, &sources, &constants)?;
-    let prepared = prepare(args, &results, types)?;
-    let options = run_options(args, &prepared, &results)?;
-    let compile_options = Options { frame_limit: args.expr.limits.limit_frame, ..Options::default() };
-    let bound = compile(&prepared, &compile_options)?;
-    let slots = results.iter().enumerate().map(|(index, (name, _))| {
-        let slot = match index {
-            0 => bound.output_slot(),
-            _ => bound.side_output_slot(name).map_err(ColumnsError::from)?,
-        };
-        Ok((name.clone(), slot.clone()))
-    });
-    let slots: Vec<_> = slots.collect::<Result<_, ColumnsError>>()?;
-    let job = Job::new(bound, sources, &slots, &constants, options)?;
+    let plan = plan(args, results(args, &text.text)?)?;
+    let job = plan.job(open_all(args)?).map_err(|error| explained(args, error))?;
     let columns = job.outputs().to_vec();
     let sink = sink(args, &columns)?;
     let bar = Bar::new(args.quiet);
@@ -129,19 +104,45 @@ fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
     Ok(())
 }
 
+/// The plan that the options ask for.
+fn plan(args: &RunArgs, results: Results) -> Result<Plan, Report> {
+    let limits = &args.expr.limits;
+    let inputs = args.expr.input.iter().map(|input| parse_input(input));
+    Ok(Plan {
+        constants: inputs.collect::<Result<_, _>>()?,
+        prepare: args.expr.optimizer.prepare(),
+        dialect: args.expr.dialect.dialect(),
+        node_limit: limits.limit_nodes,
+        compile: Options { frame_limit: limits.limit_frame, ..Options::default() },
+        run: RunOptions {
+            batch_rows: (!args.whole).then_some(args.batch_rows),
+            on_error: args.on_error.on_error(),
+            head: args.head.unwrap_or(0),
+            enough: args.head.filter(|_| args.out.is_none()).map(|rows| rows as u64),
+        },
+        ..Plan::new(results)
+    })
+}
+
+/// An error of the plan, with what the options have to do with it.
+fn explained(args: &RunArgs, error: ColumnsError) -> Report {
+    let not_row_wise = matches!(error, ColumnsError::NotRowWise { .. });
+    let mut report = Report::from(error);
+    if not_row_wise {
+        report.notes.push(match args.whole {
+            false => "--whole reads all rows into memory as one batch".to_owned(),
+            true => "--on-error null and skip need expressions that work row by row".to_owned(),
+        });
+    }
+    report
+}
+
+/// Opens the files; every type given is that of a column.
 fn open_all(args: &RunArgs) -> Result<Vec<Box<dyn Source>>, Report> {
     let options = OpenOptions { types: column_types(args)?, infer_rows: args.infer_rows };
     let sources: Vec<_> = args.data.iter().map(|file| open(file, &options)).collect::<Result<_, _>>()?;
-    let mut files: HashMap<Arc<str>, &str> = HashMap::new();
-    for source in &sources {
-        for column in source.columns() {
-            if let Some(first) = files.insert(column.name.clone(), source.file()) {
-                let (name, first, second) = (column.name.clone(), first.to_owned(), source.file().to_owned());
-                return Err(ColumnsError::SharedColumn { name, first, second }.into());
-            }
-        }
-    }
-    match options.types.iter().find(|(name, _)| !files.contains_key(name)) {
+    let is_column = |name: &str| sources.iter().any(|s| s.columns().iter().any(|c| &*c.name == name));
+    match options.types.iter().find(|(name, _)| !is_column(name)) {
         Some((name, _)) => Err(ColumnsError::NoColumn { name: name.clone() }.into()),
         None => Ok(sources),
     }
@@ -151,7 +152,7 @@ fn open_all(args: &RunArgs) -> Result<Vec<Box<dyn Source>>, Report> {
 fn column_types(args: &RunArgs) -> Result<Vec<(Arc<str>, ScalarType)>, Report> {
     use ScalarType::{Boolean, Float32, Float64, Int32, Int64, Text};
     let column_type = |text: &String| {
-        let (name, qtype) = input::parse_leaf_type(text)?;
+        let (name, qtype) = parse_leaf_type(text)?;
         let element = qtype.element().or(qtype.scalar());
         match element.filter(|e| matches!(e, Boolean | Int32 | Int64 | Float32 | Float64 | Text)) {
             Some(element) => Ok((name, element)),
@@ -165,83 +166,11 @@ fn column_types(args: &RunArgs) -> Result<Vec<(Arc<str>, ScalarType)>, Report> {
     args.types.iter().map(column_type).collect()
 }
 
-/// Types of the leaves that the results have: columns and inputs.
-fn leaf_types(
-    results: &Results,
-    sources: &[Box<dyn Source>],
-    constants: &[(Arc<str>, Value)],
-) -> Result<Vec<(Arc<str>, QType)>, Report> {
-    let mut types: HashMap<Arc<str>, QType> = HashMap::new();
-    for source in sources {
-        for column in source.columns() {
-            // A column that cannot be read is found out when the job asks for it.
-            let element = column.element.unwrap_or(ScalarType::Text);
-            types.insert(column.name.clone(), QType::Array(ArrayType { class: ArrayClass::Dense, element }));
-        }
-    }
-    for (name, value) in constants {
-        if types.insert(name.clone(), value.qtype()).is_some() {
-            let message = format!("`{name}` is an input and a column");
-            return Err(Report::new(Category::UnknownName, Phase::Compile, message));
-        }
-    }
-    let (mut used, mut missing): (Vec<(Arc<str>, QType)>, Vec<MissingInput>) = (Vec::new(), Vec::new());
-    let mut met = std::collections::HashSet::new();
-    for (name, span) in results.iter().flat_map(|(_, expr)| leaves(expr)) {
-        match types.get(&name) {
-            _ if !met.insert(name.clone()) => {}
-            Some(qtype) => used.push((name, qtype.clone())),
-            None => missing.push(MissingInput::new(name, span, types.keys().cloned())),
-        }
-    }
-    match missing.is_empty() {
-        true => Ok(used),
-        false => Err(PrepareError::MissingInputs { inputs: missing }.into()),
-    }
-}
-
-/// The leaves of an expression and where they stand.
-fn leaves(expr: &Expr) -> Vec<(Arc<str>, Span)> {
-    let graph = expr.graph();
-    let leaf = |id| match graph.node(id) {
-        crate::expr::Node::Leaf(name) => Some((graph.name(name).clone(), graph.span(id))),
-        _ => None,
-    };
-    graph.post_order(&[expr.root()]).into_iter().filter_map(leaf).collect()
-}
-
-fn prepare(args: &RunArgs, results: &Results, types: Vec<(Arc<str>, QType)>) -> Result<Prepared, Report> {
-    let (main, others) = results.split_first().expect("the command has an expression");
-    let source = preparation(&args.expr, &main.1, types, others.to_vec());
-    Ok(args.expr.optimizer.prepare().run(source)?)
-}
-
-fn run_options(args: &RunArgs, prepared: &Prepared, results: &Results) -> Result<RunOptions, Report> {
-    let exprs: Vec<Expr> = results.iter().map(|(_, expr)| expr.clone()).collect();
-    let scope = match rowwise::check(prepared, &Registry::standard(), &exprs) {
-        Ok(()) => Scope::EachRow,
-        Err(error) if !args.whole => return Err(error.into()),
-        Err(error) if args.on_error != OnErrorArg::Fail => {
-            let mut report = Report::from(error);
-            report.notes = vec!["--on-error null and skip need expressions that work row by row".to_owned()];
-            return Err(report);
-        }
-        Err(_) => Scope::AllRows,
-    };
-    Ok(RunOptions {
-        batch_rows: (!args.whole).then_some(args.batch_rows),
-        scope,
-        on_error: args.on_error.on_error(),
-        head: args.head.unwrap_or(0),
-        enough: args.head.filter(|_| args.out.is_none()).map(|rows| rows as u64),
-    })
-}
-
 fn sink(args: &RunArgs, columns: &[OutputColumn]) -> Result<Box<dyn Sink>, Report> {
     match (&args.out, args.head) {
         (Some(out), _) => Ok(create(out, columns)?),
         (None, Some(_)) => Ok(Box::new(NoSink)),
-        (None, None) => Ok(create(&PathBuf::from("-"), columns)?),
+        (None, None) => Ok(create(Path::new("-"), columns)?),
     }
 }
 
@@ -254,18 +183,18 @@ fn tell(args: &RunArgs, columns: &[OutputColumn], summary: &Summary, bar: &Bar) 
         print(&head(columns, summary));
     }
     if !args.quiet {
-        super::complain(&in_words(args, columns, summary, bar));
+        complain(&in_words(args, columns, summary, bar));
     }
 }
 
 fn head(columns: &[OutputColumn], summary: &Summary) -> String {
-    let column = |(column, rows): (&OutputColumn, &cembra_vm::value::ArrayRows)| {
+    let column = |(column, rows): (&OutputColumn, &ArrayRows)| {
         let align = if column.element.is_numeric() { Align::Right } else { Align::Left };
         let cells = (0..rows.len()).map(|row| shown(rows, row));
         (align, std::iter::once(column.name.to_string()).chain(cells).collect())
     };
     let columns: Vec<_> = columns.iter().zip(&summary.head).map(column).collect();
-    crate::cli::report::visible(&table(&columns))
+    visible(&table(&columns))
 }
 
 fn in_words(args: &RunArgs, columns: &[OutputColumn], summary: &Summary, bar: &Bar) -> String {

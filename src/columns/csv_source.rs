@@ -5,18 +5,15 @@
 //! lines are no rows. Types are [told](crate::columns::csv_infer) by the first rows unless they are given.
 
 use crate::columns::csv_infer::{boolean, float, infer, integer};
+use crate::columns::csv_records::{Record, Records};
 use crate::columns::error::{ColumnsError, Problem};
 use crate::columns::source::{Column, Rows, Source, check_names};
 use cembra_vm::value::{ArrayRows, ScalarType};
-use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Bytes that are read at once.
-const BUFFER: usize = 1 << 18;
 
 /// Characters of a cell that a message shows.
 const SHOWN: usize = 60;
@@ -25,12 +22,12 @@ const SHOWN: usize = 60;
 pub struct CsvSource {
     file: String,
     size: u64,
-    reader: Reader<Box<dyn Read + Send>>,
+    records: Records,
     columns: Vec<Column>,
     selected: Vec<usize>,
     /// Records that were read to tell the types.
-    ahead: VecDeque<ByteRecord>,
-    record: ByteRecord,
+    ahead: VecDeque<Record>,
+    record: Record,
 }
 
 impl CsvSource {
@@ -45,16 +42,14 @@ impl CsvSource {
         infer_rows: usize,
     ) -> Result<CsvSource, ColumnsError> {
         let (file, input, size) = input(path)?;
-        let mut builder = ReaderBuilder::new();
-        builder.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(BUFFER);
         let mut source = CsvSource {
             file,
             size,
-            reader: builder.from_reader(input),
+            records: Records::new(input, delimiter),
             columns: Vec::new(),
             selected: Vec::new(),
             ahead: VecDeque::new(),
-            record: ByteRecord::new(),
+            record: Record::default(),
         };
         let names = source.header()?;
         source.read_ahead(infer_rows)?;
@@ -64,7 +59,7 @@ impl CsvSource {
     }
 
     fn header(&mut self) -> Result<Vec<Arc<str>>, ColumnsError> {
-        let mut record = ByteRecord::new();
+        let mut record = Record::default();
         if !self.next(&mut record)? {
             return Err(ColumnsError::malformed(
                 &self.file,
@@ -81,7 +76,7 @@ impl CsvSource {
 
     fn read_ahead(&mut self, rows: usize) -> Result<(), ColumnsError> {
         while self.ahead.len() < rows {
-            let mut record = ByteRecord::new();
+            let mut record = Record::default();
             if !self.next(&mut record)? {
                 break;
             }
@@ -102,11 +97,8 @@ impl CsvSource {
     }
 
     /// The next record; false at the end.
-    fn next(&mut self, record: &mut ByteRecord) -> Result<bool, ColumnsError> {
-        self.reader.read_byte_record(record).map_err(|error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => ColumnsError::read(&self.file, error),
-            other => ColumnsError::malformed(&self.file, format!("{other:?}")),
-        })
+    fn next(&mut self, record: &mut Record) -> Result<bool, ColumnsError> {
+        self.records.next(record).map_err(|error| ColumnsError::read(&self.file, error))
     }
 }
 
@@ -150,7 +142,7 @@ impl Source for CsvSource {
                 None if self.next(&mut record)? => {}
                 None => break,
             }
-            rows.lines.push(record.position().map_or(0, csv::Position::line));
+            rows.lines.push(record.line);
             push_record(&record, &chosen, self.columns.len(), rows);
             rows.count += 1;
         }
@@ -159,12 +151,12 @@ impl Source for CsvSource {
     }
 
     fn progress(&self) -> (u64, u64) {
-        (self.reader.position().byte(), self.size)
+        (self.records.position(), self.size)
     }
 }
 
 /// Appends the cells of a record; a bad one is missing in all columns.
-fn push_record(record: &ByteRecord, chosen: &[(usize, Column)], expected: usize, rows: &mut Rows) {
+fn push_record(record: &Record, chosen: &[(usize, Column)], expected: usize, rows: &mut Rows) {
     if record.len() != expected {
         rows.columns.iter_mut().for_each(ArrayRows::push_missing);
         return rows.bad.push((rows.count, Problem::Cells { found: record.len(), expected }));

@@ -1,5 +1,6 @@
 //! Why columns cannot be read, computed or written.
 
+use crate::compile::CompileError;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::{BindError, RunError};
 use cembra_vm::program::instruction::Span;
@@ -98,6 +99,9 @@ pub enum ColumnsError {
         /// Its rows.
         second_rows: u64,
     },
+    /// There is nothing to compute.
+    #[error("there is no result")]
+    NoResult,
     /// Two results have one name.
     #[error("two results are named `{name}`")]
     DuplicateOutput {
@@ -148,6 +152,9 @@ pub enum ColumnsError {
         /// Rows a batch can have.
         limit: usize,
     },
+    /// An expression is wrong.
+    #[error(transparent)]
+    Compile(Box<CompileError>),
     /// A row cannot be read or computed.
     #[error(transparent)]
     Row(Box<RowError>),
@@ -265,6 +272,12 @@ impl From<RowError> for ColumnsError {
     }
 }
 
+impl From<CompileError> for ColumnsError {
+    fn from(error: CompileError) -> ColumnsError {
+        ColumnsError::Compile(Box::new(error))
+    }
+}
+
 impl ColumnsError {
     /// The kind of error in one word.
     pub fn category(&self) -> Category {
@@ -273,7 +286,8 @@ impl ColumnsError {
             E::Read { .. } | E::Write { .. } | E::UnknownFormat { .. } | E::NotBuilt { .. } => Category::Io,
             E::Malformed { .. } => Category::Parse,
             E::DuplicateColumn { .. } | E::SharedColumn { .. } | E::NoColumn { .. } => Category::UnknownName,
-            E::DuplicateOutput { .. } => Category::UnknownName,
+            E::DuplicateOutput { .. } | E::NoResult => Category::UnknownName,
+            E::Compile(error) => error.category(),
             E::ColumnType { .. } | E::OutputType { .. } | E::CannotHold { .. } | E::NotRowWise { .. } => {
                 Category::Type
             }

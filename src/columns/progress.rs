@@ -1,7 +1,7 @@
 //! How a job is run, how far it has come, and what it has done.
 
 use crate::columns::error::RowError;
-use crate::columns::evaluate::{OnError, Scope};
+use crate::columns::evaluate::OnError;
 use cembra_vm::value::ArrayRows;
 
 /// Rows of a batch unless the host asks for another number.
@@ -12,8 +12,6 @@ pub const DEFAULT_BATCH_ROWS: usize = 1 << 16;
 pub struct RunOptions {
     /// Rows of a batch; none if all rows are one batch.
     pub batch_rows: Option<usize>,
-    /// What the program makes of a batch.
-    pub scope: Scope,
     /// What happens to a row that fails.
     pub on_error: OnError,
     /// Rows of the results that the summary has.
@@ -24,13 +22,7 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions {
-            batch_rows: Some(DEFAULT_BATCH_ROWS),
-            scope: Scope::EachRow,
-            on_error: OnError::Fail,
-            head: 0,
-            enough: None,
-        }
+        RunOptions { batch_rows: Some(DEFAULT_BATCH_ROWS), on_error: OnError::Fail, head: 0, enough: None }
     }
 }
 

@@ -33,7 +33,7 @@ enum Rate {
 ///
 /// # Errors
 /// The first that does not, as it stands in the expressions.
-pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[Expr]) -> Result<(), ColumnsError> {
+pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Result<(), ColumnsError> {
     let graph = prepared.graph();
     let mut rates: Vec<Rate> = vec![Rate::Constant; graph.len()];
     for id in graph.post_order(&[prepared.root()]) {
@@ -56,7 +56,7 @@ fn name(prepared: &Prepared, id: NodeId) -> Arc<str> {
 }
 
 /// The operator that stands at a place of the expressions; preparation makes others of it.
-fn written(exprs: &[Expr], span: Span) -> Option<Arc<str>> {
+fn written(exprs: &[&Expr], span: Span) -> Option<Arc<str>> {
     exprs.iter().filter(|_| !span.is_unknown()).find_map(|expr| {
         let graph = expr.graph();
         let mut nodes = (0..graph.len()).map(NodeId::at).filter(|id| graph.span(*id) == span);

@@ -11,7 +11,7 @@
 //! memory at most, whatever the size of the files.
 
 use crate::columns::error::ColumnsError;
-use crate::columns::evaluate::Evaluator;
+use crate::columns::evaluate::{Evaluator, Scope};
 use crate::columns::pipeline::{Message, Stop, Work, read_all, write_all};
 use crate::columns::progress::{Progress, RunOptions, Summary};
 use crate::columns::sink::{OutputColumn, Sink};
@@ -62,7 +62,7 @@ impl Job {
         mut sources: Vec<Box<dyn Source>>,
         outputs: &[(Arc<str>, TypedSlot)],
         constants: &[(Arc<str>, Value)],
-        options: RunOptions,
+        (options, scope): (RunOptions, Scope),
     ) -> Result<Job, ColumnsError> {
         let columns = outputs.iter().map(|(name, slot)| output_column(name, slot.qtype()));
         let columns: Vec<OutputColumn> = columns.collect::<Result<_, _>>()?;
@@ -80,7 +80,7 @@ impl Job {
         }
         let slots: Vec<TypedSlot> = outputs.iter().map(|(_, slot)| slot.clone()).collect();
         let elements = columns.iter().map(|column| column.element).collect();
-        let evaluator = Evaluator::new(bound, &names, slots, elements, constants, options.scope)?;
+        let evaluator = Evaluator::new(bound, &names, slots, elements, constants, scope)?;
         Ok(Job { sources, evaluator, names, outputs: columns, options })
     }
 

@@ -28,7 +28,7 @@ const KNOWN: [&str; 8] = [
     "core.has",
     "core.const_like",
     "strings.upper",
-    "bool.logical_if",
+    "bool.logical_and",
 ];
 
 /// Operators that must not.
@@ -89,7 +89,7 @@ fn check(registry: &Registry, operator: &str, types: &[QType]) -> bool {
     let inputs = names.into_iter().zip(types.iter().cloned());
     let Ok(prepared) = Prepare::standard().run(Source::new(expr.clone(), inputs)) else { return false };
     if prepared.qtype(prepared.root()).array().is_none()
-        || rowwise::check(&prepared, registry, &[expr]).is_err()
+        || rowwise::check(&prepared, registry, &[&expr]).is_err()
     {
         return false;
     }
