@@ -6,10 +6,16 @@ use crate::columns::progress::{Progress, RunOptions, Summary};
 use crate::columns::sink::{OutputColumn, Sink};
 use crate::columns::source::{Rows, Source};
 use cembra_vm::value::ArrayRows;
-use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::value::array::{MAX_ROWS, cell_size};
 use cembra_vm::value::repr::write_payload;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
+
+/// Rows of the first batch, which tells how many bytes a row has.
+const FIRST: usize = 64;
+
+/// Bytes of rows that a batch should have at most: wide rows and long texts make batches shorter.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// Rows of all sources, and how far the first one is read.
 #[derive(Debug, Default)]
@@ -40,31 +46,47 @@ impl From<ColumnsError> for Stop {
     }
 }
 
-/// Reads all batches; without a number of rows, one with all of them.
+/// Reads all batches of at most so many rows; without a number, one with all of them.
 pub fn read_all(
     mut sources: Vec<Box<dyn Source>>,
     batch_rows: Option<usize>,
     batches: &SyncSender<Result<Batch, ColumnsError>>,
     empties: &Receiver<Batch>,
 ) {
-    let mut first = 0;
+    let (mut first, mut rows) = (0, batch_rows.map_or(MAX_ROWS, |most| most.min(FIRST)));
     loop {
         let mut batch = empties.try_recv().unwrap_or_default();
-        let read = fill(&mut sources, batch_rows.unwrap_or(MAX_ROWS), first, &mut batch);
+        let mut read = fill(&mut sources, rows, first, &mut batch);
         let count = batch.parts.first().map_or(0, |rows| rows.count);
-        let more = match (batch_rows, &read) {
-            (Some(_), Ok(())) if count == 0 => return,
-            (Some(_), Ok(())) => true,
-            _ => false,
-        };
-        let read = match batch_rows {
-            Some(_) => read,
-            None => read.and_then(|()| expect_end(&mut sources)),
+        let is_last = match batch_rows {
+            Some(_) if read.is_ok() && count == 0 => return,
+            Some(most) => {
+                rows = next_rows(&batch, count).min(rows.saturating_mul(8)).min(most);
+                read.is_err()
+            }
+            None => {
+                read = read.and_then(|()| expect_end(&mut sources));
+                true
+            }
         };
         first += count as u64;
-        if batches.send(read.map(|()| batch)).is_err() || !more {
+        if batches.send(read.map(|()| batch)).is_err() || is_last {
             return;
         }
+    }
+}
+
+/// Rows that have the bytes of a batch, if they are like those of this one.
+fn next_rows(batch: &Batch, count: usize) -> usize {
+    let bytes: usize = batch.parts.iter().flat_map(|rows| &rows.columns).map(bytes_of).sum();
+    (BATCH_BYTES.saturating_mul(count) / bytes.max(1)).max(1)
+}
+
+/// Bytes of cells: texts have those of their characters and an end each.
+fn bytes_of(rows: &ArrayRows) -> usize {
+    match rows.element().is_plain() {
+        true => rows.len() * cell_size(rows.element()),
+        false => rows.bytes().len() + rows.len() * size_of::<u64>(),
     }
 }
 

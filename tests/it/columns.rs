@@ -230,7 +230,7 @@ fn npy_files_that_cannot_be_read() {
     // More cells than memory are no reason to allocate them.
     assert_eq!(
         error(&npy("<f8", "False", "(1000000000000,)", &cells)),
-        "error[PARSE]: x.npy: the file ends before row 65536"
+        "error[PARSE]: x.npy: the file ends before row 64"
     );
 }
 
@@ -396,6 +396,36 @@ fn columns_of_several_files() {
         place.bad(&["x", "--data", "a.csv", "--data", "d.csv"]),
         "error[UNKNOWN_NAME]: column `x` is in a.csv and in d.csv"
     );
+}
+
+#[test]
+fn long_texts_make_short_batches() {
+    // 2,000 texts of 100,000 bytes would be 200 MB in one batch.
+    let place = Place::new();
+    let mut command = place.command();
+    command.args(["strings.length(s)", "--data", "-", "--infer-rows", "1", "--quiet"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program is built");
+    let mut input = child.stdin.take().expect("it is piped");
+    let writer = std::thread::spawn(move || {
+        let line = format!("{}\n", "x".repeat(100_000));
+        input.write_all(b"s\n").expect("the child reads");
+        (0..2000).for_each(|_| input.write_all(line.as_bytes()).expect("the child reads"));
+        input
+    });
+    let mut out = child.stdout.take().expect("it is piped");
+    let input = writer.join().expect("everything is written");
+    let peak = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok();
+    drop(input);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut out, &mut text).expect("the program prints UTF-8");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(text, format!("result\n{}", "100000\n".repeat(2000)));
+    let line = |status: &String| status.lines().find(|l| l.starts_with("VmHWM:")).map(str::to_owned);
+    if let Some(line) = peak.as_ref().and_then(line) {
+        let kilobytes: usize = line.split_whitespace().nth(1).expect("a number").parse().expect("a number");
+        assert!(kilobytes < 180_000, "{line}");
+    }
 }
 
 #[test]
