@@ -110,7 +110,7 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub allow_overriding_input_slots: bool,
     /// Never given: `explain` has no batch.
-    #[arg(id = "instead", long = "batch", hide = true, value_parser = no_batch)]
+    #[arg(id = "instead", long = "batch", value_name = "BATCH", hide = true, value_parser = no_batch)]
     pub batch: Option<PathBuf>,
 }
 

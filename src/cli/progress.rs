@@ -14,13 +14,24 @@ pub struct Bar {
     start: Instant,
 }
 
+impl Default for Bar {
+    fn default() -> Bar {
+        Bar::new()
+    }
+}
+
 impl Bar {
-    /// A bar that is drawn if standard error is a terminal and the user has not asked for quiet.
-    pub fn new(quiet: bool) -> Bar {
-        let target = match quiet {
-            true => ProgressDrawTarget::hidden(),
-            false => ProgressDrawTarget::stderr_with_hz(DRAWN),
-        };
+    /// A bar that is drawn if standard error is a terminal.
+    pub fn new() -> Bar {
+        Bar::drawn_to(ProgressDrawTarget::stderr_with_hz(DRAWN))
+    }
+
+    /// A bar that is not drawn, only measures time.
+    pub fn hidden() -> Bar {
+        Bar::drawn_to(ProgressDrawTarget::hidden())
+    }
+
+    fn drawn_to(target: ProgressDrawTarget) -> Bar {
         Bar { bar: ProgressBar::with_draw_target(None, target), start: Instant::now() }
     }
 

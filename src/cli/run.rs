@@ -9,7 +9,7 @@
 //! Leaves are columns by name, or inputs. What an expression exports is a column too.
 
 use crate::cli::args::{OnErrorArg, RunArgs};
-use crate::cli::eval::{parse, parse_at, read_text, source};
+use crate::cli::eval::{parse, parse_at, read_expression, source};
 use crate::cli::input::{parse_input, parse_leaf_type};
 use crate::cli::progress::{Bar, rate};
 use crate::cli::report::{Phase, Report, Source as Text, visible};
@@ -51,15 +51,25 @@ fn check_use(args: &RunArgs) -> Result<(), &'static str> {
     }
 }
 
-/// The text of the expression, and the named ones as further lines, so that errors are shown there.
+/// The text of the expression and of the named ones, a line each, so that errors are shown there.
 fn text(args: &RunArgs) -> Result<Text, Report> {
-    let is_file = |text: &String| text.ends_with(".cembra") && Path::new(text).is_file();
-    let mut text = match args.expr.expr.as_ref().filter(|text| is_file(text)) {
+    let file = args.expr.expr.as_ref().filter(|text| text.ends_with(".cembra")).map(Path::new);
+    let mut text = match file {
         None => source(&args.expr)?,
-        Some(file) => Text { name: file.clone(), text: read_text(Path::new(file))? },
+        Some(file) => Text {
+            name: file.display().to_string(),
+            text: read_expression(file, args.expr.limits.limit_text)?,
+        },
     };
-    args.named.iter().for_each(|named| text.text.push_str(&format!("\n{named}")));
+    let main = has_main(args).then_some(&*text.text);
+    let lines: Vec<&str> = main.into_iter().chain(args.named.iter().map(String::as_str)).collect();
+    text.text = lines.join("\n");
     Ok(text)
+}
+
+/// True if there is an expression besides the named ones.
+fn has_main(args: &RunArgs) -> bool {
+    args.expr.expr.is_some() || args.expr.file.is_some()
 }
 
 /// The results in the order of their columns.
@@ -67,25 +77,31 @@ type Results = Vec<(Arc<str>, Expr)>;
 
 /// All results: of the expression, of what it exports, and the named ones.
 fn results(args: &RunArgs, text: &str) -> Result<Results, Report> {
-    let behind: usize = args.named.iter().map(|named| named.len() + 1).sum();
-    let mut start = text.len() - behind;
     let mut results = Results::new();
-    if args.expr.expr.is_some() || args.expr.file.is_some() {
-        let expr = parse(&args.expr, &text[..start])?;
+    let mut start = 0;
+    if has_main(args) {
+        let behind: usize = args.named.iter().map(|named| 1 + named.len()).sum();
+        let expr = parse(&args.expr, &text[..text.len() - behind])?;
         let limit = |e: GraphError| Report::new(Category::Limit, Phase::Compile, e.to_string());
         results = outputs(&expr).map_err(limit)?;
         results.extend(side_outputs(&expr).map_err(limit)?);
+        start = text.len() - behind + 1;
     }
     for named in &args.named {
-        let (name, text) =
-            named.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
-                Report::new(Category::Syntax, Phase::Compile, format!("result `{named}`: expected NAME=EXPR"))
-            })?;
-        let expr = parse_at(&args.expr, text, start + 1 + name.len() + 1)?;
-        results.push((name.trim().into(), expr));
-        start += 1 + named.len();
+        results.push(named_result(args, named, start)?);
+        start += named.len() + 1;
     }
     Ok(results)
+}
+
+/// Reads NAME=EXPR, which begins `start` bytes into the text.
+fn named_result(args: &RunArgs, named: &str, start: usize) -> Result<(Arc<str>, Expr), Report> {
+    let (name, text) =
+        named.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
+            Report::new(Category::Syntax, Phase::Compile, format!("result `{named}`: expected NAME=EXPR"))
+        })?;
+    let expr = parse_at(&args.expr, text, start + name.len() + 1)?;
+    Ok((name.trim().into(), expr))
 }
 
 fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
@@ -93,7 +109,7 @@ fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
     let job = plan.job(open_all(args)?).map_err(|error| explained(args, error))?;
     let columns = job.outputs().to_vec();
     let sink = sink(args, &columns)?;
-    let bar = Bar::new(args.quiet);
+    let bar = if args.quiet { Bar::hidden() } else { Bar::new() };
     let ran = job.run(sink, &mut |progress| bar.show(progress));
     bar.end();
     match ran {

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Characters of a cell that a message shows.
 const SHOWN: usize = 60;
 
+/// Bytes of the rows that are kept to tell the types.
+const AHEAD_BYTES: usize = 8 << 20;
+
 /// A CSV file.
 pub struct CsvSource {
     file: String,
@@ -31,7 +34,7 @@ pub struct CsvSource {
 }
 
 impl CsvSource {
-    /// Opens a file, reads its header, and as many rows as the types are told by.
+    /// Opens a file, reads its header, and as many rows as the types are told by; fewer if they are long.
     ///
     /// # Errors
     /// The file cannot be read, has no header, or two columns of one name.
@@ -75,11 +78,13 @@ impl CsvSource {
     }
 
     fn read_ahead(&mut self, rows: usize) -> Result<(), ColumnsError> {
-        while self.ahead.len() < rows {
+        let mut bytes = 0;
+        while self.ahead.len() < rows && bytes < AHEAD_BYTES {
             let mut record = Record::default();
             if !self.next(&mut record)? {
                 break;
             }
+            bytes += record.iter().map(<[u8]>::len).sum::<usize>();
             self.ahead.push_back(record);
         }
         Ok(())

@@ -128,11 +128,11 @@ pub enum ColumnsError {
         /// Its type.
         element: ScalarType,
     },
-    /// An operator needs other rows than the one it computes.
-    #[error("`{operator}` does not work row by row, so its result would depend on the batches")]
+    /// An operator needs other rows than the one it computes, or an array has rows of its own.
+    #[error("{what}, so the result would depend on the batches")]
     NotRowWise {
-        /// The operator as the expression has it.
-        operator: Arc<str>,
+        /// The operator as the expression has it, and what is wrong.
+        what: String,
         /// Where it stands.
         span: Span,
     },
@@ -239,7 +239,10 @@ impl std::fmt::Display for Problem {
                 write!(f, "column `{column}`: {shown} is not {element}")
             }
             Problem::NotUtf8 { column } => write!(f, "column `{column}`: the cell is not UTF-8"),
-            Problem::Cells { found, expected } => write!(f, "{found} cells, the header has {expected}"),
+            Problem::Cells { found, expected } => {
+                let cells = if *found == 1 { "cell" } else { "cells" };
+                write!(f, "{found} {cells}, the header has {expected}")
+            }
             Problem::Missing { column, format } => {
                 write!(f, "result `{column}` is missing, which {format} cannot hold")
             }

@@ -36,8 +36,8 @@ pub enum Message {
 pub enum Stop {
     /// A row cannot be read or computed.
     Failed(Box<ColumnsError>),
-    /// The writing thread has failed, and says why.
-    NoWriter,
+    /// Another thread has ended early: the writing one says why, the reading one has panicked.
+    NoThread,
 }
 
 impl From<ColumnsError> for Stop {
@@ -46,11 +46,12 @@ impl From<ColumnsError> for Stop {
     }
 }
 
-/// Reads all batches of at most so many rows; without a number, one with all of them.
+/// Reads all batches of at most so many rows; without a number, one with all of them. The end is told, so
+/// that it is not mistaken for a thread that is gone.
 pub fn read_all(
     mut sources: Vec<Box<dyn Source>>,
     batch_rows: Option<usize>,
-    batches: &SyncSender<Result<Batch, ColumnsError>>,
+    batches: &SyncSender<Result<Option<Batch>, ColumnsError>>,
     empties: &Receiver<Batch>,
 ) {
     let (mut first, mut rows) = (0, batch_rows.map_or(MAX_ROWS, |most| most.min(FIRST)));
@@ -59,18 +60,23 @@ pub fn read_all(
         let mut read = fill(&mut sources, rows, first, &mut batch);
         let count = batch.parts.first().map_or(0, |rows| rows.count);
         let is_last = match batch_rows {
-            Some(_) if read.is_ok() && count == 0 => return,
-            Some(most) => {
-                rows = next_rows(&batch, count).min(rows.saturating_mul(8)).min(most);
-                read.is_err()
-            }
+            Some(_) => read.is_err() || count == 0,
             None => {
                 read = read.and_then(|()| expect_end(&mut sources));
                 true
             }
         };
         first += count as u64;
-        if batches.send(read.map(|()| batch)).is_err() || is_last {
+        rows = next_rows(&batch, count).min(rows.saturating_mul(8)).min(batch_rows.unwrap_or(MAX_ROWS));
+        // Of all rows there is a batch even if there are none.
+        let is_batch = read.is_err() || count > 0 || batch_rows.is_none();
+        let sent = if is_batch { batches.send(read.map(|()| Some(batch))) } else { Ok(()) };
+        if sent.is_err() {
+            return;
+        }
+        if is_last {
+            // Nobody listens after an error.
+            let _ = batches.send(Ok(None));
             return;
         }
     }
@@ -181,26 +187,25 @@ impl Work {
     /// A row fails, and the run with it; or the writing thread is gone.
     pub fn compute(
         &mut self,
-        incoming: &Receiver<Result<Batch, ColumnsError>>,
+        incoming: &Receiver<Result<Option<Batch>, ColumnsError>>,
         recycled: &Sender<Batch>,
         results: &SyncSender<Message>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), Stop> {
-        while let Ok(batch) = incoming.recv() {
-            let mut batch = batch?;
+        loop {
+            let Some(mut batch) = incoming.recv().map_err(|_| Stop::NoThread)?? else { return Ok(()) };
             let computed = self.batch(&mut batch)?;
             let (read, total) = batch.read;
             // The reading thread may have ended.
             let _ = recycled.send(batch);
             self.keep_head(&computed);
             self.summary.written += computed.columns.first().map_or(0, |rows| rows.len()) as u64;
-            results.send(Message::Rows(computed.columns)).map_err(|_| Stop::NoWriter)?;
+            results.send(Message::Rows(computed.columns)).map_err(|_| Stop::NoThread)?;
             progress(Progress { rows: self.summary.rows, read, total });
             if self.options.enough.is_some_and(|enough| self.summary.written >= enough) {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     fn batch(&mut self, batch: &mut Batch) -> Result<Results, ColumnsError> {

@@ -47,6 +47,8 @@ impl Output {
             Ok(_) => return Err(failed(io::Error::other("it is no regular file"))),
             Err(_) => target.to_owned(),
         };
+        // What is wrong with the directory is said of it, not of a file that has no name yet.
+        directory(&target).metadata().map_err(failed)?;
         let temporary = partial(&target).map_err(failed)?;
         Ok(Output::File { temporary, target })
     }

@@ -39,20 +39,24 @@ pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Resul
     for id in graph.post_order(&[prepared.root()]) {
         match rate(prepared, registry, id, &rates) {
             Some(rate) => rates[id.index()] = rate,
-            None => {
-                let (span, lowered) = (graph.span(id), name(prepared, id));
-                let operator = written(exprs, span).unwrap_or(lowered);
-                return Err(ColumnsError::NotRowWise { operator, span });
-            }
+            None => return Err(refused(prepared, id, exprs)),
         }
     }
     Ok(())
 }
 
-/// The operator's name; literals have none.
-fn name(prepared: &Prepared, id: NodeId) -> Arc<str> {
+/// The error for a node, in the words of the expressions.
+fn refused(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> ColumnsError {
     let graph = prepared.graph();
-    graph.operator(id).map_or_else(|| "a literal array".into(), |operator| graph.name(operator).clone())
+    let span = graph.span(id);
+    let what = match graph.operator(id) {
+        Some(lowered) => {
+            let operator = written(exprs, span).unwrap_or_else(|| graph.name(lowered).clone());
+            format!("`{operator}` does not work row by row")
+        }
+        None => "an array of the expression has rows of its own".to_owned(),
+    };
+    ColumnsError::NotRowWise { what, span }
 }
 
 /// The operator that stands at a place of the expressions; preparation makes others of it.

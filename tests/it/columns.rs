@@ -336,7 +336,7 @@ fn cells_that_do_not_read() {
     };
     let fail = run("fail");
     assert!(
-        fail.err.starts_with("error[PARSE]: t.csv, row 2 (line 3): 1 cells, the header has 2\n"),
+        fail.err.starts_with("error[PARSE]: t.csv, row 2 (line 3): 1 cell, the header has 2\n"),
         "{}",
         fail.err
     );
@@ -465,7 +465,7 @@ fn whole_files() {
     );
     assert_eq!(
         place.bad(&["x + array.slice(x, 0, 2)", "--data", "t.csv", "--whole", "--on-error", "skip"]),
-        "error[TYPE]: `array.slice` does not work row by row, so its result would depend on the batches"
+        "error[TYPE]: `array.slice` does not work row by row, so the result would depend on the batches"
     );
     // No row is still a batch.
     place.put("t.csv", "x,k\n");
