@@ -27,6 +27,8 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod columns;
 pub mod compile;
 pub mod expr;
 pub mod host;

@@ -1,8 +1,11 @@
 //! Arguments of the commands.
 
+use crate::columns::OnError;
+use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{Prepare, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
+use cembra_vm::value::array::MAX_ROWS;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -22,6 +25,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Show how an expression is compiled: stages, program, frame.
     Explain(ExplainArgs),
+    /// Evaluate expressions for every row of files.
+    Run(RunArgs),
     /// List the operators, or describe one.
     Ops(OpsArgs),
 }
@@ -30,7 +35,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct ExprArgs {
     /// The expression, such as 'math.sqrt(x*x + y*y)'.
-    #[arg(required_unless_present_any = ["file", "batch"], allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["file", "instead"], allow_hyphen_values = true)]
     pub expr: Option<String>,
     /// Read the expression from a file; `-` is standard input.
     #[arg(short, long, value_name = "FILE", conflicts_with = "expr")]
@@ -79,7 +84,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub fuel: Option<u64>,
     /// Evaluate a file of cases, {"cases": [{"id", "expr", "inputs"}]}, and print one JSON line each.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["expr", "file", "input"])]
+    #[arg(id = "instead", long = "batch", value_name = "FILE", conflicts_with_all = ["expr", "file", "input"])]
     pub batch: Option<PathBuf>,
 }
 
@@ -105,12 +110,79 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub allow_overriding_input_slots: bool,
     /// Never given: `explain` has no batch.
-    #[arg(long, hide = true, value_parser = no_batch)]
+    #[arg(id = "instead", long = "batch", value_name = "BATCH", hide = true, value_parser = no_batch)]
     pub batch: Option<PathBuf>,
 }
 
 fn no_batch(_: &str) -> Result<PathBuf, &'static str> {
     Err("only `eval` takes a batch")
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The expression, or the name of a file `….cembra` with it.
+    #[command(flatten)]
+    pub expr: ExprArgs,
+    /// A file with columns: CSV, TSV, NPY, NPZ; with the feature `columns` Parquet and Arrow IPC; `-` is CSV from standard input.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub data: Vec<PathBuf>,
+    /// The file to write, in the format that its name tells; `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// A result column: ratio='a / b'. Without it the expression's value is the column `result`.
+    #[arg(id = "instead", short = 'e', long = "expr", value_name = "NAME=EXPR", allow_hyphen_values = true)]
+    pub named: Vec<String>,
+    /// Type of a CSV column: x=FLOAT32.
+    #[arg(short, long = "type", value_name = "NAME=TYPE")]
+    pub types: Vec<String>,
+    /// What happens to a row that cannot be read or computed.
+    #[arg(long, value_enum, default_value_t = OnErrorArg::Fail)]
+    pub on_error: OnErrorArg,
+    /// Print the first rows of the results as a table; without --out, compute no more than these.
+    #[arg(long, value_name = "N")]
+    pub head: Option<usize>,
+    /// Read all rows into memory as one batch, for expressions that do not work row by row.
+    #[arg(long, conflicts_with = "batch_rows")]
+    pub whole: bool,
+    /// Rows that are computed at once.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_BATCH_ROWS, value_parser = batch_rows, hide_short_help = true)]
+    pub batch_rows: usize,
+    /// Rows of a CSV file that tell the types of its columns.
+    #[arg(long, value_name = "N", default_value_t = 1000, hide_short_help = true)]
+    pub infer_rows: usize,
+    /// Print no summary and no progress.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn batch_rows(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rows) if (1..=MAX_ROWS).contains(&rows) => Ok(rows),
+        _ => Err(format!("a number from 1 to {MAX_ROWS} is expected")),
+    }
+}
+
+/// What happens to a row that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnErrorArg {
+    /// The run ends, and nothing is written.
+    Fail,
+    /// All results of the row are missing.
+    Null,
+    /// The row is left out.
+    Skip,
+}
+
+impl OnErrorArg {
+    /// What the driver does.
+    pub fn on_error(self) -> OnError {
+        match self {
+            OnErrorArg::Fail => OnError::Fail,
+            OnErrorArg::Null => OnError::Null,
+            OnErrorArg::Skip => OnError::Skip,
+        }
+    }
 }
 
 /// Arguments of `ops`.

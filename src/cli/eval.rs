@@ -145,7 +145,10 @@ fn is_standard_input(file: &Path) -> bool {
 }
 
 /// Reads a file with an expression, no further than its limit reaches.
-fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
+///
+/// # Errors
+/// The file cannot be read, is not UTF-8, or is longer than the limit.
+pub fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
     // A character has at most four bytes; three more are a byte order mark.
     let most = (limit as u64).saturating_mul(4).saturating_add(3);
     let mut bytes = Vec::new();

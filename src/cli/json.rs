@@ -34,7 +34,8 @@ pub fn payload(value: &Value) -> Json {
     }
 }
 
-fn rows(rows: &ArrayRows) -> Json {
+/// The rows of an array, each without its type.
+pub fn rows(rows: &ArrayRows) -> Json {
     rows.iter().map(|row| row.map_or(Json::Null, |v| scalar(&v))).collect()
 }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `eval` | [`eval`], [`batch`] |
 //! | `explain` | [`explain`] |
+//! | `run` | [`run`], [`progress`], [`table`] |
 //! | `ops` | [`ops`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
@@ -18,7 +19,10 @@ pub mod explain;
 pub mod input;
 pub mod json;
 pub mod ops;
+pub mod progress;
 pub mod report;
+pub mod run;
+pub mod table;
 
 use args::{Arguments, Command};
 use cembra_vm::value::Category;
@@ -35,6 +39,7 @@ pub fn main() -> ExitCode {
             None => eval::run(&args),
         },
         Command::Explain(args) => explain::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Ops(args) => ops::run(&args),
     }
 }

@@ -1,5 +1,7 @@
 //! Reports: any error as text with its source line, or as JSON.
 
+use crate::columns::ColumnsError;
+use crate::columns::error::Problem;
 use crate::compile::CompileError;
 use crate::host::HostError;
 use crate::prepare::PrepareError;
@@ -221,6 +223,42 @@ impl From<HostError> for Report {
             HostError::Compile(error) => error.into(),
             HostError::Run(error) => error.into(),
             other => Report::new(other.category(), Phase::Compile, other.to_string()),
+        }
+    }
+}
+
+impl From<ColumnsError> for Report {
+    fn from(error: ColumnsError) -> Report {
+        let phase = match &error {
+            ColumnsError::Row(_) | ColumnsError::Run(_) => Phase::Eval,
+            _ => Phase::Compile,
+        };
+        let mut report = Report::new(error.category(), phase, error.to_string());
+        match error {
+            ColumnsError::Run(error) => (*error).into(),
+            ColumnsError::Compile(error) => (*error).into(),
+            ColumnsError::NotRowWise { span, .. } => report.at(span, ""),
+            ColumnsError::Row(row) => {
+                if let Problem::Raised(raised) = &row.problem {
+                    let raised = Report::from((**raised).clone());
+                    report.labels = raised.labels;
+                    report.notes = raised.notes;
+                }
+                let values: Vec<String> =
+                    row.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                if !values.is_empty() {
+                    report.notes.push(format!("the row has {}", values.join(", ")));
+                }
+                if matches!(row.problem, Problem::Cell { .. }) {
+                    report.notes.push("--type NAME=TYPE gives a column another type".to_owned());
+                }
+                if !matches!(row.problem, Problem::Missing { .. }) {
+                    let modes = "--on-error null makes the results of such rows missing, --on-error skip leaves the rows out";
+                    report.notes.push(modes.to_owned());
+                }
+                report
+            }
+            _ => report,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod allocations;
 mod cases;
 mod cli;
+mod columns;
 mod deep;
 mod derivatives;
 mod dumps;
@@ -14,4 +15,5 @@ mod properties;
 mod random;
 mod reference;
 mod reuse;
+mod row_by_row;
 mod support;

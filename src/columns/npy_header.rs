@@ -1,0 +1,186 @@
+//! The header of NPY arrays, as the format's documentation has it (NumPy, `numpy.lib.format`).
+//!
+//! ```text
+//! 93 'NUMPY'  major minor  length   {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }  spaces \n
+//! ```
+//!
+//! The length has two bytes in version 1 and four in versions 2 and 3. It is read here, in a few lines:
+//! the crates that do it bring a parser generator that needs a C compiler.
+
+use cembra_vm::value::ScalarType;
+use std::io::{self, Read};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// Bytes a header may have: arrays of one axis and plain cells need 118.
+const LONGEST: usize = 1 << 16;
+
+/// Bytes of a header that is written, with all that stands before it: a multiple of 64.
+pub const WRITTEN: usize = 128;
+
+/// How the cells of an array are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// `b`, `i`, `u` or `f`.
+    pub kind: u8,
+    /// Bytes of a cell.
+    pub size: usize,
+    /// True if the first byte is the most significant one.
+    pub big_endian: bool,
+}
+
+impl Cells {
+    /// Reads `<f8`, `|b1` and the like; none for anything that is no number or truth value.
+    fn parse(descr: &str) -> Option<Cells> {
+        let (order, rest) = descr.split_at_checked(1)?;
+        let (kind, size) = rest.split_at_checked(1)?;
+        let size = size.parse().ok()?;
+        let big_endian = match order {
+            "<" | "|" => false,
+            ">" => true,
+            "=" => cfg!(target_endian = "big"),
+            _ => return None,
+        };
+        Some(Cells { kind: kind.as_bytes()[0], size, big_endian })
+    }
+
+    /// The cells of an element as they are written; none for texts and bytes.
+    pub fn of(element: ScalarType) -> Option<Cells> {
+        let (kind, size) = match element {
+            ScalarType::Boolean => (b'b', 1),
+            ScalarType::Int32 => (b'i', 4),
+            ScalarType::Int64 => (b'i', 8),
+            ScalarType::Float32 => (b'f', 4),
+            ScalarType::Float64 | ScalarType::WeakFloat => (b'f', 8),
+            _ => return None,
+        };
+        Some(Cells { kind, size, big_endian: false })
+    }
+
+    /// The element that holds every cell; none if there is none.
+    pub fn element(self) -> Option<ScalarType> {
+        Some(match (self.kind, self.size) {
+            (b'b', 1) => ScalarType::Boolean,
+            (b'i', 1 | 2 | 4) | (b'u', 1 | 2) => ScalarType::Int32,
+            (b'i', 8) | (b'u', 4) => ScalarType::Int64,
+            (b'f', 4) => ScalarType::Float32,
+            (b'f', 8) => ScalarType::Float64,
+            _ => return None,
+        })
+    }
+}
+
+/// A header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the cells as it stands there.
+    pub descr: String,
+    /// How they are stored, if they are numbers or truth values.
+    pub cells: Option<Cells>,
+    /// Sizes of the axes.
+    pub shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads a header, and nothing behind it.
+    ///
+    /// # Errors
+    /// The bytes cannot be read, or are no header.
+    pub fn read(from: &mut impl Read) -> io::Result<Header> {
+        let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let mut start = [0; 8];
+        from.read_exact(&mut start).map_err(|_| wrong("no NPY array"))?;
+        if &start[..6] != MAGIC {
+            return Err(wrong("no NPY array: it does not begin with \\x93NUMPY"));
+        }
+        let length = match start[6] {
+            1 => {
+                let mut length = [0; 2];
+                from.read_exact(&mut length)?;
+                usize::from(u16::from_le_bytes(length))
+            }
+            2 | 3 => {
+                let mut length = [0; 4];
+                from.read_exact(&mut length)?;
+                u32::from_le_bytes(length) as usize
+            }
+            _ => return Err(wrong("an NPY array of an unknown version")),
+        };
+        if length > LONGEST {
+            return Err(wrong("the NPY header is longer than 65536 bytes"));
+        }
+        let mut text = vec![0; length];
+        from.read_exact(&mut text).map_err(|_| wrong("the NPY header is cut off"))?;
+        let text = std::str::from_utf8(&text).map_err(|_| wrong("the NPY header is not UTF-8"))?;
+        Header::parse(text).ok_or_else(|| wrong("the NPY header is malformed"))
+    }
+
+    /// Reads the dictionary of a header. The order of axes is nothing to an array of one axis.
+    fn parse(text: &str) -> Option<Header> {
+        let descr = value_of(text, "descr")?;
+        let shape = value_of(text, "shape")?.strip_prefix('(')?.split_once(')')?.0;
+        value_of(text, "fortran_order").filter(|v| v.starts_with("True") || v.starts_with("False"))?;
+        let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+        let shape = axes.map(|axis| axis.parse().ok()).collect::<Option<Vec<u64>>>()?;
+        // A type with fields is a list, and has no cells that could be read.
+        let name = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+        let name = name.map_or_else(|| "a structure".to_owned(), |(name, _)| name.to_owned());
+        Some(Header { cells: Cells::parse(&name), descr: name, shape })
+    }
+}
+
+/// What follows `'key':`.
+fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let key = format!("'{key}'");
+    let behind = &text[text.find(&key)? + key.len()..];
+    Some(behind.trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// A header for so many rows of one axis, padded to [`WRITTEN`] bytes whatever the number.
+pub fn written(cells: Cells, rows: u64) -> Vec<u8> {
+    let order = if cells.size == 1 { '|' } else { '<' };
+    let (kind, size) = (char::from(cells.kind), cells.size);
+    let text = format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({rows},), }}");
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0]);
+    let length = u16::try_from(WRITTEN - 10).expect("the header of 128 bytes is short");
+    header.extend(length.to_le_bytes());
+    header.extend(text.bytes());
+    header.resize(WRITTEN - 1, b' ');
+    header.push(b'\n');
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_read_back() {
+        let cells = Cells { kind: b'f', size: 8, big_endian: false };
+        for rows in [0, 7, u64::MAX] {
+            let bytes = written(cells, rows);
+            assert_eq!(bytes.len(), WRITTEN);
+            let header = Header::read(&mut &bytes[..]).expect("a header");
+            assert_eq!(header, Header { descr: "<f8".to_owned(), cells: Some(cells), shape: vec![rows] });
+        }
+    }
+
+    #[test]
+    fn other_headers_are_read_or_refused() {
+        let header = |text| Header::parse(text).map(|h| (h.descr, h.cells.and_then(Cells::element), h.shape));
+        assert_eq!(
+            header("{'shape': (2, 3), 'fortran_order': True, 'descr': '>i2'}"),
+            Some((">i2".to_owned(), Some(ScalarType::Int32), vec![2, 3]))
+        );
+        assert_eq!(
+            header("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}"),
+            Some(("a structure".to_owned(), None, vec![]))
+        );
+        assert_eq!(header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), None);
+        assert_eq!(header("{'descr': '<f8', 'shape': (1,)}"), None);
+        let mut long = b"\x93NUMPY\x02\x00".to_vec();
+        long.extend(u32::MAX.to_le_bytes());
+        assert!(Header::read(&mut &long[..]).is_err());
+    }
+}

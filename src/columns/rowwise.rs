@@ -1,0 +1,111 @@
+//! Which programs work row by row, so that batches of rows can be computed one after the other.
+//!
+//! | a node | is |
+//! | --- | --- |
+//! | a scalar that no column goes into | constant |
+//! | a column; an operator of scalars applied to rows, other operands constant | rows |
+//! | the shape of rows | shape: good only for a constant in every row of it |
+//! | anything else: aggregations, scans, edges, `array.*`, literal arrays | refused |
+//!
+//! An operator works row by row if its overload for arrays is the one that the machine makes of its
+//! overload for scalars. What is not known to work row by row is refused.
+
+use crate::columns::error::ColumnsError;
+use crate::expr::{Expr, Node, NodeId};
+use crate::prepare::Prepared;
+use crate::prepare::draft::ROOT_OPERATOR;
+use crate::registry::Registry;
+use cembra_vm::operator::Overload;
+use cembra_vm::operator::pointwise::row_types;
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::QType;
+use std::sync::Arc;
+
+/// What a node is to the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rate {
+    Constant,
+    Rows,
+    Shape,
+}
+
+/// Checks that every operator works row by row.
+///
+/// # Errors
+/// The first that does not, as it stands in the expressions.
+pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Result<(), ColumnsError> {
+    let graph = prepared.graph();
+    let mut rates: Vec<Rate> = vec![Rate::Constant; graph.len()];
+    for id in graph.post_order(&[prepared.root()]) {
+        match rate(prepared, registry, id, &rates) {
+            Some(rate) => rates[id.index()] = rate,
+            None => return Err(refused(prepared, id, exprs)),
+        }
+    }
+    Ok(())
+}
+
+/// The error for a node, in the words of the expressions.
+fn refused(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> ColumnsError {
+    let graph = prepared.graph();
+    let span = graph.span(id);
+    let what = match graph.operator(id) {
+        Some(lowered) => {
+            let operator = written(exprs, span).unwrap_or_else(|| graph.name(lowered).clone());
+            format!("`{operator}` does not work row by row")
+        }
+        None => "an array of the expression has rows of its own".to_owned(),
+    };
+    ColumnsError::NotRowWise { what, span }
+}
+
+/// The operator that stands at a place of the expressions; preparation makes others of it.
+fn written(exprs: &[&Expr], span: Span) -> Option<Arc<str>> {
+    exprs.iter().filter(|_| !span.is_unknown()).find_map(|expr| {
+        let graph = expr.graph();
+        let mut nodes = (0..graph.len()).map(NodeId::at).filter(|id| graph.span(*id) == span);
+        nodes.find_map(|id| Some(graph.name(graph.operator(id)?).clone()))
+    })
+}
+
+/// What a node is; none if it is refused.
+fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) -> Option<Rate> {
+    let graph = prepared.graph();
+    let is_array = prepared.qtype(id).array().is_some();
+    let operator = match graph.node(id) {
+        Node::Leaf(_) if is_array => return Some(Rate::Rows),
+        Node::Operator(operator, _) => graph.name(operator),
+        _ => return (!is_array).then_some(Rate::Constant),
+    };
+    let operands: Vec<Rate> = graph.operands(id).iter().map(|operand| rates[operand.index()]).collect();
+    match (&**operator, &operands[..]) {
+        (ROOT_OPERATOR, _) => Some(Rate::Constant),
+        ("array._shape_of", [Rate::Rows]) => Some(Rate::Shape),
+        ("array._const", [Rate::Shape, Rate::Constant]) => Some(Rate::Rows),
+        ("array._of_shape", [Rate::Shape, Rate::Rows]) => Some(Rate::Rows),
+        ("core.has._array", [Rate::Rows]) => Some(Rate::Rows),
+        (_, operands) if operands.iter().all(|rate| *rate == Rate::Constant) => {
+            (!is_array).then_some(Rate::Constant)
+        }
+        (_, operands) if operands.contains(&Rate::Shape) => None,
+        _ => {
+            let overload = prepared.signature(id)?.overload.as_deref()?;
+            is_of_rows(overload, registry).then_some(Rate::Rows)
+        }
+    }
+}
+
+/// True if an overload of arrays is made of one of scalars.
+fn is_of_rows(overload: &Overload, registry: &Registry) -> bool {
+    let find = || {
+        let family = registry.get(overload.name())?.family.as_ref()?;
+        if family.overloads().iter().any(|listed| listed.accepts(overload.args().iter())) {
+            return None;
+        }
+        let (_, exact) = row_types(overload.args())?;
+        let lifted = || exact.iter().map(QType::to_optional).collect::<Option<Vec<QType>>>();
+        let rows = family.overload(&exact).or_else(|| family.overload(&lifted()?))?;
+        (rows.result().scalar()? == overload.result().array()?.element).then_some(())
+    };
+    find().is_some()
+}

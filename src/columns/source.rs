@@ -1,0 +1,92 @@
+//! Source: a file whose columns are read a number of rows at a time.
+
+use crate::columns::error::{ColumnsError, Problem};
+use cembra_vm::value::{ArrayRows, ScalarType};
+use std::sync::Arc;
+
+/// A column of a file.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The name that leaves are bound by.
+    pub name: Arc<str>,
+    /// Type of the rows; none if no leaf can have it.
+    pub element: Option<ScalarType>,
+    /// The type as the file has it.
+    pub stored: String,
+}
+
+/// Rows read from a source.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// How many.
+    pub count: usize,
+    /// Their cells, an array per selected column. What a bad row has is missing.
+    pub columns: Vec<ArrayRows>,
+    /// Rows that cannot be read, the lowest first, one problem each.
+    pub bad: Vec<(usize, Problem)>,
+    /// The line each row begins in; empty for files without lines.
+    pub lines: Vec<u64>,
+}
+
+impl Rows {
+    /// Forgets all rows, and has an array for each of these elements.
+    pub fn start(&mut self, elements: impl ExactSizeIterator<Item = ScalarType>) {
+        self.count = 0;
+        self.bad.clear();
+        self.lines.clear();
+        self.columns.resize_with(elements.len(), || ArrayRows::new(ScalarType::Unit));
+        self.columns.iter_mut().zip(elements).for_each(|(rows, element)| rows.start(element));
+    }
+}
+
+/// A file whose columns are read a number of rows at a time.
+pub trait Source: Send {
+    /// The file, as messages name it.
+    fn file(&self) -> &str;
+
+    /// Its columns.
+    fn columns(&self) -> &[Column];
+
+    /// Number of rows, if the file says so.
+    fn row_count(&self) -> Option<u64>;
+
+    /// Chooses the columns that [`read`](Source::read) gives, by their position. Called once, before the
+    /// first row is read, with columns that have an element.
+    ///
+    /// # Errors
+    /// The columns cannot be read.
+    fn select(&mut self, columns: &[usize]) -> Result<(), ColumnsError>;
+
+    /// Replaces `rows` by the next `most` rows; fewer only at the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is malformed beyond single rows.
+    fn read(&mut self, most: usize, rows: &mut Rows) -> Result<(), ColumnsError>;
+
+    /// Bytes read so far and bytes in all; the latter is 0 if unknown.
+    fn progress(&self) -> (u64, u64);
+}
+
+/// The error for a column whose type no leaf has.
+pub fn unreadable(file: &str, column: &Column) -> ColumnsError {
+    ColumnsError::ColumnType {
+        file: file.to_owned(),
+        column: column.name.clone(),
+        stored: column.stored.clone(),
+        why: "numbers of 8 to 64 bits, booleans, texts and bytes can be read".to_owned(),
+    }
+}
+
+/// Checks that the names of the columns of one file are distinct.
+///
+/// # Errors
+/// The first name that is used twice.
+pub fn check_names(file: &str, columns: &[Column]) -> Result<(), ColumnsError> {
+    let mut met = std::collections::HashSet::new();
+    match columns.iter().find(|column| !met.insert(&column.name)) {
+        Some(column) => {
+            Err(ColumnsError::DuplicateColumn { file: file.to_owned(), name: column.name.clone() })
+        }
+        None => Ok(()),
+    }
+}
