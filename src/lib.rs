@@ -31,6 +31,7 @@ pub mod compile;
 pub mod expr;
 pub mod host;
 pub mod inspect;
+pub mod model;
 pub mod prepare;
 pub mod registry;
 pub mod syntax;

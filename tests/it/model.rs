@@ -1,0 +1,5 @@
+//! Recorded models of the published system: spectra, errors, graphs and schedules.
+
+mod cases;
+mod errors;
+mod recorded;
