@@ -32,6 +32,7 @@ pub mod declaration;
 pub mod error;
 pub mod expression;
 pub mod functions;
+pub mod graph;
 pub mod interpret;
 pub mod kernel;
 pub mod library;

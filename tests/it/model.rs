@@ -2,4 +2,5 @@
 
 mod cases;
 mod errors;
+mod graphs;
 mod recorded;
