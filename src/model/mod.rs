@@ -40,6 +40,7 @@ pub mod load;
 pub mod place;
 pub mod quantity;
 pub mod references;
+pub mod schedule;
 pub mod shape;
 pub mod subcycle;
 pub mod tree;

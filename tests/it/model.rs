@@ -4,3 +4,4 @@ mod cases;
 mod errors;
 mod graphs;
 mod recorded;
+mod schedules;

@@ -8,6 +8,7 @@ mod maker;
 pub mod order;
 pub mod print;
 mod profiles;
+pub mod terms;
 pub mod to_yaml;
 
 pub use builder::GraphBuilder;
