@@ -1,5 +1,6 @@
 //! Arguments of the commands.
 
+use crate::cli::model_args::ModelArgs;
 use crate::prepare::{Prepare, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
@@ -24,6 +25,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the operators, or describe one.
     Ops(OpsArgs),
+    /// Check, explain, draw and evaluate models of spectra.
+    Model(ModelArgs),
 }
 
 /// Where an expression comes from and how it is read.

@@ -5,6 +5,7 @@
 //! | `eval` | [`eval`], [`batch`] |
 //! | `explain` | [`explain`] |
 //! | `ops` | [`ops`] |
+//! | `model` | [`model`], [`model_batch`], [`model_result`], [`model_args`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
 //! are JSON on standard output, errors with their places. The exit
@@ -17,6 +18,10 @@ pub mod eval;
 pub mod explain;
 pub mod input;
 pub mod json;
+pub mod model;
+pub mod model_args;
+pub mod model_batch;
+pub mod model_result;
 pub mod ops;
 pub mod report;
 
@@ -36,6 +41,7 @@ pub fn main() -> ExitCode {
         },
         Command::Explain(args) => explain::run(&args),
         Command::Ops(args) => ops::run(&args),
+        Command::Model(args) => model::run(&args),
     }
 }
 

@@ -215,9 +215,4 @@ impl Function {
     pub fn is_background(self) -> bool {
         matches!(self.role(), Role::Background | Role::SpectrumFed)
     }
-
-    /// True if the value jumps or has a kink at `t0`, so that residuals are not smooth in `t0`.
-    pub fn has_onset(self) -> bool {
-        self.is_dynamics() && self != Function::ErrorFunction
-    }
 }

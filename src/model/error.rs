@@ -154,6 +154,12 @@ kinds! {
     AxisNotIncreasing { axis: &'static str, index: usize } "axis-not-increasing" "a convolution needs a strictly increasing {axis} axis; sort axis and data (point {index} is not above the one before)";
     /// Too many or too few values of parameters.
     ThetaLength { expected: usize, actual: usize } "theta-length" "theta has {actual} values; the model has {expected} free parameters";
+    /// A model whose graph no schedule evaluates.
+    NoSchedule { reasons: String } "no-schedule" "the model has no schedule: {reasons}";
+    /// Two evaluators with different results.
+    EvaluatorsDiffer { index: usize, interpreter: f64, schedule: f64 } "evaluators-differ" "the evaluators differ at index {index}: {interpreter} by the interpreter, {schedule} by the schedule";
+    /// A recorded case of another form.
+    Case { problem: String } "case" "malformed case: {problem}";
     /// An entry of the header that is not understood.
     Header { entry: String, problem: String } "header" "header entry `{entry}`: {problem}";
     /// An edge of a graph that has no such end.
@@ -212,11 +218,6 @@ pub enum WarningKind {
         "the dynamics of `{target}`: time {time} lies on a boundary between subcycles; rounding decides which one it belongs to"
     )]
     SubcycleBoundary { target: String, time: f64 },
-    /// An onset that a smooth method cannot move.
-    #[error(
-        "`{parameter}` is a free onset: the residual jumps with it, which a least-squares method does not see"
-    )]
-    FreeOnset { parameter: String },
 }
 
 /// A warning about a model.

@@ -87,15 +87,19 @@ pub struct Library {
     entries: Vec<Entry>,
     header: Option<(Place, Node)>,
     first_file: Option<Arc<str>>,
+    /// True if a file could not be read as models, so that some may be missing.
+    is_incomplete: bool,
 }
 
 impl Library {
     /// Reads files, each a name and a text.
     pub fn read<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, findings: &mut Findings) -> Library {
         let mut library = Library::default();
+        let before = findings.errors.len();
         for (name, text) in files {
             library.file(&name.into(), text, findings);
         }
+        library.is_incomplete = findings.errors.len() > before;
         library
     }
 
@@ -148,9 +152,9 @@ impl Library {
         found
     }
 
-    /// The models in the order of the files.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    /// True if a file could not be read as models, so that some may be missing.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 
     /// What the header says; the defaults if there is none.

@@ -50,7 +50,7 @@ pub fn read_with<'f>(
 /// # Errors
 /// What was found before, and everything that is wrong with the model.
 pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result<Loaded, Vec<ModelError>> {
-    if !findings.errors.is_empty() {
+    if library.is_incomplete() {
         return Err(findings.errors);
     }
     let mut loader = Loader { library, setup, findings, model: empty(setup) };

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+pub mod arithmetic;
 pub mod component;
 pub mod declaration;
 pub mod error;

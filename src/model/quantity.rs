@@ -140,7 +140,7 @@ fn bound(subject: &Subject, node: &Node, absent: f64, findings: &mut Findings) -
         },
     };
     if value.is_infinite() {
-        let found = node.describe();
+        let found = if node.value == NodeValue::Null { "null".to_owned() } else { node.describe() };
         findings.warning(WarningKind::NoBound { subject: subject.clone(), found }, &node.place);
     }
     Ok(value)

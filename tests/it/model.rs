@@ -1,7 +1,9 @@
 //! Recorded models of the published system: spectra, errors, graphs and schedules.
 
+mod batch;
 mod cases;
 mod errors;
 mod graphs;
+mod properties;
 mod recorded;
 mod schedules;

@@ -5,6 +5,7 @@ mod operations;
 pub mod packed;
 
 pub mod plan;
+pub mod print;
 pub mod reason;
 pub mod replay;
 mod rows;

@@ -4,7 +4,7 @@ use crate::model::component::{Function, Package, Role};
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
 use crate::model::graph::terms::profile_terms;
 use crate::model::schedule::plan::{Operation, Sample, Source, Step, Word};
-use crate::model::schedule::reason::{Obstacle, Reasons};
+use crate::model::schedule::reason::{Obstacle, Reason, Reasons};
 use crate::model::schedule::rows::{Rows, words};
 use crate::model::schedule::steps::{steps, support};
 use crate::model::tree::Domain;
@@ -49,10 +49,7 @@ impl<'a> Operations<'a> {
         }
         match graph.output() {
             Some(output) => made.output = made.reads(&[output]),
-            None => reasons.0.push(crate::model::schedule::reason::Reason {
-                obstacle: Obstacle::NoOutput,
-                nodes: Vec::new(),
-            }),
+            None => reasons.0.push(Reason { obstacle: Obstacle::NoOutput, nodes: Vec::new() }),
         }
         made
     }

@@ -4,8 +4,8 @@
 //! whose bits the operand is, 1 pushes a row, 2 to 7 are + - * / neg and power. Kinds that the
 //! published plans have not are added after these, as are kernels of semantics 0.9.
 
+use crate::model::arithmetic::Operation as Arithmetic;
 use crate::model::component::{Function, Semantics};
-use crate::model::expression::Operation as Arithmetic;
 use crate::model::graph::print::{list, quote};
 use crate::model::kernel;
 use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};

@@ -8,8 +8,8 @@
 //! operations  components, each after the spectra it reads; the outputs are summed
 //! ```
 
+use crate::model::arithmetic::Operation as Arithmetic;
 use crate::model::component::{Function, Semantics};
-use crate::model::expression::Operation as Arithmetic;
 use crate::model::graph::ir::NodeId;
 use crate::model::tree::Domain;
 
