@@ -29,6 +29,7 @@
 pub mod cli;
 pub mod compile;
 pub mod expr;
+pub mod fit;
 pub mod host;
 pub mod inspect;
 pub mod model;

@@ -3,6 +3,7 @@
 mod batch;
 mod cases;
 mod errors;
+mod fits;
 mod graphs;
 mod properties;
 mod recorded;

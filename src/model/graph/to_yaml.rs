@@ -4,7 +4,7 @@
 //! profiles after the parameter they are attached to. Components come in the order in which they were
 //! made, so that reading the file gives the same graph.
 
-use crate::model::component::{Function, Package};
+use crate::model::component::{Function, Package, Role};
 use crate::model::declaration::without_number;
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
@@ -170,12 +170,16 @@ impl<'g> Writer<'g> {
     fn dynamics_of(&mut self, base: NodeId) -> Result<(), ModelError> {
         let (graph, target) = (self.graph, self.graph.nodes[base].name.clone());
         let prefix = format!("{target}_");
-        let mut entries: BTreeMap<usize, Vec<Written>> = BTreeMap::new();
+        let mut found: Vec<(Written, usize)> = Vec::new();
         let is_trace = |n: &&GraphNode| matches!(n.kind, NodeKind::DynamicsTrace | NodeKind::Convolution);
         for node in graph.nodes.iter().filter(is_trace) {
-            let Some(name) = self.trace_component(node, &prefix) else { continue };
-            entries.entry(self.subcycle(node)).or_default().push(self.component(node, &name)?);
+            if let Some(name) = self.trace_component(node, &prefix) {
+                found.push((self.component(node, &name)?, self.subcycle(node)));
+            }
         }
+        place_kernels(&mut found);
+        let mut entries: BTreeMap<usize, Vec<Written>> = BTreeMap::new();
+        found.into_iter().for_each(|(component, entry)| entries.entry(entry).or_default().push(component));
         if entries.is_empty() {
             return Ok(());
         }
@@ -254,6 +258,22 @@ impl<'g> Writer<'g> {
                 &format!("    - {{target: {}, models: [{}]{frequency}}}\n", key(target), models.join(", "));
         }
         out
+    }
+}
+
+/// A kernel has no mask, so it belongs to the subcycle of the trace below it; one that stands above all
+/// subcycles is the global entry.
+fn place_kernels(found: &mut [(Written, usize)]) {
+    let is_kernel = |c: &Written| c.function.role() == Role::Kernel;
+    for index in (0..found.len().saturating_sub(1)).rev() {
+        if is_kernel(&found[index].0) {
+            found[index].1 = found[index + 1].1;
+        }
+    }
+    if let [(first, entry), (second, _), ..] = found {
+        if is_kernel(first) && !is_kernel(second) {
+            *entry = 0;
+        }
     }
 }
 

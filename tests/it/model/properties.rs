@@ -49,8 +49,8 @@ fn parameters(
                 .replace("{scale}", &scale.to_string())
             }
             1 => format!("[{number}, False]"),
-            2 => format!("[{number}, True, -50, 1000]"),
             _ if function.role() == Role::Kernel => format!("[{number}, True, 1.0e-6, 50]"),
+            2 => format!("[{number}, True, -50, 1000]"),
             3 => format!("[{number}, project, -1000, 1000]"),
             _ => format!("[{number}, True]"),
         };
