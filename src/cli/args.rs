@@ -2,6 +2,7 @@
 
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
+use crate::cli::model_args::ModelArgs;
 use crate::prepare::{Prepare, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
@@ -29,6 +30,8 @@ pub enum Command {
     Run(RunArgs),
     /// List the operators, or describe one.
     Ops(OpsArgs),
+    /// Check, explain, draw and evaluate models of spectra.
+    Model(ModelArgs),
 }
 
 /// Where an expression comes from and how it is read.

@@ -6,6 +6,7 @@
 //! | `explain` | [`explain`] |
 //! | `run` | [`run`], [`progress`], [`table`] |
 //! | `ops` | [`ops`] |
+//! | `model` | [`model`], [`model_batch`], [`model_result`], [`model_args`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
 //! are JSON on standard output, errors with their places. The exit
@@ -18,6 +19,10 @@ pub mod eval;
 pub mod explain;
 pub mod input;
 pub mod json;
+pub mod model;
+pub mod model_args;
+pub mod model_batch;
+pub mod model_result;
 pub mod ops;
 pub mod progress;
 pub mod report;
@@ -41,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Ops(args) => ops::run(&args),
+        Command::Model(args) => model::run(&args),
     }
 }
 

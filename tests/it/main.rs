@@ -10,6 +10,7 @@ mod dumps;
 mod folding;
 mod frames;
 mod host;
+mod model;
 mod oracles;
 mod properties;
 mod random;

@@ -1,0 +1,58 @@
+//! Why a fit has no result.
+
+use crate::model::error::ModelErrorKind;
+use thiserror::Error;
+
+/// Errors of fits.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FitError {
+    /// The data have another size than the spectrum.
+    #[error("the data have {actual} values; the spectrum has {expected}")]
+    DataSize {
+        /// Values of the spectrum.
+        expected: usize,
+        /// Values of the data.
+        actual: usize,
+    },
+    /// A window without points, or beyond the axis.
+    #[error("the {axis} window {from}..{to} does not fit an axis of {points} points")]
+    Window {
+        /// Name of the axis.
+        axis: &'static str,
+        /// First index.
+        from: usize,
+        /// One past the last index.
+        to: usize,
+        /// Points of the axis.
+        points: usize,
+    },
+    /// Nothing varies.
+    #[error("the model has no free parameter")]
+    NothingVaries,
+    /// More parameters than data.
+    #[error("{free} free parameters need more than {points} points")]
+    TooFewPoints {
+        /// Free parameters.
+        free: usize,
+        /// Points in the windows.
+        points: usize,
+    },
+    /// Residuals that are no numbers, at the start.
+    #[error("the residuals at the initial values are not finite")]
+    NotFinite,
+    /// A noise model with a scale that is not positive.
+    #[error("the noise needs a positive, finite scale, not {scale}")]
+    Scale {
+        /// The scale.
+        scale: f64,
+    },
+    /// The model cannot be evaluated.
+    #[error("{0}")]
+    Model(#[from] ModelErrorKind),
+    /// The solver gave up.
+    #[error("the least-squares solver failed: {problem}")]
+    Solver {
+        /// What it says.
+        problem: String,
+    },
+}

@@ -1,0 +1,236 @@
+//! One model of a file: its components and their parameters, checked one by one.
+//!
+//! ```yaml
+//! m:                                  # a model
+//!   Offset:                           # a background: keeps its name
+//!     y0: [2.0, True, 0.0, 5.0]       # [value, vary, min, max]
+//!   GLP:                              # becomes GLP_01
+//!     A: [20.0, True, 0.0, 60.0]
+//!     x0: ["Offset_y0 + 80"]          # an expression
+//! ```
+//!
+//! All mistakes of a model are gathered; a component with a mistake is left out.
+
+use crate::model::component::{Function, Package, Role, Semantics};
+use crate::model::error::{Findings, ModelErrorKind, Subject, WarningKind};
+use crate::model::place::Place;
+use crate::model::quantity::{self, Quantity};
+use crate::model::yaml::Node;
+use std::collections::HashMap;
+
+/// A component as a file declares it.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// Name with its number.
+    pub name: String,
+    /// What it computes.
+    pub function: Function,
+    /// Its key in the file.
+    pub place: Place,
+    /// Parameters in the order of the file.
+    pub parameters: Vec<DeclaredParameter>,
+}
+
+/// A parameter as a file declares it.
+#[derive(Clone, Debug)]
+pub struct DeclaredParameter {
+    /// Its name in the formula.
+    pub name: String,
+    /// Its value or expression.
+    pub quantity: Quantity,
+    /// Its key in the file.
+    pub place: Place,
+}
+
+/// Names that components have taken; the models of one dynamics list share it.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
+    taken: HashMap<String, Place>,
+}
+
+impl Numbering {
+    /// The name of a component: numbered functions take the next free number.
+    fn name(&mut self, key: &str, function: Function, place: &Place) -> Result<String, (String, Place)> {
+        let is_bare = key == function.name();
+        let name = match is_bare && function.is_numbered() {
+            true => {
+                let numbered = (1..).map(|number| format!("{key}_{number:02}"));
+                numbered.into_iter().find(|n| !self.taken.contains_key(n)).expect("numbers do not end")
+            }
+            false => key.to_owned(),
+        };
+        match self.taken.insert(name.clone(), place.clone()) {
+            None => Ok(name),
+            Some(first) => Err((name, first)),
+        }
+    }
+}
+
+/// Reads the models of one use: all are evaluated on the axis of one package.
+#[derive(Debug)]
+pub struct DeclarationReader<'a> {
+    /// The formulas that are meant.
+    pub semantics: Semantics,
+    /// The axis that the model is used on.
+    pub package: Package,
+    /// Names taken so far.
+    pub numbering: Numbering,
+    /// What was found wrong or odd.
+    pub findings: &'a mut Findings,
+}
+
+impl DeclarationReader<'_> {
+    /// Reads a model.
+    pub fn read(&mut self, model: &str, place: &Place, node: &Node) -> Vec<Declaration> {
+        let Some(entries) = node.map() else {
+            let kind = ModelErrorKind::ModelForm { model: model.to_owned(), found: node.describe() };
+            self.findings.error(kind, place);
+            return Vec::new();
+        };
+        if entries.is_empty() {
+            self.findings.error(ModelErrorKind::EmptyModel { model: model.to_owned() }, place);
+        }
+        let declarations: Vec<Option<Declaration>> =
+            entries.iter().map(|(key, value)| self.component(model, key, value)).collect();
+        if let Some(Some(last)) = declarations.last() {
+            self.check_last(model, last, entries.len());
+        }
+        declarations.into_iter().flatten().collect()
+    }
+
+    fn check_last(&mut self, model: &str, last: &Declaration, count: usize) {
+        let subject = subject(model, &last.name, "");
+        if last.function.is_background() {
+            self.findings.error(ModelErrorKind::BackgroundLast { subject }, &last.place);
+        } else if last.function.role() == Role::Kernel && count > 1 {
+            self.findings.error(ModelErrorKind::KernelLast { subject }, &last.place);
+        }
+    }
+
+    fn component(&mut self, model: &str, key: &Node, value: &Node) -> Option<Declaration> {
+        let Some(written) = key.text() else {
+            self.findings.error(ModelErrorKind::Name { found: key.describe() }, &key.place);
+            return None;
+        };
+        let function = self.function(model, written, &key.place)?;
+        let name = match self.numbering.name(written, function, &key.place) {
+            Ok(name) => name,
+            Err((name, first)) => {
+                let kind = ModelErrorKind::DuplicateComponent { subject: subject(model, &name, ""), first };
+                self.findings.error(kind, &key.place);
+                return None;
+            }
+        };
+        let subject = subject(model, &name, "");
+        let Some(entries) = value.map() else {
+            let kind = ModelErrorKind::ComponentForm { subject, found: value.describe() };
+            self.findings.error(kind, &key.place);
+            return None;
+        };
+        let parameters = self.parameters(&subject, function, &key.place, entries)?;
+        Some(Declaration { name, function, place: key.place.clone(), parameters })
+    }
+
+    /// The function of a key such as `GLP` or `GLP_03`.
+    fn function(&mut self, model: &str, written: &str, place: &Place) -> Option<Function> {
+        let subject = subject(model, written, "");
+        let Some(function) = Function::from_name(without_number(written), self.semantics) else {
+            let all = Function::ALL.iter().filter(|f| f.exists_in(self.semantics));
+            let names: Vec<&str> = all.filter(|f| f.package() == self.package).map(|f| f.name()).collect();
+            let kind = ModelErrorKind::UnknownComponent { subject, available: names.join(", ") };
+            self.findings.error(kind, place);
+            return None;
+        };
+        let kind = match function.role() {
+            _ if function.package() == self.package => return Some(function),
+            Role::Kernel => ModelErrorKind::KernelInEnergyModel { subject },
+            _ => {
+                let (package, expected) = (function.package().name(), self.package.name());
+                ModelErrorKind::WrongPackage { subject, package, expected }
+            }
+        };
+        self.findings.error(kind, place);
+        None
+    }
+
+    /// The parameters, if they are exactly those of the function.
+    fn parameters(
+        &mut self,
+        subject: &Subject,
+        function: Function,
+        place: &Place,
+        entries: &[(Node, Node)],
+    ) -> Option<Vec<DeclaredParameter>> {
+        let expected: Vec<String> =
+            function.parameters(self.semantics).into_iter().map(str::to_owned).collect();
+        let before = self.findings.errors.len();
+        let mut names: Vec<String> = Vec::new();
+        for (key, _) in entries {
+            let name = key.text().map_or_else(|| key.describe(), str::to_owned);
+            if names.contains(&name) {
+                let subject = Subject { parameter: name.clone(), ..subject.clone() };
+                self.findings.error(ModelErrorKind::DuplicateParameter { subject }, &key.place);
+            }
+            names.push(name);
+        }
+        if names.len() != expected.len() && self.findings.errors.len() == before {
+            let (subject, found) = (subject.clone(), names.clone());
+            let kind = ModelErrorKind::ParameterCount { subject, expected: expected.clone(), found };
+            self.findings.error(kind, place);
+            return None;
+        }
+        let mut parameters = Vec::new();
+        for ((key, value), name) in entries.iter().zip(&names) {
+            let subject = Subject { parameter: name.clone(), ..subject.clone() };
+            if !expected.contains(name) {
+                let kind = ModelErrorKind::UnknownParameter { subject, expected: expected.clone() };
+                self.findings.error(kind, &key.place);
+                continue;
+            }
+            let read = quantity::read(&subject, value, self.findings);
+            let quantity = read.map_err(|error| self.findings.errors.push(error)).ok();
+            if let Some(quantity) = quantity {
+                if let Err(kind) = check_width(&subject, function, &quantity) {
+                    self.findings.error(kind, &value.place);
+                }
+                parameters.push(DeclaredParameter { name: name.clone(), quantity, place: key.place.clone() });
+            }
+        }
+        if self.findings.errors.len() > before {
+            return None;
+        }
+        if names != expected {
+            let subject = subject.clone();
+            self.findings.warning(WarningKind::ParameterOrder { subject, expected }, place);
+        }
+        Some(parameters)
+    }
+}
+
+/// Kernel widths stay positive; those of expressions are only known later.
+fn check_width(subject: &Subject, function: Function, quantity: &Quantity) -> Result<(), ModelErrorKind> {
+    let Quantity::Number(number) = quantity else { return Ok(()) };
+    let may_vanish = number.value <= 0.0 || (number.vary.is_free() && number.min <= 0.0);
+    match function.role() == Role::Kernel && may_vanish {
+        true => {
+            let (subject, value, min) = (subject.clone(), number.value, number.min);
+            Err(ModelErrorKind::KernelWidth { subject, value, min })
+        }
+        false => Ok(()),
+    }
+}
+
+/// What a message is about.
+pub fn subject(model: &str, component: &str, parameter: &str) -> Subject {
+    Subject { model: model.to_owned(), component: component.to_owned(), parameter: parameter.to_owned() }
+}
+
+/// `GLP` of `GLP_03`.
+pub fn without_number(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((function, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
+            function
+        }
+        _ => name,
+    }
+}

@@ -1,0 +1,223 @@
+//! The plain interpreter: for each time, for each component, for each parameter.
+//!
+//! This is how the published system evaluates without lowering, kept as the reference that every other
+//! way is compared with. Components combine from the last one in the file upwards: each adds its value,
+//! a spectrum-fed background reads what has been accumulated so far, a kernel convolves it.
+//!
+//! ```text
+//! Offset    4th: + y0
+//! Shirley   3rd: + p · sums of what is there
+//! GLP_01    2nd: + peak
+//! GLP_02    1st:   peak
+//! ```
+
+use crate::model::component::{Function, Role, Semantics};
+use crate::model::error::ModelErrorKind;
+use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId};
+use crate::model::{kernel, shape};
+
+/// A spectrum: one row a time, or one row at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// Times and energies, or one of both.
+    pub shape: Vec<usize>,
+    /// Row after row.
+    pub values: Vec<f64>,
+}
+
+/// A component's own curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComponentCurve {
+    /// Name of the component.
+    pub name: String,
+    /// Its contribution, in the shape of the spectrum.
+    pub values: Vec<f64>,
+}
+
+/// Evaluates a model at some values of its free parameters, which stand in the order of
+/// [`Model::theta_names`].
+///
+/// # Errors
+/// Theta has another length.
+pub fn evaluate(model: &Model, theta: &[f64]) -> Result<Spectrum, ModelErrorKind> {
+    let rows = Interpreter::new(model, theta)?.rows();
+    Ok(Spectrum { shape: shape_of(model), values: rows.into_iter().flat_map(|row| row.total).collect() })
+}
+
+/// The contribution of each component, in the order of the file; their sum is the spectrum.
+///
+/// # Errors
+/// Theta has another length.
+pub fn component_curves(model: &Model, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+    let rows = Interpreter::new(model, theta)?.rows();
+    let curve = |(index, component): (usize, &Component)| ComponentCurve {
+        name: component.name.clone(),
+        values: rows.iter().flat_map(|row| row.parts[index].iter().copied()).collect(),
+    };
+    Ok(model.components.iter().enumerate().map(curve).collect())
+}
+
+fn shape_of(model: &Model) -> Vec<usize> {
+    match model.domain {
+        Domain::Energy1D => vec![model.energy.len()],
+        Domain::Time1D => vec![model.time.len()],
+        Domain::EnergyTime2D => vec![model.time.len(), model.energy.len()],
+    }
+}
+
+/// The spectrum at one time and what each component adds to it.
+struct Row {
+    total: Vec<f64>,
+    parts: Vec<Vec<f64>>,
+}
+
+struct Interpreter<'m> {
+    model: &'m Model,
+    /// One value a parameter, without what is attached.
+    base: Vec<f64>,
+    /// What dynamics add to a parameter, by time.
+    traces: Vec<Option<Vec<f64>>>,
+}
+
+impl<'m> Interpreter<'m> {
+    fn new(model: &'m Model, theta: &[f64]) -> Result<Interpreter<'m>, ModelErrorKind> {
+        let base = model.base_values(theta)?;
+        let mut interpreter = Interpreter { model, base, traces: Vec::new() };
+        let trace = |p: &Parameter| p.dynamics.as_ref().map(|d| interpreter.trace(d));
+        interpreter.traces = model.parameters.iter().map(trace).collect();
+        Ok(interpreter)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        match self.model.domain {
+            Domain::Energy1D => vec![self.row(None)],
+            Domain::EnergyTime2D => (0..self.model.time.len()).map(|time| self.row(Some(time))).collect(),
+            Domain::Time1D => vec![self.time_row()],
+        }
+    }
+
+    fn arguments(&self, component: &Component, values: &[f64]) -> Vec<f64> {
+        component.arguments.iter().map(|id| values[id.0]).collect()
+    }
+
+    /// What all components of a parameter's dynamics add to it.
+    fn trace(&self, dynamics: &Dynamics) -> Vec<f64> {
+        let mut sum = vec![0.0; self.model.time.len()];
+        for component in dynamics.components.iter().rev() {
+            self.accumulate_time(component, Some(dynamics), &mut sum);
+        }
+        sum
+    }
+
+    /// Adds a function of time to what is accumulated, or convolves that.
+    fn accumulate_time(&self, component: &Component, dynamics: Option<&Dynamics>, sum: &mut Vec<f64>) {
+        let arguments = self.arguments(component, &self.base);
+        match component.function.role() {
+            Role::Kernel => *sum = self.convolve(component, &arguments, sum),
+            Role::Placeholder => {}
+            _ => {
+                let subcycles =
+                    dynamics.and_then(|d| d.subcycles.as_ref()).filter(|_| component.subcycle > 0);
+                for (index, value) in sum.iter_mut().enumerate() {
+                    *value += match subcycles {
+                        None => shape::time(component.function, self.model.time[index], &arguments),
+                        Some(s) if s.active[index] == component.subcycle => {
+                            shape::time(component.function, s.time_norm[index], &arguments)
+                        }
+                        Some(_) => 0.0,
+                    };
+                }
+            }
+        }
+    }
+
+    fn convolve(&self, component: &Component, arguments: &[f64], trace: &[f64]) -> Vec<f64> {
+        let (function, axis) = (component.function, &self.model.time);
+        match self.model.semantics {
+            Semantics::Current => kernel::convolve(function, axis, arguments, trace),
+            Semantics::V0_9 => {
+                let support = kernel::support(function, axis, &initial_arguments(self.model, component));
+                kernel::convolve_sampled(function, &support, arguments, trace)
+            }
+        }
+    }
+
+    /// A dynamics model by itself.
+    fn time_row(&self) -> Row {
+        let mut total = vec![0.0; self.model.time.len()];
+        let mut parts = Vec::new();
+        for component in self.model.components.iter().rev() {
+            let before = total.clone();
+            self.accumulate_time(component, None, &mut total);
+            parts.push(total.iter().zip(before).map(|(after, before)| after - before).collect());
+        }
+        parts.reverse();
+        Row { total, parts }
+    }
+
+    /// The spectrum at one time.
+    fn row(&self, time: Option<usize>) -> Row {
+        let mut total = vec![0.0; self.model.energy.len()];
+        let mut parts = Vec::new();
+        for component in self.model.components.iter().rev() {
+            let part = self.part(component, time, &total);
+            total.iter_mut().zip(&part).for_each(|(sum, value)| *sum += value);
+            parts.push(part);
+        }
+        parts.reverse();
+        Row { total, parts }
+    }
+
+    /// What a component adds, given what the components below it have made: the mean over the points of
+    /// the auxiliary axis if one of its parameters has a profile.
+    fn part(&self, component: &Component, time: Option<usize>, below: &[f64]) -> Vec<f64> {
+        if !component.parameters.iter().any(|id| self.model.is_profiled(*id)) {
+            return self.curve(component, &self.values(time, None), below);
+        }
+        let mut mean = vec![0.0; below.len()];
+        for point in 0..self.model.aux.len() {
+            let curve = self.curve(component, &self.values(time, Some(point)), below);
+            mean.iter_mut().zip(curve).for_each(|(sum, value)| *sum += value);
+        }
+        let count = self.model.aux.len() as f64;
+        mean.iter_mut().for_each(|value| *value /= count);
+        mean
+    }
+
+    fn curve(&self, component: &Component, values: &[f64], below: &[f64]) -> Vec<f64> {
+        let arguments = self.arguments(component, values);
+        match component.function {
+            Function::Shirley => shape::shirley(arguments[0], below),
+            function => shape::on_axis(function, self.model.semantics, &self.model.energy, &arguments),
+        }
+    }
+
+    /// The values of all parameters at one time and one point of the auxiliary axis.
+    fn values(&self, time: Option<usize>, point: Option<usize>) -> Vec<f64> {
+        let mut values = self.base.clone();
+        for (value, trace) in values.iter_mut().zip(&self.traces) {
+            if let (Some(trace), Some(time)) = (trace, time) {
+                *value += trace[time];
+            }
+        }
+        // Parameters of profiles may be expressions of each other, so they come before what uses them.
+        self.model.evaluate_expressions(&mut values);
+        if let Some(point) = point {
+            let z = self.model.aux[point];
+            let profiled = self.model.parameters.iter().enumerate();
+            for (index, profile) in profiled.filter_map(|(i, p)| p.profile.as_ref().map(|p| (i, p))) {
+                let term = |c: &Component| shape::profile(c.function, z, &self.arguments(c, &values));
+                let sum: f64 = profile.components.iter().map(term).sum();
+                values[index] += sum;
+            }
+            self.model.evaluate_expressions(&mut values);
+        }
+        values
+    }
+}
+
+/// The initial values of a component's parameters.
+pub fn initial_arguments(model: &Model, component: &Component) -> Vec<f64> {
+    let values = model.base_values(&model.theta()).expect("theta is the model's own");
+    component.arguments.iter().map(|id: &ParameterId| values[id.0]).collect()
+}

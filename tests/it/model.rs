@@ -1,0 +1,10 @@
+//! Recorded models of the published system: spectra, errors, graphs and schedules.
+
+mod batch;
+mod cases;
+mod errors;
+mod fits;
+mod graphs;
+mod properties;
+mod recorded;
+mod schedules;
