@@ -25,9 +25,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backend;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod compile;
+pub mod dag;
 pub mod expr;
 pub mod host;
 pub mod inspect;
