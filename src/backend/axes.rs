@@ -2,11 +2,8 @@
 
 use crate::backend::error::OpError;
 use crate::dag::Array;
-use crate::dag::array::same_type;
+use crate::dag::array::{RANK_LIMIT, same_type};
 use ndarray::Axis;
-
-/// Axes an array may have.
-pub const RANK_LIMIT: usize = 64;
 
 /// Axes of an array of a rank, from 0, in the order given; negative numbers count from the end.
 ///
@@ -37,7 +34,9 @@ pub fn expand_dims(array: &Array, axes: &[isize]) -> Result<Array, OpError> {
     }
     let mut places = resolve(axes, rank)?;
     places.sort_unstable();
-    Ok(same_type!(array, elements => places.iter().fold(elements.clone(), |e, place| e.insert_axis(Axis(*place)))))
+    Ok(
+        same_type!(array, elements => places.iter().fold(elements.clone(), |e, place| e.insert_axis(Axis(*place)))),
+    )
 }
 
 /// The array without these axes; shares the elements.

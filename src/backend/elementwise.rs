@@ -36,13 +36,19 @@ pub fn unary(op: UnaryOp, operand: &Array) -> Result<Array, OpError> {
             match transcendental(dtype) {
                 _ if dtype.is_text() => Err(not_defined()),
                 DType::Float16 => {
-                    let function =
-                        if op == UnaryOp::Exp { <f16 as Real>::exponential } else { <f16 as Real>::logarithm };
+                    let function = if op == UnaryOp::Exp {
+                        <f16 as Real>::exponential
+                    } else {
+                        <f16 as Real>::logarithm
+                    };
                     Ok(Array::Float16(cast::<f16>(operand).mapv(function).into_shared()))
                 }
                 DType::Float32 => {
-                    let function =
-                        if op == UnaryOp::Exp { <f32 as Real>::exponential } else { <f32 as Real>::logarithm };
+                    let function = if op == UnaryOp::Exp {
+                        <f32 as Real>::exponential
+                    } else {
+                        <f32 as Real>::logarithm
+                    };
                     Ok(Array::Float32(cast::<f32>(operand).mapv(function).into_shared()))
                 }
                 _ => Ok(Array::Float64(cast::<f64>(operand).mapv(function).into_shared())),
@@ -83,12 +89,7 @@ fn not_defined(op: BinaryOp, left: &Array, right: &Array) -> OpError {
     OpError::NotDefined { operation: op.numpy_name(), dtypes: vec![left.dtype(), right.dtype()] }
 }
 
-fn compare(
-    op: BinaryOp,
-    left: &Array,
-    right: &Array,
-    holds: fn(Ordering) -> bool,
-) -> Result<Array, OpError> {
+fn compare(op: BinaryOp, left: &Array, right: &Array, holds: fn(Ordering) -> bool) -> Result<Array, OpError> {
     if let (Array::Text(left), Array::Text(right)) = (left, right) {
         let (lefts, rights) = ranks(left, right);
         let rank = |l: u32, r: u32| holds(lefts[l as usize].cmp(&rights[r as usize]));

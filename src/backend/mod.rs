@@ -30,7 +30,7 @@
 mod axes;
 mod broadcast;
 pub mod console;
-mod elementwise;
+pub mod elementwise;
 pub mod error;
 pub mod flags;
 pub mod function;

@@ -83,7 +83,8 @@ impl fmt::Display for Profile {
                 row(&format!("t{}", root.number()), *time, *bytes)?;
             }
             begun = node.tree;
-            let mut label = format!("{}{} {}", if begun.is_some() { "  " } else { "" }, node.node, node.operation);
+            let mut label =
+                format!("{}{} {}", if begun.is_some() { "  " } else { "" }, node.node, node.operation);
             if !node.name.is_empty() && node.name != node.operation {
                 write!(label, " '{}'", node.name)?;
             }

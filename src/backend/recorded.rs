@@ -16,6 +16,11 @@ use crate::backend::{step, trace};
 use crate::dag::ir::Body;
 use crate::dag::{Array, Dag, DagError, Node};
 
+/// Traces the values that were set; the published engine does so before it looks at a graph.
+pub fn trace_set_values(state: &mut State) {
+    trace::announce(state);
+}
+
 /// Evaluates nodes as they are given.
 ///
 /// # Errors

@@ -224,7 +224,8 @@ fn pairwise_sum<T: Reduced>(run: &[T]) -> T {
 
 /// The first element that all others are not better than; a NaN if there is one.
 fn extreme<T: Reduced>(run: &[T], is_better: fn(&T, &T) -> bool) -> T {
-    let better = |old: T, new: &T| if is_nan(old) || !(is_nan(*new) || is_better(new, &old)) { old } else { *new };
+    let better =
+        |old: T, new: &T| if is_nan(old) || !(is_nan(*new) || is_better(new, &old)) { old } else { *new };
     run[1..].iter().fold(run[0], better)
 }
 

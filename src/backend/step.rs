@@ -112,7 +112,8 @@ pub(crate) fn evaluate(state: &mut State, node: &Node, tree: Option<NodeId>) -> 
 
 /// The value of a node.
 fn compute(state: &State, data: &NodeData) -> Result<Array, EvalError> {
-    let is_missing = |is_timeseries| EvalError::PlaceholderValueNotProvided { node: place(data), is_timeseries };
+    let is_missing =
+        |is_timeseries| EvalError::PlaceholderValueNotProvided { node: place(data), is_timeseries };
     let result = match &data.kind {
         Kind::Constant(value) => Ok(Array::from(value)),
         Kind::TimeseriesConstant(values) => Ok(values.clone()),

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `eval` | [`eval`], [`batch`] |
 //! | `explain` | [`explain`] |
+//! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
@@ -15,6 +16,7 @@ pub mod args;
 pub mod batch;
 pub mod eval;
 pub mod explain;
+pub mod graph;
 pub mod input;
 pub mod json;
 pub mod ops;
@@ -35,6 +37,7 @@ pub fn main() -> ExitCode {
             None => eval::run(&args),
         },
         Command::Explain(args) => explain::run(&args),
+        Command::Graph(command) => graph::run(&command),
         Command::Ops(args) => ops::run(&args),
     }
 }

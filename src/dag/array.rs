@@ -15,6 +15,9 @@ use ndarray::{ArcArray, IxDyn};
 use std::fmt;
 use std::sync::Arc;
 
+/// Axes an array may have.
+pub const RANK_LIMIT: usize = 64;
+
 /// Elements of one type.
 pub type Elements<T> = ArcArray<T, IxDyn>;
 

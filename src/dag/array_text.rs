@@ -53,9 +53,7 @@ pub fn repr_text(array: &Array) -> String {
     }
     let text = match array.shape().is_empty() {
         true => literal(array),
-        false => {
-            Layout { separator: ", ", indent: 6, width: LINE_WIDTH - 1 }.text(array, Detail::Summary)
-        }
+        false => Layout { separator: ", ", indent: 6, width: LINE_WIDTH - 1 }.text(array, Detail::Summary),
     };
     format!("array({text}{suffix})")
 }
@@ -273,12 +271,7 @@ impl Layout {
     }
 
     /// One axis and those within; recursion goes as deep as an array has axes, at most 64.
-    fn block<'w>(
-        &self,
-        shown: &Shown,
-        words: &mut impl Iterator<Item = &'w String>,
-        axis: usize,
-    ) -> String {
+    fn block<'w>(&self, shown: &Shown, words: &mut impl Iterator<Item = &'w String>, axis: usize) -> String {
         let indent = " ".repeat(self.indent + 1 + axis);
         let left = shown.axes.len() - axis;
         let text = match left {

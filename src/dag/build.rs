@@ -92,11 +92,7 @@ impl Graph {
 ///
 /// # Panics
 /// The nodes belong to several graphs.
-pub fn where_<C, A, B>(
-    condition: &Node<C>,
-    then: A,
-    otherwise: B,
-) -> Node<Mixed<Mixed<C, A::Type>, B::Type>>
+pub fn where_<C, A, B>(condition: &Node<C>, then: A, otherwise: B) -> Node<Mixed<Mixed<C, A::Type>, B::Type>>
 where
     A: IntoNode,
     B: IntoNode,

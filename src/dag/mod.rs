@@ -41,6 +41,7 @@ mod number_text;
 pub mod numpy_text;
 mod operators;
 pub mod printing;
+pub mod record;
 pub mod scalar;
 
 pub use array::{Array, DType, Element, TextArray};

@@ -154,8 +154,7 @@ impl Text<'_> {
 
     /// `name='c'`.
     fn name(&self) -> String {
-        let timeseries =
-            matches!(self.node.kind, Kind::TimeseriesConstant(_) | Kind::TimeseriesPlaceholder);
+        let timeseries = matches!(self.node.kind, Kind::TimeseriesConstant(_) | Kind::TimeseriesPlaceholder);
         match self.spelling {
             // The published engine escapes nothing here.
             Spelling::Document | Spelling::Release if !timeseries => format!("name='{}'", self.node.name),
