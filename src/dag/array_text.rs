@@ -68,6 +68,12 @@ pub fn literal_text(array: &Array, detail: Detail) -> String {
     nested(&shown, &mut words.iter(), 0)
 }
 
+/// All elements as nested lists on one line; infinity is `inf`.
+pub(crate) fn list_text(array: &Array) -> String {
+    let shown = Shown::new(array.shape(), Detail::Full);
+    nested(&shown, &mut words(array, &shown, Form::Listed).iter(), 0)
+}
+
 /// A shape as Python prints the tuple: `()`, `(3,)`, `(2, 3)`.
 pub fn shape_text(shape: &[usize]) -> String {
     tuple_text(shape)
@@ -107,6 +113,8 @@ enum Form {
     Single,
     /// As part of a program.
     Literal,
+    /// As part of a node.
+    Listed,
 }
 
 /// For each axis, which indices are shown, in order; `None` stands for those left out.
@@ -170,7 +178,7 @@ fn integers<T: Display>(values: &[T], form: Form) -> Vec<String> {
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     match form {
         Form::Aligned => texts.iter().map(|text| format!("{text:>width$}")).collect(),
-        Form::Single | Form::Literal => texts,
+        Form::Single | Form::Literal | Form::Listed => texts,
     }
 }
 
@@ -178,6 +186,7 @@ fn floats<T: FloatText>(values: &[T], form: Form) -> Vec<String> {
     match form {
         Form::Aligned => aligned_floats(values),
         Form::Single => values.iter().map(|v| python_float(*v)).collect(),
+        Form::Listed => values.iter().map(|v| python_float(v.wide())).collect(),
         // Python has no literals of these; overflow makes them.
         Form::Literal => values
             .iter()

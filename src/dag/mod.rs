@@ -24,6 +24,8 @@
 //!          └─forest::partition─> Trees ─ir::compile_trees─┘
 //! ```
 //!
+//! Texts read back: [`reading`]. Program files and dumps become nodes by way of [`record`]s.
+//!
 //! A graph says nothing of element types and shapes; these are known when a backend evaluates it. No
 //! pass recurses: chains of a million nodes sort and print.
 
@@ -41,6 +43,7 @@ mod number_text;
 pub mod numpy_text;
 mod operators;
 pub mod printing;
+pub mod reading;
 pub mod record;
 pub mod scalar;
 

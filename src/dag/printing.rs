@@ -12,7 +12,7 @@
 //! ([`crate::dag::reading`]). The spellings of the published engine do not; they are there to compare.
 
 use crate::dag::array::Array;
-use crate::dag::array_text::{Detail, literal_text, repr_text, tuple_text};
+use crate::dag::array_text::{list_text, repr_text, tuple_text};
 use crate::dag::forest::Tree;
 use crate::dag::graph::NodeData;
 use crate::dag::ir::{Body, Dag};
@@ -177,7 +177,7 @@ impl Text<'_> {
     /// All values, with their type and shape where a list does not say them.
     fn values(&self, values: &Array) -> String {
         match self.spelling {
-            Spelling::Cembra => asarray_arguments(values, Detail::Full),
+            Spelling::Cembra => typed_list(values),
             _ => repr_text(values),
         }
     }
@@ -223,11 +223,12 @@ impl Text<'_> {
     }
 }
 
-/// `[1, 2, 3]`, or `[1.5], dtype=float32` where numpy would take another type, or `[], shape=(0, 3)`.
-fn asarray_arguments(values: &Array, detail: Detail) -> String {
-    let mut text = literal_text(values, detail);
-    if !["bool", "int64", "float64"].contains(&values.dtype().to_string().as_str()) || values.is_empty() {
-        text.push_str(&format!(", dtype='{}'", values.dtype()));
+/// `[1, 2, 3]`, with the type where a list has another, and with the shape where a list does not say it.
+fn typed_list(values: &Array) -> String {
+    let mut text = list_text(values);
+    let dtype = values.dtype();
+    if !["bool", "int64", "float64"].contains(&dtype.to_string().as_str()) || values.is_empty() {
+        text.push_str(&format!(", dtype='{dtype}'"));
     }
     if values.is_empty() {
         text.push_str(&format!(", shape={}", tuple_text(values.shape())));

@@ -8,6 +8,8 @@ mod derivatives;
 mod dumps;
 mod folding;
 mod frames;
+mod graph_texts;
+mod graphs;
 mod host;
 mod oracles;
 mod properties;

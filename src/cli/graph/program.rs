@@ -82,8 +82,8 @@ impl Engine {
     /// What `project_using_…` does with the axes it reduces.
     fn projection(self) -> Dims {
         match self {
-            Engine::Cembra | Engine::Release => Dims::Keep,
-            Engine::Document | Engine::Compiler => Dims::Drop,
+            Engine::Cembra | Engine::Compiler | Engine::Release => Dims::Keep,
+            Engine::Document => Dims::Drop,
         }
     }
 }
