@@ -8,7 +8,7 @@
 use crate::backend::broadcast::{shape_of, zip};
 use crate::backend::error::OpError;
 use crate::backend::promote::{Promoted, cast, divided, promote, transcendental, truth, with_type};
-use crate::dag::array::{Elements, TextArray};
+use crate::dag::array::{Element, TextArray};
 use crate::dag::kind::{BinaryOp, UnaryOp};
 use crate::dag::{Array, DType};
 use cembra_vm::vector::float::Float;
@@ -28,33 +28,22 @@ pub fn unary(op: UnaryOp, operand: &Array) -> Result<Array, OpError> {
         UnaryOp::Negate if dtype == DType::Bool => Err(not_defined()),
         UnaryOp::Negate => with_type!(
             dtype,
-            T => Ok(T::wrap_number(cast::<T>(operand).mapv(Number::negate).into_shared())),
+            T => Ok(T::wrap(cast::<T>(operand).mapv(Number::negate).into_shared())),
             text => Err(not_defined())
         ),
-        UnaryOp::Exp | UnaryOp::Log => {
-            let function = if op == UnaryOp::Exp { Real::exponential } else { Real::logarithm };
-            match transcendental(dtype) {
-                _ if dtype.is_text() => Err(not_defined()),
-                DType::Float16 => {
-                    let function = if op == UnaryOp::Exp {
-                        <f16 as Real>::exponential
-                    } else {
-                        <f16 as Real>::logarithm
-                    };
-                    Ok(Array::Float16(cast::<f16>(operand).mapv(function).into_shared()))
-                }
-                DType::Float32 => {
-                    let function = if op == UnaryOp::Exp {
-                        <f32 as Real>::exponential
-                    } else {
-                        <f32 as Real>::logarithm
-                    };
-                    Ok(Array::Float32(cast::<f32>(operand).mapv(function).into_shared()))
-                }
-                _ => Ok(Array::Float64(cast::<f64>(operand).mapv(function).into_shared())),
-            }
-        }
+        UnaryOp::Exp | UnaryOp::Log if dtype.is_text() => Err(not_defined()),
+        UnaryOp::Exp | UnaryOp::Log => Ok(match transcendental(dtype) {
+            DType::Float16 => real::<f16>(op, operand),
+            DType::Float32 => real::<f32>(op, operand),
+            _ => real::<f64>(op, operand),
+        }),
     }
+}
+
+/// An exponential or a logarithm in a type of floats.
+fn real<T: Real>(op: UnaryOp, operand: &Array) -> Array {
+    let function = if op == UnaryOp::Exp { T::exponential } else { T::logarithm };
+    T::wrap(cast::<T>(operand).mapv(function).into_shared())
 }
 
 /// A function of each pair of elements.
@@ -147,7 +136,7 @@ fn arithmetic(op: BinaryOp, left: &Array, right: &Array) -> Result<Array, OpErro
                     zip(&l, &r, T::power)
                 }
             };
-            Ok(T::wrap_number(result?))
+            Ok(T::wrap(result?))
         },
         text => Err(undefined())
     )
@@ -165,9 +154,6 @@ fn concatenate(left: &TextArray, right: &TextArray) -> Result<Array, OpError> {
 
 /// Numbers and truth values with numpy's arithmetic.
 trait Number: Promoted + PartialOrd {
-    fn wrap_number(elements: Elements<Self>) -> Array {
-        Self::wrap(elements)
-    }
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
