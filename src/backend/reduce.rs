@@ -30,6 +30,7 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axes: &[isize]) -
             let count = |run: &mut [bool]| run.iter().filter(|v| **v).count() as i64;
             return Ok(runs.each(&truth(array), count));
         }
+        _ if dtype.is_text() => return Err(not_defined()),
         Reduction::Min | Reduction::Max if runs.length == 0 && !runs.is_empty_result() => {
             return Err(OpError::NoElements { operation });
         }
@@ -54,13 +55,17 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axes: &[isize]) -
 pub fn quantile(q: f64, dims: Dims, array: &Array, axes: &[isize]) -> Result<Array, OpError> {
     let runs = Runs::new(array, axes, dims)?;
     let dtype = array.dtype();
+    let not_defined = || OpError::NotDefined { operation: "quantile", dtypes: vec![dtype] };
+    if dtype.is_text() {
+        return Err(not_defined());
+    }
     if !(0.0..=1.0).contains(&q) {
         return Err(OpError::QuantileRange { q });
     }
     with_type!(
         divided(dtype),
         T => Ok(runs.each(&cast::<T>(array), |run| run_quantile(run, q))),
-        text => Err(OpError::NotDefined { operation: "quantile", dtypes: vec![dtype] })
+        text => Err(not_defined())
     )
 }
 

@@ -188,7 +188,7 @@ macro_rules! same_type {
             $crate::dag::array::Array::Text(texts) => {
                 let $elements = &texts.codes;
                 let codes = $body;
-                $crate::dag::array::Array::Text($crate::dag::TextArray { codes, ..texts.clone() })
+                $crate::dag::array::Array::Text($crate::dag::array::TextArray { codes, ..texts.clone() })
             }
         }
     };

@@ -225,7 +225,7 @@ macro_rules! scalar_operands {
     )* };
 }
 
-scalar_operands!(bool, i32, i64, f64, &str);
+scalar_operands!(bool, i64, f64, &str);
 
 impl IntoNode for Scalar {
     type Type = Unknown;

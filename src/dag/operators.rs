@@ -1,7 +1,8 @@
 //! Operators on nodes: `a + b`, `55 / &a`, `a.less(3)`.
 //!
 //! A scalar operand becomes a constant *before* the operation becomes a node. Comparisons are methods,
-//! because those of Rust give truth values and not nodes: `5 < a` is `a.greater(5)`.
+//! because those of Rust give truth values and not nodes: `5 < a` is `a.greater(5)`. Integers are i64 only, so
+//! that the compiler knows what a bare `55` is.
 
 use crate::dag::kind::{BinaryOp, Kind, UnaryOp};
 use crate::dag::node::{IntoNode, Mixed, MixesWith, Node, Unknown};
@@ -57,7 +58,7 @@ macro_rules! binary_operators {
             }
         }
 
-        binary_operators!(@reflected $trait $method $op bool i32 i64 f64);
+        binary_operators!(@reflected $trait $method $op bool i64 f64);
     )* };
     (@reflected $trait:ident $method:ident $op:ident $($scalar:ident)*) => { $(
         impl<T> ops::$trait<Node<T>> for $scalar

@@ -77,7 +77,12 @@ fn errors_name_the_node_and_the_numbers() {
             vector(2),
             "node n11: condition 0 is int64, and must be bool",
         ),
-        (&multi_clause_where(&[], &y), vector(2), vector(2), "node n12: there are no clauses to choose from"),
+        (
+            &multi_clause_where(&[] as &[(&Node, &Node)], &y),
+            vector(2),
+            vector(2),
+            "node n12: there are no clauses to choose from",
+        ),
         (
             &x.project_using_sum(2),
             vector(2),
@@ -201,7 +206,9 @@ fn failures_of_functions_name_the_call() {
         state.set_function("f", function);
         evaluate_dag(&mut state, &nodes(&[call.clone()])).expect_err("it fails").to_string()
     };
-    let first = |arguments: &Arguments<'_>| Ok(arguments.positional()[0].clone());
+    fn first(arguments: &Arguments<'_>) -> Result<Array, FunctionError> {
+        Ok(arguments.positional()[0].clone())
+    }
     let cases = [
         (Function::new(first).with_dtype(DType::Int64), "the result is float64, int64 was declared"),
         (Function::new(first).with_shape(&[3]), "the result has shape (2,), (3,) was declared"),

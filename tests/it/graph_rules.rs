@@ -156,8 +156,10 @@ fn reductions_keep_or_drop_axes() {
     assert_eq!(reduced(|x| x.less(3).reduce_count_nonzero(0)), Array::from(2_i64));
     assert_eq!(reduced(|x| x.less(3).reduce_sum(0)), Array::from(2_i64));
     assert_eq!(reduced(|x| x.less(3).reduce_mean(0)), Array::from(0.5));
-    for build in [Node::reduce_min::<isize>, Node::reduce_max, Node::reduce_median, Node::reduce_mean] {
-        let last = one(matrix(), |x| build(x, 1));
+    let builds: [fn(&Node) -> Node; 4] =
+        [|x| x.reduce_min(1), |x| x.reduce_max(1), |x| x.reduce_median(1), |x| x.reduce_mean(1)];
+    for build in builds {
+        let last = one(matrix(), build);
         let last = last.elements::<f64>().expect("floats")[[1]];
         assert!(last.is_nan(), "a NaN is never lost");
     }

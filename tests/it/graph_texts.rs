@@ -26,7 +26,7 @@ fn all_kinds() -> Graph {
     let clauses = [(&bad, &power), (&chosen, &sum)];
     let many = multi_clause_where(&clauses, &a).named("many");
     let exclusive = exclusive_multi_clause_where(&clauses, &a, &bad);
-    multi_clause_where(&[], &a);
+    multi_clause_where(&[] as &[(&Node, &Node)], &a);
     let pieces = [(&sum, Condition::Node(bad.clone())), (&power, Condition::Literal(true))];
     let piece = piecewise(&pieces).expect("there are pieces");
     graph.variant_selector(&bad, &[("left", &[many, exclusive]), ("it's", &[])], &[piece]);
@@ -171,5 +171,5 @@ fn types_exist_at_compile_time_only() {
     let later: Node<Time> = 1.5 + graph.placeholder("delay") + &hours;
     let plain: Node = where_(&hours.less(&later), &hours, &later).untyped();
     assert_eq!(size_of::<Node<Time>>(), size_of::<Node>());
-    assert_eq!(plain.to_string(), "n6 = graph.where(condition=n5, then=n1, otherwise=n4, name='')");
+    assert_eq!(plain.to_string(), "n7 = graph.where(condition=n6, then=n1, otherwise=n5, name='')");
 }
