@@ -2,7 +2,8 @@
 //!
 //! The reduced axes are brought to the end; each run of elements over them gives one element of the
 //! result. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is
-//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`.
+//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`. An
+//! array without axes has no axis 0, though numpy lets some reductions name it.
 
 use crate::backend::axes::resolve;
 use crate::backend::error::OpError;
@@ -56,8 +57,11 @@ pub fn quantile(q: f64, dims: Dims, array: &Array, axes: &[isize]) -> Result<Arr
     let runs = Runs::new(array, axes, dims)?;
     let dtype = array.dtype();
     let not_defined = || OpError::NotDefined { operation: "quantile", dtypes: vec![dtype] };
-    if dtype.is_text() {
+    if dtype.is_text() || dtype == DType::Bool {
         return Err(not_defined());
+    }
+    if runs.length == 0 && !runs.is_empty_result() {
+        return Err(OpError::NoElements { operation: "quantile" });
     }
     if !(0.0..=1.0).contains(&q) {
         return Err(OpError::QuantileRange { q });
@@ -235,8 +239,8 @@ fn extreme<T: Reduced>(run: &[T], is_better: fn(&T, &T) -> bool) -> T {
 }
 
 /// True only for a NaN.
-fn is_nan<T: PartialEq>(value: T) -> bool {
-    value != value
+fn is_nan<T: PartialOrd>(value: T) -> bool {
+    value.partial_cmp(&value).is_none()
 }
 
 /// The elements in order, and whether one of them is a NaN.
@@ -258,9 +262,9 @@ fn run_median<T: Reduced>(run: &mut [T]) -> T {
     }
 }
 
-/// Between the neighbours of `q * (n - 1)`, from the nearer of both; NaN of nothing.
+/// Between the neighbours of `q * (n - 1)`, from the nearer of both.
 fn run_quantile<T: Reduced>(run: &mut [T], q: f64) -> T {
-    if sort(run) || run.is_empty() {
+    if sort(run) {
         return T::from_float(f64::NAN);
     }
     let place = q * (run.len() - 1) as f64;

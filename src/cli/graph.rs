@@ -7,7 +7,7 @@ pub mod recorded;
 
 use crate::backend::{EvalError, FunctionError, OpError, State, evaluate_dag, recorded as published};
 use crate::cli::args::{
-    BackendArg, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
+    BackendArg, Compat, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
 use crate::cli::eval::read_text;
 use crate::cli::report::{Phase, Report};
@@ -69,7 +69,7 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
         }
         (Some(_), ..) => published::evaluate_dag(&mut state, &dag),
     };
-    result.map_err(eval_report)?;
+    result.map_err(|error| eval_report_in(args.compat, error))?;
     let mut text = match (args.json, args.trace) {
         (true, _) => return Ok(format!("{}\n", json_result(&state, &program, args).map_err(eval_report)?)),
         (false, Some(_)) => String::new(),
@@ -175,6 +175,16 @@ fn view(view: GraphView, program: &Program, spelling: Spelling) -> Result<String
 
 fn dag_report(error: DagError) -> Report {
     Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())
+}
+
+/// In the words of the engine whose output is shown.
+fn eval_report_in(compat: Option<Compat>, error: EvalError) -> Report {
+    let text = published::error_text(&error);
+    let mut report = eval_report(error);
+    if compat.is_some() {
+        report.message = format!("{}: {}", text.0, text.1);
+    }
+    report
 }
 
 fn eval_report(error: EvalError) -> Report {

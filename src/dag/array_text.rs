@@ -10,7 +10,9 @@
 //! axis. Only what is shown determines the width of the words.
 
 use crate::dag::array::{Array, Elements, TextArray};
-use crate::dag::number_text::{FloatText, positional, python_float, python_string, scientific, special};
+use crate::dag::number_text::{
+    FloatText, positional, python_float, python_string, scientific, scientific_digits, special,
+};
 use std::fmt::Display;
 
 /// Characters of a line.
@@ -231,16 +233,17 @@ fn without_exponents<T: FloatText>(finite: &[T]) -> Vec<(String, String)> {
     finite.iter().map(|v| positional(*v)).collect()
 }
 
-/// First digits, and further digits with the exponent: as many digits for all as one needs.
+/// First digits, and further digits with the exponent: as many digits for all as one needs, those of the
+/// exact value.
 fn with_exponents<T: FloatText>(finite: &[T]) -> Vec<(String, String)> {
-    let parts: Vec<_> = finite.iter().map(|v| scientific(*v)).collect();
-    let digits = parts.iter().map(|(_, rest, _)| rest.len()).max().unwrap_or(0);
+    let digits = finite.iter().map(|v| scientific_digits(*v)).max().unwrap_or(0);
+    let parts: Vec<_> = finite.iter().map(|v| scientific(*v, digits)).collect();
     let exponents = parts.iter().map(|(_, _, exponent)| exponent.unsigned_abs().to_string().len());
     let exponent_digits = exponents.max().unwrap_or(2).max(2);
     let join = |(first, rest, exponent): (String, String, i32)| {
         let sign = if exponent < 0 { '-' } else { '+' };
         let exponent = exponent.unsigned_abs();
-        (first, format!("{rest:0<digits$}e{sign}{exponent:0exponent_digits$}"))
+        (first, format!("{rest}e{sign}{exponent:0exponent_digits$}"))
     };
     parts.into_iter().map(join).collect()
 }

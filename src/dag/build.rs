@@ -88,11 +88,14 @@ impl Graph {
     }
 }
 
+/// The type of nodes whose operands are a node of type `C` and two others.
+pub type MixedOfThree<C, A, B> = Mixed<Mixed<C, <A as IntoNode>::Type>, <B as IntoNode>::Type>;
+
 /// `then` where the condition is true, else `otherwise`; both are evaluated.
 ///
 /// # Panics
 /// The nodes belong to several graphs.
-pub fn where_<C, A, B>(condition: &Node<C>, then: A, otherwise: B) -> Node<Mixed<Mixed<C, A::Type>, B::Type>>
+pub fn where_<C, A, B>(condition: &Node<C>, then: A, otherwise: B) -> Node<MixedOfThree<C, A, B>>
 where
     A: IntoNode,
     B: IntoNode,

@@ -170,6 +170,9 @@ impl<const N: usize> From<[isize; N]> for Axis {
 /// A condition and the value where it holds.
 pub type Clause = (NodeId, NodeId);
 
+/// A key of a variant and its nodes.
+pub type Branch = (Arc<str>, Vec<NodeId>);
+
 /// What a node computes.
 #[derive(Clone, Debug)]
 pub enum Kind {
@@ -220,7 +223,7 @@ pub enum Kind {
         /// The node that chooses.
         selector: NodeId,
         /// Nodes of each branch.
-        branches: Vec<(Arc<str>, Vec<NodeId>)>,
+        branches: Vec<Branch>,
         /// Nodes that join the branches; not dependencies.
         merge_nodes: Vec<NodeId>,
     },

@@ -113,21 +113,20 @@ pub(crate) fn positional<T: FloatText>(value: T) -> (String, String) {
     (whole.to_owned(), fraction.trim_end_matches('0').to_owned())
 }
 
-/// First digit (with sign), further digits and exponent of a finite number: the shortest digits, at most
-/// eight of them behind the point.
-pub(crate) fn scientific<T: FloatText>(value: T) -> (String, String, i32) {
+/// Digits behind the point that a finite number needs in exponent form, at most eight.
+pub(crate) fn scientific_digits<T: FloatText>(value: T) -> usize {
     let shortest = value.shortest();
-    let parts = digits(&shortest);
-    let rounded;
-    let Digits { sign, digits, exponent } = match parts.digits.len() > 9 {
-        true => {
-            rounded = format!("{:.8e}", value.wide());
-            self::digits(&rounded)
-        }
-        false => parts,
-    };
-    let (first, rest) = digits.split_at(1);
-    (format!("{sign}{first}"), rest.trim_end_matches('0').to_owned(), exponent)
+    let needed = digits(&shortest).digits.len() - 1;
+    let (_, rest, _) = scientific(value, needed.min(8));
+    rest.trim_end_matches('0').len()
+}
+
+/// First digit (with sign), so many further digits and exponent of a finite number, rounded.
+pub(crate) fn scientific<T: FloatText>(value: T, digits: usize) -> (String, String, i32) {
+    let rounded = format!("{:.digits$e}", value.wide());
+    let parts = self::digits(&rounded);
+    let (first, rest) = parts.digits.split_at(1);
+    (format!("{}{first}", parts.sign), rest.to_owned(), parts.exponent)
 }
 
 /// A text as Python writes it: in single quotes, or in double quotes if it contains single ones only.
@@ -186,7 +185,9 @@ mod tests {
         assert_eq!(positional(-930468.0447082047), parts("-930468", "0447082"));
         assert_eq!(positional(0.5), parts("0", "5"));
         assert_eq!(positional(-0.0), parts("-0", ""));
-        assert_eq!(scientific(0.0012301533574825742), ("1".into(), "23015336".into(), -3));
+        assert_eq!(scientific_digits(0.0012301533574825742), 8);
+        assert_eq!(scientific_digits(1e16), 0);
+        assert_eq!(scientific(-0.0012301533574825742, 4), ("-1".into(), "2302".into(), -3));
     }
 
     #[test]

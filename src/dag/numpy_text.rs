@@ -11,8 +11,8 @@ use crate::dag::array_text::{Detail, literal_text, shape_text, tuple_text};
 use crate::dag::forest::Tree;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, Clause, Dims, Kind, NodeId};
-use crate::dag::number_text::python_float;
-use crate::dag::printing::{Spelling, arguments_text, list};
+use crate::dag::number_text::{python_float, python_string};
+use crate::dag::printing::{Spelling, arguments_text, is_identifier, list};
 
 /// The line that computes a node; nothing for those whose value [`input_line`] writes, and for those
 /// that numpy does not know.
@@ -33,7 +33,7 @@ pub fn numpy_line(node: &NodeData, spelling: Spelling) -> Option<String> {
         | Kind::ExclusiveMultiClauseWhere { clauses, default, .. } => select(clauses, *default),
         Kind::Axis { op, node, axis } => axis_call(*op, *node, axis, spelling),
         Kind::FunctionCall { args, kwargs } => {
-            format!("{}({})", node.name, arguments_text(args, kwargs))
+            format!("{}({})", function_name(&node.name, spelling), arguments_text(args, kwargs))
         }
     };
     Some(format!("{} = {call}", node.id))
@@ -63,6 +63,14 @@ pub fn function_text(tree: &Tree, spelling: Spelling) -> String {
     }
     text.push_str(&format!("    return n{root}"));
     text
+}
+
+/// The function as Python calls it; those whose names Python cannot write are looked up.
+fn function_name(name: &str, spelling: Spelling) -> String {
+    match spelling == Spelling::Cembra && !is_identifier(name) {
+        true => format!("functions[{}]", python_string(name)),
+        false => name.to_owned(),
+    }
 }
 
 fn select(clauses: &[Clause], default: NodeId) -> String {

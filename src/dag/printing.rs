@@ -16,7 +16,7 @@ use crate::dag::array_text::{list_text, repr_text, tuple_text};
 use crate::dag::forest::Tree;
 use crate::dag::graph::NodeData;
 use crate::dag::ir::{Body, Dag};
-use crate::dag::kind::{Axis, AxisOp, Clause, Dims, Kind, NodeId};
+use crate::dag::kind::{Axis, AxisOp, Branch, Clause, Dims, Kind, NodeId};
 use crate::dag::node::Node;
 use crate::dag::number_text::{python_float, python_string};
 use crate::dag::scalar::Scalar;
@@ -182,8 +182,8 @@ impl Text<'_> {
         }
     }
 
-    fn branches(&self, branches: &[(Arc<str>, Vec<NodeId>)]) -> String {
-        let branch = |(key, nodes): &(Arc<str>, Vec<NodeId>)| match self.spelling {
+    fn branches(&self, branches: &[Branch]) -> String {
+        let branch = |(key, nodes): &Branch| match self.spelling {
             Spelling::Cembra => format!("{}: {}", python_string(key), list(nodes)),
             _ => format!("\"{key}\": {}", list(nodes)),
         };
@@ -246,7 +246,8 @@ pub(crate) fn arguments_text(args: &[NodeId], kwargs: &[(Arc<str>, NodeId)]) -> 
     args.chain(kwargs).collect::<Vec<_>>().join(", ")
 }
 
-fn is_identifier(text: &str) -> bool {
+/// True for names that Python can write.
+pub(crate) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || c.is_alphabetic())
         && chars.all(|c| c == '_' || c.is_alphanumeric())

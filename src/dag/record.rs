@@ -6,7 +6,7 @@
 use crate::dag::array::{Array, DType, TextArray};
 use crate::dag::array_text::shape_text;
 use crate::dag::graph::Graph;
-use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduction, UnaryOp};
+use crate::dag::kind::{Axis, AxisOp, BinaryOp, Branch, Clause, Dims, Kind, NodeId, Reduction, UnaryOp};
 use crate::dag::scalar::Scalar;
 use half::f16;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ impl Record {
         clauses.iter().map(clause).collect()
     }
 
-    fn branches(&self) -> Result<Vec<(Arc<str>, Vec<NodeId>)>, String> {
+    fn branches(&self) -> Result<Vec<Branch>, String> {
         let Literal::Map(branches) = self.get("branch_map")? else {
             return Err("the branches are no map".to_owned());
         };

@@ -5,6 +5,7 @@ use cembra::backend::{
 };
 use cembra::dag::{Array, DType, Dag, Graph, Node, forest, ir, linearize, multi_clause_where, where_};
 use ndarray::{ArrayD, ArrayViewD};
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +30,7 @@ fn error(root: &Node, values: &[(&Node, Array)]) -> String {
     for (node, value) in values {
         state.set_node_value(node, value.clone()).expect("a node of the graph");
     }
-    evaluate_dag(&mut state, &nodes(&[root.clone()])).expect_err("it fails").to_string()
+    evaluate_dag(&mut state, &nodes(from_ref(root))).expect_err("it fails").to_string()
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn one_semantics_for_all_orders() -> Outcome {
         evaluate_dag(&mut done, &dag)?;
         assert_eq!(done.evaluated(), [fails.id(), fine.id()], "nothing is needed");
     }
-    let plan = linearize::forest(&[given.clone()], &[])?;
+    let plan = linearize::forest(from_ref(&given), &[])?;
     assert_eq!(evaluate_nodes(&mut state(&graph), &plan)?, Some(Array::from(2.5)), "a root may be a leaf");
     assert_eq!(evaluate_nodes(&mut state(&graph), &linearize::forest(&[], &[])?)?, None);
     let mut elsewhere = state(&Graph::new());
@@ -204,7 +205,7 @@ fn failures_of_functions_name_the_call() {
         let mut state = state(&graph);
         state.set_node_value(&x, Array::vector([1.0, 2.0])).expect("a node of the graph");
         state.set_function("f", function);
-        evaluate_dag(&mut state, &nodes(&[call.clone()])).expect_err("it fails").to_string()
+        evaluate_dag(&mut state, &nodes(from_ref(&call))).expect_err("it fails").to_string()
     };
     fn first(arguments: &Arguments<'_>) -> Result<Array, FunctionError> {
         Ok(arguments.positional()[0].clone())
@@ -268,7 +269,7 @@ fn a_trace_is_runnable_and_summarised() -> Outcome {
     let mut traced = State::new(&graph).with_flags(flags).with_console(console.clone());
     let values = Array::new((0..1200).map(|v| v as f32).collect(), &[1, 1200]).expect("as many");
     traced.set_node_value(&x, values)?;
-    evaluate_dag(&mut traced, &nodes(&[y.clone()]))?;
+    evaluate_dag(&mut traced, &nodes(from_ref(&y)))?;
     let expected = "\
 # n1 = graph.placeholder(name='x', default_value=None)
 n1 = np.asarray([[0.0, 1.0, 2.0, ..., 1197.0, 1198.0, 1199.0]], dtype='float32')
@@ -312,7 +313,7 @@ n4 = np.squeeze(n3, axis=(0,))
     let full = State::new(&graph).with_flags(Flags::parse(" TRACE=full, jit,unknown"));
     let mut full = full.with_console(console.clone());
     full.set_node_value(&x, Array::new(vec![1_i8; 1001], &[1, 1001]).expect("as many"))?;
-    evaluate_dag(&mut full, &nodes(&[x.clone()]))?;
+    evaluate_dag(&mut full, &nodes(from_ref(&x)))?;
     assert_eq!(console.text().matches("1, ").count(), 1000 + 1);
     assert_eq!(
         Flags::parse("trace,Dump, break"),

@@ -5,6 +5,7 @@ use cembra::backend::{Flags, State, evaluate_dag, evaluate_nodes};
 use cembra::dag::printing::{Spelling, node_text};
 use cembra::dag::{Array, Dag, Graph, Node, forest, ir, linearize, multi_clause_where, where_};
 use proptest::prelude::*;
+use std::slice::from_ref;
 
 /// How a node is made of nodes before it: a choice of operation and of operands.
 type Step = (u8, usize, usize, usize);
@@ -115,9 +116,9 @@ fn a_million_nodes_in_a_chain() {
             nodes.push(-nodes.last().expect("it begins with x"));
         }
         let top = nodes.last().expect("it begins with x").clone();
-        let plan = linearize::forest(&[top.clone()], &[]).expect("no cycles");
+        let plan = linearize::forest(from_ref(&top), &[]).expect("no cycles");
         assert_eq!(plan.nodes.len(), 1_000_001);
-        let dag = ir::compile_trees(forest::partition(&[top.clone()]).expect("no cycles"));
+        let dag = ir::compile_trees(forest::partition(from_ref(&top)).expect("no cycles"));
         let text = dag.to_string();
         assert_eq!(text.lines().count(), 1_000_007);
         let mut state = State::new(&graph).with_flags(Flags::default());

@@ -2,6 +2,7 @@
 
 use cembra::backend::{Flags, State, evaluate_dag};
 use cembra::dag::{Array, Graph, Node, TextArray, ir, linearize, multi_clause_where, where_};
+use std::slice::from_ref;
 
 /// The value of a node that is built from placeholders with these values.
 fn value(values: &[Array], build: impl Fn(&Graph, &[Node]) -> Node) -> Array {
@@ -12,7 +13,7 @@ fn value(values: &[Array], build: impl Fn(&Graph, &[Node]) -> Node) -> Array {
     for (node, value) in inputs.iter().zip(values) {
         state.set_node_value(node, value.clone()).expect("a node of the graph");
     }
-    let dag = ir::compile_nodes(&linearize::forest(&[root.clone()], &[]).expect("no cycles"));
+    let dag = ir::compile_nodes(&linearize::forest(from_ref(&root), &[]).expect("no cycles"));
     evaluate_dag(&mut state, &dag).unwrap_or_else(|e| panic!("{e}"));
     state.get_node_value(&root).expect("it has been evaluated").clone()
 }

@@ -5,6 +5,7 @@ use cembra::dag::{
     Array, Condition, DagError, Graph, Node, NodeType, exclusive_multi_clause_where, forest, ir, linearize,
     multi_clause_where, piecewise, where_,
 };
+use std::slice::from_ref;
 
 /// A graph with a node of every kind, named and given values that need quotes.
 fn all_kinds() -> Graph {
@@ -143,7 +144,7 @@ fn cycles_are_found_across_roots() -> Result<(), DagError> {
         assert!(error.to_string().starts_with("the graph has a cycle through node n"), "{error}");
     }
     // A boundary cuts it.
-    let cut = linearize::forest(&[third.clone()], &[first.clone()])?;
+    let cut = linearize::forest(from_ref(&third), from_ref(&first))?;
     assert_eq!(cut.nodes.iter().map(|n| n.id().number()).collect::<Vec<_>>(), [3, 4, 5]);
     let error = graph.set_operand(x.id(), "left", third.id()).expect_err("placeholders have no operands");
     assert_eq!(error.to_string(), "node n1 has no operand `left`");
