@@ -25,11 +25,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backend;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
 pub mod columns;
 pub mod compile;
+pub mod dag;
 pub mod expr;
 pub mod fit;
 pub mod host;

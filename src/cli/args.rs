@@ -32,6 +32,9 @@ pub enum Command {
     Ops(OpsArgs),
     /// Check, explain, draw and evaluate models of spectra.
     Model(ModelArgs),
+    /// Evaluate or print a graph of array operations.
+    #[command(subcommand)]
+    Graph(GraphCommand),
 }
 
 /// Where an expression comes from and how it is read.
@@ -272,4 +275,106 @@ pub enum Format {
     Json,
     /// For Graphviz.
     Dot,
+}
+
+/// What to do with a graph.
+#[derive(Debug, Subcommand)]
+pub enum GraphCommand {
+    /// Evaluate the roots of a graph, or a file of recorded cases.
+    Run(GraphRunArgs),
+    /// Print a graph.
+    Print(GraphPrintArgs),
+}
+
+/// Arguments of `graph run`.
+#[derive(Debug, Args)]
+pub struct GraphRunArgs {
+    /// The graph with its values, as JSON.
+    #[arg(required_unless_present = "batch")]
+    pub program: Option<PathBuf>,
+    /// How the graph is brought into order.
+    #[arg(long, value_enum, default_value_t = GraphMode::DagNodes)]
+    pub mode: GraphMode,
+    /// What evaluates it.
+    #[arg(long, value_enum, default_value_t = BackendArg::Step)]
+    pub backend: BackendArg,
+    /// Print each node and its value as numpy code instead of the values of the roots; `full` shows large
+    /// arrays whole.
+    #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "summary")]
+    pub trace: Option<TraceArg>,
+    /// Print time and bytes of each node.
+    #[arg(long)]
+    pub profile: bool,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "trace")]
+    pub json: bool,
+    /// Show what another engine shows; the batch always does.
+    #[arg(long, value_enum)]
+    pub compat: Option<Compat>,
+    /// Evaluate a file of recorded cases, {"cases": [{"name", "engine", "program"}]}, and print one JSON line each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "trace", "profile", "json"])]
+    pub batch: Option<PathBuf>,
+}
+
+/// Arguments of `graph print`.
+#[derive(Debug, Args)]
+pub struct GraphPrintArgs {
+    /// The graph, as JSON.
+    pub program: PathBuf,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = GraphView::Ir)]
+    pub view: GraphView,
+    /// Write as another engine does.
+    #[arg(long, value_enum)]
+    pub compat: Option<Compat>,
+}
+
+/// How a graph is brought into order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphMode {
+    /// Nodes in linear order.
+    Nodes,
+    /// Nodes behind their placeholders and constants.
+    DagNodes,
+    /// A tree for each root.
+    DagTrees,
+}
+
+/// Backends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendArg {
+    /// One node after the other.
+    Step,
+}
+
+/// How much of large arrays a trace shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceArg {
+    /// The ends of each axis.
+    Summary,
+    /// All.
+    Full,
+}
+
+/// Engines whose output can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Compat {
+    /// The published engine of graphs.
+    #[value(name = "dt_model")]
+    DtModel,
+}
+
+/// Views of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphView {
+    /// All nodes, by id.
+    Nodes,
+    /// What the roots need, each node after its operands.
+    Linearized,
+    /// A function for each root.
+    Trees,
+    /// Placeholders, constants and nodes.
+    Ir,
+    /// A numpy function for each root.
+    Functions,
 }

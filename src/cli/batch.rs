@@ -25,7 +25,11 @@ pub fn run(file: &Path, args: &EvalArgs) -> ExitCode {
     }
 }
 
-fn cases(file: &Path) -> Result<Vec<Json>, Report> {
+/// The list `cases` of a file.
+///
+/// # Errors
+/// The file cannot be read, or has no such list.
+pub fn cases(file: &Path) -> Result<Vec<Json>, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
     let text = read_text(file)?;
     let mut document: Json =

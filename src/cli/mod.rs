@@ -5,6 +5,7 @@
 //! | `eval` | [`eval`], [`batch`] |
 //! | `explain` | [`explain`] |
 //! | `run` | [`run`], [`progress`], [`table`] |
+//! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
 //! | `model` | [`model`], [`model_batch`], [`model_result`], [`model_args`] |
 //!
@@ -17,6 +18,7 @@ pub mod args;
 pub mod batch;
 pub mod eval;
 pub mod explain;
+pub mod graph;
 pub mod input;
 pub mod json;
 pub mod model;
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
         },
         Command::Explain(args) => explain::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Graph(command) => graph::run(&command),
         Command::Ops(args) => ops::run(&args),
         Command::Model(args) => model::run(&args),
     }

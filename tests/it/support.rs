@@ -49,3 +49,14 @@ pub fn needs_arrays(item: &Json) -> bool {
     let text = item.to_string();
     ["ARRAY", "edge", "M.array"].iter().any(|word| text.contains(word))
 }
+
+/// Type, shape and bits of an array of a graph, where all NaN are one.
+pub fn bits_of(array: &cembra::dag::Array) -> String {
+    let elements: Vec<String> = match array.elements::<f64>() {
+        Some(floats) => {
+            floats.iter().map(|v| if v.is_nan() { "nan".into() } else { v.to_bits().to_string() }).collect()
+        }
+        None => vec![format!("{array:?}")],
+    };
+    format!("{} {:?} {}", array.dtype(), array.shape(), elements.join(" "))
+}

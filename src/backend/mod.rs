@@ -1,0 +1,52 @@
+//! Backends: what runs the graphs of [`crate::dag`].
+//!
+//! ```text
+//!        set values, functions, flags
+//!                  │
+//! Dag ──evaluate_dag(state, dag)──> State: the value of every node evaluated
+//!                  │
+//!                  └──> console: trace, dump, breakpoints;  profile: time and bytes
+//! ```
+//!
+//! ```
+//! use cembra::backend::{State, evaluate_dag};
+//! use cembra::dag::{Array, Graph, forest, ir};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let graph = Graph::new();
+//! let (a, b) = (graph.placeholder("a"), graph.placeholder("b"));
+//! let c = a.exp() + 55 / &a;
+//! let d = &c * &b + 1024;
+//! let dag = ir::compile_trees(forest::partition(&[d.clone(), c])?);
+//!
+//! let mut state = State::new(&graph);
+//! state.set_node_value(&a, Array::from(4_i64))?;
+//! state.set_node_value(&b, Array::from(2_i64))?;
+//! evaluate_dag(&mut state, &dag)?;
+//! assert_eq!(state.get_node_value(&d)?, &Array::from(1160.6963000662886));
+//! # Ok(())
+//! # }
+//! ```
+
+mod axes;
+mod broadcast;
+pub mod console;
+pub mod elementwise;
+pub mod error;
+pub mod flags;
+pub mod function;
+pub mod profile;
+mod promote;
+pub mod recorded;
+mod reduce;
+mod select;
+pub mod state;
+pub mod step;
+mod trace;
+
+pub use console::{Console, Standard, Transcript};
+pub use error::{EvalError, FunctionError, OpError};
+pub use flags::Flags;
+pub use function::{Arguments, Function};
+pub use profile::Profile;
+pub use state::State;
+pub use step::{evaluate_dag, evaluate_nodes};

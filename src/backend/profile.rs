@@ -1,0 +1,124 @@
+//! Profile: time and bytes of each node, by tree.
+//!
+//! ```text
+//! node                      time    share        bytes
+//! t7                     4.20 us    30.0%           16
+//!   n4  exp              3.10 us    22.1%            8
+//! ```
+
+use crate::dag::NodeId;
+use crate::dag::graph::NodeData;
+use crate::dag::kind::{AxisOp, Kind};
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+/// One evaluated node.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The node.
+    pub node: NodeId,
+    /// The root of the tree it was evaluated in; nothing outside trees.
+    pub tree: Option<NodeId>,
+    /// What it computes: `exp`, or the name of a user function.
+    pub operation: String,
+    /// Its name.
+    pub name: String,
+    /// Time of the evaluation, without tracing.
+    pub time: Duration,
+    /// Bytes of its value; views count as their elements would.
+    pub bytes: usize,
+}
+
+/// Time and bytes of the nodes evaluated so far, in order; prints as a table.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Evaluated nodes.
+    pub nodes: Vec<Measured>,
+}
+
+impl Profile {
+    pub(crate) fn record(&mut self, data: &NodeData, tree: Option<NodeId>, time: Duration, bytes: usize) {
+        let name = data.name.to_string();
+        self.nodes.push(Measured { node: data.id, tree, operation: operation(data), name, time, bytes });
+    }
+
+    /// Time of all nodes.
+    pub fn total(&self) -> Duration {
+        self.nodes.iter().map(|node| node.time).sum()
+    }
+
+    /// Roots of trees in the order of their evaluation, each with the time and bytes of its nodes.
+    pub fn trees(&self) -> Vec<(NodeId, Duration, usize)> {
+        let mut trees: Vec<(NodeId, Duration, usize)> = Vec::new();
+        for node in &self.nodes {
+            let Some(tree) = node.tree else { continue };
+            match trees.iter_mut().rfind(|(root, ..)| *root == tree) {
+                Some((_, time, bytes)) => {
+                    *time += node.time;
+                    *bytes += node.bytes;
+                }
+                None => trees.push((tree, node.time, node.bytes)),
+            }
+        }
+        trees
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.total();
+        let share = |time: Duration| match total.is_zero() {
+            true => 0.0,
+            false => 100.0 * time.as_secs_f64() / total.as_secs_f64(),
+        };
+        let mut row = |label: &str, time: Duration, bytes: usize| {
+            writeln!(f, "{label:<32} {:>12} {:>6.1}% {bytes:>14}", duration(time), share(time))
+        };
+        let trees = self.trees();
+        let mut begun = None;
+        for node in &self.nodes {
+            if node.tree != begun
+                && let Some((root, time, bytes)) = trees.iter().find(|(root, ..)| Some(*root) == node.tree)
+            {
+                row(&format!("t{}", root.number()), *time, *bytes)?;
+            }
+            begun = node.tree;
+            let mut label =
+                format!("{}{} {}", if begun.is_some() { "  " } else { "" }, node.node, node.operation);
+            if !node.name.is_empty() && node.name != node.operation {
+                write!(label, " '{}'", node.name)?;
+            }
+            row(&label, node.time, node.bytes)?;
+        }
+        row("total", total, self.nodes.iter().map(|node| node.bytes).sum())
+    }
+}
+
+fn duration(time: Duration) -> String {
+    match time.as_secs_f64() {
+        s if s >= 1.0 => format!("{s:.3} s"),
+        s if s >= 1e-3 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.3} us", s * 1e6),
+    }
+}
+
+/// What a node computes, in a word.
+fn operation(data: &NodeData) -> String {
+    match &data.kind {
+        Kind::Constant(_) => "constant".to_owned(),
+        Kind::Placeholder { .. } => "placeholder".to_owned(),
+        Kind::TimeseriesConstant(_) => "timeseries_constant".to_owned(),
+        Kind::TimeseriesPlaceholder => "timeseries_placeholder".to_owned(),
+        Kind::Unary(op, _) => op.name().to_owned(),
+        Kind::Binary(op, ..) => op.name().to_owned(),
+        Kind::Where { .. } => "where".to_owned(),
+        Kind::MultiClauseWhere { .. } => "multi_clause_where".to_owned(),
+        Kind::ExclusiveMultiClauseWhere { .. } => "exclusive_multi_clause_where".to_owned(),
+        Kind::VariantSelector { .. } => "variant_selector".to_owned(),
+        Kind::Axis { op: AxisOp::ExpandDims, .. } => "expand_dims".to_owned(),
+        Kind::Axis { op: AxisOp::Squeeze, .. } => "squeeze".to_owned(),
+        Kind::Axis { op: AxisOp::Reduce(reduction, _), .. } => reduction.name().to_owned(),
+        Kind::Axis { op: AxisOp::Quantile { .. }, .. } => "quantile".to_owned(),
+        Kind::FunctionCall { .. } => format!("{}()", data.name),
+    }
+}

@@ -1,0 +1,93 @@
+//! Choosing between arrays: `where` and the clauses of a multi-clause where.
+
+use crate::backend::broadcast::{common_shape, spread};
+use crate::backend::error::OpError;
+use crate::backend::promote::{cast, promote, truth, with_type};
+use crate::dag::array::{Element, Elements, TextArray};
+use crate::dag::{Array, DType};
+use ndarray::Zip;
+
+/// `then` where the condition is true, else `otherwise`.
+///
+/// # Errors
+/// The types have none in common, or the shapes do not broadcast.
+pub fn where_(condition: &Array, then: &Array, otherwise: &Array) -> Result<Array, OpError> {
+    choose("where", &[truth(condition)], &[then], otherwise)
+}
+
+/// The value of the first clause that holds, else the default.
+///
+/// # Errors
+/// A condition is no truth value, there are no clauses, the types have none in common, or the shapes do
+/// not broadcast.
+pub fn select(conditions: &[&Array], values: &[&Array], default: &Array) -> Result<Array, OpError> {
+    if conditions.is_empty() {
+        return Err(OpError::NoClauses);
+    }
+    let condition = |(clause, condition): (usize, &&Array)| match condition {
+        Array::Bool(elements) => Ok(elements.clone()),
+        other => Err(OpError::ConditionNotBool { clause, dtype: other.dtype() }),
+    };
+    let conditions = conditions.iter().enumerate().map(condition).collect::<Result<Vec<_>, _>>()?;
+    choose("select", &conditions, values, default)
+}
+
+fn choose(
+    operation: &'static str,
+    conditions: &[Elements<bool>],
+    values: &[&Array],
+    default: &Array,
+) -> Result<Array, OpError> {
+    let dtypes = || values.iter().map(|v| v.dtype()).chain([default.dtype()]);
+    let promoted = values.iter().try_fold(default.dtype(), |dtype, v| promote(dtype, v.dtype()));
+    let dtype = promoted.ok_or_else(|| OpError::NotDefined { operation, dtypes: dtypes().collect() })?;
+    let conditions_first = conditions.iter().map(|c| c.shape());
+    let shapes: Vec<&[usize]> =
+        conditions_first.chain(values.iter().map(|v| v.shape())).chain([default.shape()]).collect();
+    let shape = common_shape(&shapes)?;
+    with_type!(
+        dtype,
+        T => {
+            let values: Vec<_> = values.iter().map(|value| cast::<T>(value)).collect();
+            Ok(T::wrap(overlay(conditions, &values, &cast::<T>(default), &shape)))
+        },
+        text => Ok(choose_texts(conditions, values, default, &shape, dtype))
+    )
+}
+
+/// The default, and over it the values of the clauses from the last to the first.
+fn overlay<T: Clone>(
+    conditions: &[Elements<bool>],
+    values: &[Elements<T>],
+    default: &Elements<T>,
+    shape: &[usize],
+) -> Elements<T> {
+    let mut chosen = spread(default, shape).to_owned();
+    for (condition, value) in conditions.iter().zip(values).rev() {
+        let over = |chosen: &mut T, holds: &bool, value: &T| {
+            if *holds {
+                *chosen = value.clone();
+            }
+        };
+        Zip::from(&mut chosen).and(spread(condition, shape)).and(spread(value, shape)).for_each(over);
+    }
+    chosen.into_shared()
+}
+
+fn choose_texts(
+    conditions: &[Elements<bool>],
+    values: &[&Array],
+    default: &Array,
+    shape: &[usize],
+    dtype: DType,
+) -> Array {
+    let texts = |array: &Array| match array {
+        Array::Text(texts) => texts.codes.mapv(|code| texts.table[code as usize].clone()).into_shared(),
+        _ => unreachable!("numbers and texts have no type in common"),
+    };
+    let values: Vec<_> = values.iter().map(|value| texts(value)).collect();
+    let chosen = overlay(conditions, &values, &texts(default), shape);
+    let chosen: Vec<&str> = chosen.iter().map(|text| &**text).collect();
+    let DType::Text(width) = dtype else { unreachable!("texts have a type of texts") };
+    Array::Text(TextArray::new(&chosen, shape, width).expect("there is a text for each place of the shape"))
+}

@@ -1,0 +1,217 @@
+//! `cembra graph`: evaluates and prints graphs of array operations.
+
+pub mod array_json;
+pub mod functions;
+pub mod program;
+pub mod recorded;
+
+use crate::backend::{EvalError, FunctionError, OpError, State, evaluate_dag, recorded as published};
+use crate::cli::args::{
+    BackendArg, Compat, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
+};
+use crate::cli::eval::read_text;
+use crate::cli::report::{Phase, Report};
+use crate::cli::{batch, print};
+use crate::dag::array_text::{Detail, shape_text, value_text};
+use crate::dag::ir::{compile_nodes, compile_trees};
+use crate::dag::numpy_text::function_text;
+use crate::dag::printing::{Spelling, dag_text, node_text};
+use crate::dag::{Dag, DagError, Node, forest, linearize};
+use cembra_vm::value::Category;
+use program::{Engine, Program};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs a command on a graph.
+pub fn run(command: &GraphCommand) -> ExitCode {
+    let (result, is_json) = match command {
+        GraphCommand::Run(GraphRunArgs { batch: Some(file), .. }) => (run_batch(file), false),
+        GraphCommand::Run(args) => (evaluate(args), args.json),
+        GraphCommand::Print(args) => (show(args), false),
+    };
+    match result {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(report) => report.print(None, is_json),
+    }
+}
+
+/// Prints each line as soon as it is there.
+fn run_batch(file: &Path) -> Result<String, Report> {
+    for case in &batch::cases(file)? {
+        print(&format!("{}\n", recorded::line(case)));
+    }
+    Ok(String::new())
+}
+
+fn read_program(file: &Path) -> Result<Program, Report> {
+    let malformed =
+        |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display()));
+    let json: Json = serde_json::from_str(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
+    program::read(&json).map_err(malformed)
+}
+
+fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
+    let Some(file) = &args.program else { return Ok(String::new()) };
+    let program = read_program(file)?;
+    let spelling = spelling(&program, args.compat.is_some());
+    let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
+    let dag = dag(args.mode, &program).map_err(dag_report)?;
+    let BackendArg::Step = args.backend;
+    let result = match (args.compat, args.mode, &dag) {
+        (None, ..) => evaluate_dag(&mut state, &dag),
+        (Some(_), GraphMode::Nodes, _) => {
+            let plan = linearize::forest(&program.roots, &[]).map_err(dag_report)?;
+            published::evaluate_nodes(&mut state, &plan.nodes)
+        }
+        (Some(_), ..) => published::evaluate_dag(&mut state, &dag),
+    };
+    result.map_err(|error| eval_report_in(args.compat, error))?;
+    let mut text = match (args.json, args.trace) {
+        (true, _) => return Ok(format!("{}\n", json_result(&state, &program, args).map_err(eval_report)?)),
+        (false, Some(_)) => String::new(),
+        (false, None) => text_result(&state, &program).map_err(eval_report)?,
+    };
+    if let Some(profile) = state.profile() {
+        text.push_str(&profile.to_string());
+    }
+    Ok(text)
+}
+
+/// A state with what the program and the command line say.
+fn state(args: &GraphRunArgs, program: &Program) -> Result<State, EvalError> {
+    let mut flags = crate::backend::Flags::from_environment();
+    flags.trace |= program.flags.trace || args.trace.is_some();
+    flags.full |= program.flags.full || args.trace == Some(TraceArg::Full);
+    flags.dump |= program.flags.dump;
+    flags.breakpoints |= program.flags.breakpoints;
+    let state = program.new_state()?.with_flags(flags);
+    Ok(if args.profile { state.with_profile() } else { state })
+}
+
+fn dag(mode: GraphMode, program: &Program) -> Result<Dag, DagError> {
+    match mode {
+        GraphMode::Nodes | GraphMode::DagNodes => Ok(compile_nodes(&linearize::forest(&program.roots, &[])?)),
+        GraphMode::DagTrees => Ok(compile_trees(forest::partition(&program.roots)?)),
+    }
+}
+
+/// The spelling of the engine that was recorded, or ours.
+fn spelling(program: &Program, is_compatible: bool) -> Spelling {
+    match (is_compatible, program.engine) {
+        (false, _) => Spelling::Cembra,
+        (true, Engine::Cembra) => Spelling::Document,
+        (true, engine) => engine.spelling(),
+    }
+}
+
+/// The values of the roots: `n3 'total': float64 (2,)` and the elements.
+fn text_result(state: &State, program: &Program) -> Result<String, EvalError> {
+    let mut text = String::new();
+    for root in &program.roots {
+        let (data, value) = (root.data(), state.get_node_value(root)?);
+        let name =
+            if data.name.is_empty() { String::new() } else { format!(" '{}'", data.name.escape_debug()) };
+        let (dtype, shape) = (value.dtype(), shape_text(value.shape()));
+        let between = if value.shape().is_empty() { " " } else { "\n" };
+        let elements = value_text(value, Detail::Summary);
+        text.push_str(&format!("{}{name}: {dtype} {shape}{between}{elements}\n", root.id()));
+    }
+    Ok(text)
+}
+
+fn json_result(state: &State, program: &Program, args: &GraphRunArgs) -> Result<Json, EvalError> {
+    let value =
+        |root: &Node| Ok((root.id().number().to_string(), array_json::array(state.get_node_value(root)?)));
+    let values = program.roots.iter().map(value).collect::<Result<_, EvalError>>()?;
+    let mut json = json!({ "values": Json::Object(values) });
+    if let (true, Some(profile)) = (args.profile, state.profile()) {
+        let node = |node: &crate::backend::profile::Measured| {
+            json!({
+                "node": node.node.number(),
+                "tree": node.tree.map(|tree| tree.number()),
+                "operation": node.operation,
+                "seconds": node.time.as_secs_f64(),
+                "bytes": node.bytes,
+            })
+        };
+        json["profile"] = profile.nodes.iter().map(node).collect();
+    }
+    Ok(json)
+}
+
+fn show(args: &GraphPrintArgs) -> Result<String, Report> {
+    let program = read_program(&args.program)?;
+    let spelling = spelling(&program, args.compat.is_some());
+    view(args.view, &program, spelling).map_err(dag_report)
+}
+
+fn view(view: GraphView, program: &Program, spelling: Spelling) -> Result<String, DagError> {
+    let lines = |nodes: &[Node]| {
+        nodes.iter().map(|node| node_text(&node.data(), spelling) + "\n").collect::<String>()
+    };
+    let plan = || linearize::forest(&program.roots, &program.boundary);
+    match view {
+        GraphView::Nodes => {
+            let nodes = program.graph.ids().into_iter().filter_map(|id| program.graph.node(id.number()));
+            Ok(lines(&nodes.collect::<Vec<_>>()))
+        }
+        GraphView::Linearized => Ok(lines(&plan()?.nodes)),
+        GraphView::Ir => Ok(dag_text(&compile_nodes(&plan()?), spelling)),
+        GraphView::Trees => {
+            let dag = compile_trees(forest::partition(&program.roots)?);
+            Ok(dag_text(&dag, spelling))
+        }
+        GraphView::Functions => {
+            let trees = forest::partition(&program.roots)?;
+            let texts: Vec<String> = trees.iter().map(|tree| function_text(tree, spelling) + "\n").collect();
+            Ok(texts.join("\n"))
+        }
+    }
+}
+
+fn dag_report(error: DagError) -> Report {
+    Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())
+}
+
+/// In the words of the engine whose output is shown.
+fn eval_report_in(compat: Option<Compat>, error: EvalError) -> Report {
+    let text = published::error_text(&error);
+    let mut report = eval_report(error);
+    if compat.is_some() {
+        report.message = format!("{}: {}", text.0, text.1);
+    }
+    report
+}
+
+fn eval_report(error: EvalError) -> Report {
+    let category = match &error {
+        EvalError::PlaceholderValueNotProvided { .. } | EvalError::NodeValueNotFound { .. } => {
+            Category::MissingInput
+        }
+        EvalError::FunctionNotFound { .. } => Category::UnknownName,
+        EvalError::Function { error: FunctionError::Panicked { .. }, .. } => Category::Panic,
+        EvalError::Function { .. } => Category::Host,
+        EvalError::Operation { error, .. } => operation_category(error),
+        EvalError::Unsupported { .. } | EvalError::NothingToEvaluate | EvalError::Dag(_) => {
+            Category::InvalidProgram
+        }
+    };
+    Report::new(category, Phase::Eval, error.to_string())
+}
+
+fn operation_category(error: &OpError) -> Category {
+    match error {
+        OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => Category::Type,
+        OpError::Broadcast { .. } | OpError::SqueezeSize { .. } => Category::SizeMismatch,
+        OpError::AxisOutOfBounds { .. } | OpError::RepeatedAxis { .. } => Category::IndexOutOfRange,
+        OpError::TooLarge { .. } | OpError::TooManyAxes { .. } => Category::Limit,
+        OpError::NegativePower
+        | OpError::NoClauses
+        | OpError::NoElements { .. }
+        | OpError::QuantileRange { .. } => Category::Assertion,
+    }
+}

@@ -1,0 +1,266 @@
+//! Texts of nodes, trees and intermediate forms.
+//!
+//! ```text
+//! n7 = graph.add(left=n4, right=n6, name='c')          a node
+//!
+//! def t7(n1: graph.placeholder) -> graph.Node:         a tree
+//!     n4 = graph.exp(node=n1, name='')
+//!     return n4
+//! ```
+//!
+//! [`Spelling::Cembra`] quotes names and texts, so that a text says one thing only and reads back
+//! ([`crate::dag::reading`]). The spellings of the published engine do not; they are there to compare.
+
+use crate::dag::array::Array;
+use crate::dag::array_text::{list_text, repr_text, tuple_text};
+use crate::dag::forest::Tree;
+use crate::dag::graph::NodeData;
+use crate::dag::ir::{Body, Dag};
+use crate::dag::kind::{Axis, AxisOp, Branch, Clause, Dims, Kind, NodeId};
+use crate::dag::node::Node;
+use crate::dag::number_text::{python_float, python_string};
+use crate::dag::scalar::Scalar;
+use std::fmt;
+use std::sync::Arc;
+
+/// Whose texts these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// Ours: reads back.
+    Cembra,
+    /// The published engine as its design document describes it, commit 2caeb35.
+    Document,
+    /// The published engine as released, version 0.8.1.
+    Release,
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Axis::One(axis) => write!(f, "{axis}"),
+            Axis::Many(axes) => f.write_str(&tuple_text(axes)),
+        }
+    }
+}
+
+impl<T> fmt::Display for Node<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&node_text(&self.data(), Spelling::Cembra))
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&tree_text(self, Spelling::Cembra))
+    }
+}
+
+impl fmt::Display for Dag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&dag_text(self, Spelling::Cembra))
+    }
+}
+
+/// A node on one line.
+pub fn node_text(node: &NodeData, spelling: Spelling) -> String {
+    format!("{} = {}", node.id, Text { node, spelling }.call())
+}
+
+/// A tree as a function of its inputs.
+pub fn tree_text(tree: &Tree, spelling: Spelling) -> String {
+    let parameter = |node: &Node| {
+        let kind = match node.data().kind {
+            Kind::Placeholder { .. } => "placeholder",
+            Kind::TimeseriesPlaceholder => "timeseries_placeholder",
+            Kind::Constant(_) => "constant",
+            Kind::TimeseriesConstant(_) => "timeseries_constant",
+            _ => "Node",
+        };
+        format!("{}: graph.{kind}", node.id())
+    };
+    let parameters: Vec<String> = tree.inputs().iter().map(parameter).collect();
+    let root = tree.root().id().number();
+    let mut text = format!("def t{root}({}) -> graph.Node:\n", parameters.join(", "));
+    for node in tree.body() {
+        text.push_str(&format!("    {}\n", node_text(&node.data(), spelling)));
+    }
+    text.push_str(&format!("    return n{root}\n"));
+    text
+}
+
+/// An intermediate form: sections of placeholders, constants, and trees or nodes.
+pub fn dag_text(dag: &Dag, spelling: Spelling) -> String {
+    let nodes =
+        |nodes: &[Node]| nodes.iter().map(|node| node_text(&node.data(), spelling)).collect::<Vec<_>>();
+    let (title, body) = match &dag.body {
+        Body::Nodes(body) => ("nodes", nodes(body)),
+        Body::Trees(trees) => ("trees", trees.iter().map(|tree| tree_text(tree, spelling)).collect()),
+    };
+    let sections =
+        [("placeholders", nodes(&dag.placeholders)), ("constants", nodes(&dag.constants)), (title, body)];
+    let section = |(title, items): &(&str, Vec<String>)| {
+        let items = items.iter().map(|item| format!("{item}\n"));
+        format!("# === {title} ===\n{}", items.collect::<String>())
+    };
+    let texts: Vec<String> = sections.iter().filter(|(_, items)| !items.is_empty()).map(section).collect();
+    texts.join("\n")
+}
+
+/// A node being written.
+struct Text<'n> {
+    node: &'n NodeData,
+    spelling: Spelling,
+}
+
+impl Text<'_> {
+    /// `graph.add(left=n4, right=n6, name='c')`.
+    fn call(&self) -> String {
+        let name = self.name();
+        match &self.node.kind {
+            Kind::Constant(value) => format!("graph.constant(value={}, {name})", self.scalar(value)),
+            Kind::Placeholder { default } => {
+                let default = default.as_ref().map_or("None".to_owned(), |value| self.scalar(value));
+                format!("graph.placeholder({name}, default_value={default})")
+            }
+            Kind::TimeseriesConstant(values) => {
+                format!("graph.timeseries_constant(values={}, {name})", self.values(values))
+            }
+            Kind::TimeseriesPlaceholder => format!("graph.timeseries_placeholder({name})"),
+            Kind::Unary(op, node) => format!("graph.{}(node={node}, {name})", op.name()),
+            Kind::Binary(op, left, right) => {
+                format!("graph.{}(left={left}, right={right}, {name})", op.name())
+            }
+            Kind::Where { condition, then, otherwise } => {
+                format!("graph.where(condition={condition}, then={then}, otherwise={otherwise}, {name})")
+            }
+            Kind::MultiClauseWhere { clauses, default } => format!(
+                "graph.multi_clause_where(clauses={}, default_value={default}, {name})",
+                clause_list(clauses)
+            ),
+            Kind::ExclusiveMultiClauseWhere { clauses, default, companion } => format!(
+                "graph.exclusive_multi_clause_where(clauses={}, default_value={default}, \
+                 companion={companion}, {name})",
+                clause_list(clauses)
+            ),
+            Kind::VariantSelector { selector, branches, merge_nodes } => format!(
+                "graph.variant_selector(selector_node={selector}, branch_map={{{}}}, merge_nodes={}, {name})",
+                self.branches(branches),
+                list(merge_nodes)
+            ),
+            Kind::Axis { op, node, axis } => self.axis_call(*op, *node, axis),
+            Kind::FunctionCall { args, kwargs } => self.function_call(args, kwargs),
+        }
+    }
+
+    /// `name='c'`.
+    fn name(&self) -> String {
+        let timeseries = matches!(self.node.kind, Kind::TimeseriesConstant(_) | Kind::TimeseriesPlaceholder);
+        match self.spelling {
+            // The published engine escapes nothing here.
+            Spelling::Document | Spelling::Release if !timeseries => format!("name='{}'", self.node.name),
+            _ => format!("name={}", python_string(&self.node.name)),
+        }
+    }
+
+    fn scalar(&self, value: &Scalar) -> String {
+        match (value, self.spelling) {
+            (Scalar::Text(text), Spelling::Cembra) => python_string(text),
+            // The published engine prints texts without quotes.
+            (Scalar::Text(text), _) => text.to_string(),
+            (Scalar::Bool(true), _) => "True".to_owned(),
+            (Scalar::Bool(false), _) => "False".to_owned(),
+            (Scalar::Int(value), _) => value.to_string(),
+            (Scalar::Float(value), _) => python_float(*value),
+        }
+    }
+
+    /// All values, with their type and shape where a list does not say them.
+    fn values(&self, values: &Array) -> String {
+        match self.spelling {
+            Spelling::Cembra => typed_list(values),
+            _ => repr_text(values),
+        }
+    }
+
+    fn branches(&self, branches: &[Branch]) -> String {
+        let branch = |(key, nodes): &Branch| match self.spelling {
+            Spelling::Cembra => format!("{}: {}", python_string(key), list(nodes)),
+            _ => format!("\"{key}\": {}", list(nodes)),
+        };
+        branches.iter().map(branch).collect::<Vec<_>>().join(", ")
+    }
+
+    fn axis_call(&self, op: AxisOp, node: NodeId, axis: &Axis) -> String {
+        let name = self.name();
+        let prefix = match op {
+            AxisOp::Reduce(_, dims) | AxisOp::Quantile { dims, .. } => match (self.spelling, dims) {
+                (Spelling::Cembra, Dims::Drop) => "reduce",
+                _ => "project_using",
+            },
+            AxisOp::ExpandDims | AxisOp::Squeeze => "",
+        };
+        match op {
+            AxisOp::ExpandDims => format!("graph.expand_dims(node={node}, axis={axis}, {name})"),
+            AxisOp::Squeeze => format!("graph.squeeze(node={node}, axis={axis}, {name})"),
+            AxisOp::Reduce(reduction, _) => {
+                format!("graph.{prefix}_{}(node={node}, axis={axis}, {name})", reduction.name())
+            }
+            AxisOp::Quantile { q, .. } => {
+                format!("graph.{prefix}_quantile(node={node}, q={}, axis={axis}, {name})", python_float(q))
+            }
+        }
+    }
+
+    fn function_call(&self, args: &[NodeId], kwargs: &[(Arc<str>, NodeId)]) -> String {
+        let name = python_string(&self.node.name);
+        let arguments = arguments_text(args, kwargs);
+        let comma = if arguments.is_empty() { "" } else { ", " };
+        match self.spelling {
+            Spelling::Cembra => format!("graph.function_call({name}{comma}{arguments})"),
+            Spelling::Document => format!("graph.function(name={name}{comma}{arguments})"),
+            Spelling::Release => format!("graph.function_call(name={name}{comma}{arguments})"),
+        }
+    }
+}
+
+/// `[1, 2, 3]`, with the type where a list has another, and with the shape where a list does not say it.
+fn typed_list(values: &Array) -> String {
+    let mut text = list_text(values);
+    let dtype = values.dtype();
+    if !["bool", "int64", "float64"].contains(&dtype.to_string().as_str()) || values.is_empty() {
+        text.push_str(&format!(", dtype='{dtype}'"));
+    }
+    if values.is_empty() {
+        text.push_str(&format!(", shape={}", tuple_text(values.shape())));
+    }
+    text
+}
+
+/// `n1, n2, k2=n3`.
+pub(crate) fn arguments_text(args: &[NodeId], kwargs: &[(Arc<str>, NodeId)]) -> String {
+    let args = args.iter().map(NodeId::to_string);
+    let kwargs = kwargs.iter().map(|(key, node)| match is_identifier(key) {
+        true => format!("{key}={node}"),
+        false => format!("**{{{}: {node}}}", python_string(key)),
+    });
+    args.chain(kwargs).collect::<Vec<_>>().join(", ")
+}
+
+/// True for names that Python can write.
+pub(crate) fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c == '_' || c.is_alphabetic())
+        && chars.all(|c| c == '_' || c.is_alphanumeric())
+}
+
+/// `[n1, n2]`.
+pub(crate) fn list(nodes: &[NodeId]) -> String {
+    let texts: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// `[(n4, n2), (n5, n3)]`.
+fn clause_list(clauses: &[Clause]) -> String {
+    let texts: Vec<String> = clauses.iter().map(|(c, v)| format!("({c}, {v})")).collect();
+    format!("[{}]", texts.join(", "))
+}
