@@ -47,6 +47,15 @@ pub enum TypeError {
         /// Types of the arguments.
         types: Vec<QType>,
     },
+    /// The operator makes or takes a mask, which n-dimensional arrays do not have.
+    #[error("{operator} does not take n-dimensional arrays, which have no missing values{}",
+        instead.as_ref().map(|name| format!("; use {name}")).unwrap_or_default())]
+    NdPresence {
+        /// The operator.
+        operator: Arc<str>,
+        /// The operator that makes truth values of the same arguments.
+        instead: Option<Arc<str>>,
+    },
     /// Several overloads take these types after casts, and none is closest.
     #[error("ambiguous overloads of {operator} for ({}): {}", join(types), candidates.join("; "))]
     Ambiguous {
