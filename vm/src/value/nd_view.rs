@@ -20,6 +20,40 @@ pub type Shape = [usize; MAX_RANK];
 /// Bytes from one element to the next along each axis.
 pub type Strides = [isize; MAX_RANK];
 
+/// A number for each axis, such as its size, without a buffer of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerAxis {
+    len: usize,
+    numbers: Shape,
+}
+
+impl FromIterator<usize> for PerAxis {
+    /// # Panics
+    /// If there are more numbers than an array can have axes.
+    fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> PerAxis {
+        let mut list = PerAxis::default();
+        for number in numbers {
+            list.numbers[list.len] = number;
+            list.len += 1;
+        }
+        list
+    }
+}
+
+impl std::ops::Deref for PerAxis {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.numbers[..self.len]
+    }
+}
+
+impl std::ops::DerefMut for PerAxis {
+    fn deref_mut(&mut self) -> &mut [usize] {
+        &mut self.numbers[..self.len]
+    }
+}
+
 /// A buffer, shape and strides that are no array.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NdError {
@@ -308,6 +342,21 @@ impl<'a> NdView<'a> {
             return None;
         }
         bytemuck::checked::try_cast_slice(&self.bytes[self.start..][..count * size_of::<T>()]).ok()
+    }
+
+    /// Copies the elements, the last axis fastest, to bytes that have room for exactly as many.
+    ///
+    /// # Panics
+    /// If they have not.
+    pub fn copy_to(&self, target: &mut [u8]) {
+        let size = cell_size(self.element);
+        assert_eq!(target.len(), self.len() * size, "room for the elements");
+        if self.is_contiguous() && !self.is_empty() {
+            return target.copy_from_slice(&self.bytes[self.start..][..target.len()]);
+        }
+        for (cell, at) in target.chunks_exact_mut(size).zip(self.offsets()) {
+            cell.copy_from_slice(&self.bytes[at..][..size]);
+        }
     }
 
     /// True if the elements lie one after the other, the last axis fastest.

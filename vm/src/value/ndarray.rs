@@ -150,16 +150,7 @@ impl NdRows {
     /// If the view is not of the type.
     pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
         assert_eq!(view.element(), qtype.element(), "an array of this element");
-        let size = cell_size(qtype.element());
-        let target = self.resize(qtype, view.shape());
-        match view.is_contiguous() && !view.is_empty() {
-            true => target.copy_from_slice(&view.bytes()[view.start()..][..target.len()]),
-            false => {
-                for (cell, at) in target.chunks_exact_mut(size).zip(view.offsets()) {
-                    cell.copy_from_slice(&view.bytes()[at..][..size]);
-                }
-            }
-        }
+        view.copy_to(self.resize(qtype, view.shape()));
     }
 
     fn set_shape(&mut self, qtype: NdType, shape: &[usize]) {

@@ -7,5 +7,6 @@
 pub mod float;
 pub mod order;
 pub mod reduce;
+pub mod spread;
 
 pub use float::Float;
