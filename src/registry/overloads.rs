@@ -27,13 +27,14 @@ pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, Type
     if let Some(exact) = candidates(family).find(|candidate| candidate.args == cx.types) {
         return Ok(exact);
     }
-    if let Some(cells) = cell_types(cx.types) {
-        return choose_for_cells(family, cx, &cells);
+    if cx.types.iter().any(|t| t.nd().is_some()) {
+        let error = || TypeError::NoCommonType { types: cx.types.to_vec() };
+        return choose_for_cells(family, cx, &cell_types(cx.types).ok_or_else(error)?);
     }
     match row_types(cx.types) {
         Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
         // Arrays of two families.
-        None if cx.types.iter().any(|t| t.array().is_some() || t.nd().is_some()) => {
+        None if cx.types.iter().any(|t| t.array().is_some()) => {
             Err(TypeError::NoCommonType { types: cx.types.to_vec() })
         }
         None => choose_for(family, cx, cx.types),

@@ -9,6 +9,7 @@ mod dumps;
 mod folding;
 mod frames;
 mod host;
+mod numpy;
 mod oracles;
 mod properties;
 mod random;

@@ -86,7 +86,7 @@ fn axes_of(
     let place = |number: &i64| {
         let place = if *number < 0 { number + rank as i64 } else { *number };
         let place = usize::try_from(place).ok().filter(|place| *place < rank);
-        place.ok_or_else(|| TypeError::Axes { message: format!("axis {number} is not one of {rank}") })
+        place.ok_or_else(|| TypeError::Axes { message: format!("no axis {number} among {rank} axes") })
     };
     let places = numbers.iter().map(place).collect::<Result<Vec<usize>, TypeError>>();
     Some(places.and_then(|places| {
@@ -309,7 +309,7 @@ fn transpose() -> OperatorDef {
     let meaning = "The elements under the axes in this order; by default in the opposite one.";
     of_axes("nd.transpose", meaning, |given, t| {
         let axes = given.axes(1, t.rank(), (0..t.rank()).rev())?;
-        let message = || format!("{} axes in an order of {}", t.rank(), axes.len());
+        let message = || format!("an order of {} axes, where the array has {}", axes.len(), t.rank());
         match axes.len() == t.rank() {
             true => Ok(("nd._transpose", axes)),
             false => Err(Wrong::Other(TypeError::Axes { message: message() })),

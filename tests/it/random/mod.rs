@@ -4,5 +4,6 @@ mod agreement;
 mod arrays;
 mod exhaustive;
 mod generate;
+mod nd;
 mod observe;
 mod text;

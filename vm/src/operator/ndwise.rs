@@ -13,6 +13,7 @@
 
 use crate::operator::block::{Column, RowFault, Target};
 use crate::operator::call::Call;
+use crate::operator::row_by_row::RowByRow;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::signature::{Kernel, Overload};
 use crate::value::array::{MAX_ROWS, ROWS_OF_A_WORD, cell_size};
@@ -55,23 +56,48 @@ pub fn broadcast_type(args: &[QType], element: ScalarType) -> Option<NdType> {
 /// The overload on arrays, made of that on elements; `None` if one of its types is no element.
 pub fn over_elements(args: &[QType], cells: &Overload) -> Option<Overload> {
     let element = |qtype: &QType| matches!(qtype, QType::Scalar(t) if ND_ELEMENTS.contains(t));
-    let Kernel::Scalar(kernel) = cells.kernel() else { return None };
     if !cells.args().iter().chain([cells.result()]).all(element) || args.len() > MAX_OPERANDS {
         return None;
     }
     let result = broadcast_type(args, cells.result().scalar()?)?;
-    let kernel = kernel.clone();
-    let code = Kernel::general(move |call| apply(&kernel, result, call));
+    let code = match cells.kernel() {
+        Kernel::Scalar(kernel) => {
+            let kernel = kernel.clone();
+            Kernel::general(move |call| apply(&kernel, result, call))
+        }
+        _ => {
+            let kernel = RowByRow::new(cells)?;
+            Kernel::general(move |call| apply_one_by_one(&kernel, result, call))
+        }
+    };
     Some(cells.over_arrays(args, QType::NdArray(result), code))
+}
+
+/// Applies a kernel that needs slots.
+fn apply_one_by_one(kernel: &RowByRow, result: NdType, call: &mut Call<'_>) -> Result<(), Fault> {
+    let (views, shape) = arguments(call, result.rank())?;
+    let shape = &shape[..result.rank()];
+    let repeated = views.iter().flatten().map(|view| view.broadcast_to(shape));
+    let views: Option<Vec<NdView<'_>>> = repeated.collect();
+    let views = views.expect("the shape is that of all arguments");
+    let arena = call.arena();
+    let outcome = kernel.run_elements(arena, &views, call.nd_out().resize(result, shape));
+    outcome.map_err(|RowFault { row, fault }| in_element(row, shape, fault))
+}
+
+/// The arguments, and the shape that they are broadcast to.
+fn arguments<'f>(call: &Call<'f>, rank: usize) -> Result<([Option<NdView<'f>>; MAX_OPERANDS], Shape), Fault> {
+    let count = call.len();
+    let views = std::array::from_fn(|index| (index < count).then(|| call.nd(index)));
+    let types: [Option<NdType>; MAX_OPERANDS] =
+        std::array::from_fn(|index| (index < count).then(|| call.qtype(index).nd()).flatten());
+    let shape = broadcast_shape(&views, &types, rank)?;
+    Ok((views, shape))
 }
 
 fn apply(kernel: &ScalarKernel, result: NdType, call: &mut Call<'_>) -> Result<(), Fault> {
     let count = call.len();
-    let views: [Option<NdView<'_>>; MAX_OPERANDS] =
-        std::array::from_fn(|index| (index < count).then(|| call.nd(index)));
-    let types: [Option<NdType>; MAX_OPERANDS] =
-        std::array::from_fn(|index| (index < count).then(|| call.qtype(index).nd()).flatten());
-    let shape = broadcast_shape(&views, &types, result.rank())?;
+    let (views, shape) = arguments(call, result.rank())?;
     let shape = &shape[..result.rank()];
     let mut operands = Operands::new(&views, shape);
     let size = cell_size(result.element());

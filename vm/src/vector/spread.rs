@@ -28,6 +28,9 @@ pub trait Real:
     /// The nearest value to a number.
     fn of(value: f64) -> Self;
 
+    /// True for NaN.
+    fn is_nan(self) -> bool;
+
     /// The number in double.
     fn wide(self) -> f64;
 
@@ -47,6 +50,10 @@ macro_rules! real {
 
             fn of(value: f64) -> $rust {
                 value as $rust
+            }
+
+            fn is_nan(self) -> bool {
+                $rust::is_nan(self)
             }
 
             fn wide(self) -> f64 {
@@ -115,7 +122,7 @@ pub fn variance_by<A: Copy, T: Real>(values: &[A], mean: T, used: i64, f: impl F
 
 /// The value in the middle, of an even number the mean of two; NaN if there is one, or no value. Reorders them.
 pub fn median<T: Real>(values: &mut [T]) -> T {
-    if values.is_empty() || values.iter().any(|x| *x != *x) {
+    if values.is_empty() || values.iter().any(|x| x.is_nan()) {
         return T::NAN;
     }
     let middle = values.len() / 2;
@@ -130,7 +137,7 @@ pub fn median<T: Real>(values: &mut [T]) -> T {
 /// The value at a share of the way from the least to the greatest, by linear interpolation; NaN if there is one,
 /// or no value. Reorders the values. The share is from 0 to 1.
 pub fn quantile<T: Real>(values: &mut [T], share: T) -> T {
-    let Some(last) = values.len().checked_sub(1).filter(|_| values.iter().all(|x| *x == *x)) else {
+    let Some(last) = values.len().checked_sub(1).filter(|_| !values.iter().any(|x| x.is_nan())) else {
         return T::NAN;
     };
     values.sort_unstable_by(T::order);

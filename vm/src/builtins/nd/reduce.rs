@@ -273,12 +273,10 @@ fn std(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
 
 /// The best of the elements, which are not none; NaN if there is one.
 fn best<T: Copy + PartialOrd>(values: &[T], better: impl Fn(T, T) -> bool) -> T {
-    // Only NaN differs from itself.
-    values
-        .iter()
-        .copied()
-        .reduce(|best, x| if best != best || !(x != x || better(x, best)) { best } else { x })
-        .expect("an operator that needs elements has checked that there are some")
+    let is_nan = |x: T| x.partial_cmp(&x).is_none();
+    let next = |best: T, x: T| if !is_nan(best) && (is_nan(x) || better(x, best)) { x } else { best };
+    let found = values.iter().copied().reduce(next);
+    found.expect("an operator that needs elements has checked that there are some")
 }
 
 /// An error if results are asked for, but there are no elements to make them of.
