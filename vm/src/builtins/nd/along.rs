@@ -129,7 +129,7 @@ fn take_along(call: &mut Call<'_>, axis: usize) -> Result<(), Fault> {
     let place = |index: i64| {
         let place = if index < 0 { index.checked_add_unsigned(size as u64) } else { Some(index) };
         let place = place.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < size);
-        place.ok_or(Fault::Range {
+        place.ok_or_else(|| Fault::Range {
             message: format!("index {index} is out of range for axis {axis} of size {size}"),
         })
     };
