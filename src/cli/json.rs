@@ -4,7 +4,7 @@
 //! null; UNIT and present are true; BYTES are Latin-1 text; tuples are lists of `{qtype, value}`.
 
 use cembra_vm::value::sequence::SequenceValue;
-use cembra_vm::value::{ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayRows, Edge, NdRows, NdType, QType, ScalarType, ScalarValue, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -27,10 +27,27 @@ pub fn payload(value: &Value) -> Json {
             }),
         },
         Value::ArrayShape(_, size) => json!({ "size": size }),
+        Value::NdArray(rows) => {
+            let mut cells = rows.view().scalars().map(|value| scalar(&value));
+            match rows.shape().contains(&0) {
+                // Lists without elements do not show every size.
+                true => json!({ "shape": rows.shape(), "values": [] }),
+                false => nested(rows.shape(), &mut cells),
+            }
+        }
+        Value::Axes(axes) => json!({ "axes": axes.iter().collect::<Vec<_>>() }),
         Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
         Value::Tuple(t) => t.fields().iter().map(typed).collect(),
         Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
         Value::Array(_, array) => rows(array),
+    }
+}
+
+/// Lists in lists, one level for each axis.
+fn nested(shape: &[usize], cells: &mut dyn Iterator<Item = Json>) -> Json {
+    match shape {
+        [] => cells.next().unwrap_or(Json::Null),
+        [size, rest @ ..] => (0..*size).map(|_| nested(rest, cells)).collect(),
     }
 }
 
@@ -83,6 +100,12 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
             let size = json.get("size").and_then(Json::as_u64).ok_or_else(wrong)?;
             Ok(Value::ArrayShape(*class, size))
         }
+        QType::NdArray(t) => {
+            let (shape, cells) = read_nested(json, *t).ok_or_else(wrong)?;
+            let rows = NdRows::from_scalars(*t, &shape, &cells).map_err(|e| format!("{json}: {e}"))?;
+            Ok(Value::NdArray(Arc::new(rows)))
+        }
+        QType::Axes(axes) => Ok(Value::Axes(*axes)),
         QType::ScalarShape => Ok(Value::ScalarShape),
         QType::OptionalScalarShape => Ok(Value::OptionalScalarShape),
         QType::Tuple(t) => {
@@ -107,6 +130,28 @@ pub fn read(json: &Json, qtype: &QType) -> Result<Value, String> {
             Ok(Value::Sequence(Arc::new(sequence)))
         }
     }
+}
+
+/// Shape and elements of lists in lists of one length each, or of `{shape, values}`, whose values stand in one
+/// list, the last axis fastest.
+fn read_nested(json: &Json, qtype: NdType) -> Option<(Vec<usize>, Vec<ScalarValue>)> {
+    let element = |json: &Json| read_scalar(json, qtype.element());
+    if let Some(shape) = json.get("shape") {
+        let size = |json: &Json| usize::try_from(json.as_u64()?).ok();
+        let shape: Option<Vec<usize>> = shape.as_array()?.iter().map(size).collect();
+        let cells: Option<Vec<ScalarValue>> = json.get("values")?.as_array()?.iter().map(element).collect();
+        return shape.zip(cells);
+    }
+    let (mut shape, mut level) = (Vec::new(), vec![json]);
+    for _ in 0..qtype.rank() {
+        let lists: Vec<&Vec<Json>> = level.into_iter().map(Json::as_array).collect::<Option<_>>()?;
+        let size = lists.first().map_or(0, |list| list.len());
+        lists.iter().all(|list| list.len() == size).then_some(())?;
+        shape.push(size);
+        level = lists.into_iter().flatten().collect();
+    }
+    let cells: Option<Vec<ScalarValue>> = level.into_iter().map(element).collect();
+    Some((shape, cells?))
 }
 
 /// `{mapping, parent_size}` or `{split_points}`; `None` for another form, an error for wrong numbers.

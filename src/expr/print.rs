@@ -151,6 +151,19 @@ fn write_value(out: &mut String, value: &Value) {
             out.push_str(&size.to_string());
             out.push(')');
         }
+        Value::NdArray(rows) => {
+            out.push_str(&format!("ndarray({}", rows.qtype()));
+            rows.shape().iter().for_each(|size| out.push_str(&format!(", {size}")));
+            for value in rows.view().scalars() {
+                out.push_str(", ");
+                match value.as_f64().is_none_or(f64::is_finite) {
+                    true => write_payload(out, &value),
+                    false => write_scalar(out, &value),
+                }
+            }
+            out.push(')');
+        }
+        Value::Axes(axes) => out.push_str(&format!("axes({axes})")),
         Value::ScalarShape => out.push_str("scalar_shape"),
         Value::OptionalScalarShape => out.push_str("optional_scalar_shape"),
         Value::Tuple(t) => {

@@ -48,11 +48,15 @@ impl Draft {
         if from == *to {
             return Ok(id);
         }
-        let (Some(source), Some(target)) = (from.element(), to.element()) else {
+        let (Some(source), Some(target)) = (from.scalar_inside(), to.scalar_inside()) else {
             return Err(TypeError::Cast { from, to: to.clone() }.into());
         };
         let class = |t: &QType| t.array().map(|t| t.class);
-        if class(&from) != class(to) || (from.is_optional() && !to.is_optional()) {
+        let axes = match (from.nd(), to.nd()) {
+            (Some(from), Some(to)) => from.has_axes_of(to),
+            (from, to) => from.is_none() && to.is_none(),
+        };
+        if !axes || class(&from) != class(to) || (from.is_optional() && !to.is_optional()) {
             return Err(TypeError::Cast { from, to: to.clone() }.into());
         }
         let mut node = id;

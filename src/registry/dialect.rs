@@ -72,6 +72,9 @@ impl Dialect {
             (QType::Array(a), QType::Array(b)) => {
                 a.class == b.class && self.casts_scalar(a.element, b.element)
             }
+            (QType::NdArray(a), QType::NdArray(b)) => {
+                a.has_axes_of(*b) && self.casts_scalar(a.element(), b.element())
+            }
             _ => from == to,
         }
     }

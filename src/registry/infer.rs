@@ -47,6 +47,21 @@ pub enum TypeError {
         /// Types of the arguments.
         types: Vec<QType>,
     },
+    /// The operator makes or takes a mask, which n-dimensional arrays do not have.
+    #[error("{operator} does not take n-dimensional arrays, which have no missing values{}",
+        instead.as_ref().map(|name| format!("; use {name}")).unwrap_or_default())]
+    NdPresence {
+        /// The operator.
+        operator: Arc<str>,
+        /// The operator that makes truth values of the same arguments.
+        instead: Option<Arc<str>>,
+    },
+    /// A list of axes that an array does not have.
+    #[error("{message}")]
+    Axes {
+        /// What is wrong.
+        message: String,
+    },
     /// Several overloads take these types after casts, and none is closest.
     #[error("ambiguous overloads of {operator} for ({}): {}", join(types), candidates.join("; "))]
     Ambiguous {
@@ -241,7 +256,8 @@ impl InferContext<'_> {
         }
     }
 
-    fn expected_literal(&self, expected: &'static str, index: usize) -> TypeError {
+    /// The error that an argument is not a literal of a kind.
+    pub fn expected_literal(&self, expected: &'static str, index: usize) -> TypeError {
         let value = || format!("a value of type {}", self.types[index]);
         let actual = self.literals[index].map_or_else(value, Literal::to_string);
         TypeError::ExpectedLiteral { expected, param: self.params[index].clone(), actual }

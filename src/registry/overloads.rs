@@ -8,11 +8,15 @@
 //! weak numbers stay weak among themselves.
 
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::ndwise::{broadcast_type, cell_types};
 use cembra_vm::operator::pointwise::row_types;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType};
 use std::sync::Arc;
+
+/// Comparisons that give truth values; those of `core` with the same last word give masks.
+const COMPARISONS: [&str; 6] = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
 
 /// The closest overload of a family.
 ///
@@ -22,6 +26,10 @@ pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, Type
     // An overload of these very arrays comes before one of their rows.
     if let Some(exact) = candidates(family).find(|candidate| candidate.args == cx.types) {
         return Ok(exact);
+    }
+    if cx.types.iter().any(|t| t.nd().is_some()) {
+        let error = || TypeError::NoCommonType { types: cx.types.to_vec() };
+        return choose_for_cells(family, cx, &cell_types(cx.types).ok_or_else(error)?);
     }
     match row_types(cx.types) {
         Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
@@ -48,6 +56,36 @@ fn choose_for_rows(
         Some((args, element)) => Ok(Resolution { args, result: QType::Array(ArrayType { class, element }) }),
         None => Err(no_overload(cx)),
     }
+}
+
+/// The overload of the elements of n-dimensional arrays; scalars beside them stay scalars. Elements are always
+/// there, so an overload with rules for missing values is none.
+fn choose_for_cells(
+    family: &Family,
+    cx: &InferContext<'_>,
+    cells: &[QType],
+) -> Result<Resolution, TypeError> {
+    let chosen = choose_for(family, cx, cells)?;
+    let optional = |qtype: &QType| qtype.is_optional() || qtype.scalar() == Some(ScalarType::Unit);
+    if chosen.args.iter().chain([&chosen.result]).any(optional) {
+        return Err(no_missing_values(cx));
+    }
+    let cast = |(given, cell): (&QType, &QType)| given.with_scalar(cell.scalar()?);
+    let args: Option<Vec<QType>> = cx.types.iter().zip(&chosen.args).map(cast).collect();
+    let result = chosen.result.scalar().and_then(|element| broadcast_type(cx.types, element));
+    match args.zip(result) {
+        Some((args, result)) => Ok(Resolution { args, result: QType::NdArray(result) }),
+        None => Err(no_overload(cx)),
+    }
+}
+
+/// The error of an operator that makes or takes a mask, with the name of the one that makes truth values.
+pub(super) fn no_missing_values(cx: &InferContext<'_>) -> TypeError {
+    let instead = cx.operator.strip_prefix("core.").and_then(|last| match last {
+        "where" => Some("nd.where".into()),
+        _ => COMPARISONS.contains(&last).then(|| format!("bool.{last}").into()),
+    });
+    TypeError::NdPresence { operator: cx.operator.clone(), instead }
 }
 
 fn choose_for(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> Result<Resolution, TypeError> {

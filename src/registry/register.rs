@@ -111,7 +111,8 @@ fn is_word(text: &str) -> bool {
 /// Words that begin or are something else than a call of an operator.
 fn is_language_word(name: &str) -> bool {
     let scalar = name.strip_prefix("optional_").unwrap_or(name);
-    let other = ["L", "P", "M", "tuple", "namedtuple", "sequence", "qtype", "present", "missing"];
+    let other =
+        ["L", "P", "M", "tuple", "namedtuple", "sequence", "ndarray", "axes", "qtype", "present", "missing"];
     let arrays = ["array", "array_shape", "array_edge"];
     RESERVED.contains(&name)
         || other.contains(&name)

@@ -66,6 +66,21 @@ fn arrays_keep_their_buffers() {
 }
 
 #[test]
+fn nd_arrays_keep_their_buffers() {
+    let x = "ndarray(NDARRAY_FLOAT64_NN, 2, 3, 1, 2, 3, 4, 5, 6)";
+    let y = "ndarray(NDARRAY_FLOAT64_1N, 1, 3, 1, 2, 3)";
+    let tall = "ndarray(NDARRAY_FLOAT64_NN, 4, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)";
+    let inputs = [&[("x", x), ("y", y)][..], &[("x", tall), ("y", y)]];
+    check("nd.where(bool.less(x, y), x * 2.0, math.sqrt(y))", &inputs);
+    check("nd.sum(x * y, 0) / nd.max(x, 0)", &inputs);
+    check(
+        "x + nd.transpose(nd.transpose(nd.cumsum(x - nd.mean(x, 1, keep=true), 1))) + nd.quantile(x * y, 0.5)",
+        &inputs,
+    );
+    check("nd.concatenate(0, nd.take(x, 1, 0), nd.median(nd.reshape(x, 3, -1), 1), nd.squeeze(y))", &inputs);
+}
+
+#[test]
 fn texts_keep_their_buffers() {
     let long = format!("'{}'", "wide ".repeat(200));
     check(

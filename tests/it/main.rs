@@ -16,6 +16,7 @@ mod graph_texts;
 mod graphs;
 mod host;
 mod model;
+mod numpy;
 mod oracles;
 mod properties;
 mod random;

@@ -41,15 +41,15 @@ pub fn can_cast(from: ScalarType, to: ScalarType) -> bool {
 
 fn to_scalar(name: &'static str, target: ScalarType, meaning: &str) -> OperatorDef {
     OperatorDef::new(name, &["x"], meaning, move |cx| {
-        let castable = cx.types[0].element().is_some_and(|from| can_cast(from, target));
+        let castable = cx.types[0].scalar_inside().is_some_and(|from| can_cast(from, target));
         let result = cx.types[0].with_scalar(target).filter(|_| castable);
         cx.unchanged(result.ok_or_else(|| cx.expected("numerics or booleans", 0))?)
     })
     .lowered(move |cx, args| {
         let from = cx.qtype(args[0]);
         // The machine's operator of this name does the cast itself.
-        if cast_operator(from.element(), target) == Some(name)
-            && from.element() != Some(ScalarType::WeakFloat)
+        if cast_operator(from.scalar_inside(), target) == Some(name)
+            && from.scalar_inside() != Some(ScalarType::WeakFloat)
         {
             return Ok(Lowered::Keep);
         }
@@ -77,11 +77,12 @@ fn explicit(cx: &InferContext<'_>, to: &QType, implicit_only: bool) -> Result<Re
     let from = &cx.types[0];
     let shape = match (from, to) {
         (QType::Array(from), QType::Array(to)) => from.class == to.class,
+        (QType::NdArray(from), QType::NdArray(to)) => from.has_axes_of(*to),
         (QType::Scalar(_), QType::Scalar(_) | QType::Optional(_)) => true,
         (QType::Optional(_), QType::Optional(_)) => true,
         _ => false,
     };
-    let scalars = from.element().zip(to.element());
+    let scalars = from.scalar_inside().zip(to.scalar_inside());
     let castable = from == to || (shape && scalars.is_some_and(|(from, to)| can_cast(from, to)));
     match (castable, implicit_only && !cx.dialect.casts(from, to)) {
         (true, false) => cx.unchanged(to.clone()),

@@ -12,6 +12,7 @@
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
 //! | sequence | range, at, reduce |
 //! | text | strings with default parameters |
+//! | nd | axes of n-dimensional arrays: sum, mean, …, cumsum, transpose, take, reshape |
 //! | annotation | qtype, name, export, source_location |
 
 use crate::registry::define::OperatorDef;
@@ -22,6 +23,7 @@ pub mod array;
 pub mod cast;
 pub mod compare;
 pub mod like;
+pub mod nd;
 pub mod presence;
 pub mod sequence;
 pub mod text;
@@ -40,6 +42,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         sequence::definitions(),
         text::definitions(),
         annotation::definitions(),
+        nd::definitions(),
     ]
     .into_iter()
     .flatten()

@@ -6,6 +6,7 @@
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use crate::registry::overloads::no_missing_values;
 use cembra_vm::value::qtype::{OPTIONAL_UNIT, TEXT, UNIT};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
@@ -29,7 +30,10 @@ pub fn definitions() -> Vec<OperatorDef> {
 }
 
 fn scalar_of(cx: &InferContext<'_>, index: usize) -> Result<ScalarType, TypeError> {
-    cx.types[index].element().ok_or_else(|| cx.expected("scalars or optionals", index))
+    match cx.types[index].nd() {
+        Some(_) => Err(no_missing_values(cx)),
+        None => cx.types[index].element().ok_or_else(|| cx.expected("scalars or optionals", index)),
+    }
 }
 
 /// The mask that says where a value is present.
@@ -44,6 +48,7 @@ fn mask_of(qtype: &QType) -> QType {
 fn require_mask(cx: &InferContext<'_>, index: usize) -> Result<(), TypeError> {
     match cx.types[index].element() {
         Some(ScalarType::Unit) => Ok(()),
+        None if cx.types[index].nd().is_some() => Err(no_missing_values(cx)),
         _ => Err(cx.expected("units", index)),
     }
 }

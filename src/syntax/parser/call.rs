@@ -11,7 +11,7 @@ use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
 
 /// Calls that make literals and are no operators.
-const COMPOUND: [&str; 12] = [
+const COMPOUND: [&str; 14] = [
     "tuple",
     "namedtuple",
     "sequence",
@@ -21,6 +21,8 @@ const COMPOUND: [&str; 12] = [
     "array_shape",
     "dense_array_edge",
     "array_edge",
+    "ndarray",
+    "axes",
     "qtype",
     "present",
     "missing",

@@ -16,9 +16,11 @@ use crate::syntax::parser::{Parsed, Parser};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
-use cembra_vm::value::{ArrayClass, ArrayRows, Edge, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayClass, ArrayRows, Edge, NdRows, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
+/// What an n-dimensional array is made of.
+const ND_ARRAY: &str = "a type such as NDARRAY_FLOAT64_NN, the size of each axis, and as many elements";
 /// What an edge is made of.
 const EDGE: &str = "a number of parents and the parent of each row";
 
@@ -127,6 +129,19 @@ impl Parser<'_> {
                 let class = if name == "array" { ArrayClass::Array } else { ArrayClass::Dense };
                 Ok(Literal::Value(Value::Array(class, Arc::new(ArrayRows::from_values(*element, &rows)))))
             }
+            ("ndarray", [Literal::Type(QType::NdArray(qtype)), rest @ ..]) if rest.len() >= qtype.rank() => {
+                let (sizes, cells) = rest.split_at(qtype.rank());
+                let size = |literal: &&Literal| usize::try_from(literal.value()?.scalar()?.as_i64()?).ok();
+                let sizes: Option<Vec<usize>> = sizes.iter().map(size).collect();
+                let cells: Option<Vec<_>> =
+                    cells.iter().map(|literal| element_of(literal, qtype.element())).collect();
+                let (sizes, cells) = sizes.zip(cells).ok_or_else(|| expected(ND_ARRAY))?;
+                let rows = NdRows::from_scalars(*qtype, &sizes, &cells).map_err(|_| expected(ND_ARRAY))?;
+                Ok(Literal::Value(Value::NdArray(Arc::new(rows))))
+            }
+            ("ndarray", _) => Err(expected(ND_ARRAY)),
+            ("axes", [Literal::Type(QType::Axes(axes))]) => Ok(Literal::Value(Value::Axes(*axes))),
+            ("axes", _) => Err(expected("a list of axes, such as AXES_02")),
             ("dense_array_edge" | "array_edge", [Literal::Value(Value::Scalar(parents)), ids @ ..]) => {
                 let id = |literal: &&Literal| match literal.value() {
                     Some(Value::Missing(_)) => Some(None),

@@ -4,6 +4,7 @@ mod agreement;
 mod arrays;
 mod exhaustive;
 mod generate;
+mod nd;
 mod observe;
 mod text;
 mod tiles;

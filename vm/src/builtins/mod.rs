@@ -16,6 +16,7 @@ pub mod casts;
 pub mod core;
 pub mod edge;
 pub mod math;
+pub mod nd;
 pub mod scan;
 pub mod seq;
 pub mod strings;
@@ -36,6 +37,7 @@ pub fn table() -> Arc<OperatorTable> {
             array::rows(),
             scan::rows(),
             edge::rows(),
+            nd::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

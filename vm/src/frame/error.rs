@@ -1,7 +1,7 @@
 //! Errors of frames.
 
 use crate::layout::TypedSlot;
-use crate::value::QType;
+use crate::value::{QType, ScalarType};
 use thiserror::Error;
 
 /// A frame cannot be made or used.
@@ -32,6 +32,16 @@ pub enum FrameError {
         slot: TypedSlot,
         /// Type of the value.
         actual: QType,
+    },
+    /// The array is not one of the slot's type.
+    #[error("{slot} cannot hold an array of {element} with the shape {shape:?}")]
+    ArrayShape {
+        /// The slot.
+        slot: TypedSlot,
+        /// Element of the array.
+        element: ScalarType,
+        /// Sizes of its axes.
+        shape: Vec<usize>,
     },
     /// The slot has not been written since the frame was taken.
     #[error("{slot} has not been written")]

@@ -2,7 +2,9 @@
 
 use crate::frame::error::FrameError;
 use crate::layout::FrameLayout;
-use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, SequenceHandle, TextHandle};
+use crate::layout::handle::{
+    ArrayHandle, BytesHandle, EdgeHandle, HandleKind, NdHandle, SequenceHandle, TextHandle,
+};
 use crate::value::{Edge, ScalarValue, Value};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -86,6 +88,10 @@ impl Memory {
             Value::Array(_, rows) => unsafe {
                 *self.at(offset).cast() = ArrayHandle::Shared(rows.clone());
             },
+            // SAFETY: as above.
+            Value::NdArray(rows) => unsafe {
+                *self.at(offset).cast() = NdHandle::Shared(rows.clone());
+            },
             Value::Present(v @ (ScalarValue::Text(_) | ScalarValue::Bytes(_))) => {
                 self.share_literal(offset + v.scalar_type().align(), &Value::Scalar(v.clone()));
             }
@@ -111,6 +117,7 @@ impl Drop for Memory {
                     HandleKind::Sequence => at.cast::<SequenceHandle>().drop_in_place(),
                     HandleKind::Array => at.cast::<ArrayHandle>().drop_in_place(),
                     HandleKind::Edge => at.cast::<EdgeHandle>().drop_in_place(),
+                    HandleKind::NdArray => at.cast::<NdHandle>().drop_in_place(),
                 }
             }
         }
@@ -136,6 +143,7 @@ unsafe fn write_empty(at: *mut u8, kind: HandleKind) {
             HandleKind::Sequence => at.cast::<SequenceHandle>().write(SequenceHandle::Owned(Vec::new())),
             HandleKind::Array => at.cast::<ArrayHandle>().write(ArrayHandle::empty()),
             HandleKind::Edge => at.cast::<EdgeHandle>().write(EdgeHandle(Arc::new(Edge::empty()))),
+            HandleKind::NdArray => at.cast::<NdHandle>().write(NdHandle::empty()),
         }
     }
 }

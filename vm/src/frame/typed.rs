@@ -6,10 +6,11 @@
 use crate::frame::error::FrameError;
 use crate::frame::frame::Frame;
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, EdgeHandle, SequenceHandle};
+use crate::layout::handle::{ArrayHandle, EdgeHandle, NdHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;
+use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
-use crate::value::{ArrayRows, QType, ScalarType, ScalarValue, Value};
+use crate::value::{ArrayRows, NdRows, NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 impl Frame {
@@ -67,6 +68,49 @@ impl Frame {
         Ok(())
     }
 
+    /// The n-dimensional array in a slot, where it lies.
+    ///
+    /// # Errors
+    /// The slot does not belong to the layout, holds no such array, or has not been written.
+    pub fn nd_view(&self, slot: &TypedSlot) -> Result<NdView<'_>, FrameError> {
+        self.check(slot)?;
+        let bit = self.layout().bit_of(slot);
+        if slot.qtype().nd().is_none() || (bit != 0 && !self.is_written(bit - 1)) {
+            return Err(FrameError::Unwritten { slot: slot.clone() });
+        }
+        // SAFETY: `check` found the slot to hold a handle of this kind; the borrow of `self` keeps it.
+        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<NdHandle>()).rows() }.view())
+    }
+
+    /// Writes an n-dimensional array into memory that the frame keeps; an input counts as written from then
+    /// on. Once sizes settle nothing is allocated.
+    ///
+    /// # Errors
+    /// The slot does not belong to the layout or holds a literal, or the array is not one of its type.
+    pub fn write_nd(&mut self, slot: &TypedSlot, view: &NdView<'_>) -> Result<(), FrameError> {
+        self.check(slot)?;
+        let qtype = slot.qtype().nd().filter(|t| t.element() == view.element());
+        let fits = |t| check_shape(t, view.shape()).is_ok();
+        let Some(qtype) = qtype.filter(|t| fits(*t)) else {
+            return Err(FrameError::ArrayShape {
+                slot: slot.clone(),
+                element: view.element(),
+                shape: view.shape().to_vec(),
+            });
+        };
+        if self.layout().is_literal(slot) {
+            return Err(FrameError::Literal { slot: slot.clone() });
+        }
+        let bit = self.layout().bit_of(slot);
+        if bit != 0 {
+            self.written_mut().set(bit - 1);
+        }
+        // SAFETY: `check` found the slot to hold a handle of this kind; `&mut self` makes the access exclusive.
+        let handle = unsafe { &mut *self.base().add(slot.offset() as usize).cast::<NdHandle>() };
+        handle.owned().copy_from(qtype, view);
+        Ok(())
+    }
+
     fn check(&self, slot: &TypedSlot) -> Result<(), FrameError> {
         match self.layout().accepts(slot) {
             true => Ok(()),
@@ -94,6 +138,13 @@ pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> 
                 Value::Edge(*class, (*at.cast::<EdgeHandle>()).0.clone())
             }
             QType::ArrayShape(class) => Value::ArrayShape(*class, at.cast::<u64>().read()),
+            QType::NdArray(t) => {
+                let rows = (*at.cast::<NdHandle>()).rows();
+                // A slot that has not been written holds an array of some other type.
+                let rows = if rows.qtype() == *t { rows.clone() } else { NdRows::empty(*t) };
+                Value::NdArray(Arc::new(rows))
+            }
+            QType::Axes(axes) => Value::Axes(*axes),
             QType::ScalarShape => Value::ScalarShape,
             QType::OptionalScalarShape => Value::OptionalScalarShape,
             QType::Tuple(t) => {
@@ -156,7 +207,8 @@ pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
             }
             Value::Edge(_, edge) => *at.cast() = EdgeHandle(edge.clone()),
             Value::ArrayShape(_, size) => at.cast::<u64>().write(*size),
-            Value::ScalarShape | Value::OptionalScalarShape => {}
+            Value::ScalarShape | Value::OptionalScalarShape | Value::Axes(_) => {}
+            Value::NdArray(rows) => *at.cast() = NdHandle::Shared(rows.clone()),
             Value::Tuple(t) => {
                 for (i, field) in t.fields().iter().enumerate() {
                     write_value(base, offset + t.qtype().offset(i), field);

@@ -259,6 +259,7 @@ impl LayoutBuilder {
             QType::Sequence(_) => self.handles.push((offset, HandleKind::Sequence)),
             QType::Array(_) => self.handles.push((offset, HandleKind::Array)),
             QType::Edge(_) | QType::EdgeToScalar(_) => self.handles.push((offset, HandleKind::Edge)),
+            QType::NdArray(_) => self.handles.push((offset, HandleKind::NdArray)),
             QType::Optional(s) if *s != ScalarType::Unit => {
                 self.plain.push((offset, offset + 1));
                 self.place_scalar(offset + s.align(), *s);
@@ -324,6 +325,8 @@ fn write_plain(bytes: &mut [u8], offset: u32, value: &Value) {
         | Value::OptionalScalarShape
         | Value::Sequence(_)
         | Value::Array(..)
+        | Value::NdArray(_)
+        | Value::Axes(_)
         | Value::Edge(..) => {}
     }
 }

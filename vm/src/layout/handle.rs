@@ -6,6 +6,8 @@
 use crate::value::ArrayView;
 use crate::value::array::ArrayRows;
 use crate::value::edge::Edge;
+use crate::value::nd_type::NdType;
+use crate::value::ndarray::NdRows;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub enum HandleKind {
     Array,
     /// An [`EdgeHandle`].
     Edge,
+    /// An [`NdHandle`].
+    NdArray,
 }
 
 impl HandleKind {
@@ -166,6 +170,44 @@ impl From<ArrayView<'_>> for RawRows {
         RawRows { element, len, first, step, bitmap, offset }
     }
 }
+
+/// An n-dimensional array.
+#[derive(Debug)]
+pub enum NdHandle {
+    /// An array of the frame, whose memory is kept between runs.
+    Owned(Box<NdRows>),
+    /// A literal shared with the layout, or an array shared by the host.
+    Shared(Arc<NdRows>),
+}
+
+impl NdHandle {
+    /// An array without elements. It has some type, which the first write replaces.
+    pub fn empty() -> NdHandle {
+        let qtype = NdType::new(ScalarType::Float64, 1, 0).expect("an array of one axis");
+        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
+    }
+
+    /// The array.
+    pub fn rows(&self) -> &NdRows {
+        match self {
+            NdHandle::Owned(rows) => rows,
+            NdHandle::Shared(rows) => rows,
+        }
+    }
+
+    /// The frame's own array, to be resized and written.
+    pub fn owned(&mut self) -> &mut NdRows {
+        if let NdHandle::Shared(_) = self {
+            *self = NdHandle::empty();
+        }
+        match self {
+            NdHandle::Owned(rows) => rows,
+            NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);
 
 /// An edge, shared with whoever made it.
 #[derive(Debug)]

@@ -125,7 +125,8 @@ impl FrameLayout {
             QType::Scalar(s) => self.accepts_scalar(offset, *s),
             QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
             QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
-            QType::ScalarShape | QType::OptionalScalarShape => self.is_plain(offset, 1),
+            QType::NdArray(_) => self.handle_at(offset) == Some(HandleKind::NdArray),
+            QType::ScalarShape | QType::OptionalScalarShape | QType::Axes(_) => self.is_plain(offset, 1),
             QType::ArrayShape(_) => self.is_plain(offset, 8),
         }
     }
@@ -197,7 +198,13 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
             hash_value(digest, &Value::Array(*class, edge.mapping().into()));
         }
         Value::ArrayShape(_, size) => bytes(&size.to_le_bytes()),
-        Value::ScalarShape | Value::OptionalScalarShape => {}
+        Value::NdArray(rows) => {
+            rows.shape().iter().for_each(|size| bytes(&(*size as u64).to_le_bytes()));
+            rows.view().scalars().for_each(|value| {
+                bytes(&value.plain_bits().unwrap_or_default().to_le_bytes());
+            });
+        }
+        Value::ScalarShape | Value::OptionalScalarShape | Value::Axes(_) => {}
         Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),
         Value::Sequence(s) => bytes(bytemuck::cast_slice(s.cells())),
         Value::Array(_, rows) => rows.iter().for_each(|row| {

@@ -11,10 +11,11 @@
 
 use crate::frame::typed::{read_value, write_value};
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
-use crate::value::{ArrayRows, Edge, QType, ScalarType, Value};
+use crate::value::nd_type::ND_ELEMENTS;
+use crate::value::{ArrayRows, Edge, NdRows, NdView, QType, ScalarType, Value};
 use bumpalo::Bump;
 
 /// Arguments and result of one operator.
@@ -229,6 +230,37 @@ impl<'f> Call<'f> {
         unsafe { &(*self.at(slot).cast::<EdgeHandle>()).0 }
     }
 
+    /// An n-dimensional array argument where it lies; a scalar as an array of no axes.
+    ///
+    /// # Panics
+    /// If the argument is neither.
+    pub fn nd(&self, index: usize) -> NdView<'f> {
+        let slot = &self.args[index];
+        match slot.qtype() {
+            QType::NdArray(t) => {
+                // SAFETY: a slot of an n-dimensional array holds such a handle.
+                let rows = unsafe { (*self.at(slot).cast::<NdHandle>()).rows() };
+                assert_eq!(rows.qtype(), *t, "what {slot} holds");
+                rows.view()
+            }
+            QType::Scalar(t) if ND_ELEMENTS.contains(t) => {
+                // SAFETY: a plain scalar slot has initialised bytes of its size (invariant 1), and by
+                // invariant 2 writing the result does not change them.
+                let bytes = unsafe { std::slice::from_raw_parts(self.at(slot), t.size() as usize) };
+                NdView::new(*t, bytes, 0, &[], &[]).expect("one element")
+            }
+            other => panic!("argument {index} is of type {other}, not an array or its element"),
+        }
+    }
+
+    /// The n-dimensional array of a result, to be resized and written.
+    pub fn nd_out(&mut self) -> &mut NdRows {
+        self.written = true;
+        assert!(self.out.qtype().nd().is_some(), "the result {} is no n-dimensional array", self.out);
+        // SAFETY: a slot of an n-dimensional array holds such a handle.
+        unsafe { (*self.at(self.out).cast::<NdHandle>()).owned() }
+    }
+
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> &mut ArrayRows {
         self.written = true;
@@ -377,6 +409,10 @@ pub(crate) unsafe fn move_value(source: *const u8, from: u32, target: *mut u8, t
             }
             QType::Array(_) => {
                 (*into.cast::<ArrayHandle>()).owned().copy_from((*at.cast::<ArrayHandle>()).view());
+            }
+            QType::NdArray(_) => {
+                let rows = (*at.cast::<NdHandle>()).rows();
+                (*into.cast::<NdHandle>()).owned().copy_from(rows.qtype(), &rows.view());
             }
             QType::Scalar(ScalarType::Text) => Text::assign(into, Text::view(at)),
             QType::Scalar(ScalarType::Bytes) => Bytes::assign(into, Bytes::view(at)),

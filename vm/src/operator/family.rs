@@ -18,6 +18,7 @@ use crate::layout::access::PlainScalar;
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
+use crate::operator::ndwise::{cell_types, over_elements};
 use crate::operator::pointwise::{over_rows, row_types};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
@@ -108,7 +109,7 @@ impl Family {
         listed.or_else(|| {
             let stored: Vec<QType> = args.iter().map(QType::storage).collect();
             let generic = self.generic.as_ref().and_then(|generic| generic(&stored));
-            generic.or_else(|| self.pointwise(&stored)).map(Arc::new)
+            generic.or_else(|| self.pointwise(&stored)).or_else(|| self.ndwise(&stored)).map(Arc::new)
         })
     }
 
@@ -118,6 +119,11 @@ impl Family {
         let lifted: Option<Vec<QType>> = exact.iter().map(QType::to_optional).collect();
         let rows = self.overload(&exact).or_else(|| self.overload(&lifted?))?;
         over_rows(class, args, &rows)
+    }
+
+    /// The overload for n-dimensional arrays, by that for their elements.
+    fn ndwise(&self, args: &[QType]) -> Option<Overload> {
+        over_elements(args, &*self.overload(&cell_types(args)?)?)
     }
 
     /// Sets the relative cost.

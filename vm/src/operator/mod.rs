@@ -19,6 +19,7 @@ pub mod family;
 pub mod function;
 pub mod general;
 pub mod general_cell;
+pub mod ndwise;
 pub mod pointwise;
 pub mod reduction;
 pub mod row_by_row;

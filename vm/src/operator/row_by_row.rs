@@ -8,11 +8,14 @@ use crate::frame::{FrameError, FramePool};
 use crate::layout::FrameLayout;
 use crate::layout::access::{Bytes, SlotType, Text};
 use crate::layout::slot::TypedSlot;
+use crate::operator::block::RowFault;
 use crate::operator::call::Call;
 use crate::operator::general::GeneralCall;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
-use crate::value::{Fault, QType, ScalarType};
+use crate::value::nd_view::Offsets;
+use crate::value::{Fault, NdView, QType, ScalarType};
+use bumpalo::Bump;
 
 /// A kernel with the frames it runs on.
 #[derive(Debug)]
@@ -69,6 +72,36 @@ impl RowByRow {
         }
         out.normalize();
         *call.array_out() = out;
+        Ok(())
+    }
+}
+
+impl RowByRow {
+    /// Applies the kernel to the elements of arguments that have one shape; gives their number where it raises.
+    /// The kernel is one of plain scalars.
+    ///
+    /// # Errors
+    /// The first element that raises, or no memory.
+    pub fn run_elements(&self, arena: &Bump, args: &[NdView<'_>], out: &mut [u8]) -> Result<(), RowFault> {
+        let frame = self.frames.take().map_err(|error| RowFault { row: 0, fault: no_memory(error) })?;
+        let base = frame.base();
+        let mut offsets: Vec<Offsets> = args.iter().map(NdView::offsets).collect();
+        for (row, cell) in out.chunks_exact_mut(cell_size(self.element)).enumerate() {
+            for ((slot, view), offsets) in self.args.iter().zip(args).zip(&mut offsets) {
+                let at = offsets.next().expect("an argument has an element for each of the result");
+                let bytes = &view.bytes()[at..][..cell_size(view.element())];
+                // SAFETY: the slot is one of this frame, a scalar of the view's element.
+                unsafe {
+                    base.add(slot.offset() as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+                };
+            }
+            // SAFETY: the slots hold values of their types; nobody else has the frame.
+            unsafe { self.kernel.run(base, arena) }.map_err(|fault| RowFault { row, fault })?;
+            // SAFETY: the kernel has written its result, a scalar of the result's element.
+            let result =
+                unsafe { std::slice::from_raw_parts(base.add(self.out.offset() as usize), cell.len()) };
+            cell.copy_from_slice(result);
+        }
         Ok(())
     }
 }

@@ -89,7 +89,8 @@ impl Kernel {
 impl Overload {
     /// The same operator for other types and code. Arrays of different sizes raise.
     pub(super) fn over_arrays(&self, args: &[QType], result: QType, kernel: Kernel) -> Overload {
-        let arrays = args.iter().filter(|qtype| qtype.array().is_some()).count();
+        let is_array = |qtype: &&QType| qtype.array().is_some() || qtype.nd().is_some();
+        let arrays = args.iter().filter(is_array).count();
         let effects = match self.effects {
             Effects::Total if arrays > 1 => Effects::Raises,
             other => other,

@@ -11,6 +11,7 @@
 //! 3. The bitmap has a bit for every row.
 
 use crate::value::array::{ArrayRows, cell_size};
+use crate::value::nd_view::Cell;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use thiserror::Error;
@@ -61,22 +62,6 @@ struct Bits<'a> {
     bytes: &'a [u8],
     offset: usize,
 }
-
-/// A Rust type whose slices can be viewed as rows.
-pub trait Cell: bytemuck::NoUninit {
-    /// Type of the rows.
-    const ELEMENT: ScalarType;
-}
-
-macro_rules! cells {
-    ($($rust:ty => $element:ident),*) => {$(
-        impl Cell for $rust {
-            const ELEMENT: ScalarType = ScalarType::$element;
-        }
-    )*};
-}
-
-cells!(bool => Boolean, i32 => Int32, i64 => Int64, f32 => Float32, f64 => Float64);
 
 impl<'a> ArrayView<'a> {
     /// The elements of a slice, all present.

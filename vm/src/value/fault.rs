@@ -162,6 +162,22 @@ pub enum Fault {
         /// What it raises.
         fault: Box<Fault>,
     },
+    /// N-dimensional arrays whose shapes do not fit together.
+    #[error("shapes {} differ in axis {axis}", shapes.iter().map(|s| shape(s)).collect::<Vec<_>>().join(" and "))]
+    Shapes {
+        /// The shapes, in the order of the arguments.
+        shapes: Vec<Vec<u64>>,
+        /// The axis of the result, from 0.
+        axis: u64,
+    },
+    /// An element of an n-dimensional array raises; the elements before it do not.
+    #[error("{fault}, in element {index:?}")]
+    Element {
+        /// Its place along each axis, from 0.
+        index: Vec<u64>,
+        /// What it raises.
+        fault: Box<Fault>,
+    },
     /// An index outside `0..size`.
     #[error("index out of range: {index}, size is {size}")]
     Index {
@@ -213,13 +229,20 @@ impl Fault {
             Fault::Index { .. } => Category::IndexOutOfRange,
             Fault::Range { .. } => Category::IndexOutOfRange,
             Fault::Sizes { .. } => Category::SizeMismatch,
-            Fault::Row { fault, .. } => fault.category(),
+            Fault::Shapes { .. } => Category::SizeMismatch,
+            Fault::Row { fault, .. } | Fault::Element { fault, .. } => fault.category(),
             Fault::Limit { .. } => Category::Limit,
             Fault::Assertion { .. } => Category::Assertion,
             Fault::Trap { category, .. } => *category,
             Fault::Host { .. } => Category::Host,
         }
     }
+}
+
+/// A shape as it is written: `(2, 3)`, `(2,)`.
+pub fn shape(sizes: &[u64]) -> String {
+    let list: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("({}{})", list.join(", "), if list.len() == 1 { "," } else { "" })
 }
 
 /// Text in the quotes of a dump, cut to what an error message can carry.

@@ -4,6 +4,7 @@
 //! which may be small; they nest at most [`MAX_DEPTH`] levels.
 
 use crate::value::array::{ArrayClass, ArrayType};
+use crate::value::nd_type::{Axes, NdType};
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
 use crate::value::tuple::{MAX_DEPTH, MAX_LEAVES, TupleType, TupleTypeError};
@@ -228,6 +229,8 @@ fn named(name: &str) -> Option<QType> {
         "SCALAR_SHAPE" => Some(QType::ScalarShape),
         "OPTIONAL_SCALAR_SHAPE" => Some(QType::OptionalScalarShape),
         _ if ArrayType::from_name(name).is_some() => ArrayType::from_name(name).map(QType::Array),
+        _ if name.starts_with("NDARRAY_") => NdType::from_name(name).map(QType::NdArray),
+        _ if name.starts_with("AXES_") => Axes::from_name(name).map(QType::Axes),
         _ => match name.strip_prefix("OPTIONAL_") {
             Some(scalar) => ScalarType::from_name(scalar).map(QType::Optional),
             None => ScalarType::from_name(name).map(QType::Scalar),
@@ -246,6 +249,8 @@ mod tests {
             "OPTIONAL_WEAK_FLOAT",
             "SCALAR_SHAPE",
             "SEQUENCE[INT64]",
+            "NDARRAY_FLOAT64_N1N",
+            "AXES_02",
             "tuple<>",
             "tuple<INT32,tuple<OPTIONAL_TEXT,BYTES>>",
             "namedtuple<a=INT32,b=tuple<FLOAT64>>",

@@ -10,6 +10,7 @@
 //! ```
 
 use crate::value::array::{ArrayClass, ArrayType};
+use crate::value::nd_type::{Axes, NdType};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::tuple::TupleType;
 use std::fmt;
@@ -38,6 +39,10 @@ pub enum QType {
     Edge(ArrayClass),
     /// All rows of an array in one group.
     EdgeToScalar(ArrayClass),
+    /// An n-dimensional array.
+    NdArray(NdType),
+    /// A list of axes that is known when a program is made; it has one value.
+    Axes(Axes),
 }
 
 /// `UNIT`.
@@ -68,10 +73,14 @@ impl QType {
             QType::Scalar(t) => t.size(),
             QType::Optional(ScalarType::Unit) => 1,
             QType::Optional(t) => t.align() + t.size(),
-            QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::ScalarShape | QType::OptionalScalarShape | QType::Axes(_) => 1,
             QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.size(),
-            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => HANDLE_SIZE,
+            QType::Sequence(_)
+            | QType::Array(_)
+            | QType::Edge(_)
+            | QType::EdgeToScalar(_)
+            | QType::NdArray(_) => HANDLE_SIZE,
         }
     }
 
@@ -79,10 +88,14 @@ impl QType {
     pub fn align(&self) -> u32 {
         match self {
             QType::Scalar(t) | QType::Optional(t) => t.align(),
-            QType::ScalarShape | QType::OptionalScalarShape => 1,
+            QType::ScalarShape | QType::OptionalScalarShape | QType::Axes(_) => 1,
             QType::ArrayShape(_) => 8,
             QType::Tuple(t) => t.align(),
-            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => 8,
+            QType::Sequence(_)
+            | QType::Array(_)
+            | QType::Edge(_)
+            | QType::EdgeToScalar(_)
+            | QType::NdArray(_) => 8,
         }
     }
 
@@ -90,9 +103,13 @@ impl QType {
     pub fn is_plain(&self) -> bool {
         match self {
             QType::Scalar(t) | QType::Optional(t) => t.is_plain(),
-            QType::ScalarShape | QType::OptionalScalarShape | QType::ArrayShape(_) => true,
+            QType::ScalarShape | QType::OptionalScalarShape | QType::ArrayShape(_) | QType::Axes(_) => true,
             QType::Tuple(t) => t.is_plain(),
-            QType::Sequence(_) | QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) => false,
+            QType::Sequence(_)
+            | QType::Array(_)
+            | QType::Edge(_)
+            | QType::EdgeToScalar(_)
+            | QType::NdArray(_) => false,
         }
     }
 
@@ -126,6 +143,7 @@ impl QType {
             QType::Scalar(_) => Some(QType::Scalar(scalar)),
             QType::Optional(_) => Some(QType::Optional(scalar)),
             QType::Array(t) => Some(QType::Array(t.of(scalar))),
+            QType::NdArray(t) => t.with_element(scalar).map(QType::NdArray),
             _ => None,
         }
     }
@@ -136,6 +154,19 @@ impl QType {
             QType::Array(t) => Some(*t),
             _ => None,
         }
+    }
+
+    /// The n-dimensional array type, if it is one.
+    pub fn nd(&self) -> Option<NdType> {
+        match self {
+            QType::NdArray(t) => Some(*t),
+            _ => None,
+        }
+    }
+
+    /// The scalar inside a scalar, optional or array of any kind.
+    pub fn scalar_inside(&self) -> Option<ScalarType> {
+        self.nd().map(NdType::element).or(self.element())
     }
 
     /// The type of the rows of an array, or of a scalar or optional that stands for all rows.
@@ -212,6 +243,8 @@ impl fmt::Display for QType {
             QType::Edge(class) => write!(f, "{}EDGE", class.prefix()),
             QType::EdgeToScalar(class) => write!(f, "{}TO_SCALAR_EDGE", class.prefix()),
             QType::ArrayShape(class) => write!(f, "{}SHAPE", class.prefix()),
+            QType::NdArray(t) => t.fmt(f),
+            QType::Axes(axes) => axes.fmt(f),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::value::array::{ArrayClass, ArrayRows};
 use crate::value::edge::Edge;
+use crate::value::ndarray::NdRows;
 use crate::value::number::{write_f32, write_f64};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -58,6 +59,8 @@ pub fn write_repr(out: &mut String, value: &Value) {
             write!(out, "value_qtype={})", s.element()).expect("strings take all writes");
         }
         Value::Array(class, rows) => write_array(out, *class, rows),
+        Value::NdArray(rows) => write_nd(out, rows),
+        Value::Axes(axes) => write!(out, "{axes}").expect("strings take all writes"),
     }
 }
 
@@ -86,6 +89,37 @@ fn write_array(out: &mut String, class: ArrayClass, rows: &ArrayRows) {
         write!(out, ", value_qtype={}", rows.element()).expect("strings take all writes");
     }
     out.push(')');
+}
+
+/// Nested lists as far as the array is short and has elements, else its shape and the first elements.
+fn write_nd(out: &mut String, rows: &NdRows) {
+    write!(out, "{}{{", rows.qtype()).expect("strings take all writes");
+    let view = rows.view();
+    if (1..=PRINTED_ROWS).contains(&view.len()) {
+        for (number, value) in view.scalars().enumerate() {
+            out.push_str(if number > 0 { ", " } else { "" });
+            out.extend(ends_at(rows.shape(), number).map(|()| '['));
+            write_payload(out, &value);
+            out.extend(ends_at(rows.shape(), number + 1).map(|()| ']'));
+        }
+    } else {
+        write!(out, "shape={:?}", rows.shape()).expect("strings take all writes");
+        for value in view.scalars().take(PRINTED_ROWS) {
+            out.push_str(", ");
+            write_payload(out, &value);
+        }
+        out.push_str(if view.len() > PRINTED_ROWS { ", ..." } else { "" });
+    }
+    out.push('}');
+}
+
+/// Once for each axis that begins or ends before this element.
+fn ends_at(shape: &[usize], number: usize) -> impl Iterator<Item = ()> {
+    let blocks = shape.iter().rev().scan(1, |block, size| {
+        *block *= size;
+        Some(*block)
+    });
+    blocks.filter(move |block| number.is_multiple_of(*block)).map(|_| ())
 }
 
 fn write_edge(out: &mut String, class: ArrayClass, edge: &Edge) {
@@ -202,6 +236,7 @@ fn push_type_name(out: &mut String, prefix: &str, scalar: ScalarType) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::nd_type::NdType;
     use crate::value::qtype::QType;
     use std::sync::Arc;
 
@@ -234,6 +269,12 @@ mod tests {
             (vec![b'a', 0xff].into(), "b'a\\xff'"),
             (array(&[Some(1), None, Some(3)]), "dense_array([1, NA, 3])"),
             (Value::ArrayShape(ArrayClass::Dense, 5), "dense_array_shape{size=5}"),
+            (nd("NDARRAY_INT32_N1N", &[2, 1, 2]), "NDARRAY_INT32_N1N{[[[0, 1]], [[2, 3]]]}"),
+            (nd("NDARRAY_INT32_NN", &[0, 2]), "NDARRAY_INT32_NN{shape=[0, 2]}"),
+            (
+                nd("NDARRAY_INT32_NN", &[3, 4]),
+                "NDARRAY_INT32_NN{shape=[3, 4], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...}",
+            ),
             (array(&[]), "dense_array([], value_qtype=INT32)"),
             (array(&[None, None]), "dense_array([NA, NA], value_qtype=INT32)"),
             (array(&[Some(7); 30]), "dense_array([7, 7, 7, 7, 7, 7, 7, 7, 7, 7, ...], size=30)"),
@@ -251,6 +292,12 @@ mod tests {
     fn array(rows: &[Option<i32>]) -> Value {
         let rows: Vec<_> = rows.iter().map(|row| row.map(ScalarValue::Int32)).collect();
         Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(ScalarType::Int32, &rows)))
+    }
+
+    fn nd(name: &str, shape: &[usize]) -> Value {
+        let qtype = NdType::from_name(name).expect("a type");
+        let cells: Vec<i32> = (0..shape.iter().product::<usize>() as i32).collect();
+        Value::NdArray(Arc::new(NdRows::from_slice(qtype, shape, &cells).expect("fits")))
     }
 
     trait IntoType {

@@ -6,6 +6,8 @@
 
 use crate::value::array::{ArrayClass, ArrayRows, ArrayType};
 use crate::value::edge::Edge;
+use crate::value::nd_type::Axes;
+use crate::value::ndarray::NdRows;
 use crate::value::qtype::QType;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -37,6 +39,10 @@ pub enum Value {
     ArrayShape(ArrayClass, u64),
     /// An edge between arrays, or to a scalar.
     Edge(ArrayClass, Arc<Edge>),
+    /// An n-dimensional array.
+    NdArray(Arc<NdRows>),
+    /// The only value of a list of axes.
+    Axes(Axes),
 }
 
 /// The fields of a tuple value.
@@ -72,6 +78,8 @@ impl Value {
             Value::Edge(class, edge) if edge.is_to_scalar() => QType::EdgeToScalar(*class),
             Value::Edge(class, _) => QType::Edge(*class),
             Value::ArrayShape(class, _) => QType::ArrayShape(*class),
+            Value::NdArray(rows) => QType::NdArray(rows.qtype()),
+            Value::Axes(axes) => QType::Axes(*axes),
             Value::Array(class, rows) => QType::Array(ArrayType { class: *class, element: rows.element() }),
         }
     }
@@ -119,6 +127,8 @@ impl Value {
             QType::Edge(class) => Value::Edge(*class, Arc::new(Edge::empty())),
             QType::EdgeToScalar(class) => Value::Edge(*class, Arc::new(Edge::to_scalar(0))),
             QType::Array(t) => Value::Array(t.class, Arc::new(ArrayRows::new(t.element))),
+            QType::NdArray(t) => Value::NdArray(Arc::new(NdRows::empty(*t))),
+            QType::Axes(axes) => Value::Axes(*axes),
         }
     }
 

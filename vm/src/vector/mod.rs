@@ -9,6 +9,7 @@ pub mod level;
 pub mod order;
 pub mod prefetch;
 pub mod reduce;
+pub mod spread;
 
 pub use float::Float;
 pub use level::Level;

@@ -21,7 +21,7 @@ use crate::program::text::parse::Parser;
 use crate::program::text::print::handle_name;
 use crate::program::text::types::read_slot;
 use crate::value::qtype::{BYTES, TEXT};
-use crate::value::{ArrayClass, ArrayType, QType, ScalarType};
+use crate::value::{ArrayClass, ArrayType, NdType, QType, ScalarType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -113,6 +113,7 @@ fn read_handle(line: &mut Cursor<'_>) -> Read<TypedSlot> {
         (HandleKind::Bytes, BYTES),
         (HandleKind::Sequence, QType::Sequence(ScalarType::Int64)),
         (HandleKind::Edge, QType::Edge(ArrayClass::Dense)),
+        (HandleKind::NdArray, QType::NdArray(NdType::new(ScalarType::Float64, 1, 0).expect("a type"))),
         (HandleKind::Array, QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Int64 })),
     ];
     let start = *line;

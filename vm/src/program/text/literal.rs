@@ -10,7 +10,9 @@ use crate::value::number::{write_f32, write_f64};
 use crate::value::repr;
 use crate::value::sequence::SequenceValue;
 use crate::value::tuple::TupleType;
-use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, QType, ScalarType, ScalarValue, Value};
+use crate::value::{
+    ArrayClass, ArrayRows, ArrayType, Edge, NdRows, NdType, QType, ScalarType, ScalarValue, Value,
+};
 use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -31,6 +33,15 @@ pub(super) fn write_literal(out: &mut String, value: &Value) {
         }
         Value::ArrayShape(_, size) => out.push_str(&size.to_string()),
         Value::ScalarShape | Value::OptionalScalarShape => out.push_str("shape"),
+        Value::Axes(_) => out.push_str("axes"),
+        Value::NdArray(rows) => {
+            write!(out, "{:?} [", rows.shape()).expect("strings take all writes");
+            for (i, value) in rows.view().scalars().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                write_scalar(out, &value);
+            }
+            out.push(']');
+        }
         Value::Tuple(t) => {
             out.push('(');
             for (i, field) in t.fields().iter().enumerate() {
@@ -132,6 +143,8 @@ fn read_simple(line: &mut Cursor<'_>, qtype: &QType) -> Read<Value> {
             ScalarValue::Int64(size @ 0..) => Ok(Value::ArrayShape(*class, size as u64)),
             _ => Err(line.expected("a number of rows")),
         },
+        QType::NdArray(t) => read_nd(line, *t),
+        QType::Axes(axes) => line.keyword("axes").map(|()| Value::Axes(*axes)),
         QType::ScalarShape => line.keyword("shape").map(|()| Value::ScalarShape),
         QType::OptionalScalarShape => line.keyword("shape").map(|()| Value::OptionalScalarShape),
         QType::Tuple(_) => Err(line.expected("a value without fields")),
@@ -173,15 +186,33 @@ fn read_array(line: &mut Cursor<'_>, qtype: ArrayType) -> Read<Value> {
     Ok(Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows))))
 }
 
-fn read_sequence(line: &mut Cursor<'_>, element: ScalarType) -> Read<Value> {
-    let mut cells = Vec::new();
+/// The shape, and the elements in order: `[2, 3] [1, 2, 3, 4, 5, 6]`.
+fn read_nd(line: &mut Cursor<'_>, qtype: NdType) -> Read<Value> {
+    let start = *line;
+    let sizes = read_list(line, ScalarType::Int64)?;
+    let shape: Option<Vec<usize>> = sizes.iter().map(|size| usize::try_from(size.as_i64()?).ok()).collect();
+    let values = read_list(line, qtype.element())?;
+    let shape = shape.ok_or_else(|| start.expected("sizes from 0 on"))?;
+    let rows = NdRows::from_scalars(qtype, &shape, &values);
+    rows.map(|rows| Value::NdArray(Arc::new(rows)))
+        .map_err(|_| start.expected(format!("a shape of {qtype} and as many elements")))
+}
+
+/// `[1, 2]`, all of one type.
+fn read_list(line: &mut Cursor<'_>, element: ScalarType) -> Read<Vec<ScalarValue>> {
+    let mut values = Vec::new();
     line.expect("[")?;
     while !line.eat("]") {
-        if !cells.is_empty() && !line.eat(",") {
+        if !values.is_empty() && !line.eat(",") {
             return Err(line.expected("`,` or `]`"));
         }
-        cells.push(cell(&read_scalar(line, element)?));
+        values.push(read_scalar(line, element)?);
     }
+    Ok(values)
+}
+
+fn read_sequence(line: &mut Cursor<'_>, element: ScalarType) -> Read<Value> {
+    let cells: Vec<u64> = read_list(line, element)?.iter().map(cell).collect();
     Ok(Value::Sequence(Arc::new(SequenceValue::from_cells(element, cells))))
 }
 
@@ -295,6 +326,9 @@ mod tests {
             ("SEQUENCE[FLOAT32]", "[1, -0, nan, inf, nan(0x7f800001)]"),
             ("SEQUENCE[UNIT]", "[unit, unit]"),
             ("SEQUENCE[INT32]", "[]"),
+            ("NDARRAY_FLOAT64_N1", "[2, 1] [1.5, nan]"),
+            ("NDARRAY_BOOLEAN_NN", "[0, 3] []"),
+            ("AXES_02", "axes"),
         ] {
             let mut written = String::new();
             write_literal(&mut written, &read(qtype, text).expect(text));

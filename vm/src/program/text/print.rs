@@ -223,6 +223,7 @@ pub(super) fn handle_name(kind: HandleKind) -> &'static str {
         HandleKind::Sequence => "SEQUENCE",
         HandleKind::Array => "ARRAY",
         HandleKind::Edge => "EDGE",
+        HandleKind::NdArray => "NDARRAY",
     }
 }
 

@@ -1,0 +1,203 @@
+//! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
+
+use crate::builtins::nd::reduce::wide;
+use crate::operator::ndwise::check_count;
+use crate::operator::{Call, Family, Overload};
+use crate::value::array::cell_size;
+use crate::value::nd_view::{Cell, PerAxis};
+use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
+use std::ops::Add;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "nd._cumsum",
+            &["x", "axes"],
+            "Sum of the elements up to this one, along each of the axes. Integers and truths become INT64.",
+        )
+        .cost_of(10)
+        .on_demand(|family, args| cumsum(family, args, Direction::Forward)),
+        Family::new(
+            "nd._cumsum_back",
+            &["x", "axes"],
+            "Sum of the elements from this one on, along each of the axes.",
+        )
+        .cost_of(10)
+        .on_demand(|family, args| cumsum(family, args, Direction::Back)),
+        Family::new(
+            "nd._take",
+            &["x", "indices", "axis"],
+            "The elements at these places of an axis; places below 0 count from its end.",
+        )
+        .cost_of(10)
+        .raises()
+        .on_demand(take),
+        Family::new("nd._concatenate", &["axis", "*arrays"], "Arrays one after the other along an axis.")
+            .cost_of(10)
+            .raises()
+            .on_demand(concatenate),
+    ]
+}
+
+/// Which end a running sum begins at.
+#[derive(Clone, Copy)]
+enum Direction {
+    Forward,
+    Back,
+}
+
+fn cumsum(family: &Family, args: &[QType], direction: Direction) -> Option<Overload> {
+    let [QType::NdArray(t), QType::Axes(axes)] = args else { return None };
+    let (axes, result) = (*axes, t.with_element(wide(t.element())?)?);
+    axes.iter().all(|axis| axis < t.rank()).then(|| {
+        family.make_general(args, QType::NdArray(result), move |call| {
+            let view = call.nd(0);
+            match view.element() {
+                ScalarType::Boolean => {
+                    running(call, &view, result, axes, direction, |x: bool| i64::from(x), i64::wrapping_add)
+                }
+                ScalarType::Int32 => {
+                    running(call, &view, result, axes, direction, |x: i32| i64::from(x), i64::wrapping_add)
+                }
+                ScalarType::Int64 => {
+                    running(call, &view, result, axes, direction, |x: i64| x, i64::wrapping_add)
+                }
+                ScalarType::Float32 => running(call, &view, result, axes, direction, |x: f32| x, f32::add),
+                _ => running(call, &view, result, axes, direction, |x: f64| x, f64::add),
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis.
+fn running<T: Cell, R: Cell + bytemuck::Pod>(
+    call: &mut Call<'_>,
+    view: &NdView<'_>,
+    result: NdType,
+    axes: Axes,
+    direction: Direction,
+    widen: impl Fn(T) -> R,
+    add: impl Fn(R, R) -> R,
+) {
+    let shape: PerAxis = view.shape().iter().copied().collect();
+    let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(result, &shape));
+    cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = widen(x));
+    for axis in axes.iter() {
+        let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+        for block in cells.chunks_exact_mut((size * inner).max(1)) {
+            for step in 1..size {
+                let (from, to) = match direction {
+                    Direction::Forward => (step - 1, step),
+                    Direction::Back => (size - step, size - step - 1),
+                };
+                for place in 0..inner {
+                    block[to * inner + place] = add(block[from * inner + place], block[to * inner + place]);
+                }
+            }
+        }
+    }
+}
+
+/// The single axis of a list.
+fn only(axes: &Axes) -> Option<usize> {
+    axes.iter().next().filter(|_| axes.len() == 1)
+}
+
+/// The axes of `x`, with those of the indices in the place of the one taken from.
+fn take(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(x), indices, QType::Axes(axis)] = args else { return None };
+    let axis = only(axis).filter(|axis| *axis < x.rank())?;
+    let indexed: Vec<bool> = match indices {
+        QType::NdArray(t) if t.element() == ScalarType::Int64 => t.units().collect(),
+        QType::Scalar(ScalarType::Int64) => Vec::new(),
+        _ => return None,
+    };
+    let mut units: Vec<bool> = x.units().collect();
+    units.splice(axis..=axis, indexed);
+    let result = match units.is_empty() {
+        true => QType::Scalar(x.element()),
+        false => QType::NdArray(NdType::of_axes(x.element(), units)?),
+    };
+    Some(family.make_general(args, result, move |call| take_along(call, axis)))
+}
+
+fn take_along(call: &mut Call<'_>, axis: usize) -> Result<(), Fault> {
+    let (x, indices) = (call.nd(0), call.nd(1));
+    let size = x.shape()[axis];
+    let place = |index: i64| {
+        let place = if index < 0 { index.checked_add_unsigned(size as u64) } else { Some(index) };
+        let place = place.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < size);
+        place.ok_or_else(|| Fault::Range {
+            message: format!("index {index} is out of range for axis {axis} of size {size}"),
+        })
+    };
+    indices.cells().try_for_each(|index| place(index).map(drop))?;
+    let stride = x.strides()[axis];
+    let (outer, inner) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
+    let step = inner.len() * cell_size(x.element());
+    let starts = outer.offsets().flat_map(|at| {
+        let places = indices.cells().map(move |index| place(index).expect("all indices were checked"));
+        places.map(move |place| (at as isize + place as isize * stride) as usize)
+    });
+    let QType::NdArray(result) = *call.result_type() else {
+        let value = starts.map(|at| x.select_axes([]).at(at).scalars().next()).next().flatten();
+        call.set_value(&crate::value::Value::Scalar(value.expect("one index of one axis")));
+        return Ok(());
+    };
+    let shape: PerAxis = outer.shape().iter().chain(indices.shape()).chain(inner.shape()).copied().collect();
+    check_count(&shape)?;
+    let target = call.nd_out().resize(result, &shape);
+    if step > 0 {
+        target.chunks_exact_mut(step).zip(starts).for_each(|(target, at)| inner.at(at).copy_to(target));
+    }
+    Ok(())
+}
+
+/// Other axes must have one size; the axis itself is dynamic.
+fn concatenate(family: &Family, args: &[QType]) -> Option<Overload> {
+    let (QType::Axes(axis), arrays) = args.split_first()? else { return None };
+    let arrays: Vec<NdType> = arrays.iter().map(QType::nd).collect::<Option<_>>()?;
+    let first = *arrays.first()?;
+    let axis = only(axis).filter(|axis| *axis < first.rank())?;
+    let alike = |t: &NdType| (t.element(), t.rank()) == (first.element(), first.rank());
+    let unit = |other: usize| other != axis && arrays.iter().any(|t| t.is_unit(other));
+    let result = NdType::of_axes(first.element(), (0..first.rank()).map(unit))?;
+    arrays
+        .iter()
+        .all(alike)
+        .then(|| family.make_general(args, QType::NdArray(result), move |call| join(call, axis, result)))
+}
+
+fn join(call: &mut Call<'_>, axis: usize, result: NdType) -> Result<(), Fault> {
+    let views = || (1..call.len()).map(|index| call.nd(index));
+    let mut shape: PerAxis = call.nd(1).shape().iter().copied().collect();
+    for other in (0..shape.len()).filter(|other| *other != axis) {
+        if views().any(|view| view.shape()[other] != shape[other]) {
+            let sizes = |view: NdView<'_>| view.shape().iter().map(|size| *size as u64).collect();
+            return Err(Fault::Shapes { shapes: views().map(sizes).collect(), axis: other as u64 });
+        }
+    }
+    shape[axis] = views().map(|view| view.shape()[axis]).sum();
+    check_count(&shape)?;
+    let count = call.len();
+    let arena = call.arena();
+    let views = arena.alloc_slice_fill_iter((1..count).map(|index| call.nd(index)));
+    let size = cell_size(result.element());
+    let inner: usize = shape[axis + 1..].iter().product();
+    let whole = shape[axis] * inner * size;
+    let target = call.nd_out().resize(result, &shape);
+    let mut before = 0;
+    for view in views.iter() {
+        let part = view.shape()[axis] * inner * size;
+        let (outer, rest) = (view.select_axes(0..axis), view.select_axes(axis..view.rank()));
+        if part > 0 {
+            for (block, at) in target.chunks_exact_mut(whole).zip(outer.offsets()) {
+                rest.at(at).copy_to(&mut block[before..before + part]);
+            }
+        }
+        before += part;
+    }
+    Ok(())
+}

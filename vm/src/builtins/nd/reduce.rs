@@ -1,0 +1,388 @@
+//! Reductions: along some axes, many elements become one.
+//!
+//! ```text
+//! nd._sum(x, AXES_1)         [[1, 2, 3], [4, 5, 6]]  ->  [6, 15]
+//! nd._sum_kept(x, AXES_1)                            ->  [[6], [15]], whose last axis is a unit axis
+//! ```
+//!
+//! The elements that become one are taken in the order of their places, the last axis fastest, however they lie in
+//! memory: the result does not depend on strides.
+
+use crate::layout::PlainSlot;
+use crate::operator::{Call, Family, Overload};
+use crate::value::nd_view::{Cell, PerAxis};
+use crate::value::qtype::{FLOAT64, INT64};
+use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
+use crate::vector::spread::{self, Real};
+use bumpalo::Bump;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    let reductions = [
+        reduction(
+            "nd._sum",
+            "Sum; 0 of no elements. Integers and truths are added as INT64.",
+            &[],
+            wide,
+            sum,
+        ),
+        reduction("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", &[], wide, prod),
+        reduction("nd._mean", "Mean; NaN of no elements.", &[], real, mean),
+        reduction("nd._var", "Mean square of the deviations from the mean.", &[INT64], real, var),
+        reduction("nd._std", "Square root of the variance.", &[INT64], real, std),
+        reduction(
+            "nd._min",
+            "The least element; NaN if there is one. Raises without elements.",
+            &[],
+            same,
+            min,
+        ),
+        reduction(
+            "nd._max",
+            "The greatest element; NaN if there is one. Raises without elements.",
+            &[],
+            same,
+            max,
+        ),
+        reduction("nd._any", "True if an element is not zero.", &[], truth, any),
+        reduction("nd._all", "True if no element is zero.", &[], truth, all),
+        reduction(
+            "nd._count",
+            "Number of the elements that are not zero.",
+            &[],
+            |_| Some(ScalarType::Int64),
+            count,
+        ),
+        reduction("nd._median", "The element in the middle, or the mean of two.", &[], real, median),
+        reduction(
+            "nd._quantile",
+            "The element at a share of the way from least to greatest.",
+            &[FLOAT64],
+            quantiles,
+            quantile,
+        ),
+    ];
+    reductions.into_iter().flatten().collect()
+}
+
+/// The code of a reduction.
+type Run = fn(&mut Call<'_>, Axes) -> Result<(), Fault>;
+
+/// The row of a reduction that drops the axes, and of one that keeps them as unit axes. Further arguments are of
+/// these types.
+fn reduction(
+    name: &str,
+    meaning: &str,
+    more: &'static [QType],
+    element: fn(ScalarType) -> Option<ScalarType>,
+    run: Run,
+) -> [Family; 2] {
+    let row = |name: &str, result: fn(NdType, Axes, ScalarType) -> Option<QType>| {
+        Family::new(name, &["x", "axes", "*more"], meaning).cost_of(10).raises().on_demand(
+            move |family: &Family, args: &[QType]| -> Option<Overload> {
+                let [QType::NdArray(t), QType::Axes(axes), given @ ..] = args else { return None };
+                let (t, axes) = (*t, *axes);
+                let fits = axes.iter().all(|axis| axis < t.rank()) && given == more;
+                let result = result(t, axes, element(t.element())?).filter(|_| fits)?;
+                Some(family.make_general(args, result, move |call| run(call, axes)))
+            },
+        )
+    };
+    [row(name, without_axes), row(&format!("{name}_kept"), with_unit_axes)]
+}
+
+/// The type of an array without some of its axes; without any, that of a scalar.
+pub(super) fn without_axes(t: NdType, axes: Axes, element: ScalarType) -> Option<QType> {
+    let kept = t.units().enumerate().filter(|(axis, _)| !axes.contains(*axis)).map(|(_, unit)| unit);
+    match axes.len() == t.rank() {
+        true => Some(QType::Scalar(element)),
+        false => NdType::of_axes(element, kept).map(QType::NdArray),
+    }
+}
+
+fn with_unit_axes(t: NdType, axes: Axes, element: ScalarType) -> Option<QType> {
+    let units = t.units().enumerate().map(|(axis, unit)| unit || axes.contains(axis));
+    NdType::of_axes(element, units).map(QType::NdArray)
+}
+
+fn same(element: ScalarType) -> Option<ScalarType> {
+    Some(element)
+}
+
+fn truth(_: ScalarType) -> Option<ScalarType> {
+    Some(ScalarType::Boolean)
+}
+
+/// Sums of integers and truths are INT64.
+pub(super) fn wide(element: ScalarType) -> Option<ScalarType> {
+    Some(if element.is_float() { element } else { ScalarType::Int64 })
+}
+
+/// Means of integers and truths are FLOAT64.
+fn real(element: ScalarType) -> Option<ScalarType> {
+    Some(if element.is_float() { element } else { ScalarType::Float64 })
+}
+
+/// Truths lie in no order that could be interpolated.
+fn quantiles(element: ScalarType) -> Option<ScalarType> {
+    real(element).filter(|_| element != ScalarType::Boolean)
+}
+
+/// Outputs that are gathered at once where the elements of one do not lie together.
+const GATHERED: usize = 16;
+
+/// Makes one value of the elements along the axes, for every place along the others.
+fn reduce<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, mut f: impl FnMut(&[T]) -> R) {
+    let view = call.nd(0);
+    let mut sorted: PerAxis = axes.iter().collect();
+    sorted.sort();
+    let kept = (0..view.rank()).filter(|axis| !axes.contains(*axis));
+    let (outer, inner) = (view.select_axes(kept), view.select_axes(sorted.iter().copied()));
+    let arena = call.arena();
+    let QType::NdArray(result) = *call.result_type() else {
+        let mut value = None;
+        each_group(arena, &outer, &inner, |values| value = Some(f(values)));
+        return call.set_plain(value.expect("without axes there is one group"));
+    };
+    let mut kept = outer.shape().iter().copied();
+    let drops = result.rank() < view.rank();
+    let shape: PerAxis = (0..view.rank())
+        .filter_map(|axis| match axes.contains(axis) {
+            true => (!drops).then_some(1),
+            false => kept.next(),
+        })
+        .collect();
+    let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<R>());
+    each_group(arena, &outer, &inner, |values: &[T]| {
+        let cell = cells.next().expect("the result has a cell for each group");
+        cell.copy_from_slice(bytemuck::bytes_of(&f(values)));
+    });
+}
+
+/// Calls with the elements of `inner` at every element of `outer`, in order.
+fn each_group<T: Cell>(arena: &Bump, outer: &NdView<'_>, inner: &NdView<'_>, mut f: impl FnMut(&[T])) {
+    let count = inner.len();
+    if inner.is_contiguous() && outer.offsets().next().is_none_or(|at| inner.at(at).as_slice::<T>().is_some())
+    {
+        let mut run = |at| match inner.at(at).as_slice() {
+            Some(values) => f(values),
+            None => f(&inner.at(at).cells().collect::<Vec<T>>()),
+        };
+        outer.offsets().for_each(&mut run);
+        return;
+    }
+    let gathered = outer.len().min(GATHERED);
+    let scratch = arena.alloc_slice_fill_copy(gathered * count, T::default());
+    let (mut offsets, first) = (outer.offsets(), inner.start());
+    loop {
+        let mut starts = [0; GATHERED];
+        let mut groups = 0;
+        for (start, at) in starts.iter_mut().zip(offsets.by_ref().take(gathered)) {
+            *start = at;
+            groups += 1;
+        }
+        if groups == 0 {
+            return;
+        }
+        for (number, at) in inner.offsets().enumerate() {
+            for (group, start) in starts[..groups].iter().enumerate() {
+                scratch[group * count + number] = T::read(&outer.bytes()[start + at - first..]);
+            }
+        }
+        (0..groups).for_each(|group| f(&scratch[group * count..][..count]));
+    }
+}
+
+/// Calls the same code for the element of the first argument, under a name for its Rust type.
+macro_rules! by_element {
+    ($call:ident, $($element:ident => $run:expr),+ $(,)?) => {
+        match $call.nd(0).element() {
+            $(ScalarType::$element => $run,)+
+            other => unreachable!("no overload takes {other}"),
+        }
+    };
+}
+
+fn sum(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().map(|x| i64::from(*x)).sum::<i64>()),
+        Int32 => reduce(call, axes, |x: &[i32]| x.iter().fold(0i64, |sum, x| sum.wrapping_add((*x).into()))),
+        Int64 => reduce(call, axes, |x: &[i64]| x.iter().fold(0i64, |sum, x| sum.wrapping_add(*x))),
+        Float32 => reduce(call, axes, |x: &[f32]| spread::sum(x)),
+        Float64 => reduce(call, axes, |x: &[f64]| spread::sum(x)),
+    );
+    Ok(())
+}
+
+fn prod(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| i64::from(x.iter().all(|x| *x))),
+        Int32 => reduce(call, axes, |x: &[i32]| x.iter().fold(1i64, |n, x| n.wrapping_mul((*x).into()))),
+        Int64 => reduce(call, axes, |x: &[i64]| x.iter().fold(1i64, |n, x| n.wrapping_mul(*x))),
+        Float32 => reduce(call, axes, |x: &[f32]| x.iter().product::<f32>()),
+        Float64 => reduce(call, axes, |x: &[f64]| x.iter().product::<f64>()),
+    );
+    Ok(())
+}
+
+fn mean(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| spread::mean_by(x, |x| f64::from(u8::from(x)))),
+        Int32 => reduce(call, axes, |x: &[i32]| spread::mean_by(x, f64::from)),
+        Int64 => reduce(call, axes, |x: &[i64]| spread::mean_by(x, |x| x as f64)),
+        Float32 => reduce(call, axes, |x: &[f32]| spread::mean_by(x, |x| x)),
+        Float64 => reduce(call, axes, |x: &[f64]| spread::mean_by(x, |x| x)),
+    );
+    Ok(())
+}
+
+/// The variance of integers, whose sum is exact.
+fn integer_variance<T: Copy>(values: &[T], used: i64, f: impl Fn(T) -> i64 + Copy) -> f64 {
+    let sum = values.iter().fold(0i64, |sum, x| sum.wrapping_add(f(*x)));
+    let mean = sum as f64 / values.len() as f64;
+    spread::variance_by(values, mean, used, |x| f(x) as f64)
+}
+
+fn float_variance<T: Real>(values: &[T], used: i64) -> T {
+    spread::variance_by(values, spread::mean_by(values, |x| x), used, |x| x)
+}
+
+fn var(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    let used = call.plain::<i64>(2);
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| integer_variance(x, used, i64::from)),
+        Int32 => reduce(call, axes, |x: &[i32]| integer_variance(x, used, i64::from)),
+        Int64 => reduce(call, axes, |x: &[i64]| integer_variance(x, used, |x| x)),
+        Float32 => reduce(call, axes, |x: &[f32]| float_variance(x, used)),
+        Float64 => reduce(call, axes, |x: &[f64]| float_variance(x, used)),
+    );
+    Ok(())
+}
+
+fn std(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    let used = call.plain::<i64>(2);
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| integer_variance(x, used, i64::from).root()),
+        Int32 => reduce(call, axes, |x: &[i32]| integer_variance(x, used, i64::from).root()),
+        Int64 => reduce(call, axes, |x: &[i64]| integer_variance(x, used, |x| x).root()),
+        Float32 => reduce(call, axes, |x: &[f32]| float_variance(x, used).root()),
+        Float64 => reduce(call, axes, |x: &[f64]| float_variance(x, used).root()),
+    );
+    Ok(())
+}
+
+/// The best of the elements, which are not none; NaN if there is one.
+fn best<T: Copy + PartialOrd>(values: &[T], better: impl Fn(T, T) -> bool) -> T {
+    let is_nan = |x: T| x.partial_cmp(&x).is_none();
+    let next = |best: T, x: T| if !is_nan(best) && (is_nan(x) || better(x, best)) { x } else { best };
+    let found = values.iter().copied().reduce(next);
+    found.expect("an operator that needs elements has checked that there are some")
+}
+
+/// An error if results are asked for, but there are no elements to make them of.
+fn check_elements(call: &Call<'_>, axes: Axes, what: &str) -> Result<(), Fault> {
+    let view = call.nd(0);
+    let none = axes.iter().any(|axis| view.shape()[axis] == 0);
+    let asked = (0..view.rank()).all(|axis| axes.contains(axis) || view.shape()[axis] > 0);
+    match none && asked {
+        true => Err(Fault::Range { message: format!("no elements, of which there is no {what}") }),
+        false => Ok(()),
+    }
+}
+
+fn min(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    check_elements(call, axes, "minimum")?;
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().all(|x| *x)),
+        Int32 => reduce(call, axes, |x: &[i32]| best(x, |a, b| a < b)),
+        Int64 => reduce(call, axes, |x: &[i64]| best(x, |a, b| a < b)),
+        Float32 => reduce(call, axes, |x: &[f32]| best(x, |a, b| a < b)),
+        Float64 => reduce(call, axes, |x: &[f64]| best(x, |a, b| a < b)),
+    );
+    Ok(())
+}
+
+fn max(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    check_elements(call, axes, "maximum")?;
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().any(|x| *x)),
+        Int32 => reduce(call, axes, |x: &[i32]| best(x, |a, b| a > b)),
+        Int64 => reduce(call, axes, |x: &[i64]| best(x, |a, b| a > b)),
+        Float32 => reduce(call, axes, |x: &[f32]| best(x, |a, b| a > b)),
+        Float64 => reduce(call, axes, |x: &[f64]| best(x, |a, b| a > b)),
+    );
+    Ok(())
+}
+
+fn any(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().any(|x| *x)),
+        Int32 => reduce(call, axes, |x: &[i32]| x.iter().any(|x| *x != 0)),
+        Int64 => reduce(call, axes, |x: &[i64]| x.iter().any(|x| *x != 0)),
+        Float32 => reduce(call, axes, |x: &[f32]| x.iter().any(|x| *x != 0.0)),
+        Float64 => reduce(call, axes, |x: &[f64]| x.iter().any(|x| *x != 0.0)),
+    );
+    Ok(())
+}
+
+fn all(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().all(|x| *x)),
+        Int32 => reduce(call, axes, |x: &[i32]| x.iter().all(|x| *x != 0)),
+        Int64 => reduce(call, axes, |x: &[i64]| x.iter().all(|x| *x != 0)),
+        Float32 => reduce(call, axes, |x: &[f32]| x.iter().all(|x| *x != 0.0)),
+        Float64 => reduce(call, axes, |x: &[f64]| x.iter().all(|x| *x != 0.0)),
+    );
+    Ok(())
+}
+
+fn count(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| x.iter().filter(|x| **x).count() as i64),
+        Int32 => reduce(call, axes, |x: &[i32]| x.iter().filter(|x| **x != 0).count() as i64),
+        Int64 => reduce(call, axes, |x: &[i64]| x.iter().filter(|x| **x != 0).count() as i64),
+        Float32 => reduce(call, axes, |x: &[f32]| x.iter().filter(|x| **x != 0.0).count() as i64),
+        Float64 => reduce(call, axes, |x: &[f64]| x.iter().filter(|x| **x != 0.0).count() as i64),
+    );
+    Ok(())
+}
+
+/// Makes one value of the elements as reals, which it may reorder.
+fn reduce_reordering<T: Cell, R: Cell + PlainSlot>(
+    call: &mut Call<'_>,
+    axes: Axes,
+    real: impl Fn(T) -> R,
+    f: impl Fn(&mut [R]) -> R,
+) {
+    let count = axes.iter().map(|axis| call.nd(0).shape()[axis]).product();
+    let scratch = call.arena().alloc_slice_fill_copy(count, R::default());
+    reduce(call, axes, |values: &[T]| {
+        scratch.iter_mut().zip(values).for_each(|(to, from)| *to = real(*from));
+        f(scratch)
+    });
+}
+
+fn median(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    by_element!(call,
+        Boolean => reduce_reordering(call, axes, |x: bool| f64::from(u8::from(x)), spread::median),
+        Int32 => reduce_reordering(call, axes, |x: i32| f64::from(x), spread::median),
+        Int64 => reduce_reordering(call, axes, |x: i64| x as f64, spread::median),
+        Float32 => reduce_reordering(call, axes, |x: f32| x, spread::median),
+        Float64 => reduce_reordering(call, axes, |x: f64| x, spread::median),
+    );
+    Ok(())
+}
+
+fn quantile(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    let share = call.plain::<f64>(2);
+    if !(0.0..=1.0).contains(&share) {
+        return Err(Fault::Range { message: format!("a quantile is from 0 to 1, got {share}") });
+    }
+    by_element!(call,
+        Int32 => reduce_reordering(call, axes, |x: i32| f64::from(x), |x| spread::quantile(x, share)),
+        Int64 => reduce_reordering(call, axes, |x: i64| x as f64, |x| spread::quantile(x, share)),
+        Float32 => reduce_reordering(call, axes, |x: f32| x, |x| spread::quantile(x, share as f32)),
+        Float64 => reduce_reordering(call, axes, |x: f64| x, |x| spread::quantile(x, share)),
+    );
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! Shapes: axes added, dropped and exchanged, other shapes of the same elements, conversions.
+
+use crate::builtins::nd::reduce::without_axes;
+use crate::operator::ndwise::check_count;
+use crate::operator::{Call, Family, Overload};
+use crate::value::array::cell_size;
+use crate::value::nd_type::MAX_RANK;
+use crate::value::nd_view::PerAxis;
+use crate::value::qtype::INT64;
+use crate::value::{ArrayClass, ArrayType, Axes, Fault, NdType, NdView, QType, ScalarType, Value};
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "nd.where",
+            &["condition", "x", "y"],
+            "x where the condition is true, else y. Both are evaluated.",
+        )
+        .exact_ternary(|condition: bool, x: bool, y: bool| if condition { x } else { y })
+        .exact_ternary(|condition: bool, x: i32, y: i32| if condition { x } else { y })
+        .exact_ternary(|condition: bool, x: i64, y: i64| if condition { x } else { y })
+        .exact_ternary(|condition: bool, x: f32, y: f32| if condition { x } else { y })
+        .exact_ternary(|condition: bool, x: f64, y: f64| if condition { x } else { y }),
+        Family::new(
+            "nd._expand_dims",
+            &["x", "axes"],
+            "The elements with unit axes at these places of the result.",
+        )
+        .cost_of(5)
+        .on_demand(expand_dims),
+        Family::new(
+            "nd._squeeze",
+            &["x", "axes"],
+            "The elements without these axes, which must have the size 1.",
+        )
+        .cost_of(5)
+        .raises()
+        .on_demand(squeeze),
+        Family::new("nd._transpose", &["x", "axes"], "The elements under the axes in this order.")
+            .cost_of(10)
+            .on_demand(transpose),
+        Family::new(
+            "nd._broadcast_to",
+            &["x", "units", "*sizes"],
+            "The elements repeated along axes that are new or unit axes, up to these sizes.",
+        )
+        .cost_of(10)
+        .raises()
+        .on_demand(|family, args| resized(family, args, broadcast)),
+        Family::new(
+            "nd._reshape",
+            &["x", "units", "*sizes"],
+            "The elements in their order under axes of these sizes, of which one may be -1.",
+        )
+        .cost_of(5)
+        .raises()
+        .on_demand(|family, args| resized(family, args, reshape)),
+        Family::new("nd.shape", &["x"], "The size of each axis.").on_demand(shape),
+        Family::new("nd._size", &["x", "axes"], "Number of elements along these axes.").on_demand(size),
+        Family::new(
+            "array.to_nd",
+            &["x"],
+            "The rows as an array of one axis without missing values. Raises if a row is missing.",
+        )
+        .cost_of(5)
+        .raises()
+        .on_demand(to_nd),
+        Family::new("nd.to_dense_array", &["x"], "The elements of an array of one axis as present rows.")
+            .cost_of(5)
+            .on_demand(to_dense_array),
+    ]
+}
+
+fn axes_of(args: &[QType]) -> Option<(NdType, Axes)> {
+    match args {
+        [QType::NdArray(t), QType::Axes(axes)] => Some((*t, *axes)),
+        _ => None,
+    }
+}
+
+/// Writes the elements of a view under a shape; a result without axes is a scalar.
+fn write(call: &mut Call<'_>, view: &NdView<'_>, shape: &[usize]) {
+    match *call.result_type() {
+        QType::NdArray(result) => view.copy_to(call.nd_out().resize(result, shape)),
+        _ => call.set_value(&Value::Scalar(view.scalars().next().expect("there is one element"))),
+    }
+}
+
+fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
+    let (t, axes) = axes_of(args)?;
+    let rank = t.rank() + axes.len();
+    let mut old = t.units();
+    let units: Option<Vec<bool>> =
+        (0..rank).map(|axis| if axes.contains(axis) { Some(true) } else { old.next() }).collect();
+    let result = NdType::of_axes(t.element(), units?)?;
+    Some(family.make_general(args, QType::NdArray(result), move |call| {
+        let view = call.nd(0);
+        let mut sizes = view.shape().iter();
+        let size = |axis| if axes.contains(axis) { Some(1) } else { sizes.next().copied() };
+        let shape: PerAxis = (0..rank).filter_map(size).collect();
+        write(call, &view, &shape);
+        Ok(())
+    }))
+}
+
+fn squeeze(family: &Family, args: &[QType]) -> Option<Overload> {
+    let (t, axes) = axes_of(args)?;
+    let result = without_axes(t, axes, t.element()).filter(|_| axes.iter().all(|axis| axis < t.rank()))?;
+    Some(family.make_general(args, result, move |call| {
+        let view = call.nd(0);
+        if let Some(axis) = axes.iter().find(|axis| view.shape()[*axis] != 1) {
+            let message = format!("axis {axis} has the size {}, not 1", view.shape()[axis]);
+            return Err(Fault::Range { message });
+        }
+        let kept = view.select_axes((0..view.rank()).filter(|axis| !axes.contains(*axis)));
+        write(call, &kept, kept.shape());
+        Ok(())
+    }))
+}
+
+fn transpose(family: &Family, args: &[QType]) -> Option<Overload> {
+    let (t, axes) = axes_of(args)?;
+    (axes.len() == t.rank() && axes.iter().all(|axis| axis < t.rank())).then_some(())?;
+    let result = NdType::of_axes(t.element(), axes.iter().map(|axis| t.is_unit(axis)))?;
+    Some(family.make_general(args, QType::NdArray(result), move |call| {
+        let view = call.nd(0).select_axes(axes.iter());
+        write(call, &view, view.shape());
+        Ok(())
+    }))
+}
+
+/// An operator of an array or a scalar, the unit axes of the result, and a size for each axis.
+fn resized(
+    family: &Family,
+    args: &[QType],
+    run: fn(&mut Call<'_>, &NdView<'_>, &[i64]) -> Result<(), Fault>,
+) -> Option<Overload> {
+    let [x, QType::Axes(units), sizes @ ..] = args else { return None };
+    let element = match x {
+        QType::NdArray(t) => t.element(),
+        QType::Scalar(element) => *element,
+        _ => return None,
+    };
+    let fits = sizes.iter().all(|size| *size == INT64) && units.iter().all(|axis| axis < sizes.len());
+    let result =
+        NdType::of_axes(element, (0..sizes.len()).map(|axis| units.contains(axis))).filter(|_| fits)?;
+    Some(family.make_general(args, QType::NdArray(result), move |call| {
+        let (view, mut sizes) = (call.nd(0), [0; MAX_RANK]);
+        for (axis, size) in sizes[..result.rank()].iter_mut().enumerate() {
+            *size = call.plain::<i64>(2 + axis);
+            if result.is_unit(axis) && *size != 1 {
+                return Err(refuse_size(*size));
+            }
+        }
+        run(call, &view, &sizes[..result.rank()])
+    }))
+}
+
+fn refuse_size(size: i64) -> Fault {
+    Fault::Range { message: format!("an axis cannot have the size {size}") }
+}
+
+fn broadcast(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
+    let size = |size: &i64| usize::try_from(*size).map_err(|_| refuse_size(*size));
+    let shape = sizes.iter().map(size).collect::<Result<PerAxis, Fault>>()?;
+    check_count(&shape)?;
+    let types = call.qtype(0).nd();
+    let new = shape.len().checked_sub(view.rank());
+    let list = |shape: &[usize]| shape.iter().map(|size| *size as u64).collect::<Vec<u64>>();
+    // Only a unit axis repeats; a dynamic one must have the size already.
+    let differs = |axis: &usize| {
+        let unit = types.is_some_and(|t| t.is_unit(*axis));
+        new.is_some_and(|new| !unit && view.shape()[*axis] != shape[new + *axis])
+    };
+    if let Some(axis) = (0..view.rank()).find(differs) {
+        let axis = (new.unwrap_or(0) + axis) as u64;
+        return Err(Fault::Shapes { shapes: vec![list(view.shape()), list(&shape)], axis });
+    }
+    let broadcast = view.broadcast_to(&shape).expect("all axes fit");
+    write(call, &broadcast, &shape);
+    Ok(())
+}
+
+fn reshape(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
+    let known = sizes.iter().filter(|size| **size != -1);
+    let known = known.map(|size| usize::try_from(*size).map_err(|_| refuse_size(*size)));
+    let known = known.collect::<Result<PerAxis, Fault>>()?;
+    let product = check_count(&known)?;
+    let open = sizes.len() - known.len();
+    let rest = view.len().checked_div(product).filter(|rest| rest * product == view.len());
+    let fits = match open {
+        0 => product == view.len(),
+        1 => rest.is_some(),
+        _ => false,
+    };
+    if !fits {
+        let message = format!("{} elements cannot have the shape {sizes:?}", view.len());
+        return Err(Fault::Range { message });
+    }
+    let size = |size: &i64| usize::try_from(*size).unwrap_or(rest.unwrap_or(0));
+    let shape: PerAxis = sizes.iter().map(size).collect();
+    write(call, view, &shape);
+    Ok(())
+}
+
+fn shape(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(_)] = args else { return None };
+    let result = NdType::new(ScalarType::Int64, 1, 0)?;
+    Some(family.make_general(args, QType::NdArray(result), move |call| {
+        let view = call.nd(0);
+        let cells = call.nd_out().resize(result, &[view.rank()]).chunks_exact_mut(size_of::<i64>());
+        for (cell, size) in cells.zip(view.shape()) {
+            cell.copy_from_slice(&(*size as i64).to_ne_bytes());
+        }
+        Ok(())
+    }))
+}
+
+fn size(family: &Family, args: &[QType]) -> Option<Overload> {
+    let (t, axes) = axes_of(args)?;
+    axes.iter().all(|axis| axis < t.rank()).then(|| {
+        family.make_general(args, INT64, move |call| {
+            let view = call.nd(0);
+            call.set_plain(axes.iter().map(|axis| view.shape()[axis] as i64).product::<i64>());
+            Ok(())
+        })
+    })
+}
+
+fn to_nd(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Array(t)] = args else { return None };
+    let result = NdType::new(t.element, 1, 0)?;
+    Some(family.make_general(args, QType::NdArray(result), move |call| {
+        let rows = call.array(0);
+        if let Some(row) = (0..rows.len()).find(|row| !rows.is_present(*row)) {
+            let fault = Box::new(Fault::MissingValue { operator: "array.to_nd" });
+            return Err(Fault::Row { row: row as u64, fault });
+        }
+        check_count(&[rows.len()])?;
+        let cells = call.nd_out().resize(result, &[rows.len()]);
+        cells.copy_from_slice(&rows.bytes()[..cells.len()]);
+        Ok(())
+    }))
+}
+
+fn to_dense_array(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(t)] = args else { return None };
+    let element = t.element();
+    (t.rank() == 1).then(|| {
+        let result = QType::Array(ArrayType { class: ArrayClass::Dense, element });
+        family.make_general(args, result, move |call| {
+            let view = call.nd(0);
+            let out = call.array_out();
+            out.resize(element, view.len());
+            view.copy_to(&mut out.bytes_mut()[..view.len() * cell_size(element)]);
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,480 @@
+//! Views: n-dimensional arrays where they lie, in whatever order and with whatever gaps.
+//!
+//! ```text
+//! bytes    . . 0 1 2 . 3 4 5 .      start 2, shape (2, 3), strides (4, 1), of one byte each
+//! row 1    3 4 5                    element (i, j) begins at  start + i * 4 + j * 1
+//! ```
+//!
+//! A stride is in bytes and may be 0, so that an axis repeats one element, or negative. No alignment is asked for.
+//!
+//! Invariant: every element lies inside the bytes, and there are at most [`MAX_ROWS`] of them.
+
+use crate::value::array::{MAX_ROWS, cell_size};
+use crate::value::nd_type::MAX_RANK;
+use crate::value::scalar::ScalarType;
+use crate::value::scalar_value::ScalarValue;
+use thiserror::Error;
+
+/// Sizes of the axes; those beyond the last axis are 1.
+pub type Shape = [usize; MAX_RANK];
+/// Bytes from one element to the next along each axis.
+pub type Strides = [isize; MAX_RANK];
+
+/// A number for each axis, such as its size, without a buffer of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerAxis {
+    len: usize,
+    numbers: Shape,
+}
+
+impl FromIterator<usize> for PerAxis {
+    /// # Panics
+    /// If there are more numbers than an array can have axes.
+    fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> PerAxis {
+        let mut list = PerAxis::default();
+        for number in numbers {
+            list.numbers[list.len] = number;
+            list.len += 1;
+        }
+        list
+    }
+}
+
+impl std::ops::Deref for PerAxis {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.numbers[..self.len]
+    }
+}
+
+impl std::ops::DerefMut for PerAxis {
+    fn deref_mut(&mut self) -> &mut [usize] {
+        &mut self.numbers[..self.len]
+    }
+}
+
+/// A buffer, shape and strides that are no array.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NdError {
+    /// Too many axes.
+    #[error("an array of {rank} axes; at most {MAX_RANK} are allowed")]
+    Rank {
+        /// Number of axes.
+        rank: usize,
+    },
+    /// There are not as many strides as axes.
+    #[error("{strides} strides of {rank} axes")]
+    Strides {
+        /// Number of axes.
+        rank: usize,
+        /// Number of strides.
+        strides: usize,
+    },
+    /// More elements than an array may have.
+    #[error("limit array-rows: the shape {shape:?} has more than {MAX_ROWS} elements")]
+    TooLarge {
+        /// Sizes of the axes.
+        shape: Vec<usize>,
+    },
+    /// An element lies outside the buffer.
+    #[error(
+        "the shape {shape:?} with the strides {strides:?} reaches beyond the {bytes} bytes from {start} on"
+    )]
+    Outside {
+        /// Sizes of the axes.
+        shape: Vec<usize>,
+        /// Strides in bytes.
+        strides: Vec<isize>,
+        /// Where the first element begins.
+        start: usize,
+        /// Length of the buffer.
+        bytes: usize,
+    },
+    /// A unit axis of the type has another size.
+    #[error("axis {axis} of {qtype} has the size 1, not {size}")]
+    UnitAxis {
+        /// The type.
+        qtype: String,
+        /// The axis.
+        axis: usize,
+        /// Size of the axis in the shape.
+        size: usize,
+    },
+    /// The number of cells is not that of the shape.
+    #[error("the shape {shape:?} has {expected} elements, got {actual}")]
+    Count {
+        /// Sizes of the axes.
+        shape: Vec<usize>,
+        /// Elements of the shape.
+        expected: usize,
+        /// Elements given.
+        actual: usize,
+    },
+}
+
+/// A Rust type that is the element of an n-dimensional array.
+pub trait Cell: Copy + Default + Send + Sync + bytemuck::NoUninit + bytemuck::CheckedBitPattern {
+    /// The scalar type.
+    const ELEMENT: ScalarType;
+
+    /// Reads the first bytes, of any alignment. A BOOLEAN is true unless its byte is 0.
+    fn read(bytes: &[u8]) -> Self;
+}
+
+impl Cell for bool {
+    const ELEMENT: ScalarType = ScalarType::Boolean;
+
+    fn read(bytes: &[u8]) -> bool {
+        bytes[0] != 0
+    }
+}
+
+macro_rules! cell {
+    ($($rust:ty => $element:ident),*) => {$(
+        impl Cell for $rust {
+            const ELEMENT: ScalarType = ScalarType::$element;
+
+            fn read(bytes: &[u8]) -> $rust {
+                bytemuck::pod_read_unaligned(&bytes[..size_of::<$rust>()])
+            }
+        }
+    )*};
+}
+
+cell!(i32 => Int32, i64 => Int64, f32 => Float32, f64 => Float64);
+
+/// An n-dimensional array where it lies; of no axes, a single element.
+#[derive(Clone, Copy, Debug)]
+pub struct NdView<'a> {
+    element: ScalarType,
+    rank: usize,
+    bytes: &'a [u8],
+    start: usize,
+    shape: Shape,
+    strides: Strides,
+}
+
+impl<'a> NdView<'a> {
+    /// The elements of a type in a buffer: `start` is where the first one begins, strides are in bytes.
+    ///
+    /// # Errors
+    /// There are too many axes or elements, or an element lies outside the buffer.
+    pub fn new(
+        element: ScalarType,
+        bytes: &'a [u8],
+        start: usize,
+        shape: &[usize],
+        strides: &[isize],
+    ) -> Result<NdView<'a>, NdError> {
+        if shape.len() > MAX_RANK {
+            return Err(NdError::Rank { rank: shape.len() });
+        }
+        if shape.len() != strides.len() {
+            return Err(NdError::Strides { rank: shape.len(), strides: strides.len() });
+        }
+        let count = element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
+        let view = NdView {
+            element,
+            rank: shape.len(),
+            bytes,
+            start,
+            shape: padded(shape, 1),
+            strides: padded(strides, 0),
+        };
+        match count == 0 || view.is_inside() {
+            true => Ok(view),
+            false => Err(NdError::Outside {
+                shape: shape.to_vec(),
+                strides: strides.to_vec(),
+                start,
+                bytes: bytes.len(),
+            }),
+        }
+    }
+
+    /// Elements one after the other, the last axis fastest.
+    ///
+    /// # Errors
+    /// There are too many axes or elements, or not as many as the shape says.
+    pub fn from_slice<T: Cell>(values: &'a [T], shape: &[usize]) -> Result<NdView<'a>, NdError> {
+        let expected = element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
+        if expected != values.len() {
+            return Err(NdError::Count { shape: shape.to_vec(), expected, actual: values.len() });
+        }
+        let strides = c_strides(shape, size_of::<T>());
+        NdView::new(T::ELEMENT, bytemuck::cast_slice(values), 0, shape, &strides[..shape.len().min(MAX_RANK)])
+    }
+
+    /// True if the lowest and the highest byte of the elements lie in the buffer.
+    fn is_inside(&self) -> bool {
+        let (mut lowest, mut highest) = (self.start as i128, self.start as i128);
+        for (size, stride) in self.shape.iter().zip(&self.strides) {
+            let reach = (*size as i128 - 1) * *stride as i128;
+            lowest += reach.min(0);
+            highest += reach.max(0);
+        }
+        lowest >= 0 && highest + cell_size(self.element) as i128 <= self.bytes.len() as i128
+    }
+
+    /// Type of the elements.
+    pub fn element(&self) -> ScalarType {
+        self.element
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Sizes of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape[..self.rank]
+    }
+
+    /// Bytes from one element to the next along each axis.
+    pub fn strides(&self) -> &[isize] {
+        &self.strides[..self.rank]
+    }
+
+    /// The buffer.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where the first element begins in the buffer.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same elements under axes chosen from these, in another order or fewer. Axes that are left out stay at
+    /// their first position.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    pub fn select_axes(&self, axes: impl IntoIterator<Item = usize>) -> NdView<'a> {
+        let mut view = NdView { rank: 0, shape: [1; MAX_RANK], strides: [0; MAX_RANK], ..*self };
+        for axis in axes {
+            assert!(axis < self.rank, "axis {axis} of {}", self.rank);
+            view.shape[view.rank] = self.shape[axis];
+            view.strides[view.rank] = self.strides[axis];
+            view.rank += 1;
+        }
+        view
+    }
+
+    /// The elements repeated along axes that are new or of size 1; `None` if the shapes do not fit. The new shape
+    /// must be that of an array.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Option<NdView<'a>> {
+        let new = shape.len().checked_sub(self.rank)?;
+        let mut view = NdView { rank: shape.len(), shape: padded(shape, 1), strides: [0; MAX_RANK], ..*self };
+        for axis in 0..self.rank {
+            match (self.shape[axis], shape[new + axis]) {
+                (old, size) if old == size => view.strides[new + axis] = self.strides[axis],
+                (1, _) => {}
+                _ => return None,
+            }
+        }
+        Some(view)
+    }
+
+    /// The same view from another element on, which begins at a byte that
+    /// [`offsets`](NdView::offsets) of a view over the same buffer gave; the caller keeps the elements inside.
+    ///
+    /// # Panics
+    /// If an element would lie outside the buffer.
+    pub fn at(&self, start: usize) -> NdView<'a> {
+        let view = NdView { start, ..*self };
+        assert!(view.is_empty() || view.is_inside(), "an element outside the buffer");
+        view
+    }
+
+    /// Where each element begins in the buffer, the last axis fastest.
+    pub fn offsets(&self) -> Offsets {
+        let rank = self.rank;
+        Offsets {
+            rank,
+            shape: self.shape,
+            strides: self.strides,
+            index: [0; MAX_RANK],
+            at: self.start as isize,
+            left: self.len(),
+        }
+    }
+
+    /// The elements of a type, the last axis fastest.
+    ///
+    /// # Panics
+    /// If the elements are of another type.
+    pub fn cells<T: Cell>(&self) -> impl ExactSizeIterator<Item = T> + 'a {
+        assert_eq!(T::ELEMENT, self.element, "an array of this element");
+        let bytes = self.bytes;
+        self.offsets().map(move |at| T::read(&bytes[at..]))
+    }
+
+    /// The elements as scalars, the last axis fastest.
+    pub fn scalars(&self) -> impl ExactSizeIterator<Item = ScalarValue> + 'a {
+        let (bytes, element) = (self.bytes, self.element);
+        self.offsets().map(move |at| scalar(element, &bytes[at..]))
+    }
+
+    /// The elements as a slice, if they lie one after the other and are aligned.
+    ///
+    /// # Panics
+    /// If the elements are of another type.
+    pub fn as_slice<T: Cell>(&self) -> Option<&'a [T]> {
+        assert_eq!(T::ELEMENT, self.element, "an array of this element");
+        let count = self.len();
+        if count == 0 {
+            return Some(&[]);
+        }
+        if !self.is_contiguous() {
+            return None;
+        }
+        bytemuck::checked::try_cast_slice(&self.bytes[self.start..][..count * size_of::<T>()]).ok()
+    }
+
+    /// Copies the elements, the last axis fastest, to bytes that have room for exactly as many.
+    ///
+    /// # Panics
+    /// If they have not.
+    pub fn copy_to(&self, target: &mut [u8]) {
+        let size = cell_size(self.element);
+        assert_eq!(target.len(), self.len() * size, "room for the elements");
+        if self.is_contiguous() && !self.is_empty() {
+            return target.copy_from_slice(&self.bytes[self.start..][..target.len()]);
+        }
+        for (cell, at) in target.chunks_exact_mut(size).zip(self.offsets()) {
+            cell.copy_from_slice(&self.bytes[at..][..size]);
+        }
+    }
+
+    /// True if the elements lie one after the other, the last axis fastest.
+    pub fn is_contiguous(&self) -> bool {
+        let strides = c_strides(self.shape(), cell_size(self.element));
+        let axes = self.shape().iter().zip(self.strides()).zip(strides);
+        self.is_empty() || axes.into_iter().all(|((size, actual), wanted)| *size == 1 || *actual == wanted)
+    }
+}
+
+/// See [`NdView::offsets`].
+#[derive(Clone, Debug)]
+pub struct Offsets {
+    rank: usize,
+    shape: Shape,
+    strides: Strides,
+    index: Shape,
+    at: isize,
+    left: usize,
+}
+
+impl Iterator for Offsets {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let at = self.at as usize;
+        for axis in (0..self.rank).rev() {
+            self.index[axis] += 1;
+            self.at += self.strides[axis];
+            if self.index[axis] < self.shape[axis] {
+                break;
+            }
+            self.at -= self.strides[axis] * self.shape[axis] as isize;
+            self.index[axis] = 0;
+        }
+        Some(at)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Offsets {}
+
+/// The scalar at the start of these bytes.
+fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
+    match element {
+        ScalarType::Boolean => ScalarValue::Boolean(bool::read(bytes)),
+        ScalarType::Int32 => ScalarValue::Int32(i32::read(bytes)),
+        ScalarType::Int64 => ScalarValue::Int64(i64::read(bytes)),
+        ScalarType::Float32 => ScalarValue::Float32(f32::read(bytes)),
+        ScalarType::Float64 => ScalarValue::Float64(f64::read(bytes)),
+        other => unreachable!("{other} is no element of n-dimensional arrays"),
+    }
+}
+
+/// Number of elements of a shape; `None` if there are more than [`MAX_ROWS`]. A shape is refused as well if its
+/// sizes other than 0 have too large a product, so that no stride overflows.
+pub fn element_count(shape: &[usize]) -> Option<usize> {
+    let product = shape.iter().filter(|size| **size > 0).try_fold(1usize, |n, size| n.checked_mul(*size));
+    product.filter(|n| *n <= MAX_ROWS)?;
+    Some(shape.iter().product())
+}
+
+/// Strides of elements one after the other, the last axis fastest.
+pub fn c_strides(shape: &[usize], cell: usize) -> Strides {
+    let mut strides = [0; MAX_RANK];
+    let mut next = cell;
+    for axis in (0..shape.len().min(MAX_RANK)).rev() {
+        strides[axis] = next as isize;
+        next = next.saturating_mul(shape[axis].max(1));
+    }
+    strides
+}
+
+/// A list filled up to the largest number of axes.
+pub fn padded<T: Copy>(list: &[T], with: T) -> [T; MAX_RANK] {
+    std::array::from_fn(|axis| list.get(axis).copied().unwrap_or(with))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_may_be_anything_inside_the_buffer() {
+        let values = [0i32, 1, 2, 3, 4, 5];
+        let bytes = bytemuck::cast_slice(&values);
+        let of = |start, shape: &[usize], strides: &[isize]| {
+            let view = NdView::new(ScalarType::Int32, bytes, start, shape, strides);
+            view.map(|view| view.cells::<i32>().collect::<Vec<_>>())
+        };
+        assert_eq!(of(0, &[2, 3], &[12, 4]), Ok(vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(of(0, &[3, 2], &[4, 12]), Ok(vec![0, 3, 1, 4, 2, 5]));
+        assert_eq!(of(20, &[3], &[-8]), Ok(vec![5, 3, 1]));
+        assert_eq!(of(8, &[2, 2], &[0, 4]), Ok(vec![2, 3, 2, 3]));
+        assert_eq!(of(100, &[2, 0], &[400, 4]), Ok(vec![]));
+        assert_eq!(of(16, &[], &[]), Ok(vec![4]));
+        let outside = "the shape [3] with the strides [-8] reaches beyond the 24 bytes from 12 on";
+        assert_eq!(of(12, &[3], &[-8]).unwrap_err().to_string(), outside);
+        assert!(of(0, &[2], &[isize::MAX]).is_err());
+        assert!(of(0, &[usize::MAX, usize::MAX], &[0, 0]).is_err());
+        assert_eq!(element_count(&[0, 1 << 28]), None);
+    }
+
+    #[test]
+    fn slices_are_found() {
+        let values = [1.0f64, 2.0, 3.0, 4.0];
+        let view = NdView::from_slice(&values, &[2, 2]).expect("fits");
+        assert_eq!(view.as_slice::<f64>(), Some(&values[..]));
+        assert_eq!(view.select_axes([1, 0]).as_slice::<f64>(), None);
+        assert_eq!(view.select_axes([1, 0]).cells::<f64>().collect::<Vec<_>>(), [1.0, 3.0, 2.0, 4.0]);
+        let row = view.select_axes([1]).at(16);
+        assert_eq!(row.as_slice::<f64>(), Some(&values[2..]));
+        assert_eq!(row.broadcast_to(&[2, 2]).expect("fits").cells::<f64>().sum::<f64>(), 14.0);
+        assert!(row.broadcast_to(&[2, 3]).is_none());
+    }
+}

@@ -1,0 +1,222 @@
+//! N-dimensional arrays: a type, the sizes of the axes, and cells.
+//!
+//! ```text
+//! NDARRAY_INT32_NN of [[1, 2, 3], [4, 5, 6]]     shape 2, 3     strides 12, 4     cells 1 2 3 4 5 6
+//! the same, given by columns                     shape 2, 3     strides 4, 8      cells 1 4 2 5 3 6
+//! ```
+//!
+//! What operators write is contiguous, the last axis fastest. What a host gives keeps its order, so that a
+//! Fortran array or a part of a larger one enters a frame as it is; every operator reads through a view.
+//!
+//! Invariants:
+//! 1. A unit axis of the type has the size 1.
+//! 2. The strides fit the cells, as in [`NdView`].
+
+use crate::value::array::cell_size;
+use crate::value::nd_type::NdType;
+use crate::value::nd_view::{Cell, NdError, NdView, Shape, Strides, c_strides, element_count, padded};
+use crate::value::scalar_value::ScalarValue;
+use std::hash::{Hash, Hasher};
+
+/// An n-dimensional array. Refilling one keeps its memory.
+#[derive(Clone, Debug)]
+pub struct NdRows {
+    qtype: NdType,
+    shape: Shape,
+    start: usize,
+    strides: Strides,
+    /// In words for their alignment.
+    cells: Vec<u64>,
+}
+
+impl NdRows {
+    /// The zero of a type: its dynamic axes have no elements.
+    pub fn empty(qtype: NdType) -> NdRows {
+        let shape: Vec<usize> = qtype.units().map(usize::from).collect();
+        let mut rows = NdRows { qtype, shape: [1; 6], start: 0, strides: [0; 6], cells: Vec::new() };
+        rows.set_shape(qtype, &shape);
+        rows.cells.resize(1, 0);
+        rows
+    }
+
+    /// Elements one after the other, the last axis fastest.
+    ///
+    /// # Errors
+    /// The shape is not one of the type, or there are not as many elements.
+    ///
+    /// # Panics
+    /// If the elements are of another type.
+    pub fn from_slice<T: Cell>(qtype: NdType, shape: &[usize], values: &[T]) -> Result<NdRows, NdError> {
+        NdRows::from_view(qtype, &NdView::from_slice(values, shape)?)
+    }
+
+    /// Scalars one after the other, the last axis fastest.
+    ///
+    /// # Errors
+    /// The shape is not one of the type, or there are not as many scalars.
+    ///
+    /// # Panics
+    /// If the scalars are of another type.
+    pub fn from_scalars(qtype: NdType, shape: &[usize], values: &[ScalarValue]) -> Result<NdRows, NdError> {
+        let expected = check_shape(qtype, shape)?;
+        if expected != values.len() {
+            return Err(NdError::Count { shape: shape.to_vec(), expected, actual: values.len() });
+        }
+        let mut rows = NdRows::empty(qtype);
+        let size = cell_size(qtype.element());
+        let bytes = rows.resize(qtype, shape);
+        for (value, cell) in values.iter().zip(bytes.chunks_exact_mut(size)) {
+            assert_eq!(value.scalar_type(), qtype.element(), "an element of the array's type");
+            let bits = value.plain_bits().expect("elements are plain").to_le_bytes();
+            cell.copy_from_slice(&bits[..size]);
+        }
+        Ok(rows)
+    }
+
+    /// A copy of the elements of a view, the last axis fastest.
+    ///
+    /// # Errors
+    /// The shape is not one of the type.
+    ///
+    /// # Panics
+    /// If the elements are of another type.
+    pub fn from_view(qtype: NdType, view: &NdView<'_>) -> Result<NdRows, NdError> {
+        check_shape(qtype, view.shape())?;
+        let mut rows = NdRows::empty(qtype);
+        rows.copy_from(qtype, view);
+        Ok(rows)
+    }
+
+    /// Cells in an order of the host's choice, kept as they are: `start` is where the first element begins, in
+    /// bytes, as the strides are.
+    ///
+    /// # Errors
+    /// The shape is not one of the type, or an element lies outside the cells.
+    pub fn from_strided(
+        qtype: NdType,
+        bytes: &[u8],
+        start: usize,
+        shape: &[usize],
+        strides: &[isize],
+    ) -> Result<NdRows, NdError> {
+        check_shape(qtype, shape)?;
+        NdView::new(qtype.element(), bytes, start, shape, strides)?;
+        let mut cells = vec![0u64; bytes.len().div_ceil(size_of::<u64>()).max(1)];
+        bytemuck::cast_slice_mut(&mut cells)[..bytes.len()].copy_from_slice(bytes);
+        Ok(NdRows { qtype, shape: padded(shape, 1), start, strides: padded(strides, 0), cells })
+    }
+
+    /// The type.
+    pub fn qtype(&self) -> NdType {
+        self.qtype
+    }
+
+    /// Sizes of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape[..self.qtype.rank()]
+    }
+
+    /// The elements where they lie.
+    pub fn view(&self) -> NdView<'_> {
+        let strides = &self.strides[..self.qtype.rank()];
+        NdView::new(
+            self.qtype.element(),
+            bytemuck::cast_slice(&self.cells),
+            self.start,
+            self.shape(),
+            strides,
+        )
+        .expect("the strides fit the cells (invariant 2)")
+    }
+
+    /// Makes room for elements one after the other and gives their cells, which are zero or what stood there.
+    ///
+    /// # Panics
+    /// If the shape is not one of the type; operators check sizes before.
+    pub fn resize(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
+        let count = check_shape(qtype, shape).expect("a shape of the type");
+        self.set_shape(qtype, shape);
+        let bytes = count * cell_size(qtype.element());
+        let words = bytes.div_ceil(size_of::<u64>()).max(1);
+        if self.cells.len() < words {
+            self.cells.resize(words, 0);
+        }
+        &mut bytemuck::cast_slice_mut(&mut self.cells)[..bytes]
+    }
+
+    /// Takes the elements of a view, the last axis fastest, keeping the memory.
+    ///
+    /// # Panics
+    /// If the view is not of the type.
+    pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
+        assert_eq!(view.element(), qtype.element(), "an array of this element");
+        view.copy_to(self.resize(qtype, view.shape()));
+    }
+
+    fn set_shape(&mut self, qtype: NdType, shape: &[usize]) {
+        self.qtype = qtype;
+        self.shape = padded(shape, 1);
+        self.start = 0;
+        self.strides = c_strides(shape, cell_size(qtype.element()));
+    }
+}
+
+/// The number of elements, if the shape is one of the type.
+///
+/// # Errors
+/// It is not, or has too many elements.
+pub fn check_shape(qtype: NdType, shape: &[usize]) -> Result<usize, NdError> {
+    if shape.len() != qtype.rank() {
+        return Err(NdError::Rank { rank: shape.len() });
+    }
+    if let Some(axis) = (0..shape.len()).find(|axis| qtype.is_unit(*axis) && shape[*axis] != 1) {
+        return Err(NdError::UnitAxis { qtype: qtype.to_string(), axis, size: shape[axis] });
+    }
+    element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })
+}
+
+/// Two arrays are equal if their types, shapes and elements are, bit for bit, in whatever order they lie.
+impl PartialEq for NdRows {
+    fn eq(&self, other: &Self) -> bool {
+        self.qtype == other.qtype
+            && self.shape == other.shape
+            && self.view().scalars().eq(other.view().scalars())
+    }
+}
+
+impl Eq for NdRows {}
+
+impl Hash for NdRows {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.qtype.hash(state);
+        self.shape.hash(state);
+        self.view().scalars().for_each(|value| value.hash(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::scalar::ScalarType;
+
+    #[test]
+    fn the_order_of_the_cells_does_not_count() {
+        let qtype = NdType::new(ScalarType::Int32, 2, 0).expect("a type");
+        let by_rows = NdRows::from_slice(qtype, &[2, 3], &[1, 2, 3, 4, 5, 6]).expect("fits");
+        let bytes: &[u8] = bytemuck::cast_slice(&[0i32, 1, 4, 2, 5, 3, 6]);
+        let by_columns = NdRows::from_strided(qtype, bytes, 4, &[2, 3], &[4, 8]).expect("fits");
+        assert_eq!(by_rows, by_columns);
+        assert_eq!(NdRows::from_view(qtype, &by_columns.view()), Ok(by_rows));
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        let qtype = NdType::new(ScalarType::Float64, 2, 1).expect("a type");
+        let of = |shape: &[usize], count: usize| NdRows::from_slice(qtype, shape, &vec![0.0; count]);
+        assert_eq!(of(&[1, 3], 3).map(|rows| rows.shape().to_vec()), Ok(vec![1, 3]));
+        let wrong = |shape: &[usize], count| of(shape, count).unwrap_err().to_string();
+        assert_eq!(wrong(&[2, 3], 6), "axis 0 of NDARRAY_FLOAT64_1N has the size 1, not 2");
+        assert_eq!(wrong(&[1, 3], 2), "the shape [1, 3] has 3 elements, got 2");
+        assert_eq!(NdRows::empty(qtype).shape(), [1, 0]);
+    }
+}
