@@ -3,7 +3,7 @@
 //! Exact operations (`sqrt`, `floor`, `fmod`, …) are correctly rounded everywhere; the others are
 //! those of `vector/math`, the same on every machine.
 
-use crate::vector::math;
+use crate::vector::math::{double, single};
 
 /// A binary floating-point number with the functions the operators need.
 pub trait Float:
@@ -104,7 +104,7 @@ pub trait Float:
 
 /// Implements [`Float`] for one width.
 macro_rules! impl_float {
-    ($float:ident; $($name:ident),*; $($name2:ident),*) => {
+    ($float:ident, $functions:ident; $($name:ident),*; $($name2:ident),*) => {
         impl Float for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -157,13 +157,13 @@ macro_rules! impl_float {
             $(
                 #[inline(always)]
                 fn $name(self) -> Self {
-                    math::$name(self)
+                    $functions::$name(self)
                 }
             )*
             $(
                 #[inline(always)]
                 fn $name2(self, other: Self) -> Self {
-                    math::$name2(self, other)
+                    $functions::$name2(self, other)
                 }
             )*
         }
@@ -173,8 +173,8 @@ macro_rules! impl_float {
 /// Implements [`Float`] for both widths.
 macro_rules! impl_floats {
     ($($names:tt)*) => {
-        impl_float!(f64; $($names)*);
-        impl_float!(f32; $($names)*);
+        impl_float!(f64, double; $($names)*);
+        impl_float!(f32, single; $($names)*);
     };
 }
 

@@ -150,3 +150,28 @@ fn terms<A: Arithmetic, const N: usize>(
     }
     (even, odd)
 }
+
+/// A polynomial as its first eight terms and the rest: for coefficients of alternating signs, whose sums of
+/// every other term would be larger than the result.
+#[inline(always)]
+pub fn alternating<A: Arithmetic, const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
+    let fourth = (x * x) * (x * x);
+    let low = horner::<A, N>(x, coefficients, 0..8);
+    A::fma(horner::<A, N>(x, coefficients, 8..N), fourth * fourth, low)
+}
+
+/// Some terms of a polynomial, over the power of its first.
+#[inline(always)]
+fn horner<A: Arithmetic, const N: usize>(
+    x: f64,
+    coefficients: &[f64; N],
+    range: std::ops::Range<usize>,
+) -> f64 {
+    let mut k = range.end - 1;
+    let mut sum = coefficients[k];
+    while k > range.start {
+        k -= 1;
+        sum = A::fma(sum, x, coefficients[k]);
+    }
+    sum
+}

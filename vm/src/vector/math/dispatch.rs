@@ -43,6 +43,12 @@ pub trait Binary: 'static {
     fn lane<A: Arithmetic>(x: f64, y: f64) -> f64;
 }
 
+/// A function of a point of the plane that gives another, with branches.
+pub trait Plane: 'static {
+    /// Its value.
+    fn lane<A: Arithmetic>(x: f64, y: f64) -> (f64, f64);
+}
+
 /// A float that functions take and give.
 pub trait Width: Copy + Default + 'static {
     /// As binary64, exactly.
@@ -163,10 +169,15 @@ fn is_rare<F: Unary>(x: f64) -> bool {
     F::rarity(x) >> 63 == 1
 }
 
+/// The value of a function at one number, inside another function.
+#[inline(always)]
+pub fn value<F: Unary, A: Arithmetic>(x: f64) -> f64 {
+    if is_rare::<F>(x) { F::rare::<A>(x) } else { F::lane::<A>(x) }
+}
+
 #[inline(always)]
 fn unary_any<F: Unary, T: Width, A: Arithmetic>(x: T) -> T {
-    let x = x.widen();
-    T::narrow(if is_rare::<F>(x) { F::rare::<A>(x) } else { F::lane::<A>(x) })
+    T::narrow(value::<F, A>(x.widen()))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -369,4 +380,28 @@ fn binary_avx2<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
 fn binary_avx512<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
     binary_pass::<Inlined<F>, T>(x, y, out);
+}
+
+/// The value of a function of the plane.
+pub fn plane<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the machine has the features of the callee.
+        return unsafe { plane_fma::<F>(x, y) };
+    }
+    plane_baseline::<F>(x, y)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn plane_fma<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    F::lane::<Hardware>(x, y)
+}
+
+/// The value of a function of the plane with the instructions that every processor of this architecture has.
+pub fn plane_baseline<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    #[cfg(target_arch = "aarch64")]
+    return F::lane::<Hardware>(x, y);
+    #[cfg(not(target_arch = "aarch64"))]
+    F::lane::<Software>(x, y)
 }

@@ -1,15 +1,17 @@
 //! The functions by name: of one number, of rows, and in a table.
 //!
 //! ```
-//! use cembra_vm::vector::math;
+//! use cembra_vm::vector::math::double;
 //!
 //! let mut out = [0.0; 3];
-//! math::exp_into(&[0.0, 1.0, f64::NEG_INFINITY], &mut out);
-//! assert_eq!(out, [1.0, math::exp(1.0), 0.0]);
+//! double::exp_into(&[0.0, 1.0, f64::NEG_INFINITY], &mut out);
+//! assert_eq!(out, [1.0, double::exp(1.0), 0.0]);
 //! ```
 
-use crate::vector::math::dispatch::{Operand, Tier, Width};
-use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, unary, unary_rows, unary_rows_on};
+use crate::vector::math::dispatch::{Operand, Tier};
+use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, plane, plane_baseline};
+use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
+use crate::vector::math::faddeeva::Faddeeva;
 use crate::vector::math::{
     area, error, exponential, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry,
 };
@@ -40,90 +42,110 @@ pub struct BinaryFunction<T> {
     pub rows_on: fn(Tier, Operand<'_, T>, Operand<'_, T>, &mut [T]),
 }
 
-macro_rules! unary_functions {
-    ($($meaning:literal $name:ident $into:ident $lane:path;)*) => {
+/// Functions of one width: plain functions, so that their code is made once, in this crate.
+macro_rules! functions_of {
+    ($float:ident;
+     $($meaning:literal $name:ident $into:ident $lane:path;)*;
+     $($meaning2:literal $name2:ident $into2:ident $lane2:path;)*) => {
         $(
             #[doc = $meaning]
-            #[inline]
-            pub fn $name<T: Width>(x: T) -> T {
-                unary::<$lane, T>(x)
+            pub fn $name(x: $float) -> $float {
+                unary::<$lane, $float>(x)
             }
 
             #[doc = concat!("`out[i] = ", stringify!($name), "(x[i])`; panics if the sizes differ.")]
-            pub fn $into<T: Width>(x: &[T], out: &mut [T]) {
-                unary_rows::<$lane, T>(x, out);
+            pub fn $into(x: &[$float], out: &mut [$float]) {
+                unary_rows::<$lane, $float>(x, out);
+            }
+        )*
+        $(
+            #[doc = $meaning2]
+            pub fn $name2(x: $float, y: $float) -> $float {
+                binary::<$lane2, $float>(x, y)
+            }
+
+            #[doc = concat!("`out[i] = ", stringify!($name2), "(x[i], y[i])`; panics if the sizes differ.")]
+            pub fn $into2(x: Operand<'_, $float>, y: Operand<'_, $float>, out: &mut [$float]) {
+                binary_rows::<$lane2, $float>(x, y, out);
             }
         )*
 
         /// All functions of one number.
-        pub fn unary_functions<T: Width>() -> Vec<UnaryFunction<T>> {
+        pub fn unary_functions() -> Vec<UnaryFunction<$float>> {
             vec![$(UnaryFunction {
                 name: stringify!($name),
-                one: $name::<T>,
-                rows: $into::<T>,
-                rows_on: unary_rows_on::<$lane, T>,
+                one: $name,
+                rows: $into,
+                rows_on: unary_rows_on::<$lane, $float>,
             }),*]
         }
-    };
-}
-
-macro_rules! binary_functions {
-    ($($meaning:literal $name:ident $into:ident $lane:path;)*) => {
-        $(
-            #[doc = $meaning]
-            #[inline]
-            pub fn $name<T: Width>(x: T, y: T) -> T {
-                binary::<$lane, T>(x, y)
-            }
-
-            #[doc = concat!("`out[i] = ", stringify!($name), "(x[i], y[i])`; panics if the sizes differ.")]
-            pub fn $into<T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
-                binary_rows::<$lane, T>(x, y, out);
-            }
-        )*
 
         /// All functions of two numbers.
-        pub fn binary_functions<T: Width>() -> Vec<BinaryFunction<T>> {
+        pub fn binary_functions() -> Vec<BinaryFunction<$float>> {
             vec![$(BinaryFunction {
-                name: stringify!($name),
-                one: $name::<T>,
-                rows: $into::<T>,
-                rows_on: binary_rows_on::<$lane, T>,
+                name: stringify!($name2),
+                one: $name2,
+                rows: $into2,
+                rows_on: binary_rows_on::<$lane2, $float>,
             }),*]
         }
     };
 }
 
-unary_functions! {
-    "e to the power x." exp exp_into exponential::Exp;
-    "2 to the power x." exp2 exp2_into exponential::Exp2;
-    "`exp(x) - 1` without cancellation." expm1 expm1_into exponential::Expm1;
-    "`1 / (1 + exp(-x))`." sigmoid sigmoid_into exponential::Sigmoid;
-    "Natural logarithm; NaN below zero." ln ln_into logarithm::Ln;
-    "Logarithm to base 2." log2 log2_into logarithm::Log2;
-    "Logarithm to base 10." log10 log10_into logarithm::Log10;
-    "`ln(1 + x)` without cancellation." log1p log1p_into logarithm::Log1p;
-    "Square root, correctly rounded." sqrt sqrt_into root::Sqrt;
-    "Cube root." cbrt cbrt_into root::Cbrt;
-    "Sine of an angle in radians." sin sin_into trigonometry::Sin;
-    "Cosine of an angle in radians." cos cos_into trigonometry::Cos;
-    "Tangent of an angle in radians." tan tan_into trigonometry::Tan;
-    "Arc sine in radians." asin asin_into inverse::Asin;
-    "Arc cosine in radians." acos acos_into inverse::Acos;
-    "Arc tangent in radians." atan atan_into inverse::Atan;
-    "Hyperbolic sine." sinh sinh_into hyperbolic::Sinh;
-    "Hyperbolic cosine." cosh cosh_into hyperbolic::Cosh;
-    "Hyperbolic tangent." tanh tanh_into hyperbolic::Tanh;
-    "Inverse hyperbolic sine." asinh asinh_into area::Asinh;
-    "Inverse hyperbolic cosine." acosh acosh_into area::Acosh;
-    "Inverse hyperbolic tangent." atanh atanh_into area::Atanh;
-    "Error function." erf erf_into error::Erf;
-    "Complementary error function." erfc erfc_into error::Erfc;
-    "Natural logarithm of the magnitude of the gamma function." lgamma lgamma_into gamma::Lgamma;
+/// The list of functions, handed to a macro.
+macro_rules! functions {
+    ($float:ident) => {
+        functions_of! { $float;
+        "e to the power x." exp exp_into exponential::Exp;
+        "2 to the power x." exp2 exp2_into exponential::Exp2;
+        "`exp(x) - 1` without cancellation." expm1 expm1_into exponential::Expm1;
+        "`1 / (1 + exp(-x))`." sigmoid sigmoid_into exponential::Sigmoid;
+        "Natural logarithm; NaN below zero." ln ln_into logarithm::Ln;
+        "Logarithm to base 2." log2 log2_into logarithm::Log2;
+        "Logarithm to base 10." log10 log10_into logarithm::Log10;
+        "`ln(1 + x)` without cancellation." log1p log1p_into logarithm::Log1p;
+        "Square root, correctly rounded." sqrt sqrt_into root::Sqrt;
+        "Cube root." cbrt cbrt_into root::Cbrt;
+        "Sine of an angle in radians." sin sin_into trigonometry::Sin;
+        "Cosine of an angle in radians." cos cos_into trigonometry::Cos;
+        "Tangent of an angle in radians." tan tan_into trigonometry::Tan;
+        "Arc sine in radians." asin asin_into inverse::Asin;
+        "Arc cosine in radians." acos acos_into inverse::Acos;
+        "Arc tangent in radians." atan atan_into inverse::Atan;
+        "Hyperbolic sine." sinh sinh_into hyperbolic::Sinh;
+        "Hyperbolic cosine." cosh cosh_into hyperbolic::Cosh;
+        "Hyperbolic tangent." tanh tanh_into hyperbolic::Tanh;
+        "Inverse hyperbolic sine." asinh asinh_into area::Asinh;
+        "Inverse hyperbolic cosine." acosh acosh_into area::Acosh;
+        "Inverse hyperbolic tangent." atanh atanh_into area::Atanh;
+        "Error function." erf erf_into error::Erf;
+        "Complementary error function." erfc erfc_into error::Erfc;
+        "Natural logarithm of the magnitude of the gamma function." lgamma lgamma_into gamma::Lgamma;;
+        "C `pow`: x to the power y; NaN for a negative x and a fractional y." pow pow_into power::Pow;
+        "`sqrt(x*x + y*y)` without overflow." hypot hypot_into root::Hypot;
+        "Angle of the point (second, first) in radians." atan2 atan2_into inverse::Atan2;
+            }
+    };
 }
 
-binary_functions! {
-    "C `pow`: x to the power y; NaN for a negative x and a fractional y." pow pow_into power::Pow;
-    "`sqrt(x*x + y*y)` without overflow." hypot hypot_into root::Hypot;
-    "Angle of the point (second, first) in radians." atan2 atan2_into inverse::Atan2;
+/// Functions of FLOAT64.
+pub mod double {
+    use super::*;
+    functions!(f64);
+
+    /// The Faddeeva function `w(x + iy)`: real and imaginary part.
+    pub fn faddeeva(x: f64, y: f64) -> (f64, f64) {
+        plane::<Faddeeva>(x, y)
+    }
+
+    /// The same with the instructions that every processor of this architecture has.
+    pub fn faddeeva_baseline(x: f64, y: f64) -> (f64, f64) {
+        plane_baseline::<Faddeeva>(x, y)
+    }
+}
+
+/// Functions of FLOAT32: those of FLOAT64, rounded once more.
+pub mod single {
+    use super::*;
+    functions!(f32);
 }

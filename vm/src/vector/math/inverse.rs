@@ -5,7 +5,9 @@
 //! asin:  |x| <= 1/2: x;     else π/2 - 2 asin(s),  s = sqrt((1 - |x|) / 2)
 //! ```
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, flip_sign, polynomial, select, with_sign};
+use crate::vector::math::arithmetic::{
+    Arithmetic, Double, alternating, flip_sign, polynomial, select, with_sign,
+};
 use crate::vector::math::dispatch::{Binary, Unary};
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -64,7 +66,7 @@ pub struct Acos;
 #[inline(always)]
 fn atan_bend<A: Arithmetic>(t: f64) -> f64 {
     let z = t * t;
-    t * z * polynomial::<A, 19>(z, z * z, &ATAN)
+    t * z * alternating::<A, 19>(z, &ATAN)
 }
 
 /// `asin x - x` for |x| up to 1/2, of the square of x.

@@ -5,6 +5,7 @@ mod arithmetic;
 pub mod dispatch;
 mod error;
 mod exponential;
+mod faddeeva;
 pub mod functions;
 mod gamma;
 mod hyperbolic;
@@ -16,4 +17,4 @@ mod root;
 mod trigonometry;
 
 pub use dispatch::{Operand, Tier};
-pub use functions::*;
+pub use functions::{BinaryFunction, UnaryFunction, double, single};

@@ -50,7 +50,7 @@ impl Unary for Cbrt {
         let rest = (a - cube.high) - A::fma(square.low, first, cube.low);
         let root = first + first * (rest / A::fma(2.0, cube.high, a));
         let value = with_sign(root * power_of_two(third), x);
-        select(x == 0.0 || x.abs() == f64::INFINITY, x, value)
+        select((x != 0.0) & (x.abs() < f64::INFINITY), value, x)
     }
 }
 
