@@ -148,8 +148,7 @@ def random_pairs(name, rng, count):
     return rng.uniform(-1, 1, (count, 2)) * spread
 
 
-def random_points(name, width, rng, count):
-    ranges = RANGES[name]
+def random_points(ranges, width, rng, count):
     sizes = [len(part) for part in np.array_split(np.arange(count), len(ranges))]
     parts = []
     for size, (first, *bounds) in zip(sizes, ranges):
@@ -176,7 +175,7 @@ def points(name, width):
     _, first = np.unique(special.view(width.word), axis=0, return_index=True)
     special = special[np.sort(first)][:COUNT]
     rest = COUNT - len(special)
-    random = random_pairs(name, rng, rest) if pair else random_points(name, width, rng, rest)
+    random = random_pairs(name, rng, rest) if pair else random_points(RANGES[name], width, rng, rest)
     random = short(random, width).reshape(-1, 2 if pair else 1)
     return np.concatenate([special, random])
 

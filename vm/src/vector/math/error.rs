@@ -8,7 +8,7 @@
 //!
 //! R is nearly constant from 0 to infinity (Shepherd and Laframboise, 1981).
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, polynomial, power_of_two, select, with_sign};
+use crate::vector::math::arithmetic::{Arithmetic, Double, alternating, polynomial, power_of_two, select, with_sign};
 use crate::vector::math::dispatch::Unary;
 use crate::vector::math::exponential::{exp_double, reduce, scale};
 
@@ -104,7 +104,7 @@ impl Unary for Erf {
     fn lane<A: Arithmetic>(x: f64) -> f64 {
         let magnitude = x.abs();
         let z = magnitude * magnitude;
-        let near = A::fma(magnitude, polynomial::<A, 13>(z, z * z, &ERF), magnitude);
+        let near = A::fma(magnitude, alternating::<A, 13>(z, &ERF), magnitude);
         let far = select(magnitude > 5.93, 5.93, magnitude);
         let (n, r) = reduce::<A>(-polynomial::<A, 15>(far, far * far, &ERF_TAIL));
         let square = r.high * r.high;
@@ -130,7 +130,7 @@ impl Unary for Erfc {
         let far = select(x < 0.0, 2.0 - far, far);
         let z = x * x;
         let sum = Double::fast_sum(1.0, -x);
-        let near = sum.high + A::fma(-x, polynomial::<A, 13>(z, z * z, &ERF), sum.low);
+        let near = sum.high + A::fma(-x, alternating::<A, 13>(z, &ERF), sum.low);
         select(x.abs() < 0.5, near, far)
     }
 }
