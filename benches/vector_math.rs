@@ -1,6 +1,6 @@
 //! Special functions on rows in the first cache: nanoseconds per FLOAT64 element.
 //!
-//! Each function runs with the instructions of every tier but the baseline (which is correct, not fast), then
+//! Each function runs with the instructions of every level but the baseline (which is correct, not fast), then
 //! one number at a time, then as the platform's own scalar function, where Rust has one.
 
 #![allow(missing_docs, reason = "the macros of the bench harness write undocumented items")]
@@ -8,7 +8,8 @@
 #[path = "workloads/per_operator.rs"]
 mod per_operator;
 
-use cembra::vm::vector::math::{Operand, Tier, double};
+use cembra::vm::vector::Level;
+use cembra::vm::vector::math::{Operand, double};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use per_operator::{PerOperator, criterion};
 use std::hint::black_box;
@@ -53,9 +54,9 @@ fn column(seed: u64, low: f64, high: f64) -> Vec<f64> {
     (0..ROWS).map(|_| low + (high - low) * random.f64()).collect()
 }
 
-/// The tiers that are fast.
-fn tiers() -> impl Iterator<Item = Tier> {
-    Tier::available().into_iter().filter(|tier| *tier != Tier::Baseline)
+/// The levels that are fast.
+fn levels() -> impl Iterator<Item = Level> {
+    Level::available().iter().copied().filter(|level| *level != Level::Baseline)
 }
 
 fn of_one(c: &mut Criterion<PerOperator>) {
@@ -66,9 +67,9 @@ fn of_one(c: &mut Criterion<PerOperator>) {
         let mut out = vec![0.0; ROWS];
         let mut group = c.benchmark_group(name);
         group.throughput(Throughput::Elements(ROWS as u64));
-        for tier in tiers() {
+        for level in levels() {
             let rows = function.rows_on;
-            group.bench_function(format!("{tier:?}"), |b| b.iter(|| rows(tier, black_box(&x), &mut out)));
+            group.bench_function(format!("{level:?}"), |b| b.iter(|| rows(level, black_box(&x), &mut out)));
         }
         let one_by_one = [("one by one", Some(function.one)), ("platform", platform)];
         for (label, f) in one_by_one.into_iter().filter_map(|(label, f)| Some((label, f?))) {
@@ -88,10 +89,10 @@ fn of_two(c: &mut Criterion<PerOperator>) {
         let mut out = vec![0.0; ROWS];
         let mut group = c.benchmark_group(name);
         group.throughput(Throughput::Elements(ROWS as u64));
-        for tier in tiers() {
+        for level in levels() {
             let rows = function.rows_on;
-            group.bench_function(format!("{tier:?}"), |b| {
-                b.iter(|| rows(tier, Operand::Rows(black_box(&x)), Operand::Rows(&y), &mut out))
+            group.bench_function(format!("{level:?}"), |b| {
+                b.iter(|| rows(level, Operand::Rows(black_box(&x)), Operand::Rows(&y), &mut out))
             });
         }
         for (label, f) in [("one by one", function.one), ("platform", platform)] {

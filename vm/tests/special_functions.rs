@@ -3,8 +3,9 @@
 //! `tests/oracles/math` has 1,000 points of each function and width, hard cases first; `points.py` in
 //! `benches/peers/vector_math` made them and describes the format.
 
+use cembra_vm::vector::Level;
 use cembra_vm::vector::math::dispatch::Width;
-use cembra_vm::vector::math::{BinaryFunction, Operand, Tier, UnaryFunction, double, single};
+use cembra_vm::vector::math::{BinaryFunction, Operand, UnaryFunction, double, single};
 
 /// The errors that `docs/accuracy.md` promises, in units of the last place: FLOAT64, FLOAT32.
 const PROMISED: [(&str, f64, f64); 28] = [
@@ -144,10 +145,10 @@ fn unary_complaints<T: Bits>(function: &UnaryFunction<T>) -> Vec<String> {
     let x = column(&points, 0);
     let ones: Vec<T> = x.iter().map(|x| (function.one)(*x)).collect();
     let mut complaints = check(function.name, "alone", &points, &ones);
-    for tier in Tier::available() {
+    for level in Level::available().iter().copied() {
         let mut out = vec![T::default(); x.len()];
-        (function.rows_on)(tier, &x, &mut out);
-        complaints.extend(differences(function.name, tier, &ones, &out));
+        (function.rows_on)(level, &x, &mut out);
+        complaints.extend(differences(function.name, level, &ones, &out));
     }
     complaints
 }
@@ -158,30 +159,30 @@ fn binary_complaints<T: Bits>(function: &BinaryFunction<T>) -> Vec<String> {
     let (x, y) = (column(&points, 0), column(&points, 1));
     let ones: Vec<T> = x.iter().zip(&y).map(|(x, y)| (function.one)(*x, *y)).collect();
     let mut complaints = check(function.name, "alone", &points, &ones);
-    for tier in Tier::available() {
+    for level in Level::available().iter().copied() {
         let mut out = vec![T::default(); x.len()];
-        (function.rows_on)(tier, Operand::Rows(&x), Operand::Rows(&y), &mut out);
-        complaints.extend(differences(function.name, tier, &ones, &out));
+        (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+        complaints.extend(differences(function.name, level, &ones, &out));
         // One operand for all rows.
         let expected: Vec<T> = x.iter().map(|x| (function.one)(*x, y[7])).collect();
-        (function.rows_on)(tier, Operand::Rows(&x), Operand::One(y[7]), &mut out);
-        complaints.extend(differences(function.name, tier, &expected, &out));
+        (function.rows_on)(level, Operand::Rows(&x), Operand::One(y[7]), &mut out);
+        complaints.extend(differences(function.name, level, &expected, &out));
         let expected: Vec<T> = y.iter().map(|y| (function.one)(x[500], *y)).collect();
-        (function.rows_on)(tier, Operand::One(x[500]), Operand::Rows(&y), &mut out);
-        complaints.extend(differences(function.name, tier, &expected, &out));
-        (function.rows_on)(tier, Operand::One(x[500]), Operand::One(y[7]), &mut out);
+        (function.rows_on)(level, Operand::One(x[500]), Operand::Rows(&y), &mut out);
+        complaints.extend(differences(function.name, level, &expected, &out));
+        (function.rows_on)(level, Operand::One(x[500]), Operand::One(y[7]), &mut out);
         let expected = vec![(function.one)(x[500], y[7]); out.len()];
-        complaints.extend(differences(function.name, tier, &expected, &out));
+        complaints.extend(differences(function.name, level, &expected, &out));
     }
     complaints
 }
 
-/// Rows of a tier that are not those of the function alone; NaN is one value.
-fn differences<T: Bits>(name: &str, tier: Tier, ones: &[T], rows: &[T]) -> Vec<String> {
+/// Rows of a level that are not those of the function alone; NaN is one value.
+fn differences<T: Bits>(name: &str, level: Level, ones: &[T], rows: &[T]) -> Vec<String> {
     let differ =
         |(one, row): &(&T, &T)| one.word() != row.word() && !(one.widen().is_nan() && row.widen().is_nan());
     let pairs = ones.iter().zip(rows).filter(differ);
-    pairs.map(|(one, row)| format!("{name}.{} on {tier:?}: {row:?}, alone {one:?}", T::SUFFIX)).collect()
+    pairs.map(|(one, row)| format!("{name}.{} on {level:?}: {row:?}, alone {one:?}", T::SUFFIX)).collect()
 }
 
 fn none(complaints: Vec<String>) {
@@ -234,19 +235,19 @@ fn all_instructions_give_the_same_bits() {
     let mut out = vec![0.0; count];
     let mut complaints = Vec::new();
     for function in double::unary_functions() {
-        (function.rows_on)(Tier::Baseline, &x, &mut baseline);
-        for tier in Tier::available() {
-            (function.rows_on)(tier, &x, &mut out);
-            complaints.extend(differences(function.name, tier, &baseline, &out));
+        (function.rows_on)(Level::Baseline, &x, &mut baseline);
+        for level in Level::available().iter().copied() {
+            (function.rows_on)(level, &x, &mut out);
+            complaints.extend(differences(function.name, level, &baseline, &out));
         }
         (function.rows)(&x, &mut out);
-        complaints.extend(differences(function.name, Tier::best(), &baseline, &out));
+        complaints.extend(differences(function.name, Level::best(), &baseline, &out));
     }
     for function in double::binary_functions() {
-        (function.rows_on)(Tier::Baseline, Operand::Rows(&x), Operand::Rows(&y), &mut baseline);
-        for tier in Tier::available() {
-            (function.rows_on)(tier, Operand::Rows(&x), Operand::Rows(&y), &mut out);
-            complaints.extend(differences(function.name, tier, &baseline, &out));
+        (function.rows_on)(Level::Baseline, Operand::Rows(&x), Operand::Rows(&y), &mut baseline);
+        for level in Level::available().iter().copied() {
+            (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+            complaints.extend(differences(function.name, level, &baseline, &out));
         }
     }
     none(complaints);

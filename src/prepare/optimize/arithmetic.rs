@@ -22,6 +22,13 @@ pub const RULES: &[Rule] = &[
         apply: divide_one,
     },
     Rule {
+        name: "divide_power_of_two",
+        strict: true,
+        meaning: "x / 2^k -> x * 2^-k for arrays of floats",
+        operators: &["math.divide"],
+        apply: divide_power_of_two,
+    },
+    Rule {
         name: "subtract_zero",
         strict: true,
         meaning: "x - 0 -> x",
@@ -92,6 +99,27 @@ fn multiply_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, Low
 fn divide_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
     let one = cx.operands(id).filter(|[x, y]| is_number(cx, *y, 1.0) && keeps_type(cx, id, *x));
     Ok(one.map(|[x, _]| x))
+}
+
+/// Both are the exact quotient rounded once, if the inverse is exact and no subnormal. Of scalars it would
+/// save less than it changes in the recorded programs.
+fn divide_power_of_two(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let is_array = cx.draft().qtype_of(id).array().is_some();
+    let Some([x, y]) = cx.operands(id).filter(|_| is_array) else { return Ok(None) };
+    let inverse: Option<Value> = match cx.value(y) {
+        Some(Value::Scalar(ScalarValue::Float64(v))) => {
+            let exact = v.is_normal() && v.to_bits() << 12 == 0 && (1.0 / v).is_normal();
+            exact.then(|| Value::from(1.0 / v))
+        }
+        Some(Value::Scalar(ScalarValue::Float32(v))) => {
+            let exact = v.is_normal() && v.to_bits() << 9 == 0 && (1.0 / v).is_normal();
+            exact.then(|| Value::from(1.0 / v))
+        }
+        _ => None,
+    };
+    let Some(inverse) = inverse else { return Ok(None) };
+    let inverse = cx.literal(inverse)?;
+    Ok(Some(cx.make("math.multiply", &[x, inverse], id)?))
 }
 
 fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {

@@ -6,7 +6,8 @@
 //! ```
 
 use crate::layout::PlainSlot;
-use crate::operator::{Family, Overload};
+use crate::operator::reduction::{self as reducers, Count, IntegerSum, Mask, ReductionKernel, reduction};
+use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{ArrayRows, Edge, Fault, QType, ScalarType};
@@ -17,56 +18,92 @@ use bumpalo::collections::Vec as BumpVec;
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        numbers("math._sum", "Sum of the present rows; 0 without any. Integers wrap.", QType::Scalar, Sum),
-        numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
-        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, Min),
-        numbers("math._max", "The greatest present row; NaN if there is one.", QType::Optional, Max),
+        numbers(
+            "math._sum",
+            "Sum of the present rows; 0 without any. Integers wrap.",
+            QType::Scalar,
+            sum_kernel,
+            Sum,
+        ),
+        numbers(
+            "math._prod",
+            "Product of the present rows. Integers wrap.",
+            QType::Optional,
+            no_kernel,
+            Prod,
+        ),
+        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, no_kernel, Min),
+        numbers(
+            "math._max",
+            "The greatest present row; NaN if there is one.",
+            QType::Optional,
+            no_kernel,
+            Max,
+        ),
         numbers(
             "math._median",
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
             QType::Optional,
+            no_kernel,
             Median,
         ),
         numbers(
             "math._argmin",
             "Number of the first row of the group that is the least, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
+            no_kernel,
             ArgMin,
         ),
         numbers(
             "math._argmax",
             "Number of the first row of the group that is the greatest, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
+            no_kernel,
             ArgMax,
         ),
         reals(
             "math._mean",
             "Arithmetic mean of the present rows.",
+            mean_kernel,
             |x, _| reduce::mean(x),
             |x, _| reduce::mean(x),
         ),
         reals(
             "math._skew",
             "Third standardised moment of the present rows.",
+            no_kernel,
             |x, _| reduce::skew(x),
             |x, _| reduce::skew(x),
         ),
         reals(
             "math._kurtosis",
             "Fourth standardised moment of the present rows, less 3.",
+            no_kernel,
             |x, _| reduce::kurtosis(x),
             |x, _| reduce::kurtosis(x),
         ),
         reals(
             "math._var",
             "Variance of the present rows: of the squares over their number, less one if unbiased.",
+            no_kernel,
             reduce::var,
             reduce::var,
         ),
-        reals("math._std", "Square root of the variance of the present rows.", reduce::std, reduce::std),
+        reals(
+            "math._std",
+            "Square root of the variance of the present rows.",
+            no_kernel,
+            reduce::std,
+            reduce::std,
+        ),
         Family::new("array._count", &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
             |family, args| {
                 grouped(args)?;
+                let whole: WholeArray = |_| Some(reduction::<Count<()>>());
+                let result = QType::Scalar(ScalarType::Int64);
+                if let Some(overload) = over_whole(family, args, &result, whole) {
+                    return Some(overload);
+                }
                 Some(over_groups::<Unit, i64>(family, args, QType::Scalar(ScalarType::Int64), |rows, _| {
                     rows.values.len() as i64
                 }))
@@ -79,8 +116,12 @@ pub fn rows() -> Vec<Family> {
                 Ok(())
             }))
         }),
-        mask("core._all_rows", "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
-        mask("core._any_row", "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
+        mask("core._all_rows", "Present if every row of the mask is.", reduction::<Mask<true>>(), |rows| {
+            rows.values.len() == rows.size
+        }),
+        mask("core._any_row", "Present if one row of the mask is.", reduction::<Mask<false>>(), |rows| {
+            !rows.values.is_empty()
+        }),
         kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
         kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),
     ]
@@ -239,10 +280,50 @@ reductions! {
     ArgMax: Option<i64>, |rows| reduce::argmax(rows.values).map(|at| rows.places[at] as i64);
 }
 
-fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType, _: R) -> Family {
+/// The kernel for the rows of a whole array, if there is one that needs no more than a look at each.
+type WholeArray = fn(ScalarType) -> Option<ReductionKernel>;
+
+fn no_kernel(_: ScalarType) -> Option<ReductionKernel> {
+    None
+}
+
+fn sum_kernel(element: ScalarType) -> Option<ReductionKernel> {
+    match element {
+        ScalarType::Int32 => Some(reduction::<IntegerSum<i32>>()),
+        ScalarType::Int64 => Some(reduction::<IntegerSum<i64>>()),
+        ScalarType::Float32 => Some(reduction::<reducers::Sum<f32>>()),
+        ScalarType::Float64 => Some(reduction::<reducers::Sum<f64>>()),
+        _ => None,
+    }
+}
+
+fn mean_kernel(element: ScalarType) -> Option<ReductionKernel> {
+    match element {
+        ScalarType::Float32 => Some(reduction::<reducers::Mean<f32>>()),
+        ScalarType::Float64 => Some(reduction::<reducers::Mean<f64>>()),
+        _ => None,
+    }
+}
+
+/// The overload for a whole array, if the kernel has one.
+fn over_whole(family: &Family, args: &[QType], result: &QType, kernel: WholeArray) -> Option<Overload> {
+    let [QType::Array(t)] = args else { return None };
+    Some(family.make(args, result.clone(), Kernel::Reduction(kernel(t.element)?)))
+}
+
+fn numbers<R: Reduce>(
+    name: &str,
+    meaning: &str,
+    result: fn(ScalarType) -> QType,
+    whole: WholeArray,
+    _: R,
+) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(move |family, args| {
         let element = grouped(args)?;
         let result = result(element);
+        if let Some(overload) = over_whole(family, args, &result, whole) {
+            return Some(overload);
+        }
         Some(match element {
             ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _| R::apply(rows)),
             ScalarType::Int64 => over_groups::<i64, _>(family, args, result, |rows, _| R::apply(rows)),
@@ -256,12 +337,16 @@ fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType
 fn reals(
     name: &str,
     meaning: &str,
+    whole: WholeArray,
     single: fn(&[f32], bool) -> Option<f32>,
     double: fn(&[f64], bool) -> Option<f64>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
         let element = grouped(args)?;
         let result = QType::Optional(element);
+        if let Some(overload) = over_whole(family, args, &result, whole) {
+            return Some(overload);
+        }
         Some(match element {
             ScalarType::Float32 => {
                 over_groups::<f32, _>(family, args, result, move |rows, option| single(rows.values, option))
@@ -274,8 +359,13 @@ fn reals(
     })
 }
 
-fn mask(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Family {
+fn mask(name: &str, meaning: &str, whole: ReductionKernel, holds: fn(Present<'_, Unit>) -> bool) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
+        if let [QType::Array(t)] = args
+            && t.element == ScalarType::Unit
+        {
+            return Some(family.make(args, OPTIONAL_UNIT, Kernel::Reduction(whole)));
+        }
         (grouped(args)? == ScalarType::Unit).then(|| {
             over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _| holds(rows).then_some(()))
         })

@@ -7,6 +7,7 @@ use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::options::RunOptions;
 use crate::machine::run::{Halt, Run, unwind};
+use crate::machine::tile::RegionReport;
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;
@@ -89,6 +90,14 @@ impl BoundExpr {
         let mut by_name: Box<[u32]> = (0..main.inputs.len() as u32).collect();
         by_name.sort_by_key(|index| &main.inputs[*index as usize].0);
         Ok(BoundExpr { codes, stepped: OnceLock::new(), required, produced, overridden, by_name, program })
+    }
+
+    /// The tile regions that operators on arrays run in.
+    pub fn regions(&self) -> Vec<RegionReport> {
+        let of_routine = |(routine, code): (usize, &Code)| {
+            code.regions.iter().map(move |region| RegionReport::new(routine, region)).collect::<Vec<_>>()
+        };
+        self.codes.iter().enumerate().flat_map(of_routine).collect()
     }
 
     /// The program.

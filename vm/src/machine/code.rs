@@ -21,6 +21,7 @@
 use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
+use crate::machine::tile::{self, Plan, Region, Role};
 use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
 use crate::operator::general::{GeneralCall, GeneralKernel};
 use crate::operator::general_cell::run_general;
@@ -35,6 +36,8 @@ pub(super) struct Code {
     pub(super) cells: Vec<Cell>,
     /// Bound general kernels, by number.
     pub(super) general: Vec<GeneralCall>,
+    /// Tile regions, by number.
+    pub(super) regions: Vec<Region>,
     /// Calls of routines, by number.
     pub(super) calls: Vec<RoutineCall>,
     /// Instructions charged on entry.
@@ -91,6 +94,8 @@ struct Builder<'p> {
     program: &'p Program,
     routine: &'p Routine,
     style: Style,
+    /// Which instructions run as tile regions.
+    plan: Plan,
     code: Code,
     /// Fuel from an instruction to the next jump, trap or call.
     fuel: Vec<u32>,
@@ -137,13 +142,19 @@ impl<'p> Builder<'p> {
         let code = Code {
             cells: Vec::with_capacity(len + len / YIELD_INTERVAL + 1),
             general: Vec::new(),
+            regions: Vec::new(),
             calls: Vec::new(),
             entry_fuel: fuel[0],
+        };
+        let plan = match style {
+            Style::Fused => tile::plan(routine, &is_target),
+            Style::Stepped => Plan::default(),
         };
         Builder {
             program,
             routine,
             style,
+            plan,
             code,
             fuel,
             is_target,
@@ -166,6 +177,11 @@ impl<'p> Builder<'p> {
         if self.style == Style::Stepped || self.since_pause >= YIELD_INTERVAL as u32 {
             self.push(ip, cells::pause, 0, [0; 4]);
             self.since_pause = 0;
+        }
+        match self.plan.role(ip) {
+            Role::Alone => {}
+            Role::Member => return,
+            Role::Runs(region) => return self.region(ip, region),
         }
         let body = &self.routine.body;
         match body.instructions()[ip] {
@@ -217,6 +233,12 @@ impl<'p> Builder<'p> {
                 self.forget(result);
             }
         }
+    }
+
+    fn region(&mut self, ip: usize, number: u32) {
+        let region = tile::build(self.routine, &self.plan.regions[number as usize], &self.reads);
+        self.code.regions.push(region);
+        self.push(ip, tile::run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
     }
 
     /// True if the operator would copy bytes onto themselves.
@@ -408,7 +430,7 @@ impl<'p> Builder<'p> {
 
 /// The value whose bytes, all of them, are those of a view: a view under another type is its owner,
 /// a sub-slot is itself.
-fn same_bytes(routine: &Routine, value: ValueId) -> ValueId {
+pub(super) fn same_bytes(routine: &Routine, value: ValueId) -> ValueId {
     let mut value = value;
     while let Some(owner) = routine.values[value.index()].view_of {
         let (inner, outer) = (routine.slot(value), routine.slot(owner));

@@ -4,6 +4,7 @@
 //! Program ─verify─> BoundExpr ── code: one array of cells per routine (machine::code)
 //!                      │           fused: accumulators, compare-and-jump, no-op copies dropped
 //!                      │           stepped: one pause per instruction, for observers
+//!                      │           tile regions: operators on arrays, block by block (machine::tile)
 //!                      └─ execute(&mut Frame) ─> machine::run
 //! ```
 //!
@@ -22,9 +23,11 @@ pub mod invoke;
 pub mod observer;
 pub mod options;
 mod run;
+pub mod tile;
 
 pub use bound::{BindError, BoundExpr};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
 pub use options::{CancelToken, RunOptions};
+pub use tile::RegionReport;

@@ -40,6 +40,7 @@ pub struct RunOptions<'o> {
     pub(super) observer: Option<&'o mut dyn Observer>,
     pub(super) call_depth: Option<usize>,
     pub(super) call_frame_bytes: Option<u64>,
+    pub(super) threads: Option<usize>,
 }
 
 impl<'o> RunOptions<'o> {
@@ -75,6 +76,13 @@ impl<'o> RunOptions<'o> {
         self
     }
 
+    /// Threads that work on a tile region of more than 65,536 rows, one unless told otherwise. The result
+    /// does not depend on it. Each thread allocates memory for its blocks.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
     /// Bytes that the frames of open calls may have together.
     pub fn call_frame_bytes(mut self, bytes: u64) -> Self {
         self.call_frame_bytes = Some(bytes);
@@ -87,6 +95,7 @@ impl fmt::Debug for RunOptions<'_> {
         f.debug_struct("RunOptions")
             .field("fuel", &self.fuel)
             .field("cancel", &self.cancel)
+            .field("threads", &self.threads)
             .field("observed", &self.observer.is_some())
             .finish_non_exhaustive()
     }

@@ -64,6 +64,9 @@ impl<'r, 'o> Run<'r, 'o> {
             running: std::ptr::null(),
             fault: None,
             calls: codes[0].general.as_ptr(),
+            regions: codes[0].regions.as_ptr().cast(),
+            threads: options.threads.unwrap_or(1),
+            blamed: None,
             arena: std::ptr::null(),
         };
         Run {
@@ -130,7 +133,8 @@ impl<'r, 'o> Run<'r, 'o> {
     /// The instruction the last chain stopped at.
     fn ip(&self) -> u32 {
         // SAFETY: `at` is null or a cell of this run's code.
-        unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip)
+        let at = unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip);
+        self.registers.blamed.unwrap_or(at)
     }
 
     fn halt(&mut self, kind: RunErrorKind) -> Halt {
@@ -140,10 +144,15 @@ impl<'r, 'o> Run<'r, 'o> {
     /// The first cell of a routine, its fuel charged.
     fn enter(&mut self, routine: usize) -> Result<*const Cell, Halt> {
         let code = &self.codes[routine];
-        self.registers.calls = code.general.as_ptr();
+        self.use_code(code);
         self.registers.at = code.cells.as_ptr();
         self.charge(code.entry_fuel)?;
         Ok(code.cells.as_ptr())
+    }
+
+    fn use_code(&mut self, code: &Code) {
+        self.registers.calls = code.general.as_ptr();
+        self.registers.regions = code.regions.as_ptr().cast();
     }
 
     fn charge(&mut self, fuel: u32) -> Result<(), Halt> {
@@ -256,7 +265,7 @@ impl<'r, 'o> Run<'r, 'o> {
         }
         self.open_step = self.observer.is_some().then_some(cell.ip);
         give_back(self.frame.calls_mut(), done);
-        self.registers.calls = codes[caller].general.as_ptr();
+        self.use_code(&codes[caller]);
         self.registers.at = &raw const *cell;
         self.charge(call.fuel)?;
         // SAFETY: a call cell is never the last one. The pointer is into the whole array, as the chain

@@ -14,7 +14,6 @@ use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
-use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Edge, QType, ScalarType, Value};
 use bumpalo::Bump;
 
@@ -183,9 +182,7 @@ impl<'f> Call<'f> {
         assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
         // SAFETY: an array slot holds an array handle.
         let rows = unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() };
-        // A kernel may have filled an array result with other rows; a slot not yet written has none.
-        let fits = slot.qtype().storage().element() == Some(rows.element().storage());
-        assert!(rows.is_empty() || fits, "{slot} holds rows of {}", rows.element());
+        check_rows(rows, slot.qtype().element().expect("an array has rows"));
         rows
     }
 
@@ -214,21 +211,12 @@ impl<'f> Call<'f> {
     pub(super) fn column(&self, index: usize) -> Column {
         let slot = &self.args[index];
         match slot.qtype() {
-            QType::Array(_) => {
-                let rows = self.array(index);
-                Column {
-                    data: rows.bytes().as_ptr(),
-                    step: cell_size(rows.element()),
-                    presence: rows.presence().map_or(std::ptr::null(), <[u64]>::as_ptr),
-                    all: u64::MAX,
-                }
+            QType::Array(t) => Column::of_rows(self.array(index), t.element),
+            _ => {
+                let value = slot.value().map_or(slot.offset(), |value| value.offset());
+                // SAFETY: verified slots lie inside the frame.
+                Column::of_value(unsafe { self.frame.add(value as usize) }, self.is_present(index))
             }
-            _ => Column {
-                data: self.at(&slot.value().unwrap_or_else(|| slot.clone())),
-                step: 0,
-                presence: std::ptr::null(),
-                all: if self.is_present(index) { u64::MAX } else { 0 },
-            },
         }
     }
 
@@ -247,6 +235,12 @@ impl<'f> Call<'f> {
         assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
         // SAFETY: an array slot holds an array handle.
         unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
+    }
+
+    /// Where a plain result goes; it counts as written.
+    pub(super) fn result_place(&mut self) -> *mut u8 {
+        self.written = true;
+        self.at(self.out)
     }
 
     /// Marks an optional result as missing.
@@ -326,6 +320,15 @@ impl<'f> Call<'f> {
         // SAFETY: verified slots lie inside the frame.
         unsafe { self.frame.add(slot.offset() as usize) }
     }
+}
+
+/// A kernel may have filled an array result with other rows; a slot not yet written has none.
+///
+/// # Panics
+/// If the rows are of another type.
+pub(crate) fn check_rows(rows: &ArrayRows, element: ScalarType) {
+    let fits = rows.element().storage() == element.storage();
+    assert!(rows.is_empty() || fits, "an array of {element} holds rows of {}", rows.element());
 }
 
 #[inline]

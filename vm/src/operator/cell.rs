@@ -73,6 +73,12 @@ pub struct Registers {
     pub fault: Option<Fault>,
     /// Bound general kernels of the running routine.
     pub calls: *const GeneralCall,
+    /// Tile regions of the running routine, which only their own cell knows.
+    pub regions: *const (),
+    /// Threads that a region may use.
+    pub threads: usize,
+    /// The instruction to blame where a cell stands for several.
+    pub blamed: Option<u32>,
     /// Scratch memory of the running frame.
     pub arena: *const Bump,
 }

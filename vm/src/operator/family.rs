@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `unary`, `binary`, `ternary` add an overload and its *lifted* form, where a missing operand gives
-//! a missing result. The `exact_*` forms add only what is written, for operators that have their own
+//! a missing result; over rows of columns the two have one code. The `exact_*` forms add only what is written, for operators that have their own
 //! rules for missing values.
 
 use crate::layout::PlainSlot;
@@ -149,11 +149,13 @@ impl Family {
         self,
         f: impl Fn(A) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        let lifted = scalar::unary::<_, Option<A>, Option<R>, _>(move |a: Option<A>| match a {
+        let plain = scalar::unary::<_, A, R, O>(f);
+        let lifted = move |a: Option<A>| match a {
             Some(a) => f(a).outcome().map(Some),
             None => Ok(None),
-        });
-        self.add_lifted(scalar::unary::<_, A, R, O>(f), lifted)
+        };
+        let lifted = scalar::unary_over::<_, Option<A>, Option<R>, _>(lifted, plain.2.block);
+        self.add(plain).add(lifted)
     }
 
     /// Adds overloads of two operands: `(A, B) -> R` and lifted.
@@ -178,13 +180,12 @@ impl Family {
         plain: Typed,
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        let lifted = scalar::binary::<_, Option<A>, Option<B>, Option<R>, _>(
-            move |a: Option<A>, b: Option<B>| match (a, b) {
-                (Some(a), Some(b)) => f(a, b).outcome().map(Some),
-                _ => Ok(None),
-            },
-        );
-        self.add_lifted(plain, lifted)
+        let lifted = move |a: Option<A>, b: Option<B>| match (a, b) {
+            (Some(a), Some(b)) => f(a, b).outcome().map(Some),
+            _ => Ok(None),
+        };
+        let lifted = scalar::binary_over::<_, Option<A>, Option<B>, Option<R>, _>(lifted, plain.2.block);
+        self.add(plain).add(lifted)
     }
 
     /// Adds a comparison: `(T, T) -> OPTIONAL_UNIT` and lifted, fused with a following jump.
@@ -192,13 +193,13 @@ impl Family {
         self,
         f: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
     ) -> Family {
-        let lifted = scalar::binary::<_, Option<T>, Option<T>, Option<()>, _>(
-            move |a: Option<T>, b: Option<T>| match (a, b) {
-                (Some(a), Some(b)) => f(a, b).then_some(()),
-                _ => None,
-            },
-        );
-        self.add_lifted(scalar::predicate(move |a: T, b: T| f(a, b).then_some(())), lifted)
+        let plain = scalar::predicate(move |a: T, b: T| f(a, b).then_some(()));
+        let lifted = move |a: Option<T>, b: Option<T>| match (a, b) {
+            (Some(a), Some(b)) => f(a, b).then_some(()),
+            _ => None,
+        };
+        let lifted = scalar::binary_over::<_, Option<T>, Option<T>, Option<()>, _>(lifted, plain.2.block);
+        self.add(plain).add(lifted)
     }
 
     /// Adds overloads of three operands: `(A, B, C) -> R` and lifted.
@@ -212,13 +213,14 @@ impl Family {
         self,
         f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        let lifted = scalar::ternary::<_, Option<A>, Option<B>, Option<C>, Option<R>, _>(
-            move |a: Option<A>, b: Option<B>, c: Option<C>| match (a, b, c) {
-                (Some(a), Some(b), Some(c)) => f(a, b, c).outcome().map(Some),
-                _ => Ok(None),
-            },
-        );
-        self.add_lifted(scalar::ternary::<_, A, B, C, R, O>(f), lifted)
+        let plain = scalar::ternary::<_, A, B, C, R, O>(f);
+        let lifted = move |a: Option<A>, b: Option<B>, c: Option<C>| match (a, b, c) {
+            (Some(a), Some(b), Some(c)) => f(a, b, c).outcome().map(Some),
+            _ => Ok(None),
+        };
+        let lifted =
+            scalar::ternary_over::<_, Option<A>, Option<B>, Option<C>, Option<R>, _>(lifted, plain.2.block);
+        self.add(plain).add(lifted)
     }
 
     /// Adds exactly `A -> R`. As with every kernel, other threads may call it:
@@ -361,13 +363,6 @@ impl Family {
         f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Overload {
         self.make(args, result, Kernel::General(GeneralKernel::new(f)))
-    }
-
-    /// Adds code for plain operands and its lifted form. Over columns the two are one: a row of the plain
-    /// form is present if it is in all operands.
-    fn add_lifted(self, plain: Typed, mut lifted: Typed) -> Family {
-        lifted.2.block = plain.2.block;
-        self.add(plain).add(lifted)
     }
 
     fn add(self, (args, result, kernel): Typed) -> Family {

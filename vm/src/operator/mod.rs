@@ -12,6 +12,7 @@
 //! text, tuples and host functions use it.
 
 pub mod block;
+mod block_loops;
 pub mod call;
 pub mod cell;
 pub mod family;
@@ -19,6 +20,7 @@ pub mod function;
 pub mod general;
 pub mod general_cell;
 pub mod pointwise;
+pub mod reduction;
 pub mod row_by_row;
 pub mod scalar;
 pub mod signature;

@@ -6,13 +6,13 @@
 //!
 //! Arrays have one size; scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{Column, RowFault, Target};
+use crate::operator::block::{BlockKernel, Column, Operands, Target, intersect};
 use crate::operator::call::Call;
 use crate::operator::row_by_row::RowByRow;
-use crate::operator::scalar::ScalarKernel;
 use crate::operator::signature::{Kernel, Overload};
 use crate::value::array::{ArrayClass, ArrayType};
 use crate::value::{Fault, QType};
+use crate::vector::Level;
 
 /// Argument types of the overload that is applied to the rows: arrays become optionals. `None` unless
 /// there is an array, and all are of one family.
@@ -30,10 +30,7 @@ pub fn row_types(args: &[QType]) -> Option<(ArrayClass, Vec<QType>)> {
 pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<Overload> {
     let result = QType::Array(ArrayType { class, element: rows.result().scalar()? });
     let kernel = match rows.kernel() {
-        Kernel::Scalar(kernel) => {
-            let kernel = kernel.clone();
-            Kernel::general(move |call| apply(&kernel, call))
-        }
+        Kernel::Scalar(kernel) => Kernel::Pointwise(Pointwise { kernel: kernel.block }),
         _ => {
             let kernel = RowByRow::new(rows)?;
             Kernel::general(move |call| kernel.run(call, common_size(call)?))
@@ -42,23 +39,43 @@ pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<O
     Some(rows.over_arrays(args, result, kernel))
 }
 
-fn apply(kernel: &ScalarKernel, call: &mut Call<'_>) -> Result<(), Fault> {
-    let rows = common_size(call)?;
-    let mut columns = [Column::MISSING; 4];
-    for (index, column) in columns.iter_mut().enumerate().take(call.len()) {
-        *column = call.column(index);
+/// An operator on arrays whose rows are computed by a block kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pointwise {
+    pub(crate) kernel: BlockKernel,
+}
+
+impl Pointwise {
+    /// Computes all rows.
+    ///
+    /// # Errors
+    /// Arrays of different sizes, or the first row that raises.
+    pub(super) fn run(&self, call: &mut Call<'_>) -> Result<(), Fault> {
+        let rows = common_size(call)?;
+        let mut columns = [Column::MISSING; 4];
+        for (index, column) in columns.iter_mut().enumerate().take(call.len()) {
+            *column = call.column(index);
+        }
+        let count = call.len();
+        let result = call.result_type().element().expect("the result is an array");
+        let out = call.array_out();
+        out.resize(result, rows);
+        let columns_used = columns.iter().take(count);
+        let may_miss = !self.kernel.is_lifted || !columns_used.clone().all(Column::is_all_present);
+        let presence = if may_miss { out.presence_mut().as_mut_ptr() } else { std::ptr::null_mut() };
+        let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
+        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
+        // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
+        let outcome = unsafe {
+            if self.kernel.is_lifted && may_miss {
+                intersect(columns_used, presence, rows);
+            }
+            (self.kernel.run(Level::best()))(args, target, rows)
+        };
+        out.normalize();
+        outcome.map_err(|fault| Fault::Row { row: fault.row as u64, fault: Box::new(fault.fault) })
     }
-    let count = call.len();
-    let result = call.result_type().element().expect("the result is an array");
-    let out = call.array_out();
-    out.resize(result, rows);
-    let presence = out.presence_mut().as_mut_ptr();
-    let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
-    // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
-    // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
-    let outcome = unsafe { (kernel.block)(&columns[..count], target, rows) };
-    out.normalize();
-    outcome.map_err(|RowFault { row, fault }| Fault::Row { row: row as u64, fault: Box::new(fault) })
 }
 
 /// The size of all array arguments.

@@ -6,7 +6,8 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
-use crate::operator::block::{BlockRun, block1, block2, block3, block4};
+use crate::operator::block::BlockKernel;
+use crate::operator::block_loops::{block1, block2, block3, block4};
 use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
 use crate::operator::function::{Outcome, function};
 use crate::value::{Fault, QType};
@@ -30,7 +31,7 @@ pub(crate) struct ScalarKernel {
     /// The accumulator the result is left in.
     pub(crate) result: Option<Accumulator>,
     /// Code over rows of columns.
-    pub(crate) block: BlockRun,
+    pub(crate) block: BlockKernel,
 }
 
 /// The types and the code of a scalar kernel.
@@ -38,7 +39,7 @@ pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 
 fn plain_kernel(
     run: Run,
-    block: BlockRun,
+    block: BlockKernel,
     operands: [Option<Accumulator>; 4],
     result: Option<Accumulator>,
 ) -> ScalarKernel {
@@ -48,7 +49,18 @@ fn plain_kernel(
 }
 
 /// A kernel of one operand.
-pub(crate) fn unary<F, A, R, O>(_: F) -> Typed
+pub(crate) fn unary<F, A, R, O>(f: F) -> Typed
+where
+    F: Fn(A) -> O + Copy + Send + Sync + 'static,
+    A: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    unary_over(f, block1::<F, A, R, O>())
+}
+
+/// As [`unary`], with other code over rows.
+pub(crate) fn unary_over<F, A, R, O>(_: F, block: BlockKernel) -> Typed
 where
     F: Fn(A) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
@@ -56,7 +68,6 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, None, None, None];
-    let block = block1::<F, A, R, O>;
     let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, block, operands, R::ACCUMULATOR);
     if A::ACCUMULATOR.is_some() {
         kernel.modes[1] = Some(run1::<F, A, R, O, 1>);
@@ -71,7 +82,19 @@ where
 }
 
 /// A kernel of two operands in the frame.
-pub(crate) fn binary<F, A, B, R, O>(_: F) -> Typed
+pub(crate) fn binary<F, A, B, R, O>(f: F) -> Typed
+where
+    F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    binary_over(f, block2::<F, A, B, R, O>())
+}
+
+/// As [`binary`], with other code over rows.
+pub(crate) fn binary_over<F, A, B, R, O>(_: F, block: BlockKernel) -> Typed
 where
     F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
@@ -80,7 +103,6 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, None, None];
-    let block = block2::<F, A, B, R, O>;
     let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), kernel)
 }
@@ -123,7 +145,20 @@ where
 }
 
 /// A kernel of three operands in the frame.
-pub(crate) fn ternary<F, A, B, C, R, O>(_: F) -> Typed
+pub(crate) fn ternary<F, A, B, C, R, O>(f: F) -> Typed
+where
+    F: Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
+    A: PlainSlot,
+    B: PlainSlot,
+    C: PlainSlot,
+    R: PlainSlot,
+    O: Outcome<R>,
+{
+    ternary_over(f, block3::<F, A, B, C, R, O>())
+}
+
+/// As [`ternary`], with other code over rows.
+pub(crate) fn ternary_over<F, A, B, C, R, O>(_: F, block: BlockKernel) -> Typed
 where
     F: Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     A: PlainSlot,
@@ -133,7 +168,6 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, None];
-    let block = block3::<F, A, B, C, R, O>;
     let kernel = plain_kernel(run3::<F, A, B, C, R, O>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype()], R::plain_qtype(), kernel)
 }
@@ -150,7 +184,7 @@ where
     O: Outcome<R>,
 {
     let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, D::ACCUMULATOR];
-    let block = block4::<F, A, B, C, D, R, O>;
+    let block = block4::<F, A, B, C, D, R, O>();
     let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, block, operands, R::ACCUMULATOR);
     let args = vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype(), D::plain_qtype()];
     (args, R::plain_qtype(), kernel)

@@ -3,6 +3,8 @@
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
+use crate::operator::pointwise::Pointwise;
+use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::value::{Fault, QType};
 use std::fmt;
@@ -41,6 +43,10 @@ impl Effects {
 pub(crate) enum Kernel {
     /// Threaded code on plain values.
     Scalar(ScalarKernel),
+    /// Code over rows of arrays.
+    Pointwise(Pointwise),
+    /// Code that reduces the rows of an array to one value.
+    Reduction(ReductionKernel),
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
@@ -147,6 +153,14 @@ impl Overload {
     pub fn bind_general(&self, args: Box<[TypedSlot]>, out: TypedSlot) -> Option<GeneralCall> {
         match &self.kernel {
             Kernel::Scalar(_) => None,
+            Kernel::Pointwise(kernel) => {
+                let kernel = *kernel;
+                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
+            }
+            Kernel::Reduction(kernel) => {
+                let kernel = *kernel;
+                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
+            }
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),

@@ -5,8 +5,11 @@
 //! depends on the platform's mathematics library.
 
 pub mod float;
+pub mod level;
 pub mod math;
 pub mod order;
+pub mod prefetch;
 pub mod reduce;
 
 pub use float::Float;
+pub use level::Level;

@@ -13,6 +13,9 @@ pub trait Number: Copy + PartialOrd {
     /// The sum of the values.
     fn sum(values: &[Self]) -> Self;
 
+    /// The sum of two values.
+    fn plus(self, other: Self) -> Self;
+
     /// The product of two values.
     fn times(self, other: Self) -> Self;
 
@@ -27,6 +30,10 @@ macro_rules! integer {
 
             fn sum(values: &[Self]) -> Self {
                 values.iter().fold(0, |sum: Self, x| sum.wrapping_add(*x))
+            }
+
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
             }
 
             fn times(self, other: Self) -> Self {
@@ -49,6 +56,10 @@ impl Number for f64 {
         values.iter().fold(0.0, |sum, x| sum + x)
     }
 
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+
     fn times(self, other: Self) -> Self {
         self * other
     }
@@ -63,6 +74,10 @@ impl Number for f32 {
 
     fn sum(values: &[Self]) -> Self {
         total(values) as f32
+    }
+
+    fn plus(self, other: Self) -> Self {
+        self + other
     }
 
     fn times(self, other: Self) -> Self {

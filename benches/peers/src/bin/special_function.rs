@@ -3,7 +3,8 @@
 //! `special_function NAME 64|32`. Points of a function of two numbers are pairs. The values are those of the
 //! function alone; it is an error if rows with any instructions of the machine give other bits.
 
-use cembra::vm::vector::math::{BinaryFunction, Operand, Tier, UnaryFunction, double, single};
+use cembra::vm::vector::Level;
+use cembra::vm::vector::math::{BinaryFunction, Operand, UnaryFunction, double, single};
 use std::io::{Read, Write};
 
 fn main() {
@@ -40,10 +41,10 @@ fn values<T: Copy + Default + PartialEq>(
     let same = |a: T, b: T| bits(a) == bits(b) || (a != a && b != b);
     if let Some(function) = unary.iter().find(|f| f.name == name) {
         let values: Vec<T> = x.iter().map(|x| (function.one)(*x)).collect();
-        for tier in Tier::available() {
+        for level in Level::available().iter().copied() {
             let mut rows = vec![T::default(); x.len()];
-            (function.rows_on)(tier, x, &mut rows);
-            assert!(values.iter().zip(&rows).all(|(a, b)| same(*a, *b)), "{name} differs on {tier:?}");
+            (function.rows_on)(level, x, &mut rows);
+            assert!(values.iter().zip(&rows).all(|(a, b)| same(*a, *b)), "{name} differs on {level:?}");
         }
         return values;
     }
@@ -51,10 +52,10 @@ fn values<T: Copy + Default + PartialEq>(
     let column = |index: usize| x.chunks_exact(2).map(|pair| pair[index]).collect::<Vec<T>>();
     let (x, y) = (column(0), column(1));
     let values: Vec<T> = x.iter().zip(&y).map(|(x, y)| (function.one)(*x, *y)).collect();
-    for tier in Tier::available() {
+    for level in Level::available().iter().copied() {
         let mut rows = vec![T::default(); x.len()];
-        (function.rows_on)(tier, Operand::Rows(&x), Operand::Rows(&y), &mut rows);
-        assert!(values.iter().zip(&rows).all(|(a, b)| same(*a, *b)), "{name} differs on {tier:?}");
+        (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut rows);
+        assert!(values.iter().zip(&rows).all(|(a, b)| same(*a, *b)), "{name} differs on {level:?}");
     }
     values
 }

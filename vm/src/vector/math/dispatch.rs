@@ -10,6 +10,7 @@
 //! All give the same bits (NaN being one value). Functions of FLOAT32 are computed in binary64 and
 //! rounded once at the end.
 
+use crate::vector::level::Level;
 use crate::vector::math::arithmetic::Arithmetic;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use crate::vector::math::arithmetic::Hardware;
@@ -88,64 +89,11 @@ pub enum Operand<'a, T> {
     One(T),
 }
 
-/// Instructions that rows can be computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// What every processor of this architecture has.
-    Baseline,
-    /// Four lanes of binary64.
-    Avx2,
-    /// Eight lanes of binary64.
-    Avx512,
-}
-
-impl Tier {
-    /// The tiers of this machine, the best one last.
-    pub fn available() -> Vec<Tier> {
-        [Tier::Baseline, Tier::Avx2, Tier::Avx512].into_iter().filter(|tier| tier.is_available()).collect()
-    }
-
-    /// True if this machine has the instructions.
-    #[inline]
-    pub fn is_available(self) -> bool {
-        match self {
-            Tier::Baseline => true,
-            Tier::Avx2 => has_avx2(),
-            Tier::Avx512 => has_avx512(),
-        }
-    }
-
-    /// The best tier of this machine.
-    #[inline]
-    pub fn best() -> Tier {
-        match (has_avx512(), has_avx2()) {
-            (true, _) => Tier::Avx512,
-            (_, true) => Tier::Avx2,
-            _ => Tier::Baseline,
-        }
-    }
-}
-
 /// True if the machine has AVX2 and a fused multiply-add.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
-/// True if the machine has the parts of AVX-512 that the code for it uses.
-#[inline(always)]
-fn has_avx512() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx512f")
-        && std::arch::is_x86_feature_detected!("avx512dq")
-        && std::arch::is_x86_feature_detected!("avx512vl")
-        && std::arch::is_x86_feature_detected!("avx512bw")
-        && has_avx2();
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+fn has_fma() -> bool {
+    Level::best() >= Level::Avx2
 }
 
 /// The value of a function at one number.
@@ -156,7 +104,7 @@ pub fn unary<F: Unary, T: Width>(x: T) -> T {
     #[cfg(not(target_arch = "aarch64"))]
     {
         #[cfg(target_arch = "x86_64")]
-        if has_avx2() {
+        if has_fma() {
             // SAFETY: the machine has the features of the callee.
             return unsafe { unary_fma::<F, T>(x) };
         }
@@ -198,23 +146,23 @@ fn unary_baseline<F: Unary, T: Width>(x: T) -> T {
 ///
 /// Panics if the sizes differ.
 pub fn unary_rows<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
-    unary_rows_on::<F, T>(Tier::best(), x, out);
+    unary_rows_on::<F, T>(Level::best(), x, out);
 }
 
-/// `out[i] = f(x[i])` with the instructions of a tier.
+/// `out[i] = f(x[i])` with the instructions of a level.
 ///
-/// Panics if the sizes differ or the machine does not have the tier.
-pub fn unary_rows_on<F: Unary, T: Width>(tier: Tier, x: &[T], out: &mut [T]) {
+/// Panics if the sizes differ or the machine does not have the level.
+pub fn unary_rows_on<F: Unary, T: Width>(level: Level, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), out.len(), "as many results as rows");
-    assert!(tier.is_available(), "{tier:?} on a machine without it");
+    assert!(level <= Level::best(), "{level:?} on a machine without it");
     for (x, out) in x.chunks(PASS).zip(out.chunks_mut(PASS)) {
-        match tier {
-            // SAFETY: the tier is available.
+        match level {
+            // SAFETY: the level is available.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx512 => unsafe { unary_avx512::<F, T>(x, out) },
-            // SAFETY: the tier is available.
+            Level::Avx512 => unsafe { unary_avx512::<F, T>(x, out) },
+            // SAFETY: the level is available.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { unary_avx2::<F, T>(x, out) },
+            Level::Avx2 => unsafe { unary_avx2::<F, T>(x, out) },
             _ => unary_rows_baseline::<F, T>(x, out),
         }
     }
@@ -262,7 +210,7 @@ fn unary_rows_baseline<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
 #[inline]
 pub fn binary<F: Binary, T: Width>(x: T, y: T) -> T {
     #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
+    if has_fma() {
         // SAFETY: the machine has the features of the callee.
         return unsafe { binary_fma::<F, T>(x, y) };
     }
@@ -292,26 +240,31 @@ fn binary_baseline<F: Binary, T: Width>(x: T, y: T) -> T {
 ///
 /// Panics if the sizes differ.
 pub fn binary_rows<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
-    binary_rows_on::<F, T>(Tier::best(), x, y, out);
+    binary_rows_on::<F, T>(Level::best(), x, y, out);
 }
 
-/// `out[i] = f(x[i], y[i])` with the instructions of a tier.
+/// `out[i] = f(x[i], y[i])` with the instructions of a level.
 ///
-/// Panics if the sizes differ or the machine does not have the tier.
-pub fn binary_rows_on<F: Binary, T: Width>(tier: Tier, x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
-    assert!(tier.is_available(), "{tier:?} on a machine without it");
+/// Panics if the sizes differ or the machine does not have the level.
+pub fn binary_rows_on<F: Binary, T: Width>(
+    level: Level,
+    x: Operand<'_, T>,
+    y: Operand<'_, T>,
+    out: &mut [T],
+) {
+    assert!(level <= Level::best(), "{level:?} on a machine without it");
     for operand in [x, y] {
         if let Operand::Rows(rows) = operand {
             assert_eq!(rows.len(), out.len(), "as many results as rows");
         }
     }
-    match tier {
-        // SAFETY: the tier is available.
+    match level {
+        // SAFETY: the level is available.
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx512 => unsafe { binary_avx512::<F, T>(x, y, out) },
-        // SAFETY: the tier is available.
+        Level::Avx512 => unsafe { binary_avx512::<F, T>(x, y, out) },
+        // SAFETY: the level is available.
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => unsafe { binary_avx2::<F, T>(x, y, out) },
+        Level::Avx2 => unsafe { binary_avx2::<F, T>(x, y, out) },
         #[cfg(target_arch = "aarch64")]
         _ => binary_pass::<Inlined<F>, T>(x, y, out),
         #[cfg(not(target_arch = "aarch64"))]
@@ -385,7 +338,7 @@ fn binary_avx512<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out:
 /// The value of a function of the plane.
 pub fn plane<F: Plane>(x: f64, y: f64) -> (f64, f64) {
     #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
+    if has_fma() {
         // SAFETY: the machine has the features of the callee.
         return unsafe { plane_fma::<F>(x, y) };
     }

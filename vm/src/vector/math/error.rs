@@ -8,7 +8,9 @@
 //!
 //! R is nearly constant from 0 to infinity (Shepherd and Laframboise, 1981).
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, alternating, polynomial, power_of_two, select, with_sign};
+use crate::vector::math::arithmetic::{
+    Arithmetic, Double, alternating, polynomial, power_of_two, select, with_sign,
+};
 use crate::vector::math::dispatch::Unary;
 use crate::vector::math::exponential::{exp_double, reduce, scale};
 

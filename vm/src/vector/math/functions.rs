@@ -8,7 +8,8 @@
 //! assert_eq!(out, [1.0, double::exp(1.0), 0.0]);
 //! ```
 
-use crate::vector::math::dispatch::{Operand, Tier};
+use crate::vector::level::Level;
+use crate::vector::math::dispatch::Operand;
 use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, plane, plane_baseline};
 use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
 use crate::vector::math::faddeeva::Faddeeva;
@@ -26,7 +27,7 @@ pub struct UnaryFunction<T> {
     /// The values of rows, with the best instructions of the machine; panics if sizes differ.
     pub rows: fn(&[T], &mut [T]),
     /// The values of rows with given instructions; panics if the machine has not got them.
-    pub rows_on: fn(Tier, &[T], &mut [T]),
+    pub rows_on: fn(Level, &[T], &mut [T]),
 }
 
 /// A function of two numbers, in all its forms.
@@ -39,7 +40,7 @@ pub struct BinaryFunction<T> {
     /// The values of rows, with the best instructions of the machine; panics if sizes differ.
     pub rows: fn(Operand<'_, T>, Operand<'_, T>, &mut [T]),
     /// The values of rows with given instructions; panics if the machine has not got them.
-    pub rows_on: fn(Tier, Operand<'_, T>, Operand<'_, T>, &mut [T]),
+    pub rows_on: fn(Level, Operand<'_, T>, Operand<'_, T>, &mut [T]),
 }
 
 /// Functions of one width: plain functions, so that their code is made once, in this crate.

@@ -16,5 +16,5 @@ mod reduction;
 mod root;
 mod trigonometry;
 
-pub use dispatch::{Operand, Tier};
+pub use dispatch::Operand;
 pub use functions::{BinaryFunction, UnaryFunction, double, single};

@@ -1,0 +1,128 @@
+//! The array workloads for `arrays.py`: answers each line `workload engine rows times` with the processor
+//! nanoseconds that so many evaluations took.
+//!
+//! The inputs stay in the frame and the outputs keep their buffers. *native* is one fused loop of the same
+//! operations.
+
+use cembra::compile::{Options, compile};
+use cembra::prepare::{Prepare, Source};
+use cembra::vm::frame::Frame;
+use cembra::vm::machine::BoundExpr;
+use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
+use cpu_time::ProcessTime;
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+/// Name, text, columns with their ranges, and the fused loop.
+struct Workload {
+    name: &'static str,
+    text: &'static str,
+    columns: &'static [(&'static str, f64, f64)],
+    scalars: &'static [(&'static str, f64)],
+    native: fn(&[Vec<f64>], &mut [Vec<f64>]),
+}
+
+const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "axpby",
+        text: "2.5*x + -1.25*y",
+        columns: &[("x", -1.0, 1.0), ("y", -1.0, 1.0)],
+        scalars: &[],
+        native: |x, out| {
+            let (x, y) = (&x[0], &x[1]);
+            for ((o, x), y) in out[0].iter_mut().zip(x).zip(y) {
+                *o = 2.5 * x + -1.25 * y;
+            }
+        },
+    },
+    Workload {
+        name: "quad",
+        text: "d = b*b - 4.0*a*c\nr = math.sqrt(d)\nok = d >= 0.0\n\
+               core.make_tuple(core.where(ok, (-b + r) / 2.0 / a, float64(nan)), \
+               core.where(ok, (-b - r) / 2.0 / a, float64(nan)))",
+        columns: &[("a", 0.5, 1.5), ("b", -3.0, 5.0), ("c", -1.0, 1.4)],
+        scalars: &[],
+        native: |x, out| {
+            let (first, second) = out.split_at_mut(1);
+            for i in 0..first[0].len() {
+                let (a, b, c) = (x[0][i], x[1][i], x[2][i]);
+                let d = b * b - 4.0 * a * c;
+                let r = d.sqrt();
+                first[0][i] = if d >= 0.0 { (-b + r) / 2.0 / a } else { f64::NAN };
+                second[0][i] = if d >= 0.0 { (-b - r) / 2.0 / a } else { f64::NAN };
+            }
+        },
+    },
+];
+
+struct Ready {
+    bound: BoundExpr,
+    frame: Frame,
+}
+
+fn main() {
+    let mut ready: HashMap<(String, usize), Ready> = HashMap::new();
+    let mut native: HashMap<(String, usize), (Vec<Vec<f64>>, Vec<Vec<f64>>)> = HashMap::new();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.expect("a line");
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, engine, rows, times] = words[..] else { panic!("workload engine rows times") };
+        let (rows, times): (usize, usize) = (rows.parse().expect("rows"), times.parse().expect("times"));
+        let workload = WORKLOADS.iter().find(|w| w.name == name).expect("a workload");
+        let key = (name.to_owned(), rows);
+        let elapsed = match engine {
+            "cembra" => {
+                let Ready { bound, frame } = ready.entry(key).or_insert_with(|| prepare(workload, rows));
+                let start = ProcessTime::now();
+                for _ in 0..times {
+                    bound.execute(black_box(frame)).expect("no row raises");
+                }
+                start.elapsed()
+            }
+            _ => {
+                let (inputs, outputs) = native
+                    .entry(key)
+                    .or_insert_with(|| (columns(workload, rows), vec![vec![0.0; rows]; 2]));
+                let start = ProcessTime::now();
+                for _ in 0..times {
+                    (workload.native)(black_box(inputs), black_box(outputs));
+                }
+                start.elapsed()
+            }
+        };
+        println!("{}", elapsed.as_nanos());
+        std::io::stdout().flush().expect("a reader");
+    }
+}
+
+fn prepare(workload: &Workload, rows: usize) -> Ready {
+    let expr = cembra::syntax::parse(workload.text).expect("valid text");
+    let array = QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Float64 });
+    let inputs = workload.columns.iter().map(|(name, ..)| (*name, array.clone()));
+    let scalars = workload.scalars.iter().map(|(name, _)| (*name, QType::Scalar(ScalarType::Float64)));
+    let prepared = Prepare::standard().run(Source::new(expr, inputs.chain(scalars))).expect("types");
+    let bound = compile(&prepared, &Options::default()).expect("a program");
+    let mut frame = bound.new_frame().expect("memory");
+    for ((name, ..), column) in workload.columns.iter().zip(columns(workload, rows)) {
+        let cells: Vec<_> = column.into_iter().map(|v| Some(ScalarValue::Float64(v))).collect();
+        let value = Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(ScalarType::Float64, &cells)));
+        frame.write(bound.input_slot(name).expect("an input"), &value).expect("its type");
+    }
+    for (name, value) in workload.scalars {
+        frame.write(bound.input_slot(name).expect("an input"), &Value::from(*value)).expect("its type");
+    }
+    Ready { bound, frame }
+}
+
+fn columns(workload: &Workload, rows: usize) -> Vec<Vec<f64>> {
+    let mut state = 12345u64;
+    let mut uniform = move |low: f64, high: f64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        low + (high - low) * (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    workload.columns.iter().map(|(_, low, high)| (0..rows).map(|_| uniform(*low, *high)).collect()).collect()
+}

@@ -1,0 +1,293 @@
+//! The rows of a region, block by block, on one thread or several.
+//!
+//! ```text
+//! rows      chunk 0            | chunk 1            | …       65,536 rows each, dealt to threads
+//! blocks    b0 | b1 | … | b127 | b0 | …                       128 to 1,024 rows
+//! members   m0 m1 m2 …                                        all of a block before the next one
+//! ```
+//!
+//! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
+//! does not depend on the number of threads.
+
+use crate::machine::tile::region::{Member, Place, Region, Step};
+use crate::machine::tile::run::{MemberFault, Presence};
+use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::reduction::{CHUNK, State};
+use crate::value::Fault;
+use crate::value::array::ROWS_OF_A_WORD;
+use crate::vector::Level;
+use crate::vector::prefetch::prefetch;
+use bumpalo::Bump;
+use std::ops::Range;
+
+/// Bytes of inputs and outputs that are likely to be in a second-level cache.
+const CACHED_BYTES: usize = 512 << 10;
+
+/// What all blocks of a run have in common.
+pub(super) struct Blocks<'r> {
+    pub(super) region: &'r Region,
+    pub(super) rows: usize,
+    /// Columns at the first row; those in scratch memory point nowhere yet.
+    pub(super) columns: &'r [Column],
+    pub(super) presence: &'r [Presence],
+    pub(super) level: Level,
+}
+
+// SAFETY: the columns point to rows of inputs, which nobody writes during a run, and of outputs, of which
+// every thread accesses its own chunks only.
+unsafe impl Sync for Blocks<'_> {}
+
+type Outcome = Result<(), Box<MemberFault>>;
+
+impl Blocks<'_> {
+    /// Computes all rows and takes them into the states of the reductions.
+    ///
+    /// # Safety
+    /// Inputs and outputs have the rows, and nobody else accesses the outputs.
+    pub(super) unsafe fn run(&self, arena: &Bump, threads: usize, states: &mut [State]) -> Outcome {
+        let chunks = self.rows.div_ceil(CHUNK);
+        let threads = threads.min(chunks);
+        if threads > 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_on(threads, chunks, states) };
+        }
+        // SAFETY: the caller's promise.
+        let mut worker = unsafe { Worker::new(self, arena) };
+        for chunk in 0..chunks {
+            let of_chunk = arena.alloc_slice_fill_iter(self.new_states());
+            // SAFETY: the caller's promise.
+            unsafe { worker.chunk(chunk, of_chunk)? };
+            self.merge(states, of_chunk);
+        }
+        Ok(())
+    }
+
+    /// The same on several threads.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    #[cold]
+    unsafe fn run_on(&self, threads: usize, chunks: usize, states: &mut [State]) -> Outcome {
+        let mut parts: Vec<(Range<usize>, Vec<Vec<State>>, Outcome)> = (0..threads)
+            .map(|thread| (chunks * thread / threads..chunks * (thread + 1) / threads, Vec::new(), Ok(())))
+            .collect();
+        rayon::scope(|scope| {
+            for (range, of_chunks, outcome) in &mut parts {
+                scope.spawn(move |_| {
+                    // SAFETY: the caller's promise; no chunk is in two parts.
+                    *outcome = unsafe { self.part(range.clone(), of_chunks) };
+                });
+            }
+        });
+        // The parts stand in the order of rows: the first that failed has the lowest row.
+        for (_, of_chunks, outcome) in parts {
+            outcome?;
+            of_chunks.iter().for_each(|of_chunk| self.merge(states, of_chunk));
+        }
+        Ok(())
+    }
+
+    /// The chunks of one thread.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`]; nobody else computes these chunks.
+    unsafe fn part(&self, chunks: Range<usize>, of_chunks: &mut Vec<Vec<State>>) -> Outcome {
+        let arena = Bump::new();
+        // SAFETY: the caller's promise.
+        let mut worker = unsafe { Worker::new(self, &arena) };
+        for chunk in chunks {
+            let mut states: Vec<State> = self.new_states().collect();
+            // SAFETY: the caller's promise.
+            unsafe { worker.chunk(chunk, &mut states)? };
+            of_chunks.push(states);
+        }
+        Ok(())
+    }
+
+    fn new_states(&self) -> impl ExactSizeIterator<Item = State> {
+        self.region.reductions().map(|(kernel, _)| kernel.init())
+    }
+
+    fn merge(&self, states: &mut [State], next: &[State]) {
+        for (((kernel, _), state), next) in self.region.reductions().zip(states).zip(next) {
+            kernel.merge(state, next);
+        }
+    }
+}
+
+/// What one thread works with.
+struct Worker<'w> {
+    blocks: &'w Blocks<'w>,
+    /// The columns at the block to be computed.
+    columns: &'w mut [Column],
+    /// Row that the columns stand at.
+    at: usize,
+}
+
+impl<'w> Worker<'w> {
+    /// Columns at the first row, those of scratch memory with a place in the arena.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn new(blocks: &'w Blocks<'w>, arena: &'w Bump) -> Worker<'w> {
+        let region = blocks.region;
+        let columns = arena.alloc_slice_copy(blocks.columns);
+        let layout =
+            std::alloc::Layout::from_size_align(region.scratch, 64).expect("a region has few blocks");
+        let scratch = arena.alloc_layout(layout).as_ptr();
+        for (index, member) in (region.inputs.len()..).zip(&region.members) {
+            if let Step::Rows { place: Place::Scratch(offset), .. } = member.step {
+                // SAFETY: the place lies in the scratch memory, its words behind the data of a block.
+                let (data, words) = unsafe {
+                    let data = scratch.add(offset as usize);
+                    (data, data.add(region.block * 8).cast())
+                };
+                columns[index].data = data;
+                if blocks.presence[index] == Presence::Own {
+                    columns[index].presence = words;
+                }
+            }
+        }
+        let mut worker = Worker { blocks, columns, at: 0 };
+        worker.follow_inputs();
+        worker
+    }
+
+    /// Computes the rows of a chunk.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn chunk(&mut self, chunk: usize, states: &mut [State]) -> Outcome {
+        let rows = self.blocks.rows;
+        let end = rows.min((chunk + 1) * CHUNK);
+        let region = self.blocks.region;
+        let is_cached = rows * region.moving.len() * 8 <= CACHED_BYTES;
+        let mut start = chunk * CHUNK;
+        while start < end {
+            self.go_to(start);
+            let next = (start + region.block).min(end);
+            let ahead = if is_cached { 0 } else { region.block.min(rows - next) };
+            // SAFETY: the caller's promise.
+            unsafe { self.block(next - start, ahead, states)? };
+            start = next;
+        }
+        Ok(())
+    }
+
+    /// Moves the columns to a row; those in scratch memory stay.
+    fn go_to(&mut self, row: usize) {
+        if row == self.at {
+            return;
+        }
+        let rows = row - self.at;
+        for index in self.blocks.region.moving.iter().map(|index| *index as usize) {
+            let column = &mut self.columns[index];
+            column.data = column.data.wrapping_add(rows * column.step);
+            if !column.presence.is_null() {
+                column.presence = column.presence.wrapping_add(rows / ROWS_OF_A_WORD);
+            }
+        }
+        self.at = row;
+        self.follow_inputs();
+    }
+
+    /// Points columns that have the presence of an input to where that stands now.
+    fn follow_inputs(&mut self) {
+        for index in self.blocks.region.inputs.len()..self.columns.len() {
+            if let Presence::Input(input) = self.blocks.presence[index] {
+                self.columns[index].presence = self.columns[input as usize].presence;
+            }
+        }
+    }
+
+    /// Computes one block of `count` rows. Between members it asks for the `ahead` rows of the next one, so
+    /// that memory works while the processor computes.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`]; there are that many rows.
+    unsafe fn block(&mut self, mut count: usize, ahead: usize, states: &mut [State]) -> Outcome {
+        let region = self.blocks.region;
+        let mut ahead = Ahead::new(region, ahead);
+        let mut lowest = None;
+        for (index, member) in (region.inputs.len()..).zip(&region.members) {
+            ahead.ask(region, self.columns);
+            // SAFETY: the caller's promise.
+            if let Err(fault) = unsafe { self.member(index, member, count, states) } {
+                let RowFault { row, fault } = *fault;
+                // Later members can only raise in a lower row.
+                count = row;
+                let row = (self.at + row) as u64;
+                lowest = Some(MemberFault { ip: member.ip, fault: Fault::Row { row, fault: fault.into() } });
+            }
+        }
+        lowest.map_or(Ok(()), |fault| Err(Box::new(fault)))
+    }
+
+    /// # Safety
+    /// As [`Worker::block`]; `index` is the member's column.
+    unsafe fn member(
+        &mut self,
+        index: usize,
+        member: &Member,
+        count: usize,
+        states: &mut [State],
+    ) -> Result<(), Box<RowFault>> {
+        let Blocks { level, presence, .. } = *self.blocks;
+        match &member.step {
+            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
+            // a column that is written is cast to be so.
+            Step::Rows { kernel, .. } => unsafe {
+                let columns = self.columns.as_ptr();
+                let Column { data, presence: words, .. } = *columns.add(index);
+                let args = Operands { columns, positions: &member.args };
+                let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
+                if kernel.is_lifted && presence[index] == Presence::Own {
+                    let operands = (0..member.arity as usize).map(|arg| args.column(arg));
+                    intersect(operands, target.presence, count);
+                }
+                (kernel.run(level))(args, target, count)
+            },
+            Step::Reduce { kernel, state, .. } => {
+                let column = &self.columns[member.args[0] as usize];
+                // SAFETY: the caller's promise; blocks begin at words, and chunks end with them.
+                unsafe { kernel.step(level, &mut states[*state as usize], column, count) };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Rows of the next block that have not been asked for.
+struct Ahead {
+    rows: usize,
+    /// Which of the moving columns comes next.
+    column: usize,
+    /// From which of its bytes.
+    byte: usize,
+    /// Bytes to ask for at a time.
+    share: usize,
+}
+
+impl Ahead {
+    fn new(region: &Region, rows: usize) -> Ahead {
+        let share = (rows * 8 * region.moving.len()).div_ceil(region.members.len());
+        Ahead { rows, column: 0, byte: 0, share: share.next_multiple_of(64) }
+    }
+
+    fn ask(&mut self, region: &Region, columns: &[Column]) {
+        let mut left = self.share;
+        while left > 0
+            && let Some(index) = region.moving.get(self.column)
+        {
+            let column = &columns[*index as usize];
+            let size = self.rows * column.step;
+            let part = left.min(size - self.byte);
+            prefetch(column.data.wrapping_add(region.block * column.step + self.byte), part);
+            left -= part;
+            self.byte += part;
+            if self.byte == size {
+                (self.column, self.byte) = (self.column + 1, 0);
+            }
+        }
+    }
+}

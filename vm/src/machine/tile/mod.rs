@@ -1,0 +1,38 @@
+//! Tile regions: element-wise operators on arrays of one size, run block by block.
+//!
+//! ```text
+//! program      v2 = math.multiply(x, 2.5)          region    for each block of 512 rows:
+//!              v3 = math.multiply(y, -1.25)                    t0 = multiply(x[block], 2.5)
+//!              v4 = math.add(v2, v3)                           t1 = multiply(y[block], -1.25)
+//!                                                              v4[block] = add(t0, t1)
+//! ```
+//!
+//! A region is private code of the machine, as accumulators are: the program stays canonical, an observer
+//! runs it instruction by instruction, and errors name the instruction they stem from. Blocks stay in the
+//! first-level cache. Inputs and outputs are read and written in place by moving pointers; what only the
+//! region itself reads is never laid out as a whole.
+//!
+//! 1. The members of a region are instructions of one basic block, in their order; it runs where its last
+//!    member stood. Nothing between reads what a member writes or writes what a member reads.
+//! 2. Members are connected through the arrays they share, so that all of them have one size.
+//! 3. A size mismatch is found before anything is written, at the first member that has it.
+//! 4. Of the rows that raise, the lowest is reported, with the first member that raises in it.
+//! 5. Each row of a result is what the operators give for that row: the size of blocks cannot be observed.
+//!
+//! Between members of different regions, and what stands among them, the order of execution differs from
+//! that of the instructions. It shows only where two of them raise: one error is reported, not always the
+//! one of the earlier instruction.
+
+mod blocks;
+mod build;
+mod plan;
+mod region;
+pub mod report;
+mod run;
+
+pub(super) use build::build;
+pub use plan::Closed;
+pub(super) use plan::{Plan, Role, plan};
+pub(super) use region::Region;
+pub use report::RegionReport;
+pub(super) use run::run_region;

@@ -1,0 +1,231 @@
+//! Which instructions make a region.
+//!
+//! ```text
+//! ip 0  v2 = multiply(x, y)      opens a region {x, y, v2}
+//! ip 1  s1 = sqrt(s0)            scalar: neither reads nor writes what the region has
+//! ip 2  v3 = add(v2, s1)         shares v2: joins; the region runs here
+//! ip 3  v4 = sort(v3)            reads v3: the region is closed before
+//! ```
+//!
+//! One pass over each basic block. Several regions can be open at once; an operator that reads arrays of
+//! two of them makes them one.
+
+use crate::layout::TypedSlot;
+use crate::machine::code::same_bytes;
+use crate::operator::Kernel;
+use crate::program::{Body, Instruction, Routine, ValueId};
+use hashbrown::HashSet;
+
+/// Members of one region; a longer one is cut.
+const MAX_MEMBERS: usize = 4096;
+
+/// The regions of a routine.
+#[derive(Debug, Default)]
+pub(in crate::machine) struct Plan {
+    /// The regions, by number.
+    pub(in crate::machine) regions: Vec<Group>,
+    /// The region that each instruction is a member of.
+    pub(in crate::machine) region_of: Vec<Option<u32>>,
+}
+
+/// The members of a region.
+#[derive(Debug)]
+pub(in crate::machine) struct Group {
+    /// Their instructions, in order.
+    pub(in crate::machine) members: Vec<u32>,
+    /// Why there are no more.
+    pub(in crate::machine) closed: Closed,
+}
+
+/// Why a region takes no more members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The program ends here, or its ways join or part.
+    End,
+    /// This instruction needs a result as a whole.
+    ReadBy(u32),
+    /// The result of this instruction takes the place of an operand.
+    PlaceTaken(u32),
+    /// It has as many members as a region can have.
+    Full,
+}
+
+impl Plan {
+    /// The region that runs in place of this instruction; `None` if it runs by itself, or is a member and
+    /// not the last.
+    pub(in crate::machine) fn role(&self, ip: usize) -> Role {
+        match self.region_of.get(ip).copied().flatten() {
+            None => Role::Alone,
+            Some(region) if self.regions[region as usize].members.last() == Some(&(ip as u32)) => {
+                Role::Runs(region)
+            }
+            Some(_) => Role::Member,
+        }
+    }
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::machine) enum Role {
+    /// It is no member of a region.
+    Alone,
+    /// It runs with a later member.
+    Member,
+    /// The region with this number runs here.
+    Runs(u32),
+}
+
+/// Groups the instructions of a routine.
+pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
+    let body = &routine.body;
+    let is_tiled = |operator: &Kernel| matches!(operator, Kernel::Pointwise(_) | Kernel::Reduction(_));
+    if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
+        return Plan::default();
+    }
+    let mut planner = Planner::new(routine);
+    for (ip, instruction) in body.instructions().iter().enumerate() {
+        if is_target[ip] {
+            planner.close_all(Closed::End);
+        }
+        match instruction {
+            Instruction::Operator { operator, operands, result }
+                if is_tiled(body.operators()[*operator as usize].kernel()) =>
+            {
+                planner.member(ip as u32, body.list(*operands), *result);
+            }
+            Instruction::Operator { .. } => planner.between(ip as u32, instruction),
+            _ => planner.close_all(Closed::End),
+        }
+    }
+    planner.close_all(Closed::End);
+    planner.plan
+}
+
+/// A region that can still grow.
+#[derive(Default)]
+struct Open {
+    members: Vec<u32>,
+    /// Arrays that members read or write.
+    arrays: HashSet<ValueId>,
+    /// What members write.
+    results: HashSet<ValueId>,
+    /// What members read from the frame.
+    external: Vec<TypedSlot>,
+}
+
+impl Open {
+    fn reads_from_frame(&self, slot: &TypedSlot) -> bool {
+        self.external.iter().any(|other| other.overlaps(slot))
+    }
+
+    fn merge(&mut self, other: Open) {
+        self.members.extend(other.members);
+        self.members.sort_unstable();
+        self.arrays.extend(other.arrays);
+        self.results.extend(other.results);
+        self.external.extend(other.external);
+    }
+}
+
+/// Walks over the instructions. What a member writes and only members read is never in the frame, so that
+/// its slot may serve others while the region is open. What others read is still needed when the region is
+/// closed, so that nobody else has its slot.
+struct Planner<'r> {
+    routine: &'r Routine,
+    body: &'r Body,
+    open: Vec<Open>,
+    /// Values that more than one instruction defines.
+    redefined: HashSet<ValueId>,
+    plan: Plan,
+}
+
+impl<'r> Planner<'r> {
+    fn new(routine: &'r Routine) -> Planner<'r> {
+        let body = &routine.body;
+        let (mut defined, mut redefined) = (HashSet::new(), HashSet::new());
+        for value in body.instructions().iter().flat_map(|i| body.writes(i)) {
+            let value = same_bytes(routine, *value);
+            if !defined.insert(value) {
+                redefined.insert(value);
+            }
+        }
+        let region_of = vec![None; body.instructions().len()];
+        let plan = Plan { regions: Vec::new(), region_of };
+        Planner { routine, body, open: Vec::new(), redefined, plan }
+    }
+
+    fn member(&mut self, ip: u32, operands: &[ValueId], result: ValueId) {
+        let result = same_bytes(self.routine, result);
+        let slot = self.routine.slot(result);
+        let is_array = |value: &ValueId| self.routine.slot(*value).qtype().array().is_some();
+        // The result takes the place of something that a delayed member reads.
+        self.close_if(Closed::PlaceTaken(ip), |open| open.reads_from_frame(slot));
+        let operands: Vec<ValueId> = operands.iter().map(|v| same_bytes(self.routine, *v)).collect();
+        // A scalar that an open region computes has to be there first.
+        let scalars: Vec<ValueId> = operands.iter().copied().filter(|v| !is_array(v)).collect();
+        self.close_readers(ip, &scalars);
+        let arrays: Vec<ValueId> = operands.iter().copied().filter(is_array).collect();
+        let mut region = Open::default();
+        let mut index = 0;
+        while index < self.open.len() {
+            match arrays.iter().any(|array| self.open[index].arrays.contains(array)) {
+                true => region.merge(self.open.swap_remove(index)),
+                false => index += 1,
+            }
+        }
+        let external = operands.iter().filter(|v| !region.results.contains(*v));
+        region.external.extend(external.map(|v| self.routine.slot(*v).clone()));
+        region.arrays.extend(arrays);
+        if is_array(&result) {
+            region.arrays.insert(result);
+        }
+        region.results.insert(result);
+        region.members.push(ip);
+        self.open.push(region);
+        let is_last = self.redefined.contains(&result);
+        self.close_if(Closed::End, |open| is_last && open.members.last() == Some(&ip));
+        self.close_if(Closed::Full, |open| open.members.len() >= MAX_MEMBERS);
+    }
+
+    /// An instruction that runs before the open regions, unless they have to run before it.
+    fn between(&mut self, ip: u32, instruction: &'r Instruction) {
+        let (body, routine) = (self.body, self.routine);
+        self.close_readers(ip, body.reads(instruction));
+        let writes: Vec<&TypedSlot> = body.writes(instruction).iter().map(|v| routine.slot(*v)).collect();
+        self.close_if(Closed::PlaceTaken(ip), |open| writes.iter().any(|slot| open.reads_from_frame(slot)));
+    }
+
+    /// Closes the regions that compute one of these values, or what it is a part of.
+    fn close_readers(&mut self, ip: u32, values: &[ValueId]) {
+        let routine = self.routine;
+        let owners: Vec<ValueId> = values.iter().map(|v| routine.owner(*v)).collect();
+        self.close_if(Closed::ReadBy(ip), |open| {
+            open.results.iter().any(|result| owners.contains(&routine.owner(*result)))
+        });
+    }
+
+    fn close_all(&mut self, reason: Closed) {
+        self.close_if(reason, |_| true);
+    }
+
+    fn close_if(&mut self, reason: Closed, condition: impl Fn(&Open) -> bool) {
+        let mut index = 0;
+        while index < self.open.len() {
+            match condition(&self.open[index]) {
+                true => {
+                    let region = self.open.swap_remove(index);
+                    self.close(region, reason);
+                }
+                false => index += 1,
+            }
+        }
+    }
+
+    fn close(&mut self, region: Open, reason: Closed) {
+        let number = self.plan.regions.len() as u32;
+        for ip in &region.members {
+            self.plan.region_of[*ip as usize] = Some(number);
+        }
+        self.plan.regions.push(Group { members: region.members, closed: reason });
+    }
+}

@@ -1,0 +1,140 @@
+//! Region: what a group of element-wise operators reads, computes and writes.
+//!
+//! ```text
+//! column    0        1        2         3         4
+//!           x        y        t0        t1        v4
+//!           input    input    scratch   scratch   output
+//!
+//! scratch   [ data of t0 | words of t0 | data of t1 | words of t1 ]      places are reused
+//! ```
+//!
+//! Every input and every result of a member is a *column*: inputs first, then members in their order.
+//! A column that only members read has a place of one block in scratch memory of the frame.
+
+use crate::layout::TypedSlot;
+use crate::machine::tile::plan::Closed;
+use crate::operator::block::{BlockKernel, Column};
+use crate::operator::reduction::ReductionKernel;
+use crate::program::ValueId;
+use crate::value::ScalarType;
+
+/// Most rows of a block.
+pub(super) const MAX_BLOCK: usize = 1024;
+/// Fewest rows of a block.
+pub(super) const MIN_BLOCK: usize = 128;
+
+/// A group of members with what they read and write.
+#[derive(Debug)]
+pub(in crate::machine) struct Region {
+    pub(super) inputs: Box<[Input]>,
+    pub(super) members: Box<[Member]>,
+    pub(super) outputs: Box<[Output]>,
+    /// The members that are reductions, in the order of their states.
+    pub(super) reductions: Box<[u16]>,
+    /// Steps and types of all columns, before a run fills in where they stand.
+    pub(super) columns: Box<[Column]>,
+    /// True if a member computes presence, so that rows may be missing although no input misses any.
+    pub(super) has_masks: bool,
+    /// Columns of arrays that are read or written, not in scratch memory.
+    pub(super) moving: Box<[u16]>,
+    /// Why there are no more members.
+    pub(super) closed: Closed,
+    /// Rows of a block, a multiple of 64.
+    pub(super) block: usize,
+    /// Bytes of scratch memory.
+    pub(super) scratch: usize,
+}
+
+/// What members read from the frame.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// The value.
+    pub(super) value: ValueId,
+    /// Where it stands.
+    pub(super) place: InputPlace,
+}
+
+impl Input {
+    /// True if it has rows of its own.
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self.place, InputPlace::Array { .. })
+    }
+}
+
+/// Where an input stands.
+#[derive(Debug)]
+pub(super) enum InputPlace {
+    /// Rows of an array.
+    Array {
+        /// Offset of its slot.
+        offset: u32,
+        /// Type of its rows.
+        element: ScalarType,
+    },
+    /// One value for all rows.
+    Scalar {
+        /// Offset of the value.
+        offset: u32,
+        /// Offset of its presence byte.
+        presence: Option<u32>,
+    },
+}
+
+/// An operator on columns.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Its instruction.
+    pub(super) ip: u32,
+    /// The columns it reads.
+    pub(super) args: [u16; 4],
+    /// How many there are.
+    pub(super) arity: u8,
+    /// Its code, and where its result goes.
+    pub(super) step: Step,
+}
+
+impl Member {
+    /// The columns it reads.
+    pub(super) fn args(&self) -> &[u16] {
+        &self.args[..self.arity as usize]
+    }
+}
+
+/// What a member does with a block.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Computes rows.
+    Rows {
+        /// The code.
+        kernel: BlockKernel,
+        /// Where the rows go.
+        place: Place,
+    },
+    /// Reduces the rows of its operand.
+    Reduce {
+        /// The code.
+        kernel: ReductionKernel,
+        /// Number of its state among those of the region.
+        state: u16,
+        /// Offset of the result in the frame.
+        offset: u32,
+    },
+}
+
+/// Where the rows of a member go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// One block at this offset of the scratch memory, the words of presence behind it.
+    Scratch(u32),
+    /// The output with this number.
+    Output(u16),
+}
+
+/// An array that others read.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// Its slot.
+    pub(super) slot: TypedSlot,
+    /// Type of its rows.
+    pub(super) element: ScalarType,
+}

@@ -1,0 +1,42 @@
+//! What a region is made of, for people.
+
+use crate::layout::TypedSlot;
+use crate::machine::tile::plan::Closed;
+use crate::machine::tile::region::Region;
+use crate::program::ValueId;
+
+/// A tile region of a bound program.
+#[derive(Clone, Debug)]
+pub struct RegionReport {
+    /// Number of the routine.
+    pub routine: usize,
+    /// Instructions of the members, in order; the region runs in place of the last.
+    pub members: Vec<usize>,
+    /// Rows of a block.
+    pub block: usize,
+    /// Bytes of all that a block reads, computes and writes, with words of presence and padding.
+    pub block_bytes: usize,
+    /// Arrays that are read in place: their rows are the region's axis.
+    pub arrays: Vec<ValueId>,
+    /// Values that are the same for all rows.
+    pub scalars: Vec<ValueId>,
+    /// Arrays that are written in place.
+    pub outputs: Vec<TypedSlot>,
+    /// Why there are no more members.
+    pub closed: Closed,
+}
+
+impl RegionReport {
+    pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
+        RegionReport {
+            routine,
+            members: region.members.iter().map(|member| member.ip as usize).collect(),
+            block: region.block,
+            block_bytes: region.scratch + region.moving.len() * region.block * 8,
+            arrays: region.inputs.iter().filter(|i| i.is_array()).map(|i| i.value).collect(),
+            scalars: region.inputs.iter().filter(|i| !i.is_array()).map(|i| i.value).collect(),
+            outputs: region.outputs.iter().map(|output| output.slot.clone()).collect(),
+            closed: region.closed,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Runs a region: looks at sizes and presence, makes room, and then computes block after block.
+
+use crate::layout::handle::ArrayHandle;
+use crate::machine::tile::blocks::Blocks;
+use crate::machine::tile::region::{Input, InputPlace, Place, Region, Step};
+use crate::operator::block::Column;
+use crate::operator::call::check_rows;
+use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::reduction::ReductionKernel;
+use crate::value::{ArrayRows, Fault};
+use crate::vector::Level;
+use bumpalo::Bump;
+
+/// Runs the region whose number is in `args[0]`.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run); `registers.regions` are the regions of the running
+/// code.
+pub(in crate::machine) unsafe fn run_region(
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the number was made together with the regions; the verifier checked the slots of their
+    // inputs and outputs.
+    unsafe {
+        let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
+        (*registers).at = cell;
+        (*registers).running = cell;
+        let outcome = region.run(frame, &*(*registers).arena, (*registers).threads);
+        (*registers).running = std::ptr::null();
+        match outcome {
+            Ok(()) => next(cell, frame, registers, float, bits),
+            Err(error) => {
+                (*registers).blamed = Some(error.ip);
+                raise(cell, registers, error.fault)
+            }
+        }
+    }
+}
+
+/// What a member raises.
+pub(super) struct MemberFault {
+    pub(super) ip: u32,
+    pub(super) fault: Fault,
+}
+
+/// Where the presence of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// All rows are alike; the column says how.
+    Alike,
+    /// In the words of the input with this number.
+    Input(u16),
+    /// In words of its own.
+    Own,
+}
+
+impl Region {
+    /// Computes all rows of the outputs.
+    ///
+    /// # Safety
+    /// `frame` is a frame that the slots of inputs and outputs were verified for.
+    unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
+        let columns = arena.alloc_slice_copy(&self.columns);
+        // SAFETY: the caller's promise.
+        let rows = unsafe { self.load(frame, columns)? };
+        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
+        self.plan_presence(columns, presence);
+        // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
+        unsafe { self.place(frame, rows, columns, presence) };
+        let blocks = Blocks { region: self, rows, columns, presence, level: Level::best() };
+        let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
+        // SAFETY: all columns but those in scratch memory have this many rows now.
+        let outcome = unsafe { blocks.run(arena, threads, states) };
+        for output in &self.outputs {
+            // SAFETY: as above.
+            unsafe { array_at(frame, output.slot.offset()).normalize() };
+        }
+        outcome?;
+        for ((kernel, offset), state) in self.reductions().zip(states) {
+            // SAFETY: the slot was verified to have the type of the reduction's result.
+            unsafe { kernel.finish(state, frame.add(offset as usize)) };
+        }
+        Ok(())
+    }
+
+    /// The reductions and the offsets of their results.
+    pub(super) fn reductions(&self) -> impl ExactSizeIterator<Item = (&ReductionKernel, u32)> {
+        self.reductions.iter().map(|member| match &self.members[*member as usize].step {
+            Step::Reduce { kernel, offset, .. } => (kernel, *offset),
+            Step::Rows { .. } => unreachable!("the list is of reductions"),
+        })
+    }
+
+    /// Looks at the inputs; gives the number of rows.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn load(&self, frame: *const u8, columns: &mut [Column]) -> Result<usize, Box<MemberFault>> {
+        let mut rows = None;
+        let mut agree = true;
+        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+            // SAFETY: the caller's promise.
+            let size = unsafe { load(frame, input, column) };
+            agree &= size.is_none_or(|size| *rows.get_or_insert(size) == size);
+        }
+        match agree {
+            true => Ok(rows.expect("a region has an array")),
+            // SAFETY: the caller's promise.
+            false => Err(unsafe { self.find_mismatch(frame) }),
+        }
+    }
+
+    /// The first member whose arrays are of different sizes.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    #[cold]
+    unsafe fn find_mismatch(&self, frame: *const u8) -> Box<MemberFault> {
+        let size_of = |input: &Input| {
+            let mut column = Column::MISSING;
+            // SAFETY: the caller's promise.
+            unsafe { load(frame, input, &mut column) }
+        };
+        let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
+        for member in &self.members {
+            let of_args: Vec<usize> = member.args().iter().filter_map(|arg| sizes[*arg as usize]).collect();
+            if of_args.iter().any(|size| *size != of_args[0]) {
+                let sizes = of_args.iter().map(|size| *size as u64).collect();
+                return Box::new(MemberFault { ip: member.ip, fault: Fault::Sizes { sizes } });
+            }
+            sizes.push(of_args.first().copied());
+        }
+        unreachable!("connected members whose arrays agree have one size")
+    }
+
+    /// Where the presence of every member's rows will stand, from what inputs have.
+    fn plan_presence(&self, columns: &mut [Column], presence: &mut [Presence]) {
+        let inputs = self.inputs.len();
+        let is_complete = columns[..inputs].iter().all(Column::is_all_present);
+        for index in 0..inputs {
+            if !columns[index].presence.is_null() {
+                presence[index] = Presence::Input(index as u16);
+            }
+        }
+        for (index, member) in (inputs..).zip(&self.members) {
+            let Step::Rows { kernel, place } = &member.step else { continue };
+            if !kernel.is_lifted {
+                presence[index] = Presence::Own;
+            } else if !is_complete || self.has_masks {
+                let mut merged = Presence::Alike;
+                for arg in member.args().iter().map(|arg| *arg as usize) {
+                    columns[index].all &= columns[arg].all;
+                    merged = match (merged, presence[arg]) {
+                        (known, Presence::Alike) => known,
+                        (Presence::Alike, Presence::Input(input)) => Presence::Input(input),
+                        (known, other) if known == other && other != Presence::Own => known,
+                        _ => Presence::Own,
+                    };
+                }
+                let may_miss = merged != Presence::Alike || columns[index].all == 0;
+                // An output has words of its own, and so have rows that one missing value takes away.
+                let is_output = matches!(place, Place::Output(_));
+                let is_taken = columns[index].all == 0 && merged != Presence::Alike;
+                presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
+            }
+        }
+    }
+
+    /// Makes room in the outputs and points their columns to it.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn place(&self, frame: *mut u8, rows: usize, columns: &mut [Column], presence: &[Presence]) {
+        for (index, member) in (self.inputs.len()..).zip(&self.members) {
+            if let Step::Rows { place: Place::Output(number), .. } = member.step {
+                let output = &self.outputs[number as usize];
+                // SAFETY: the caller's promise.
+                let array = unsafe { array_at(frame, output.slot.offset()) };
+                array.resize(output.element, rows);
+                if presence[index] == Presence::Own {
+                    columns[index].presence = array.presence_mut().as_mut_ptr();
+                }
+                columns[index].data = array.bytes_mut().as_mut_ptr();
+            }
+        }
+    }
+}
+
+/// The frame's own rows of an array slot.
+///
+/// # Safety
+/// An array handle stands at the offset, and nobody else accesses it.
+unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
+    // SAFETY: the caller's promise.
+    unsafe { (*frame.add(offset as usize).cast::<ArrayHandle>()).owned() }
+}
+
+/// Looks at an input; gives the number of rows of an array.
+///
+/// # Safety
+/// `frame` is a frame that the slot of the input was verified for.
+unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<usize> {
+    // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
+    unsafe {
+        match input.place {
+            InputPlace::Array { offset, element } => {
+                let rows = (*frame.add(offset as usize).cast::<ArrayHandle>()).view();
+                check_rows(rows, element);
+                *column = Column::of_rows(rows, element);
+                Some(rows.len())
+            }
+            InputPlace::Scalar { offset, presence } => {
+                let present = presence.is_none_or(|at| frame.add(at as usize).read() != 0);
+                *column = Column::of_value(frame.add(offset as usize), present);
+                None
+            }
+        }
+    }
+}
