@@ -163,7 +163,7 @@ fn of_float<T: Float>(operator: &str, args: &[T]) -> Result<Result<T, bool>, Cat
         "math.hypot" => x.hypot(y),
         "math.trig.atan2" => x.atan2(y),
         "math.fma" => x.mul_add(y, z),
-        "math.sigmoid" => T::ONE / (T::ONE + (z * (y - x)).exp()),
+        "math.sigmoid" => (-(z * (y - x))).sigmoid(),
         "math.maximum" if x.is_nan() || y.is_nan() => T::NAN,
         "math.maximum" => {
             if y > x {

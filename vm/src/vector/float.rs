@@ -1,7 +1,9 @@
 //! Scalar functions on FLOAT32 and FLOAT64, one name for both widths.
 //!
 //! Exact operations (`sqrt`, `floor`, `fmod`, …) are correctly rounded everywhere; the others are
-//! those of the `libm` crate, within 1 ulp over most of their range.
+//! those of `vector/math`, the same on every machine.
+
+use crate::vector::math::{double, single};
 
 /// A binary floating-point number with the functions the operators need.
 pub trait Float:
@@ -50,6 +52,8 @@ pub trait Float:
     fn exp2(self) -> Self;
     /// `exp(x) - 1` without cancellation.
     fn expm1(self) -> Self;
+    /// `1 / (1 + exp(-x))`.
+    fn sigmoid(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
     /// Logarithm to base 2.
@@ -98,10 +102,9 @@ pub trait Float:
     fn lgamma(self) -> Self;
 }
 
-/// Implements [`Float`] for one width. Transcendental functions are not inlined: operators exist in
-/// many variants, and each would carry its own copy of the polynomial.
+/// Implements [`Float`] for one width.
 macro_rules! impl_float {
-    ($float:ident; $($name:ident = $libm:ident),*; $($name2:ident = $libm2:ident),*) => {
+    ($float:ident, $functions:ident; $($name:ident),*; $($name2:ident),*) => {
         impl Float for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -152,36 +155,36 @@ macro_rules! impl_float {
                 self.mul_add(b, c)
             }
             $(
-                #[inline(never)]
+                #[inline(always)]
                 fn $name(self) -> Self {
-                    libm::$libm(self)
+                    $functions::$name(self)
                 }
             )*
             $(
-                #[inline(never)]
+                #[inline(always)]
                 fn $name2(self, other: Self) -> Self {
-                    libm::$libm2(self, other)
+                    $functions::$name2(self, other)
                 }
             )*
         }
     };
 }
 
-impl_float!(f64; exp = exp, exp2 = exp2, expm1 = expm1, ln = log, log2 = log2, log10 = log10,
-    log1p = log1p, cbrt = cbrt, sin = sin, cos = cos, tan = tan, asin = asin, acos = acos, atan = atan,
-    sinh = sinh, cosh = cosh, tanh = tanh, asinh = asinh, acosh = acosh, atanh = atanh, erf = erf,
-    erfc = erfc, lgamma = lgamma; pow = pow, hypot = hypot, atan2 = atan2);
+/// Implements [`Float`] for both widths.
+macro_rules! impl_floats {
+    ($($names:tt)*) => {
+        impl_float!(f64, double; $($names)*);
+        impl_float!(f32, single; $($names)*);
+    };
+}
 
-impl_float!(f32; exp = expf, exp2 = exp2f, expm1 = expm1f, ln = logf, log2 = log2f, log10 = log10f,
-    log1p = log1pf, cbrt = cbrtf, sin = sinf, cos = cosf, tan = tanf, asin = asinf, acos = acosf,
-    atan = atanf, sinh = sinhf, cosh = coshf, tanh = tanhf, asinh = asinhf, acosh = acoshf,
-    atanh = atanhf, erf = erff, erfc = erfcf, lgamma = lgammaf; pow = powf, hypot = hypotf,
-    atan2 = atan2f);
+impl_floats!(exp, exp2, expm1, sigmoid, ln, log2, log10, log1p, cbrt, sin, cos, tan, asin, acos, atan, sinh,
+    cosh, tanh, asinh, acosh, atanh, erf, erfc, lgamma; pow, hypot, atan2);
 
 /// `1 / (1 + exp(slope * (half - x)))`, the logistic curve that is 1/2 at `half`.
 #[inline(always)]
 pub fn sigmoid<T: Float>(x: T, half: T, slope: T) -> T {
-    T::ONE / (T::ONE + (slope * (half - x)).exp())
+    (-(slope * (half - x))).sigmoid()
 }
 
 /// `ln(sigmoid(x))` without overflow for large negative `x`.

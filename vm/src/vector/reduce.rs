@@ -3,6 +3,8 @@
 //! The values are taken in their order. FLOAT32 is accumulated in double and rounded once; integers wrap.
 //! `None` stands for what an empty group has no value for.
 
+use crate::vector::math::double;
+
 /// A number that can be reduced.
 pub trait Number: Copy + PartialOrd {
     /// The neutral element of the product.
@@ -152,7 +154,7 @@ pub fn std<T: Real>(values: &[T], unbiased: bool) -> Option<T> {
 /// The third standardised moment.
 pub fn skew<T: Real>(values: &[T]) -> Option<T> {
     let (squares, cubes) = deviations(values, |d| d * d * d)?;
-    Some(T::round((values.len() as f64).sqrt() * cubes / squares.powf(1.5)))
+    Some(T::round((values.len() as f64).sqrt() * cubes / double::pow(squares, 1.5)))
 }
 
 /// The fourth standardised moment, less 3.

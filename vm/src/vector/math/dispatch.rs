@@ -1,0 +1,360 @@
+//! From one lane to numbers and rows: which code of a function runs on this machine.
+//!
+//! ```text
+//!                 one number                  rows
+//! x86-64          FMA, or software            AVX-512, AVX2 with FMA, or one by one in software
+//! AArch64         FMA                         NEON
+//! elsewhere       software                    one by one in software
+//! ```
+//!
+//! All give the same bits (NaN being one value). Functions of FLOAT32 are computed in binary64 and
+//! rounded once at the end.
+
+use crate::vector::level::Level;
+use crate::vector::math::arithmetic::Arithmetic;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+use crate::vector::math::arithmetic::Hardware;
+#[cfg(not(target_arch = "aarch64"))]
+use crate::vector::math::arithmetic::Software;
+
+/// Rows of one pass over a block: few enough to stay in the first cache.
+const PASS: usize = 512;
+
+/// A function of one number.
+pub trait Unary: 'static {
+    /// Its value, without branches, wherever the argument is not [rare](Unary::rarity).
+    fn lane<A: Arithmetic>(x: f64) -> f64;
+
+    /// A number with the sign bit set where only [`rare`](Unary::rare) gives the value.
+    #[inline(always)]
+    fn rarity(_: f64) -> u64 {
+        0
+    }
+
+    /// The value of a rare argument.
+    #[inline(always)]
+    fn rare<A: Arithmetic>(x: f64) -> f64 {
+        Self::lane::<A>(x)
+    }
+}
+
+/// A function of two numbers, without branches.
+pub trait Binary: 'static {
+    /// Its value.
+    fn lane<A: Arithmetic>(x: f64, y: f64) -> f64;
+}
+
+/// A function of a point of the plane that gives another, with branches.
+pub trait Plane: 'static {
+    /// Its value.
+    fn lane<A: Arithmetic>(x: f64, y: f64) -> (f64, f64);
+}
+
+/// A float that functions take and give.
+pub trait Width: Copy + Default + 'static {
+    /// As binary64, exactly.
+    fn widen(self) -> f64;
+    /// The nearest number of this width.
+    fn narrow(x: f64) -> Self;
+}
+
+impl Width for f64 {
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn narrow(x: f64) -> f64 {
+        x
+    }
+}
+
+impl Width for f32 {
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn narrow(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+/// Rows of an operand, or one value for all rows.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a, T> {
+    /// A value for each row.
+    Rows(&'a [T]),
+    /// The same value in every row.
+    One(T),
+}
+
+/// True if the machine has AVX2 and a fused multiply-add.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_fma() -> bool {
+    Level::best() >= Level::Avx2
+}
+
+/// The value of a function at one number.
+#[inline]
+pub fn unary<F: Unary, T: Width>(x: T) -> T {
+    #[cfg(target_arch = "aarch64")]
+    return unary_baseline::<F, T>(x);
+    #[cfg(not(target_arch = "aarch64"))]
+    {
+        #[cfg(target_arch = "x86_64")]
+        if has_fma() {
+            // SAFETY: the machine has the features of the callee.
+            return unsafe { unary_fma::<F, T>(x) };
+        }
+        unary_baseline::<F, T>(x)
+    }
+}
+
+#[inline(always)]
+fn is_rare<F: Unary>(x: f64) -> bool {
+    F::rarity(x) >> 63 == 1
+}
+
+/// The value of a function at one number, inside another function.
+#[inline(always)]
+pub fn value<F: Unary, A: Arithmetic>(x: f64) -> f64 {
+    if is_rare::<F>(x) { F::rare::<A>(x) } else { F::lane::<A>(x) }
+}
+
+#[inline(always)]
+fn unary_any<F: Unary, T: Width, A: Arithmetic>(x: T) -> T {
+    T::narrow(value::<F, A>(x.widen()))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn unary_fma<F: Unary, T: Width>(x: T) -> T {
+    unary_any::<F, T, Hardware>(x)
+}
+
+#[inline(never)]
+fn unary_baseline<F: Unary, T: Width>(x: T) -> T {
+    #[cfg(target_arch = "aarch64")]
+    return unary_any::<F, T, Hardware>(x);
+    #[cfg(not(target_arch = "aarch64"))]
+    unary_any::<F, T, Software>(x)
+}
+
+/// `out[i] = f(x[i])` with the best instructions of this machine.
+///
+/// Panics if the sizes differ.
+pub fn unary_rows<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
+    unary_rows_on::<F, T>(Level::best(), x, out);
+}
+
+/// `out[i] = f(x[i])` with the instructions of a level.
+///
+/// Panics if the sizes differ or the machine does not have the level.
+pub fn unary_rows_on<F: Unary, T: Width>(level: Level, x: &[T], out: &mut [T]) {
+    assert_eq!(x.len(), out.len(), "as many results as rows");
+    assert!(level <= Level::best(), "{level:?} on a machine without it");
+    for (x, out) in x.chunks(PASS).zip(out.chunks_mut(PASS)) {
+        match level {
+            // SAFETY: the level is available.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { unary_avx512::<F, T>(x, out) },
+            // SAFETY: the level is available.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { unary_avx2::<F, T>(x, out) },
+            _ => unary_rows_baseline::<F, T>(x, out),
+        }
+    }
+}
+
+/// A pass in lanes; then the rare rows, if there were any, one by one.
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[inline(always)]
+fn unary_pass<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
+    let mut rarity = 0;
+    for (x, out) in x.iter().zip(&mut *out) {
+        let x = x.widen();
+        rarity |= F::rarity(x);
+        *out = T::narrow(F::lane::<Hardware>(x));
+    }
+    if rarity >> 63 == 1 {
+        for (x, out) in x.iter().zip(out).filter(|(x, _)| is_rare::<F>(x.widen())) {
+            *out = T::narrow(F::rare::<Hardware>(x.widen()));
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn unary_avx2<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
+    unary_pass::<F, T>(x, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+fn unary_avx512<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
+    unary_pass::<F, T>(x, out);
+}
+
+fn unary_rows_baseline<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
+    #[cfg(target_arch = "aarch64")]
+    unary_pass::<F, T>(x, out);
+    #[cfg(not(target_arch = "aarch64"))]
+    for (x, out) in x.iter().zip(out) {
+        *out = unary_baseline::<F, T>(*x);
+    }
+}
+
+/// The value of a function at two numbers.
+#[inline]
+pub fn binary<F: Binary, T: Width>(x: T, y: T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    if has_fma() {
+        // SAFETY: the machine has the features of the callee.
+        return unsafe { binary_fma::<F, T>(x, y) };
+    }
+    binary_baseline::<F, T>(x, y)
+}
+
+#[inline(always)]
+fn binary_any<F: Binary, T: Width, A: Arithmetic>(x: T, y: T) -> T {
+    T::narrow(F::lane::<A>(x.widen(), y.widen()))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn binary_fma<F: Binary, T: Width>(x: T, y: T) -> T {
+    binary_any::<F, T, Hardware>(x, y)
+}
+
+#[inline(never)]
+fn binary_baseline<F: Binary, T: Width>(x: T, y: T) -> T {
+    #[cfg(target_arch = "aarch64")]
+    return binary_any::<F, T, Hardware>(x, y);
+    #[cfg(not(target_arch = "aarch64"))]
+    binary_any::<F, T, Software>(x, y)
+}
+
+/// `out[i] = f(x[i], y[i])` with the best instructions of this machine.
+///
+/// Panics if the sizes differ.
+pub fn binary_rows<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+    binary_rows_on::<F, T>(Level::best(), x, y, out);
+}
+
+/// `out[i] = f(x[i], y[i])` with the instructions of a level.
+///
+/// Panics if the sizes differ or the machine does not have the level.
+pub fn binary_rows_on<F: Binary, T: Width>(
+    level: Level,
+    x: Operand<'_, T>,
+    y: Operand<'_, T>,
+    out: &mut [T],
+) {
+    assert!(level <= Level::best(), "{level:?} on a machine without it");
+    for operand in [x, y] {
+        if let Operand::Rows(rows) = operand {
+            assert_eq!(rows.len(), out.len(), "as many results as rows");
+        }
+    }
+    match level {
+        // SAFETY: the level is available.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { binary_avx512::<F, T>(x, y, out) },
+        // SAFETY: the level is available.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { binary_avx2::<F, T>(x, y, out) },
+        #[cfg(target_arch = "aarch64")]
+        _ => binary_pass::<Inlined<F>, T>(x, y, out),
+        #[cfg(not(target_arch = "aarch64"))]
+        _ => binary_pass::<Called<F>, T>(x, y, out),
+    }
+}
+
+/// How the loops over rows come to a value.
+trait Point<T> {
+    fn value(x: T, y: T) -> T;
+}
+
+/// The function's code is part of the loop.
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+struct Inlined<F>(std::marker::PhantomData<F>);
+
+/// The function is called for each row.
+#[cfg(not(target_arch = "aarch64"))]
+struct Called<F>(std::marker::PhantomData<F>);
+
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+impl<F: Binary, T: Width> Point<T> for Inlined<F> {
+    #[inline(always)]
+    fn value(x: T, y: T) -> T {
+        binary_any::<F, T, Hardware>(x, y)
+    }
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+impl<F: Binary, T: Width> Point<T> for Called<F> {
+    #[inline(always)]
+    fn value(x: T, y: T) -> T {
+        binary_baseline::<F, T>(x, y)
+    }
+}
+
+#[inline(always)]
+fn binary_pass<P: Point<T>, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+    match (x, y) {
+        (Operand::Rows(x), Operand::Rows(y)) => {
+            for ((x, y), out) in x.iter().zip(y).zip(out) {
+                *out = P::value(*x, *y);
+            }
+        }
+        (Operand::Rows(x), Operand::One(y)) => {
+            for (x, out) in x.iter().zip(out) {
+                *out = P::value(*x, y);
+            }
+        }
+        (Operand::One(x), Operand::Rows(y)) => {
+            for (y, out) in y.iter().zip(out) {
+                *out = P::value(x, *y);
+            }
+        }
+        (Operand::One(x), Operand::One(y)) => out.fill(P::value(x, y)),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn binary_avx2<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+    binary_pass::<Inlined<F>, T>(x, y, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+fn binary_avx512<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+    binary_pass::<Inlined<F>, T>(x, y, out);
+}
+
+/// The value of a function of the plane.
+pub fn plane<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    #[cfg(target_arch = "x86_64")]
+    if has_fma() {
+        // SAFETY: the machine has the features of the callee.
+        return unsafe { plane_fma::<F>(x, y) };
+    }
+    plane_baseline::<F>(x, y)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn plane_fma<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    F::lane::<Hardware>(x, y)
+}
+
+/// The value of a function of the plane with the instructions that every processor of this architecture has.
+pub fn plane_baseline<F: Plane>(x: f64, y: f64) -> (f64, f64) {
+    #[cfg(target_arch = "aarch64")]
+    return F::lane::<Hardware>(x, y);
+    #[cfg(not(target_arch = "aarch64"))]
+    F::lane::<Software>(x, y)
+}

@@ -1,0 +1,152 @@
+//! The functions by name: of one number, of rows, and in a table.
+//!
+//! ```
+//! use cembra_vm::vector::math::double;
+//!
+//! let mut out = [0.0; 3];
+//! double::exp_into(&[0.0, 1.0, f64::NEG_INFINITY], &mut out);
+//! assert_eq!(out, [1.0, double::exp(1.0), 0.0]);
+//! ```
+
+use crate::vector::level::Level;
+use crate::vector::math::dispatch::Operand;
+use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, plane, plane_baseline};
+use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
+use crate::vector::math::faddeeva::Faddeeva;
+use crate::vector::math::{
+    area, error, exponential, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry,
+};
+
+/// A function of one number, in all its forms.
+#[derive(Clone, Copy, Debug)]
+pub struct UnaryFunction<T> {
+    /// Its name in this module.
+    pub name: &'static str,
+    /// The value at one number.
+    pub one: fn(T) -> T,
+    /// The values of rows, with the best instructions of the machine; panics if sizes differ.
+    pub rows: fn(&[T], &mut [T]),
+    /// The values of rows with given instructions; panics if the machine has not got them.
+    pub rows_on: fn(Level, &[T], &mut [T]),
+}
+
+/// A function of two numbers, in all its forms.
+#[derive(Clone, Copy, Debug)]
+pub struct BinaryFunction<T> {
+    /// Its name in this module.
+    pub name: &'static str,
+    /// The value at two numbers.
+    pub one: fn(T, T) -> T,
+    /// The values of rows, with the best instructions of the machine; panics if sizes differ.
+    pub rows: fn(Operand<'_, T>, Operand<'_, T>, &mut [T]),
+    /// The values of rows with given instructions; panics if the machine has not got them.
+    pub rows_on: fn(Level, Operand<'_, T>, Operand<'_, T>, &mut [T]),
+}
+
+/// Functions of one width: plain functions, so that their code is made once, in this crate.
+macro_rules! functions_of {
+    ($float:ident;
+     $($meaning:literal $name:ident $into:ident $lane:path;)*;
+     $($meaning2:literal $name2:ident $into2:ident $lane2:path;)*) => {
+        $(
+            #[doc = $meaning]
+            pub fn $name(x: $float) -> $float {
+                unary::<$lane, $float>(x)
+            }
+
+            #[doc = concat!("`out[i] = ", stringify!($name), "(x[i])`; panics if the sizes differ.")]
+            pub fn $into(x: &[$float], out: &mut [$float]) {
+                unary_rows::<$lane, $float>(x, out);
+            }
+        )*
+        $(
+            #[doc = $meaning2]
+            pub fn $name2(x: $float, y: $float) -> $float {
+                binary::<$lane2, $float>(x, y)
+            }
+
+            #[doc = concat!("`out[i] = ", stringify!($name2), "(x[i], y[i])`; panics if the sizes differ.")]
+            pub fn $into2(x: Operand<'_, $float>, y: Operand<'_, $float>, out: &mut [$float]) {
+                binary_rows::<$lane2, $float>(x, y, out);
+            }
+        )*
+
+        /// All functions of one number.
+        pub fn unary_functions() -> Vec<UnaryFunction<$float>> {
+            vec![$(UnaryFunction {
+                name: stringify!($name),
+                one: $name,
+                rows: $into,
+                rows_on: unary_rows_on::<$lane, $float>,
+            }),*]
+        }
+
+        /// All functions of two numbers.
+        pub fn binary_functions() -> Vec<BinaryFunction<$float>> {
+            vec![$(BinaryFunction {
+                name: stringify!($name2),
+                one: $name2,
+                rows: $into2,
+                rows_on: binary_rows_on::<$lane2, $float>,
+            }),*]
+        }
+    };
+}
+
+/// The list of functions, handed to a macro.
+macro_rules! functions {
+    ($float:ident) => {
+        functions_of! { $float;
+        "e to the power x." exp exp_into exponential::Exp;
+        "2 to the power x." exp2 exp2_into exponential::Exp2;
+        "`exp(x) - 1` without cancellation." expm1 expm1_into exponential::Expm1;
+        "`1 / (1 + exp(-x))`." sigmoid sigmoid_into exponential::Sigmoid;
+        "Natural logarithm; NaN below zero." ln ln_into logarithm::Ln;
+        "Logarithm to base 2." log2 log2_into logarithm::Log2;
+        "Logarithm to base 10." log10 log10_into logarithm::Log10;
+        "`ln(1 + x)` without cancellation." log1p log1p_into logarithm::Log1p;
+        "Square root, correctly rounded." sqrt sqrt_into root::Sqrt;
+        "Cube root." cbrt cbrt_into root::Cbrt;
+        "Sine of an angle in radians." sin sin_into trigonometry::Sin;
+        "Cosine of an angle in radians." cos cos_into trigonometry::Cos;
+        "Tangent of an angle in radians." tan tan_into trigonometry::Tan;
+        "Arc sine in radians." asin asin_into inverse::Asin;
+        "Arc cosine in radians." acos acos_into inverse::Acos;
+        "Arc tangent in radians." atan atan_into inverse::Atan;
+        "Hyperbolic sine." sinh sinh_into hyperbolic::Sinh;
+        "Hyperbolic cosine." cosh cosh_into hyperbolic::Cosh;
+        "Hyperbolic tangent." tanh tanh_into hyperbolic::Tanh;
+        "Inverse hyperbolic sine." asinh asinh_into area::Asinh;
+        "Inverse hyperbolic cosine." acosh acosh_into area::Acosh;
+        "Inverse hyperbolic tangent." atanh atanh_into area::Atanh;
+        "Error function." erf erf_into error::Erf;
+        "Complementary error function." erfc erfc_into error::Erfc;
+        "Natural logarithm of the magnitude of the gamma function." lgamma lgamma_into gamma::Lgamma;;
+        "C `pow`: x to the power y; NaN for a negative x and a fractional y." pow pow_into power::Pow;
+        "`sqrt(x*x + y*y)` without overflow." hypot hypot_into root::Hypot;
+        "Angle of the point (second, first) in radians." atan2 atan2_into inverse::Atan2;
+            }
+    };
+}
+
+/// Functions of FLOAT64.
+pub mod double {
+    use super::*;
+    functions!(f64);
+
+    /// The Faddeeva function `w(x + iy)`: real and imaginary part.
+    pub fn faddeeva(x: f64, y: f64) -> (f64, f64) {
+        plane::<Faddeeva>(x, y)
+    }
+
+    /// The same with the instructions that every processor of this architecture has.
+    pub fn faddeeva_baseline(x: f64, y: f64) -> (f64, f64) {
+        plane_baseline::<Faddeeva>(x, y)
+    }
+}
+
+/// Functions of FLOAT32: those of FLOAT64, rounded once more.
+pub mod single {
+    use super::*;
+    functions!(f32);
+}

@@ -1,0 +1,156 @@
+//! Inverse trigonometric functions: asin, acos, atan, atan2.
+//!
+//! ```text
+//! atan:  |x| <= 1: t = x;   else t = -1/x and π/2 is added
+//! asin:  |x| <= 1/2: x;     else π/2 - 2 asin(s),  s = sqrt((1 - |x|) / 2)
+//! ```
+
+use crate::vector::math::arithmetic::{
+    Arithmetic, Double, alternating, flip_sign, polynomial, select, with_sign,
+};
+use crate::vector::math::dispatch::{Binary, Unary};
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// `(atan t - t) / t³` in t², |t| to 1; error 2^-54.7 of t².
+const ATAN: [f64; 19] = [
+    -0.33333333333332177,
+    0.19999999999795162,
+    -0.14285714273223016,
+    0.11111110725321734,
+    -0.09090901936741992,
+    0.07692219961317177,
+    -0.06665909926479484,
+    0.05877562649281779,
+    -0.05240213212394447,
+    0.046768153320640306,
+    -0.0409906884287049,
+    0.03417896849433603,
+    -0.025974444224546436,
+    0.017127321673211716,
+    -0.009297337567564663,
+    0.003917590384253451,
+    -0.0011870591057601386,
+    0.00022826076469413832,
+    -2.080844855859122e-05,
+];
+
+/// `(asin x - x) / x³` in x², |x| to 1/2; error 2^-55.8 of x².
+const ASIN: [f64; 12] = [
+    0.16666666666665653,
+    0.07500000000294672,
+    0.04464285685605147,
+    0.03038195818786217,
+    0.022371777525383958,
+    0.017359447910535234,
+    0.01388749111706272,
+    0.012155872562061125,
+    0.006580483357716049,
+    0.019396336142334818,
+    -0.0160327885566316,
+    0.03179013594904037,
+];
+
+/// What binary64 leaves of π/2.
+const FRAC_PI_2_LOW: f64 = 6.123233995736766e-17;
+
+/// Arc tangent in radians.
+pub struct Atan;
+/// Angle of a point in radians.
+pub struct Atan2;
+/// Arc sine in radians.
+pub struct Asin;
+/// Arc cosine in radians.
+pub struct Acos;
+
+/// `atan t - t` for |t| up to 1.
+#[inline(always)]
+fn atan_bend<A: Arithmetic>(t: f64) -> f64 {
+    let z = t * t;
+    t * z * alternating::<A, 19>(z, &ATAN)
+}
+
+/// `asin x - x` for |x| up to 1/2, of the square of x.
+#[inline(always)]
+fn asin_bend<A: Arithmetic>(x: f64, z: f64) -> f64 {
+    x * z * polynomial::<A, 12>(z, z * z, &ASIN)
+}
+
+impl Unary for Atan {
+    #[inline(always)]
+    fn lane<A: Arithmetic>(x: f64) -> f64 {
+        let magnitude = x.abs();
+        let far = magnitude > 1.0;
+        let inverse = -1.0 / magnitude;
+        let left = A::fma(inverse, magnitude, 1.0);
+        let t = select(far, inverse, magnitude);
+        // An infinity has no rest, but it has not to be asked for: its inverse is exact.
+        let rest = select(far & (magnitude < 1e300), A::fma(inverse, left, FRAC_PI_2_LOW), 0.0);
+        let low = atan_bend::<A>(t) + rest;
+        let sum = Double::fast_sum(select(far, FRAC_PI_2, 0.0), t);
+        with_sign(sum.high + (sum.low + low), x)
+    }
+}
+
+impl Binary for Atan2 {
+    /// The angle in the first eighth is mirrored into the others; zeros and infinities are replaced by
+    /// points in the same direction.
+    #[inline(always)]
+    fn lane<A: Arithmetic>(y: f64, x: f64) -> f64 {
+        let (height, width) = (y.abs(), x.abs());
+        let steep = height > width;
+        let (small, large) = (select(steep, width, height), select(steep, height, width));
+        let small = select(large == f64::INFINITY, select(small == f64::INFINITY, 1.0, 0.0), small);
+        let large = select(large == f64::INFINITY || large == 0.0, 1.0, large);
+        let scale = select(large > 1e300, 0.00390625, select(large < 1e-290, 1.2676506002282294e30, 1.0));
+        let t = Double { high: small * scale, low: 0.0 }.over::<A>(Double { high: large * scale, low: 0.0 });
+        let turned = steep != x.is_sign_negative();
+        let base = select(steep, 1.0, select(x.is_sign_negative(), 2.0, 0.0));
+        let sign = select(turned, -1.0, 1.0);
+        let sum = Double::fast_sum(base * FRAC_PI_2, sign * t.high);
+        let low = A::fma(sign, t.low + atan_bend::<A>(t.high), base * FRAC_PI_2_LOW);
+        let value = with_sign(sum.high + (sum.low + low), y);
+        select(x.is_nan() || y.is_nan(), f64::NAN, value)
+    }
+}
+
+/// What asin and acos share: the argument of the series, its square, what the root's rounding left.
+#[inline(always)]
+fn half_angle<A: Arithmetic>(magnitude: f64) -> (f64, f64, f64) {
+    let far = magnitude > 0.5;
+    let square = 0.5 - 0.5 * magnitude;
+    let root = square.sqrt();
+    let left = 0.5 * A::fma(-root, root, square) / select(root == 0.0, 1.0, root);
+    let x = select(far, root, magnitude);
+    (x, select(far, square, magnitude * magnitude), select(far, left, 0.0))
+}
+
+impl Unary for Asin {
+    #[inline(always)]
+    fn lane<A: Arithmetic>(x: f64) -> f64 {
+        let magnitude = x.abs();
+        let far = magnitude > 0.5;
+        let (s, z, left) = half_angle::<A>(magnitude);
+        let bend = left + asin_bend::<A>(s, z);
+        let sum = Double::fast_sum(FRAC_PI_2, -2.0 * s);
+        let low = A::fma(-2.0, bend, sum.low + FRAC_PI_2_LOW);
+        with_sign(select(far, sum.high + low, s + bend), x)
+    }
+}
+
+impl Unary for Acos {
+    /// With π/2 - asin x in the middle, 2 asin s on the right, π - 2 asin s on the left.
+    #[inline(always)]
+    fn lane<A: Arithmetic>(x: f64) -> f64 {
+        let magnitude = x.abs();
+        let far = magnitude > 0.5;
+        let (s, z, left) = half_angle::<A>(magnitude);
+        let bend = left + asin_bend::<A>(s, z);
+        let negative = x < 0.0;
+        let base = select(far, select(negative, PI, 0.0), FRAC_PI_2);
+        let base_low = select(far, select(negative, 2.0 * FRAC_PI_2_LOW, 0.0), FRAC_PI_2_LOW);
+        let factor = select(far, 2.0, 1.0);
+        let factor = select(negative == far, flip_sign(factor, -1.0), factor);
+        let sum = Double::fast_sum(base, factor * s);
+        sum.high + (sum.low + A::fma(factor, bend, base_low))
+    }
+}

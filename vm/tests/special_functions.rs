@@ -1,0 +1,309 @@
+//! The special functions: recorded multi-precision points, and the same bits from all instructions.
+//!
+//! `tests/oracles/math` has 1,000 points of each function and width, hard cases first; `points.py` in
+//! `benches/peers/vector_math` made them and describes the format.
+
+use cembra_vm::vector::Level;
+use cembra_vm::vector::math::dispatch::Width;
+use cembra_vm::vector::math::{BinaryFunction, Operand, UnaryFunction, double, single};
+
+/// The errors that `docs/accuracy.md` promises, in units of the last place: FLOAT64, FLOAT32.
+const PROMISED: [(&str, f64, f64); 28] = [
+    ("exp", 1.0, 0.51),
+    ("exp2", 1.0, 0.51),
+    ("expm1", 1.0, 0.51),
+    ("sigmoid", 1.0, 0.51),
+    ("ln", 1.0, 0.51),
+    ("log2", 1.0, 0.51),
+    ("log10", 1.0, 0.51),
+    ("log1p", 1.0, 0.51),
+    ("sqrt", 0.51, 0.51),
+    ("cbrt", 0.55, 0.51),
+    ("sin", 1.0, 0.51),
+    ("cos", 1.0, 0.51),
+    ("tan", 1.1, 0.51),
+    ("asin", 1.0, 0.51),
+    ("acos", 1.0, 0.51),
+    ("atan", 1.3, 0.51),
+    ("sinh", 1.0, 0.51),
+    ("cosh", 1.0, 0.51),
+    ("tanh", 1.0, 0.51),
+    ("asinh", 1.0, 0.51),
+    ("acosh", 1.0, 0.51),
+    ("atanh", 1.0, 0.51),
+    ("erf", 1.3, 0.51),
+    ("erfc", 1.0, 0.51),
+    ("lgamma", 8.0, 0.51),
+    ("pow", 1.0, 0.51),
+    ("hypot", 1.0, 0.51),
+    ("atan2", 1.3, 0.51),
+];
+
+/// A width with its bits.
+trait Bits: Width + PartialEq + std::fmt::Debug {
+    const SUFFIX: &str;
+    fn of_digits(digits: &str) -> Self;
+    fn word(self) -> u64;
+    /// The unit of the last place.
+    fn unit(self) -> f64;
+}
+
+impl Bits for f64 {
+    const SUFFIX: &str = "f64";
+    fn of_digits(digits: &str) -> f64 {
+        f64::from_bits(u64::from_str_radix(&format!("{digits:0<16}"), 16).expect("hexadecimal digits"))
+    }
+    fn word(self) -> u64 {
+        self.to_bits()
+    }
+    fn unit(self) -> f64 {
+        let exponent = (self.to_bits() >> 52 & 0x7FF).max(1);
+        f64::from_bits(1) * 2f64.powi(exponent as i32 - 1)
+    }
+}
+
+impl Bits for f32 {
+    const SUFFIX: &str = "f32";
+    fn of_digits(digits: &str) -> f32 {
+        f32::from_bits(u32::from_str_radix(&format!("{digits:0<8}"), 16).expect("hexadecimal digits"))
+    }
+    fn word(self) -> u64 {
+        u64::from(self.to_bits())
+    }
+    fn unit(self) -> f64 {
+        let exponent = (self.to_bits() >> 23 & 0xFF).max(1);
+        2f64.powi(exponent as i32 - 150)
+    }
+}
+
+/// A recorded point: arguments, rounded value, and the rest in units of the last place.
+struct Point<T> {
+    arguments: Vec<T>,
+    value: T,
+    rest: f64,
+}
+
+fn points<T: Bits>(name: &str) -> Vec<Point<T>> {
+    let path = format!("{}/../tests/oracles/math/{name}.{}", env!("CARGO_MANIFEST_DIR"), T::SUFFIX);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let point = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [arguments @ .., value, rest] = &words[..] else { panic!("{path}: {line}") };
+        Point {
+            arguments: arguments.iter().map(|digits| T::of_digits(digits)).collect(),
+            value: if *value == "nan" { T::narrow(f64::NAN) } else { T::of_digits(value) },
+            rest: rest.parse::<f64>().expect("hundredths of a unit") / 100.0,
+        }
+    };
+    text.lines().map(point).collect()
+}
+
+/// The error of a result in units of the last place; infinite if it is another kind of number.
+fn error<T: Bits>(name: &str, point: &Point<T>, result: T) -> f64 {
+    let (expected, got) = (point.value.widen(), result.widen());
+    // Near its zeros between negative integers lgamma has a small absolute error only.
+    let unit = if name == "lgamma" { point.value.unit().max(f64::EPSILON / 2.0) } else { point.value.unit() };
+    let same_kind = match expected {
+        _ if expected.is_nan() => got.is_nan(),
+        _ if expected == 0.0 && point.rest == 0.0 => expected.to_bits() == got.to_bits(),
+        _ if expected.is_infinite() => return if expected == got { 0.0 } else { f64::INFINITY },
+        _ => got.is_finite(),
+    };
+    match (same_kind, expected.is_nan()) {
+        (false, _) => f64::INFINITY,
+        (_, true) => 0.0,
+        _ => ((got - expected) / point.value.unit() - point.rest).abs() * point.value.unit() / unit,
+    }
+}
+
+/// Compares results with the points of a function; complains of all that are worse than promised.
+fn check<T: Bits>(name: &str, how: &str, points: &[Point<T>], results: &[T]) -> Vec<String> {
+    let promised = PROMISED.iter().find(|row| row.0 == name).expect("a promise for every function");
+    // The rest has two digits.
+    let bound = 0.006 + if T::SUFFIX == "f64" { promised.1 } else { promised.2 };
+    let worse = |(point, result): (&Point<T>, &T)| {
+        let error = error(name, point, *result);
+        (error > bound).then(|| {
+            let arguments = &point.arguments;
+            format!(
+                "{name}.{} {how}: {arguments:?} is {result:?}, not {:?}: {error:.2} units",
+                T::SUFFIX,
+                point.value
+            )
+        })
+    };
+    points.iter().zip(results).filter_map(worse).collect()
+}
+
+fn column<T: Bits>(points: &[Point<T>], index: usize) -> Vec<T> {
+    points.iter().map(|point| point.arguments[index]).collect()
+}
+
+fn unary_complaints<T: Bits>(function: &UnaryFunction<T>) -> Vec<String> {
+    let points = points::<T>(function.name);
+    assert_eq!(points.len(), 1000, "{}", function.name);
+    let x = column(&points, 0);
+    let ones: Vec<T> = x.iter().map(|x| (function.one)(*x)).collect();
+    let mut complaints = check(function.name, "alone", &points, &ones);
+    for level in Level::available().iter().copied() {
+        let mut out = vec![T::default(); x.len()];
+        (function.rows_on)(level, &x, &mut out);
+        complaints.extend(differences(function.name, level, &ones, &out));
+    }
+    complaints
+}
+
+fn binary_complaints<T: Bits>(function: &BinaryFunction<T>) -> Vec<String> {
+    let points = points::<T>(function.name);
+    assert_eq!(points.len(), 1000, "{}", function.name);
+    let (x, y) = (column(&points, 0), column(&points, 1));
+    let ones: Vec<T> = x.iter().zip(&y).map(|(x, y)| (function.one)(*x, *y)).collect();
+    let mut complaints = check(function.name, "alone", &points, &ones);
+    for level in Level::available().iter().copied() {
+        let mut out = vec![T::default(); x.len()];
+        (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+        complaints.extend(differences(function.name, level, &ones, &out));
+        // One operand for all rows.
+        let expected: Vec<T> = x.iter().map(|x| (function.one)(*x, y[7])).collect();
+        (function.rows_on)(level, Operand::Rows(&x), Operand::One(y[7]), &mut out);
+        complaints.extend(differences(function.name, level, &expected, &out));
+        let expected: Vec<T> = y.iter().map(|y| (function.one)(x[500], *y)).collect();
+        (function.rows_on)(level, Operand::One(x[500]), Operand::Rows(&y), &mut out);
+        complaints.extend(differences(function.name, level, &expected, &out));
+        (function.rows_on)(level, Operand::One(x[500]), Operand::One(y[7]), &mut out);
+        let expected = vec![(function.one)(x[500], y[7]); out.len()];
+        complaints.extend(differences(function.name, level, &expected, &out));
+    }
+    complaints
+}
+
+/// Rows of a level that are not those of the function alone; NaN is one value.
+fn differences<T: Bits>(name: &str, level: Level, ones: &[T], rows: &[T]) -> Vec<String> {
+    let differ =
+        |(one, row): &(&T, &T)| one.word() != row.word() && !(one.widen().is_nan() && row.widen().is_nan());
+    let pairs = ones.iter().zip(rows).filter(differ);
+    pairs.map(|(one, row)| format!("{name}.{} on {level:?}: {row:?}, alone {one:?}", T::SUFFIX)).collect()
+}
+
+fn none(complaints: Vec<String>) {
+    let shown = complaints.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
+    assert!(complaints.is_empty(), "{} complaints\n{shown}", complaints.len());
+}
+
+#[test]
+fn recorded_points_of_doubles() {
+    let unary = double::unary_functions();
+    let binary = double::binary_functions();
+    assert_eq!(unary.len() + binary.len(), PROMISED.len());
+    let mut complaints: Vec<String> = unary.iter().flat_map(unary_complaints).collect();
+    complaints.extend(binary.iter().flat_map(binary_complaints));
+    none(complaints);
+}
+
+#[test]
+fn recorded_points_of_singles() {
+    let mut complaints: Vec<String> = single::unary_functions().iter().flat_map(unary_complaints).collect();
+    complaints.extend(single::binary_functions().iter().flat_map(binary_complaints));
+    none(complaints);
+}
+
+/// Numbers of all magnitudes, most of them near 1.
+fn spread(count: usize) -> Vec<f64> {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let number = |bits: u64, kind: u64| match kind % 4 {
+        0 => f64::from_bits(bits),
+        1 => (bits >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0,
+        2 => ((bits >> 11) as f64 / (1u64 << 53) as f64 - 0.5) * 64.0,
+        _ => ((bits >> 11) as f64 / (1u64 << 53) as f64 - 0.5) * 1600.0,
+    };
+    (0..count).map(|i| number(next(), i as u64)).collect()
+}
+
+/// All instructions on as many numbers as `CEMBRA_POINTS` says; a million take minutes in software.
+#[test]
+fn all_instructions_give_the_same_bits() {
+    let count = std::env::var("CEMBRA_POINTS").ok().and_then(|count| count.parse().ok()).unwrap_or(3000);
+    let (x, mut y) = (spread(count), spread(count));
+    y.reverse();
+    let mut baseline = vec![0.0; count];
+    let mut out = vec![0.0; count];
+    let mut complaints = Vec::new();
+    for function in double::unary_functions() {
+        (function.rows_on)(Level::Baseline, &x, &mut baseline);
+        for level in Level::available().iter().copied() {
+            (function.rows_on)(level, &x, &mut out);
+            complaints.extend(differences(function.name, level, &baseline, &out));
+        }
+        (function.rows)(&x, &mut out);
+        complaints.extend(differences(function.name, Level::best(), &baseline, &out));
+    }
+    for function in double::binary_functions() {
+        (function.rows_on)(Level::Baseline, Operand::Rows(&x), Operand::Rows(&y), &mut baseline);
+        for level in Level::available().iter().copied() {
+            (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+            complaints.extend(differences(function.name, level, &baseline, &out));
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn exact_cases() {
+    for k in -1022..1024i32 {
+        let power = 2f64.powi(k);
+        assert_eq!(double::exp2(f64::from(k)), power);
+        assert_eq!(double::log2(power), f64::from(k));
+        assert_eq!(double::pow(2.0, f64::from(k)), power);
+    }
+    for k in 0..23 {
+        assert_eq!(double::log10(10f64.powi(k)), f64::from(k));
+        assert_eq!(double::pow(10.0, f64::from(k)), 10f64.powi(k));
+    }
+    for k in -1000..1000 {
+        let x = f64::from(k);
+        assert_eq!(double::cbrt(x * x * x), x);
+        assert_eq!(double::pow(x, 3.0), x * x * x);
+        assert_eq!(double::hypot(3.0 * x, 4.0 * x), (5.0 * x).abs());
+    }
+}
+
+/// Points of the whole plane in `tests/oracles/math/faddeeva.f64`: argument and value as pairs of numbers.
+#[test]
+fn recorded_points_of_the_faddeeva_function() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/oracles/math/faddeeva.f64");
+    let text = std::fs::read_to_string(path).expect("a recorded file");
+    let mut worst = 0.0f64;
+    for line in text.lines() {
+        let words: Vec<f64> = line.split(' ').map(f64::of_digits).collect();
+        let [x, y, real, imaginary] = words[..] else { panic!("{line}") };
+        let (got_real, got_imaginary) = double::faddeeva(x, y);
+        assert_eq!(double::faddeeva_baseline(x, y), (got_real, got_imaginary), "w({x} + {y}i)");
+        let error = (got_real - real).hypot(got_imaginary - imaginary) / real.hypot(imaginary);
+        assert!(
+            error <= 1e-13,
+            "w({x} + {y}i) = {got_real} + {got_imaginary}i, not {real} + {imaginary}i: {error:e}"
+        );
+        worst = worst.max(error);
+    }
+    assert_eq!(text.lines().count(), 1000);
+    assert!(worst > 0.0, "an error of nothing is a test of nothing");
+}
+
+#[test]
+fn faddeeva_at_its_limits() {
+    let infinity = f64::INFINITY;
+    assert_eq!(double::faddeeva(0.0, 0.0), (1.0, 0.0));
+    assert_eq!(double::faddeeva(infinity, 1.0), (0.0, 0.0));
+    assert_eq!(double::faddeeva(1.0, infinity), (0.0, 0.0));
+    assert_eq!(double::faddeeva(0.0, -40.0), (infinity, 0.0));
+    assert!(double::faddeeva(f64::NAN, 0.0).0.is_nan() && double::faddeeva(0.0, f64::NAN).1.is_nan());
+    // On the real axis the real part is a Gaussian, on the imaginary axis all is real.
+    assert_eq!(double::faddeeva(20.0, 0.0).0, double::exp(-400.0));
+    assert_eq!(double::faddeeva(0.0, 2.5).1, 0.0);
+}
