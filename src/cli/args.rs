@@ -1,8 +1,8 @@
 //! Arguments of the commands.
 
+use crate::cli::model_args::ModelArgs;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
-use crate::cli::model_args::ModelArgs;
 use crate::prepare::{Prepare, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};

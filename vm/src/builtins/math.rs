@@ -7,6 +7,7 @@
 use crate::operator::Family;
 use crate::value::Fault;
 use crate::vector::float::{self, Float};
+use crate::vector::math::{double, single};
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
@@ -174,6 +175,17 @@ macro_rules! float_row {
     };
 }
 
+/// A row of one float operand with loops of its own.
+macro_rules! special_row {
+    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], $one:ident, $rows:ident) => {
+        Family::new($name, &["x"], $meaning)
+            .cost_of($cost)
+            $(.derivative(&[$partial]))?
+            .unary_rows(|x: f32| single::$one(x), single::$rows)
+            .unary_rows(|x: f64| double::$one(x), double::$rows)
+    };
+}
+
 fn rounding() -> Vec<Family> {
     let integers = |family: Family| family.unary(|x: i32| x).unary(|x: i64| x);
     vec![
@@ -189,27 +201,48 @@ fn rounding() -> Vec<Family> {
 fn exponential() -> Vec<Family> {
     vec![
         float_row!("math.sqrt", "Square root; NaN below zero.", 6, ["0.5 / math.sqrt(x)"], |x| x.sqrt()),
-        float_row!("math.cbrt", "Cube root.", 20, ["1.0 / (3.0 * math.cbrt(x) * math.cbrt(x))"], |x| {
-            Float::cbrt(x)
-        }),
-        float_row!("math.exp", "e to the power x.", 20, ["math.exp(x)"], |x| Float::exp(x)),
-        float_row!("math.exp2", "2 to the power x.", 20, ["math.exp2(x) * 0.6931471805599453"], |x| {
-            Float::exp2(x)
-        }),
-        float_row!("math.expm1", "exp(x) - 1 without cancellation near zero.", 20, ["math.exp(x)"], |x| {
-            Float::expm1(x)
-        }),
-        float_row!("math.log", "Natural logarithm; NaN below zero.", 20, ["1.0 / x"], |x| Float::ln(x)),
-        float_row!("math.log2", "Logarithm to base 2.", 20, ["1.4426950408889634 / x"], |x| Float::log2(x)),
-        float_row!("math.log10", "Logarithm to base 10.", 20, ["0.4342944819032518 / x"], |x| Float::log10(
-            x
-        )),
-        float_row!(
+        special_row!(
+            "math.cbrt",
+            "Cube root.",
+            20,
+            ["1.0 / (3.0 * math.cbrt(x) * math.cbrt(x))"],
+            cbrt,
+            cbrt_into
+        ),
+        special_row!("math.exp", "e to the power x.", 20, ["math.exp(x)"], exp, exp_into),
+        special_row!(
+            "math.exp2",
+            "2 to the power x.",
+            20,
+            ["math.exp2(x) * 0.6931471805599453"],
+            exp2,
+            exp2_into
+        ),
+        special_row!(
+            "math.expm1",
+            "exp(x) - 1 without cancellation near zero.",
+            20,
+            ["math.exp(x)"],
+            expm1,
+            expm1_into
+        ),
+        special_row!("math.log", "Natural logarithm; NaN below zero.", 20, ["1.0 / x"], ln, ln_into),
+        special_row!("math.log2", "Logarithm to base 2.", 20, ["1.4426950408889634 / x"], log2, log2_into),
+        special_row!(
+            "math.log10",
+            "Logarithm to base 10.",
+            20,
+            ["0.4342944819032518 / x"],
+            log10,
+            log10_into
+        ),
+        special_row!(
             "math.log1p",
             "log(1 + x) without cancellation near zero.",
             20,
             ["1.0 / (1.0 + x)"],
-            |x| { Float::log1p(x) }
+            log1p,
+            log1p_into
         ),
         float_row!(
             "math.symlog1p",
@@ -232,17 +265,23 @@ fn exponential() -> Vec<Family> {
             ["1.0 / (1.0 + math.exp(x))"],
             |x| float::log_sigmoid(x)
         ),
-        float_row!("math.erf", "Error function.", 40, ["1.1283791670955126 * math.exp(-x * x)"], |x| {
-            Float::erf(x)
-        }),
-        float_row!(
+        special_row!(
+            "math.erf",
+            "Error function.",
+            40,
+            ["1.1283791670955126 * math.exp(-x * x)"],
+            erf,
+            erf_into
+        ),
+        special_row!(
             "math.erfc",
             "1 - erf(x) without cancellation.",
             40,
             ["-1.1283791670955126 * math.exp(-x * x)"],
-            |x| { Float::erfc(x) }
+            erfc,
+            erfc_into
         ),
-        float_row!("math.lgamma", "Natural logarithm of abs(gamma(x)).", 60, [], |x| Float::lgamma(x)),
+        special_row!("math.lgamma", "Natural logarithm of abs(gamma(x)).", 60, [], lgamma, lgamma_into),
         Family::new(
             "math.sigmoid",
             &["x", "half", "slope"],
@@ -263,79 +302,105 @@ fn exponential() -> Vec<Family> {
         )
         .cost_of(40)
         .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
-        .binary(|x: f32, y: f32| Float::pow(x, y))
-        .binary(|x: f64, y: f64| Float::pow(x, y)),
+        .binary_rows(|x: f32, y: f32| single::pow(x, y), single::pow_into)
+        .binary_rows(|x: f64, y: f64| double::pow(x, y), double::pow_into),
         Family::new("math.hypot", &["x", "y"], "sqrt(x*x + y*y) without overflow.")
             .cost_of(20)
             .derivative(&["x / math.hypot(x, y)", "y / math.hypot(x, y)"])
-            .binary(|x: f32, y: f32| Float::hypot(x, y))
-            .binary(|x: f64, y: f64| Float::hypot(x, y)),
+            .binary_rows(|x: f32, y: f32| single::hypot(x, y), single::hypot_into)
+            .binary_rows(|x: f64, y: f64| double::hypot(x, y), double::hypot_into),
     ]
 }
 
 fn trigonometry() -> Vec<Family> {
     vec![
-        float_row!(
+        special_row!(
             "math.trig.sin",
             "Sine of an angle in radians.",
             20,
             ["math.trig.cos(x)"],
-            |x| Float::sin(x)
+            sin,
+            sin_into
         ),
-        float_row!("math.trig.cos", "Cosine of an angle in radians.", 20, ["-math.trig.sin(x)"], |x| {
-            Float::cos(x)
-        }),
-        float_row!(
+        special_row!(
+            "math.trig.cos",
+            "Cosine of an angle in radians.",
+            20,
+            ["-math.trig.sin(x)"],
+            cos,
+            cos_into
+        ),
+        special_row!(
             "math.trig.tan",
             "Tangent of an angle in radians.",
             25,
             ["1.0 + math.trig.tan(x) * math.trig.tan(x)"],
-            |x| Float::tan(x)
+            tan,
+            tan_into
         ),
-        float_row!("math.trig.asin", "Arc sine in radians.", 25, ["1.0 / math.sqrt(1.0 - x * x)"], |x| {
-            Float::asin(x)
-        }),
-        float_row!("math.trig.acos", "Arc cosine in radians.", 25, ["-1.0 / math.sqrt(1.0 - x * x)"], |x| {
-            Float::acos(x)
-        }),
-        float_row!(
+        special_row!(
+            "math.trig.asin",
+            "Arc sine in radians.",
+            25,
+            ["1.0 / math.sqrt(1.0 - x * x)"],
+            asin,
+            asin_into
+        ),
+        special_row!(
+            "math.trig.acos",
+            "Arc cosine in radians.",
+            25,
+            ["-1.0 / math.sqrt(1.0 - x * x)"],
+            acos,
+            acos_into
+        ),
+        special_row!(
             "math.trig.atan",
             "Arc tangent in radians.",
             25,
             ["1.0 / (1.0 + x * x)"],
-            |x| Float::atan(x)
+            atan,
+            atan_into
         ),
-        float_row!("math.trig.sinh", "Hyperbolic sine.", 30, ["math.trig.cosh(x)"], |x| Float::sinh(x)),
-        float_row!("math.trig.cosh", "Hyperbolic cosine.", 30, ["math.trig.sinh(x)"], |x| Float::cosh(x)),
-        float_row!(
+        special_row!("math.trig.sinh", "Hyperbolic sine.", 30, ["math.trig.cosh(x)"], sinh, sinh_into),
+        special_row!("math.trig.cosh", "Hyperbolic cosine.", 30, ["math.trig.sinh(x)"], cosh, cosh_into),
+        special_row!(
             "math.trig.tanh",
             "Hyperbolic tangent.",
             30,
             ["1.0 - math.trig.tanh(x) * math.trig.tanh(x)"],
-            |x| Float::tanh(x)
+            tanh,
+            tanh_into
         ),
-        float_row!(
+        special_row!(
             "math.trig.asinh",
             "Inverse hyperbolic sine.",
             40,
             ["1.0 / math.sqrt(x * x + 1.0)"],
-            |x| { Float::asinh(x) }
+            asinh,
+            asinh_into
         ),
-        float_row!(
+        special_row!(
             "math.trig.acosh",
             "Inverse hyperbolic cosine.",
             40,
             ["1.0 / math.sqrt(x * x - 1.0)"],
-            |x| { Float::acosh(x) }
+            acosh,
+            acosh_into
         ),
-        float_row!("math.trig.atanh", "Inverse hyperbolic tangent.", 40, ["1.0 / (1.0 - x * x)"], |x| {
-            Float::atanh(x)
-        }),
+        special_row!(
+            "math.trig.atanh",
+            "Inverse hyperbolic tangent.",
+            40,
+            ["1.0 / (1.0 - x * x)"],
+            atanh,
+            atanh_into
+        ),
         Family::new("math.trig.atan2", &["y", "x"], "Angle of the point (x, y) in radians.")
             .cost_of(30)
             .derivative(&["x / (x * x + y * y)", "-y / (x * x + y * y)"])
-            .binary(|y: f32, x: f32| Float::atan2(y, x))
-            .binary(|y: f64, x: f64| Float::atan2(y, x)),
+            .binary_rows(|y: f32, x: f32| single::atan2(y, x), single::atan2_into)
+            .binary_rows(|y: f64, x: f64| double::atan2(y, x), double::atan2_into),
     ]
 }
 

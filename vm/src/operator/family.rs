@@ -15,6 +15,7 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
+use crate::operator::block_rows::{rows1, rows2};
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
@@ -23,6 +24,7 @@ use crate::operator::pointwise::{over_rows, row_types};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::value::{Fault, QType};
+use crate::vector::math::Operand;
 use std::sync::Arc;
 
 /// Finds or makes the overload for argument types, for operators that accept unboundedly many types.
@@ -162,6 +164,41 @@ impl Family {
         };
         let lifted = scalar::unary_over::<_, Option<A>, Option<R>, _>(lifted, plain.2.block);
         self.add(plain).add(lifted)
+    }
+
+    /// Adds overloads of one operand of a type to itself, with a loop of its own over rows: `rows` gives the
+    /// same bits as `f` of each row.
+    pub fn unary_rows<T: PlainScalar>(
+        self,
+        f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
+        rows: impl Fn(&[T], &mut [T]) + Copy,
+    ) -> Family {
+        let block = rows1(rows);
+        let lifted = move |x: Option<T>| x.map(f);
+        self.add(scalar::unary_over::<_, T, T, _>(f, block)).add(scalar::unary_over::<
+            _,
+            Option<T>,
+            Option<T>,
+            _,
+        >(lifted, block))
+    }
+
+    /// Adds overloads of two operands of a type to itself, with a loop of its own over rows: `rows` gives the
+    /// same bits as `f` of each row.
+    pub fn binary_rows<T: PlainScalar>(
+        self,
+        f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy,
+    ) -> Family {
+        let block = rows2(rows);
+        let lifted = move |x: Option<T>, y: Option<T>| x.zip(y).map(|(x, y)| f(x, y));
+        self.add(scalar::binary_over::<_, T, T, T, _>(f, block)).add(scalar::binary_over::<
+            _,
+            Option<T>,
+            Option<T>,
+            Option<T>,
+            _,
+        >(lifted, block))
     }
 
     /// Adds overloads of two operands: `(A, B) -> R` and lifted.

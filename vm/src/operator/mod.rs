@@ -13,6 +13,7 @@
 
 pub mod block;
 mod block_loops;
+mod block_rows;
 pub mod call;
 pub mod cell;
 pub mod family;
