@@ -278,6 +278,11 @@ def moves():
     record("raises", "nd.concatenate(0, x, y)", {"x": (x, "c"), "y": (values("float64", (2, 4)), "c")},
            lambda x, y: np.concatenate([x, y], 0))
 
+    for count in [3, 20]:
+        zeros = np.full(count, -0.0)
+        record("special", "nd.sum(x)", {"x": (zeros, "c")}, lambda x: np.sum(x))
+        record("special", "nd.mean(x)", {"x": (zeros, "c")}, lambda x: np.mean(x))
+
 
 pointwise()
 reductions()

