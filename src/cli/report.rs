@@ -209,6 +209,7 @@ impl From<CompileError> for Report {
 impl From<RunError> for Report {
     fn from(error: RunError) -> Report {
         let mut report = Report::new(error.category(), Phase::Eval, error.kind.to_string());
+        report.notes.extend(error.sizes());
         if let Some(at) = error.at {
             report.notes.push(format!("operator_name: {}, instruction {}", at.operator, at.ip));
             report = report.at(at.span, "");

@@ -7,8 +7,8 @@ use crate::random::generate::{self, sample};
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
-use cembra::vm::machine::{BoundExpr, Profile, RunError, RunOptions};
-use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
+use cembra::vm::machine::{BoundExpr, CallError, Profile, RunError, RunOptions};
+use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, ArrayView, QType, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,6 +59,85 @@ fn run(
     Ok(frame.read(bound.output_slot()).expect("written"))
 }
 
+/// Rows of numbers as a host may have them: with gaps, backwards, at odd addresses, behind a bitmap that
+/// begins at any bit.
+struct Lent {
+    element: ScalarType,
+    bytes: Vec<u8>,
+    start: usize,
+    step: isize,
+    len: usize,
+    bitmap: Option<(Vec<u8>, usize)>,
+}
+
+impl Lent {
+    fn new(rng: &mut Rng, rows: &ArrayRows) -> Option<Lent> {
+        let (element, len) = (rows.element().storage(), rows.len());
+        let size = match element {
+            ScalarType::Int32 | ScalarType::Float32 => 4,
+            ScalarType::Int64 | ScalarType::Float64 => 8,
+            _ => return None,
+        };
+        let gap = size * rng.usize(0..2) + rng.usize(0..2) * rng.usize(0..3);
+        let (shift, step) = (rng.usize(0..2) * rng.usize(0..9), size + gap);
+        let backwards = rng.u8(0..4) == 0;
+        let mut bytes = vec![0xAA; shift + len * step];
+        let offset = rng.usize(0..70);
+        let mut bitmap = vec![0x55; (offset + len).div_ceil(8)];
+        for row in 0..len {
+            let place = if backwards { len - 1 - row } else { row };
+            let cell = &rows.bytes()[row * size..][..size];
+            bytes[shift + place * step..][..size].copy_from_slice(cell);
+            let (byte, bit) = ((offset + row) / 8, (offset + row) % 8);
+            bitmap[byte] = bitmap[byte] & !(1 << bit) | u8::from(rows.is_present(row)) << bit;
+        }
+        let last = shift + len.saturating_sub(1) * step;
+        let (start, step) = if backwards { (last, -(step as isize)) } else { (shift, step as isize) };
+        let bitmap = (rows.presence().is_some() || rng.bool()).then_some((bitmap, offset));
+        Some(Lent { element, bytes, start, step, len, bitmap })
+    }
+
+    fn view(&self) -> ArrayView<'_> {
+        let view = ArrayView::from_bytes(self.element, &self.bytes, self.start, self.step, self.len);
+        let view = view.expect("the rows are there");
+        match &self.bitmap {
+            Some((bitmap, offset)) => view.with_validity(bitmap, *offset).expect("the bits are there"),
+            None => view,
+        }
+    }
+}
+
+/// Runs on rows that are lent for the call, twice on one frame.
+fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -> Result<Value, CallError> {
+    let lent: HashMap<&str, Lent> = values
+        .iter()
+        .filter_map(|(name, value)| match value {
+            Value::Array(_, rows) => Some((name.as_str(), Lent::new(rng, rows)?)),
+            _ => None,
+        })
+        .collect();
+    let mut frame = bound.new_frame().expect("memory");
+    let mut result = None;
+    for _ in 0..2 {
+        let mut call = bound.call(&mut frame);
+        for (name, value) in values {
+            let Ok(slot) = bound.input_slot(name) else { continue };
+            call = match lent.get(name.as_str()) {
+                Some(lent) => call.input(slot, lent.view())?,
+                None => call.value(slot, value)?,
+            };
+        }
+        result = Some(call.run()?.read(bound.output_slot())?);
+        // Nothing that was lent stays behind.
+        let is_lent = |name: &str| values.contains_key(name) && lent.contains_key(name);
+        let inputs = bound.program().main().inputs.iter();
+        if inputs.clone().any(|(name, _)| is_lent(name)) {
+            assert!(matches!(bound.execute(&mut frame), Err(e) if e.to_string().contains("missing input")));
+        }
+    }
+    Ok(result.expect("two runs"))
+}
+
 /// Rows drawn from a few values, all present, all missing, or at random.
 fn column(rng: &mut Rng, qtype: ArrayType, size: usize, fewest: Option<()>) -> Value {
     let optional = QType::Optional(qtype.element);
@@ -76,20 +155,29 @@ fn column(rng: &mut Rng, qtype: ArrayType, size: usize, fewest: Option<()>) -> V
     Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows)))
 }
 
-/// Compares the three ways of running; 1 if there is a value.
-fn check(bound: &BoundExpr, values: &HashMap<String, Value>, what: &dyn Fn() -> String) -> u64 {
+/// Compares the ways of running; 1 if there is a value.
+fn check(
+    bound: &BoundExpr,
+    values: &HashMap<String, Value>,
+    rng: &mut Rng,
+    what: &dyn Fn() -> String,
+) -> u64 {
+    let lent = run_lent(bound, values, rng);
     let fused = run(bound, values, RunOptions::new());
     let threaded = run(bound, values, RunOptions::new().threads(3));
     let mut profile = Profile::default();
     let stepped = run(bound, values, RunOptions::new().observer(&mut profile));
     match (&fused, &stepped, &threaded) {
         (Ok(fused), Ok(stepped), Ok(threaded)) => {
+            let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
+            assert!(same(fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
             assert!(same(fused, stepped), "{}\nfused {fused}\nstepped {stepped}", what());
             assert!(same(fused, threaded), "{}\nfused {fused}\nthreads {threaded}", what());
             1
         }
         (Err(fused), Err(_), Err(threaded)) => {
             assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
+            assert_eq!(lent.err().map(|e| e.to_string()), Some(fused.to_string()), "{}", what());
             0
         }
         _ => panic!("{}\nfused {fused:?}\nstepped {stepped:?}\nthreads {threaded:?}", what()),
@@ -152,7 +240,9 @@ fn random(number: u64) -> u64 {
             values.insert(name.clone(), column(&mut rng, array, size, None));
         }
     }
-    check(&bound, &values, &|| format!("program {number}, {size} rows: {}\n{}", sample.expr, names.len()))
+    check(&bound, &values, &mut rng, &|| {
+        format!("program {number}, {size} rows: {}\n{}", sample.expr, names.len())
+    })
 }
 
 #[test]
@@ -180,7 +270,7 @@ fn reductions_do_not_depend_on_blocks_or_threads() {
                         ((*name).to_owned(), column(&mut rng, qtype, size, fewest))
                     })
                     .collect();
-                compared += check(&bound, &values, &|| format!("{text}, {size} rows"));
+                compared += check(&bound, &values, &mut rng, &|| format!("{text}, {size} rows"));
             }
         }
     }

@@ -15,6 +15,8 @@ pub mod bools;
 pub mod casts;
 pub mod core;
 pub mod edge;
+#[cfg(test)]
+mod levels;
 pub mod math;
 pub mod nd;
 pub mod scan;

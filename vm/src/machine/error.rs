@@ -4,7 +4,7 @@ use crate::frame::FrameError;
 use crate::layout::LayoutId;
 use crate::program::instruction::Span;
 use crate::program::{Instruction, Program};
-use crate::value::{Category, Fault};
+use crate::value::{Category, Fault, QType};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -19,12 +19,15 @@ pub struct Location {
     pub operator: Arc<str>,
     /// Source of the instruction, if known.
     pub span: Span,
+    /// The operands that have rows: an input by its name, any other by its slot.
+    pub arrays: Vec<String>,
 }
 
 impl Location {
     /// The location of an instruction; past the end, of the last one.
     pub(super) fn of(program: &Program, routine: usize, ip: u32) -> Location {
-        let body = &program.routines()[routine].body;
+        let code = &program.routines()[routine];
+        let body = &code.body;
         let operator = match body.instructions().get(ip as usize) {
             Some(Instruction::Operator { operator, .. }) => {
                 body.operators()[*operator as usize].name().clone()
@@ -34,8 +37,18 @@ impl Location {
             Some(_) => "jump".into(),
             None => "end".into(),
         };
-        Location { routine: routine as u32, ip, operator, span: body.span(ip as usize) }
+        let operands = body.instructions().get(ip as usize).map_or(&[][..], |i| body.reads(i));
+        let arrays = operands.iter().filter(|v| has_rows(code.slot(**v).qtype())).map(|v| {
+            let input = code.inputs.iter().find(|(_, input)| input == v);
+            input.map_or_else(|| code.slot(*v).to_string(), |(name, _)| name.to_string())
+        });
+        let (routine, span, arrays) = (routine as u32, body.span(ip as usize), arrays.collect());
+        Location { routine, ip, operator, span, arrays }
     }
+}
+
+fn has_rows(qtype: &QType) -> bool {
+    matches!(qtype, QType::Array(_) | QType::Edge(_) | QType::EdgeToScalar(_) | QType::ArrayShape(_))
 }
 
 /// Why a run did not finish.
@@ -112,6 +125,19 @@ impl RunError {
         RunError { kind, at: None }
     }
 
+    /// Which operands have how many rows, if that is what is wrong: `x has 3 rows, y has 2`.
+    pub fn sizes(&self) -> Option<String> {
+        let (RunErrorKind::Fault(Fault::Sizes { sizes }), Some(at)) = (&self.kind, &self.at) else {
+            return None;
+        };
+        let [(first, size), rest @ ..] = &at.arrays.iter().zip(sizes).collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let rest = rest.iter().map(|(name, size)| format!(", {name} has {size}"));
+        (at.arrays.len() == sizes.len())
+            .then(|| format!("{first} has {size} rows{}", rest.collect::<String>()))
+    }
+
     /// The kind of error in one word.
     pub fn category(&self) -> Category {
         match &self.kind {
@@ -132,7 +158,10 @@ impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.kind.fmt(f)?;
         match &self.at {
-            Some(at) => write!(f, " (in {}, instruction {})", at.operator, at.ip),
+            Some(at) => {
+                let sizes = self.sizes().map_or_else(String::new, |sizes| format!(": {sizes}"));
+                write!(f, " (in {}, instruction {}{sizes})", at.operator, at.ip)
+            }
             None => Ok(()),
         }
     }
