@@ -137,7 +137,7 @@ fn value(qtype: &QType, seed: usize) -> Value {
         let number = (row * 5 + seed * 3 + 1) % 11;
         match element {
             ScalarType::Unit => ScalarValue::Unit,
-            ScalarType::Boolean => ScalarValue::Boolean(number % 2 == 0),
+            ScalarType::Boolean => ScalarValue::Boolean(number.is_multiple_of(2)),
             ScalarType::Int32 => ScalarValue::Int32(number as i32 - 3),
             ScalarType::Int64 => ScalarValue::Int64(number as i64 - 3),
             ScalarType::Float32 => ScalarValue::Float32(number as f32 * 0.75 - 2.0),
