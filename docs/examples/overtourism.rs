@@ -115,7 +115,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         // Nobody is there at first, and everybody is too many at last. A constraint that does not depend on
         // tourists, or on excursionists, has size 1 on that axis.
-        let (first, last) = (shares.first(), shares.iter().next_back());
+        let (first, last) = (shares.first(), shares.iter().last());
         assert_eq!(first, Some(&0.0));
         let worst = last.copied().ok_or("there are people")?;
         assert!(worst > 0.0);
