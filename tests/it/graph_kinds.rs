@@ -106,7 +106,7 @@ fn a_profile_is_printed() {
         .output()
         .expect("the command runs");
     let text = String::from_utf8(run.stdout).expect("UTF-8");
-    let table: Vec<&str> = text.lines().skip(3).collect();
+    let table: Vec<&str> = text.lines().skip(4).collect();
     // Four leaves are evaluated, seven nodes in three trees.
     assert_eq!(table.len(), 4 + 7 + 3 + 1, "{text}");
     assert!(table[4].starts_with("t7 "), "{text}");
