@@ -1,15 +1,16 @@
 //! Profile: time and bytes of each node, by tree.
 //!
 //! ```text
-//! node                      time    share        bytes
-//! t7                     4.20 us    30.0%           16
-//!   n4  exp              3.10 us    22.1%            8
+//! node                             time   share          bytes
+//! n3 constant                  1.200 us    8.6%              8
+//! t7                           4.200 us   30.0%             16
+//!   n4 exp                     3.100 us   22.1%              8
 //! ```
 
 use crate::dag::NodeId;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::{AxisOp, Kind};
-use std::fmt::{self, Write};
+use std::fmt;
 use std::time::Duration;
 
 /// One evaluated node.
@@ -66,31 +67,39 @@ impl Profile {
 
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.rows();
+        let width = rows.iter().map(|(label, ..)| label.chars().count()).max().unwrap_or(0).max(24);
         let total = self.total();
         let share = |time: Duration| match total.is_zero() {
             true => 0.0,
             false => 100.0 * time.as_secs_f64() / total.as_secs_f64(),
         };
-        let mut row = |label: &str, time: Duration, bytes: usize| {
-            writeln!(f, "{label:<32} {:>12} {:>6.1}% {bytes:>14}", duration(time), share(time))
-        };
-        let trees = self.trees();
-        let mut begun = None;
-        for node in &self.nodes {
-            if node.tree != begun
-                && let Some((root, time, bytes)) = trees.iter().find(|(root, ..)| Some(*root) == node.tree)
-            {
-                row(&format!("t{}", root.number()), *time, *bytes)?;
-            }
-            begun = node.tree;
-            let mut label =
-                format!("{}{} {}", if begun.is_some() { "  " } else { "" }, node.node, node.operation);
-            if !node.name.is_empty() && node.name != node.operation {
-                write!(label, " '{}'", node.name)?;
-            }
-            row(&label, node.time, node.bytes)?;
+        writeln!(f, "{:<width$} {:>12} {:>7} {:>14}", "node", "time", "share", "bytes")?;
+        for (label, time, bytes) in rows {
+            writeln!(f, "{label:<width$} {:>12} {:>6.1}% {bytes:>14}", duration(time), share(time))?;
         }
-        row("total", total, self.nodes.iter().map(|node| node.bytes).sum())
+        Ok(())
+    }
+}
+
+impl Profile {
+    /// Nodes below their trees, and the sum.
+    fn rows(&self) -> Vec<(String, Duration, usize)> {
+        let trees = self.trees();
+        let (mut rows, mut begun) = (Vec::new(), None);
+        for node in &self.nodes {
+            let tree = trees.iter().find(|(root, ..)| Some(*root) == node.tree && node.tree != begun);
+            rows.extend(tree.map(|(root, time, bytes)| (format!("t{}", root.number()), *time, *bytes)));
+            begun = node.tree;
+            let indent = if begun.is_some() { "  " } else { "" };
+            let name = match node.name.is_empty() || node.operation.ends_with("()") {
+                true => String::new(),
+                false => format!(" '{}'", node.name.escape_debug()),
+            };
+            rows.push((format!("{indent}{} {}{name}", node.node, node.operation), node.time, node.bytes));
+        }
+        rows.push(("total".to_owned(), self.total(), self.nodes.iter().map(|node| node.bytes).sum()));
+        rows
     }
 }
 
@@ -119,6 +128,6 @@ fn operation(data: &NodeData) -> String {
         Kind::Axis { op: AxisOp::Squeeze, .. } => "squeeze".to_owned(),
         Kind::Axis { op: AxisOp::Reduce(reduction, _), .. } => reduction.name().to_owned(),
         Kind::Axis { op: AxisOp::Quantile { .. }, .. } => "quantile".to_owned(),
-        Kind::FunctionCall { .. } => format!("{}()", data.name),
+        Kind::FunctionCall { .. } => format!("{}()", data.name.escape_debug()),
     }
 }

@@ -94,6 +94,7 @@ impl Needed {
 
 /// Evaluates a node whose operands have values, unless it has one itself.
 pub(crate) fn evaluate(state: &mut State, node: &Node, tree: Option<NodeId>) -> Result<(), EvalError> {
+    state.check_graph(node)?;
     if state.value(node.id()).is_some() {
         return Ok(());
     }

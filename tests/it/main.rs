@@ -10,6 +10,7 @@ mod dumps;
 mod folding;
 mod frames;
 mod graph_eval;
+mod graph_kinds;
 mod graph_properties;
 mod graph_rules;
 mod graph_texts;
