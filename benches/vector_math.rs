@@ -56,7 +56,10 @@ fn column(seed: u64, low: f64, high: f64) -> Vec<f64> {
 
 /// The levels that are fast.
 fn levels() -> impl Iterator<Item = Level> {
-    Level::available().iter().copied().filter(|level| *level != Level::Baseline)
+    Level::available()
+        .iter()
+        .copied()
+        .filter(|level| cfg!(target_arch = "aarch64") || *level != Level::Baseline)
 }
 
 fn of_one(c: &mut Criterion<PerOperator>) {

@@ -145,7 +145,7 @@ fn terms<A: Arithmetic, const N: usize>(
     let mut k = range.end;
     while k > range.start {
         k -= 1;
-        let part = if k % 2 == 0 { &mut even } else { &mut odd };
+        let part = if k.is_multiple_of(2) { &mut even } else { &mut odd };
         *part = if k + 2 >= N { coefficients[k] } else { A::fma(*part, square, coefficients[k]) };
     }
     (even, odd)

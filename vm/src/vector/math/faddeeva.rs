@@ -34,7 +34,7 @@ const MIDPOINTS: [(f64, f64); 12] = [
 /// The same for the ends of the intervals, without 0.
 const TRAPEZOIDS: [(f64, f64); 11] = [
     (0.26179938779914946, 0.250706969245996),
-    (1.0471975511965979, 0.1143068661759066),
+    (std::f64::consts::FRAC_PI_3, 0.1143068661759066),
     (2.356194490192345, 0.03087323729106693),
     (4.188790204786391, 0.004939647571913581),
     (6.544984694978736, 0.0004681809075069735),
@@ -68,7 +68,7 @@ type Complex = (f64, f64);
 fn gaussian<A: Arithmetic>(x: f64, y: f64) -> Complex {
     let (left, right) = (Double::product::<A>(y, y), Double::product::<A>(x, x));
     let sum = Double::sum(left.high, -right.high);
-    if !(sum.high < 710.0) {
+    if sum.high >= 710.0 || sum.high.is_nan() {
         return overflowing::<A>(x, y, sum.high);
     }
     if sum.high < -760.0 {

@@ -52,7 +52,7 @@ const STIRLING: [f64; 7] = [
 ];
 
 /// `ln(2π) / 2 - 1/2`.
-const STIRLING_CONSTANT: f64 = 0.41893853320467274;
+const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 
 /// Logarithm of the gamma function's magnitude.
 pub struct Lgamma;

@@ -92,7 +92,7 @@ fn radians<A: Arithmetic>(fraction: [u64; 3], sign: f64) -> Double {
     let unit = f64::from_bits(((1023 + exponent - zeros as i32) as u64) << 52) * sign;
     // 53 bits, then the 64 behind them.
     let high = (words[0] >> 11) as f64 * 2048.0;
-    let low = (words[0] << 53 | words[1] >> 11) as f64 / 9_007_199_254_740_992.0 / 2048.0 * 2048.0;
+    let low = (words[0] << 53 | words[1] >> 11) as f64 / 9_007_199_254_740_992.0;
     let fraction = Double::fast_sum(high * unit, low * unit);
     let product = fraction.times::<A>(HALF_PI);
     Double::fast_sum(product.high, product.low)
