@@ -50,9 +50,10 @@ mod tests {
     fn a_matrix_times_its_inverse() {
         let matrix = vec![vec![4.0, 2.0, 0.6], vec![2.0, 2.0, 0.5], vec![0.6, 0.5, 3.0]];
         let inverse = inverse(&matrix).expect("a positive matrix");
-        for i in 0..3 {
-            for j in 0..3 {
-                let dot: f64 = (0..3).map(|k| matrix[i][k] * inverse[k][j]).sum();
+        for (i, row) in matrix.iter().enumerate() {
+            for (j, column) in inverse.iter().enumerate() {
+                // The inverse is symmetric: its rows are its columns.
+                let dot: f64 = row.iter().zip(column).map(|(a, b)| a * b).sum();
                 assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-14);
             }
         }

@@ -175,12 +175,12 @@ kinds! {
 impl ModelErrorKind {
     /// The error at a place.
     pub fn at(self, place: Place) -> ModelError {
-        ModelError { kind: self, place: Some(place) }
+        ModelError { kind: Box::new(self), place: Some(place) }
     }
 
     /// The error without a place.
     pub fn nowhere(self) -> ModelError {
-        ModelError { kind: self, place: None }
+        ModelError { kind: Box::new(self), place: None }
     }
 }
 
@@ -189,7 +189,7 @@ impl ModelErrorKind {
 #[error("{kind}")]
 pub struct ModelError {
     /// What is wrong.
-    pub kind: ModelErrorKind,
+    pub kind: Box<ModelErrorKind>,
     /// Where.
     pub place: Option<Place>,
 }

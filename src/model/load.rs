@@ -97,7 +97,7 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     fn fail(&mut self, kind: ModelErrorKind, place: Option<&Place>) {
-        self.findings.errors.push(ModelError { kind, place: place.cloned() });
+        self.findings.errors.push(ModelError { kind: Box::new(kind), place: place.cloned() });
     }
 
     fn check_axes(&mut self) {

@@ -288,8 +288,8 @@ mod tests {
             bomb += &format!("a{level}: &a{level} [{}]\n", vec![before; 10].join(", "));
         }
         let error = parse(&bomb).expect_err("too many nodes");
-        assert!(matches!(error.kind, ModelErrorKind::YamlNodes { .. }), "{error}");
+        assert!(matches!(*error.kind, ModelErrorKind::YamlNodes { .. }), "{error}");
         let nested = parse(&"[".repeat(100)).expect_err("too deep");
-        assert!(matches!(nested.kind, ModelErrorKind::YamlDepth { .. }), "{nested}");
+        assert!(matches!(*nested.kind, ModelErrorKind::YamlDepth { .. }), "{nested}");
     }
 }

@@ -270,10 +270,11 @@ fn place_kernels(found: &mut [(Written, usize)]) {
             found[index].1 = found[index + 1].1;
         }
     }
-    if let [(first, entry), (second, _), ..] = found {
-        if is_kernel(first) && !is_kernel(second) {
-            *entry = 0;
-        }
+    if let [(first, entry), (second, _), ..] = found
+        && is_kernel(first)
+        && !is_kernel(second)
+    {
+        *entry = 0;
     }
 }
 

@@ -62,15 +62,18 @@ impl<'a> Operations<'a> {
                 let reads = self.reads(&graph.inputs(id, EdgeKind::SpectrumInput));
                 self.operation(node, node, &inputs, reads, reasons);
             }
-            NodeKind::Convolution if graph.domain == Domain::Time1D => {
-                if support(graph, node, reasons).is_some() {
-                    let inputs = graph.inputs(id, EdgeKind::ParamInput);
-                    let reads = self.reads(&graph.inputs(id, EdgeKind::TraceInput));
-                    self.operation(node, node, &inputs, reads, reasons);
-                }
-            }
+            NodeKind::Convolution if graph.domain == Domain::Time1D => self.kernel(node, reasons),
             NodeKind::ProfileAverage => self.average(node, reasons),
             _ => {}
+        }
+    }
+
+    /// A kernel of a dynamics model by itself, which convolves what is below it.
+    fn kernel(&mut self, node: &GraphNode, reasons: &mut Reasons) {
+        if support(self.graph, node, reasons).is_some() {
+            let inputs = self.graph.inputs(node.id, EdgeKind::ParamInput);
+            let reads = self.reads(&self.graph.inputs(node.id, EdgeKind::TraceInput));
+            self.operation(node, node, &inputs, reads, reasons);
         }
     }
 

@@ -326,28 +326,27 @@ fn profiles(schedule: &Schedule, names: [&'static str; 2]) -> Vec<(&'static str,
 fn operations(schedule: &Schedule) -> Vec<(&'static str, Field)> {
     let all = &schedule.operations;
     let flags = |flag: fn(&Operation) -> bool| Field::Flags(all.iter().map(flag).collect());
-    let sources = || all.iter().flat_map(|o| &o.parameters);
-    let (kind, index): (fn(&Source) -> usize, fn(&Source) -> usize) = (
-        |source| match source {
-            Source::Row(_) => 0,
-            Source::Sample(_) => 1,
-            Source::SampleExpression(_) => 2,
-        },
-        |source| match source {
-            Source::Row(index) | Source::Sample(index) | Source::SampleExpression(index) => *index,
-        },
-    );
+    let sources: Vec<(usize, usize)> = all.iter().flat_map(|o| &o.parameters).map(source_code).collect();
     vec![
         ("n_ops", count(all.len())),
         ("op_kinds", Field::Integers(all.iter().map(|o| code(o.function)).collect())),
         ("op_param_indptr", starts(all.iter().map(|o| o.parameters.len()))),
-        ("op_param_source_kinds", integers(sources().map(kind))),
-        ("op_param_indices", integers(sources().map(index))),
+        ("op_param_source_kinds", integers(sources.iter().map(|s| s.0))),
+        ("op_param_indices", integers(sources.iter().map(|s| s.1))),
         ("op_needs_spectrum", flags(|o| !o.reads.is_empty())),
         ("op_is_pre_spectrum", flags(|o| o.is_peak)),
         ("op_is_profiled", flags(|o| o.is_profiled)),
         ("op_is_constant", flags(|o| o.is_constant)),
     ]
+}
+
+/// Kind and number of a source.
+fn source_code(source: &Source) -> (usize, usize) {
+    match source {
+        Source::Row(row) => (0, *row),
+        Source::Sample(index) => (1, *index),
+        Source::SampleExpression(index) => (2, *index),
+    }
 }
 
 /// What constant operations add to the spectrum and to the sum of peaks.
