@@ -55,13 +55,13 @@ struct Rows {
 impl Rows {
     fn new(numbers: &mut Numbers, scalar: ScalarType, is_one: bool) -> Rows {
         let size = cell_size(scalar);
-        let mut bytes = vec![0; (MOST * 8).next_multiple_of(8)];
-        for cell in bytes.chunks_exact_mut(size.max(1)).take(MOST) {
+        let mut cells = vec![0u64; MOST];
+        for cell in bytemuck::cast_slice_mut::<u64, u8>(&mut cells).chunks_exact_mut(size.max(1)).take(MOST) {
             cell[..size].copy_from_slice(&numbers.cell(scalar).to_le_bytes()[..size]);
         }
         let words = (0..MOST.div_ceil(ROWS_OF_A_WORD)).map(|_| numbers.next() | numbers.next()).collect();
         let step = if is_one { 0 } else { size };
-        Rows { cells: bytemuck::pod_collect_to_vec(&bytes), words, step }
+        Rows { cells, words, step }
     }
 
     fn column(&self, has_presence: bool) -> Column {
