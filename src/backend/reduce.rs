@@ -243,16 +243,18 @@ fn is_nan<T: PartialOrd>(value: T) -> bool {
     value.partial_cmp(&value).is_none()
 }
 
-/// The elements in order, and whether one of them is a NaN.
+/// Puts the elements in order; false, and nothing is done, if one of them is a NaN, which has no place.
 fn sort<T: Reduced>(run: &mut [T]) -> bool {
-    let has_nan = run.iter().any(|v| is_nan(*v));
-    run.sort_unstable_by(|l, r| l.partial_cmp(r).unwrap_or(std::cmp::Ordering::Equal));
-    has_nan
+    let has_order = !run.iter().any(|v| is_nan(*v));
+    if has_order {
+        run.sort_unstable_by(|l, r| l.partial_cmp(r).expect("numbers that are no NaN compare"));
+    }
+    has_order
 }
 
 /// The middle element, or the mean of the two in the middle; NaN of nothing.
 fn run_median<T: Reduced>(run: &mut [T]) -> T {
-    if sort(run) || run.is_empty() {
+    if !sort(run) || run.is_empty() {
         return T::from_float(f64::NAN);
     }
     let middle = run.len() / 2;
@@ -264,7 +266,7 @@ fn run_median<T: Reduced>(run: &mut [T]) -> T {
 
 /// Between the neighbours of `q * (n - 1)`, from the nearer of both.
 fn run_quantile<T: Reduced>(run: &mut [T], q: f64) -> T {
-    if sort(run) {
+    if !sort(run) {
         return T::from_float(f64::NAN);
     }
     let place = q * (run.len() - 1) as f64;

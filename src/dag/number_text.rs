@@ -8,12 +8,15 @@ pub(crate) trait FloatText: Copy {
     fn wide(self) -> f64;
     /// Shortest digits that read back, in Rust's exponent form: `-1.25e-7`.
     fn shortest(self) -> String;
-    /// Powers of ten from which arrays print with exponents.
+    /// Magnitude from which arrays print with exponents.
     const EXPONENT_FROM: f64;
+    /// Power of ten from which single numbers print with exponents.
+    const SINGLE_EXPONENT_FROM: i32;
 }
 
 impl FloatText for f64 {
     const EXPONENT_FROM: f64 = 1e8;
+    const SINGLE_EXPONENT_FROM: i32 = 16;
     fn wide(self) -> f64 {
         self
     }
@@ -24,6 +27,7 @@ impl FloatText for f64 {
 
 impl FloatText for f32 {
     const EXPONENT_FROM: f64 = 1e6;
+    const SINGLE_EXPONENT_FROM: i32 = 6;
     fn wide(self) -> f64 {
         self.into()
     }
@@ -34,6 +38,7 @@ impl FloatText for f32 {
 
 impl FloatText for f16 {
     const EXPONENT_FROM: f64 = 1e3;
+    const SINGLE_EXPONENT_FROM: i32 = 3;
     fn wide(self) -> f64 {
         self.to_f64()
     }
@@ -69,14 +74,14 @@ pub(crate) fn special(value: f64) -> Option<&'static str> {
     }
 }
 
-/// The number as Python prints it: `3.0`, `1e-05`, `1e+16`, `-0.0`, `nan`.
+/// The number as Python and numpy print it alone: `3.0`, `1e-05`, `1e+16`, `-0.0`, `nan`.
 pub(crate) fn python_float<T: FloatText>(value: T) -> String {
     if let Some(special) = special(value.wide()) {
         return special.to_owned();
     }
     let text = value.shortest();
     let Digits { sign, digits, exponent } = digits(&text);
-    if (-4..16).contains(&exponent) {
+    if (-4..T::SINGLE_EXPONENT_FROM).contains(&exponent) {
         let (whole, fraction) = positional_parts(&digits, exponent);
         return format!("{sign}{whole}.{}", if fraction.is_empty() { "0" } else { &fraction });
     }
@@ -176,6 +181,9 @@ mod tests {
             assert_eq!(python_float(value), text);
         }
         assert_eq!(python_float(0.1f32), "0.1");
+        assert_eq!(python_float(123456.0f32), "123456.0");
+        assert_eq!(python_float(16777216.0f32), "1.6777216e+07");
+        assert_eq!(python_float(f16::from_f64(2048.0)), "2.048e+03");
         assert_eq!(python_float(f16::from_f64(2.71875)), "2.719");
     }
 

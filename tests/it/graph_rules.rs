@@ -164,6 +164,9 @@ fn reductions_keep_or_drop_axes() {
         let last = last.elements::<f64>().expect("floats")[[1]];
         assert!(last.is_nan(), "a NaN is never lost");
     }
+    let many: Vec<f64> = (0..100).map(|n| if n % 3 == 0 { f64::NAN } else { f64::from(n % 7) }).collect();
+    let middle = one(floats(&many), |x| x.reduce_median(0) + x.reduce_quantile(0, 0.5));
+    assert!(middle.elements::<f64>().expect("floats")[[]].is_nan(), "NaN have no place in an order");
     let empty = || Array::new(Vec::<f64>::new(), &[0, 2]).expect("no elements");
     assert_eq!(one(empty(), |x| x.reduce_sum(0)), floats(&[0.0, 0.0]));
     assert_eq!(one(empty(), |x| x.reduce_all(0)), Array::vector([true, true]));
