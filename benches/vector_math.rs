@@ -17,8 +17,11 @@ use std::hint::black_box;
 /// Rows of a block: its arguments and results fill a third of the first cache.
 const ROWS: usize = 1024;
 
+type Of1 = fn(f64) -> f64;
+type Of2 = fn(f64, f64) -> f64;
+
 /// Functions with the range of their arguments, and the platform's function of the same name.
-const UNARY: [(&str, f64, f64, Option<fn(f64) -> f64>); 24] = [
+const UNARY: [(&str, f64, f64, Option<Of1>); 24] = [
     ("exp", -20.0, 20.0, Some(f64::exp)),
     ("exp2", -20.0, 20.0, Some(f64::exp2)),
     ("expm1", -2.0, 2.0, Some(f64::exp_m1)),
@@ -46,8 +49,7 @@ const UNARY: [(&str, f64, f64, Option<fn(f64) -> f64>); 24] = [
 ];
 
 /// Functions of two numbers: the first from 0 to 20, the second from -5 to 5.
-const BINARY: [(&str, fn(f64, f64) -> f64); 3] =
-    [("pow", f64::powf), ("hypot", f64::hypot), ("atan2", f64::atan2)];
+const BINARY: [(&str, Of2); 3] = [("pow", f64::powf), ("hypot", f64::hypot), ("atan2", f64::atan2)];
 
 fn column(seed: u64, low: f64, high: f64) -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(seed);

@@ -16,7 +16,7 @@ use crate::prepare::Prepared;
 use crate::prepare::draft::ROOT_OPERATOR;
 use crate::registry::Registry;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::pointwise::row_types;
+use cembra_vm::operator::lifting::row_types;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
 use std::sync::Arc;

@@ -8,8 +8,8 @@
 //! weak numbers stay weak among themselves.
 
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::lifting::row_types;
 use cembra_vm::operator::ndwise::{broadcast_type, cell_types};
-use cembra_vm::operator::pointwise::row_types;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType};

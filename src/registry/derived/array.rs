@@ -3,7 +3,7 @@
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
-use cembra_vm::operator::pointwise::row_types;
+use cembra_vm::operator::lifting::row_types;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
 use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
 

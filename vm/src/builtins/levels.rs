@@ -1,7 +1,7 @@
 //! Test: every operator of rows gives the same bits with all instructions of this machine.
 
 use crate::builtins::table;
-use crate::operator::block::{BlockKernel, Column, Operands, Target};
+use crate::operator::block::{BlockKernel, Column};
 use crate::operator::{Kernel, Overload};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{QType, ScalarType};
@@ -74,29 +74,6 @@ impl Rows {
     }
 }
 
-/// Cells of present rows and words of presence that a kernel gives.
-fn run(
-    kernel: &BlockKernel,
-    level: Level,
-    columns: &[Column],
-    size: usize,
-    rows: usize,
-) -> (Vec<u8>, Vec<u64>) {
-    let mut cells = vec![0u64; MOST];
-    let mut words = vec![0u64; MOST.div_ceil(ROWS_OF_A_WORD)];
-    let target = Target { data: cells.as_mut_ptr().cast(), presence: words.as_mut_ptr() };
-    let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
-    // SAFETY: the columns have more rows than are asked for, of the overload's types; so has the target.
-    unsafe { (kernel.run(level))(args, target, rows) }.expect("the kernel cannot fail");
-    let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
-    if !kernel.is_lifted {
-        for row in (0..rows).filter(|row| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0) {
-            bytes[row * size..][..size].fill(0);
-        }
-    }
-    (bytes, words)
-}
-
 /// The kernel of an overload that cannot raise; NaN of a result is one value.
 fn kernel(overload: &Overload) -> Option<BlockKernel> {
     match overload.kernel() {
@@ -147,10 +124,10 @@ fn all_levels_give_the_same_bits() {
                 .collect();
             let columns: Vec<Column> = rows.iter().map(|rows| rows.column(!kernel.is_lifted)).collect();
             for count in SIZES {
-                let expected = run(&kernel, Level::Baseline, &columns, cell_size(result), count);
+                let expected = kernel.rows(Level::Baseline, &columns, cell_size(result), count);
                 let expected = (with_one_nan(expected.0, result), expected.1);
                 for level in Level::available() {
-                    let found = run(&kernel, *level, &columns, cell_size(result), count);
+                    let found = kernel.rows(*level, &columns, cell_size(result), count);
                     let found = (with_one_nan(found.0, result), found.1);
                     assert!(found == expected, "{overload}, {count} rows, {}", level.name());
                     compared += 1;

@@ -88,10 +88,13 @@ pub struct Outputs<'f> {
     frame: &'f Frame,
 }
 
+/// Calls a function for the input and the rows of every view.
+type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, ArrayView<'f>)) + 'g;
+
 /// Takes lent rows back when it goes. It lives inside of [`Call::run`] only, so that nobody can forget it.
 struct Guard<'g, 'f> {
     frame: &'g mut Frame,
-    lent: &'g dyn Fn(&mut dyn FnMut(u32, ArrayView<'f>)),
+    lent: &'g EachView<'g, 'f>,
 }
 
 impl Drop for Guard<'_, '_> {

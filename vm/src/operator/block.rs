@@ -183,3 +183,29 @@ pub fn rows_of_word(number: usize, rows: usize) -> u64 {
         _ => u64::MAX,
     }
 }
+
+#[cfg(test)]
+impl BlockKernel {
+    /// Cells of present rows, and words of presence. For columns of the kernel's types with at least so many
+    /// rows; the kernel cannot raise.
+    pub(crate) fn rows(
+        &self,
+        level: Level,
+        columns: &[Column],
+        size: usize,
+        rows: usize,
+    ) -> (Vec<u8>, Vec<u64>) {
+        let mut cells = vec![0u64; rows + 1];
+        let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
+        let target = Target { data: cells.as_mut_ptr().cast(), presence: words.as_mut_ptr() };
+        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        // SAFETY: the columns have the rows, of the kernel's types; the target has room for them.
+        unsafe { (self.run(level))(args, target, rows) }.expect("the kernel cannot fail");
+        let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
+        let is_missing = |row: &usize| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0;
+        for row in (0..rows).filter(|row| !self.is_lifted && is_missing(row)) {
+            bytes[row * size..][..size].fill(0);
+        }
+        (bytes, words)
+    }
+}

@@ -114,12 +114,14 @@ macro_rules! block_kernel {
         {
             let is_lifted = !R::OPTIONAL $(&& !$A::OPTIONAL)+;
             let f = function::<F>();
-            // SAFETY: the caller's promise.
-            $(let $a = unsafe { args.column($index) };)+
+            $(
+                // SAFETY: the caller's promise.
+                let $a = unsafe { args.column($index) };
+            )+
             for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
                 let mut known = rows_of_word(number, rows);
-                // SAFETY: the caller's promise.
                 $(if !$A::OPTIONAL {
+                    // SAFETY: the caller's promise.
                     known &= unsafe { $a.word(number) };
                 })+
                 let (mut present, mut left) = (known, known);
@@ -225,8 +227,10 @@ macro_rules! block_kernel {
             let f = function::<F>();
             let apply = |$($a: $A),+| f($($a),+).outcome().ok();
             let size = cell_size(R::SCALAR);
-            // SAFETY: the caller's promise.
-            $(let $a = unsafe { args.column($index) };)+
+            $(
+                // SAFETY: the caller's promise.
+                let $a = unsafe { args.column($index) };
+            )+
             if $($a.step == cell_size($A::SCALAR))&&+ {
                 $(let $a = $a.data;)+
                 for row in 0..rows {

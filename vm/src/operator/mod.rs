@@ -20,6 +20,7 @@ pub mod family;
 pub mod function;
 pub mod general;
 pub mod general_cell;
+pub mod lifting;
 pub mod ndwise;
 pub mod pointwise;
 pub mod reduction;

@@ -10,8 +10,7 @@
 //! does not depend on the number of threads.
 
 use crate::machine::tile::lent::{LaidOut, Lent};
-use crate::machine::tile::region::{Member, Place, Region, Step};
-use crate::machine::tile::run::{MemberFault, Presence};
+use crate::machine::tile::region::{Member, MemberFault, Place, Presence, Region, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::reduction::{CHUNK, State};
 use crate::value::Fault;

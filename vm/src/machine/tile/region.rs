@@ -16,7 +16,7 @@ use crate::machine::tile::plan::Closed;
 use crate::operator::block::{BlockKernel, Column};
 use crate::operator::reduction::ReductionKernel;
 use crate::program::ValueId;
-use crate::value::ScalarType;
+use crate::value::{Fault, ScalarType};
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -137,4 +137,21 @@ pub(super) struct Output {
     pub(super) slot: TypedSlot,
     /// Type of its rows.
     pub(super) element: ScalarType,
+}
+
+/// Where the presence of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// All rows are alike; the column says how.
+    Alike,
+    /// In the words of the input with this number.
+    Input(u16),
+    /// In words of its own.
+    Own,
+}
+
+/// What a member raises.
+pub(super) struct MemberFault {
+    pub(super) ip: u32,
+    pub(super) fault: Fault,
 }

@@ -3,7 +3,7 @@
 use crate::layout::handle::{ArrayHandle, RawRows};
 use crate::machine::tile::blocks::Blocks;
 use crate::machine::tile::lent::Lent;
-use crate::machine::tile::region::{Input, InputPlace, Place, Region, Step};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Presence, Region, Step};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
@@ -42,23 +42,6 @@ pub(in crate::machine) unsafe fn run_region(
             }
         }
     }
-}
-
-/// What a member raises.
-pub(super) struct MemberFault {
-    pub(super) ip: u32,
-    pub(super) fault: Fault,
-}
-
-/// Where the presence of a column stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
-    /// All rows are alike; the column says how.
-    Alike,
-    /// In the words of the input with this number.
-    Input(u16),
-    /// In words of its own.
-    Own,
 }
 
 impl Region {

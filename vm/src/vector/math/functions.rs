@@ -131,7 +131,11 @@ macro_rules! functions {
 
 /// Functions of FLOAT64.
 pub mod double {
-    use super::*;
+    use super::{
+        BinaryFunction, Faddeeva, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
+        exponential, gamma, hyperbolic, inverse, logarithm, plane, plane_baseline, power, root, trigonometry,
+        unary, unary_rows, unary_rows_on,
+    };
     functions!(f64);
 
     /// The Faddeeva function `w(x + iy)`: real and imaginary part.
@@ -147,6 +151,10 @@ pub mod double {
 
 /// Functions of FLOAT32: those of FLOAT64, rounded once more.
 pub mod single {
-    use super::*;
+    use super::{
+        BinaryFunction, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
+        exponential, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry, unary, unary_rows,
+        unary_rows_on,
+    };
     functions!(f32);
 }
