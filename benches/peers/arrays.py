@@ -213,7 +213,7 @@ def main():
     cembra = Cembra()
     print(f"| workload, {rows} rows | engine | smallest | median | x Cembra |")
     print("| --- | --- | --: | --: | --: |")
-    for workload in (axpby, quad):
+    for workload in (axpby, quad, glp, bs):
         name = workload.__name__
         engines = {
             engine: (lambda times, engine=engine: cembra.elapsed(name, engine, rows, times))

@@ -8,7 +8,7 @@
 //!
 //! A *source* knows its columns and fills arrays with the next rows of those that are asked for. A
 //! *sink* takes the result columns; what it writes appears under its name only when it is finished. A
-//! [plan](plan) compiles the expressions for the columns they name; the [job](run) it gives moves batches
+//! [plan] compiles the expressions for the columns they name; the [job](run) it gives moves batches
 //! from the one to the other, and its three threads work on different batches.
 //!
 //! 1. Memory is bounded by the rows of a batch, not by the files.

@@ -54,7 +54,7 @@ impl<'p> Regions<'p> {
             Closed::End => "there are no more of its rows".to_owned(),
             Closed::ReadBy(ip) => format!("instruction {ip} needs a whole result"),
             Closed::PlaceTaken(ip) => format!("the result of instruction {ip} takes the place of an operand"),
-            Closed::Full => "it has as many operators as a region can have".to_owned(),
+            Closed::Full => "there are as many operators or open regions as there can be".to_owned(),
         }
     }
 

@@ -7,7 +7,7 @@ use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::RunOptions;
-use cembra::vm::value::{QType, Value};
+use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size.
 const WARM_UP: usize = 3;
@@ -63,6 +63,31 @@ fn arrays_keep_their_buffers() {
     check("(x * y + 1.0) & (x > 0)", &inputs);
     check("math.sum(x * y) / math.max(x)", &inputs);
     check("core.where(x > y, x, y | 0.0)", &inputs);
+}
+
+/// Rows lent for a call: in place, laid out by blocks, and copied for an operator on whole arrays.
+#[test]
+fn lent_rows_allocate_nothing() {
+    let array = QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Float64 });
+    for text in ["x * 2.5 + y", "(x & (y > 4.0)) - math.sum(x)", "x / math.max(y)"] {
+        let leaves = [("x", array.clone()), ("y", array.clone())];
+        let source = Source::new(parse(text, Dialect::Cembra), leaves);
+        let bound = bind(source, &Prepare::standard(), Options::default());
+        let (x, y) = (bound.input_slot("x").expect("an input"), bound.input_slot("y").expect("an input"));
+        let table: Vec<f64> = (0..3_000).map(f64::from).collect();
+        let bitmap = [0b0111_0110; 200];
+        let mut frame = bound.new_frame().expect("memory");
+        let mut run = || {
+            let strided = ArrayView::strided(&table, 2, 3, 900).expect("inside");
+            let masked = ArrayView::of(&table[..900]).with_validity(&bitmap, 5).expect("inside");
+            let call = bound.call(&mut frame).input(x, strided).expect("its type");
+            let outputs = call.input(y, masked).expect("its type").run().expect("no row raises");
+            assert_eq!(outputs.rows(bound.output_slot()).expect("an array").len(), 900);
+        };
+        (0..WARM_UP).for_each(|_| run());
+        let counted = measure(|| (0..RUNS).for_each(|_| run()));
+        assert_eq!(counted.count_total, 0, "{text}");
+    }
 }
 
 #[test]

@@ -141,7 +141,7 @@ pub struct LentRows {
     own: ArrayRows,
 }
 
-/// An [`ArrayView`](crate::value::ArrayView) whose lifetime somebody else guards.
+/// An [`ArrayView`] whose lifetime somebody else guards.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRows {
     /// Type of the rows.

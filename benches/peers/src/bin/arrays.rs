@@ -7,13 +7,15 @@
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::vm::frame::Frame;
-use cembra::vm::machine::BoundExpr;
+use cembra::vm::machine::{BoundExpr, RunOptions};
+use cembra::vm::vector::math::double;
 use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
 use cpu_time::ProcessTime;
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Name, text, columns with their ranges, and the fused loop.
 struct Workload {
@@ -55,6 +57,57 @@ const WORKLOADS: &[Workload] = &[
             }
         },
     },
+    Workload {
+        name: "glp",
+        text: "v = (x - x0) / F\nu = v*v\n\
+               A * math.exp(-4.0 * 0.6931471805599453 * (1.0 - m) * u) / (1.0 + 4.0 * m * u)",
+        columns: &[("x", -1.0, 1.0)],
+        scalars: &[("A", 20.0), ("x0", 0.4), ("F", 0.35), ("m", 0.3)],
+        native: |x, out| {
+            let (a, x0, f, m) = black_box((20.0, 0.4, 0.35, 0.3));
+            for (o, x) in out[0].iter_mut().zip(&x[0]) {
+                let v = (x - x0) / f;
+                let u = v * v;
+                *o = a * double::exp(-4.0 * std::f64::consts::LN_2 * (1.0 - m) * u) / (1.0 + 4.0 * m * u);
+            }
+        },
+    },
+    Workload {
+        name: "bs",
+        text: "root = 0.2 * math.sqrt(t)\n\
+               d1 = (math.log(s / x) + 0.07 * t) / root\n\
+               d2 = d1 - root\n\
+               k1 = 1.0 / (1.0 + 0.2316419 * math.abs(d1))\n\
+               k2 = 1.0 / (1.0 + 0.2316419 * math.abs(d2))\n\
+               p1 = ((((1.330274429*k1 - 1.821255978)*k1 + 1.781477937)*k1 - 0.356563782)*k1 + 0.31938153)*k1\n\
+               p2 = ((((1.330274429*k2 - 1.821255978)*k2 + 1.781477937)*k2 - 0.356563782)*k2 + 0.31938153)*k2\n\
+               t1 = 0.3989422804014327 * math.exp(-0.5*d1*d1) * p1\n\
+               t2 = 0.3989422804014327 * math.exp(-0.5*d2*d2) * p2\n\
+               n1 = core.where(d1 >= 0.0, 1.0 - t1, t1)\n\
+               n2 = core.where(d2 >= 0.0, 1.0 - t2, t2)\n\
+               e = x * math.exp(-0.05 * t)\n\
+               core.make_tuple(s*n1 - e*n2, e*(1.0 - n2) - s*(1.0 - n1))",
+        columns: &[("s", 10.0, 50.0), ("x", 10.0, 50.0), ("t", 0.2, 2.0)],
+        scalars: &[],
+        native: |x, out| {
+            let cdf = |d: f64| {
+                let k = 1.0 / (1.0 + 0.2316419 * d.abs());
+                let p = (((1.330274429 * k - 1.821255978) * k + 1.781477937) * k - 0.356563782) * k + 0.31938153;
+                let tail = 0.3989422804014327 * double::exp(-0.5 * d * d) * (p * k);
+                if d >= 0.0 { 1.0 - tail } else { tail }
+            };
+            let (first, second) = out.split_at_mut(1);
+            for i in 0..first[0].len() {
+                let (s, x, t) = (x[0][i], x[1][i], x[2][i]);
+                let root = 0.2 * t.sqrt();
+                let d1 = (double::ln(s / x) + 0.07 * t) / root;
+                let (n1, n2) = (cdf(d1), cdf(d1 - root));
+                let e = x * double::exp(-0.05 * t);
+                first[0][i] = s * n1 - e * n2;
+                second[0][i] = e * (1.0 - n2) - s * (1.0 - n1);
+            }
+        },
+    },
 ];
 
 struct Ready {
@@ -78,6 +131,17 @@ fn main() {
                 let start = ProcessTime::now();
                 for _ in 0..times {
                     bound.execute(black_box(frame)).expect("no row raises");
+                }
+                start.elapsed()
+            }
+            // Wall time: it is what threads save.
+            "wall1" | "wall2" => {
+                let Ready { bound, frame } = ready.entry(key).or_insert_with(|| prepare(workload, rows));
+                let threads = if engine == "wall1" { 1 } else { 2 };
+                let start = Instant::now();
+                for _ in 0..times {
+                    let options = RunOptions::new().threads(threads);
+                    bound.execute_with(black_box(frame), options).expect("no row raises");
                 }
                 start.elapsed()
             }

@@ -16,8 +16,11 @@ use crate::operator::Kernel;
 use crate::program::{Body, Instruction, Routine, ValueId};
 use hashbrown::HashSet;
 
-/// Members of one region; a longer one is cut.
+/// Members of one region; a longer one is cut, so that columns have numbers of 16 bits.
 const MAX_MEMBERS: usize = 4096;
+
+/// Regions that can grow at the same time, so that planning takes linear time.
+const MAX_OPEN: usize = 64;
 
 /// The regions of a routine.
 #[derive(Debug, Default)]
@@ -46,7 +49,7 @@ pub enum Closed {
     ReadBy(u32),
     /// The result of this instruction takes the place of an operand.
     PlaceTaken(u32),
-    /// It has as many members as a region can have.
+    /// It has as many members as a region can have, or as many regions are open as can be.
     Full,
 }
 
@@ -177,9 +180,14 @@ impl<'r> Planner<'r> {
         let mut region = Open::default();
         let mut index = 0;
         while index < self.open.len() {
-            match arrays.iter().any(|array| self.open[index].arrays.contains(array)) {
-                true => region.merge(self.open.swap_remove(index)),
-                false => index += 1,
+            if !arrays.iter().any(|array| self.open[index].arrays.contains(array)) {
+                index += 1;
+                continue;
+            }
+            let joined = self.open.swap_remove(index);
+            match region.members.len() + joined.members.len() < MAX_MEMBERS {
+                true => region.merge(joined),
+                false => self.close(joined, Closed::Full),
             }
         }
         let external = operands.iter().filter(|v| !region.results.contains(*v));
@@ -190,10 +198,13 @@ impl<'r> Planner<'r> {
         }
         region.results.insert(result);
         region.members.push(ip);
+        if self.open.len() >= MAX_OPEN {
+            let first = self.open.remove(0);
+            self.close(first, Closed::Full);
+        }
         self.open.push(region);
         let is_last = self.redefined.contains(&result);
         self.close_if(Closed::End, |open| is_last && open.members.last() == Some(&ip));
-        self.close_if(Closed::Full, |open| open.members.len() >= MAX_MEMBERS);
     }
 
     /// An instruction that runs before the open regions, unless they have to run before it.
