@@ -6,6 +6,8 @@
 //! upper only   x = max + 1 - sqrt(v² + 1)
 //! ```
 
+use cembra_vm::vector::math::double;
+
 /// A parameter's bounds; infinite where there are none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
@@ -19,7 +21,7 @@ impl Bounds {
     /// The value of the parameter for a number without bounds.
     pub fn outer(self, v: f64) -> f64 {
         match (self.min.is_finite(), self.max.is_finite()) {
-            (true, true) => self.min + (v.sin() + 1.0) * (self.max - self.min) / 2.0,
+            (true, true) => self.min + (double::sin(v) + 1.0) * (self.max - self.min) / 2.0,
             (true, false) => self.min - 1.0 + (v * v + 1.0).sqrt(),
             (false, true) => self.max + 1.0 - (v * v + 1.0).sqrt(),
             (false, false) => v,
@@ -30,7 +32,9 @@ impl Bounds {
     pub fn inner(self, x: f64) -> f64 {
         match (self.min.is_finite(), self.max.is_finite()) {
             (true, true) if self.min == self.max => 0.0,
-            (true, true) => (2.0 * (x - self.min) / (self.max - self.min) - 1.0).clamp(-1.0, 1.0).asin(),
+            (true, true) => {
+                double::asin((2.0 * (x - self.min) / (self.max - self.min) - 1.0).clamp(-1.0, 1.0))
+            }
             (true, false) => ((x - self.min + 1.0).powi(2) - 1.0).max(0.0).sqrt(),
             (false, true) => ((self.max - x + 1.0).powi(2) - 1.0).max(0.0).sqrt(),
             (false, false) => x,
@@ -40,7 +44,7 @@ impl Bounds {
     /// How fast the parameter changes with the number without bounds.
     pub fn slope(self, v: f64) -> f64 {
         match (self.min.is_finite(), self.max.is_finite()) {
-            (true, true) => v.cos() * (self.max - self.min) / 2.0,
+            (true, true) => double::cos(v) * (self.max - self.min) / 2.0,
             (true, false) => v / (v * v + 1.0).sqrt(),
             (false, true) => -v / (v * v + 1.0).sqrt(),
             (false, false) => 1.0,

@@ -1,6 +1,7 @@
 //! What is known about the noise: how a difference between data and model becomes a residual.
 
 use crate::fit::error::FitError;
+use cembra_vm::vector::math::double;
 
 /// How far a model is floored above zero, in counts, so that the deviance stays finite.
 const FLOOR: f64 = 1e-3;
@@ -60,7 +61,7 @@ fn poisson(data: f64, model: f64, scale: f64) -> f64 {
         return -(2.0 * scale * model.max(0.0)).sqrt();
     }
     let floor = FLOOR / scale;
-    let divergence = |m: f64| data * (data / m).ln() - data + m;
+    let divergence = |m: f64| data * double::ln(data / m) - data + m;
     let kl = match model >= floor {
         true => divergence(model),
         false => divergence(floor) + (1.0 - data / floor) * (model - floor),

@@ -5,6 +5,7 @@ use crate::fit::matrix::{Matrix, inverse};
 use crate::fit::problem::Problem;
 use crate::model::quantity::{Number, Quantity};
 use crate::model::tree::{Model, ParameterId};
+use cembra_vm::vector::math::double;
 
 /// The result of a fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +76,7 @@ pub fn summarize(problem: &Problem<'_>, theta: &[f64], evaluations: usize) -> Re
     let normal: Matrix = jacobian.iter().map(|a| jacobian.iter().map(|b| dot(a, b)).collect()).collect();
     let scaled = |row: Vec<f64>| row.into_iter().map(|c| c * scale).collect();
     let covariance: Option<Matrix> = inverse(&normal).map(|m| m.into_iter().map(scaled).collect());
-    let badness = if problem.noise().is_declared() { chi_square } else { n * (chi_square / n).ln() };
+    let badness = if problem.noise().is_declared() { chi_square } else { n * double::ln(chi_square / n) };
     Ok(Fit {
         theta: theta.to_vec(),
         theta_names: problem.model.theta_names().into_iter().map(str::to_owned).collect(),
@@ -84,7 +85,7 @@ pub fn summarize(problem: &Problem<'_>, theta: &[f64], evaluations: usize) -> Re
         chi_square,
         reduced_chi_square,
         aic: badness + 2.0 * k,
-        bic: badness + k * n.ln(),
+        bic: badness + k * double::ln(n),
         points: problem.count(),
         evaluations,
     })

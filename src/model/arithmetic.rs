@@ -3,6 +3,7 @@
 //! Arithmetic is that of IEEE 754 everywhere; nothing here fails.
 
 use cembra_vm::vector::float;
+use cembra_vm::vector::math::double;
 
 /// How an operation is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ operations! {
     /// `-x`
     Negate 1 [] |x, y| -x;
     /// `x ** y`
-    Power 2 ["pow"] |x, y| x.powf(y);
+    Power 2 ["pow"] |x, y| double::pow(x, y);
     /// `x // y`, rounded down.
     FloorDivide 2 [] |x, y| float::floordiv(x, y);
     /// `x % y`, with the sign of `y`.
@@ -65,33 +66,33 @@ operations! {
     /// Square root.
     SquareRoot 1 ["sqrt"] |x, y| x.sqrt();
     /// Exponential function.
-    Exponential 1 ["exp"] |x, y| x.exp();
+    Exponential 1 ["exp"] |x, y| double::exp(x);
     /// Natural logarithm.
-    Logarithm 1 ["log"] |x, y| x.ln();
+    Logarithm 1 ["log"] |x, y| double::ln(x);
     /// Logarithm to base 10.
-    Logarithm10 1 ["log10"] |x, y| x.log10();
+    Logarithm10 1 ["log10"] |x, y| double::log10(x);
     /// Logarithm to base 2.
-    Logarithm2 1 ["log2"] |x, y| x.log2();
+    Logarithm2 1 ["log2"] |x, y| double::log2(x);
     /// Sine.
-    Sine 1 ["sin"] |x, y| x.sin();
+    Sine 1 ["sin"] |x, y| double::sin(x);
     /// Cosine.
-    Cosine 1 ["cos"] |x, y| x.cos();
+    Cosine 1 ["cos"] |x, y| double::cos(x);
     /// Tangent.
-    Tangent 1 ["tan"] |x, y| x.tan();
+    Tangent 1 ["tan"] |x, y| double::tan(x);
     /// Inverse sine.
-    ArcSine 1 ["asin", "arcsin"] |x, y| x.asin();
+    ArcSine 1 ["asin", "arcsin"] |x, y| double::asin(x);
     /// Inverse cosine.
-    ArcCosine 1 ["acos", "arccos"] |x, y| x.acos();
+    ArcCosine 1 ["acos", "arccos"] |x, y| double::acos(x);
     /// Inverse tangent.
-    ArcTangent 1 ["atan", "arctan"] |x, y| x.atan();
+    ArcTangent 1 ["atan", "arctan"] |x, y| double::atan(x);
     /// Angle of the point (y, x).
-    ArcTangent2 2 ["atan2", "arctan2"] |x, y| x.atan2(y);
+    ArcTangent2 2 ["atan2", "arctan2"] |x, y| double::atan2(x, y);
     /// Hyperbolic sine.
-    HyperbolicSine 1 ["sinh"] |x, y| x.sinh();
+    HyperbolicSine 1 ["sinh"] |x, y| double::sinh(x);
     /// Hyperbolic cosine.
-    HyperbolicCosine 1 ["cosh"] |x, y| x.cosh();
+    HyperbolicCosine 1 ["cosh"] |x, y| double::cosh(x);
     /// Hyperbolic tangent.
-    HyperbolicTangent 1 ["tanh"] |x, y| x.tanh();
+    HyperbolicTangent 1 ["tanh"] |x, y| double::tanh(x);
     /// Absolute value.
     Absolute 1 ["abs", "fabs"] |x, y| x.abs();
     /// Next whole number below.

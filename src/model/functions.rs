@@ -3,7 +3,7 @@
 use cembra_vm::vector::math::double;
 use std::f64::consts::PI;
 
-pub use cembra_vm::vector::math::double::{erf, erfc};
+pub use cembra_vm::vector::math::double::{atan, cos, erf, erfc, exp, pow, sin};
 
 /// `sin(pi x) / (pi x)`, 1 at 0.
 pub fn sinc(x: f64) -> f64 {

@@ -12,7 +12,7 @@
 //! the trace is padded with its edge values.
 
 use crate::model::component::Function;
-use crate::model::functions::erfc;
+use crate::model::functions::{erfc, exp};
 use crate::model::shape::voigt;
 use std::f64::consts::{PI, SQRT_2};
 
@@ -23,18 +23,18 @@ use std::f64::consts::{PI, SQRT_2};
 pub fn value(function: Function, d: f64, p: &[f64]) -> f64 {
     let one_if = |inside: bool| f64::from(u8::from(inside));
     match (function, p) {
-        (Function::GaussKernel, &[sd]) => (-0.5 * (d / sd) * (d / sd)).exp(),
-        (Function::SymmetricKernel, &[tau]) => (-d.abs() / tau).exp(),
+        (Function::GaussKernel, &[sd]) => exp(-0.5 * (d / sd) * (d / sd)),
+        (Function::SymmetricKernel, &[tau]) => exp(-d.abs() / tau),
         (Function::DecayKernel, &[tau]) => {
             if d >= 0.0 {
-                (-d / tau).exp()
+                exp(-d / tau)
             } else {
                 0.0
             }
         }
         (Function::RiseKernel, &[tau]) => {
             if d <= 0.0 {
-                (d / tau).exp()
+                exp(d / tau)
             } else {
                 0.0
             }
@@ -49,7 +49,7 @@ pub fn value(function: Function, d: f64, p: &[f64]) -> f64 {
 /// Mass of the kernel beyond both ends, at distances `left >= 0` and `right <= 0` from them.
 pub fn outside(function: Function, left: f64, right: f64, p: &[f64]) -> (f64, f64) {
     let width = p[0];
-    let tail = |d: f64| width * (-d / width).exp();
+    let tail = |d: f64| width * exp(-d / width);
     let gauss = |d: f64| width * (PI / 2.0).sqrt() * erfc(d / (SQRT_2 * width));
     match function {
         Function::GaussKernel => (gauss(left), gauss(-right)),

@@ -4,7 +4,7 @@
 //! zero gives NaN or infinities, never an error.
 
 use crate::model::component::{Function, Semantics};
-use crate::model::functions::{erf, faddeeva_real, sinc};
+use crate::model::functions::{atan, cos, erf, exp, faddeeva_real, pow, sin, sinc};
 use std::f64::consts::{LN_2, PI, SQRT_2};
 
 /// The value of a peak or of a background that needs no spectrum.
@@ -13,24 +13,24 @@ use std::f64::consts::{LN_2, PI, SQRT_2};
 /// The function is none of these, or has other parameters.
 pub fn energy(function: Function, x: f64, p: &[f64]) -> f64 {
     match (function, p) {
-        (Function::Gauss, &[a, x0, sd]) => a * (-0.5 * square((x - x0) / sd)).exp(),
+        (Function::Gauss, &[a, x0, sd]) => a * exp(-0.5 * square((x - x0) / sd)),
         (Function::GaussAsym, &[a, x0, sd, ratio]) => {
             let width = if x < x0 { sd } else { sd * ratio };
-            a * (-0.5 * square((x - x0) / width)).exp()
+            a * exp(-0.5 * square((x - x0) / width))
         }
         (Function::Lorentz, &[a, x0, w]) => a / (1.0 + square(2.0 * (x - x0) / w)),
         (Function::Voigt, &[a, x0, sd, w]) => a * voigt(x - x0, sd, w) / voigt(0.0, sd, w),
         (Function::Gls, &[a, x0, f, m]) => {
             let u = square((x - x0) / f);
-            a * ((1.0 - m) * (-4.0 * LN_2 * u).exp() + m / (1.0 + 4.0 * u))
+            a * ((1.0 - m) * exp(-4.0 * LN_2 * u) + m / (1.0 + 4.0 * u))
         }
         (Function::Glp, &[a, x0, f, m]) => {
             let u = square((x - x0) / f);
-            a * (-4.0 * LN_2 * u * (1.0 - m)).exp() / (1.0 + 4.0 * m * u)
+            a * exp(-4.0 * LN_2 * u * (1.0 - m)) / (1.0 + 4.0 * m * u)
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
-            let angle = PI * alpha / 2.0 + (1.0 - alpha) * ((x - x0) / f).atan();
-            a * angle.cos() / (square(f) + square(x - x0)).powf((1.0 - alpha) / 2.0)
+            let angle = PI * alpha / 2.0 + (1.0 - alpha) * atan((x - x0) / f);
+            a * cos(angle) / pow(square(f) + square(x - x0), (1.0 - alpha) / 2.0)
         }
         (Function::Offset, &[y0]) => y0,
         (Function::LinBack, &[m, b, start, stop]) => line(x, m, b, start, stop),
@@ -99,8 +99,8 @@ pub fn time(function: Function, t: f64, p: &[f64]) -> f64 {
         (Function::SquareRoot, &[a, _]) => return a * since.max(0.0).sqrt() + y0,
         (Function::Step, &[a, _]) => a,
         (Function::Linear, &[m, _]) => m * since,
-        (Function::Exponential, &[a, tau, _]) => a * (-1.0 / tau * since).exp(),
-        (Function::Sine, &[a, f, phi, _]) => a * (2.0 * PI * f * since + phi).sin(),
+        (Function::Exponential, &[a, tau, _]) => a * exp(-1.0 / tau * since),
+        (Function::Sine, &[a, f, phi, _]) => a * sin(2.0 * PI * f * since + phi),
         (Function::Sinc, &[a, f, _]) => a * sinc(2.0 * f * since),
         _ => panic!("{function:?} with {} parameters is no function of time", p.len()),
     };
@@ -113,9 +113,9 @@ pub fn time(function: Function, t: f64, p: &[f64]) -> f64 {
 /// The function is no profile, or has other parameters.
 pub fn profile(function: Function, z: f64, p: &[f64]) -> f64 {
     match (function, p) {
-        (Function::ProfileDecay, &[a, tau]) => a * (-z / tau).exp(),
+        (Function::ProfileDecay, &[a, tau]) => a * exp(-z / tau),
         (Function::ProfileLinear, &[m, b]) => m * z + b,
-        (Function::ProfileGauss, &[a, x0, sd]) => a * (-0.5 * square((z - x0) / sd)).exp(),
+        (Function::ProfileGauss, &[a, x0, sd]) => a * exp(-0.5 * square((z - x0) / sd)),
         _ => panic!("{function:?} with {} parameters is no profile", p.len()),
     }
 }

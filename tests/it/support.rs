@@ -5,9 +5,10 @@ use cembra::expr::Expr;
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
-use cembra::vm::machine::BoundExpr;
-use cembra::vm::value::QType;
+use cembra::vm::machine::{BoundExpr, RunError, RunOptions};
+use cembra::vm::value::{QType, Value};
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +36,22 @@ pub fn parse(text: &str, dialect: Dialect) -> Expr {
 pub fn bind(source: Source, prepare: &Prepare, options: Options) -> BoundExpr {
     let prepared = prepare.clone().checked().run(source).unwrap_or_else(|e| panic!("{e}"));
     compile(&prepared, &Options { check_slots: true, ..options }).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs on a new frame; inputs that the program does not have are left out.
+pub fn run(
+    bound: &BoundExpr,
+    inputs: &HashMap<String, Value>,
+    options: RunOptions<'_>,
+) -> Result<Value, RunError> {
+    let mut frame = bound.new_frame().expect("memory");
+    for (name, value) in inputs {
+        if let Ok(slot) = bound.input_slot(name) {
+            frame.write(slot, value).expect("the input's type");
+        }
+    }
+    bound.execute_with(&mut frame, options)?;
+    Ok(frame.read(bound.output_slot()).expect("written"))
 }
 
 /// Names and types of leaves from a JSON object, in its order.

@@ -1,6 +1,7 @@
 //! An observed run is the same run: values, errors and where they happen, and fuel to the instruction.
 
 use crate::random::generate::{inputs, sample};
+use crate::support::run;
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::vm::machine::{BoundExpr, CancelToken, Profile, RunError, RunOptions, Trace};
@@ -25,21 +26,6 @@ fn observed_runs_are_the_same_runs() {
         failed += check(&bound, &values).unwrap_or_else(|e| panic!("program {number}: {e}\n{}", sample.expr));
     }
     assert!(failed > PROGRAMS / 50, "only {failed} programs fail");
-}
-
-fn run(
-    bound: &BoundExpr,
-    inputs: &HashMap<String, Value>,
-    options: RunOptions<'_>,
-) -> Result<Value, RunError> {
-    let mut frame = bound.new_frame().expect("memory");
-    for (name, value) in inputs {
-        if let Ok(slot) = bound.input_slot(name) {
-            frame.write(slot, value).expect("the input's type");
-        }
-    }
-    bound.execute_with(&mut frame, options)?;
-    Ok(frame.read(bound.output_slot()).expect("written"))
 }
 
 /// 1 for a program that fails, 0 for one that has a value.

@@ -4,10 +4,11 @@
 //! An observed run executes instruction by instruction, each operator on whole arrays; it is the reference.
 
 use crate::random::generate::{self, sample};
+use crate::support::run;
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
-use cembra::vm::machine::{BoundExpr, CallError, Profile, RunError, RunOptions};
+use cembra::vm::machine::{BoundExpr, CallError, Profile, RunOptions};
 use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, ArrayView, QType, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -42,21 +43,6 @@ fn bind(source: Source) -> Option<BoundExpr> {
     let prepared = Prepare::standard().run(source).ok()?;
     let options = Options { check_slots: true, ..Options::default() };
     Some(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
-}
-
-fn run(
-    bound: &BoundExpr,
-    inputs: &HashMap<String, Value>,
-    options: RunOptions<'_>,
-) -> Result<Value, RunError> {
-    let mut frame = bound.new_frame().expect("memory");
-    for (name, value) in inputs {
-        if let Ok(slot) = bound.input_slot(name) {
-            frame.write(slot, value).expect("the input's type");
-        }
-    }
-    bound.execute_with(&mut frame, options)?;
-    Ok(frame.read(bound.output_slot()).expect("written"))
 }
 
 /// Rows of numbers as a host may have them: with gaps, backwards, at odd addresses, behind a bitmap that

@@ -7,7 +7,7 @@ use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::options::RunOptions;
 use crate::machine::run::{Halt, Run, unwind};
-use crate::machine::tile::RegionReport;
+use crate::machine::tile::report::RegionReport;
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;

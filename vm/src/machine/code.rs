@@ -21,7 +21,10 @@
 use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
-use crate::machine::tile::{self, Plan, Region, Role};
+use crate::machine::tile::build::build;
+use crate::machine::tile::plan::{Plan, Role, plan};
+use crate::machine::tile::region::Region;
+use crate::machine::tile::run::run_region;
 use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
 use crate::operator::general::{GeneralCall, GeneralKernel};
 use crate::operator::general_cell::run_general;
@@ -129,20 +132,20 @@ impl<'p> Builder<'p> {
                 is_target[target] = true;
             }
             for value in body.reads(instruction) {
-                reads[same_bytes(routine, *value).index()] += 1;
+                reads[routine.same_bytes(*value).index()] += 1;
             }
         }
         // A view keeps its owner's bytes in the frame, and so does whoever reads the results.
         for (index, info) in routine.values.iter().enumerate() {
-            if info.view_of.is_some() && same_bytes(routine, ValueId(index as u32)).index() == index {
+            if info.view_of.is_some() && routine.same_bytes(ValueId(index as u32)).index() == index {
                 reads[routine.owner(ValueId(index as u32)).index()] += 1;
             }
         }
         for value in routine.results() {
-            reads[same_bytes(routine, value).index()] += 1;
+            reads[routine.same_bytes(value).index()] += 1;
         }
         let plan = match style {
-            Style::Fused => tile::plan(routine, &is_target),
+            Style::Fused => plan(routine, &is_target),
             Style::Stepped => Plan::default(),
         };
         let code = Code {
@@ -239,9 +242,9 @@ impl<'p> Builder<'p> {
     }
 
     fn region(&mut self, ip: usize, number: u32) {
-        let region = tile::build(self.routine, &self.plan.regions[number as usize], &self.reads);
+        let region = build(self.routine, &self.plan.regions[number as usize], &self.reads);
         self.code.regions.push(region);
-        self.push(ip, tile::run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
+        self.push(ip, run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
     }
 
     /// True if the operator would copy bytes onto themselves.
@@ -272,7 +275,7 @@ impl<'p> Builder<'p> {
         let out = self.routine.slot(result).offset();
         let cell = self.push(ip, run, out, args);
         self.forget(result);
-        let held = Some(Held { value: same_bytes(self.routine, result), cell, mode });
+        let held = Some(Held { value: self.routine.same_bytes(result), cell, mode });
         match kernel.result {
             Some(Accumulator::Float) => self.float = held,
             Some(Accumulator::Bits) => self.bits = held,
@@ -285,7 +288,7 @@ impl<'p> Builder<'p> {
         let mut mode = 0;
         for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
             let Some(operand) = operands.get(index) else { break };
-            let value = same_bytes(self.routine, *operand);
+            let value = self.routine.same_bytes(*operand);
             let held = kernel.operands[index].and_then(|a| self.held(a));
             if held.is_some_and(|h| h.value == value) && kernel.modes[mode | bit].is_some() {
                 mode |= bit;
@@ -303,7 +306,7 @@ impl<'p> Builder<'p> {
 
     /// Notes that a reader took a value from its accumulator; after the last one the store goes.
     fn consume(&mut self, accumulator: Option<Accumulator>, operand: ValueId) {
-        let value = same_bytes(self.routine, operand);
+        let value = self.routine.same_bytes(operand);
         self.reads[value.index()] -= 1;
         let Some(held) = accumulator.and_then(|a| self.held(a)) else { return };
         if self.reads[value.index()] == 0 {
@@ -328,14 +331,14 @@ impl<'p> Builder<'p> {
 
     /// A value about to be rewritten is in no accumulator any more.
     fn forget(&mut self, value: ValueId) {
-        let value = same_bytes(self.routine, value);
+        let value = self.routine.same_bytes(value);
         self.float = self.float.filter(|h| h.value != value);
         self.bits = self.bits.filter(|h| h.value != value);
     }
 
     /// Merges the comparison in the last cell into the jump that alone reads it.
     fn fuse_comparison(&mut self, ip: usize, condition: ValueId) -> bool {
-        let condition = same_bytes(self.routine, condition);
+        let condition = self.routine.same_bytes(condition);
         let Some(held) = self.bits.filter(|h| h.value == condition) else { return false };
         let last = self.code.cells.len() - 1;
         let (taken, fall) = (self.fuel_at_target(ip), self.fuel[ip + 1]);
@@ -354,7 +357,7 @@ impl<'p> Builder<'p> {
     }
 
     fn jump_on<const SENSE: bool>(&mut self, ip: usize, condition: ValueId) {
-        let value = same_bytes(self.routine, condition);
+        let value = self.routine.same_bytes(condition);
         let held = self.style == Style::Fused && self.bits.is_some_and(|h| h.value == value);
         let run: Run = match (self.is_backward(ip), held) {
             (false, false) => cells::jump_on::<SENSE, IN_FRAME>,
@@ -429,20 +432,6 @@ impl<'p> Builder<'p> {
     fn fuel_at_target(&self, ip: usize) -> u32 {
         self.routine.body.target(ip).map_or(0, |target| self.fuel[target])
     }
-}
-
-/// The value whose bytes, all of them, are those of a view: a view under another type is its owner,
-/// a sub-slot is itself.
-pub(super) fn same_bytes(routine: &Routine, value: ValueId) -> ValueId {
-    let mut value = value;
-    while let Some(owner) = routine.values[value.index()].view_of {
-        let (inner, outer) = (routine.slot(value), routine.slot(owner));
-        if inner.offset() != outer.offset() || inner.qtype().storage() != outer.qtype().storage() {
-            break;
-        }
-        value = owner;
-    }
-    value
 }
 
 #[cfg(test)]

@@ -173,44 +173,8 @@ macro_rules! block_kernel {
             Ok(())
         }
 
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn $avx2<F, $($A,)+ R, O>(
-            args: Operands<'_>,
-            target: Target,
-            rows: usize,
-        ) -> Result<(), Box<RowFault>>
-        where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
-        {
-            // SAFETY: the caller's promise.
-            unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
-        unsafe fn $avx512<F, $($A,)+ R, O>(
-            args: Operands<'_>,
-            target: Target,
-            rows: usize,
-        ) -> Result<(), Box<RowFault>>
-        where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
-        {
-            // SAFETY: the caller's promise.
-            unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }
-        }
-
-        #[cfg(not(target_arch = "x86_64"))]
-        use $name as $avx2;
-        #[cfg(not(target_arch = "x86_64"))]
-        use $name as $avx512;
+        block_kernel!(@compiled $name $avx2 "avx2,fma"; $($A),+);
+        block_kernel!(@compiled $name $avx512 "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"; $($A),+);
 
         /// The cells of all rows.
         ///
@@ -295,6 +259,29 @@ macro_rules! block_kernel {
                 }
             }
         }
+    };
+    (@compiled $name:ident $copy:ident $features:literal; $($A:ident),+) => {
+        /// # Safety
+        /// The contract of [`BlockRun`](crate::operator::block::BlockRun); the machine has the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $copy<F, $($A,)+ R, O>(
+            args: Operands<'_>,
+            target: Target,
+            rows: usize,
+        ) -> Result<(), Box<RowFault>>
+        where
+            F: Fn($($A),+) -> O + Copy,
+            $($A: PlainSlot,)+
+            R: PlainSlot,
+            O: Outcome<R>,
+        {
+            // SAFETY: the caller's promise.
+            unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        use $name as $copy;
     };
     (@row $f:ident, $R:ident, $out:ident, $there:ident, $row:ident; $($A:ident $a:ident $word:ident),+) => {
         $(let $a = $A::load_row($a.add($row * cell_size($A::SCALAR)), $word >> $row & 1 == 1);)+

@@ -61,6 +61,20 @@ impl Routine {
         owner
     }
 
+    /// The value whose bytes, all of them, are those of a view: a view under another type is its owner, a
+    /// sub-slot is itself.
+    pub fn same_bytes(&self, value: ValueId) -> ValueId {
+        let mut value = value;
+        while let Some(owner) = self.values[value.index()].view_of {
+            let (inner, outer) = (self.slot(value), self.slot(owner));
+            if inner.offset() != outer.offset() || inner.qtype().storage() != outer.qtype().storage() {
+                break;
+            }
+            value = owner;
+        }
+        value
+    }
+
     /// The input with this name.
     pub fn input(&self, name: &str) -> Option<ValueId> {
         self.inputs.iter().find(|(n, _)| &**n == name).map(|(_, v)| *v)

@@ -221,10 +221,12 @@ impl<'w> Worker<'w> {
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn block(&mut self, mut count: usize, ahead: usize, states: &mut [State]) -> Outcome {
         let region = self.blocks.region;
-        let mut ahead = Ahead::new(region, ahead);
+        let mut ahead = (ahead > 0).then(|| Ahead::new(region, ahead));
         let mut lowest = None;
         for (index, member) in (region.inputs.len()..).zip(&region.members) {
-            ahead.ask(region, self.columns);
+            if let Some(ahead) = &mut ahead {
+                ahead.ask(region, self.columns);
+            }
             // SAFETY: the caller's promise.
             if let Err(fault) = unsafe { self.member(index, member, count, states) } {
                 let RowFault { row, fault } = *fault;

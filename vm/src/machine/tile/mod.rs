@@ -24,16 +24,12 @@
 //! one of the earlier instruction.
 
 mod blocks;
-mod build;
+pub(super) mod build;
 mod lent;
-mod plan;
-mod region;
+pub(super) mod plan;
+pub(super) mod region;
 pub mod report;
-mod run;
+pub(super) mod run;
 
-pub(super) use build::build;
 pub use plan::Closed;
-pub(super) use plan::{Plan, Role, plan};
-pub(super) use region::Region;
 pub use report::RegionReport;
-pub(super) use run::run_region;

@@ -11,7 +11,6 @@
 //! two of them makes them one.
 
 use crate::layout::TypedSlot;
-use crate::machine::code::same_bytes;
 use crate::operator::Kernel;
 use crate::program::{Body, Instruction, Routine, ValueId};
 use hashbrown::HashSet;
@@ -156,7 +155,7 @@ impl<'r> Planner<'r> {
         let body = &routine.body;
         let (mut defined, mut redefined) = (HashSet::new(), HashSet::new());
         for value in body.instructions().iter().flat_map(|i| body.writes(i)) {
-            let value = same_bytes(routine, *value);
+            let value = routine.same_bytes(*value);
             if !defined.insert(value) {
                 redefined.insert(value);
             }
@@ -167,12 +166,12 @@ impl<'r> Planner<'r> {
     }
 
     fn member(&mut self, ip: u32, operands: &[ValueId], result: ValueId) {
-        let result = same_bytes(self.routine, result);
+        let result = self.routine.same_bytes(result);
         let slot = self.routine.slot(result);
         let is_array = |value: &ValueId| self.routine.slot(*value).qtype().array().is_some();
         // The result takes the place of something that a delayed member reads.
         self.close_if(Closed::PlaceTaken(ip), |open| open.reads_from_frame(slot));
-        let operands: Vec<ValueId> = operands.iter().map(|v| same_bytes(self.routine, *v)).collect();
+        let operands: Vec<ValueId> = operands.iter().map(|v| self.routine.same_bytes(*v)).collect();
         // A scalar that an open region computes has to be there first.
         let scalars: Vec<ValueId> = operands.iter().copied().filter(|v| !is_array(v)).collect();
         self.close_readers(ip, &scalars);

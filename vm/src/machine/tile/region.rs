@@ -98,6 +98,11 @@ impl Member {
     pub(super) fn args(&self) -> &[u16] {
         &self.args[..self.arity as usize]
     }
+
+    /// True if rows of its result may be missing although none of its operands is.
+    pub(super) fn computes_presence(&self) -> bool {
+        matches!(&self.step, Step::Rows { kernel, .. } if !kernel.is_lifted)
+    }
 }
 
 /// What a member does with a block.

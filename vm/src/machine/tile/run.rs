@@ -52,13 +52,11 @@ impl Region {
     unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
         // SAFETY: the caller's promise.
-        let rows = unsafe { self.load(frame, columns)? };
+        let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
         let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         self.plan_presence(columns, presence);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence) };
-        // SAFETY: the caller's promise.
-        let lent = unsafe { self.lent(frame, arena) };
         let blocks = Blocks { region: self, rows, columns, presence, lent, level: Level::best() };
         let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
         // SAFETY: all columns but those in scratch memory have this many rows now.
@@ -83,40 +81,31 @@ impl Region {
         })
     }
 
-    /// Looks at the inputs; gives the number of rows.
+    /// Looks at the inputs; gives the number of rows, and the inputs that a worker has to lay out.
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn load(&self, frame: *const u8, columns: &mut [Column]) -> Result<usize, Box<MemberFault>> {
+    unsafe fn load<'a>(
+        &self,
+        frame: *const u8,
+        columns: &mut [Column],
+        arena: &'a Bump,
+    ) -> Result<(usize, &'a [Lent]), Box<MemberFault>> {
         let mut rows = None;
         let mut agree = true;
-        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+        let mut lent = BumpVec::new_in(arena);
+        for (index, input) in self.inputs.iter().enumerate() {
             // SAFETY: the caller's promise.
-            let size = unsafe { load(frame, input, column) };
-            agree &= size.is_none_or(|size| *rows.get_or_insert(size) == size);
+            let loaded = unsafe { load(frame, input, &mut columns[index]) };
+            let Loaded::Array { rows: size, lent: raw } = loaded else { continue };
+            agree &= *rows.get_or_insert(size) == size;
+            lent.extend(raw.map(|rows| Lent { column: index, rows }));
         }
         match agree {
-            true => Ok(rows.expect("a region has an array")),
+            true => Ok((rows.expect("a region has an array"), lent.into_bump_slice())),
             // SAFETY: the caller's promise.
             false => Err(unsafe { self.find_mismatch(frame) }),
         }
-    }
-
-    /// The inputs that are lent and that a worker has to lay out.
-    ///
-    /// # Safety
-    /// As [`Region::run`].
-    unsafe fn lent<'a>(&self, frame: *const u8, arena: &'a Bump) -> &'a [Lent] {
-        let lent_at = |(column, input): (usize, &Input)| match input.place {
-            InputPlace::Array { offset, .. } => {
-                // SAFETY: the caller's promise: array slots hold array handles.
-                let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-                handle.lent().map(|rows| Lent { column, rows: *rows })
-            }
-            InputPlace::Scalar { .. } => None,
-        };
-        let lent = self.inputs.iter().enumerate().filter_map(lent_at);
-        BumpVec::from_iter_in(lent, arena).into_bump_slice()
     }
 
     /// The first member whose arrays are of different sizes.
@@ -126,9 +115,11 @@ impl Region {
     #[cold]
     unsafe fn find_mismatch(&self, frame: *const u8) -> Box<MemberFault> {
         let size_of = |input: &Input| {
-            let mut column = Column::MISSING;
             // SAFETY: the caller's promise.
-            unsafe { load(frame, input, &mut column) }
+            match unsafe { load(frame, input, &mut { Column::MISSING }) } {
+                Loaded::Array { rows, .. } => Some(rows),
+                Loaded::Scalar => None,
+            }
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
@@ -215,11 +206,24 @@ fn lent_column(lent: &RawRows) -> Column {
     }
 }
 
-/// Looks at an input; gives the number of rows of an array.
+/// What an input turned out to be.
+enum Loaded {
+    /// One value for all rows.
+    Scalar,
+    /// Rows, lent or not.
+    Array {
+        /// How many.
+        rows: usize,
+        /// Where they stand, if they are lent.
+        lent: Option<RawRows>,
+    },
+}
+
+/// Looks at an input and fills in its column.
 ///
 /// # Safety
 /// `frame` is a frame that the slot of the input was verified for.
-unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<usize> {
+unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Loaded {
     // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
     unsafe {
         match input.place {
@@ -227,17 +231,17 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Option<u
                 let handle = &*frame.add(offset as usize).cast::<ArrayHandle>();
                 if let Some(lent) = handle.lent() {
                     *column = lent_column(lent);
-                    return Some(lent.len);
+                    return Loaded::Array { rows: lent.len, lent: Some(*lent) };
                 }
                 let rows = handle.view();
                 check_rows(rows, element);
                 *column = Column::of_rows(rows, element);
-                Some(rows.len())
+                Loaded::Array { rows: rows.len(), lent: None }
             }
             InputPlace::Scalar { offset, presence } => {
                 let present = presence.is_none_or(|at| frame.add(at as usize).read() != 0);
                 *column = Column::of_value(frame.add(offset as usize), present);
-                None
+                Loaded::Scalar
             }
         }
     }
