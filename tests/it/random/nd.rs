@@ -231,20 +231,51 @@ fn regions_agree_with_operators() {
         let fused = support::run(&bound, &inputs, RunOptions::new());
         let threaded = support::run(&bound, &inputs, RunOptions::new().threads(3));
         let stepped = support::run(&bound, &inputs, RunOptions::new().observer(&mut profile));
+        let lent = run_lent(&bound, &values);
         let what = || format!("program {number}, shape {shape:?}: {text}");
         match (fused, threaded, stepped) {
             (Ok(fused), Ok(threaded), Ok(stepped)) => {
                 assert!(same_array(&fused, &stepped), "{}\nfused {fused}\nstepped {stepped}", what());
                 assert!(same_array(&fused, &threaded), "{}\nfused {fused}\nthreads {threaded}", what());
+                let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
+                assert!(same_array(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
                 compared += 1;
             }
             (Err(fused), Err(threaded), Err(_)) => {
                 assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
+                assert_eq!(lent.err(), Some(fused.to_string()), "{}", what());
             }
             other => panic!("{}\n{other:?}", what()),
         }
     }
     assert!(compared > PROGRAMS / 20, "only {compared} programs were compared");
+}
+
+/// Runs on arrays that are lent for the call.
+fn run_lent(bound: &BoundExpr, values: &[(&str, Value)]) -> Result<Value, String> {
+    let view = |(_, value): &'_ (&str, Value)| match value {
+        Value::NdArray(rows) => Some(rows.clone()),
+        _ => None,
+    };
+    let arrays: Vec<Option<Arc<NdRows>>> = values.iter().map(view).collect();
+    let views: Vec<Option<NdView<'_>>> = arrays.iter().map(|rows| rows.as_ref().map(|r| r.view())).collect();
+    let mut frame = bound.new_frame().expect("memory");
+    let mut call = bound.call(&mut frame);
+    for ((name, value), view) in values.iter().zip(&views) {
+        let Ok(slot) = bound.input_slot(name) else { continue };
+        call = match view {
+            Some(view) => call.input(slot, view).expect("the input's type"),
+            None => call.value(slot, value).expect("the input's type"),
+        };
+    }
+    let outcome = call.run().map(|outputs| outputs.read(bound.output_slot()).expect("written"));
+    let is_lent = |name: &str| values.iter().zip(&views).any(|((n, _), view)| *n == name && view.is_some());
+    if bound.program().main().inputs.iter().any(|(name, _)| is_lent(name)) {
+        // Nothing that was lent stays behind.
+        let again = bound.execute(&mut frame).expect_err("an input is gone").to_string();
+        assert!(again.contains("missing input"), "{again}");
+    }
+    outcome.map_err(|error| error.to_string())
 }
 
 fn same_array(a: &Value, b: &Value) -> bool {

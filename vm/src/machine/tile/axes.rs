@@ -107,7 +107,7 @@ impl Region {
 unsafe fn view<'a>(frame: *const u8, input: &Input) -> Option<(NdView<'a>, NdType)> {
     let InputPlace::Elements { offset, qtype } = input.place else { return None };
     // SAFETY: the caller's promise: the handle of an array stands in its slot.
-    let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).rows() }.view();
+    let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
     assert!(view.element() == qtype.element() && view.rank() == qtype.rank(), "an array of {qtype}");
     Some((view, qtype))
 }
