@@ -2,10 +2,11 @@
 
 use crate::autodiff::along;
 use crate::autodiff::axes::AxesOf;
+use crate::autodiff::builder::{Slope, SlopeBuilder};
 use crate::autodiff::error::AutodiffError;
 use crate::autodiff::partials::Partials;
 use crate::expr::graph::Copier;
-use crate::expr::{Expr, Graph, Literal, Node, NodeId};
+use crate::expr::{Expr, Graph, Node, NodeId};
 use cembra_vm::value::QType;
 use std::sync::Arc;
 
@@ -21,20 +22,16 @@ pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr
     for (name, _) in leaves {
         let column = match forward.slope_by(name)? {
             None => None,
-            Some(root) => Some(Expr::copied(&mut copier, &forward.graph, root)?),
+            Some(root) => Some(Expr::copied(&mut copier, &forward.builder.graph, root)?),
         };
         columns.push(column);
     }
     Ok(columns)
 }
 
-/// A slope; `None` is zero.
-pub(super) type Slope = Option<NodeId>;
-
 /// The nodes of an expression, and of the slopes so far.
-pub(super) struct Forward {
-    pub(super) graph: Graph,
-    pub(super) axes: AxesOf,
+struct Forward {
+    builder: SlopeBuilder,
     partials: Partials,
     /// The nodes of the expression itself, operands first.
     nodes: usize,
@@ -49,17 +46,20 @@ impl Forward {
         if let Some(name) = expr.leaves().into_iter().find(|name| !axes.has_leaf(name)) {
             return Err(AutodiffError::Leaf { name });
         }
-        Ok(Forward { nodes: graph.len(), graph, axes, partials: Partials::default(), root })
+        let nodes = graph.len();
+        Ok(Forward { builder: SlopeBuilder { graph, axes }, partials: Partials::default(), nodes, root })
     }
 
     fn slope_by(&mut self, leaf: &str) -> Result<Slope, AutodiffError> {
         let mut slopes: Vec<Slope> = Vec::with_capacity(self.nodes);
         for id in (0..self.nodes).map(NodeId::at) {
-            let slope = match self.graph.node(id) {
-                Node::Leaf(name) if &**self.graph.name(name) == leaf => Some(self.number(1.0)?),
+            let slope = match self.builder.graph.node(id) {
+                Node::Leaf(name) if &**self.builder.graph.name(name) == leaf => {
+                    Some(self.builder.number(1.0)?)
+                }
                 Node::Operator(operator, operands) => {
                     let given: Vec<Slope> = operands.iter().map(|o| slopes[o.index()]).collect();
-                    let name = self.graph.name(operator).clone();
+                    let name = self.builder.graph.name(operator).clone();
                     match given.iter().all(Option::is_none) {
                         true => None,
                         false => self.slope(id, &name, &given)?,
@@ -74,22 +74,22 @@ impl Forward {
 
     /// The slope of a node whose operands have these, of which not all are zero.
     fn slope(&mut self, id: NodeId, name: &Arc<str>, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
-        let operands = self.graph.operands(id).to_vec();
+        let operands = self.builder.graph.operands(id).to_vec();
         match &**name {
             "math.divide" => self.quotient(id, operands[1], slopes).map(Some),
             "math.maximum" => self.chosen("bool.greater_equal", &operands, slopes).map(Some),
             "math.minimum" => self.chosen("bool.less_equal", &operands, slopes).map(Some),
             "nd.where" | "core.where" => {
-                let (yes, no) = (self.or_zero(slopes[1])?, self.or_zero(slopes[2])?);
+                let (yes, no) = (self.builder.or_zero(slopes[1])?, self.builder.or_zero(slopes[2])?);
                 match slopes[1..] == [None, None] {
                     true => Ok(None),
-                    false => self.apply(name, &[operands[0], yes, no]).map(Some),
+                    false => self.builder.apply(name, &[operands[0], yes, no]).map(Some),
                 }
             }
             _ if name.starts_with("annotation.") => Ok(slopes[0]),
             _ if has_steps_only(name) => Ok(None),
             _ if name.starts_with("nd.") => match slopes[0] {
-                Some(slope) => along::slope(self, id, name, slope).map(Some),
+                Some(slope) => along::slope(&mut self.builder, id, name, slope).map(Some),
                 None => Err(AutodiffError::NotDifferentiable { operator: name.clone() }),
             },
             _ => self.chain(name, &operands, slopes),
@@ -109,10 +109,10 @@ impl Forward {
         for (index, slope) in slopes.iter().enumerate() {
             let Some(slope) = slope else { continue };
             let partial = partials.get(index).ok_or_else(not_differentiable)?;
-            let partial = partial.at(&mut self.graph, operands)?;
-            let term = self.product(partial, *slope)?;
+            let partial = partial.at(&mut self.builder.graph, operands)?;
+            let term = self.builder.product(partial, *slope)?;
             sum = match (sum, term) {
-                (Some(sum), Some(term)) => Some(self.apply("math.add", &[sum, term])?),
+                (Some(sum), Some(term)) => Some(self.builder.apply("math.add", &[sum, term])?),
                 (sum, term) => sum.or(term),
             };
         }
@@ -123,15 +123,15 @@ impl Forward {
     fn quotient(&mut self, quotient: NodeId, y: NodeId, slopes: &[Slope]) -> Result<NodeId, AutodiffError> {
         let by_divisor = match slopes[1] {
             None => None,
-            Some(slope) => self.product(quotient, slope)?,
+            Some(slope) => self.builder.product(quotient, slope)?,
         };
         let numerator = match (slopes[0], by_divisor) {
-            (Some(x), Some(y)) => self.apply("math.subtract", &[x, y])?,
+            (Some(x), Some(y)) => self.builder.apply("math.subtract", &[x, y])?,
             (Some(x), None) => x,
-            (None, Some(y)) => self.apply("math.neg", &[y])?,
-            (None, None) => self.number(0.0)?,
+            (None, Some(y)) => self.builder.apply("math.neg", &[y])?,
+            (None, None) => self.builder.number(0.0)?,
         };
-        self.apply("math.divide", &[numerator, y])
+        self.builder.apply("math.divide", &[numerator, y])
     }
 
     /// The slope of the first operand where a comparison says so, else that of the second.
@@ -141,42 +141,9 @@ impl Forward {
         operands: &[NodeId],
         slopes: &[Slope],
     ) -> Result<NodeId, AutodiffError> {
-        let first = self.apply(comparison, operands)?;
-        let (yes, no) = (self.or_zero(slopes[0])?, self.or_zero(slopes[1])?);
-        self.apply("nd.where", &[first, yes, no])
-    }
-
-    /// A product without factors of one; `None` if a factor is zero.
-    pub(super) fn product(&mut self, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
-        match (self.literal_number(x), self.literal_number(y)) {
-            (Some(0.0), _) | (_, Some(0.0)) => Ok(None),
-            (Some(1.0), _) => Ok(Some(y)),
-            (_, Some(1.0)) => Ok(Some(x)),
-            (Some(-1.0), _) => self.apply("math.neg", &[y]).map(Some),
-            (_, Some(-1.0)) => self.apply("math.neg", &[x]).map(Some),
-            _ => self.apply("math.multiply", &[x, y]).map(Some),
-        }
-    }
-
-    fn literal_number(&self, id: NodeId) -> Option<f64> {
-        self.graph.value(id).and_then(|value| value.scalar()?.as_f64())
-    }
-
-    fn or_zero(&mut self, slope: Slope) -> Result<NodeId, AutodiffError> {
-        slope.map_or_else(|| self.number(0.0), Ok)
-    }
-
-    pub(super) fn number(&mut self, value: f64) -> Result<NodeId, AutodiffError> {
-        Ok(self.graph.add_literal(value)?)
-    }
-
-    pub(super) fn literal(&mut self, literal: impl Into<Literal>) -> Result<NodeId, AutodiffError> {
-        Ok(self.graph.add_literal(literal)?)
-    }
-
-    pub(super) fn apply(&mut self, name: &str, operands: &[NodeId]) -> Result<NodeId, AutodiffError> {
-        let operator = self.graph.symbol(name);
-        Ok(self.graph.apply(operator, operands)?)
+        let first = self.builder.apply(comparison, operands)?;
+        let (yes, no) = (self.builder.or_zero(slopes[0])?, self.builder.or_zero(slopes[1])?);
+        self.builder.apply("nd.where", &[first, yes, no])
     }
 }
 

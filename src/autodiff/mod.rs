@@ -35,6 +35,7 @@
 
 mod along;
 mod axes;
+mod builder;
 mod error;
 mod forward;
 mod partials;
