@@ -25,14 +25,17 @@ pub fn energy<'b>(
             (Some(a), gauss(x - x0, x.less(x0).select(sd, sd * ratio)))
         }
         (Function::Lorentz, &[a, x0, w]) => (Some(a), 1.0 / (1.0 + (2.0 * (x - x0) / w).square())),
-        (Function::Voigt, &[a, x0, sd, w]) => (Some(a), scaled_voigt(semantics, x - x0, sd, w)),
+        (Function::Voigt, &[a, x0, sd, w]) => {
+            let curve = voigt(x - x0, sd, w);
+            (Some(a / voigt_scale(semantics, curve, sd, w)), curve)
+        }
         (Function::Gls, &[a, x0, f, m]) => {
             let u = ((x - x0) / f).square();
             (Some(a), (1.0 - m) * (-4.0 * LN_2 * u).exp() + m / (1.0 + 4.0 * u))
         }
         (Function::Glp, &[a, x0, f, m]) => {
             let u = ((x - x0) / f).square();
-            (Some(a), (-4.0 * LN_2 * u * (1.0 - m)).exp() / (1.0 + 4.0 * m * u))
+            (Some(a), (-4.0 * LN_2 * (1.0 - m) * u).exp() / (1.0 + 4.0 * m * u))
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
             let angle = PI * alpha / 2.0 + (1.0 - alpha) * ((x - x0) / f).apply("math.trig.atan");
@@ -49,15 +52,12 @@ fn gauss<'b>(distance: Term<'b>, sd: Term<'b>) -> Term<'b> {
     (-0.5 * (distance / sd).square()).exp()
 }
 
-/// The Voigt line, 1 at its centre, or in the older semantics at its highest point of the axis.
-fn scaled_voigt<'b>(semantics: Semantics, distance: Term<'b>, sd: Term<'b>, w: Term<'b>) -> Term<'b> {
-    let curve = voigt(distance, sd, w);
+/// What a Voigt line is divided by: its value at the centre, or in the older semantics the highest of the axis.
+fn voigt_scale<'b>(semantics: Semantics, curve: Term<'b>, sd: Term<'b>, w: Term<'b>) -> Term<'b> {
     match semantics {
-        Semantics::Current => curve / voigt(distance.beside(0.0), sd, w),
+        Semantics::Current => voigt(curve.beside(0.0), sd, w),
         Semantics::V0_9 => {
-            let top =
-                Term { node: curve.along("nd.max", -1, true), rates: curve.rates.without(Rates::ENERGY) };
-            curve / top
+            Term { node: curve.along("nd.max", -1, true), rates: curve.rates.without(Rates::ENERGY) }
         }
     }
 }
