@@ -1,4 +1,4 @@
-//! Backends: what runs the graphs of [`crate::dag`].
+//! Backends: what runs the graphs of [`crate::dag`], and [`model`]s on the machine.
 //!
 //! ```text
 //!        set values, functions, flags
@@ -34,6 +34,7 @@ pub mod elementwise;
 pub mod error;
 pub mod flags;
 pub mod function;
+pub mod model;
 pub mod profile;
 mod promote;
 pub mod recorded;
