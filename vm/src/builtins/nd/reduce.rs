@@ -133,6 +133,11 @@ const GATHERED: usize = 16;
 
 /// Makes one value of the elements along the axes, for every place along the others.
 fn reduce<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, mut f: impl FnMut(&[T]) -> R) {
+    reduce_with(call, axes, &mut f);
+}
+
+/// The same with a function behind a pointer: groups are found by one code for all reductions of a type.
+fn reduce_with<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, f: &mut dyn FnMut(&[T]) -> R) {
     let view = call.nd(0);
     let mut sorted: PerAxis = axes.iter().collect();
     sorted.sort();
@@ -141,7 +146,7 @@ fn reduce<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, mut f: 
     let arena = call.arena();
     let QType::NdArray(result) = *call.result_type() else {
         let mut value = None;
-        each_group(arena, &outer, &inner, |values| value = Some(f(values)));
+        each_group(arena, &outer, &inner, &mut |values| value = Some(f(values)));
         return call.set_plain(value.expect("without axes there is one group"));
     };
     let mut kept = outer.shape().iter().copied();
@@ -153,14 +158,14 @@ fn reduce<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, mut f: 
         })
         .collect();
     let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<R>());
-    each_group(arena, &outer, &inner, |values: &[T]| {
+    each_group(arena, &outer, &inner, &mut |values: &[T]| {
         let cell = cells.next().expect("the result has a cell for each group");
         cell.copy_from_slice(bytemuck::bytes_of(&f(values)));
     });
 }
 
 /// Calls with the elements of `inner` at every element of `outer`, in order.
-fn each_group<T: Cell>(arena: &Bump, outer: &NdView<'_>, inner: &NdView<'_>, mut f: impl FnMut(&[T])) {
+fn each_group<T: Cell>(arena: &Bump, outer: &NdView<'_>, inner: &NdView<'_>, f: &mut dyn FnMut(&[T])) {
     let count = inner.len();
     if inner.is_contiguous() && outer.offsets().next().is_none_or(|at| inner.at(at).as_slice::<T>().is_some())
     {
