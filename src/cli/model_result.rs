@@ -40,7 +40,7 @@ pub struct Spectra<'m> {
 
 enum SpectrumEvaluator<'m> {
     /// The machine, the interpreter, or both.
-    Backend(ModelEvaluator<'m>),
+    Backend(Box<ModelEvaluator<'m>>),
     /// The schedule, step by step.
     Schedule(Box<Schedule>),
 }
@@ -51,7 +51,7 @@ impl<'m> Spectra<'m> {
     /// # Errors
     /// The model has no schedule, and evaluating one was asked for.
     pub fn new(model: &'m Model, evaluator: Evaluator) -> Result<Spectra<'m>, ModelError> {
-        let backend = |choice| SpectrumEvaluator::Backend(ModelEvaluator::new(model, choice));
+        let backend = |choice| SpectrumEvaluator::Backend(Box::new(ModelEvaluator::new(model, choice)));
         let evaluator = match evaluator {
             Evaluator::Compiled => backend(EvaluatorChoice::Compiled),
             Evaluator::Interpreter => backend(EvaluatorChoice::Interpreter),

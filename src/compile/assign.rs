@@ -12,7 +12,8 @@
 //!    kind stay clear of each other, whichever is placed first.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
-//! 6. A side output takes no byte of an input that may be overridden: who reads it after the run must
+//! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
+//! 7. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
@@ -22,6 +23,17 @@ use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use std::collections::HashMap;
+
+/// Whether temporaries take the bytes of others that are no longer needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotReuse {
+    /// They do: the frame is small.
+    #[default]
+    Recycled,
+    /// They do not: an instruction never overwrites what an earlier one reads, so that tile regions can take it
+    /// in whatever stands before it. Arrays inside of regions have no rows, and cost a handle each.
+    Distinct,
+}
 
 /// Slots of all values of an emission.
 pub struct Assignment {
@@ -36,8 +48,10 @@ pub fn assign(
     arena: &mut SlotArena,
     pinned: &[Option<TypedSlot>],
     overriding: bool,
+    reuse: SlotReuse,
 ) -> Assignment {
     let mut walk = Walk::new(emission, arena, pinned, overriding);
+    walk.reuse = reuse;
     walk.run();
     walk.finish()
 }
@@ -63,6 +77,9 @@ struct Walk<'e> {
     next_literal: usize,
     /// Rule 3: holders whose bytes a holder must not share.
     clear_of: HashMap<ValueId, Vec<ValueId>>,
+    reuse: SlotReuse,
+    /// Slots to give back at the end (rule 6).
+    kept: Vec<TypedSlot>,
 }
 
 impl<'e> Walk<'e> {
@@ -110,6 +127,8 @@ impl<'e> Walk<'e> {
             cfg,
             live,
             next_literal: 0,
+            reuse: SlotReuse::default(),
+            kept: Vec::new(),
         }
     }
 
@@ -247,12 +266,20 @@ impl<'e> Walk<'e> {
             && self.is_alive_for_a_while[holder.index()]
             && let Some(slot) = &self.slots[holder.index()]
         {
-            self.arena.release(slot);
+            match self.reuse {
+                SlotReuse::Recycled => self.arena.release(slot),
+                SlotReuse::Distinct => self.kept.push(slot.clone()),
+            }
         }
     }
 
     /// Slots of all values; views and fields follow from their holders.
     fn finish(mut self) -> Assignment {
+        let mut kept = std::mem::take(&mut self.kept);
+        // A value may have begun and ended in several blocks.
+        kept.sort_by_key(TypedSlot::offset);
+        kept.dedup();
+        kept.iter().for_each(|slot| self.arena.release(slot));
         for index in 0..self.slots.len() {
             let value = ValueId(index as u32);
             if self.slots[index].is_none() && self.holder[index] == value {

@@ -30,7 +30,7 @@
 //! temporaries share one region, because the expressions run one after the other. A frame of the
 //! layout holds the literals of all.
 
-use crate::compile::assign::{Assignment, assign};
+use crate::compile::assign::{Assignment, SlotReuse, assign};
 use crate::compile::emission::{Emission, Role};
 use crate::compile::emit::emit;
 use crate::compile::error::CompileError;
@@ -55,6 +55,8 @@ pub struct Options {
     /// Results may take the bytes of inputs that are no longer needed; such inputs must be written
     /// again before each run.
     pub allow_overriding_input_slots: bool,
+    /// Whether temporaries share bytes.
+    pub slot_reuse: SlotReuse,
     /// Largest frame in bytes; more than [`MAX_FRAME_LIMIT`](cembra_vm::layout::builder::MAX_FRAME_LIMIT)
     /// is an error.
     pub frame_limit: u32,
@@ -68,6 +70,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             allow_overriding_input_slots: false,
+            slot_reuse: SlotReuse::default(),
             frame_limit: DEFAULT_FRAME_LIMIT,
             instruction_limit: DEFAULT_INSTRUCTION_LIMIT,
             check_slots: cfg!(debug_assertions),
@@ -131,7 +134,8 @@ impl Binder {
             pinned.push(Some(self.input(name, qtype)?));
         }
         pinned.push(Some(self.arena.pin(&emission.values[emission.output.index()].qtype)));
-        let Assignment { slots } = assign(&emission, &mut self.arena, &pinned, overriding);
+        let Assignment { slots } =
+            assign(&emission, &mut self.arena, &pinned, overriding, self.options.slot_reuse);
         self.pending.push(Pending {
             emission,
             slots,

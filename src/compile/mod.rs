@@ -24,5 +24,6 @@ pub mod known;
 pub mod order;
 pub mod slots;
 
+pub use assign::SlotReuse;
 pub use binder::{Binder, Options, compile};
 pub use error::CompileError;

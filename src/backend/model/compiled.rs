@@ -3,7 +3,7 @@
 use crate::autodiff::jacobian;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::{Part, PartSlot};
-use crate::compile::{Binder, Options};
+use crate::compile::{Binder, Options, SlotReuse};
 use crate::expr::Expr;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
@@ -38,7 +38,7 @@ impl CompiledModel {
         let curves: Vec<(Arc<str>, Expr)> =
             numbered(lowered.curves.iter().map(|(_, curve)| Some(curve.clone())));
         let columns = numbered(derivatives.iter().cloned());
-        let mut binder = Binder::new(Options::default());
+        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
         binder.add(&prepare(&lowered, Vec::new())?)?;
         binder.add(&prepare(&lowered, curves)?)?;
         binder.add(&prepare(&lowered, columns)?)?;

@@ -78,7 +78,7 @@ fn wrong_points(compiled: &CompiledModel, theta: &[f64], index: usize, column: &
         }
     }
     let allowed = 1e-10 * largest(column, 1e-6);
-    let is_wrong = |(_, error): &(usize, &f64)| !(**error <= allowed);
+    let is_wrong = |(_, error): &(usize, &f64)| **error > allowed || error.is_nan();
     let describe = |(at, error): (usize, &f64)| format!("at {at}: {} is off by {error:e}", column[at]);
     best.iter().enumerate().filter(is_wrong).map(describe).collect()
 }
