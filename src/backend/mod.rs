@@ -29,11 +29,15 @@
 
 mod axes;
 mod broadcast;
+pub(crate) mod compiled;
+mod compute;
 pub mod console;
 pub mod elementwise;
 pub mod error;
 pub mod flags;
 pub mod function;
+mod operators;
+pub mod plan;
 pub mod profile;
 mod promote;
 pub mod recorded;
@@ -47,6 +51,7 @@ pub use console::{Console, Standard, Transcript};
 pub use error::{EvalError, FunctionError, OpError};
 pub use flags::Flags;
 pub use function::{Arguments, Function};
+pub use plan::Plan;
 pub use profile::Profile;
 pub use state::State;
 pub use step::{evaluate_dag, evaluate_nodes};

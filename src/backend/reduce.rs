@@ -7,9 +7,10 @@
 
 use crate::backend::axes::resolve;
 use crate::backend::error::OpError;
-use crate::backend::promote::{Promoted, cast, divided, summed, truth, with_type};
+use crate::backend::promote::{Promoted, cast, truth, with_type};
 use crate::dag::array::{Element, Elements};
 use crate::dag::kind::{Dims, Reduction};
+use crate::dag::promotion::{divided, summed};
 use crate::dag::{Array, DType};
 use half::f16;
 use ndarray::IxDyn;

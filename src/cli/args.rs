@@ -295,9 +295,9 @@ pub struct GraphRunArgs {
     /// How the graph is brought into order.
     #[arg(long, value_enum, default_value_t = GraphMode::DagNodes)]
     pub mode: GraphMode,
-    /// What evaluates it.
-    #[arg(long, value_enum, default_value_t = BackendArg::Step)]
-    pub backend: BackendArg,
+    /// What evaluates it; by default `step`, or `machine` if `CEMBRA_FLAGS` has `jit`.
+    #[arg(long, value_enum)]
+    pub backend: Option<BackendArg>,
     /// Print each node and its value as numpy code instead of the values of the roots; `full` shows large
     /// arrays whole.
     #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "summary")]
@@ -345,6 +345,8 @@ pub enum GraphMode {
 pub enum BackendArg {
     /// One node after the other.
     Step,
+    /// Compiled, with equal nodes computed once, and loops over arrays joined.
+    Machine,
 }
 
 /// How much of large arrays a trace shows.

@@ -5,7 +5,9 @@ pub mod functions;
 pub mod program;
 pub mod recorded;
 
-use crate::backend::{EvalError, FunctionError, OpError, State, evaluate_dag, recorded as published};
+use crate::backend::{
+    EvalError, Flags, FunctionError, OpError, Plan, State, evaluate_dag, recorded as published,
+};
 use crate::cli::args::{
     BackendArg, Compat, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
@@ -26,7 +28,9 @@ use std::process::ExitCode;
 /// Runs a command on a graph.
 pub fn run(command: &GraphCommand) -> ExitCode {
     let (result, is_json) = match command {
-        GraphCommand::Run(GraphRunArgs { batch: Some(file), .. }) => (run_batch(file), false),
+        GraphCommand::Run(args @ GraphRunArgs { batch: Some(file), .. }) => {
+            (run_batch(file, backend(args, Flags::from_environment())), false)
+        }
         GraphCommand::Run(args) => (evaluate(args), args.json),
         GraphCommand::Print(args) => (show(args), false),
     };
@@ -40,11 +44,16 @@ pub fn run(command: &GraphCommand) -> ExitCode {
 }
 
 /// Prints each line as soon as it is there.
-fn run_batch(file: &Path) -> Result<String, Report> {
+fn run_batch(file: &Path, backend: BackendArg) -> Result<String, Report> {
     for case in &batch::cases(file)? {
-        print(&format!("{}\n", recorded::line(case)));
+        print(&format!("{}\n", recorded::line(case, backend)));
     }
     Ok(String::new())
+}
+
+/// What evaluates: what the command line says, or else the flags.
+fn backend(args: &GraphRunArgs, flags: Flags) -> BackendArg {
+    args.backend.unwrap_or(if flags.jit { BackendArg::Machine } else { BackendArg::Step })
 }
 
 fn read_program(file: &Path) -> Result<Program, Report> {
@@ -60,8 +69,12 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     let spelling = spelling(&program, args.compat.is_some());
     let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
     let dag = dag(args.mode, &program).map_err(dag_report)?;
-    let BackendArg::Step = args.backend;
+    let on_machine = backend(args, state.flags()) == BackendArg::Machine;
+    if on_machine && args.compat.is_some() {
+        Plan::new(&dag).compute_before_its_turn(&mut state);
+    }
     let result = match (args.compat, args.mode, &dag) {
+        (None, ..) if on_machine => Plan::new(&dag).evaluate(&mut state),
         (None, ..) => evaluate_dag(&mut state, &dag),
         (Some(_), GraphMode::Nodes, _) => {
             let plan = linearize::forest(&program.roots, &[]).map_err(dag_report)?;
@@ -83,7 +96,7 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
 
 /// A state with what the program and the command line say.
 fn state(args: &GraphRunArgs, program: &Program) -> Result<State, EvalError> {
-    let mut flags = crate::backend::Flags::from_environment();
+    let mut flags = Flags::from_environment();
     flags.trace |= program.flags.trace || args.trace.is_some();
     flags.full |= program.flags.full || args.trace == Some(TraceArg::Full);
     flags.dump |= program.flags.dump;

@@ -11,6 +11,7 @@ mod folding;
 mod frames;
 mod graph_eval;
 mod graph_kinds;
+mod graph_machine;
 mod graph_properties;
 mod graph_rules;
 mod graph_texts;
