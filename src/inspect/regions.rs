@@ -1,7 +1,7 @@
 //! Tile regions: which operators on arrays run together, on blocks of which size, and what does not.
 
 use cembra_vm::machine::BoundExpr;
-use cembra_vm::machine::tile::{Closed, RegionReport};
+use cembra_vm::machine::tile::{Closed, Extent, RegionReport};
 use cembra_vm::program::{Instruction, Program, Routine, ValueId, dump};
 use cembra_vm::value::{QType, ScalarType};
 use std::fmt;
@@ -81,8 +81,9 @@ fn reason_alone(routine: &Routine, ip: usize) -> Option<&'static str> {
     let values = body.reads(instruction).iter().chain(body.writes(instruction));
     let types: Vec<&QType> = values.map(|v| routine.slot(*v).qtype()).collect();
     let arrays: Vec<ScalarType> = types.iter().filter_map(|t| t.array()).map(|t| t.element).collect();
+    let has_axes = types.iter().any(|t| t.nd().is_some());
     match arrays.iter().any(|element| !element.is_plain()) {
-        _ if arrays.is_empty() => None,
+        _ if arrays.is_empty() && !has_axes => None,
         true => Some("strings run row by row"),
         false => Some("works on whole arrays"),
     }
@@ -104,7 +105,14 @@ impl fmt::Display for Regions<'_> {
                 region.block,
                 region.block_bytes
             )?;
-            writeln!(f, "  axis: rows of {}", names(&region.arrays))?;
+            match region.extent {
+                Extent::Rows => writeln!(f, "  axis: rows of {}", names(&region.arrays))?,
+                Extent::Elements(axes) => {
+                    let units: String = axes.units().map(|unit| if unit { '1' } else { 'N' }).collect();
+                    writeln!(f, "  axes: {units} of {}", names(&region.arrays))?;
+                    writeln!(f, "  repeated: {}", names(&region.repeated))?;
+                }
+            }
             writeln!(f, "  once: {}", names(&region.scalars))?;
             for ip in &region.members {
                 writeln!(f, "  {ip:>4}  {}", self.instruction(region.routine, *ip))?;

@@ -7,7 +7,7 @@ use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::RunOptions;
-use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, QType, ScalarType, Value};
+use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, NdType, NdView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size.
 const WARM_UP: usize = 3;
@@ -103,6 +103,31 @@ fn nd_arrays_keep_their_buffers() {
         &inputs,
     );
     check("nd.concatenate(0, nd.take(x, 1, 0), nd.median(nd.reshape(x, 3, -1), 1), nd.squeeze(y))", &inputs);
+}
+
+#[test]
+fn lent_nd_arrays_allocate_nothing() {
+    let axes = |axes| QType::NdArray(NdType::from_name(axes).expect("a type"));
+    let leaves = [
+        ("x", axes("NDARRAY_FLOAT64_NN")),
+        ("y", axes("NDARRAY_FLOAT64_N1")),
+        ("s", QType::Scalar(ScalarType::Float64)),
+    ];
+    let expr = parse("math.exp(x * s) + y", Dialect::Cembra);
+    let bound = bind(Source::new(expr, leaves), &Prepare::standard(), Options::default());
+    let table: Vec<f64> = (0..60_000).map(|i| f64::from(i) / 60_000.0).collect();
+    let x = NdView::from_slice(&table, &[200, 300]).expect("fits").select_axes([1, 0]);
+    let y = NdView::from_slice(&table[..300], &[300, 1]).expect("fits");
+    let slot = |name| bound.input_slot(name).expect("an input");
+    let mut frame = bound.new_frame().expect("memory");
+    let mut run = |scale: f64| {
+        let call = bound.call(&mut frame).value(slot("s"), &Value::from(scale)).expect("its type");
+        let call = call.input(slot("x"), &x).expect("its type").input(slot("y"), &y).expect("its type");
+        let outputs = call.run().expect("no error");
+        assert_eq!(outputs.elements(bound.output_slot()).expect("an array").shape(), [300, 200]);
+    };
+    (0..WARM_UP).for_each(|i| run(i as f64));
+    assert_eq!(measure(|| (0..RUNS).for_each(|i| run(i as f64))).count_total, 0);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! N-dimensional programs against scalar ones: every element of the result is what the scalar program gives for the
 //! elements of the inputs at its place. Inputs lie in memory in any order.
 
+use crate::support;
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
-use cembra::vm::machine::BoundExpr;
+use cembra::vm::machine::{BoundExpr, Profile, RunOptions};
 use cembra::vm::value::nd_type::ND_ELEMENTS;
 use cembra::vm::value::{NdRows, NdType, NdView, QType, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
@@ -207,6 +208,83 @@ fn check(number: u64) -> u64 {
     let has_elements = !shape.contains(&0);
     assert!(!has_elements || found.is_err() == raised, "program {number}: {text}\n{found:?}\n{leaves:?}");
     1
+}
+
+/// Regions of all block and run lengths, on one thread and on three, against operators one by one.
+#[test]
+fn regions_agree_with_operators() {
+    const SIZES: [usize; 14] = [0, 1, 2, 7, 64, 95, 96, 97, 128, 255, 440, 513, 1025, 2100];
+    let mut compared = 0;
+    for number in 0..PROGRAMS / 4 {
+        let mut rng = Rng::with_seed(FIRST ^ number);
+        let text = expression(&mut rng, 4);
+        let last = SIZES[rng.usize(0..SIZES.len())];
+        let most = if rng.u8(0..50) == 0 { 150_000 } else { 3_000 };
+        let outer = rng.usize(0..3).min(most / last.max(1));
+        let mut shape: Vec<usize> = (0..outer).map(|_| rng.usize(1..4)).collect();
+        shape.extend([rng.usize(0..20).max(most / last.max(1) / 20).min(900), last]);
+        let values: Vec<(&str, Value)> = LEAVES.iter().map(|name| (*name, leaf(&mut rng, &shape))).collect();
+        let types: Vec<(&str, QType)> = values.iter().map(|(name, value)| (*name, value.qtype())).collect();
+        let Some(bound) = bind(&text, &types).filter(|bound| !bound.regions().is_empty()) else { continue };
+        let inputs = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut profile = Profile::default();
+        let fused = support::run(&bound, &inputs, RunOptions::new());
+        let threaded = support::run(&bound, &inputs, RunOptions::new().threads(3));
+        let stepped = support::run(&bound, &inputs, RunOptions::new().observer(&mut profile));
+        let lent = run_lent(&bound, &values);
+        let what = || format!("program {number}, shape {shape:?}: {text}");
+        match (fused, threaded, stepped) {
+            (Ok(fused), Ok(threaded), Ok(stepped)) => {
+                assert!(same_array(&fused, &stepped), "{}\nfused {fused}\nstepped {stepped}", what());
+                assert!(same_array(&fused, &threaded), "{}\nfused {fused}\nthreads {threaded}", what());
+                let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
+                assert!(same_array(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
+                compared += 1;
+            }
+            (Err(fused), Err(threaded), Err(_)) => {
+                assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
+                assert_eq!(lent.err(), Some(fused.to_string()), "{}", what());
+            }
+            other => panic!("{}\n{other:?}", what()),
+        }
+    }
+    assert!(compared > PROGRAMS / 20, "only {compared} programs were compared");
+}
+
+/// Runs on arrays that are lent for the call.
+fn run_lent(bound: &BoundExpr, values: &[(&str, Value)]) -> Result<Value, String> {
+    let view = |(_, value): &'_ (&str, Value)| match value {
+        Value::NdArray(rows) => Some(rows.clone()),
+        _ => None,
+    };
+    let arrays: Vec<Option<Arc<NdRows>>> = values.iter().map(view).collect();
+    let views: Vec<Option<NdView<'_>>> = arrays.iter().map(|rows| rows.as_ref().map(|r| r.view())).collect();
+    let mut frame = bound.new_frame().expect("memory");
+    let mut call = bound.call(&mut frame);
+    for ((name, value), view) in values.iter().zip(&views) {
+        let Ok(slot) = bound.input_slot(name) else { continue };
+        call = match view {
+            Some(view) => call.input(slot, view).expect("the input's type"),
+            None => call.value(slot, value).expect("the input's type"),
+        };
+    }
+    let outcome = call.run().map(|outputs| outputs.read(bound.output_slot()).expect("written"));
+    let is_lent = |name: &str| values.iter().zip(&views).any(|((n, _), view)| *n == name && view.is_some());
+    if bound.program().main().inputs.iter().any(|(name, _)| is_lent(name)) {
+        // Nothing that was lent stays behind.
+        let again = bound.execute(&mut frame).expect_err("an input is gone").to_string();
+        assert!(again.contains("missing input"), "{again}");
+    }
+    outcome.map_err(|error| error.to_string())
+}
+
+fn same_array(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::NdArray(a), Value::NdArray(b)) => {
+            a.shape() == b.shape() && a.view().scalars().zip(b.view().scalars()).all(|(a, b)| same(&a, &b))
+        }
+        (a, b) => a == b,
+    }
 }
 
 /// Reductions of random arrays along random axes, against loops over places.

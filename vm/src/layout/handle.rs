@@ -3,13 +3,13 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
-use crate::value::ArrayView;
 use crate::value::array::ArrayRows;
 use crate::value::edge::Edge;
 use crate::value::nd_type::NdType;
 use crate::value::ndarray::NdRows;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
+use crate::value::{ArrayView, NdView};
 use std::sync::Arc;
 
 /// What a handle holds.
@@ -178,20 +178,61 @@ pub enum NdHandle {
     Owned(Box<NdRows>),
     /// A literal shared with the layout, or an array shared by the host.
     Shared(Arc<NdRows>),
+    /// An array that a host lends for one run.
+    Lent(Box<LentNd>),
+}
+
+/// An array of the host, and the frame's own to come back to.
+#[derive(Debug)]
+pub struct LentNd {
+    /// Where the host's elements stand, during the run.
+    view: Option<NdView<'static>>,
+    own: NdRows,
 }
 
 impl NdHandle {
-    /// An array without elements. It has some type, which the first write replaces.
-    pub fn empty() -> NdHandle {
-        let qtype = NdType::new(ScalarType::Float64, 1, 0).expect("an array of one axis");
-        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
+    /// Lends an array for a run. The frame's own array stays for later.
+    ///
+    /// # Safety
+    /// What the view shows stays as it is until [`NdHandle::take_back`].
+    pub unsafe fn lend(&mut self, view: &NdView<'_>) {
+        // SAFETY: the view is not looked at after it has been taken back, and until then its bytes are there.
+        let view = unsafe { std::mem::transmute::<NdView<'_>, NdView<'static>>(*view) };
+        if let NdHandle::Lent(lent) = self {
+            lent.view = Some(view);
+            return;
+        }
+        let own = std::mem::replace(self.owned(), NdRows::empty(unused()));
+        *self = NdHandle::Lent(Box::new(LentNd { view: Some(view), own }));
     }
 
-    /// The array.
+    /// Ends what [`NdHandle::lend`] began.
+    pub fn take_back(&mut self) {
+        if let NdHandle::Lent(lent) = self {
+            lent.view = None;
+        }
+    }
+
+    /// The elements where they lie, lent or not.
+    pub fn view(&self) -> NdView<'_> {
+        let lent = match self {
+            NdHandle::Lent(lent) => lent.view,
+            _ => None,
+        };
+        lent.unwrap_or_else(|| self.rows().view())
+    }
+
+    /// An array without elements. It has some type, which the first write replaces.
+    pub fn empty() -> NdHandle {
+        NdHandle::Owned(Box::new(NdRows::empty(unused())))
+    }
+
+    /// The array, of one that is lent the frame's own.
     pub fn rows(&self) -> &NdRows {
         match self {
             NdHandle::Owned(rows) => rows,
             NdHandle::Shared(rows) => rows,
+            NdHandle::Lent(lent) => &lent.own,
         }
     }
 
@@ -202,9 +243,18 @@ impl NdHandle {
         }
         match self {
             NdHandle::Owned(rows) => rows,
+            NdHandle::Lent(lent) => {
+                lent.view = None;
+                &mut lent.own
+            }
             NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
         }
     }
+}
+
+/// The type of an array that nobody has written.
+fn unused() -> NdType {
+    NdType::new(ScalarType::Float64, 1, 0).expect("an array of one axis")
 }
 
 const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);

@@ -1,7 +1,7 @@
 //! Calls with borrowed inputs: the host lends its rows for one run, the results are read where they are.
 //!
 //! ```text
-//! bound.call(&mut frame).input(&x, view)?.run()? ── Outputs ── rows(slot) ──> the frame's own rows
+//! bound.call(&mut frame).input(&x, view)?.run()? ── Outputs ── rows(slot), elements(slot) ──> the frame's own
 //!             └──────────── 'f ───────────┘
 //! ```
 //!
@@ -13,11 +13,12 @@
 
 use crate::frame::{Frame, FrameError};
 use crate::layout::TypedSlot;
-use crate::layout::handle::{ArrayHandle, RawRows};
+use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::bound::BoundExpr;
 use crate::machine::error::RunError;
 use crate::machine::options::RunOptions;
-use crate::value::{ArrayRows, ArrayView, QType, ScalarType, Value};
+use crate::value::ndarray::check_shape;
+use crate::value::{ArrayRows, ArrayView, NdView, QType, ScalarType, Value};
 use thiserror::Error;
 
 /// Why rows cannot be lent or read.
@@ -36,6 +37,16 @@ pub enum CallError {
         slot: TypedSlot,
         /// Type of the rows.
         element: ScalarType,
+    },
+    /// The array has another element than the slot, or axes that the slot's type excludes.
+    #[error("{slot} takes no array of {element} of shape {shape:?}")]
+    Axes {
+        /// The slot.
+        slot: TypedSlot,
+        /// Type of the elements.
+        element: ScalarType,
+        /// Sizes of the axes.
+        shape: Vec<usize>,
     },
     /// The slot cannot be read or written.
     #[error(transparent)]
@@ -73,10 +84,92 @@ pub struct Call<'b, 'f> {
     bound: &'b BoundExpr,
     frame: &'f mut Frame,
     /// The first views, which need no memory of their own, and how many there are.
-    first: [Option<(u32, ArrayView<'f>)>; INLINE],
+    first: [Option<(u32, Borrowed<'f>)>; INLINE],
     count: usize,
-    rest: Vec<(u32, ArrayView<'f>)>,
+    rest: Vec<(u32, Borrowed<'f>)>,
     options: RunOptions<'f>,
+}
+
+/// What a host lends.
+#[derive(Clone, Copy, Debug)]
+pub enum Borrowed<'f> {
+    /// Rows of an array.
+    Rows(ArrayView<'f>),
+    /// Elements of an n-dimensional array.
+    Elements(&'f NdView<'f>),
+}
+
+impl<'f> From<ArrayView<'f>> for Borrowed<'f> {
+    fn from(view: ArrayView<'f>) -> Borrowed<'f> {
+        Borrowed::Rows(view)
+    }
+}
+
+impl<'f> From<&'f NdView<'f>> for Borrowed<'f> {
+    fn from(view: &'f NdView<'f>) -> Borrowed<'f> {
+        Borrowed::Elements(view)
+    }
+}
+
+impl Borrowed<'_> {
+    /// Says why a slot does not take it.
+    fn check(&self, slot: &TypedSlot) -> Result<(), CallError> {
+        match (*self, slot.qtype()) {
+            (Borrowed::Rows(view), QType::Array(t)) if t.element.storage() == view.element() => Ok(()),
+            (Borrowed::Rows(view), _) => Err(CallError::Type { slot: slot.clone(), element: view.element() }),
+            (Borrowed::Elements(view), QType::NdArray(t))
+                if t.element() == view.element() && check_shape(*t, view.shape()).is_ok() =>
+            {
+                Ok(())
+            }
+            (Borrowed::Elements(view), _) => {
+                let (slot, element) = (slot.clone(), view.element());
+                Err(CallError::Axes { slot, element, shape: view.shape().to_vec() })
+            }
+        }
+    }
+
+    /// Hands it to an input; what is not read in place is copied into the frame's own memory.
+    ///
+    /// # Safety
+    /// An array handle of the slot's type stands at `at`, nobody else accesses it, and what was lent is
+    /// taken back before the borrow ends.
+    unsafe fn enter(&self, slot: &TypedSlot, at: *mut u8, is_whole: bool) {
+        // SAFETY: the caller's promise; the view was checked to be of the slot's type.
+        unsafe {
+            match *self {
+                Borrowed::Rows(view) => {
+                    let handle = &mut *at.cast::<ArrayHandle>();
+                    match is_whole {
+                        true => view.copy_to(handle.owned()),
+                        false => handle.lend(RawRows::from(view)),
+                    }
+                }
+                Borrowed::Elements(view) => {
+                    let handle = &mut *at.cast::<NdHandle>();
+                    let qtype = slot.qtype().nd().expect("an array with axes");
+                    match is_whole {
+                        true => handle.owned().copy_from(qtype, view),
+                        false => handle.lend(view),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends what [`Borrowed::enter`] began.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn leave(&self, at: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Borrowed::Rows(_) => (*at.cast::<ArrayHandle>()).take_back(),
+                Borrowed::Elements(_) => (*at.cast::<NdHandle>()).take_back(),
+            }
+        }
+    }
 }
 
 /// Views that a call holds without allocating.
@@ -88,8 +181,8 @@ pub struct Outputs<'f> {
     frame: &'f Frame,
 }
 
-/// Calls a function for the input and the rows of every view.
-type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, ArrayView<'f>)) + 'g;
+/// Calls a function for every input and what is lent to it.
+type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, Borrowed<'f>)) + 'g;
 
 /// Takes lent rows back when it goes. It lives inside of [`Call::run`] only, so that nobody can forget it.
 struct Guard<'g, 'f> {
@@ -99,19 +192,13 @@ struct Guard<'g, 'f> {
 
 impl Drop for Guard<'_, '_> {
     fn drop(&mut self) {
-        (self.lent)(&mut |bit, _| {
+        (self.lent)(&mut |bit, borrowed| {
             self.frame.written_mut().unset(bit);
-            input_handle(self.frame, bit).take_back();
+            let at = self.frame.layout().inputs()[bit as usize].offset();
+            // SAFETY: the input was checked to be of this kind, and the frame is borrowed alone.
+            unsafe { borrowed.leave(self.frame.base().add(at as usize)) };
         });
     }
-}
-
-/// The array handle of an input.
-fn input_handle(frame: &mut Frame, bit: u32) -> &mut ArrayHandle {
-    let slot = &frame.layout().inputs()[bit as usize];
-    assert!(slot.qtype().array().is_some(), "{slot} is no array");
-    // SAFETY: an array handle stands in an array slot of the layout, and the frame is borrowed alone.
-    unsafe { &mut *frame.base().add(slot.offset() as usize).cast::<ArrayHandle>() }
 }
 
 impl BoundExpr {
@@ -123,19 +210,17 @@ impl BoundExpr {
 }
 
 impl<'f> Call<'_, 'f> {
-    /// Lends rows to an input.
+    /// Lends rows or an n-dimensional array to an input: an [`ArrayView`] or a reference to an [`NdView`].
     ///
     /// # Errors
-    /// The frame has another layout, the slot is no input, or takes no such rows.
-    pub fn input(mut self, slot: &TypedSlot, view: ArrayView<'f>) -> Result<Self, CallError> {
+    /// The frame has another layout, the slot is no input, or takes nothing of the kind.
+    pub fn input(mut self, slot: &TypedSlot, view: impl Into<Borrowed<'f>>) -> Result<Self, CallError> {
+        let view = view.into();
         self.bound.check_layout(self.frame).map_err(RunError::before_start)?;
         let layout = self.frame.layout();
         let bit = layout.inputs().iter().position(|input| input == slot);
         let Some(bit) = bit else { return Err(CallError::NoInput { slot: slot.clone() }) };
-        match slot.qtype() {
-            QType::Array(t) if t.element.storage() == view.element() => {}
-            _ => return Err(CallError::Type { slot: slot.clone(), element: view.element() }),
-        }
+        view.check(slot)?;
         match self.first.get_mut(self.count) {
             Some(place) => *place = Some((bit as u32, view)),
             None => self.rest.push((bit as u32, view)),
@@ -165,16 +250,17 @@ impl<'f> Call<'_, 'f> {
     /// As [`BoundExpr::execute`].
     pub fn run(self) -> Result<Outputs<'f>, CallError> {
         let Call { bound, frame, first, rest, options, .. } = self;
-        let lent = |each: &mut dyn FnMut(u32, ArrayView<'f>)| {
+        let lent = |each: &mut dyn FnMut(u32, Borrowed<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
         let guard = Guard { frame, lent: &lent };
         lent(&mut |bit, view| {
-            let is_whole = bound.reads_whole(&guard.frame.layout().inputs()[bit as usize]);
-            let handle = input_handle(guard.frame, bit);
-            match is_whole {
-                true => view.copy_to(handle.owned()),
-                false => handle.lend(RawRows::from(view)),
+            let slot = &guard.frame.layout().inputs()[bit as usize];
+            // SAFETY: the slot is of the layout and was checked to take the view; the frame is borrowed alone,
+            // and the guard takes back what is lent.
+            unsafe {
+                let at = guard.frame.base().add(slot.offset() as usize);
+                view.enter(slot, at, bound.reads_whole(slot));
             }
             guard.frame.written_mut().set(bit);
         });
@@ -192,6 +278,14 @@ impl<'f> Outputs<'f> {
     /// The slot is no array of the layout, or has not been written.
     pub fn rows(&self, slot: &TypedSlot) -> Result<&'f ArrayRows, FrameError> {
         self.frame.rows(slot)
+    }
+
+    /// The elements of an output over axes, where they stand.
+    ///
+    /// # Errors
+    /// As [`Frame::nd_view`].
+    pub fn elements(&self, slot: &TypedSlot) -> Result<NdView<'f>, FrameError> {
+        self.frame.nd_view(slot)
     }
 
     /// An output as a value.

@@ -27,7 +27,7 @@ mod run;
 pub mod tile;
 
 pub use bound::{BindError, BoundExpr};
-pub use call::{Call, CallError, Outputs};
+pub use call::{Borrowed, Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};

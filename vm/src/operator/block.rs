@@ -38,6 +38,11 @@ impl Column {
     pub const MISSING: Column =
         Column { data: std::ptr::null(), step: 0, presence: std::ptr::null(), all: 0 };
 
+    /// Cells of which none is missing.
+    pub fn of_cells(data: *const u8, step: usize) -> Column {
+        Column { data, step, presence: std::ptr::null(), all: u64::MAX }
+    }
+
     /// All rows of an array of plain elements.
     pub fn of_rows(rows: &ArrayRows, element: ScalarType) -> Column {
         Column {

@@ -3,6 +3,7 @@
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
+use crate::operator::ndwise::NdPointwise;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
@@ -45,6 +46,8 @@ pub(crate) enum Kernel {
     Scalar(ScalarKernel),
     /// Code over rows of arrays.
     Pointwise(Pointwise),
+    /// Code over elements of n-dimensional arrays.
+    NdPointwise(NdPointwise),
     /// Code that reduces the rows of an array to one value.
     Reduction(ReductionKernel),
     /// A closure on the slots as they are.
@@ -155,6 +158,10 @@ impl Overload {
         match &self.kernel {
             Kernel::Scalar(_) => None,
             Kernel::Pointwise(kernel) => {
+                let kernel = *kernel;
+                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
+            }
+            Kernel::NdPointwise(kernel) => {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }

@@ -9,6 +9,7 @@
 //! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
 //! does not depend on the number of threads.
 
+use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Member, MemberFault, Place, Presence, Region, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
@@ -30,9 +31,20 @@ pub(super) struct Blocks<'r> {
     /// Columns at the first row; those in scratch memory point nowhere yet.
     pub(super) columns: &'r [Column],
     pub(super) presence: &'r [Presence],
-    /// Inputs that are lent.
-    pub(super) lent: &'r [Lent],
+    /// Columns that move on from block to block, by the bytes of their rows.
+    pub(super) moving: &'r [u16],
+    /// Inputs that do not.
+    pub(super) uneven: Uneven<'r>,
     pub(super) level: Level,
+}
+
+/// Inputs that stand other than row after row in memory.
+#[derive(Clone, Copy)]
+pub(super) enum Uneven<'r> {
+    /// Rows that are lent.
+    Rows(&'r [Lent]),
+    /// Elements of arrays with axes.
+    Elements(&'r Elements<'r>),
 }
 
 // SAFETY: the columns point to rows of inputs, which nobody writes during a run, and of outputs, of which
@@ -122,10 +134,30 @@ struct Worker<'w> {
     blocks: &'w Blocks<'w>,
     /// The columns at the block to be computed.
     columns: &'w mut [Column],
-    /// Where a block of each lent input is laid out.
-    laid_out: &'w [LaidOut],
+    /// Where a block of each uneven input is laid out.
+    places: Places<'w>,
+    /// True if there are columns with the presence of an input.
+    has_followers: bool,
     /// Row that the columns stand at.
     at: usize,
+}
+
+/// Places for a block of each uneven input.
+enum Places<'w> {
+    Rows(&'w [Lent], &'w [LaidOut]),
+    Elements(&'w Elements<'w>, Buffers<'w>),
+}
+
+impl<'w> Places<'w> {
+    fn new(uneven: Uneven<'w>, block: usize, arena: &'w Bump) -> Places<'w> {
+        match uneven {
+            Uneven::Rows(lent) => {
+                let places = lent.iter().map(|lent| LaidOut::new(lent, block, arena));
+                Places::Rows(lent, arena.alloc_slice_fill_iter(places))
+            }
+            Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
+        }
+    }
 }
 
 impl<'w> Worker<'w> {
@@ -152,9 +184,9 @@ impl<'w> Worker<'w> {
                 }
             }
         }
-        let places = blocks.lent.iter().map(|lent| LaidOut::new(lent, region.block, arena));
-        let laid_out = arena.alloc_slice_fill_iter(places);
-        Worker { blocks, columns, laid_out, at: 0 }
+        let places = Places::new(blocks.uneven, region.block, arena);
+        let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
+        Worker { blocks, columns, places, has_followers, at: 0 }
     }
 
     /// Computes the rows of a chunk.
@@ -165,11 +197,14 @@ impl<'w> Worker<'w> {
         let rows = self.blocks.rows;
         let end = rows.min((chunk + 1) * CHUNK);
         let region = self.blocks.region;
-        let is_cached = rows * region.moving.len() * 8 <= CACHED_BYTES;
+        let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
         let mut start = chunk * CHUNK;
         while start < end {
             self.go_to(start);
-            let next = (start + region.block).min(end);
+            let next = match self.blocks.uneven {
+                Uneven::Rows(_) => (start + region.block).min(end),
+                Uneven::Elements(elements) => elements.end_of_block(start, region.block, end),
+            };
             // SAFETY: the caller's promise.
             unsafe { self.lay_out(next - start) };
             let ahead = if is_cached { 0 } else { region.block.min(rows - next) };
@@ -183,7 +218,7 @@ impl<'w> Worker<'w> {
     /// Moves the columns to a row; those in scratch memory stay.
     fn go_to(&mut self, row: usize) {
         let rows = row - self.at;
-        for index in self.blocks.region.moving.iter().map(|index| *index as usize) {
+        for index in self.blocks.moving.iter().map(|index| *index as usize) {
             let column = &mut self.columns[index];
             column.data = column.data.wrapping_add(rows * column.step);
             if !column.presence.is_null() {
@@ -193,16 +228,26 @@ impl<'w> Worker<'w> {
         self.at = row;
     }
 
-    /// Lays out a block of the lent inputs, and points the columns with the presence of an input to it.
+    /// Lays out a block of the uneven inputs, and points the columns with the presence of an input to it.
     ///
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn lay_out(&mut self, count: usize) {
-        for (lent, place) in self.blocks.lent.iter().zip(self.laid_out) {
-            // SAFETY: the caller's promise; the rows are lent until the end of the call.
-            unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
+        match &self.places {
+            Places::Rows(lent, places) => {
+                for (lent, place) in lent.iter().zip(*places) {
+                    // SAFETY: the caller's promise; the rows are lent until the end of the call.
+                    unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
+                }
+                if self.has_followers {
+                    self.follow_inputs();
+                }
+            }
+            // SAFETY: the caller's promise; the block is one that the elements gave.
+            Places::Elements(elements, buffers) => unsafe {
+                elements.fill(self.at, count, buffers, self.columns);
+            },
         }
-        self.follow_inputs();
     }
 
     /// Points columns that have the presence of an input to where that stands now.
@@ -221,11 +266,11 @@ impl<'w> Worker<'w> {
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn block(&mut self, mut count: usize, ahead: usize, states: &mut [State]) -> Outcome {
         let region = self.blocks.region;
-        let mut ahead = (ahead > 0).then(|| Ahead::new(region, ahead));
+        let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, ahead));
         let mut lowest = None;
         for (index, member) in (region.inputs.len()..).zip(&region.members) {
             if let Some(ahead) = &mut ahead {
-                ahead.ask(region, self.columns);
+                ahead.ask(self.blocks, self.columns);
             }
             // SAFETY: the caller's promise.
             if let Err(fault) = unsafe { self.member(index, member, count, states) } {
@@ -285,20 +330,20 @@ struct Ahead {
 }
 
 impl Ahead {
-    fn new(region: &Region, rows: usize) -> Ahead {
-        let share = (rows * 8 * region.moving.len()).div_ceil(region.members.len());
+    fn new(blocks: &Blocks<'_>, rows: usize) -> Ahead {
+        let share = (rows * 8 * blocks.moving.len()).div_ceil(blocks.region.members.len());
         Ahead { rows, column: 0, byte: 0, share: share.next_multiple_of(64) }
     }
 
-    fn ask(&mut self, region: &Region, columns: &[Column]) {
+    fn ask(&mut self, blocks: &Blocks<'_>, columns: &[Column]) {
         let mut left = self.share;
         while left > 0
-            && let Some(index) = region.moving.get(self.column)
+            && let Some(index) = blocks.moving.get(self.column)
         {
             let column = &columns[*index as usize];
             let size = self.rows * column.step;
             let part = left.min(size - self.byte);
-            prefetch(column.data.wrapping_add(region.block * column.step + self.byte), part);
+            prefetch(column.data.wrapping_add(blocks.region.block * column.step + self.byte), part);
             left -= part;
             self.byte += part;
             if self.byte == size {

@@ -40,6 +40,7 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         };
         let step = match columns.kernel(number) {
             Kernel::Pointwise(pointwise) => Step::Rows { kernel: pointwise.kernel, place: place() },
+            Kernel::NdPointwise(pointwise) => Step::Rows { kernel: pointwise.kernel, place: place() },
             Kernel::Reduction(kernel) => Step::Reduce {
                 kernel: *kernel,
                 state: position(&reductions, &(number as u16)),
@@ -55,6 +56,7 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         element: columns.element(*number).expect("an output is an array"),
     };
     Region {
+        extent: group.extent,
         columns: columns.templates(),
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
@@ -157,7 +159,11 @@ impl<'r> Columns<'r> {
 
     /// Type of the rows that a member computes; `None` for a reduction.
     fn element(&self, number: usize) -> Option<ScalarType> {
-        self.routine.slot(self.results[number]).qtype().array().map(|t| t.element)
+        match self.routine.slot(self.results[number]).qtype() {
+            QType::Array(t) => Some(t.element),
+            QType::NdArray(t) => Some(t.element()),
+            _ => None,
+        }
     }
 
     fn member(&self, number: usize, ip: u32, step: Step) -> Member {
@@ -212,6 +218,7 @@ impl Uses {
 fn place(slot: &TypedSlot) -> InputPlace {
     match slot.qtype() {
         QType::Array(t) => InputPlace::Array { offset: slot.offset(), element: t.element },
+        QType::NdArray(t) => InputPlace::Elements { offset: slot.offset(), qtype: *t },
         QType::Optional(_) => InputPlace::Scalar {
             offset: slot.value().map_or(slot.offset(), |value| value.offset()),
             presence: Some(slot.offset()),

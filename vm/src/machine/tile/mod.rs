@@ -23,6 +23,7 @@
 //! that of the instructions. It shows only where two of them raise: one error is reported, not always the
 //! one of the earlier instruction.
 
+mod axes;
 mod blocks;
 pub(super) mod build;
 mod lent;
@@ -31,5 +32,5 @@ pub(super) mod region;
 pub mod report;
 pub(super) mod run;
 
-pub use plan::Closed;
+pub use plan::{Closed, Extent};
 pub use report::RegionReport;

@@ -8,11 +8,13 @@
 //! ```
 //!
 //! One pass over each basic block. Several regions can be open at once; an operator that reads arrays of
-//! two of them makes them one.
+//! two of them makes them one. Arrays of other axes than a region has do not join it: they are computed
+//! before, once, and repeated in it.
 
 use crate::layout::TypedSlot;
 use crate::operator::Kernel;
 use crate::program::{Body, Instruction, Routine, ValueId};
+use crate::value::{NdType, QType, ScalarType};
 use hashbrown::HashSet;
 
 /// Members of one region; a longer one is cut, so that columns have numbers of 16 bits.
@@ -35,8 +37,31 @@ pub(in crate::machine) struct Plan {
 pub(in crate::machine) struct Group {
     /// Their instructions, in order.
     pub(in crate::machine) members: Vec<u32>,
+    /// What they compute.
+    pub(in crate::machine) extent: Extent,
     /// Why there are no more.
     pub(in crate::machine) closed: Closed,
+}
+
+/// What the members of a region compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Rows of arrays.
+    #[default]
+    Rows,
+    /// Elements of arrays with these axes, those of fewer axes repeated. The type of elements does not count.
+    Elements(NdType),
+}
+
+impl Extent {
+    /// The extent of an array; `None` of anything else.
+    pub(super) fn of(qtype: &QType) -> Option<Extent> {
+        match qtype {
+            QType::Array(_) => Some(Extent::Rows),
+            QType::NdArray(t) => t.with_element(ScalarType::Boolean).map(Extent::Elements),
+            _ => None,
+        }
+    }
 }
 
 /// Why a region takes no more members.
@@ -89,7 +114,9 @@ pub(in crate::machine) enum Role {
 /// Groups the instructions of a routine.
 pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
     let body = &routine.body;
-    let is_tiled = |operator: &Kernel| matches!(operator, Kernel::Pointwise(_) | Kernel::Reduction(_));
+    let is_tiled = |operator: &Kernel| {
+        matches!(operator, Kernel::Pointwise(_) | Kernel::NdPointwise(_) | Kernel::Reduction(_))
+    };
     if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
         return Plan::default();
     }
@@ -116,6 +143,7 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
 #[derive(Default)]
 struct Open {
     members: Vec<u32>,
+    extent: Extent,
     /// Arrays that members read or write.
     arrays: HashSet<ValueId>,
     /// What members write.
@@ -168,15 +196,17 @@ impl<'r> Planner<'r> {
     fn member(&mut self, ip: u32, operands: &[ValueId], result: ValueId) {
         let result = self.routine.same_bytes(result);
         let slot = self.routine.slot(result);
-        let is_array = |value: &ValueId| self.routine.slot(*value).qtype().array().is_some();
+        let extent_of = |value: &ValueId| Extent::of(self.routine.slot(*value).qtype());
+        // A reduction's result is no array.
+        let extent = extent_of(&result).or_else(|| operands.iter().find_map(extent_of));
+        let is_array = |value: &ValueId| extent_of(value) == extent;
         // The result takes the place of something that a delayed member reads.
         self.close_if(Closed::PlaceTaken(ip), |open| open.reads_from_frame(slot));
         let operands: Vec<ValueId> = operands.iter().map(|v| self.routine.same_bytes(*v)).collect();
-        // A scalar that an open region computes has to be there first.
-        let scalars: Vec<ValueId> = operands.iter().copied().filter(|v| !is_array(v)).collect();
-        self.close_readers(ip, &scalars);
-        let arrays: Vec<ValueId> = operands.iter().copied().filter(is_array).collect();
-        let mut region = Open::default();
+        // A scalar or an array of fewer axes that an open region computes has to be there first.
+        let (arrays, others): (Vec<ValueId>, Vec<ValueId>) = operands.iter().copied().partition(is_array);
+        self.close_readers(ip, &others);
+        let mut region = Open { extent: extent.unwrap_or_default(), ..Open::default() };
         let mut index = 0;
         while index < self.open.len() {
             if !arrays.iter().any(|array| self.open[index].arrays.contains(array)) {
@@ -245,6 +275,6 @@ impl<'r> Planner<'r> {
         for ip in &region.members {
             self.plan.region_of[*ip as usize] = Some(number);
         }
-        self.plan.regions.push(Group { members: region.members, closed: reason });
+        self.plan.regions.push(Group { members: region.members, extent: region.extent, closed: reason });
     }
 }

@@ -12,11 +12,11 @@
 //! A column that only members read has a place of one block in scratch memory of the frame.
 
 use crate::layout::TypedSlot;
-use crate::machine::tile::plan::Closed;
+use crate::machine::tile::plan::{Closed, Extent};
 use crate::operator::block::{BlockKernel, Column};
 use crate::operator::reduction::ReductionKernel;
 use crate::program::ValueId;
-use crate::value::{Fault, ScalarType};
+use crate::value::{Fault, NdType, QType, ScalarType};
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -26,6 +26,9 @@ pub(super) const MIN_BLOCK: usize = 128;
 /// A group of members with what they read and write.
 #[derive(Debug)]
 pub(in crate::machine) struct Region {
+    /// What members compute.
+    pub(super) extent: Extent,
+    /// What they read from the frame.
     pub(super) inputs: Box<[Input]>,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
@@ -35,7 +38,7 @@ pub(in crate::machine) struct Region {
     pub(super) columns: Box<[Column]>,
     /// True if a member computes presence, so that rows may be missing although no input misses any.
     pub(super) has_masks: bool,
-    /// Columns of arrays that are read or written, not in scratch memory.
+    /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.
     pub(super) closed: Closed,
@@ -55,9 +58,26 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// True if it has rows of its own.
+    /// True if it has rows or axes of its own.
     pub(super) fn is_array(&self) -> bool {
-        matches!(self.place, InputPlace::Array { .. })
+        self.extent().is_some()
+    }
+
+    /// Offset of its slot or value.
+    pub(super) fn offset(&self) -> usize {
+        let (InputPlace::Array { offset, .. }
+        | InputPlace::Elements { offset, .. }
+        | InputPlace::Scalar { offset, .. }) = self.place;
+        offset as usize
+    }
+
+    /// Its own extent; `None` of a scalar.
+    pub(super) fn extent(&self) -> Option<Extent> {
+        match self.place {
+            InputPlace::Array { .. } => Some(Extent::Rows),
+            InputPlace::Elements { qtype, .. } => Extent::of(&QType::NdArray(qtype)),
+            InputPlace::Scalar { .. } => None,
+        }
     }
 }
 
@@ -70,6 +90,13 @@ pub(super) enum InputPlace {
         offset: u32,
         /// Type of its rows.
         element: ScalarType,
+    },
+    /// Elements of an n-dimensional array, perhaps of fewer axes than the region has.
+    Elements {
+        /// Offset of its slot.
+        offset: u32,
+        /// Its type.
+        qtype: NdType,
     },
     /// One value for all rows.
     Scalar {

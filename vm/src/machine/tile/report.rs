@@ -1,8 +1,8 @@
 //! What a region is made of, for people.
 
 use crate::layout::TypedSlot;
-use crate::machine::tile::plan::Closed;
-use crate::machine::tile::region::Region;
+use crate::machine::tile::plan::{Closed, Extent};
+use crate::machine::tile::region::{Input, Region};
 use crate::program::ValueId;
 
 /// A tile region of a bound program.
@@ -10,14 +10,18 @@ use crate::program::ValueId;
 pub struct RegionReport {
     /// Number of the routine.
     pub routine: usize,
+    /// What the members compute.
+    pub extent: Extent,
     /// Instructions of the members, in order; the region runs in place of the last.
     pub members: Vec<usize>,
     /// Rows of a block.
     pub block: usize,
     /// Bytes of all that a block reads, computes and writes, with words of presence and padding.
     pub block_bytes: usize,
-    /// Arrays that are read in place: their rows are the region's axis.
+    /// Arrays with the region's axes, read in place.
     pub arrays: Vec<ValueId>,
+    /// Arrays of fewer axes, repeated along the others.
+    pub repeated: Vec<ValueId>,
     /// Values that are the same for all rows.
     pub scalars: Vec<ValueId>,
     /// Arrays that are written in place.
@@ -28,12 +32,16 @@ pub struct RegionReport {
 
 impl RegionReport {
     pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
+        let is_repeated = |input: &&Input| Some(region.extent) != input.extent();
+        let arrays = || region.inputs.iter().filter(|input| input.is_array());
         RegionReport {
             routine,
+            extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
             block: region.block,
             block_bytes: region.scratch + region.moving.len() * region.block * 8,
-            arrays: region.inputs.iter().filter(|i| i.is_array()).map(|i| i.value).collect(),
+            arrays: arrays().filter(|input| !is_repeated(input)).map(|input| input.value).collect(),
+            repeated: arrays().filter(is_repeated).map(|input| input.value).collect(),
             scalars: region.inputs.iter().filter(|i| !i.is_array()).map(|i| i.value).collect(),
             outputs: region.outputs.iter().map(|output| output.slot.clone()).collect(),
             closed: region.closed,

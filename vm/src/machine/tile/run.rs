@@ -1,9 +1,15 @@
 //! Runs a region: looks at sizes and presence, makes room, and then computes block after block.
+//!
+//! ```text
+//! rows        sizes agree    presence planned    outputs of that size       blocks
+//! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
+//! ```
 
-use crate::layout::handle::{ArrayHandle, RawRows};
-use crate::machine::tile::blocks::Blocks;
+use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
+use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::lent::Lent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Presence, Region, Step};
+use crate::machine::tile::plan::Extent;
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Place, Presence, Region, Step};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
@@ -51,13 +57,26 @@ impl Region {
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
     unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
+        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
+        if let Extent::Elements(axes) = self.extent {
+            // SAFETY: the caller's promise.
+            let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
+            // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
+            let count = unsafe { self.place_elements(frame, elements.shape(), columns) };
+            let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
+            let blocks =
+                Blocks { region: self, rows: count, columns, presence, moving, uneven, level: Level::best() };
+            // SAFETY: all columns but those in scratch memory have this many elements now.
+            let outcome = unsafe { blocks.run(arena, threads, &mut []) };
+            return outcome.map_err(|fault| elements.locate(fault));
+        }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
-        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         self.plan_presence(columns, presence);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence) };
-        let blocks = Blocks { region: self, rows, columns, presence, lent, level: Level::best() };
+        let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
+        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, level: Level::best() };
         let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, states) };
@@ -171,18 +190,38 @@ impl Region {
     /// # Safety
     /// As [`Region::run`].
     unsafe fn place(&self, frame: *mut u8, rows: usize, columns: &mut [Column], presence: &[Presence]) {
-        for (index, member) in (self.inputs.len()..).zip(&self.members) {
-            if let Step::Rows { place: Place::Output(number), .. } = member.step {
-                let output = &self.outputs[number as usize];
-                // SAFETY: the caller's promise.
-                let array = unsafe { array_at(frame, output.slot.offset()) };
-                array.resize(output.element, rows);
-                if presence[index] == Presence::Own {
-                    columns[index].presence = array.presence_mut().as_mut_ptr();
-                }
-                columns[index].data = array.bytes_mut().as_mut_ptr();
+        for (index, output) in self.placed() {
+            // SAFETY: the caller's promise.
+            let array = unsafe { array_at(frame, output.slot.offset()) };
+            array.resize(output.element, rows);
+            if presence[index] == Presence::Own {
+                columns[index].presence = array.presence_mut().as_mut_ptr();
             }
+            columns[index].data = array.bytes_mut().as_mut_ptr();
         }
+    }
+
+    /// Makes room in the outputs for elements and points their columns to it; gives how many there are.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn place_elements(&self, frame: *mut u8, shape: &[usize], columns: &mut [Column]) -> usize {
+        for (index, output) in self.placed() {
+            let qtype = output.slot.qtype().nd().expect("an output over axes");
+            // SAFETY: the caller's promise: an array's handle stands in its slot, and nobody else accesses it.
+            let array = unsafe { (*frame.add(output.slot.offset() as usize).cast::<NdHandle>()).owned() };
+            columns[index].data = array.resize(qtype, shape).as_mut_ptr();
+        }
+        shape.iter().product()
+    }
+
+    /// The outputs and their columns.
+    fn placed(&self) -> impl Iterator<Item = (usize, &Output)> {
+        let members = (self.inputs.len()..).zip(&self.members);
+        members.filter_map(|(index, member)| match member.step {
+            Step::Rows { place: Place::Output(number), .. } => Some((index, &self.outputs[number as usize])),
+            _ => None,
+        })
     }
 }
 
@@ -243,6 +282,7 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Loaded {
                 *column = Column::of_value(frame.add(offset as usize), present);
                 Loaded::Scalar
             }
+            InputPlace::Elements { .. } => unreachable!("a region of rows"),
         }
     }
 }

@@ -1,0 +1,166 @@
+//! Inputs of a region over axes: shapes, and where each block of an input stands.
+//!
+//! ```text
+//! region [time, energy] of (400, 440)     blocks of 224 and 216 elements
+//! amplitude  [time, 1]                    one element in each block
+//! gauss      [1, energy]                  the same 440 elements, row after row
+//! data       [time, energy], by columns   gathered, a block at a time
+//! ```
+
+use crate::layout::handle::NdHandle;
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::operator::block::Column;
+use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
+use crate::operator::ndwise::{common_shape, in_element};
+use crate::value::nd_view::Shape;
+use crate::value::{Fault, NdType, NdView};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use std::alloc::Layout;
+
+/// What a region over axes reads, and the shape that all of it is repeated to.
+pub(super) struct Elements<'a> {
+    rank: usize,
+    shape: Shape,
+    space: Space,
+    /// The inputs that have another column in every block.
+    walks: &'a [(u16, Walk<'a>)],
+    /// The columns that move on from block to block: inputs that stand in order, and outputs.
+    pub(super) moving: &'a [u16],
+}
+
+/// Places where blocks are gathered, for each walk; null where none is needed.
+pub(super) type Buffers<'w> = &'w [*mut u8];
+
+impl Region {
+    /// Looks at the inputs of a region over these axes and fills in their columns.
+    ///
+    /// # Safety
+    /// `frame` is a frame that the slots of inputs were verified for; nobody writes the inputs for `'a`.
+    pub(super) unsafe fn load_elements<'a>(
+        &self,
+        axes: NdType,
+        frame: *const u8,
+        columns: &mut [Column],
+        arena: &'a Bump,
+    ) -> Result<Elements<'a>, Box<MemberFault>> {
+        let rank = axes.rank();
+        let mut arrays = BumpVec::with_capacity_in(self.inputs.len(), arena);
+        for (index, input) in self.inputs.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            match unsafe { view(frame, input) } {
+                Some((view, qtype)) => arrays.push((index as u16, view, qtype)),
+                // SAFETY: as above; elements are never optional.
+                None => columns[index] = Column::of_value(unsafe { frame.add(input.offset()) }, true),
+            }
+        }
+        let shapes = arrays.iter().map(|(_, view, qtype)| (view.shape(), *qtype));
+        let Ok(shape) = common_shape(shapes, rank) else {
+            // SAFETY: the caller's promise.
+            return Err(unsafe { self.find_shape_mismatch(axes, frame) });
+        };
+        let strides = arrays.iter().map(|(_, view, _)| strides_over(view, rank));
+        let strides = arena.alloc_slice_fill_iter(strides);
+        let space = Space::join(&shape[..rank], strides);
+        let mut walks = BumpVec::with_capacity_in(arrays.len(), arena);
+        let mut moving = BumpVec::with_capacity_in(columns.len(), arena);
+        for ((column, view, qtype), strides) in arrays.into_iter().zip(strides) {
+            let walk = Walk::new(view, *strides, &space, repeats_by_type(Some(qtype), &shape[..rank]));
+            columns[column as usize] = walk.first();
+            if walk.changes_by_block() {
+                walks.push((column, walk));
+            } else if walk.is_in_order() {
+                moving.push(column);
+            }
+        }
+        let is_output = |column: &u16| *column as usize >= self.inputs.len();
+        moving.extend(self.moving.iter().copied().filter(is_output));
+        let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
+        Ok(Elements { rank, shape, space, walks, moving })
+    }
+
+    /// The first member whose operands have no common shape.
+    ///
+    /// # Safety
+    /// As [`Region::load_elements`].
+    #[cold]
+    unsafe fn find_shape_mismatch(&self, axes: NdType, frame: *const u8) -> Box<MemberFault> {
+        // SAFETY: the caller's promise.
+        let array = |input| unsafe { view(frame, input) }.map(|(view, qtype)| (view.shape().to_vec(), qtype));
+        let mut arrays: Vec<Option<(Vec<usize>, NdType)>> = self.inputs.iter().map(array).collect();
+        for member in &self.members {
+            let operands = member.args().iter().filter_map(|arg| arrays[*arg as usize].as_ref());
+            let shapes = operands.map(|(shape, qtype)| (&**shape, *qtype));
+            match common_shape(shapes, axes.rank()) {
+                Ok(shape) => arrays.push(Some((shape[..axes.rank()].to_vec(), axes))),
+                Err(fault) => return Box::new(MemberFault { ip: member.ip, fault }),
+            }
+        }
+        unreachable!("connected members whose operands agree have one shape")
+    }
+}
+
+/// An array input, where it lies, and its type; `None` of a scalar.
+///
+/// # Safety
+/// As [`Region::load_elements`].
+unsafe fn view<'a>(frame: *const u8, input: &Input) -> Option<(NdView<'a>, NdType)> {
+    let InputPlace::Elements { offset, qtype } = input.place else { return None };
+    // SAFETY: the caller's promise: the handle of an array stands in its slot.
+    let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
+    assert!(view.element() == qtype.element() && view.rank() == qtype.rank(), "an array of {qtype}");
+    Some((view, qtype))
+}
+
+impl Elements<'_> {
+    /// The shape of results.
+    pub(super) fn shape(&self) -> &[usize] {
+        &self.shape[..self.rank]
+    }
+
+    /// Where a block from an element on ends.
+    pub(super) fn end_of_block(&self, first: usize, most: usize, end: usize) -> usize {
+        self.space.end_of_block(first, most, end)
+    }
+
+    /// Places for blocks of inputs that are gathered.
+    pub(super) fn buffers<'w>(&self, block: usize, arena: &'w Bump) -> Buffers<'w> {
+        let layout = Layout::from_size_align(block * 8, 64).expect("a block is small");
+        arena.alloc_slice_fill_iter(self.walks.iter().map(|(_, walk)| match walk.is_gathered() {
+            true => arena.alloc_layout(layout).as_ptr(),
+            false => std::ptr::null_mut(),
+        }))
+    }
+
+    /// Points columns to a block.
+    ///
+    /// # Safety
+    /// There is such a block, of a size that [`Elements::end_of_block`] gave and the buffers have room for.
+    pub(super) unsafe fn fill(
+        &self,
+        first: usize,
+        count: usize,
+        buffers: Buffers<'_>,
+        columns: &mut [Column],
+    ) {
+        if self.walks.is_empty() {
+            return;
+        }
+        let place = self.space.place(first);
+        for ((column, walk), buffer) in self.walks.iter().zip(buffers) {
+            // SAFETY: the caller's promise.
+            columns[*column as usize] = unsafe { walk.column(&self.space, &place, count, *buffer) };
+        }
+    }
+
+    /// The fault of a row as that of an element.
+    #[cold]
+    pub(super) fn locate(&self, fault: Box<MemberFault>) -> Box<MemberFault> {
+        let MemberFault { ip, fault } = *fault;
+        let fault = match fault {
+            Fault::Row { row, fault } => in_element(row as usize, self.shape(), *fault),
+            other => other,
+        };
+        Box::new(MemberFault { ip, fault })
+    }
+}

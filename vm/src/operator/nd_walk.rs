@@ -1,0 +1,290 @@
+//! Walks: operands of n-dimensional arrays in the order of the result's elements, the last axis fastest.
+//!
+//! ```text
+//! result (1000, 3)    operand strides 24, 8    one axis of 3000: in order, block after block
+//!                     operand strides  8, 0    one element, repeated along a run
+//! result (3, 1000)    operand strides  0, 8    in order along a run, from the beginning in the next
+//!                     operand strides  8, 24   gathered, a block at a time
+//! ```
+//!
+//! Axes that all operands walk alike are joined. If the last one that is left is long, blocks end where its
+//! *runs* end, and an operand that is in order or repeated along a run is read where it lies.
+
+use crate::operator::block::Column;
+use crate::value::array::cell_size;
+use crate::value::nd_type::MAX_RANK;
+use crate::value::nd_view::{Shape, Strides};
+use crate::value::{NdType, NdView};
+
+/// Runs shorter than this are gathered, several to a block.
+const SHORT_RUN: usize = 96;
+
+/// Axes that operands are walked over, as few as they allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Space {
+    shape: Shape,
+    rank: usize,
+}
+
+impl Space {
+    /// Joins the axes that all operands walk alike, in the strides as well; at least one is left.
+    pub(crate) fn join(shape: &[usize], operands: &mut [Strides]) -> Space {
+        let mut space = Space { shape: [1; MAX_RANK], rank: 0 };
+        for (axis, size) in shape.iter().copied().enumerate().filter(|(_, size)| *size != 1) {
+            let last = space.rank.wrapping_sub(1);
+            let is_alike = |strides: &Strides| strides[last] == strides[axis].wrapping_mul(size as isize);
+            let joins = space.rank > 0 && operands.iter().all(is_alike);
+            space.rank += usize::from(!joins);
+            let axis_left = space.rank - 1;
+            space.shape[axis_left] = if joins { space.shape[axis_left] * size } else { size };
+            operands.iter_mut().for_each(|strides| strides[axis_left] = strides[axis]);
+        }
+        if space.rank == 0 {
+            operands.iter_mut().for_each(|strides| strides[0] = 0);
+            space.rank = 1;
+        }
+        space
+    }
+
+    fn last(&self) -> usize {
+        self.rank - 1
+    }
+
+    /// Elements of a run.
+    fn run(&self) -> usize {
+        self.shape[self.last()]
+    }
+
+    fn has_long_runs(&self) -> bool {
+        self.run() >= SHORT_RUN
+    }
+
+    /// Where a block from an element on ends: it has at most `most` elements, and those of one run if runs
+    /// are long. The blocks of a run are of about one size.
+    pub(crate) fn end_of_block(&self, first: usize, most: usize, end: usize) -> usize {
+        let run = self.run();
+        if self.rank == 1 || !self.has_long_runs() {
+            return (first + most).min(end);
+        }
+        let even = run.div_ceil(run.div_ceil(most)).next_multiple_of(8).min(most);
+        (first + even.min(run - first % run)).min(end)
+    }
+
+    /// The place of an element on each axis.
+    pub(crate) fn place(&self, element: usize) -> Shape {
+        let mut place = [0; MAX_RANK];
+        let mut rest = element;
+        for axis in (1..self.rank).rev() {
+            place[axis] = rest % self.shape[axis];
+            rest /= self.shape[axis];
+        }
+        place[0] = rest;
+        place
+    }
+}
+
+/// Strides of an operand over the axes of a result; 0 where it repeats.
+pub(crate) fn strides_over(view: &NdView<'_>, rank: usize) -> Strides {
+    let mut strides = [0; MAX_RANK];
+    let new = rank - view.rank();
+    for axis in (0..view.rank()).filter(|axis| view.shape()[*axis] != 1) {
+        strides[new + axis] = view.strides()[axis];
+    }
+    strides
+}
+
+/// True if an operand of a type has one element for all of a run, whatever its strides: it has not the last
+/// axis with more elements than one, or has it as a unit axis. Kernels take such an operand beside one that
+/// has the axis.
+pub(crate) fn repeats_by_type(qtype: Option<NdType>, shape: &[usize]) -> bool {
+    let (Some(qtype), Some(axis)) = (qtype, shape.iter().rposition(|size| *size != 1)) else { return true };
+    let back = shape.len() - axis;
+    qtype.rank() < back || qtype.is_unit(qtype.rank() - back)
+}
+
+/// How an operand is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// One element for all.
+    One,
+    /// In order from the first element to the last.
+    InOrder,
+    /// Along each run in steps of so many bytes: the size of a cell, or 0.
+    ByRun(usize),
+    /// Gathered.
+    Gathered,
+}
+
+/// An operand over a space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk<'a> {
+    view: NdView<'a>,
+    strides: Strides,
+    way: Way,
+}
+
+impl<'a> Walk<'a> {
+    /// An operand with its strides over the space. `repeats` as [`repeats_by_type`] has it.
+    pub(crate) fn new(view: NdView<'a>, strides: Strides, space: &Space, repeats: bool) -> Walk<'a> {
+        let size = cell_size(view.element());
+        let last = space.last();
+        let is_whole = |bytes: &isize| bytes.unsigned_abs().is_multiple_of(size);
+        let first = view.bytes().as_ptr().wrapping_add(view.start());
+        let is_aligned = first.addr().is_multiple_of(size) && strides[..last].iter().all(is_whole);
+        let way = match strides[last] {
+            _ if !is_aligned => Way::Gathered,
+            0 if !repeats => Way::Gathered,
+            0 if strides[..last].iter().all(|stride| *stride == 0) => Way::One,
+            step if step == size as isize && space.rank == 1 => Way::InOrder,
+            step if (step == 0 || step == size as isize) && space.has_long_runs() => {
+                Way::ByRun(step as usize)
+            }
+            _ => Way::Gathered,
+        };
+        Walk { view, strides, way }
+    }
+
+    /// True if blocks have to be gathered.
+    pub(crate) fn is_gathered(&self) -> bool {
+        self.way == Way::Gathered
+    }
+
+    /// True if the operand stands in order as a result does.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.way == Way::InOrder
+    }
+
+    /// True if the operand's column is another one in every block.
+    pub(crate) fn changes_by_block(&self) -> bool {
+        !matches!(self.way, Way::One | Way::InOrder)
+    }
+
+    /// The column of an operand at the first element.
+    pub(crate) fn first(&self) -> Column {
+        let size = cell_size(self.view.element());
+        let data = self.view.bytes().as_ptr().wrapping_add(self.view.start());
+        Column::of_cells(data, if self.way == Way::InOrder { size } else { 0 })
+    }
+
+    /// The column of a block of `count` elements from `first` on, which stands at `place`.
+    ///
+    /// # Safety
+    /// The space has these elements, in a block as [`Space::end_of_block`] gives it. If blocks are gathered,
+    /// `buffer` has room for them.
+    pub(crate) unsafe fn column(
+        &self,
+        space: &Space,
+        place: &Shape,
+        count: usize,
+        buffer: *mut u8,
+    ) -> Column {
+        let size = cell_size(self.view.element());
+        let from = self.at(space, place);
+        let step = match self.way {
+            Way::One => 0,
+            Way::InOrder => size,
+            Way::ByRun(step) => step,
+            Way::Gathered => {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match size {
+                        1 => self.gather::<u8>(space, place, count, buffer),
+                        4 => self.gather::<u32>(space, place, count, buffer),
+                        _ => self.gather::<u64>(space, place, count, buffer),
+                    }
+                }
+                return Column::of_cells(buffer, size);
+            }
+        };
+        Column::of_cells(from, step)
+    }
+
+    /// The element at a place.
+    fn at(&self, space: &Space, place: &Shape) -> *const u8 {
+        let places = place[..space.rank].iter().zip(&self.strides);
+        let offset: isize = places.map(|(place, stride)| *place as isize * stride).sum();
+        self.view.bytes().as_ptr().wrapping_add(self.view.start()).wrapping_offset(offset)
+    }
+
+    /// # Safety
+    /// As [`Walk::column`]; cells are of the size of `T`.
+    unsafe fn gather<T: Copy>(&self, space: &Space, place: &Shape, mut count: usize, buffer: *mut u8) {
+        let (last, mut place, mut to) = (space.last(), *place, buffer.cast::<T>());
+        while count > 0 {
+            let run = count.min(space.shape[last] - place[last]);
+            // SAFETY: the run is of elements of the view, which lie inside of its bytes; the buffer has room.
+            unsafe {
+                copy_run(self.at(space, &place).cast::<T>(), self.strides[last], to, run);
+                to = to.add(run);
+            }
+            count -= run;
+            place[last] += run;
+            for axis in (1..=last).rev() {
+                if place[axis] < space.shape[axis] {
+                    break;
+                }
+                place[axis] = 0;
+                place[axis - 1] += 1;
+            }
+        }
+    }
+}
+
+/// # Safety
+/// There are `count` cells at `from` in steps of so many bytes, and room for them at `to`.
+unsafe fn copy_run<T: Copy>(from: *const T, step: isize, to: *mut T, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if step == size_of::<T>() as isize {
+            // Of bytes, for the address of a cell may be an odd one.
+            let bytes = count * size_of::<T>();
+            to.cast::<u8>().copy_from_nonoverlapping(from.cast::<u8>(), bytes);
+            return;
+        }
+        if step == 0 {
+            let cell = from.read_unaligned();
+            (0..count).for_each(|index| to.add(index).write(cell));
+            return;
+        }
+        for index in 0..count {
+            to.add(index).write(from.wrapping_byte_offset(step * index as isize).read_unaligned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_joined_where_all_operands_allow() {
+        let join = |shape: &[usize], operands: &[&[isize]]| {
+            let mut strides = vec![[0; MAX_RANK]; operands.len()];
+            for (to, from) in strides.iter_mut().zip(operands) {
+                to[..from.len()].copy_from_slice(from);
+            }
+            let space = Space::join(shape, &mut strides);
+            let strides: Vec<Vec<isize>> = strides.iter().map(|s| s[..space.rank].to_vec()).collect();
+            (space.shape[..space.rank].to_vec(), strides)
+        };
+        let one: Vec<Vec<isize>> = vec![vec![8], vec![0]];
+        assert_eq!(join(&[2, 1, 3], &[&[24, 99, 8], &[0, 0, 0]]), (vec![6], one));
+        let two: Vec<Vec<isize>> = vec![vec![24, 8], vec![0, 8]];
+        assert_eq!(join(&[2, 3], &[&[24, 8], &[0, 8]]), (vec![2, 3], two));
+        assert_eq!(join(&[1, 1], &[&[24, 8]]), (vec![1], vec![vec![0]]));
+        assert_eq!(join(&[2, 0], &[&[0, 8]]), (vec![0], vec![vec![8]]));
+    }
+
+    #[test]
+    fn blocks_end_with_long_runs_and_are_of_about_one_size() {
+        let space = Space { shape: [2, 440, 1, 1, 1, 1], rank: 2 };
+        let mut ends = vec![0];
+        while ends.last() != Some(&880) {
+            ends.push(space.end_of_block(ends[ends.len() - 1], 256, 880));
+        }
+        assert_eq!(ends, [0, 224, 440, 664, 880]);
+        let short = Space { shape: [100, 7, 1, 1, 1, 1], rank: 2 };
+        assert_eq!(short.end_of_block(0, 256, 700), 256);
+        assert_eq!(short.place(256)[..2], [36, 4]);
+    }
+}
