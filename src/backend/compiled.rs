@@ -1,16 +1,15 @@
 //! Compiled: the expression of some nodes as a bound program with its frame.
 //!
 //! ```text
-//! values of nodes ──write──> inputs | frame | outputs ──read──> arrays
+//! values of nodes ──lend──> inputs | frame | outputs ──copy──> arrays
 //! ```
 //!
-//! The frame is kept from run to run. An input that is the very array of the last run is not written again: the
-//! program never overwrites inputs, and an array that we hold too cannot change.
+//! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie.
 
 use crate::backend::operators::registry;
 use crate::compile::{CompileError, Options, compile};
 use crate::dag::cells::{Cells, Texts, array_of, each_cell};
-use crate::dag::{Array, Expression, NodeId, ValueType};
+use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use crate::expr::GraphError;
 use crate::prepare::join::joined;
 use crate::prepare::{Prepare, PrepareError};
@@ -18,29 +17,38 @@ use crate::registry::Dialect;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, RunError, RunOptions};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, RunError};
+use cembra_vm::value::nd_view::Cell;
 use cembra_vm::value::{NdView, QType, ScalarType};
+use ndarray::ArrayViewD;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Inputs with fewer elements are written each time.
-const REMEMBERED: usize = 64;
-
 /// Why there is no program, or it has no result.
 #[derive(Debug, Error)]
-pub(crate) enum ProgramError {
+pub enum ProgramError {
+    /// The expression is refused; a constant part of it may raise.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// A limit of compilation.
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// The program is refused.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// There is no memory for the frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// An operator raises.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An input is refused, or an operator raises.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The graph has too many nodes.
     #[error(transparent)]
     Full(#[from] GraphError),
+    /// A node that is computed apart has an error.
     #[error("a node that is computed apart has no value")]
     Apart,
 }
@@ -62,8 +70,6 @@ struct Input {
     node: NodeId,
     of: ValueType,
     place: Place,
-    /// What was written last, if it is worth remembering.
-    last: Option<Array>,
 }
 
 #[derive(Debug)]
@@ -105,6 +111,11 @@ impl Compiled {
         &self.bound
     }
 
+    /// Number of values that it reads.
+    pub fn input_count(&self) -> usize {
+        self.inputs.len()
+    }
+
     /// True if the values of the inputs are of the types that the program was compiled for.
     pub fn fits<'v>(&self, value: impl Fn(NodeId) -> Option<&'v Array>) -> bool {
         let fits = |input: &Input| value(input.node).is_some_and(|array| ValueType::of(array) == input.of);
@@ -117,16 +128,27 @@ impl Compiled {
         threads: usize,
         value: impl Fn(NodeId) -> Option<&'v Array>,
     ) -> Result<(), ProgramError> {
-        self.texts.truncate(self.own_texts);
-        for input in &mut self.inputs {
+        let Compiled { bound, frame, inputs, texts, own_texts, .. } = self;
+        texts.truncate(*own_texts);
+        let mut lent: Vec<(&TypedSlot, Cells<'_>, &[usize])> = Vec::new();
+        for input in inputs.iter() {
             let array = value(input.node).expect("the program was found to fit");
-            if !input.last.as_ref().is_some_and(|last| is_same(last, array)) {
-                write(&mut self.frame, &input.place, array, &mut self.texts)?;
-                let is_remembered = array.len() >= REMEMBERED && !array.dtype().is_text();
-                input.last = is_remembered.then(|| array.clone());
+            let cells = Cells::of(array, texts);
+            match &input.place {
+                Place::NdArray(slot) => lent.push((slot, cells, array.shape())),
+                place => set(frame, place, &cells),
             }
         }
-        Ok(self.bound.execute_with(&mut self.frame, RunOptions::new().threads(threads))?)
+        if lent.is_empty() {
+            return Ok(bound.execute(frame)?);
+        }
+        let views: Vec<NdView<'_>> = lent.iter().map(|(_, cells, shape)| view(cells, shape)).collect();
+        let mut call = bound.call(frame).threads(threads);
+        for ((slot, ..), view) in lent.iter().zip(&views) {
+            call = call.input(slot, view)?;
+        }
+        call.run()?;
+        Ok(())
     }
 
     /// The nodes whose values it gives.
@@ -140,13 +162,24 @@ impl Compiled {
         self.outputs.iter().map(read)
     }
 
-    /// The result of the last run for a node, where it stands.
-    pub fn view(&self, node: NodeId) -> Option<NdView<'_>> {
-        let output = self.outputs.iter().find(|output| output.node == node)?;
-        match &output.place {
-            Place::NdArray(slot) => self.frame.nd_view(slot).ok(),
+    /// The result of the last run for a node.
+    pub fn value(&self, node: NodeId) -> Option<Array> {
+        self.output(node).map(|output| read(&self.frame, output, &self.texts))
+    }
+
+    /// The result of the last run for a node, where it stands; nothing for single values, and for dtypes that the
+    /// machine holds otherwise.
+    pub fn view<T: Element + Cell>(&self, node: NodeId) -> Option<ArrayViewD<'_, T>> {
+        match self.output(node)? {
+            Output { of, place: Place::NdArray(slot), .. } if of.dtype == T::DTYPE => {
+                self.frame.nd_view(slot).ok()?.to_ndarray()
+            }
             _ => None,
         }
+    }
+
+    fn output(&self, node: NodeId) -> Option<&Output> {
+        self.outputs.iter().find(|output| output.node == node)
     }
 }
 
@@ -175,7 +208,7 @@ fn input_places(bound: &BoundExpr, inputs: &[(NodeId, ValueType)]) -> Result<Vec
     let input = |(node, of): &(NodeId, ValueType)| {
         let name = node.to_string();
         let place = place!(of, bound.input(&name)?, bound.input_slot(&name)?);
-        Ok(Input { node: *node, of: *of, place, last: None })
+        Ok(Input { node: *node, of: *of, place })
     };
     inputs.iter().map(input).collect()
 }
@@ -195,21 +228,20 @@ fn output_places(
     outputs.iter().enumerate().map(output).collect()
 }
 
-fn write(frame: &mut Frame, place: &Place, array: &Array, texts: &mut Texts) -> Result<(), FrameError> {
-    let cells = Cells::of(array, texts);
-    match (place, &cells) {
+fn set(frame: &mut Frame, place: &Place, cells: &Cells<'_>) {
+    match (place, cells) {
         (Place::Bool(slot), Cells::Bool(cells)) => frame.set(*slot, cells[0]),
         (Place::Int32(slot), Cells::Int32(cells)) => frame.set(*slot, cells[0]),
         (Place::Int64(slot), Cells::Int64(cells)) => frame.set(*slot, cells[0]),
         (Place::Float32(slot), Cells::Float32(cells)) => frame.set(*slot, cells[0]),
         (Place::Float64(slot), Cells::Float64(cells)) => frame.set(*slot, cells[0]),
-        (Place::NdArray(slot), cells) => {
-            let view = each_cell!(cells, slice => NdView::from_slice(slice.as_ref(), array.shape()));
-            frame.write_nd(slot, &view.expect("an array has as many elements as its shape says"))?;
-        }
         _ => unreachable!("the slot was made for the type of the array"),
     }
-    Ok(())
+}
+
+fn view<'c>(cells: &'c Cells<'_>, shape: &[usize]) -> NdView<'c> {
+    let view = each_cell!(cells, slice => NdView::from_slice(slice.as_ref(), shape));
+    view.expect("an array has as many elements as its shape says")
 }
 
 fn read(frame: &Frame, output: &Output, texts: &Texts) -> Array {
@@ -225,19 +257,4 @@ fn read(frame: &Frame, output: &Output, texts: &Texts) -> Array {
             array_of(&view, output.of, texts)
         }
     }
-}
-
-/// True if both are the same elements in memory.
-fn is_same(left: &Array, right: &Array) -> bool {
-    macro_rules! same {
-        ($($variant:ident)*) => {
-            match (left, right) {
-                $((Array::$variant(l), Array::$variant(r)) => {
-                    l.as_ptr() == r.as_ptr() && l.shape() == r.shape() && l.strides() == r.strides()
-                })*
-                _ => false,
-            }
-        };
-    }
-    same!(Bool Int8 Int32 Int64 Float16 Float32 Float64)
 }

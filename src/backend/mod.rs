@@ -29,14 +29,16 @@
 
 mod axes;
 mod broadcast;
-pub(crate) mod compiled;
+pub mod compiled;
 mod compute;
 pub mod console;
 pub mod elementwise;
 pub mod error;
+pub mod evaluate;
 pub mod flags;
 pub mod function;
 mod operators;
+mod parallel;
 pub mod plan;
 pub mod profile;
 mod promote;
@@ -47,11 +49,12 @@ pub mod state;
 pub mod step;
 mod trace;
 
+pub use compiled::ProgramError;
 pub use console::{Console, Standard, Transcript};
 pub use error::{EvalError, FunctionError, OpError};
+pub use evaluate::{evaluate_dag, evaluate_in_parallel, evaluate_nodes};
 pub use flags::Flags;
 pub use function::{Arguments, Function};
-pub use plan::Plan;
+pub use plan::{Plan, Results};
 pub use profile::Profile;
 pub use state::State;
-pub use step::{evaluate_dag, evaluate_nodes};

@@ -21,13 +21,16 @@
 
 use crate::backend::compiled::{Compiled, ProgramError};
 use crate::backend::error::EvalError;
+use crate::backend::flags::Flags;
 use crate::backend::state::{Ahead, State};
 use crate::backend::step;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::Kind;
-use crate::dag::{Array, Dag, Node, NodeId, ToExpr, ValueType};
+use crate::dag::{Array, Dag, Element, Node, NodeId, ToExpr, ValueType};
 use cembra_vm::machine::BoundExpr;
+use cembra_vm::value::nd_view::Cell;
 use hashbrown::HashSet;
+use ndarray::ArrayViewD;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,6 +54,45 @@ pub struct Plan {
     /// Nodes behind the last stage, by place.
     remaining: Vec<usize>,
     compilations: usize,
+    failure: Option<ProgramError>,
+}
+
+/// The results of [`Plan::call`].
+#[derive(Debug)]
+pub struct Results<'p> {
+    plan: &'p Plan,
+    /// The state, unless one program did it all.
+    state: Option<State>,
+}
+
+impl Results<'_> {
+    /// The value of a root.
+    pub fn value(&self, root: &Node) -> Option<Array> {
+        match &self.state {
+            Some(state) => state.value(root.id()).cloned(),
+            None => self.programs().find_map(|program| program.value(root.id())),
+        }
+    }
+
+    /// The elements of a root of at least one axis, where they stand; nothing if they are of another type, or of one
+    /// that the machine holds otherwise: int8, float16 and texts.
+    pub fn view<T: Element + Cell>(&self, root: &Node) -> Option<ArrayViewD<'_, T>> {
+        let set = self.state.as_ref().and_then(|state| state.value(root.id())?.elements::<T>());
+        set.map(|elements| elements.view()).or_else(|| self.programs().find_map(|p| p.view(root.id())))
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &Compiled> {
+        self.plan.stages.iter().filter_map(|stage| stage.program.as_ref())
+    }
+}
+
+/// A program, and the nodes that are computed after it by the step backend.
+#[derive(Debug)]
+pub struct StageView<'p> {
+    /// The program; none if nodes without an operator on the machine come first.
+    pub program: Option<&'p BoundExpr>,
+    /// The nodes, in order.
+    pub apart: Vec<Node>,
 }
 
 /// Which values are asked for.
@@ -96,6 +138,7 @@ impl Plan {
             stages: Vec::new(),
             remaining: Vec::new(),
             compilations: 0,
+            failure: None,
         };
         for node in dag.placeholders.iter().chain(&dag.constants).chain(dag.body_nodes()) {
             plan.add(node.data());
@@ -133,14 +176,24 @@ impl Plan {
         self.compilations
     }
 
-    /// The programs of the last evaluation, in order.
-    pub fn programs(&self) -> impl Iterator<Item = &BoundExpr> {
-        self.stages.iter().filter_map(|stage| stage.program.as_ref()).map(Compiled::bound)
+    /// The stages of the last evaluation, in order.
+    pub fn stages(&self) -> impl Iterator<Item = StageView<'_>> {
+        let node = |place: &usize| {
+            let id = self.nodes[*place].id;
+            self.dag
+                .graph()
+                .and_then(|graph| graph.node(id.number()))
+                .expect("the plan is about nodes of the graph")
+        };
+        self.stages.iter().map(move |stage| StageView {
+            program: stage.program.as_ref().map(Compiled::bound),
+            apart: stage.apart.iter().map(node).collect(),
+        })
     }
 
-    /// Nodes that the machine has no operator for, or calls, in the order of the last evaluation.
-    pub fn computed_apart(&self) -> impl Iterator<Item = NodeId> {
-        self.stages.iter().flat_map(|stage| &stage.apart).map(|place| self.nodes[*place].id)
+    /// Why the last evaluation was left to the step backend, if a program failed.
+    pub fn failure(&self) -> Option<&ProgramError> {
+        self.failure.as_ref()
     }
 
     /// Evaluates what the roots need, as [`step::evaluate_dag`] does.
@@ -151,6 +204,9 @@ impl Plan {
         let Some(last_root) = self.dag.roots.last() else { return Ok(None) };
         self.dag.roots.iter().try_for_each(|root| state.check_graph(root))?;
         let last = self.dag.body_nodes().next_back().unwrap_or(last_root).id();
+        if self.dag.roots.iter().all(|root| state.value(root.id()).is_some()) {
+            return Ok(state.value(last).cloned());
+        }
         let is_shown = self.has_flags || state.flags.shows() || state.profile.is_some();
         let wants = if is_shown { Wants::All } else { self.wants };
         let is_complete = self.compute_ahead(state, wants);
@@ -170,8 +226,33 @@ impl Plan {
     }
 
     /// Nodes that the last evaluation left to the step backend.
-    pub(crate) fn left(&self) -> impl Iterator<Item = NodeId> {
+    pub fn left(&self) -> impl Iterator<Item = NodeId> {
         self.remaining.iter().map(|place| self.nodes[*place].id)
+    }
+
+    /// Evaluates for these values without a state, for loops over small graphs: the results stay where the program
+    /// has left them, until the next evaluation. Graphs that call user functions need a state.
+    ///
+    /// # Errors
+    /// As [`Plan::evaluate`].
+    pub fn call(&mut self, values: &[(&Node, &Array)]) -> Result<Results<'_>, EvalError> {
+        let find = |id: NodeId| values.iter().find(|(node, _)| node.id() == id).map(|(_, array)| *array);
+        let is_single = self.stages.len() == 1 && self.remaining.is_empty() && values.len() == self.given;
+        if let ([Stage { program: Some(program), apart, .. }], true) = (&mut self.stages[..], is_single)
+            && apart.is_empty()
+            && program.input_count() == self.given
+            && program.fits(find)
+            && program.run(self.threads, find).is_ok()
+        {
+            return Ok(Results { plan: self, state: None });
+        }
+        let Some(graph) = self.dag.graph() else { return Ok(Results { plan: self, state: None }) };
+        let mut state = State::new(graph).with_flags(Flags::default());
+        for (node, array) in values {
+            state.set_node_value(node, (*array).clone())?;
+        }
+        self.evaluate(&mut state)?;
+        Ok(Results { plan: self, state: Some(state) })
     }
 
     /// Moves results into the state, each after its operands.
@@ -189,33 +270,27 @@ impl Plan {
 
     /// Runs the stages; false if something is left.
     fn compute_ahead(&mut self, state: &mut State, wants: Wants) -> bool {
-        if self.dag.roots.iter().all(|root| state.value(root.id()).is_some()) {
-            self.stages.clear();
-            self.roles.clear();
-            return true;
-        }
         if !self.fits(state, wants) {
             self.assign_roles(state, wants);
         }
-        let mut at = 0;
-        loop {
+        let outcome = self.run_stages(state);
+        let is_complete = matches!(outcome, Ok(()) if self.remaining.is_empty());
+        self.failure = outcome.err();
+        is_complete
+    }
+
+    fn run_stages(&mut self, state: &mut State) -> Result<(), ProgramError> {
+        for at in 0.. {
             if self.stages.get(at).is_some_and(|stage| !stage.fits(state)) {
                 self.forget_from(at);
             }
             if at == self.stages.len() {
-                if self.remaining.is_empty() {
-                    return true;
-                }
-                match self.next_stage(state) {
-                    Ok(Some(stage)) => self.stages.push(stage),
-                    _ => return false,
-                }
+                let Some(stage) = self.next_stage(state)? else { break };
+                self.stages.push(stage);
             }
-            if self.run_stage(at, state).is_err() {
-                return false;
-            }
-            at += 1;
+            self.run_stage(at, state)?;
         }
+        Ok(())
     }
 
     /// True if the values in the state are those that the programs were compiled for.
@@ -293,6 +368,9 @@ struct Sorted {
 impl Plan {
     /// The next stage: what can be computed from values that are there. Nothing if nothing can.
     fn next_stage(&mut self, state: &State) -> Result<Option<Stage>, ProgramError> {
+        if self.remaining.is_empty() {
+            return Ok(None);
+        }
         let mut expr = ToExpr::new();
         let mut sorted = Sorted::default();
         for place in std::mem::take(&mut self.remaining) {

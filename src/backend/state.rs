@@ -124,6 +124,11 @@ impl State {
         &self.graph
     }
 
+    /// All values, by id.
+    pub(crate) fn values(&self) -> &[Option<Array>] {
+        &self.values
+    }
+
     pub(crate) fn context(&self) -> Context<'_> {
         Context { graph: &self.graph, functions: &self.functions, spelling: self.spelling }
     }

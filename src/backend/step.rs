@@ -15,17 +15,9 @@ use crate::backend::error::EvalError;
 use crate::backend::state::{Ahead, State};
 use crate::backend::trace;
 use crate::dag::graph::NodeData;
-use crate::dag::ir::{Body, compile_nodes};
-use crate::dag::{Array, Dag, Node, NodeId, Plan};
+use crate::dag::ir::Body;
+use crate::dag::{Array, Dag, Node, NodeId};
 use std::time::{Duration, Instant};
-
-/// Evaluates what the roots of a linear order need; see the [semantics](self).
-///
-/// # Errors
-/// The first that occurs; values computed before stay in the state.
-pub fn evaluate_nodes(state: &mut State, plan: &Plan) -> Result<Option<Array>, EvalError> {
-    evaluate_dag(state, &compile_nodes(plan))
-}
 
 /// Evaluates what the roots need; see the [semantics](self).
 ///
@@ -60,10 +52,10 @@ pub fn evaluate_dag(state: &mut State, dag: &Dag) -> Result<Option<Array>, EvalE
 }
 
 /// Nodes that have to be evaluated, by id.
-struct Needed(Vec<bool>);
+pub(crate) struct Needed(Vec<bool>);
 
 impl Needed {
-    fn new(state: &State, dag: &Dag) -> Needed {
+    pub fn new(state: &State, dag: &Dag) -> Needed {
         let mut needed = vec![false; state.graph().largest_id() as usize];
         for root in &dag.roots {
             needed[root.id().index()] = true;
@@ -79,7 +71,7 @@ impl Needed {
         Needed(needed)
     }
 
-    fn contains(&self, node: &Node) -> bool {
+    pub fn contains(&self, node: &Node) -> bool {
         self.0[node.id().index()]
     }
 }

@@ -284,6 +284,8 @@ pub enum GraphCommand {
     Run(GraphRunArgs),
     /// Print a graph.
     Print(GraphPrintArgs),
+    /// Show the programs that the machine evaluates a graph with, for the values of a program file.
+    Explain(GraphExplainArgs),
 }
 
 /// Arguments of `graph run`.
@@ -298,6 +300,9 @@ pub struct GraphRunArgs {
     /// What evaluates it; by default `step`, or `machine` if `CEMBRA_FLAGS` has `jit`.
     #[arg(long, value_enum)]
     pub backend: Option<BackendArg>,
+    /// Threads: for trees that do not need each other (`--mode dag-trees`), or on the machine for large arrays.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
     /// Print each node and its value as numpy code instead of the values of the roots; `full` shows large
     /// arrays whole.
     #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "summary")]
@@ -327,6 +332,16 @@ pub struct GraphPrintArgs {
     /// Write as another engine does.
     #[arg(long, value_enum)]
     pub compat: Option<Compat>,
+}
+
+/// Arguments of `graph explain`.
+#[derive(Debug, Args)]
+pub struct GraphExplainArgs {
+    /// The graph with its values, as JSON.
+    pub program: PathBuf,
+    /// Keep the values of all nodes, not only of the roots.
+    #[arg(long)]
+    pub all_values: bool,
 }
 
 /// How a graph is brought into order.

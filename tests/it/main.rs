@@ -9,6 +9,7 @@ mod derivatives;
 mod dumps;
 mod folding;
 mod frames;
+mod graph_differential;
 mod graph_eval;
 mod graph_kinds;
 mod graph_machine;

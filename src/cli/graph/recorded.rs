@@ -135,9 +135,10 @@ impl Case {
         plan.compute_before_its_turn(state);
         let numbers = |ids: Vec<NodeId>| ids.iter().map(|id| id.number()).collect::<Vec<_>>();
         json!({
-            "programs": plan.programs().count(),
-            "apart": numbers(plan.computed_apart().collect()),
+            "programs": plan.stages().filter(|stage| stage.program.is_some()).count(),
+            "apart": numbers(plan.stages().flat_map(|s| s.apart).map(|node| node.id()).collect()),
             "left": numbers(plan.left().collect()),
+            "failure": plan.failure().map(ToString::to_string),
         })
     }
 
