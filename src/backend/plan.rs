@@ -23,7 +23,7 @@ use crate::backend::compiled::{Compiled, ProgramError};
 use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
 use crate::backend::state::{Ahead, State};
-use crate::backend::step;
+use crate::backend::{step, trace};
 use crate::dag::graph::NodeData;
 use crate::dag::kind::Kind;
 use crate::dag::{Array, Dag, Element, Node, NodeId, ToExpr, ValueType};
@@ -205,8 +205,9 @@ impl Plan {
         self.dag.roots.iter().try_for_each(|root| state.check_graph(root))?;
         let last = self.dag.body_nodes().next_back().unwrap_or(last_root).id();
         if self.dag.roots.iter().all(|root| state.value(root.id()).is_some()) {
-            return Ok(state.value(last).cloned());
+            return step::evaluate_dag(state, &self.dag);
         }
+        trace::announce(state);
         let is_shown = self.has_flags || state.flags.shows() || state.profile.is_some();
         let wants = if is_shown { Wants::All } else { self.wants };
         let is_complete = self.compute_ahead(state, wants);
@@ -266,6 +267,7 @@ impl Plan {
                 }
             }
         }
+        state.announced = state.evaluated().len();
     }
 
     /// Runs the stages; false if something is left.
@@ -273,10 +275,8 @@ impl Plan {
         if !self.fits(state, wants) {
             self.assign_roles(state, wants);
         }
-        let outcome = self.run_stages(state);
-        let is_complete = matches!(outcome, Ok(()) if self.remaining.is_empty());
-        self.failure = outcome.err();
-        is_complete
+        self.failure = self.run_stages(state).err();
+        self.failure.is_none() && self.remaining.is_empty()
     }
 
     fn run_stages(&mut self, state: &mut State) -> Result<(), ProgramError> {
@@ -285,8 +285,16 @@ impl Plan {
                 self.forget_from(at);
             }
             if at == self.stages.len() {
-                let Some(stage) = self.next_stage(state)? else { break };
-                self.stages.push(stage);
+                match self.next_stage(state) {
+                    Ok(Some(stage)) => self.stages.push(stage),
+                    Ok(None) => break,
+                    Err(error) => {
+                        // What is left is not known: the next evaluation begins anew.
+                        self.roles.clear();
+                        self.stages.clear();
+                        return Err(error);
+                    }
+                }
             }
             self.run_stage(at, state)?;
         }
@@ -443,9 +451,15 @@ impl Plan {
     fn run_stage(&mut self, at: usize, state: &mut State) -> Result<(), ProgramError> {
         let stage = &mut self.stages[at];
         if let Some(program) = &mut stage.program {
+            let start = state.profile.is_some().then(Instant::now);
             program.run(self.threads, |id| state.value_or_ahead(id))?;
+            let (mut bytes, mut last) = (0, None);
             for (id, value) in program.outputs() {
+                (bytes, last) = (bytes + value.byte_size(), Some(id));
                 state.ahead.insert(id, Ahead { result: Ok(value), time: None });
+            }
+            if let (Some(profile), Some(start), Some(last)) = (&mut state.profile, start, last) {
+                profile.record_program(last, stage.nodes.len() - stage.apart.len(), start.elapsed(), bytes);
             }
         }
         for place in &stage.apart {

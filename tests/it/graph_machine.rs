@@ -46,9 +46,9 @@ fn a_plan_is_used_again() {
 #[test]
 fn programs_around_user_functions() {
     let graph = Graph::new();
-    let x = graph.placeholder("x");
+    let (x, t) = (graph.placeholder("x"), graph.placeholder("t"));
     let half = graph.function_call("halve", &[&(&x + 1)]);
-    let (y, z) = (&half * &x, graph.constant("a").equal(graph.placeholder("t")));
+    let (y, z) = (&half * &x, graph.constant("a").equal(&t));
     let roots = [y.clone(), z];
     let dag = dag(&roots);
     let mut plan = Plan::new(&dag);
@@ -65,7 +65,7 @@ fn programs_around_user_functions() {
         );
         let expected: Vec<f64> = values.iter().map(|x| (x + 1.0) / 2.0 * x).collect();
         state.set_node_value(&x, Array::vector(values)).expect("a node of the graph");
-        state.set_node_value(&graph.node(5).expect("t"), Array::texts(&["b", "a"])).expect("of the graph");
+        state.set_node_value(&t, Array::texts(&["b", "a"])).expect("of the graph");
         plan.evaluate(&mut state).expect("it evaluates");
         assert_eq!(state.get_node_value(&y), Ok(&Array::vector(expected)));
         assert_eq!(state.get_node_value(&roots[1]), Ok(&Array::vector([false, true])));
@@ -129,6 +129,8 @@ fn the_flag_shows_the_same() {
         state.set_node_value(&x, Array::vector([0.5, 1.5])).expect("a node of the graph");
         let trees = forest::partition(&roots).expect("no cycles");
         evaluate_in_parallel(&mut state, &ir::compile_trees(trees), 2).expect("it evaluates");
+        let profile = state.profile().expect("the state measures").to_string();
+        assert_eq!(profile.contains("program of"), flags.contains("jit"), "{profile}");
         (console.text(), format!("{:?}", state.evaluated()))
     };
     for flags in ["", "trace", "dump,trace=full"] {
