@@ -70,6 +70,8 @@ struct Input {
     node: NodeId,
     of: ValueType,
     place: Place,
+    /// True if it is a result too: what is lent cannot be read after the run.
+    is_output: bool,
 }
 
 #[derive(Debug)]
@@ -90,6 +92,13 @@ enum Place {
     NdArray(TypedSlot),
 }
 
+impl Place {
+    /// True if both are one array.
+    fn is_array_of(&self, other: &Place) -> bool {
+        matches!((self, other), (Place::NdArray(left), Place::NdArray(right)) if left == right)
+    }
+}
+
 impl Compiled {
     /// Compiles an expression, which has at least one output.
     pub fn new(expression: Expression) -> Result<Compiled, ProgramError> {
@@ -101,7 +110,10 @@ impl Compiled {
         draft.inputs = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
         let prepared = Prepare::standard().run_joined(draft, &mut |_, _| {})?;
         let bound = compile(&prepared, &Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() })?;
-        let (inputs, outputs) = (input_places(&bound, &inputs)?, output_places(&bound, &outputs)?);
+        let (mut inputs, outputs) = (input_places(&bound, &inputs)?, output_places(&bound, &outputs)?);
+        for input in &mut inputs {
+            input.is_output = outputs.iter().any(|output| output.place.is_array_of(&input.place));
+        }
         let own_texts = texts.count();
         Ok(Compiled { frame: bound.new_frame()?, bound, inputs, outputs, texts, own_texts })
     }
@@ -135,6 +147,9 @@ impl Compiled {
             let array = value(input.node).expect("the program was found to fit");
             let cells = Cells::of(array, texts);
             match &input.place {
+                Place::NdArray(slot) if input.is_output => {
+                    frame.write_nd(slot, &view(&cells, array.shape()))?;
+                }
                 Place::NdArray(slot) => lent.push((slot, cells, array.shape())),
                 place => set(frame, place, &cells),
             }
@@ -208,7 +223,7 @@ fn input_places(bound: &BoundExpr, inputs: &[(NodeId, ValueType)]) -> Result<Vec
     let input = |(node, of): &(NodeId, ValueType)| {
         let name = node.to_string();
         let place = place!(of, bound.input(&name)?, bound.input_slot(&name)?);
-        Ok(Input { node: *node, of: *of, place })
+        Ok(Input { node: *node, of: *of, place, is_output: false })
     };
     inputs.iter().map(input).collect()
 }
