@@ -25,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod autodiff;
 pub mod backend;
 #[cfg(feature = "cli")]
 pub mod cli;

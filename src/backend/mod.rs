@@ -1,4 +1,4 @@
-//! Backends: what runs the graphs of [`crate::dag`].
+//! Backends: what runs the graphs of [`crate::dag`], and [`model`]s on the machine.
 //!
 //! ```text
 //!        set values, functions, flags
@@ -37,6 +37,7 @@ pub mod error;
 pub mod evaluate;
 pub mod flags;
 pub mod function;
+pub mod model;
 mod operators;
 mod parallel;
 pub mod plan;

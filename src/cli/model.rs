@@ -5,7 +5,7 @@ use crate::cli::model_args::{
     CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand, ModelFiles,
 };
 use crate::cli::model_batch;
-use crate::cli::model_result::{outcome, spectrum, spectrum_json};
+use crate::cli::model_result::{Spectra, outcome, spectrum_json};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
 use crate::model::error::{Findings, ModelError, ModelWarning};
@@ -185,7 +185,11 @@ fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
 fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     let model = model(&args.model)?;
     let theta = theta(&model, &args.values)?;
-    let spectrum = spectrum(&model, &theta, args.evaluator).map_err(|e| failure(&[e], &[]))?;
+    let mut spectra = Spectra::new(&model, args.evaluator).map_err(|e| failure(&[e], &[]))?;
+    for reason in spectra.fallback_reasons() {
+        complain(&format!("warning: interpreted, not compiled: {reason}"));
+    }
+    let spectrum = spectra.spectrum(&theta).map_err(|e| failure(&[e], &[]))?;
     if args.json {
         return Ok(format!("{}\n", spectrum_json(&spectrum)));
     }

@@ -82,7 +82,7 @@ pub struct EvalModelArgs {
     #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub values: Vec<String>,
     /// Which evaluator computes the spectrum.
-    #[arg(long, value_enum, default_value_t = Evaluator::Schedule)]
+    #[arg(long, value_enum, default_value_t = Evaluator::Compiled)]
     pub evaluator: Evaluator,
     /// Add a column for each component (spectra over one axis).
     #[arg(long, conflicts_with = "batch")]
@@ -131,10 +131,12 @@ pub enum GraphFormat {
 /// Evaluators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Evaluator {
+    /// The schedule as a program of the machine; the interpreter if there is none.
+    Compiled,
     /// The schedule, step by step.
     Schedule,
     /// The component loop of the original.
     Interpreter,
-    /// Both; an error if they differ by more than 1e-10, absolute and relative.
+    /// Compiled and interpreter; an error if they differ by more than 1e-10, absolute and relative.
     Compare,
 }

@@ -5,7 +5,7 @@
 
 use crate::cli::eval::read_text;
 use crate::cli::model_args::{Evaluator, ModelFiles};
-use crate::cli::model_result::{error_json, outcome, spectrum, spectrum_json};
+use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
 use crate::cli::print;
 use crate::cli::report::{Phase, Report};
 use crate::model::component::Semantics;
@@ -73,13 +73,19 @@ fn read_case(file: &Path) -> Result<Json, Report> {
 
 fn results(case: &Json, model: &Model, evaluator: Evaluator) -> Vec<Json> {
     let evals = case["evals"].as_array().cloned().unwrap_or_default();
+    let mut spectra = Spectra::new(model, evaluator);
+    let reasons: Vec<String> = spectra.as_ref().map_or(Vec::new(), |s| s.fallback_reasons().to_vec());
     let result = |(index, eval): (usize, &Json)| {
-        let values = theta(case, eval, model).and_then(|theta| spectrum(model, &theta, evaluator));
+        let values = theta(case, eval, model).and_then(|theta| match &mut spectra {
+            Ok(spectra) => spectra.spectrum(&theta),
+            Err(error) => Err(error.clone()),
+        });
         let fields = match values {
             Ok(spectrum) => spectrum_json(&spectrum),
             Err(error) => json!({ "error": error_json(&error) }),
         };
-        joined(json!({ "eval": index }), fields)
+        let line = joined(json!({ "eval": index }), fields);
+        if reasons.is_empty() { line } else { joined(line, json!({ "interpreted_because": reasons })) }
     };
     evals.iter().enumerate().map(result).collect()
 }

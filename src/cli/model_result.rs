@@ -1,5 +1,6 @@
 //! Results of `cembra model`: spectra by an evaluator, and results and errors as JSON.
 
+use crate::backend::model::{EvaluatorChoice, ModelEvaluator, ModelRunError};
 use crate::cli::model_args::Evaluator;
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::graph::from_model::graph_of;
@@ -8,9 +9,6 @@ use crate::model::load::Loaded;
 use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
 use serde_json::{Value as Json, json};
-
-/// How far evaluators may differ, absolute and relative.
-const TOLERANCE: f64 = 1e-10;
 
 /// `{"outcome", "error", "warnings"}`.
 pub fn outcome(result: &Result<Loaded, Vec<ModelError>>) -> Json {
@@ -34,32 +32,76 @@ pub fn error_json(error: &ModelError) -> Json {
     json
 }
 
-/// The spectrum by the chosen evaluator.
-///
-/// # Errors
-/// The model has no schedule, theta another length, or the evaluators differ.
-pub fn spectrum(model: &Model, theta: &[f64], evaluator: Evaluator) -> Result<Spectrum, ModelError> {
-    let interpreted = || interpret::evaluate(model, theta).map_err(ModelErrorKind::nowhere);
-    let scheduled = || {
-        let schedule = schedule::schedule(&graph_of(model)?).map_err(|reasons| {
-            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            ModelErrorKind::NoSchedule { reasons: reasons.join("; ") }.nowhere()
-        })?;
-        replay::evaluate(&schedule, &in_order(model, &schedule, theta)).map_err(ModelErrorKind::nowhere)
-    };
-    match evaluator {
-        Evaluator::Interpreter => interpreted(),
-        Evaluator::Schedule => scheduled(),
-        Evaluator::Compare => {
-            let (expected, actual) = (interpreted()?, scheduled()?);
-            match first_difference(&expected.values, &actual.values) {
-                None => Ok(actual),
-                Some(index) => {
-                    let (interpreter, schedule) = (expected.values[index], actual.values[index]);
-                    Err(ModelErrorKind::EvaluatorsDiffer { index, interpreter, schedule }.nowhere())
-                }
+/// A model with the evaluator that was chosen.
+pub struct Spectra<'m> {
+    model: &'m Model,
+    evaluator: SpectrumEvaluator<'m>,
+}
+
+enum SpectrumEvaluator<'m> {
+    /// The machine, the interpreter, or both.
+    Backend(ModelEvaluator<'m>),
+    /// The schedule, step by step.
+    Schedule(Box<Schedule>),
+}
+
+impl<'m> Spectra<'m> {
+    /// Prepares the evaluator.
+    ///
+    /// # Errors
+    /// The model has no schedule, and evaluating one was asked for.
+    pub fn new(model: &'m Model, evaluator: Evaluator) -> Result<Spectra<'m>, ModelError> {
+        let backend = |choice| SpectrumEvaluator::Backend(ModelEvaluator::new(model, choice));
+        let evaluator = match evaluator {
+            Evaluator::Compiled => backend(EvaluatorChoice::Compiled),
+            Evaluator::Interpreter => backend(EvaluatorChoice::Interpreter),
+            Evaluator::Compare => backend(EvaluatorChoice::Compare),
+            Evaluator::Schedule => SpectrumEvaluator::Schedule(Box::new(schedule_of(model)?)),
+        };
+        Ok(Spectra { model, evaluator })
+    }
+
+    /// Why the interpreter stands in for the machine; empty if it does not.
+    pub fn fallback_reasons(&self) -> &[String] {
+        match &self.evaluator {
+            SpectrumEvaluator::Backend(evaluator) => evaluator.fallback_reasons(),
+            SpectrumEvaluator::Schedule(_) => &[],
+        }
+    }
+
+    /// The spectrum at theta, which is in the order of the model.
+    ///
+    /// # Errors
+    /// Theta has another length, or the evaluators that are compared differ.
+    pub fn spectrum(&mut self, theta: &[f64]) -> Result<Spectrum, ModelError> {
+        match &mut self.evaluator {
+            SpectrumEvaluator::Schedule(schedule) => {
+                let theta = in_order(self.model, schedule, theta);
+                replay::evaluate(schedule, &theta).map_err(ModelErrorKind::nowhere)
+            }
+            SpectrumEvaluator::Backend(evaluator) => {
+                let values = evaluator.spectrum(theta).map_err(|error| run_error(error).nowhere())?.to_vec();
+                Ok(Spectrum { shape: interpret::shape_of(self.model), values })
             }
         }
+    }
+}
+
+fn schedule_of(model: &Model) -> Result<Schedule, ModelError> {
+    schedule::schedule(&graph_of(model)?).map_err(|reasons| {
+        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        ModelErrorKind::NoSchedule { reasons: reasons.join("; ") }.nowhere()
+    })
+}
+
+/// The error of the room of models that says the same.
+fn run_error(error: ModelRunError) -> ModelErrorKind {
+    match error {
+        ModelRunError::ThetaLength { expected, actual } => ModelErrorKind::ThetaLength { expected, actual },
+        ModelRunError::EvaluatorsDiffer { index, interpreter, compiled } => {
+            ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled }
+        }
+        other => ModelErrorKind::Run { problem: other.to_string() },
     }
 }
 
@@ -69,13 +111,6 @@ fn in_order(model: &Model, schedule: &Schedule, theta: &[f64]) -> Vec<f64> {
     let value =
         |name: &String| names.iter().position(|n| n == name).and_then(|index| theta.get(index)).copied();
     schedule.theta_names().iter().filter_map(value).collect()
-}
-
-fn first_difference(expected: &[f64], actual: &[f64]) -> Option<usize> {
-    let is_close = |(e, a): (&f64, &f64)| {
-        e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= TOLERANCE + TOLERANCE * e.abs()
-    };
-    expected.iter().zip(actual).position(|pair| !is_close(pair))
 }
 
 /// `{"shape", "output"}`; numbers that JSON has not are texts.

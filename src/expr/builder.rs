@@ -144,6 +144,16 @@ impl<'b> ExprRef<'b> {
         }
     }
 
+    /// The builder it belongs to.
+    pub fn builder(self) -> &'b ExprBuilder {
+        self.builder
+    }
+
+    /// Its number; equal nodes of one builder have one number.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
     /// An operator applied to this node.
     pub fn apply(self, operator: &str) -> ExprRef<'b> {
         self.builder.call(operator, &[self])

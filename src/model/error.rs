@@ -157,7 +157,9 @@ kinds! {
     /// A model whose graph no schedule evaluates.
     NoSchedule { reasons: String } "no-schedule" "the model has no schedule: {reasons}";
     /// Two evaluators with different results.
-    EvaluatorsDiffer { index: usize, interpreter: f64, schedule: f64 } "evaluators-differ" "the evaluators differ at index {index}: {interpreter} by the interpreter, {schedule} by the schedule";
+    EvaluatorsDiffer { index: usize, interpreter: f64, compiled: f64 } "evaluators-differ" "the evaluators differ at index {index}: {interpreter} by the interpreter, {compiled} compiled";
+    /// A program that cannot be run.
+    Run { problem: String } "run" "{problem}";
     /// A recorded case of another form.
     Case { problem: String } "case" "malformed case: {problem}";
     /// An entry of the header that is not understood.

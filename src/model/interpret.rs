@@ -57,7 +57,8 @@ pub fn component_curves(model: &Model, theta: &[f64]) -> Result<Vec<ComponentCur
     Ok(model.components.iter().enumerate().map(curve).collect())
 }
 
-fn shape_of(model: &Model) -> Vec<usize> {
+/// Sizes of the axes of a spectrum.
+pub fn shape_of(model: &Model) -> Vec<usize> {
     match model.domain {
         Domain::Energy1D => vec![model.energy.len()],
         Domain::Time1D => vec![model.time.len()],

@@ -38,6 +38,7 @@ pub mod interpret;
 pub mod kernel;
 pub mod library;
 pub mod load;
+pub mod lower;
 pub mod place;
 pub mod quantity;
 pub mod references;

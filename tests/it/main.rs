@@ -1,6 +1,7 @@
 //! Integration tests: what is seen from outside.
 
 mod allocations;
+mod autodiff;
 mod cases;
 mod cli;
 mod columns;

@@ -2,6 +2,7 @@
 
 mod batch;
 mod cases;
+mod compiled;
 mod errors;
 mod fits;
 mod graphs;

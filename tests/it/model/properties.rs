@@ -1,6 +1,7 @@
-//! Random models: schedule and interpreter agree, and graphs survive being written as files.
+//! Random models: schedule, machine and interpreter agree, and graphs survive being written as files.
 
 use super::recorded::difference;
+use cembra::backend::model::CompiledModel;
 use cembra::model::component::{Function, Package, Role, Semantics};
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::graph::{print, to_yaml};
@@ -151,6 +152,10 @@ fn random_models_agree_everywhere() {
         let expected = interpret::evaluate(&model, &theta).expect("its own theta");
         let actual = replay::evaluate(&schedule, &theta).expect("its own theta");
         assert_eq!(difference(&expected.values, &actual.values, 1e-10), None, "{}", place());
+        let compiled = CompiledModel::new(&schedule).unwrap_or_else(|e| panic!("{e}: {}", place()));
+        let mut frame = compiled.new_frame().expect("memory");
+        let actual = compiled.evaluate(&theta, &mut frame).expect("its own theta");
+        assert_eq!(difference(&expected.values, actual, 1e-10), None, "compiled, {}", place());
         let yaml = to_yaml::yaml(&graph).unwrap_or_else(|e| panic!("{e}: {}", place()));
         let again = load::read([("again.yaml", yaml.as_str())]);
         let again = again.unwrap_or_else(|e| panic!("{}: {}{yaml}", e[0], place())).model;

@@ -19,6 +19,7 @@ pub mod edge;
 mod levels;
 pub mod math;
 pub mod nd;
+pub mod plane;
 pub mod scan;
 pub mod seq;
 pub mod strings;
@@ -40,6 +41,7 @@ pub fn table() -> Arc<OperatorTable> {
             scan::rows(),
             edge::rows(),
             nd::rows(),
+            plane::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

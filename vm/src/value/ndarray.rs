@@ -118,15 +118,10 @@ impl NdRows {
 
     /// The elements where they lie.
     pub fn view(&self) -> NdView<'_> {
-        let strides = &self.strides[..self.qtype.rank()];
-        NdView::new(
-            self.qtype.element(),
-            bytemuck::cast_slice(&self.cells),
-            self.start,
-            self.shape(),
-            strides,
-        )
-        .expect("the strides fit the cells (invariant 2)")
+        let (element, rank) = (self.qtype.element(), self.qtype.rank());
+        // The strides fit the cells (invariant 2).
+        let bytes = bytemuck::cast_slice(&self.cells);
+        NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
     }
 
     /// Makes room for elements one after the other and gives their cells, which are zero or what stood there.

@@ -83,18 +83,66 @@ fn running<T: Cell, R: Cell + bytemuck::Pod>(
 ) {
     let shape: PerAxis = view.shape().iter().copied().collect();
     let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(result, &shape));
-    cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = widen(x));
+    match view.as_slice::<T>() {
+        Some(values) => cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x)),
+        None => cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = widen(x)),
+    }
     for axis in axes.iter() {
         let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
-        for block in cells.chunks_exact_mut((size * inner).max(1)) {
-            for step in 1..size {
-                let (from, to) = match direction {
-                    Direction::Forward => (step - 1, step),
-                    Direction::Back => (size - step, size - step - 1),
-                };
-                for place in 0..inner {
-                    block[to * inner + place] = add(block[from * inner + place], block[to * inner + place]);
-                }
+        match inner {
+            1 => running_rows(cells, size.max(1), direction, &add),
+            _ => running_planes(cells, size, inner, direction, &add),
+        }
+    }
+}
+
+/// Rows in one pass: each waits for its last sum, but not for the other rows.
+const ROWS: usize = 8;
+
+/// Running sums along rows of elements that lie side by side.
+fn running_rows<R: Copy>(cells: &mut [R], size: usize, direction: Direction, add: impl Fn(R, R) -> R) {
+    let last = size - 1;
+    let place = |step: usize| match direction {
+        Direction::Forward => step,
+        Direction::Back => last - step,
+    };
+    let mut blocks = cells.chunks_exact_mut(size * ROWS);
+    for block in &mut blocks {
+        let mut sums: [R; ROWS] = std::array::from_fn(|row| block[row * size + place(0)]);
+        for step in 1..size {
+            let at = place(step);
+            for (row, sum) in sums.iter_mut().enumerate() {
+                let cell = &mut block[row * size + at];
+                *sum = add(*sum, *cell);
+                *cell = *sum;
+            }
+        }
+    }
+    for row in blocks.into_remainder().chunks_exact_mut(size) {
+        let mut sum = row[place(0)];
+        for step in 1..size {
+            sum = add(sum, row[place(step)]);
+            row[place(step)] = sum;
+        }
+    }
+}
+
+/// Running sums of planes: whole planes are added to the next ones.
+fn running_planes<R: Copy>(
+    cells: &mut [R],
+    size: usize,
+    inner: usize,
+    direction: Direction,
+    add: impl Fn(R, R) -> R,
+) {
+    for block in cells.chunks_exact_mut((size * inner).max(1)) {
+        for step in 1..size {
+            let (from, to) = match direction {
+                Direction::Forward => (step - 1, step),
+                Direction::Back => (size - step, size - step - 1),
+            };
+            for place in 0..inner {
+                block[to * inner + place] = add(block[from * inner + place], block[to * inner + place]);
             }
         }
     }
@@ -200,4 +248,29 @@ fn join(call: &mut Call<'_>, axis: usize, result: NdType) -> Result<(), Fault> {
         before += part;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_summed_alike_together_and_alone() {
+        for (rows, size) in [(1, 5), (7, 1), (8, 3), (19, 4), (3, 0)] {
+            let cells: Vec<f64> = (0..rows * size).map(|i| 0.1 + f64::from(i as u32) / 3.0).collect();
+            let mut forward = cells.clone();
+            running_rows(&mut forward, size.max(1), Direction::Forward, f64::add);
+            let mut back = cells.clone();
+            running_rows(&mut back, size.max(1), Direction::Back, f64::add);
+            for (row, values) in cells.chunks_exact(size.max(1)).enumerate() {
+                let sums = values.iter().scan(0.0, |sum, x| {
+                    *sum += x;
+                    Some(*sum)
+                });
+                assert!(sums.eq(forward[row * size..][..size].iter().copied()), "{rows} rows of {size}");
+                let total: f64 = values.iter().rev().sum();
+                assert_eq!(back[row * size], total, "{rows} rows of {size}");
+            }
+        }
+    }
 }

@@ -1,0 +1,44 @@
+//! Derivatives of expressions: exact, and expressions again.
+//!
+//! ```text
+//! spectrum ──jacobian──> ∂/∂A = line      ∂/∂x0 = A · line' · …        one expression for each leaf
+//! ```
+//!
+//! Forward mode: for each leaf, a walk over the nodes carries the slope of every node by that leaf. Equal nodes
+//! are one node, so what slopes share with each other and with the expression itself is computed once when they
+//! are compiled together.
+//!
+//! | operator | slope |
+//! | --- | --- |
+//! | applied element by element | the partial derivatives of its row, times the slopes of its operands |
+//! | a choice (`nd.where`, `math.maximum`) | the slope of the operand that is taken; of equal ones the first |
+//! | linear along axes (`nd.sum`, `nd.cumsum`, `nd.take`) | the same operator on the slope |
+//! | `nd.max`, `nd.min` | the mean of the slopes of the elements that are the greatest |
+//! | comparisons, sizes | zero |
+//!
+//! A slope has the axes that it depends on and no others; they broadcast to those of its node. At kinks the slope
+//! is that of the row: `math.abs` has 0 at 0, steps have 0 everywhere.
+//!
+//! ```
+//! # use cembra::{autodiff::jacobian, syntax::parse, vm::value::qtype::FLOAT64};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let slopes = jacobian(&parse("math.exp(a * x) + b")?, &[("a", FLOAT64), ("b", FLOAT64), ("c", FLOAT64)]);
+//! assert!(slopes.is_err_and(|e| e.to_string().contains("`x`")));
+//! let slopes = jacobian(&parse("math.exp(a * 2.0) + b")?, &[("a", FLOAT64), ("b", FLOAT64), ("c", FLOAT64)])?;
+//! let texts: Vec<Option<String>> = slopes.iter().map(|s| s.as_ref().map(ToString::to_string)).collect();
+//! assert_eq!(texts[0].as_deref(), Some("math.exp(a * 2.0) * 2.0"));
+//! assert_eq!(texts[1].as_deref(), Some("float64(1)"));
+//! assert_eq!(texts[2], None);
+//! # Ok(())
+//! # }
+//! ```
+
+mod along;
+mod axes;
+mod builder;
+mod error;
+mod forward;
+mod partials;
+
+pub use error::AutodiffError;
+pub use forward::jacobian;

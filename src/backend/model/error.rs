@@ -1,0 +1,66 @@
+//! What can go wrong with models on the machine.
+
+use crate::autodiff::AutodiffError;
+use crate::compile::CompileError;
+use crate::expr::GraphError;
+use crate::prepare::PrepareError;
+use cembra_vm::frame::FrameError;
+use cembra_vm::machine::{BindError, RunError};
+use thiserror::Error;
+
+/// A schedule that does not become a program.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ModelCompileError {
+    /// Too many nodes.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// No derivatives.
+    #[error(transparent)]
+    Autodiff(#[from] AutodiffError),
+    /// An expression that cannot be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// A program that cannot be made.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A slot of another type than planned.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+}
+
+/// An evaluation that gives no spectrum.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ModelRunError {
+    /// Too many or too few values of parameters.
+    #[error("theta has {actual} values; the model has {expected} free parameters")]
+    ThetaLength {
+        /// Free parameters.
+        expected: usize,
+        /// Values given.
+        actual: usize,
+    },
+    /// A name that is no free parameter, or a free parameter without a value.
+    #[error("`{name}` is no free parameter with a value; there are {}", known.join(", "))]
+    UnknownParameter {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// Two evaluators with different results.
+    #[error("the evaluators differ at index {index}: {interpreter} by the interpreter, {compiled} compiled")]
+    EvaluatorsDiffer {
+        /// Place in the spectrum, row after row.
+        index: usize,
+        /// What the interpreter gives.
+        interpreter: f64,
+        /// What the machine gives.
+        compiled: f64,
+    },
+    /// A frame that cannot be made or read.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A run that fails.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}

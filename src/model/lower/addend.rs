@@ -1,0 +1,70 @@
+//! Curves as sums of products: a trace, which changes with time, times a shape.
+//!
+//! ```text
+//! spectrum = shape_0 + A(t) shape_1 + B(t) shape_2 + …        shapes are (1, E) unless they move
+//! ```
+//!
+//! Products are kept apart as long as what is done to them is linear: a Shirley background is a running sum of
+//! shapes, with the same traces. So only the last sum walks all times and energies.
+
+use crate::model::lower::term::{Rates, Term, sum};
+
+/// A trace, if there is one, times a shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Addend<'b> {
+    trace: Option<Term<'b>>,
+    shape: Term<'b>,
+}
+
+impl<'b> Addend<'b> {
+    /// A factor times a shape, kept apart if only the factor changes with time.
+    pub fn new(factor: Option<Term<'b>>, shape: Term<'b>) -> Addend<'b> {
+        match factor {
+            None => Addend { trace: None, shape },
+            Some(factor) if factor.rates == Rates::TIME && !shape.rates.has(Rates::TIME) => {
+                Addend { trace: Some(factor), shape }
+            }
+            Some(factor) => Addend { trace: None, shape: factor * shape },
+        }
+    }
+
+    /// `p` times the sum of this from each energy to the end of the axis, which has so many energies.
+    pub fn shirley(self, p: Term<'b>, energies: usize) -> Addend<'b> {
+        let shape = running(self.shape, energies);
+        match self.trace {
+            Some(trace) if p.rates == Rates::TIME => Addend { trace: Some(p * trace), shape },
+            Some(_) => Addend { trace: self.trace, shape: p * shape },
+            None => Addend::new(Some(p), shape),
+        }
+    }
+}
+
+/// The sums from each energy to the end of the axis.
+fn running(shape: Term<'_>, energies: usize) -> Term<'_> {
+    let builder = shape.node.builder();
+    let spread = match shape.rates.has(Rates::ENERGY) {
+        true => shape,
+        false => {
+            let ones = Term::array(builder, &[1, energies], &vec![1.0; energies], Rates::ENERGY);
+            shape * ones
+        }
+    };
+    Term { node: spread.along("nd.cumsum", -1, true), rates: spread.rates }
+}
+
+/// The sum of some products; what has one trace is added before it is multiplied. `None` of none.
+pub fn total<'b>(addends: impl IntoIterator<Item = Addend<'b>>) -> Option<Term<'b>> {
+    let mut traces: Vec<(Option<Term<'b>>, Vec<Term<'b>>)> = Vec::new();
+    for Addend { trace, shape } in addends {
+        let id = |trace: &Option<Term<'b>>| trace.map(|term| term.node.id());
+        match traces.iter_mut().find(|(known, _)| id(known) == id(&trace)) {
+            Some((_, shapes)) => shapes.push(shape),
+            None => traces.push((trace, vec![shape])),
+        }
+    }
+    let product = |(trace, shapes): (Option<Term<'b>>, Vec<Term<'b>>)| {
+        let shape = sum(shapes)?;
+        Some(trace.map_or(shape, |trace| trace * shape))
+    };
+    sum(traces.into_iter().filter_map(product))
+}
