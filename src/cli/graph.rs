@@ -62,12 +62,10 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     let spelling = spelling(&program, args.compat.is_some());
     let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
     let dag = dag(args.mode, &program).map_err(dag_report)?;
-    let on_machine = backend(args, state.flags()) == BackendArg::Machine;
-    if on_machine && args.compat.is_some() {
+    if state.flags().jit && args.compat.is_some() {
         Plan::new(&dag).compute_before_its_turn(&mut state);
     }
     let result = match (args.compat, args.mode, &dag) {
-        (None, ..) if on_machine => Plan::new(&dag).with_threads(args.threads).evaluate(&mut state),
         (None, ..) => evaluate_in_parallel(&mut state, &dag, args.threads),
         (Some(_), GraphMode::Nodes, _) => {
             let plan = linearize::forest(&program.roots, &[]).map_err(dag_report)?;
@@ -90,6 +88,7 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
 /// A state with what the program and the command line say.
 fn state(args: &GraphRunArgs, program: &Program) -> Result<State, EvalError> {
     let mut flags = Flags::from_environment();
+    flags.jit = backend(args, flags) == BackendArg::Machine;
     flags.trace |= program.flags.trace || args.trace.is_some();
     flags.full |= program.flags.full || args.trace == Some(TraceArg::Full);
     flags.dump |= program.flags.dump;
