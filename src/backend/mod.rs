@@ -8,6 +8,8 @@
 //!                  └──> console: trace, dump, breakpoints;  profile: time and bytes
 //! ```
 //!
+//! [`step`] evaluates one node after the other, [`plan`] compiles graphs for the machine; values and errors are the same.
+//!
 //! ```
 //! use cembra::backend::{State, evaluate_dag};
 //! use cembra::dag::{Array, Graph, forest, ir};

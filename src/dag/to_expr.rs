@@ -22,7 +22,7 @@ use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduc
 use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
 use crate::expr::{self, GraphError, Literal};
-use cembra_vm::value::{Axes, NdType, QType, Value};
+use cembra_vm::value::{Axes, QType, Value};
 use hashbrown::HashMap;
 
 /// A node of the expression and the type of the array it stands for.
@@ -380,7 +380,7 @@ fn resolve(axes: &[isize], rank: usize) -> Option<Vec<usize>> {
 
 /// The axes a reduction takes on the machine, which has none of single values and none over no axes.
 fn machine_axes(of: ValueType, axes: &[isize]) -> Option<Axes> {
-    let is_array = matches!(of.qtype(), Some(QType::NdArray(NdType { .. })));
+    let is_array = matches!(of.qtype(), Some(QType::NdArray(_)));
     resolve(axes, of.rank()).and_then(Axes::new).filter(|axes| is_array && !axes.is_empty())
 }
 
