@@ -7,9 +7,10 @@
 
 use crate::backend::broadcast::{shape_of, zip};
 use crate::backend::error::OpError;
-use crate::backend::promote::{Promoted, cast, divided, promote, transcendental, truth, with_type};
+use crate::backend::promote::{Promoted, cast, truth, with_type};
 use crate::dag::array::{Element, TextArray};
 use crate::dag::kind::{BinaryOp, UnaryOp};
+use crate::dag::promotion::{divided, promote, transcendental};
 use crate::dag::{Array, DType};
 use cembra_vm::vector::float::Float;
 use half::f16;
@@ -153,7 +154,7 @@ fn concatenate(left: &TextArray, right: &TextArray) -> Result<Array, OpError> {
 }
 
 /// Numbers and truth values with numpy's arithmetic.
-trait Number: Promoted + PartialOrd {
+pub(crate) trait Number: Promoted + PartialOrd {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -165,7 +166,7 @@ trait Number: Promoted + PartialOrd {
 }
 
 /// Floats with the functions of the one mathematics library.
-trait Real: Number {
+pub(crate) trait Real: Number {
     fn exponential(self) -> Self;
     fn logarithm(self) -> Self;
 }

@@ -11,10 +11,12 @@ pub struct Flags {
     pub breakpoints: bool,
     /// What is going to be evaluated is printed before.
     pub dump: bool,
+    /// Graphs are compiled, and evaluated by the machine.
+    pub jit: bool,
 }
 
 impl Flags {
-    /// Reads `trace, break`: names `trace`, `trace=full`, `break` and `dump` between commas, in any case;
+    /// Reads `trace, break`: names `trace`, `trace=full`, `break`, `dump` and `jit` between commas, in any case;
     /// other names are ignored.
     pub fn parse(text: &str) -> Flags {
         let mut flags = Flags::default();
@@ -24,10 +26,16 @@ impl Flags {
                 "trace=full" => (flags.trace, flags.full) = (true, true),
                 "break" => flags.breakpoints = true,
                 "dump" => flags.dump = true,
+                "jit" => flags.jit = true,
                 _ => {}
             }
         }
         flags
+    }
+
+    /// True if an evaluation shows anything.
+    pub fn shows(self) -> bool {
+        self.trace || self.breakpoints || self.dump
     }
 
     /// The flags in the environment variable `CEMBRA_FLAGS`.

@@ -8,6 +8,8 @@
 //!                  └──> console: trace, dump, breakpoints;  profile: time and bytes
 //! ```
 //!
+//! [`step`] evaluates one node after the other, [`plan`] compiles graphs for the machine; values and errors are the same.
+//!
 //! ```
 //! use cembra::backend::{State, evaluate_dag};
 //! use cembra::dag::{Array, Graph, forest, ir};
@@ -29,12 +31,18 @@
 
 mod axes;
 mod broadcast;
+pub mod compiled;
+mod compute;
 pub mod console;
 pub mod elementwise;
 pub mod error;
+pub mod evaluate;
 pub mod flags;
 pub mod function;
 pub mod model;
+mod operators;
+mod parallel;
+pub mod plan;
 pub mod profile;
 mod promote;
 pub mod recorded;
@@ -44,10 +52,12 @@ pub mod state;
 pub mod step;
 mod trace;
 
+pub use compiled::ProgramError;
 pub use console::{Console, Standard, Transcript};
 pub use error::{EvalError, FunctionError, OpError};
+pub use evaluate::{evaluate_dag, evaluate_in_parallel, evaluate_nodes};
 pub use flags::Flags;
 pub use function::{Arguments, Function};
+pub use plan::{Plan, Results};
 pub use profile::Profile;
 pub use state::State;
-pub use step::{evaluate_dag, evaluate_nodes};

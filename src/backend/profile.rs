@@ -20,7 +20,7 @@ pub struct Measured {
     pub node: NodeId,
     /// The root of the tree it was evaluated in; nothing outside trees.
     pub tree: Option<NodeId>,
-    /// What it computes: `exp`, or the name of a user function.
+    /// What it computes: `exp`, the name of a user function, or on the machine `program of 12 nodes`.
     pub operation: String,
     /// Its name.
     pub name: String,
@@ -41,6 +41,12 @@ impl Profile {
     pub(crate) fn record(&mut self, data: &NodeData, tree: Option<NodeId>, time: Duration, bytes: usize) {
         let name = data.name.to_string();
         self.nodes.push(Measured { node: data.id, tree, operation: operation(data), name, time, bytes });
+    }
+
+    /// A program of so many nodes, which are not measured one by one; `last` is one of its results.
+    pub(crate) fn record_program(&mut self, last: NodeId, nodes: usize, time: Duration, bytes: usize) {
+        let operation = format!("program of {nodes} nodes");
+        self.nodes.push(Measured { node: last, tree: None, operation, name: String::new(), time, bytes });
     }
 
     /// Time of all nodes.

@@ -7,12 +7,14 @@
 
 use crate::backend::axes::resolve;
 use crate::backend::error::OpError;
-use crate::backend::promote::{Promoted, cast, divided, summed, truth, with_type};
+use crate::backend::promote::{Promoted, cast, truth, with_type};
 use crate::dag::array::{Element, Elements};
 use crate::dag::kind::{Dims, Reduction};
+use crate::dag::promotion::{divided, summed};
 use crate::dag::{Array, DType};
 use half::f16;
 use ndarray::IxDyn;
+use std::cmp::Ordering;
 
 /// Reduces axes of an array.
 ///
@@ -95,10 +97,12 @@ trait Reduced: Promoted + PartialOrd {
     const ZERO: Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
+    /// The order of numbers, in which -0 stands before 0.
+    fn order(&self, other: &Self) -> Ordering;
 }
 
 macro_rules! reduced {
-    ($($T:ty, $zero:expr, $one:expr, $plus:expr, $times:expr;)*) => { $(
+    ($($T:ty, $zero:expr, $one:expr, $plus:expr, $times:expr, $order:ident;)*) => { $(
         impl Reduced for $T {
             const ONE: $T = $one;
             const ZERO: $T = $zero;
@@ -108,18 +112,21 @@ macro_rules! reduced {
             fn times(self, other: $T) -> $T {
                 $times(self, other)
             }
+            fn order(&self, other: &$T) -> Ordering {
+                self.$order(other)
+            }
         }
     )* };
 }
 
 reduced! {
-    bool, false, true, |l, r| l | r, |l, r| l & r;
-    i8, 0, 1, i8::wrapping_add, i8::wrapping_mul;
-    i32, 0, 1, i32::wrapping_add, i32::wrapping_mul;
-    i64, 0, 1, i64::wrapping_add, i64::wrapping_mul;
-    f16, f16::ZERO, f16::ONE, |l, r| l + r, |l, r| l * r;
-    f32, 0.0, 1.0, |l, r| l + r, |l, r| l * r;
-    f64, 0.0, 1.0, |l, r| l + r, |l, r| l * r;
+    bool, false, true, |l, r| l | r, |l, r| l & r, cmp;
+    i8, 0, 1, i8::wrapping_add, i8::wrapping_mul, cmp;
+    i32, 0, 1, i32::wrapping_add, i32::wrapping_mul, cmp;
+    i64, 0, 1, i64::wrapping_add, i64::wrapping_mul, cmp;
+    f16, f16::ZERO, f16::ONE, |l, r| l + r, |l, r| l * r, total_cmp;
+    f32, 0.0, 1.0, |l, r| l + r, |l, r| l * r, total_cmp;
+    f64, 0.0, 1.0, |l, r| l + r, |l, r| l * r, total_cmp;
 }
 
 /// How an array is cut into runs.
@@ -247,7 +254,7 @@ fn is_nan<T: PartialOrd>(value: T) -> bool {
 fn sort<T: Reduced>(run: &mut [T]) -> bool {
     let has_order = !run.iter().any(|v| is_nan(*v));
     if has_order {
-        run.sort_unstable_by(|l, r| l.partial_cmp(r).expect("numbers that are no NaN compare"));
+        run.sort_unstable_by(T::order);
     }
     has_order
 }

@@ -2,8 +2,9 @@
 
 use crate::backend::broadcast::{common_shape, spread};
 use crate::backend::error::OpError;
-use crate::backend::promote::{cast, promote, truth, with_type};
+use crate::backend::promote::{cast, truth, with_type};
 use crate::dag::array::{Element, Elements, TextArray};
+use crate::dag::promotion::promote;
 use crate::dag::{Array, DType};
 use ndarray::Zip;
 

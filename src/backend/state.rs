@@ -3,16 +3,17 @@
 //! A state remembers: a node that has a value is never evaluated again, whether the value was set or
 //! computed, and values stay when an evaluation fails. Another evaluation of the graph takes another state.
 
+use crate::backend::compute::{Context, place};
 use crate::backend::console::{Console, Standard};
-use crate::backend::error::{EvalError, Place};
+use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
 use crate::backend::function::Function;
 use crate::backend::profile::Profile;
-use crate::dag::graph::NodeData;
 use crate::dag::printing::Spelling;
 use crate::dag::{Array, DagError, Graph, Node, NodeId};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The values of the nodes of a graph.
 pub struct State {
@@ -28,6 +29,16 @@ pub struct State {
     pub(crate) spelling: Spelling,
     pub(crate) console: Box<dyn Console>,
     pub(crate) profile: Option<Profile>,
+    /// Results that are there before their turn: the step backend takes them instead of computing.
+    pub(crate) ahead: HashMap<NodeId, Ahead>,
+}
+
+/// A result that was computed before its turn.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    pub result: Result<Array, EvalError>,
+    /// How long it took, if that was measured apart from others.
+    pub time: Option<Duration>,
 }
 
 impl State {
@@ -43,6 +54,7 @@ impl State {
             spelling: Spelling::Cembra,
             console: Box::new(Standard),
             profile: None,
+            ahead: HashMap::new(),
         }
     }
 
@@ -102,13 +114,33 @@ impl State {
         self.profile.as_ref()
     }
 
+    /// Its flags.
+    pub fn flags(&self) -> Flags {
+        self.flags
+    }
+
     /// Its graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
+    /// All values, by id.
+    pub(crate) fn values(&self) -> &[Option<Array>] {
+        &self.values
+    }
+
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { graph: &self.graph, functions: &self.functions, spelling: self.spelling }
+    }
+
     pub(crate) fn value(&self, id: NodeId) -> Option<&Array> {
         self.values.get(id.index()).and_then(Option::as_ref)
+    }
+
+    /// The value of a node, also one that waits for its turn.
+    pub(crate) fn value_or_ahead(&self, id: NodeId) -> Option<&Array> {
+        let ahead = || self.ahead.get(&id).and_then(|ahead| ahead.result.as_ref().ok());
+        self.value(id).or_else(ahead)
     }
 
     pub(crate) fn store(&mut self, id: NodeId, value: Array) {
@@ -133,9 +165,4 @@ impl std::fmt::Debug for State {
         let values = self.order.iter().map(|id| (id, self.value(*id)));
         f.debug_struct("State").field("values", &values.collect::<Vec<_>>()).finish_non_exhaustive()
     }
-}
-
-/// The node as errors name it.
-pub(crate) fn place(data: &NodeData) -> Place {
-    Place { id: data.id, name: data.name.clone() }
 }

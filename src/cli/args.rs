@@ -284,6 +284,8 @@ pub enum GraphCommand {
     Run(GraphRunArgs),
     /// Print a graph.
     Print(GraphPrintArgs),
+    /// Show the programs that the machine evaluates a graph with, for the values of a program file.
+    Explain(GraphExplainArgs),
 }
 
 /// Arguments of `graph run`.
@@ -295,9 +297,12 @@ pub struct GraphRunArgs {
     /// How the graph is brought into order.
     #[arg(long, value_enum, default_value_t = GraphMode::DagNodes)]
     pub mode: GraphMode,
-    /// What evaluates it.
-    #[arg(long, value_enum, default_value_t = BackendArg::Step)]
-    pub backend: BackendArg,
+    /// What evaluates it; by default `step`, or `machine` if `CEMBRA_FLAGS` has `jit`.
+    #[arg(long, value_enum)]
+    pub backend: Option<BackendArg>,
+    /// Threads: for trees that do not need each other (`--mode dag-trees`), or on the machine for large arrays.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
     /// Print each node and its value as numpy code instead of the values of the roots; `full` shows large
     /// arrays whole.
     #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "summary")]
@@ -329,6 +334,16 @@ pub struct GraphPrintArgs {
     pub compat: Option<Compat>,
 }
 
+/// Arguments of `graph explain`.
+#[derive(Debug, Args)]
+pub struct GraphExplainArgs {
+    /// The graph with its values, as JSON.
+    pub program: PathBuf,
+    /// Keep the values of all nodes, not only of the roots.
+    #[arg(long)]
+    pub all_values: bool,
+}
+
 /// How a graph is brought into order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GraphMode {
@@ -345,6 +360,8 @@ pub enum GraphMode {
 pub enum BackendArg {
     /// One node after the other.
     Step,
+    /// Compiled, with equal nodes computed once, and loops over arrays joined.
+    Machine,
 }
 
 /// How much of large arrays a trace shows.

@@ -1,24 +1,25 @@
 //! `cembra graph`: evaluates and prints graphs of array operations.
 
 pub mod array_json;
+pub mod explain;
 pub mod functions;
 pub mod program;
 pub mod recorded;
+pub mod reports;
 
-use crate::backend::{EvalError, FunctionError, OpError, State, evaluate_dag, recorded as published};
+use crate::backend::{EvalError, Flags, Plan, State, evaluate_in_parallel, recorded as published};
 use crate::cli::args::{
-    BackendArg, Compat, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
+    BackendArg, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
-use crate::cli::eval::read_text;
-use crate::cli::report::{Phase, Report};
+use crate::cli::report::Report;
 use crate::cli::{batch, print};
 use crate::dag::array_text::{Detail, shape_text, value_text};
 use crate::dag::ir::{compile_nodes, compile_trees};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text};
 use crate::dag::{Dag, DagError, Node, forest, linearize};
-use cembra_vm::value::Category;
 use program::{Engine, Program};
+use reports::{dag_report, eval_report, eval_report_in, read_program};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,9 +27,12 @@ use std::process::ExitCode;
 /// Runs a command on a graph.
 pub fn run(command: &GraphCommand) -> ExitCode {
     let (result, is_json) = match command {
-        GraphCommand::Run(GraphRunArgs { batch: Some(file), .. }) => (run_batch(file), false),
+        GraphCommand::Run(args @ GraphRunArgs { batch: Some(file), .. }) => {
+            (run_batch(file, backend(args, Flags::from_environment())), false)
+        }
         GraphCommand::Run(args) => (evaluate(args), args.json),
         GraphCommand::Print(args) => (show(args), false),
+        GraphCommand::Explain(args) => (explain::explain(args), false),
     };
     match result {
         Ok(text) => {
@@ -40,18 +44,16 @@ pub fn run(command: &GraphCommand) -> ExitCode {
 }
 
 /// Prints each line as soon as it is there.
-fn run_batch(file: &Path) -> Result<String, Report> {
+fn run_batch(file: &Path, backend: BackendArg) -> Result<String, Report> {
     for case in &batch::cases(file)? {
-        print(&format!("{}\n", recorded::line(case)));
+        print(&format!("{}\n", recorded::line(case, backend)));
     }
     Ok(String::new())
 }
 
-fn read_program(file: &Path) -> Result<Program, Report> {
-    let malformed =
-        |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display()));
-    let json: Json = serde_json::from_str(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
-    program::read(&json).map_err(malformed)
+/// What evaluates: what the command line says, or else the flags.
+fn backend(args: &GraphRunArgs, flags: Flags) -> BackendArg {
+    args.backend.unwrap_or(if flags.jit { BackendArg::Machine } else { BackendArg::Step })
 }
 
 fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
@@ -60,9 +62,11 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     let spelling = spelling(&program, args.compat.is_some());
     let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
     let dag = dag(args.mode, &program).map_err(dag_report)?;
-    let BackendArg::Step = args.backend;
+    if state.flags().jit && args.compat.is_some() {
+        Plan::new(&dag).compute_before_its_turn(&mut state);
+    }
     let result = match (args.compat, args.mode, &dag) {
-        (None, ..) => evaluate_dag(&mut state, &dag),
+        (None, ..) => evaluate_in_parallel(&mut state, &dag, args.threads),
         (Some(_), GraphMode::Nodes, _) => {
             let plan = linearize::forest(&program.roots, &[]).map_err(dag_report)?;
             published::evaluate_nodes(&mut state, &plan.nodes)
@@ -83,7 +87,8 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
 
 /// A state with what the program and the command line say.
 fn state(args: &GraphRunArgs, program: &Program) -> Result<State, EvalError> {
-    let mut flags = crate::backend::Flags::from_environment();
+    let mut flags = Flags::from_environment();
+    flags.jit = backend(args, flags) == BackendArg::Machine;
     flags.trace |= program.flags.trace || args.trace.is_some();
     flags.full |= program.flags.full || args.trace == Some(TraceArg::Full);
     flags.dump |= program.flags.dump;
@@ -170,48 +175,5 @@ fn view(view: GraphView, program: &Program, spelling: Spelling) -> Result<String
             let texts: Vec<String> = trees.iter().map(|tree| function_text(tree, spelling) + "\n").collect();
             Ok(texts.join("\n"))
         }
-    }
-}
-
-fn dag_report(error: DagError) -> Report {
-    Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())
-}
-
-/// In the words of the engine whose output is shown.
-fn eval_report_in(compat: Option<Compat>, error: EvalError) -> Report {
-    let text = published::error_text(&error);
-    let mut report = eval_report(error);
-    if compat.is_some() {
-        report.message = format!("{}: {}", text.0, text.1);
-    }
-    report
-}
-
-fn eval_report(error: EvalError) -> Report {
-    let category = match &error {
-        EvalError::PlaceholderValueNotProvided { .. } | EvalError::NodeValueNotFound { .. } => {
-            Category::MissingInput
-        }
-        EvalError::FunctionNotFound { .. } => Category::UnknownName,
-        EvalError::Function { error: FunctionError::Panicked { .. }, .. } => Category::Panic,
-        EvalError::Function { .. } => Category::Host,
-        EvalError::Operation { error, .. } => operation_category(error),
-        EvalError::Unsupported { .. } | EvalError::NothingToEvaluate | EvalError::Dag(_) => {
-            Category::InvalidProgram
-        }
-    };
-    Report::new(category, Phase::Eval, error.to_string())
-}
-
-fn operation_category(error: &OpError) -> Category {
-    match error {
-        OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => Category::Type,
-        OpError::Broadcast { .. } | OpError::SqueezeSize { .. } => Category::SizeMismatch,
-        OpError::AxisOutOfBounds { .. } | OpError::RepeatedAxis { .. } => Category::IndexOutOfRange,
-        OpError::TooLarge { .. } | OpError::TooManyAxes { .. } => Category::Limit,
-        OpError::NegativePower
-        | OpError::NoClauses
-        | OpError::NoElements { .. }
-        | OpError::QuantileRange { .. } => Category::Assertion,
     }
 }

@@ -32,6 +32,7 @@
 pub mod array;
 pub mod array_text;
 mod build;
+pub mod cells;
 pub mod error;
 pub mod forest;
 pub mod graph;
@@ -43,9 +44,12 @@ mod number_text;
 pub mod numpy_text;
 mod operators;
 pub mod printing;
+pub mod promotion;
 pub mod reading;
 pub mod record;
 pub mod scalar;
+pub mod to_expr;
+pub mod value_type;
 
 pub use array::{Array, DType, Element, TextArray};
 pub use build::{Condition, exclusive_multi_clause_where, multi_clause_where, piecewise, where_};
@@ -57,3 +61,5 @@ pub use kind::{Axis, NodeId};
 pub use linearize::Plan;
 pub use node::{IntoNode, Mixed, MixesWith, Node, NodeType, Unknown};
 pub use scalar::Scalar;
+pub use to_expr::{Expression, ToExpr};
+pub use value_type::ValueType;

@@ -86,15 +86,35 @@ pub fn join(source: Source) -> Result<Draft, PrepareError> {
     for (_, expr) in &side_outputs {
         outputs.push(copy(&mut graph, expr)?);
     }
+    let names = side_outputs.into_iter().map(|s| s.0).collect();
+    let mut draft = joined(graph, &outputs, names, source.registry, source.dialect)?;
+    draft.inputs = source.inputs;
+    Ok(draft)
+}
+
+/// A graph whose nodes are the outputs: the main output and the side outputs, whose names are sorted.
+///
+/// # Errors
+/// The graph is full.
+///
+/// # Panics
+/// There is no output, or there are not as many names as side outputs.
+pub fn joined(
+    mut graph: Graph,
+    outputs: &[NodeId],
+    side_outputs: Vec<Arc<str>>,
+    registry: Registry,
+    dialect: Dialect,
+) -> Result<Draft, PrepareError> {
+    assert_eq!(outputs.len(), side_outputs.len() + 1, "a main output, and a name for every other one");
     let operator = graph.symbol(ROOT_OPERATOR);
-    let root = if side_outputs.is_empty() { main } else { graph.apply(operator, &outputs)? };
-    let mut draft = Draft::new(graph, root, source.registry, source.dialect);
+    let root = if side_outputs.is_empty() { outputs[0] } else { graph.apply(operator, outputs)? };
+    let mut draft = Draft::new(graph, root, registry, dialect);
     let def = OperatorDef::new(ROOT_OPERATOR, &["*outputs"], "Main output and side outputs.", |cx| {
         cx.unchanged(cx.types[0].clone())
     });
     draft.set_definition(operator, Arc::new(def));
-    draft.inputs = source.inputs;
-    draft.side_outputs = side_outputs.into_iter().map(|s| s.0).collect();
+    draft.side_outputs = side_outputs;
     Ok(draft)
 }
 

@@ -202,9 +202,22 @@ impl Prepare {
         source: Source,
         observer: StageObserver<'_>,
     ) -> Result<Prepared, PrepareError> {
-        let mut draft = self.join.run(source)?;
-        draft.folding = self.fold.is_some();
+        let draft = self.join.run(source)?;
         observer(self.join.name(), &draft);
+        self.run_joined(draft, observer)
+    }
+
+    /// Prepares a draft that is joined already, as a front makes it that has one graph for all outputs, and
+    /// shows it after each step.
+    ///
+    /// # Errors
+    /// What the first failing step reports.
+    pub fn run_joined(
+        &self,
+        mut draft: Draft,
+        observer: StageObserver<'_>,
+    ) -> Result<Prepared, PrepareError> {
+        draft.folding = self.fold.is_some();
         for (step, holds) in self.draft_steps() {
             draft = step.run(draft)?;
             self.check_draft(step.name(), &mut draft, holds)?;

@@ -317,7 +317,7 @@ n4 = np.squeeze(n3, axis=(0,))
     assert_eq!(console.text().matches("1, ").count(), 1000 + 1);
     assert_eq!(
         Flags::parse("trace,Dump, break"),
-        Flags { trace: true, dump: true, breakpoints: true, full: false }
+        Flags { trace: true, dump: true, breakpoints: true, ..Flags::default() }
     );
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Random graphs: every order gives the same values, and every node is evaluated once; deep graphs.
 
 use crate::support::bits_of;
-use cembra::backend::{Flags, State, evaluate_dag, evaluate_nodes};
+use cembra::backend::{Flags, Plan, State, evaluate_dag, evaluate_nodes};
 use cembra::dag::printing::{Spelling, node_text};
 use cembra::dag::{Array, Dag, Graph, Node, forest, ir, linearize, multi_clause_where, where_};
 use proptest::prelude::*;
@@ -133,17 +133,43 @@ fn a_million_nodes_in_a_chain() {
     thread.join().expect("no stack overflows");
 }
 
+/// The machine sorts, compiles and runs chains without recursion too.
+#[test]
+fn a_long_chain_on_the_machine() {
+    let work = || {
+        let graph = Graph::new();
+        let x = graph.placeholder("x");
+        let mut top = x.clone();
+        for _ in 0..50_000 {
+            top = &top * &x + 1;
+        }
+        let dag = ir::compile_nodes(&linearize::forest(from_ref(&top), &[]).expect("no cycles"));
+        let mut plan = Plan::new(&dag);
+        for value in [0.5, -0.5] {
+            let mut states = [0, 1].map(|_| State::new(&graph).with_flags(Flags::default()));
+            for state in &mut states {
+                state.set_node_value(&x, Array::from(value)).expect("a node of the graph");
+            }
+            let [mut step, mut machine] = states;
+            assert_eq!(plan.evaluate(&mut machine), evaluate_dag(&mut step, &dag));
+        }
+        assert_eq!(plan.compilations(), 1);
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(work).expect("a thread");
+    thread.join().expect("no stack overflows");
+}
+
 /// Each root of a chain waits for the one behind it in the order given.
 #[test]
 fn many_roots_in_reverse() {
     let graph = Graph::new();
     let mut nodes = vec![graph.placeholder("x").exp()];
-    for _ in 0..20_000 {
+    for _ in 0..100_000 {
         nodes.push(-nodes.last().expect("it begins with a node"));
     }
     nodes.reverse();
     let trees = forest::partition(&nodes).expect("no cycles");
     let roots: Vec<u32> = trees.iter().map(|tree| tree.root().id().number()).collect();
-    assert_eq!(roots, (2..=20_002).collect::<Vec<_>>());
+    assert_eq!(roots, (2..=100_002).collect::<Vec<_>>());
     assert!(trees.iter().all(|tree| tree.body().len() == 1 && tree.inputs().len() == 1));
 }

@@ -4,7 +4,8 @@
 //! [`crate::backend::recorded`] for how its modes differ. Messages of numpy and Python are our own.
 
 use crate::backend::recorded::{dag_error_text, error_text, evaluate_nodes};
-use crate::backend::{EvalError, State, Transcript, recorded, step};
+use crate::backend::{EvalError, Plan as MachinePlan, State, Transcript, recorded, step};
+use crate::cli::args::BackendArg;
 use crate::cli::graph::array_json;
 use crate::cli::graph::program::{Engine, Program, read};
 use crate::dag::kind::{AxisOp, Kind};
@@ -14,7 +15,7 @@ use crate::dag::{Array, Dag, DagError, Node, NodeId, Plan, Tree, forest, ir, lin
 use serde_json::{Map, Value as Json, json};
 
 /// What the published engine makes of a case.
-pub fn line(case: &Json) -> Json {
+pub fn line(case: &Json, backend: BackendArg) -> Json {
     let name = case.get("name").cloned().unwrap_or(Json::Null);
     match read(case) {
         Ok(program) => {
@@ -23,7 +24,7 @@ pub fn line(case: &Json) -> Json {
                 recorded => (recorded, recorded.spelling()),
             };
             let mut line = Map::from_iter([("name".to_owned(), name)]);
-            Case { program, engine, spelling }.show(&mut line);
+            Case { program, engine, spelling, backend }.show(&mut line);
             Json::Object(line)
         }
         Err(what) => json!({ "name": name, "error": { "class": "TypeError", "message": what } }),
@@ -34,6 +35,7 @@ struct Case {
     program: Program,
     engine: Engine,
     spelling: Spelling,
+    backend: BackendArg,
 }
 
 impl Case {
@@ -105,13 +107,39 @@ impl Case {
                 flags.trace |= traces;
                 let state = state.with_flags(flags).with_spelling(self.spelling);
                 let mut state = state.with_console(console.clone());
+                let machine = self.compute_on_machine(&mut state, mode);
                 let result = self.evaluate(&mut state, mode);
-                self.outcome(&state, result)
+                let mut json = self.outcome(&state, result);
+                json["machine"] = machine;
+                json
             }
             Err(error) => json!({ "error": error_json(error_text(&error)) }),
         };
         json["stdout"] = console.text().into();
+        if json["machine"].is_null() {
+            json.as_object_mut().map(|json| json.remove("machine"));
+        }
         json
+    }
+
+    /// Has the machine compute what the evaluation is going to show; says what the machine left to the step backend.
+    fn compute_on_machine(&self, state: &mut State, mode: Mode) -> Json {
+        let roots = &self.program.roots;
+        let dag = match mode {
+            _ if self.backend == BackendArg::Step => return Json::Null,
+            Mode::DagTrees => forest::partition(roots).map(ir::compile_trees),
+            _ => linearize::forest(roots, &[]).map(|plan| ir::compile_nodes(&plan)),
+        };
+        let Ok(dag) = dag else { return Json::Null };
+        let mut plan = MachinePlan::new(&dag);
+        plan.compute_before_its_turn(state);
+        let numbers = |ids: Vec<NodeId>| ids.iter().map(|id| id.number()).collect::<Vec<_>>();
+        json!({
+            "programs": plan.stages().filter(|stage| stage.program.is_some()).count(),
+            "apart": numbers(plan.stages().flat_map(|s| s.apart).map(|node| node.id()).collect()),
+            "left": numbers(plan.left().collect()),
+            "failure": plan.failure().map(ToString::to_string),
+        })
     }
 
     fn outcome(&self, state: &State, result: Result<Returned, EvalError>) -> Json {

@@ -1,0 +1,275 @@
+//! Compiled: the expression of some nodes as a bound program with its frame.
+//!
+//! ```text
+//! values of nodes ──lend──> inputs | frame | outputs ──copy──> arrays
+//! ```
+//!
+//! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie.
+
+use crate::backend::operators::registry;
+use crate::compile::{CompileError, Options, compile};
+use crate::dag::cells::{Cells, Texts, array_of, each_cell};
+use crate::dag::{Array, Element, Expression, NodeId, ValueType};
+use crate::expr::GraphError;
+use crate::prepare::join::joined;
+use crate::prepare::{Prepare, PrepareError};
+use crate::registry::Dialect;
+use cembra_vm::frame::{Frame, FrameError};
+use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
+use cembra_vm::layout::{Slot, TypedSlot};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, RunError};
+use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::{NdView, QType, ScalarType};
+use ndarray::ArrayViewD;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why there is no program, or it has no result.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// The expression is refused; a constant part of it may raise.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// A limit of compilation.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The program is refused.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// There is no memory for the frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// An operator raises.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An input is refused, or an operator raises.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The graph has too many nodes.
+    #[error(transparent)]
+    Full(#[from] GraphError),
+    /// A node that is computed apart has an error.
+    #[error("a node that is computed apart has no value")]
+    Apart,
+}
+
+/// A bound program with its frame.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    bound: BoundExpr,
+    frame: Frame,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    texts: Texts,
+    /// Number of texts in the program itself.
+    own_texts: usize,
+}
+
+#[derive(Debug)]
+struct Input {
+    node: NodeId,
+    of: ValueType,
+    place: Place,
+    /// True if it is a result too: what is lent cannot be read after the run.
+    is_output: bool,
+}
+
+#[derive(Debug)]
+struct Output {
+    node: NodeId,
+    of: ValueType,
+    place: Place,
+}
+
+/// Where a value stands in the frame.
+#[derive(Debug)]
+enum Place {
+    Bool(Slot<bool>),
+    Int32(Slot<i32>),
+    Int64(Slot<i64>),
+    Float32(Slot<f32>),
+    Float64(Slot<f64>),
+    NdArray(TypedSlot),
+}
+
+impl Place {
+    /// True if both are one array.
+    fn is_array_of(&self, other: &Place) -> bool {
+        matches!((self, other), (Place::NdArray(left), Place::NdArray(right)) if left == right)
+    }
+}
+
+impl Compiled {
+    /// Compiles an expression, which has at least one output.
+    pub fn new(expression: Expression) -> Result<Compiled, ProgramError> {
+        let Expression { graph, inputs, outputs, texts } = expression;
+        let roots: Vec<_> = outputs.iter().map(|(_, node, _)| *node).collect();
+        let names = outputs[1..].iter().map(|(id, ..)| name(*id)).collect();
+        let mut draft = joined(graph, &roots, names, registry(), Dialect::default())?;
+        let qtype = |of: &ValueType| of.qtype().expect("inputs have types of the machine");
+        draft.inputs = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
+        let prepared = Prepare::standard().run_joined(draft, &mut |_, _| {})?;
+        let bound = compile(&prepared, &Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() })?;
+        let (mut inputs, outputs) = (input_places(&bound, &inputs)?, output_places(&bound, &outputs)?);
+        for input in &mut inputs {
+            input.is_output = outputs.iter().any(|output| output.place.is_array_of(&input.place));
+        }
+        let own_texts = texts.count();
+        Ok(Compiled { frame: bound.new_frame()?, bound, inputs, outputs, texts, own_texts })
+    }
+
+    /// The program.
+    pub fn bound(&self) -> &BoundExpr {
+        &self.bound
+    }
+
+    /// Number of values that it reads.
+    pub fn input_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// True if the values of the inputs are of the types that the program was compiled for.
+    pub fn fits<'v>(&self, value: impl Fn(NodeId) -> Option<&'v Array>) -> bool {
+        let fits = |input: &Input| value(input.node).is_some_and(|array| ValueType::of(array) == input.of);
+        self.inputs.iter().all(fits)
+    }
+
+    /// Runs on the values of the inputs, which fit.
+    pub fn run<'v>(
+        &mut self,
+        threads: usize,
+        value: impl Fn(NodeId) -> Option<&'v Array>,
+    ) -> Result<(), ProgramError> {
+        let Compiled { bound, frame, inputs, texts, own_texts, .. } = self;
+        texts.truncate(*own_texts);
+        let mut lent: Vec<(&TypedSlot, Cells<'_>, &[usize])> = Vec::new();
+        for input in inputs.iter() {
+            let array = value(input.node).expect("the program was found to fit");
+            let cells = Cells::of(array, texts);
+            match &input.place {
+                Place::NdArray(slot) if input.is_output => {
+                    frame.write_nd(slot, &view(&cells, array.shape()))?;
+                }
+                Place::NdArray(slot) => lent.push((slot, cells, array.shape())),
+                place => set(frame, place, &cells),
+            }
+        }
+        if lent.is_empty() {
+            return Ok(bound.execute(frame)?);
+        }
+        let views: Vec<NdView<'_>> = lent.iter().map(|(_, cells, shape)| view(cells, shape)).collect();
+        let mut call = bound.call(frame).threads(threads);
+        for ((slot, ..), view) in lent.iter().zip(&views) {
+            call = call.input(slot, view)?;
+        }
+        call.run()?;
+        Ok(())
+    }
+
+    /// The nodes whose values it gives.
+    pub fn output_nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.outputs.iter().map(|output| output.node)
+    }
+
+    /// The results of the last run.
+    pub fn outputs(&self) -> impl Iterator<Item = (NodeId, Array)> + '_ {
+        let read = |output: &Output| (output.node, read(&self.frame, output, &self.texts));
+        self.outputs.iter().map(read)
+    }
+
+    /// The result of the last run for a node.
+    pub fn value(&self, node: NodeId) -> Option<Array> {
+        self.output(node).map(|output| read(&self.frame, output, &self.texts))
+    }
+
+    /// The result of the last run for a node, where it stands; nothing for single values, and for dtypes that the
+    /// machine holds otherwise.
+    pub fn view<T: Element + Cell>(&self, node: NodeId) -> Option<ArrayViewD<'_, T>> {
+        match self.output(node)? {
+            Output { of, place: Place::NdArray(slot), .. } if of.dtype == T::DTYPE => {
+                self.frame.nd_view(slot).ok()?.to_ndarray()
+            }
+            _ => None,
+        }
+    }
+
+    fn output(&self, node: NodeId) -> Option<&Output> {
+        self.outputs.iter().find(|output| output.node == node)
+    }
+}
+
+/// The name of a side output; names are sorted as numbers are.
+fn name(id: NodeId) -> Arc<str> {
+    format!("n{:07}", id.number()).into()
+}
+
+/// The slot that a function finds for a type, by its type on the machine.
+macro_rules! place {
+    ($of:expr, $typed:expr, $nd:expr) => {
+        match $of.qtype() {
+            Some(QType::NdArray(_)) => Place::NdArray($nd.clone()),
+            _ => match $of.element() {
+                ScalarType::Boolean => Place::Bool($typed),
+                ScalarType::Int32 => Place::Int32($typed),
+                ScalarType::Int64 => Place::Int64($typed),
+                ScalarType::Float32 => Place::Float32($typed),
+                _ => Place::Float64($typed),
+            },
+        }
+    };
+}
+
+fn input_places(bound: &BoundExpr, inputs: &[(NodeId, ValueType)]) -> Result<Vec<Input>, BindError> {
+    let input = |(node, of): &(NodeId, ValueType)| {
+        let name = node.to_string();
+        let place = place!(of, bound.input(&name)?, bound.input_slot(&name)?);
+        Ok(Input { node: *node, of: *of, place, is_output: false })
+    };
+    inputs.iter().map(input).collect()
+}
+
+fn output_places(
+    bound: &BoundExpr,
+    outputs: &[(NodeId, crate::expr::NodeId, ValueType)],
+) -> Result<Vec<Output>, BindError> {
+    let output = |(index, (node, _, of)): (usize, &(NodeId, crate::expr::NodeId, ValueType))| {
+        let name = name(*node);
+        let place = match index {
+            0 => place!(of, bound.output()?, bound.output_slot()),
+            _ => place!(of, bound.side_output(&name)?, bound.side_output_slot(&name)?),
+        };
+        Ok(Output { node: *node, of: *of, place })
+    };
+    outputs.iter().enumerate().map(output).collect()
+}
+
+fn set(frame: &mut Frame, place: &Place, cells: &Cells<'_>) {
+    match (place, cells) {
+        (Place::Bool(slot), Cells::Bool(cells)) => frame.set(*slot, cells[0]),
+        (Place::Int32(slot), Cells::Int32(cells)) => frame.set(*slot, cells[0]),
+        (Place::Int64(slot), Cells::Int64(cells)) => frame.set(*slot, cells[0]),
+        (Place::Float32(slot), Cells::Float32(cells)) => frame.set(*slot, cells[0]),
+        (Place::Float64(slot), Cells::Float64(cells)) => frame.set(*slot, cells[0]),
+        _ => unreachable!("the slot was made for the type of the array"),
+    }
+}
+
+fn view<'c>(cells: &'c Cells<'_>, shape: &[usize]) -> NdView<'c> {
+    let view = each_cell!(cells, slice => NdView::from_slice(slice.as_ref(), shape));
+    view.expect("an array has as many elements as its shape says")
+}
+
+fn read(frame: &Frame, output: &Output, texts: &Texts) -> Array {
+    let single = |view: Result<NdView<'_>, _>| array_of(&view.expect("one element"), output.of, texts);
+    match &output.place {
+        Place::Bool(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
+        Place::Int32(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
+        Place::Int64(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
+        Place::Float32(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
+        Place::Float64(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
+        Place::NdArray(slot) => {
+            let view = frame.nd_view(slot).expect("a run has written all outputs");
+            array_of(&view, output.of, texts)
+        }
+    }
+}

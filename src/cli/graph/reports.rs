@@ -1,0 +1,67 @@
+//! Reading program files, and errors of graphs as reports.
+
+use crate::backend::{EvalError, FunctionError, OpError, recorded as published};
+use crate::cli::args::Compat;
+use crate::cli::eval::read_text;
+use crate::cli::graph::program::{self, Program};
+use crate::cli::report::{Phase, Report};
+use crate::dag::DagError;
+use cembra_vm::value::Category;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// Reads a program file.
+///
+/// # Errors
+/// The file cannot be read, or is no program.
+pub fn read_program(file: &Path) -> Result<Program, Report> {
+    let malformed =
+        |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display()));
+    let json: Json = serde_json::from_str(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
+    program::read(&json).map_err(malformed)
+}
+
+/// A graph that is not in order.
+pub fn dag_report(error: DagError) -> Report {
+    Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())
+}
+
+/// In the words of the engine whose output is shown.
+pub fn eval_report_in(compat: Option<Compat>, error: EvalError) -> Report {
+    let text = published::error_text(&error);
+    let mut report = eval_report(error);
+    if compat.is_some() {
+        report.message = format!("{}: {}", text.0, text.1);
+    }
+    report
+}
+
+/// Why an evaluation stopped.
+pub fn eval_report(error: EvalError) -> Report {
+    let category = match &error {
+        EvalError::PlaceholderValueNotProvided { .. } | EvalError::NodeValueNotFound { .. } => {
+            Category::MissingInput
+        }
+        EvalError::FunctionNotFound { .. } => Category::UnknownName,
+        EvalError::Function { error: FunctionError::Panicked { .. }, .. } => Category::Panic,
+        EvalError::Function { .. } => Category::Host,
+        EvalError::Operation { error, .. } => operation_category(error),
+        EvalError::Unsupported { .. } | EvalError::NothingToEvaluate | EvalError::Dag(_) => {
+            Category::InvalidProgram
+        }
+    };
+    Report::new(category, Phase::Eval, error.to_string())
+}
+
+fn operation_category(error: &OpError) -> Category {
+    match error {
+        OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => Category::Type,
+        OpError::Broadcast { .. } | OpError::SqueezeSize { .. } => Category::SizeMismatch,
+        OpError::AxisOutOfBounds { .. } | OpError::RepeatedAxis { .. } => Category::IndexOutOfRange,
+        OpError::TooLarge { .. } | OpError::TooManyAxes { .. } => Category::Limit,
+        OpError::NegativePower
+        | OpError::NoClauses
+        | OpError::NoElements { .. }
+        | OpError::QuantileRange { .. } => Category::Assertion,
+    }
+}

@@ -1,0 +1,180 @@
+//! Cells: arrays of the graph as the machine holds them, and back.
+//!
+//! ```text
+//! int8, float16   ──widened──>   INT32, FLOAT32   ──narrowed──>   int8, float16
+//! texts           ──Texts──>     INT32 codes      ──Texts──>      texts
+//! ```
+//!
+//! All other dtypes have elements of their own there. Nothing is lost on the way: results of such dtypes are
+//! rounded, or wrap, in the operators that make them.
+
+use crate::dag::array::{Array, DType, Element, Elements, TextArray};
+use crate::dag::value_type::ValueType;
+use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::{NdRows, NdView, QType, Value};
+use half::f16;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Codes for texts: equal texts have one code, and 0 is that of the empty text.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    codes: HashMap<Arc<str>, i32>,
+    texts: Vec<Arc<str>>,
+}
+
+impl Default for Texts {
+    fn default() -> Texts {
+        let empty: Arc<str> = "".into();
+        Texts { codes: HashMap::from([(empty.clone(), 0)]), texts: vec![empty] }
+    }
+}
+
+impl Texts {
+    /// The code of a text, new if there is none yet.
+    pub fn code(&mut self, text: &Arc<str>) -> i32 {
+        let next = self.texts.len() as i32;
+        *self.codes.entry(text.clone()).or_insert_with(|| {
+            self.texts.push(text.clone());
+            next
+        })
+    }
+
+    /// Number of texts.
+    pub fn count(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Forgets all but the first texts.
+    pub fn truncate(&mut self, count: usize) {
+        for text in self.texts.drain(count..) {
+            self.codes.remove(&text);
+        }
+    }
+
+    fn codes_of(&mut self, array: &TextArray) -> Vec<i32> {
+        let table: Vec<i32> = array.table.iter().map(|text| self.code(text)).collect();
+        array.codes.iter().map(|code| table[*code as usize]).collect()
+    }
+}
+
+/// Elements in row-major order as the machine holds them, borrowed where they lie so already.
+#[derive(Debug)]
+pub enum Cells<'a> {
+    /// BOOLEAN.
+    Bool(Cow<'a, [bool]>),
+    /// INT32.
+    Int32(Cow<'a, [i32]>),
+    /// INT64.
+    Int64(Cow<'a, [i64]>),
+    /// FLOAT32.
+    Float32(Cow<'a, [f32]>),
+    /// FLOAT64.
+    Float64(Cow<'a, [f64]>),
+}
+
+impl<'a> Cells<'a> {
+    /// The cells of an array.
+    pub fn of(array: &'a Array, texts: &mut Texts) -> Cells<'a> {
+        match array {
+            Array::Bool(elements) => Cells::Bool(row_major(elements)),
+            Array::Int8(elements) => Cells::Int32(elements.iter().map(|v| i32::from(*v)).collect()),
+            Array::Int32(elements) => Cells::Int32(row_major(elements)),
+            Array::Int64(elements) => Cells::Int64(row_major(elements)),
+            Array::Float16(elements) => Cells::Float32(elements.iter().map(|v| v.to_f32()).collect()),
+            Array::Float32(elements) => Cells::Float32(row_major(elements)),
+            Array::Float64(elements) => Cells::Float64(row_major(elements)),
+            Array::Text(array) => Cells::Int32(texts.codes_of(array).into()),
+        }
+    }
+}
+
+/// Runs an expression on the cells, whatever their type.
+macro_rules! each_cell {
+    ($cells:expr, $slice:ident => $body:expr) => {
+        match $cells {
+            $crate::dag::cells::Cells::Bool($slice) => $body,
+            $crate::dag::cells::Cells::Int32($slice) => $body,
+            $crate::dag::cells::Cells::Int64($slice) => $body,
+            $crate::dag::cells::Cells::Float32($slice) => $body,
+            $crate::dag::cells::Cells::Float64($slice) => $body,
+        }
+    };
+}
+pub(crate) use each_cell;
+
+fn row_major<T: Element>(elements: &Elements<T>) -> Cow<'_, [T]> {
+    match elements.as_slice() {
+        Some(slice) => Cow::Borrowed(slice),
+        None => Cow::Owned(elements.iter().copied().collect()),
+    }
+}
+
+/// An array as a literal of the machine; nothing if the machine has no such arrays.
+pub fn literal(array: &Array, texts: &mut Texts) -> Option<Value> {
+    let cells = Cells::of(array, texts);
+    match ValueType::of(array).qtype()? {
+        QType::NdArray(qtype) => {
+            let rows =
+                each_cell!(cells, slice => NdRows::from_slice(qtype, array.shape(), slice.as_ref())).ok()?;
+            Some(Value::NdArray(Arc::new(rows)))
+        }
+        _ => Some(each_cell!(cells, slice => Value::from(slice[0]))),
+    }
+}
+
+/// The array of a type whose cells stand in a view.
+pub fn array_of(view: &NdView<'_>, of: ValueType, texts: &Texts) -> Array {
+    let shape = view.shape();
+    match of.dtype {
+        DType::Bool => made::<bool>(cells(view), shape),
+        DType::Int8 => made::<i8>(cells::<i32>(view).into_iter().map(|v| v as i8).collect(), shape),
+        DType::Int32 => made::<i32>(cells(view), shape),
+        DType::Int64 => made::<i64>(cells(view), shape),
+        DType::Float16 => made::<f16>(cells::<f32>(view).into_iter().map(f16::from_f32).collect(), shape),
+        DType::Float32 => made::<f32>(cells(view), shape),
+        DType::Float64 => made::<f64>(cells(view), shape),
+        DType::Text(width) => {
+            let chosen: Vec<&str> =
+                cells::<i32>(view).into_iter().map(|code| &*texts.texts[code as usize]).collect();
+            let made = TextArray::new(&chosen, shape, width);
+            Array::Text(made.expect("a view has as many elements as its shape says"))
+        }
+    }
+}
+
+fn cells<T: Cell>(view: &NdView<'_>) -> Vec<T> {
+    match view.as_slice() {
+        Some(slice) => slice.to_vec(),
+        None => view.cells().collect(),
+    }
+}
+
+fn made<T: Element>(cells: Vec<T>, shape: &[usize]) -> Array {
+    Array::new(cells, shape).expect("a view has as many elements as its shape says")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_go_both_ways() {
+        let mut texts = Texts::default();
+        let column = [1.5, -0.0].map(f16::from_f32);
+        for array in [
+            Array::vector([true, false]),
+            Array::new(vec![i8::MIN, 3], &[2, 1]).expect("two elements"),
+            Array::vector(column),
+            Array::texts(&["b", "", "b"]),
+        ] {
+            let Some(Value::NdArray(rows)) = literal(&array, &mut texts) else { panic!("it has axes") };
+            assert_eq!(array_of(&rows.view(), ValueType::of(&array), &texts), array);
+        }
+        assert_eq!(texts.count(), 2);
+        texts.truncate(1);
+        assert_eq!(texts.code(&"a".into()), 1);
+        assert_eq!(literal(&Array::from(2.5), &mut texts), Some(Value::from(2.5)));
+    }
+}
