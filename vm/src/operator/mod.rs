@@ -21,6 +21,7 @@ pub mod function;
 pub mod general;
 pub mod general_cell;
 pub mod lifting;
+pub mod nd_pointwise;
 pub mod nd_walk;
 pub mod ndwise;
 pub mod pointwise;

@@ -3,7 +3,7 @@
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
-use crate::operator::ndwise::NdPointwise;
+use crate::operator::nd_pointwise::NdPointwise;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;

@@ -1,7 +1,7 @@
 //! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
 
 use crate::builtins::nd::reduce::wide;
-use crate::operator::ndwise::check_count;
+use crate::operator::nd_pointwise::check_count;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;
 use crate::value::nd_view::{Cell, PerAxis};

@@ -10,8 +10,8 @@
 use crate::layout::handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::operator::block::Column;
+use crate::operator::nd_pointwise::{common_shape, in_element};
 use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
-use crate::operator::ndwise::{common_shape, in_element};
 use crate::value::nd_view::Shape;
 use crate::value::{Fault, NdType, NdView};
 use bumpalo::Bump;
@@ -155,12 +155,12 @@ impl Elements<'_> {
 
     /// The fault of a row as that of an element.
     #[cold]
-    pub(super) fn locate(&self, fault: Box<MemberFault>) -> Box<MemberFault> {
-        let MemberFault { ip, fault } = *fault;
+    pub(super) fn locate(&self, fault: MemberFault) -> MemberFault {
+        let MemberFault { ip, fault } = fault;
         let fault = match fault {
             Fault::Row { row, fault } => in_element(row as usize, self.shape(), *fault),
             other => other,
         };
-        Box::new(MemberFault { ip, fault })
+        MemberFault { ip, fault }
     }
 }

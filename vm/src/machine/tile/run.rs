@@ -68,7 +68,7 @@ impl Region {
                 Blocks { region: self, rows: count, columns, presence, moving, uneven, level: Level::best() };
             // SAFETY: all columns but those in scratch memory have this many elements now.
             let outcome = unsafe { blocks.run(arena, threads, &mut []) };
-            return outcome.map_err(|fault| elements.locate(fault));
+            return outcome.map_err(|fault| Box::new(elements.locate(*fault)));
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
