@@ -38,6 +38,8 @@ pub mod fit;
 pub mod host;
 pub mod inspect;
 pub mod model;
+#[cfg(feature = "cli")]
+pub mod plot;
 pub mod prepare;
 pub mod registry;
 pub mod syntax;

@@ -7,7 +7,8 @@
 //! | `run` | [`run`], [`progress`], [`table`] |
 //! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
-//! | `model` | [`model`], [`model_batch`], [`model_result`], [`model_args`] |
+//! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
+//! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
 //! are JSON on standard output, errors with their places. The exit
@@ -18,17 +19,27 @@ pub mod args;
 pub mod batch;
 pub mod eval;
 pub mod explain;
+pub mod fit;
+pub mod fit_args;
+pub mod fit_data;
+pub mod fit_plot;
+pub mod fit_progress;
+pub mod fit_result;
+pub mod fit_task;
 pub mod graph;
 pub mod input;
 pub mod json;
 pub mod model;
 pub mod model_args;
 pub mod model_batch;
+pub mod model_options;
 pub mod model_result;
+pub mod model_source;
 pub mod ops;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod synthetic;
 pub mod table;
 
 use args::{Arguments, Command};

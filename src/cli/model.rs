@@ -1,23 +1,18 @@
 //! `cembra model`: spectra described in YAML.
 
-use crate::cli::eval::read_text;
 use crate::cli::model_args::{
-    CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand, ModelFiles,
+    CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand,
 };
-use crate::cli::model_batch;
 use crate::cli::model_result::{Spectra, outcome, spectrum_json};
-use crate::cli::report::{Phase, Report, Source};
+use crate::cli::model_source::{Failure, failure, load, model, sources, theta, warning_text};
+use crate::cli::report::{Phase, Report};
 use crate::cli::{complain, print};
-use crate::model::error::{Findings, ModelError, ModelWarning};
+use crate::cli::{fit, model_batch, synthetic};
 use crate::model::graph::from_model::graph_of;
 use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
 use crate::model::interpret::{self, ComponentCurve, Spectrum};
-use crate::model::library::Library;
-use crate::model::load::{self, Loaded};
-use crate::model::place::Place;
 use crate::model::schedule::{self, Reason, Schedule, packed};
 use crate::model::tree::{Domain, Model};
-use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use std::process::ExitCode;
 
@@ -30,17 +25,7 @@ pub fn run(args: &ModelArgs) -> ExitCode {
         ModelCommand::Explain(args) => or_report(explain(args)),
         ModelCommand::Graph(args) => or_report(graph(args)),
         ModelCommand::Eval(args) => or_report(eval(args)),
-    }
-}
-
-/// What went wrong, with the texts of the files for rendering.
-struct Failure {
-    reports: Vec<(Report, Option<Source>)>,
-}
-
-impl From<Report> for Failure {
-    fn from(report: Report) -> Failure {
-        Failure { reports: vec![(report, None)] }
+        ModelCommand::Fit(args) => or_report(fit::run(args)),
     }
 }
 
@@ -58,67 +43,6 @@ fn or_report(result: Result<String, Failure>) -> ExitCode {
             ExitCode::from(1)
         }
     }
-}
-
-fn sources(files: &ModelFiles) -> Result<Vec<Source>, Report> {
-    let read = |file: &std::path::PathBuf| {
-        Ok(Source { name: file.to_string_lossy().into_owned(), text: read_text(file)? })
-    };
-    files.files.iter().map(read).collect()
-}
-
-/// Reads the files and follows their header.
-fn load(files: &ModelFiles, sources: &[Source]) -> Result<Loaded, Vec<ModelError>> {
-    let mut findings = Findings::default();
-    let texts = sources.iter().map(|s| (s.name.as_str(), s.text.as_str()));
-    let library = Library::read(texts, &mut findings);
-    let mut setup = library.setup(&mut findings);
-    if let Some(semantics) = files.semantics {
-        setup.semantics = semantics.semantics();
-    }
-    load::load_with(&library, &setup, findings)
-}
-
-fn model(files: &ModelFiles) -> Result<Model, Failure> {
-    let sources = sources(files)?;
-    match load(files, &sources) {
-        Ok(loaded) => {
-            loaded.warnings.iter().for_each(|w| complain(&warning_text(w)));
-            Ok(loaded.model)
-        }
-        Err(errors) => Err(failure(&errors, &sources)),
-    }
-}
-
-fn failure(errors: &[ModelError], sources: &[Source]) -> Failure {
-    Failure { reports: errors.iter().map(|error| located(error, sources)).collect() }
-}
-
-/// An error with the text it stands in.
-fn located(error: &ModelError, sources: &[Source]) -> (Report, Option<Source>) {
-    let mut report = Report::new(Category::Parse, Phase::Compile, error.to_string());
-    let source = error.place.as_ref().and_then(|p| sources.iter().find(|s| *s.name == *p.file).cloned());
-    if let (Some(place), Some(source)) = (&error.place, &source) {
-        report.labels.push((span(place, &source.text), String::new()));
-    }
-    (report, source)
-}
-
-/// The bytes of the word at a place.
-fn span(place: &Place, text: &str) -> Span {
-    let line_start = match place.line {
-        1 => 0,
-        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
-    };
-    let rest = &text[line_start..];
-    let start = line_start + rest.char_indices().nth(place.column - 1).map_or(rest.len(), |(at, _)| at);
-    let length = text[start..].find([' ', ',', ':', ']', '\n', '\r']).unwrap_or(text.len() - start);
-    Span { start: start as u32, end: (start + length.max(1)).min(text.len()) as u32 }
-}
-
-fn warning_text(warning: &ModelWarning) -> String {
-    let place = warning.place.as_ref().map_or(String::new(), |place| format!("\n --> {place}"));
-    format!("warning: {warning}{place}")
 }
 
 fn check(args: &CheckArgs) -> ExitCode {
@@ -189,33 +113,31 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     for reason in spectra.fallback_reasons() {
         complain(&format!("warning: interpreted, not compiled: {reason}"));
     }
-    let spectrum = spectra.spectrum(&theta).map_err(|e| failure(&[e], &[]))?;
-    if args.json {
-        return Ok(format!("{}\n", spectrum_json(&spectrum)));
+    let mut spectrum = spectra.spectrum(&theta).map_err(|e| failure(&[e], &[]))?;
+    if let Some(sigma) = args.noise {
+        synthetic::add_noise(&mut spectrum.values, sigma, args.seed);
     }
-    let curves = match args.components && model.domain != Domain::EnergyTime2D {
-        true => interpret::component_curves(&model, &theta).map_err(|e| failure(&[e.nowhere()], &[]))?,
-        false => Vec::new(),
+    let text = match args.json {
+        true => format!("{}\n", spectrum_json(&spectrum)),
+        false => eval_table(args, &model, &theta, &spectrum)?,
     };
-    Ok(table(&model, &spectrum, &curves))
+    match &args.out {
+        None => Ok(text),
+        Some(file) => fit::write(file, &text).map(|()| String::new()).map_err(Failure::from),
+    }
 }
 
-/// The initial theta with some values replaced.
-fn theta(model: &Model, values: &[String]) -> Result<Vec<f64>, Report> {
-    let wrong = |message: String| Report::new(Category::Parse, Phase::Compile, message);
-    let mut theta = model.theta();
-    let names = model.theta_names();
-    for text in values {
-        let (name, value) =
-            text.split_once('=').ok_or_else(|| wrong(format!("`{text}` is not NAME=VALUE")))?;
-        let index = names.iter().position(|n| *n == name.trim());
-        let index = index.ok_or_else(|| {
-            wrong(format!("`{}` is no free parameter; there are {}", name.trim(), names.join(", ")))
-        })?;
-        let value = value.trim().parse();
-        theta[index] = value.map_err(|_| wrong(format!("`{text}`: the value is no number")))?;
-    }
-    Ok(theta)
+fn eval_table(
+    args: &EvalModelArgs,
+    model: &Model,
+    theta: &[f64],
+    spectrum: &Spectrum,
+) -> Result<String, Failure> {
+    let curves = match args.components && model.domain != Domain::EnergyTime2D {
+        true => interpret::component_curves(model, theta).map_err(|e| failure(&[e.nowhere()], &[]))?,
+        false => Vec::new(),
+    };
+    Ok(table(model, spectrum, &curves))
 }
 
 /// Comma-separated values: a line a point of the axis, or a line a time under a line of energies.

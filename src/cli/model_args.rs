@@ -1,6 +1,7 @@
 //! Arguments of `cembra model`.
 
-use crate::model::component::Semantics;
+use crate::cli::fit_args::FitArgs;
+use crate::cli::model_options::{Evaluator, ModelFiles};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,17 +24,8 @@ pub enum ModelCommand {
     Graph(GraphArgs),
     /// Evaluate a model.
     Eval(EvalModelArgs),
-}
-
-/// Where a model comes from.
-#[derive(Debug, Args)]
-pub struct ModelFiles {
-    /// Model files in YAML; the entry `cembra` of one of them says how they are used.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Which formulas are meant, instead of what the files say.
-    #[arg(long, value_enum)]
-    pub semantics: Option<SemanticsArg>,
+    /// Find the parameters of a model from measured spectra.
+    Fit(FitArgs),
 }
 
 /// Arguments of `model check`.
@@ -87,32 +79,21 @@ pub struct EvalModelArgs {
     /// Add a column for each component (spectra over one axis).
     #[arg(long, conflicts_with = "batch")]
     pub components: bool,
+    /// Add normal noise of this standard deviation to the spectrum.
+    #[arg(long, value_name = "SIGMA", conflicts_with_all = ["batch", "components"])]
+    pub noise: Option<f64>,
+    /// Where the noise begins: the same number gives the same noise.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "noise")]
+    pub seed: u64,
+    /// Write to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "batch")]
+    pub out: Option<PathBuf>,
     /// The files are recorded cases; print one JSON line for each theta.
     #[arg(long)]
     pub batch: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Names of semantics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SemanticsArg {
-    /// Quadrature kernels, Voigt scaled at its centre.
-    Current,
-    /// Trailing y0, sampled kernels, Voigt scaled on the grid.
-    #[value(name = "0.9")]
-    V0_9,
-}
-
-impl SemanticsArg {
-    /// The semantics.
-    pub fn semantics(self) -> Semantics {
-        match self {
-            SemanticsArg::Current => Semantics::Current,
-            SemanticsArg::V0_9 => Semantics::V0_9,
-        }
-    }
 }
 
 /// Forms of graphs.
@@ -126,17 +107,4 @@ pub enum GraphFormat {
     Dot,
     /// A model file that gives the same graph.
     Yaml,
-}
-
-/// Evaluators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Evaluator {
-    /// The schedule as a program of the machine; the interpreter if there is none.
-    Compiled,
-    /// The schedule, step by step.
-    Schedule,
-    /// The component loop of the original.
-    Interpreter,
-    /// Compiled and interpreter; an error if they differ by more than 1e-10, absolute and relative.
-    Compare,
 }

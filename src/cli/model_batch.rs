@@ -4,7 +4,7 @@
 //! "aux_axis", "opt_param_names", "evals": [{"theta"}], "version" | "semantics"}`.
 
 use crate::cli::eval::read_text;
-use crate::cli::model_args::{Evaluator, ModelFiles};
+use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
 use crate::cli::print;
 use crate::cli::report::{Phase, Report};

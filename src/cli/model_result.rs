@@ -1,7 +1,7 @@
 //! Results of `cembra model`: spectra by an evaluator, and results and errors as JSON.
 
 use crate::backend::model::{EvaluatorChoice, ModelEvaluator, ModelRunError};
-use crate::cli::model_args::Evaluator;
+use crate::cli::model_options::Evaluator;
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::graph::from_model::graph_of;
 use crate::model::interpret::{self, Spectrum};

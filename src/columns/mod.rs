@@ -11,6 +11,8 @@
 //! [plan] compiles the expressions for the columns they name; the [job](run) it gives moves batches
 //! from the one to the other, and its three threads work on different batches.
 //!
+//! Apart from that, a file can be read [whole], as arrays of numbers of any number of axes.
+//!
 //! 1. Memory is bounded by the rows of a batch, not by the files.
 //! 2. A program runs per batch only if every operator in it works [row by row](rowwise), so the result
 //!    does not depend on where batches begin.
@@ -45,6 +47,7 @@ pub mod rowwise;
 pub mod run;
 pub mod sink;
 pub mod source;
+pub mod whole;
 
 pub use error::ColumnsError;
 pub use evaluate::{OnError, Scope};
@@ -54,3 +57,4 @@ pub use progress::{Progress, RunOptions, Summary};
 pub use run::Job;
 pub use sink::Sink;
 pub use source::Source;
+pub use whole::{NumberArray, read_whole};

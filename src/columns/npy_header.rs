@@ -79,6 +79,8 @@ pub struct Header {
     pub cells: Option<Cells>,
     /// Sizes of the axes.
     pub shape: Vec<u64>,
+    /// True if the first index moves fastest; nothing to an array of one axis.
+    pub is_fortran: bool,
 }
 
 impl Header {
@@ -115,17 +117,21 @@ impl Header {
         Header::parse(text).ok_or_else(|| wrong("the NPY header is malformed"))
     }
 
-    /// Reads the dictionary of a header. The order of axes is nothing to an array of one axis.
+    /// Reads the dictionary of a header.
     fn parse(text: &str) -> Option<Header> {
         let descr = value_of(text, "descr")?;
         let shape = value_of(text, "shape")?.strip_prefix('(')?.split_once(')')?.0;
-        value_of(text, "fortran_order").filter(|v| v.starts_with("True") || v.starts_with("False"))?;
+        let order = value_of(text, "fortran_order")?;
+        let is_fortran = order.starts_with("True");
+        if !is_fortran && !order.starts_with("False") {
+            return None;
+        }
         let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
         let shape = axes.map(|axis| axis.parse().ok()).collect::<Option<Vec<u64>>>()?;
         // A type with fields is a list, and has no cells that could be read.
         let name = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
         let name = name.map_or_else(|| "a structure".to_owned(), |(name, _)| name.to_owned());
-        Some(Header { cells: Cells::parse(&name), descr: name, shape })
+        Some(Header { cells: Cells::parse(&name), descr: name, shape, is_fortran })
     }
 }
 
@@ -162,7 +168,8 @@ mod tests {
             let bytes = written(cells, rows);
             assert_eq!(bytes.len(), WRITTEN);
             let header = Header::read(&mut &bytes[..]).expect("a header");
-            assert_eq!(header, Header { descr: "<f8".to_owned(), cells: Some(cells), shape: vec![rows] });
+            let descr = "<f8".to_owned();
+            assert_eq!(header, Header { descr, cells: Some(cells), shape: vec![rows], is_fortran: false });
         }
     }
 
@@ -179,6 +186,7 @@ mod tests {
         );
         assert_eq!(header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), None);
         assert_eq!(header("{'descr': '<f8', 'shape': (1,)}"), None);
+        assert_eq!(header("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,)}"), None);
         let mut long = b"\x93NUMPY\x02\x00".to_vec();
         long.extend(u32::MAX.to_le_bytes());
         assert!(Header::read(&mut &long[..]).is_err());

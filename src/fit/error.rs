@@ -14,6 +14,16 @@ pub enum FitError {
         /// Values of the data.
         actual: usize,
     },
+    /// A value that counts is missing or infinite.
+    #[error("the data at row {row}, column {column} are {value}, not a finite number")]
+    DataValue {
+        /// Index of the time, or of the only axis.
+        row: usize,
+        /// Index of the energy.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
     /// A window without points, or beyond the axis.
     #[error("the {axis} window {from}..{to} does not fit an axis of {points} points")]
     Window {

@@ -5,48 +5,57 @@
 
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::problem::Problem;
-use crate::fit::statistics::{self, Fit};
+use crate::fit::matrix::Matrix;
+use crate::fit::objective::{Objective, check_start};
 use rmpfit::{MPConfig, MPError, MPFitter, MPMaxFev, MPPar, MPResult, MPSide};
 
-/// Fits a problem, beginning at the initial values of its model.
+/// The theta with the smallest sum of squares, as far as steps downhill from the start lead.
 ///
 /// # Errors
 /// Nothing varies, there are too few points, or residuals are not finite.
-pub fn fit(problem: &Problem<'_>) -> Result<Fit, FitError> {
-    let start = problem.model.theta();
-    if start.is_empty() {
-        return Err(FitError::NothingVaries);
-    }
-    if start.len() >= problem.count() {
-        return Err(FitError::TooFewPoints { free: start.len(), points: problem.count() });
-    }
-    if problem.residuals(&start)?.iter().any(|r| !r.is_finite()) {
-        return Err(FitError::NotFinite);
-    }
-    let bounds = problem.bounds();
-    let mut inner: Vec<f64> = bounds.iter().zip(&start).map(|(b, x)| b.inner(*x)).collect();
-    let mut solver = Solver::new(problem, bounds);
+pub fn minimize(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
+    let start = check_start(objective)?;
+    minimize_from(objective, &start)
+}
+
+/// The same from another start.
+///
+/// # Errors
+/// As of [`minimize`].
+pub fn minimize_from(objective: &mut dyn Objective, start: &[f64]) -> Result<Vec<f64>, FitError> {
+    let bounds = objective.bounds();
+    let mut inner: Vec<f64> = bounds.iter().zip(start).map(|(b, x)| b.inner(*x)).collect();
+    let mut solver = Solver::new(objective, bounds);
     let status = solver.mpfit(&mut inner);
-    let evaluations = solver.evaluations;
-    status.map_err(|error| FitError::Solver { problem: describe(&error).to_owned() })?;
-    statistics::summarize(problem, &solver.outer(&inner), evaluations)
+    let failure = solver.failure.take();
+    match status {
+        Ok(_) => Ok(solver.outer(&inner)),
+        Err(error) => {
+            Err(failure.unwrap_or_else(|| FitError::Solver { problem: describe(&error).to_owned() }))
+        }
+    }
 }
 
 struct Solver<'p> {
-    problem: &'p Problem<'p>,
+    objective: &'p mut dyn Objective,
+    count: usize,
     bounds: Vec<Bounds>,
     parameters: Vec<MPPar>,
     config: MPConfig,
-    evaluations: usize,
+    derivatives: Matrix,
+    /// Why the objective could not be evaluated, which the solver does not pass on.
+    failure: Option<FitError>,
 }
 
 impl<'p> Solver<'p> {
-    fn new(problem: &'p Problem<'p>, bounds: Vec<Bounds>) -> Solver<'p> {
+    fn new(objective: &'p mut dyn Objective, bounds: Vec<Bounds>) -> Solver<'p> {
         let parameter = || MPPar { side: MPSide::User, ..MPPar::new() };
+        let count = objective.count();
         Solver {
-            problem,
+            objective,
+            count,
             parameters: bounds.iter().map(|_| parameter()).collect(),
+            derivatives: vec![vec![0.0; count]; bounds.len()],
             bounds,
             // Tighter than the noise of the residuals: the fit ends when it cannot get better.
             config: MPConfig {
@@ -57,25 +66,32 @@ impl<'p> Solver<'p> {
                 max_fev: MPMaxFev::Limited(100_000),
                 ..MPConfig::new()
             },
-            evaluations: 0,
+            failure: None,
         }
     }
 
     fn outer(&self, inner: &[f64]) -> Vec<f64> {
         self.bounds.iter().zip(inner).map(|(b, v)| b.outer(*v)).collect()
     }
+
+    /// Keeps the reason of a failure.
+    fn kept<T>(&mut self, result: Result<T, FitError>) -> MPResult<T> {
+        result.map_err(|error| {
+            self.failure = Some(error);
+            MPError::Eval
+        })
+    }
 }
 
 impl MPFitter for Solver<'_> {
     fn eval(&mut self, inner: &[f64], deviates: &mut [f64]) -> MPResult<()> {
-        self.evaluations += 1;
-        let residuals = self.problem.residuals(&self.outer(inner)).map_err(|_| MPError::Eval)?;
-        deviates.copy_from_slice(&residuals);
-        Ok(())
+        let theta = self.outer(inner);
+        let result = self.objective.residuals(&theta, deviates);
+        self.kept(result)
     }
 
     fn number_of_points(&self) -> usize {
-        self.problem.count()
+        self.count
     }
 
     fn config(&self) -> &MPConfig {
@@ -94,8 +110,9 @@ impl MPFitter for Solver<'_> {
     ) -> MPResult<()> {
         self.eval(inner, deviates)?;
         let theta = self.outer(inner);
-        let columns = self.problem.jacobian(&theta).map_err(|_| MPError::Eval)?;
-        for (index, column) in columns.into_iter().enumerate() {
+        let result = self.objective.jacobian(&theta, &mut self.derivatives);
+        self.kept(result)?;
+        for (index, column) in self.derivatives.iter().enumerate() {
             let slope = self.bounds[index].slope(inner[index]);
             if let Some(target) = &mut derivs[index] {
                 target.iter_mut().zip(column).for_each(|(target, value)| *target = value * slope);

@@ -6,6 +6,9 @@ use cembra_vm::vector::math::double;
 /// How far a model is floored above zero, in counts, so that the deviance stays finite.
 const FLOOR: f64 = 1e-3;
 
+/// Relative distances of model and data below which the slope of the deviance is taken from its series.
+const NEAR: f64 = 1e-4;
+
 /// Noise of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
@@ -44,6 +47,31 @@ impl Noise {
         }
     }
 
+    /// True if residuals are linear in the model.
+    pub fn is_linear(self) -> bool {
+        !matches!(self, Noise::Poisson { .. })
+    }
+
+    /// How the residual of one value changes with the model.
+    pub fn slope(self, data: f64, model: f64) -> f64 {
+        match self {
+            Noise::Unknown => -1.0,
+            Noise::Gaussian { sigma } => -1.0 / sigma,
+            Noise::Poisson { scale } => poisson_slope(data, model, scale),
+        }
+    }
+
+    /// The noise of the mean of so many values.
+    #[must_use]
+    pub fn of_mean(self, count: usize) -> Noise {
+        let count = count as f64;
+        match self {
+            Noise::Unknown => Noise::Unknown,
+            Noise::Gaussian { sigma } => Noise::Gaussian { sigma: sigma / count.sqrt() },
+            Noise::Poisson { scale } => Noise::Poisson { scale: scale * count },
+        }
+    }
+
     /// The residual of one value.
     pub fn residual(self, data: f64, model: f64) -> f64 {
         match self {
@@ -69,9 +97,44 @@ fn poisson(data: f64, model: f64, scale: f64) -> f64 {
     (data - model).signum() * (2.0 * scale * kl.max(0.0)).sqrt()
 }
 
+/// The slope of [`poisson`]: with `r² = 2 s kl`, it is `s kl'/r`, and `-sqrt(s/d)` where model and data meet.
+fn poisson_slope(data: f64, model: f64, scale: f64) -> f64 {
+    let residual = poisson(data, model, scale);
+    if data == 0.0 {
+        return if model > 0.0 { scale / residual } else { 0.0 };
+    }
+    let slope = 1.0 - data / model.max(FLOOR / scale);
+    match slope.abs() > NEAR {
+        true => scale * slope / residual,
+        // The next term of the series around the data keeps the digits that the quotient loses.
+        false => -(scale / data).sqrt() * (1.0 - 2.0 / 3.0 * slope),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slopes_are_those_of_residuals() {
+        let noises = [Noise::Unknown, Noise::Gaussian { sigma: 0.3 }, Noise::Poisson { scale: 2.0 }];
+        for noise in noises {
+            for (data, model) in [(4.0, 5.0), (4.0, 4.01), (4.0, 1.0), (0.0, 2.0), (3.0, -1.0)] {
+                let step = 1e-5;
+                let rise = noise.residual(data, model + step) - noise.residual(data, model - step);
+                let (slope, expected) = (noise.slope(data, model), rise / (2.0 * step));
+                assert!(
+                    (slope - expected).abs() < 1e-6 * expected.abs(),
+                    "{noise:?} {data} {model}: {slope}"
+                );
+            }
+        }
+        let poisson = Noise::Poisson { scale: 2.0 };
+        let (near, far) =
+            (poisson.slope(4.0, 4.0 * (1.0 + 0.99e-4)), poisson.slope(4.0, 4.0 * (1.0 + 1.01e-4)));
+        assert!((near / far - 1.0).abs() < 1e-5, "{near} {far}");
+        assert_eq!(Noise::Gaussian { sigma: 2.0 }.of_mean(4), Noise::Gaussian { sigma: 1.0 });
+    }
 
     #[test]
     fn poisson_residuals_are_near_normal_ones() {

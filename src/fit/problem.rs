@@ -3,7 +3,6 @@
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::noise::Noise;
-use crate::model::interpret;
 use crate::model::quantity::Quantity;
 use crate::model::tree::{Domain, Model};
 use std::ops::Range;
@@ -25,11 +24,7 @@ impl<'m> Problem<'m> {
     /// # Errors
     /// The data have another size than the spectrum.
     pub fn new(model: &'m Model, data: Vec<f64>) -> Result<Problem<'m>, FitError> {
-        let expected = match model.domain {
-            Domain::Energy1D => model.energy.len(),
-            Domain::Time1D => model.time.len(),
-            Domain::EnergyTime2D => model.energy.len() * model.time.len(),
-        };
+        let expected = size(model);
         match data.len() == expected {
             true => Ok(Problem { model, data, noise: Noise::Unknown, points: (0..expected).collect() }),
             false => Err(FitError::DataSize { expected, actual: data.len() }),
@@ -77,6 +72,30 @@ impl<'m> Problem<'m> {
         self.noise
     }
 
+    /// All data, also those that do not count.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// Indices of the values that count, in the flat spectrum.
+    pub fn points(&self) -> &[usize] {
+        &self.points
+    }
+
+    /// Checks that all values that count are numbers.
+    ///
+    /// # Errors
+    /// The first one that is missing or infinite, with its place.
+    pub fn check_data(&self) -> Result<(), FitError> {
+        let columns = if self.model.domain == Domain::EnergyTime2D { self.model.energy.len() } else { 1 };
+        match self.points.iter().find(|at| !self.data[**at].is_finite()) {
+            None => Ok(()),
+            Some(at) => {
+                Err(FitError::DataValue { row: at / columns, column: at % columns, value: self.data[*at] })
+            }
+        }
+    }
+
     /// Bounds of theta.
     pub fn bounds(&self) -> Vec<Bounds> {
         let bounds = |id| match &self.model.parameter(id).quantity {
@@ -85,35 +104,13 @@ impl<'m> Problem<'m> {
         };
         self.model.free().into_iter().map(bounds).collect()
     }
+}
 
-    /// The residuals at theta.
-    ///
-    /// # Errors
-    /// Theta has another length than the model's.
-    pub fn residuals(&self, theta: &[f64]) -> Result<Vec<f64>, FitError> {
-        let spectrum = interpret::evaluate(self.model, theta)?.values;
-        Ok(self.points.iter().map(|at| self.noise.residual(self.data[*at], spectrum[*at])).collect())
-    }
-
-    /// Derivatives of the residuals with respect to theta, one list a parameter, by central differences
-    /// of fourth order.
-    ///
-    /// # Errors
-    /// Theta has another length than the model's.
-    pub fn jacobian(&self, theta: &[f64]) -> Result<Vec<Vec<f64>>, FitError> {
-        let column = |index: usize| -> Result<Vec<f64>, FitError> {
-            let step = 2e-4 * theta[index].abs().max(1e-2);
-            let shifted = |factor: f64| {
-                let mut theta = theta.to_vec();
-                theta[index] += factor * step;
-                self.residuals(&theta)
-            };
-            let [far_below, below, above, far_above] =
-                [shifted(-2.0)?, shifted(-1.0)?, shifted(1.0)?, shifted(2.0)?];
-            let slope =
-                |at: usize| (8.0 * (above[at] - below[at]) - (far_above[at] - far_below[at])) / (12.0 * step);
-            Ok((0..self.count()).map(slope).collect())
-        };
-        (0..theta.len()).map(column).collect()
+/// Values of a spectrum.
+fn size(model: &Model) -> usize {
+    match model.domain {
+        Domain::Energy1D => model.energy.len(),
+        Domain::Time1D => model.time.len(),
+        Domain::EnergyTime2D => model.energy.len() * model.time.len(),
     }
 }

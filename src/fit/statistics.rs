@@ -2,7 +2,7 @@
 
 use crate::fit::error::FitError;
 use crate::fit::matrix::{Matrix, inverse};
-use crate::fit::problem::Problem;
+use crate::fit::objective::{Member, Objective, chi_square};
 use crate::model::quantity::{Number, Quantity};
 use crate::model::tree::{Model, ParameterId};
 use cembra_vm::vector::math::double;
@@ -28,7 +28,7 @@ pub struct Fit {
     pub bic: f64,
     /// How many values were fitted.
     pub points: usize,
-    /// Evaluations of the residuals by the solver, without those for derivatives.
+    /// Evaluations of a model, those for derivatives by differences included.
     pub evaluations: usize,
 }
 
@@ -41,6 +41,8 @@ pub struct FittedParameter {
     pub value: f64,
     /// Its standard error; 0 for a fixed number, nothing without a covariance.
     pub standard_error: Option<f64>,
+    /// What it was before: the initial value and its bounds, or an expression.
+    pub initial: Quantity,
 }
 
 impl Fit {
@@ -52,57 +54,88 @@ impl Fit {
 
     /// A model whose initial values are those of the fit.
     pub fn fitted(&self, model: &Model) -> Model {
-        let mut fitted = model.clone();
-        for (id, value) in model.free().into_iter().zip(&self.theta) {
-            if let Quantity::Number(Number { value: initial, .. }) = &mut fitted.parameters[id.0].quantity {
-                *initial = *value;
-            }
-        }
-        fitted
+        with_theta(model, &self.theta)
     }
 }
 
-/// The statistics of a problem at its best theta.
+/// The model with other initial values.
+pub fn with_theta(model: &Model, theta: &[f64]) -> Model {
+    let mut changed = model.clone();
+    for (id, value) in model.free().into_iter().zip(theta) {
+        if let Quantity::Number(Number { value: initial, .. }) = &mut changed.parameters[id.0].quantity {
+            *initial = *value;
+        }
+    }
+    changed
+}
+
+/// The statistics of a sum of squares at its best theta.
 ///
 /// # Errors
-/// Theta has another length than the model's.
-pub fn summarize(problem: &Problem<'_>, theta: &[f64], evaluations: usize) -> Result<Fit, FitError> {
-    let (n, k) = (problem.count() as f64, theta.len() as f64);
-    let chi_square: f64 = problem.residuals(theta)?.iter().map(|r| r * r).sum();
+/// The model cannot be evaluated.
+pub fn summarize(objective: &mut dyn Objective, theta: &[f64]) -> Result<Fit, FitError> {
+    let (n, k) = (objective.count() as f64, theta.len() as f64);
+    let chi_square = chi_square(objective, theta)?;
     let reduced_chi_square = chi_square / (n - k);
-    let scale = if problem.noise().is_declared() { 1.0 } else { reduced_chi_square };
-    let jacobian = problem.jacobian(theta)?;
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let normal: Matrix = jacobian.iter().map(|a| jacobian.iter().map(|b| dot(a, b)).collect()).collect();
-    let scaled = |row: Vec<f64>| row.into_iter().map(|c| c * scale).collect();
-    let covariance: Option<Matrix> = inverse(&normal).map(|m| m.into_iter().map(scaled).collect());
-    let badness = if problem.noise().is_declared() { chi_square } else { n * double::ln(chi_square / n) };
+    let is_declared = objective.is_declared();
+    let scale = if is_declared { 1.0 } else { reduced_chi_square };
+    let covariance = covariance(objective, theta, scale)?;
+    let badness = if is_declared { chi_square } else { n * double::ln(chi_square / n) };
     Ok(Fit {
         theta: theta.to_vec(),
-        theta_names: problem.model.theta_names().into_iter().map(str::to_owned).collect(),
-        parameters: parameters(problem.model, theta, covariance.as_ref())?,
+        theta_names: objective.names(),
+        parameters: parameters(objective, theta, covariance.as_ref())?,
         covariance,
         chi_square,
         reduced_chi_square,
         aic: badness + 2.0 * k,
         bic: badness + k * double::ln(n),
-        points: problem.count(),
-        evaluations,
+        points: objective.count(),
+        evaluations: objective.evaluations(),
     })
 }
 
-/// Values and errors of all parameters; those of expressions through their slopes.
+/// The inverse of `JᵀJ`, scaled; nothing if that is singular.
+fn covariance(objective: &mut dyn Objective, theta: &[f64], scale: f64) -> Result<Option<Matrix>, FitError> {
+    let mut jacobian = vec![vec![0.0; objective.count()]; theta.len()];
+    objective.jacobian(theta, &mut jacobian)?;
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let normal: Matrix = jacobian.iter().map(|a| jacobian.iter().map(|b| dot(a, b)).collect()).collect();
+    let scaled = |row: Vec<f64>| row.into_iter().map(|c| c * scale).collect();
+    Ok(inverse(&normal).map(|m| m.into_iter().map(scaled).collect()))
+}
+
+/// The parameters of all models, those that they share once.
 fn parameters(
-    model: &Model,
+    objective: &dyn Objective,
     theta: &[f64],
     covariance: Option<&Matrix>,
 ) -> Result<Vec<FittedParameter>, FitError> {
-    let values = model.base_values(theta)?;
+    let mut all: Vec<FittedParameter> = Vec::new();
+    for member in objective.members() {
+        for parameter in of_member(&member, theta, covariance)? {
+            if !all.iter().any(|known| known.name == parameter.name) {
+                all.push(parameter);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Values and errors of all parameters of a model; those of expressions through their slopes.
+fn of_member(
+    member: &Member<'_>,
+    theta: &[f64],
+    covariance: Option<&Matrix>,
+) -> Result<Vec<FittedParameter>, FitError> {
+    let Member { model, places, .. } = member;
+    let own: Vec<f64> = places.iter().map(|place| theta[*place]).collect();
+    let values = model.base_values(&own)?;
     let mut slopes: Vec<Vec<f64>> = Vec::new();
-    for index in 0..theta.len() {
-        let step = 1e-5 * theta[index].abs().max(1e-3);
+    for index in 0..own.len() {
+        let step = 1e-5 * own[index].abs().max(1e-3);
         let shifted = |sign: f64| {
-            let mut theta = theta.to_vec();
+            let mut theta = own.clone();
             theta[index] += sign * step;
             model.base_values(&theta)
         };
@@ -111,14 +144,16 @@ fn parameters(
     }
     let error = |id: ParameterId| {
         let covariance = covariance?;
-        let term = |(i, j): (usize, usize)| slopes[i][id.0] * covariance[i][j] * slopes[j][id.0];
-        let pairs = (0..theta.len()).flat_map(|i| (0..theta.len()).map(move |j| (i, j)));
+        let term =
+            |(i, j): (usize, usize)| slopes[i][id.0] * covariance[places[i]][places[j]] * slopes[j][id.0];
+        let pairs = (0..own.len()).flat_map(|i| (0..own.len()).map(move |j| (i, j)));
         Some(pairs.map(term).sum::<f64>().max(0.0).sqrt())
     };
     let fitted = |id: ParameterId| FittedParameter {
-        name: model.parameter(id).name.clone(),
+        name: member.name_of(id),
         value: values[id.0],
         standard_error: error(id),
+        initial: model.parameter(id).quantity.clone(),
     };
     Ok(model.order().into_iter().map(fitted).collect())
 }

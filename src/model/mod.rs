@@ -42,6 +42,7 @@ pub mod lower;
 pub mod place;
 pub mod quantity;
 pub mod references;
+pub mod rewrite;
 pub mod schedule;
 pub mod shape;
 pub mod subcycle;

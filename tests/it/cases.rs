@@ -156,9 +156,13 @@ fn normal(output: &str) -> String {
 
 fn run(case: &Case, file: &Path) -> String {
     let place = format!("{}:{}", file.display(), case.line);
-    let words = shlex::split(&case.command).unwrap_or_else(|| panic!("{place}: unbalanced quotes"));
+    output_of(&case.command, file.parent().expect("a file stands in a directory"), &place)
+}
+
+/// Everything that a command prints in a directory, as transcripts have it.
+pub fn output_of(command: &str, directory: &Path, place: &str) -> String {
+    let words = shlex::split(command).unwrap_or_else(|| panic!("{place}: unbalanced quotes"));
     assert_eq!(words.first().map(String::as_str), Some("cembra"), "{place}: commands begin with cembra");
-    let directory = file.parent().expect("a file stands in a directory");
     let output = Command::new(env!("CARGO_BIN_EXE_cembra"))
         .args(&words[1..])
         .current_dir(directory)
@@ -177,7 +181,7 @@ fn run(case: &Case, file: &Path) -> String {
 }
 
 /// Expected and actual lines, the common ones at both ends left out.
-fn difference(expected: &str, actual: &str) -> String {
+pub fn difference(expected: &str, actual: &str) -> String {
     let (expected, actual): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = expected.iter().zip(&actual).take_while(same).count();

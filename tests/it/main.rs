@@ -28,3 +28,4 @@ mod reference;
 mod reuse;
 mod row_by_row;
 mod support;
+mod tutorials;

@@ -4,6 +4,7 @@ mod batch;
 mod cases;
 mod compiled;
 mod errors;
+mod fit_methods;
 mod fits;
 mod graphs;
 mod properties;

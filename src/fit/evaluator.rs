@@ -1,0 +1,231 @@
+//! Evaluators: what computes the spectrum of a model at some theta, again and again.
+//!
+//! A fit asks for spectra only through [`Evaluator`], so it does not know how they are computed. An
+//! evaluator that knows derivatives gives them; for one that does not, the fit takes differences.
+//!
+//! ```text
+//! theta ──> Evaluator ──> spectrum (time after time)      ──> residuals
+//!                    └──> derivatives (parameter after parameter), or none
+//! ```
+
+use crate::backend::model::{CompiledModel, ModelRunError};
+use crate::model::error::ModelErrorKind;
+use crate::model::graph::from_model::graph_of;
+use crate::model::interpret;
+use crate::model::schedule::{self, Schedule, replay};
+use crate::model::tree::Model;
+use cembra_vm::frame::{Frame, FrameError};
+
+/// How far two evaluators may differ, absolute and relative.
+pub const TOLERANCE: f64 = 1e-10;
+
+/// Computes spectra of one model.
+pub trait Evaluator: Send {
+    /// The spectrum at theta, in the order of [`Model::theta_names`]; time after time.
+    ///
+    /// # Errors
+    /// Theta has another length than the model's, or the evaluator cannot compute.
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
+
+    /// The derivatives of the spectrum, one stretch of its size for each parameter of theta; none if
+    /// the evaluator does not know them.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Evaluator::evaluate).
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        let _ = theta;
+        None
+    }
+}
+
+/// An evaluator that is lent.
+impl<E: Evaluator + ?Sized> Evaluator for &mut E {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        (**self).evaluate(theta)
+    }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        (**self).jacobian(theta)
+    }
+}
+
+/// Which evaluator a fit uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvaluatorKind {
+    /// The component loop of the original.
+    #[default]
+    Interpreter,
+    /// The schedule, step by step.
+    Schedule,
+    /// The schedule as a program of the machine, with exact derivatives; the interpreter if the model does
+    /// not compile.
+    Compiled,
+    /// Compiled and interpreter; an error where they differ by more than [`TOLERANCE`].
+    Compare,
+}
+
+impl EvaluatorKind {
+    /// An evaluator of a model.
+    ///
+    /// # Errors
+    /// The model has no schedule.
+    pub fn open(self, model: &Model) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
+        let interpreter = || Interpreter { model, spectrum: Vec::new() };
+        Ok(match self {
+            EvaluatorKind::Interpreter => Box::new(interpreter()),
+            EvaluatorKind::Schedule => Box::new(Replay::new(model)?),
+            EvaluatorKind::Compiled => match Machine::new(model)? {
+                Some(machine) => Box::new(machine),
+                None => Box::new(interpreter()),
+            },
+            EvaluatorKind::Compare => match Machine::new(model)? {
+                Some(checked) => Box::new(Comparison { reference: interpreter(), checked }),
+                None => Box::new(interpreter()),
+            },
+        })
+    }
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            EvaluatorKind::Interpreter => "interpreter",
+            EvaluatorKind::Schedule => "schedule",
+            EvaluatorKind::Compiled => "compiled",
+            EvaluatorKind::Compare => "compare",
+        }
+    }
+}
+
+/// The plain interpreter.
+struct Interpreter<'m> {
+    model: &'m Model,
+    spectrum: Vec<f64>,
+}
+
+impl Evaluator for Interpreter<'_> {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        self.spectrum = interpret::evaluate(self.model, theta)?.values;
+        Ok(&self.spectrum)
+    }
+}
+
+/// The schedule of a model, and for each of its parameters the place in theta.
+fn scheduled(model: &Model) -> Result<(Schedule, Vec<usize>), ModelErrorKind> {
+    let graph = graph_of(model).map_err(|error| *error.kind)?;
+    let schedule = schedule::schedule(&graph).map_err(|reasons| {
+        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        ModelErrorKind::NoSchedule { reasons: reasons.join("; ") }
+    })?;
+    let names = model.theta_names();
+    let place = |name: &String| {
+        names.iter().position(|n| n == name).expect("a schedule has the parameters of its model")
+    };
+    let places = schedule.theta_names().iter().map(place).collect();
+    Ok((schedule, places))
+}
+
+/// Theta in the order of a schedule.
+fn ordered(places: &[usize], theta: &[f64]) -> Result<Vec<f64>, ModelErrorKind> {
+    match theta.len() == places.len() {
+        true => Ok(places.iter().map(|place| theta[*place]).collect()),
+        false => Err(ModelErrorKind::ThetaLength { expected: places.len(), actual: theta.len() }),
+    }
+}
+
+/// The schedule, step by step.
+struct Replay {
+    schedule: Schedule,
+    places: Vec<usize>,
+    spectrum: Vec<f64>,
+}
+
+impl Replay {
+    fn new(model: &Model) -> Result<Replay, ModelErrorKind> {
+        let (schedule, places) = scheduled(model)?;
+        Ok(Replay { schedule, places, spectrum: Vec::new() })
+    }
+}
+
+impl Evaluator for Replay {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        self.spectrum = replay::evaluate(&self.schedule, &ordered(&self.places, theta)?)?.values;
+        Ok(&self.spectrum)
+    }
+}
+
+/// The schedule as a program of the machine, with a frame of its own.
+struct Machine {
+    compiled: CompiledModel,
+    frame: Frame,
+    places: Vec<usize>,
+    derivatives: Vec<f64>,
+}
+
+impl Machine {
+    /// A program; none if the model has none.
+    fn new(model: &Model) -> Result<Option<Machine>, ModelErrorKind> {
+        let Ok((schedule, places)) = scheduled(model) else { return Ok(None) };
+        let Ok(compiled) = CompiledModel::new(&schedule) else { return Ok(None) };
+        let failed = |error: FrameError| ModelErrorKind::Run { problem: error.to_string() };
+        let frame = compiled.new_frame().map_err(failed)?;
+        let derivatives = vec![0.0; places.len() * compiled.shape().iter().product::<usize>()];
+        Ok(Some(Machine { compiled, frame, places, derivatives }))
+    }
+
+    fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let size = self.compiled.shape().iter().product::<usize>();
+        let theta = ordered(&self.places, theta)?;
+        let jacobian = self.compiled.evaluate_jacobian(&theta, &mut self.frame).map_err(failure)?;
+        for (column, place) in self.places.iter().enumerate() {
+            jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
+        }
+        Ok(&self.derivatives)
+    }
+}
+
+fn failure(error: ModelRunError) -> ModelErrorKind {
+    ModelErrorKind::Run { problem: error.to_string() }
+}
+
+impl Evaluator for Machine {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let theta = ordered(&self.places, theta)?;
+        self.compiled.evaluate(&theta, &mut self.frame).map_err(failure)
+    }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        Some(self.derive(theta))
+    }
+}
+
+/// Two evaluators, the second checked by the first.
+struct Comparison<A, B> {
+    reference: A,
+    checked: B,
+}
+
+impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let expected = self.reference.evaluate(theta)?;
+        let actual = self.checked.evaluate(theta)?;
+        match first_difference(expected, actual) {
+            None => Ok(actual),
+            Some(index) => {
+                let (interpreter, compiled) = (expected[index], actual[index]);
+                Err(ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled })
+            }
+        }
+    }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        self.checked.jacobian(theta)
+    }
+}
+
+/// The first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
+pub fn first_difference(expected: &[f64], actual: &[f64]) -> Option<usize> {
+    let is_close = |(e, a): (&f64, &f64)| {
+        e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= TOLERANCE + TOLERANCE * e.abs()
+    };
+    expected.iter().zip(actual).position(|pair| !is_close(pair))
+}

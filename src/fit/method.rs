@@ -1,0 +1,82 @@
+//! How a fit is done: which minimiser, which evaluator.
+
+use crate::fit::error::FitError;
+use crate::fit::evaluator::EvaluatorKind;
+use crate::fit::objective::Objective;
+use crate::fit::problem::Problem;
+use crate::fit::residuals::{Observer, Residuals};
+use crate::fit::statistics::{self, Fit};
+use crate::fit::{least_squares, simplex};
+
+/// Minimisers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Levenberg and Marquardt: steps by derivatives.
+    #[default]
+    LevenbergMarquardt,
+    /// Nelder and Mead: a simplex, without derivatives.
+    NelderMead,
+    /// The simplex, and Levenberg and Marquardt from where it ends.
+    TwoStage,
+}
+
+impl Method {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::LevenbergMarquardt => "levenberg-marquardt",
+            Method::NelderMead => "nelder-mead",
+            Method::TwoStage => "two-stage",
+        }
+    }
+
+    /// The best theta.
+    ///
+    /// # Errors
+    /// Nothing varies, there are too few points, or residuals are not finite.
+    pub fn minimize(self, objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
+        match self {
+            Method::LevenbergMarquardt => least_squares::minimize(objective),
+            Method::NelderMead => simplex::minimize(objective),
+            Method::TwoStage => {
+                let near = simplex::minimize(objective)?;
+                least_squares::minimize_from(objective, &near)
+            }
+        }
+    }
+}
+
+/// Settings of a fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The minimiser.
+    pub method: Method,
+    /// What computes spectra.
+    pub evaluator: EvaluatorKind,
+}
+
+/// Fits a problem as usual, beginning at the initial values of its model.
+///
+/// # Errors
+/// Nothing varies, there are too few points, or residuals are not finite.
+pub fn fit(problem: &Problem<'_>) -> Result<Fit, FitError> {
+    fit_with(problem, Settings::default(), &())
+}
+
+/// Fits a problem, beginning at the initial values of its model.
+///
+/// # Errors
+/// As of [`fit`]; or the evaluator cannot evaluate the model.
+pub fn fit_with(problem: &Problem<'_>, settings: Settings, observer: &dyn Observer) -> Result<Fit, FitError> {
+    let mut residuals = Residuals::new(problem, settings.evaluator, observer)?;
+    fit_objective(&mut residuals, settings.method)
+}
+
+/// Fits anything that has residuals.
+///
+/// # Errors
+/// As of [`fit`].
+pub fn fit_objective(objective: &mut dyn Objective, method: Method) -> Result<Fit, FitError> {
+    let theta = method.minimize(objective)?;
+    statistics::summarize(objective, &theta)
+}

@@ -1,0 +1,110 @@
+//! What minimisers see: residuals as a function of theta, with bounds, and nothing of models and data.
+
+use crate::fit::bounds::Bounds;
+use crate::fit::error::FitError;
+use crate::fit::matrix::Matrix;
+use crate::model::quantity::{Quantity, Vary};
+use crate::model::tree::{Model, ParameterId};
+
+/// A sum of squares to be made small.
+pub trait Objective {
+    /// Where the search begins.
+    fn start(&self) -> Vec<f64>;
+
+    /// Names of theta.
+    fn names(&self) -> Vec<String>;
+
+    /// Bounds of theta.
+    fn bounds(&self) -> Vec<Bounds>;
+
+    /// How many residuals there are.
+    fn count(&self) -> usize;
+
+    /// True if the residuals have the size that the noise says, so that errors need no scaling.
+    fn is_declared(&self) -> bool;
+
+    /// The models behind the residuals, and how theta fills them.
+    fn members(&self) -> Vec<Member<'_>>;
+
+    /// The residuals at theta.
+    ///
+    /// # Errors
+    /// The model cannot be evaluated.
+    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError>;
+
+    /// Derivatives of the residuals, one row a parameter of theta.
+    ///
+    /// # Errors
+    /// The model cannot be evaluated.
+    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError>;
+
+    /// How often a model has been evaluated, derivatives by differences included.
+    fn evaluations(&self) -> usize;
+}
+
+/// A model whose parameters theta determines.
+#[derive(Clone, Debug)]
+pub struct Member<'m> {
+    /// What its own parameters are called after in a fit of several; empty for a single one.
+    pub label: &'m str,
+    /// The model.
+    pub model: &'m Model,
+    /// For each free parameter of the model its place in theta.
+    pub places: Vec<usize>,
+}
+
+impl Member<'_> {
+    /// What a parameter is called in the fit: by its name if it is the only model or the parameter is
+    /// shared, otherwise after the label too.
+    pub fn name_of(&self, id: ParameterId) -> String {
+        let parameter = self.model.parameter(id);
+        let is_shared =
+            matches!(&parameter.quantity, Quantity::Number(number) if number.vary == Vary::Project);
+        match self.label.is_empty() || is_shared {
+            true => parameter.name.clone(),
+            false => format!("{}:{}", self.label, parameter.name),
+        }
+    }
+}
+
+/// Residuals at theta in a list of their own.
+///
+/// # Errors
+/// The model cannot be evaluated.
+pub fn residuals_at(objective: &mut dyn Objective, theta: &[f64]) -> Result<Vec<f64>, FitError> {
+    let mut out = vec![0.0; objective.count()];
+    objective.residuals(theta, &mut out)?;
+    Ok(out)
+}
+
+/// The sum of the squares at theta.
+///
+/// # Errors
+/// The model cannot be evaluated.
+pub fn chi_square(objective: &mut dyn Objective, theta: &[f64]) -> Result<f64, FitError> {
+    Ok(sum_of_squares(&residuals_at(objective, theta)?))
+}
+
+/// The sum of squares.
+pub fn sum_of_squares(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
+}
+
+/// A theta that can be fitted from: something varies, the points suffice, residuals are finite.
+///
+/// # Errors
+/// One of these does not hold.
+pub fn check_start(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
+    let start = objective.start();
+    let (free, points) = (start.len(), objective.count());
+    if free == 0 {
+        return Err(FitError::NothingVaries);
+    }
+    if free >= points {
+        return Err(FitError::TooFewPoints { free, points });
+    }
+    match residuals_at(objective, &start)?.iter().all(|r| r.is_finite()) {
+        true => Ok(start),
+        false => Err(FitError::NotFinite),
+    }
+}

@@ -1,0 +1,133 @@
+//! Projects: several problems fitted at once, with some parameters in common.
+//!
+//! ```text
+//! theta   GLP_01_x0   a:GLP_01_A   b:GLP_01_A
+//! a          *            *
+//! b          *                         *          (* = derivatives that are not zero)
+//! ```
+//!
+//! A parameter that varies by `project` is one number for all; any other belongs to its problem.
+
+use crate::fit::bounds::Bounds;
+use crate::fit::error::FitError;
+use crate::fit::matrix::Matrix;
+use crate::fit::objective::{Member, Objective};
+use crate::fit::residuals::Residuals;
+
+/// One of the problems.
+struct Part<'p> {
+    label: String,
+    residuals: Residuals<'p>,
+    /// For each of its parameters the place in theta.
+    places: Vec<usize>,
+}
+
+impl Part<'_> {
+    fn members(&self) -> Vec<Member<'_>> {
+        let members = self.residuals.members().into_iter();
+        members.map(|member| Member { label: &self.label, places: self.places.clone(), ..member }).collect()
+    }
+}
+
+/// Problems that share parameters.
+pub struct Project<'p> {
+    parts: Vec<Part<'p>>,
+    names: Vec<String>,
+    bounds: Vec<Bounds>,
+    start: Vec<f64>,
+}
+
+impl<'p> Project<'p> {
+    /// Problems, each with a label that its own parameters are called after. A shared parameter begins
+    /// where the first problem has it, within its bounds there.
+    pub fn new(problems: impl IntoIterator<Item = (String, Residuals<'p>)>) -> Project<'p> {
+        let mut project =
+            Project { parts: Vec::new(), names: Vec::new(), bounds: Vec::new(), start: Vec::new() };
+        for (label, residuals) in problems {
+            let names = project.names_of(&label, &residuals);
+            let (bounds, start) = (residuals.bounds(), residuals.start());
+            let numbers = names.into_iter().zip(bounds.into_iter().zip(start));
+            let places = numbers.map(|(name, (bounds, start))| project.place(name, bounds, start)).collect();
+            project.parts.push(Part { label, residuals, places });
+        }
+        project
+    }
+
+    fn names_of(&self, label: &str, residuals: &Residuals<'_>) -> Vec<String> {
+        let members = residuals.members();
+        let named = |member: &Member<'_>| {
+            let member = Member { label, ..member.clone() };
+            member.model.free().into_iter().map(|id| member.name_of(id)).collect::<Vec<_>>()
+        };
+        members.iter().flat_map(named).collect()
+    }
+
+    /// The place of a parameter in theta, a new one unless it is shared.
+    fn place(&mut self, name: String, bounds: Bounds, start: f64) -> usize {
+        self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.bounds.push(bounds);
+            self.start.push(start);
+            self.names.len() - 1
+        })
+    }
+}
+
+fn own(places: &[usize], theta: &[f64]) -> Vec<f64> {
+    places.iter().map(|place| theta[*place]).collect()
+}
+
+impl Objective for Project<'_> {
+    fn start(&self) -> Vec<f64> {
+        self.start.clone()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn bounds(&self) -> Vec<Bounds> {
+        self.bounds.clone()
+    }
+
+    fn count(&self) -> usize {
+        self.parts.iter().map(|part| part.residuals.count()).sum()
+    }
+
+    fn is_declared(&self) -> bool {
+        self.parts.iter().all(|part| part.residuals.is_declared())
+    }
+
+    fn members(&self) -> Vec<Member<'_>> {
+        self.parts.iter().flat_map(Part::members).collect()
+    }
+
+    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
+        let mut rest = out;
+        for Part { residuals, places, .. } in &mut self.parts {
+            let (part, others) = rest.split_at_mut(residuals.count());
+            residuals.residuals(&own(places, theta), part)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError> {
+        out.iter_mut().for_each(|row| row.fill(0.0));
+        let mut first = 0;
+        for Part { residuals, places, .. } in &mut self.parts {
+            let count = residuals.count();
+            let mut rows = vec![vec![0.0; count]; places.len()];
+            residuals.jacobian(&own(places, theta), &mut rows)?;
+            for (row, place) in rows.iter().zip(places.iter()) {
+                out[*place][first..first + count].copy_from_slice(row);
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    fn evaluations(&self) -> usize {
+        self.parts.iter().map(|part| part.residuals.evaluations()).sum()
+    }
+}

@@ -1,0 +1,143 @@
+//! The residuals of one problem, computed by an evaluator.
+//!
+//! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
+//! order, which are exact to about ten digits where the model is smooth.
+
+use crate::fit::bounds::Bounds;
+use crate::fit::error::FitError;
+use crate::fit::evaluator::{Evaluator, EvaluatorKind};
+use crate::fit::matrix::Matrix;
+use crate::fit::objective::{Member, Objective, sum_of_squares};
+use crate::fit::problem::Problem;
+
+/// Sees how a fit proceeds.
+pub trait Observer: Sync {
+    /// Residuals have been evaluated, and this is the sum of their squares.
+    fn evaluated(&self, chi_square: f64);
+}
+
+/// Sees nothing.
+impl Observer for () {
+    fn evaluated(&self, _: f64) {}
+}
+
+/// Residuals of a problem.
+pub struct Residuals<'p> {
+    problem: &'p Problem<'p>,
+    evaluator: Box<dyn Evaluator + 'p>,
+    observer: &'p dyn Observer,
+    evaluations: usize,
+}
+
+impl<'p> Residuals<'p> {
+    /// The residuals of a problem by some evaluator.
+    ///
+    /// # Errors
+    /// There is no such evaluator of the model, or data that count are not finite.
+    pub fn new(
+        problem: &'p Problem<'p>,
+        kind: EvaluatorKind,
+        observer: &'p dyn Observer,
+    ) -> Result<Residuals<'p>, FitError> {
+        Residuals::with_evaluator(problem, kind.open(problem.model)?, observer)
+    }
+
+    /// The residuals of a problem by an evaluator of its model.
+    ///
+    /// # Errors
+    /// Data that count are not finite.
+    pub fn with_evaluator(
+        problem: &'p Problem<'p>,
+        evaluator: Box<dyn Evaluator + 'p>,
+        observer: &'p dyn Observer,
+    ) -> Result<Residuals<'p>, FitError> {
+        problem.check_data()?;
+        Ok(Residuals { problem, evaluator, observer, evaluations: 0 })
+    }
+
+    fn evaluate(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
+        self.evaluations += 1;
+        let spectrum = self.evaluator.evaluate(theta)?;
+        let (data, noise) = (self.problem.data(), self.problem.noise());
+        for (residual, at) in out.iter_mut().zip(self.problem.points()) {
+            *residual = noise.residual(data[*at], spectrum[*at]);
+        }
+        self.observer.evaluated(sum_of_squares(out));
+        Ok(())
+    }
+
+    /// Derivatives by the evaluator; false if it has none.
+    fn known_derivatives(&mut self, theta: &[f64], out: &mut Matrix) -> Result<bool, FitError> {
+        let (data, noise) = (self.problem.data(), self.problem.noise());
+        // Residuals that are linear in the spectrum need no spectrum for their slope.
+        let spectrum = match noise.is_linear() {
+            true => None,
+            false => Some(self.evaluator.evaluate(theta)?.to_vec()),
+        };
+        let Some(derivatives) = self.evaluator.jacobian(theta) else { return Ok(false) };
+        for (row, derivative) in out.iter_mut().zip(derivatives?.chunks_exact(data.len())) {
+            for (value, at) in row.iter_mut().zip(self.problem.points()) {
+                let model = spectrum.as_ref().map_or(data[*at], |s| s[*at]);
+                *value = noise.slope(data[*at], model) * derivative[*at];
+            }
+        }
+        self.evaluations += 1;
+        Ok(true)
+    }
+
+    fn differences(&mut self, theta: &[f64], index: usize, row: &mut [f64]) -> Result<(), FitError> {
+        let step = 2e-4 * theta[index].abs().max(1e-2);
+        row.fill(0.0);
+        let mut shifted = theta.to_vec();
+        let mut residuals = vec![0.0; row.len()];
+        for (factor, weight) in [(-2.0, 1.0), (-1.0, -8.0), (1.0, 8.0), (2.0, -1.0)] {
+            shifted[index] = theta[index] + factor * step;
+            self.evaluate(&shifted, &mut residuals)?;
+            row.iter_mut().zip(&residuals).for_each(|(sum, r)| *sum += weight * r);
+        }
+        row.iter_mut().for_each(|sum| *sum /= 12.0 * step);
+        Ok(())
+    }
+}
+
+impl Objective for Residuals<'_> {
+    fn start(&self) -> Vec<f64> {
+        self.problem.model.theta()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.problem.model.theta_names().into_iter().map(str::to_owned).collect()
+    }
+
+    fn bounds(&self) -> Vec<Bounds> {
+        self.problem.bounds()
+    }
+
+    fn count(&self) -> usize {
+        self.problem.count()
+    }
+
+    fn is_declared(&self) -> bool {
+        self.problem.noise().is_declared()
+    }
+
+    fn members(&self) -> Vec<Member<'_>> {
+        let model = self.problem.model;
+        vec![Member { label: "", model, places: (0..model.free().len()).collect() }]
+    }
+
+    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
+        self.evaluate(theta, out)
+    }
+
+    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError> {
+        if self.known_derivatives(theta, out)? {
+            return Ok(());
+        }
+        (0..theta.len()).try_for_each(|index| self.differences(theta, index, &mut out[index]))
+    }
+
+    fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+}

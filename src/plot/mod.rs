@@ -1,0 +1,24 @@
+//! Pictures of spectra as SVG: curves with components and residuals, maps with traces, parameters over time.
+//!
+//! ```text
+//! Curves      data o o o, fit ───, peaks filled     MapFigure   data | fit | residual, each with its colours
+//!             residuals below                                   spectra at three times, traces at three energies
+//! ```
+//!
+//! A figure is plain numbers and labels; what they come from is known to the caller. Maps are pictures
+//! inside of the picture, so that a large spectrum is no large file.
+
+pub mod curves;
+pub mod error;
+pub mod maps;
+pub mod raster;
+pub mod scale;
+pub mod sheet;
+pub mod style;
+pub mod traces;
+
+pub use curves::{Component, Curves};
+pub use error::PlotError;
+pub use maps::MapFigure;
+pub use style::Labels;
+pub use traces::{Trace, Traces};

@@ -1,0 +1,56 @@
+//! Tutorials: the commands of a page of the documentation, run in order in one directory.
+//!
+//! A block that begins with three back ticks and `console` holds commands, each a line that begins with
+//! `$ `, and below each what it prints; a line that ends in a backslash goes on in the next one.
+//! `UPDATE_EXPECT=1` writes what the commands print now.
+
+use crate::cases::{difference, output_of};
+use crate::support::test_file;
+use std::path::Path;
+
+#[test]
+fn commands_of_tutorials_print_what_the_pages_say() {
+    let docs = test_file("../docs");
+    let page = docs.join("fitting.md");
+    let text = std::fs::read_to_string(&page).expect("the page is there");
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    for entry in std::fs::read_dir(docs.join("examples/fitting")).expect("the files of the page") {
+        let file = entry.expect("a folder can be listed").path();
+        let name = file.file_name().expect("a file has a name");
+        std::fs::copy(&file, place.path().join(name)).expect("a file can be copied");
+    }
+    let written = rewritten(&text, place.path());
+    assert!(text.matches("\n$ cembra").count() >= 5, "the commands are gone");
+    match std::env::var_os("UPDATE_EXPECT") {
+        Some(_) => std::fs::write(&page, written).expect("the page can be written"),
+        None => assert!(written == text, "{}", difference(&text, &written)),
+    }
+}
+
+/// The page with what the commands print now.
+fn rewritten(text: &str, directory: &Path) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    let mut in_console = false;
+    while let Some(line) = lines.next() {
+        match line.strip_prefix("$ ").filter(|_| in_console) {
+            None if in_console && line != "```" => {}
+            None => {
+                in_console = line == "```console";
+                out += &format!("{line}\n");
+            }
+            Some(first) => {
+                out += &format!("{line}\n");
+                let mut command = first.to_owned();
+                while command.ends_with('\\') {
+                    command.pop();
+                    let more = lines.next().expect("a command goes on");
+                    out += &format!("{more}\n");
+                    command += more.trim_start();
+                }
+                out += &output_of(&command, directory, first);
+            }
+        }
+    }
+    out
+}
