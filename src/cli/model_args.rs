@@ -25,7 +25,7 @@ pub enum ModelCommand {
     /// Evaluate a model.
     Eval(EvalModelArgs),
     /// Find the parameters of a model from measured spectra.
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
 }
 
 /// Arguments of `model check`.

@@ -81,7 +81,8 @@ pub fn picture(
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 
-/// Which samples of an axis lie in each of so many equal stretches of a range: their mean is the pixel.
+/// Which samples of an axis lie in each of so many equal stretches of a range, or reach there: their mean is the
+/// pixel.
 pub fn samples(axis: &[f64], range: &Range<f64>, pixels: usize) -> Vec<Range<usize>> {
     let ascending = axis.last() >= axis.first();
     let sorted: Vec<f64> = if ascending { axis.to_vec() } else { axis.iter().rev().copied().collect() };
@@ -90,11 +91,15 @@ pub fn samples(axis: &[f64], range: &Range<f64>, pixels: usize) -> Vec<Range<usi
     let step = (range.end - range.start) / pixels as f64;
     let stretch = |pixel: usize| {
         let (from, to) = (range.start + pixel as f64 * step, range.start + (pixel + 1) as f64 * step);
-        let first = edges.partition_point(|edge| *edge <= from);
-        let middle = edges.partition_point(|edge| *edge <= (from + to) / 2.0);
-        // Where pixels are narrow, a pixel belongs to the sample in its middle.
-        let last = edges.partition_point(|edge| *edge <= to);
-        let found = if last - first <= 1 { middle..middle + 1 } else { first..last };
+        let below = |limit: f64| sorted.partition_point(|sample| *sample < limit);
+        let found = match below(from)..below(to) {
+            // Where pixels are narrow, a pixel belongs to the sample that reaches to its middle.
+            none if none.is_empty() => {
+                let nearest = edges.partition_point(|edge| *edge <= (from + to) / 2.0);
+                nearest..nearest + 1
+            }
+            found => found,
+        };
         if ascending { found } else { sorted.len() - found.end..sorted.len() - found.start }
     };
     (0..pixels).map(stretch).collect()
@@ -122,7 +127,8 @@ mod tests {
         assert_eq!(many, [1..2, 1..2, 0..1, 0..1]);
         let values = [1.0, 2.0, 3.0, 4.0];
         assert_eq!(pixels(&values, &[0..1, 1..2], &[0..1, 1..2], 2), [3.0, 4.0, 1.0, 2.0]);
-        assert_eq!(pixels(&values, &[0..2], &[0..2], 2), [2.5]);
+        let all = [0..1, 0..2, 1..2];
+        assert_eq!(pixels(&values, &all, &all[1..2], 2), [2.0, 2.5, 3.0]);
     }
 
     #[test]

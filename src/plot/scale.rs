@@ -36,7 +36,7 @@ pub fn tick(value: f64, range: &Range<f64>) -> String {
     let length = (range.end - range.start).abs();
     let largest = range.start.abs().max(range.end.abs());
     let value = if value.abs() < length * 1e-9 { 0.0 } else { value };
-    if largest >= 1e5 || largest < 1e-3 {
+    if !(1e-3..1e5).contains(&largest) {
         return if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") };
     }
     let decimals = (1.0 - (length / 5.0).log10().floor()).clamp(0.0, 9.0) as usize;
