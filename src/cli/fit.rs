@@ -88,7 +88,7 @@ fn warnings(tasks: &[Task], args: &FitArgs) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for task in tasks {
         all.extend(task.warnings.iter().map(warning_text));
-        if let Ok(spectra) = Spectra::new(&task.model, args.evaluator) {
+        if let Ok(spectra) = Spectra::new(&task.model, args.evaluator.kind()) {
             let reasons = spectra.fallback_reasons().iter();
             all.extend(reasons.map(|reason| format!("warning: interpreted, not compiled: {reason}")));
         }

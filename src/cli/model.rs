@@ -109,7 +109,7 @@ fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
 fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     let model = model(&args.model)?;
     let theta = theta(&model, &args.values)?;
-    let mut spectra = Spectra::new(&model, args.evaluator).map_err(|e| failure(&[e], &[]))?;
+    let mut spectra = Spectra::new(&model, args.evaluator.kind()).map_err(|e| failure(&[e], &[]))?;
     for reason in spectra.fallback_reasons() {
         complain(&format!("warning: interpreted, not compiled: {reason}"));
     }

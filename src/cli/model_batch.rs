@@ -73,7 +73,7 @@ fn read_case(file: &Path) -> Result<Json, Report> {
 
 fn results(case: &Json, model: &Model, evaluator: Evaluator) -> Vec<Json> {
     let evals = case["evals"].as_array().cloned().unwrap_or_default();
-    let mut spectra = Spectra::new(model, evaluator);
+    let mut spectra = Spectra::new(model, evaluator.kind());
     let reasons: Vec<String> = spectra.as_ref().map_or(Vec::new(), |s| s.fallback_reasons().to_vec());
     let result = |(index, eval): (usize, &Json)| {
         let values = theta(case, eval, model).and_then(|theta| match &mut spectra {

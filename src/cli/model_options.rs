@@ -1,6 +1,6 @@
 //! Options that several commands on models have.
 
-use crate::fit::EvaluatorKind;
+use crate::backend::model::EvaluatorKind;
 use crate::model::component::Semantics;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub enum Evaluator {
 }
 
 impl Evaluator {
-    /// The evaluator of fits.
+    /// The evaluator by its kind.
     pub fn kind(self) -> EvaluatorKind {
         match self {
             Evaluator::Compiled => EvaluatorKind::Compiled,

@@ -1,12 +1,9 @@
 //! Results of `cembra model`: spectra by an evaluator, and results and errors as JSON.
 
-use crate::backend::model::{EvaluatorChoice, ModelEvaluator, ModelRunError};
-use crate::cli::model_options::Evaluator;
+use crate::backend::model::{Evaluator, EvaluatorKind};
 use crate::model::error::{ModelError, ModelErrorKind};
-use crate::model::graph::from_model::graph_of;
 use crate::model::interpret::{self, Spectrum};
 use crate::model::load::Loaded;
-use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
 use serde_json::{Value as Json, json};
 
@@ -34,15 +31,8 @@ pub fn error_json(error: &ModelError) -> Json {
 
 /// A model with the evaluator that was chosen.
 pub struct Spectra<'m> {
-    model: &'m Model,
-    evaluator: SpectrumEvaluator<'m>,
-}
-
-enum SpectrumEvaluator<'m> {
-    /// The machine, the interpreter, or both.
-    Backend(Box<ModelEvaluator<'m>>),
-    /// The schedule, step by step.
-    Schedule(Box<Schedule>),
+    shape: Vec<usize>,
+    evaluator: Box<dyn Evaluator + 'm>,
 }
 
 impl<'m> Spectra<'m> {
@@ -50,23 +40,14 @@ impl<'m> Spectra<'m> {
     ///
     /// # Errors
     /// The model has no schedule, and evaluating one was asked for.
-    pub fn new(model: &'m Model, evaluator: Evaluator) -> Result<Spectra<'m>, ModelError> {
-        let backend = |choice| SpectrumEvaluator::Backend(Box::new(ModelEvaluator::new(model, choice)));
-        let evaluator = match evaluator {
-            Evaluator::Compiled => backend(EvaluatorChoice::Compiled),
-            Evaluator::Interpreter => backend(EvaluatorChoice::Interpreter),
-            Evaluator::Compare => backend(EvaluatorChoice::Compare),
-            Evaluator::Schedule => SpectrumEvaluator::Schedule(Box::new(schedule_of(model)?)),
-        };
-        Ok(Spectra { model, evaluator })
+    pub fn new(model: &'m Model, kind: EvaluatorKind) -> Result<Spectra<'m>, ModelError> {
+        let evaluator = kind.open(model).map_err(ModelErrorKind::nowhere)?;
+        Ok(Spectra { shape: interpret::shape_of(model), evaluator })
     }
 
     /// Why the interpreter stands in for the machine; empty if it does not.
     pub fn fallback_reasons(&self) -> &[String] {
-        match &self.evaluator {
-            SpectrumEvaluator::Backend(evaluator) => evaluator.fallback_reasons(),
-            SpectrumEvaluator::Schedule(_) => &[],
-        }
+        self.evaluator.fallback_reasons()
     }
 
     /// The spectrum at theta, which is in the order of the model.
@@ -74,43 +55,9 @@ impl<'m> Spectra<'m> {
     /// # Errors
     /// Theta has another length, or the evaluators that are compared differ.
     pub fn spectrum(&mut self, theta: &[f64]) -> Result<Spectrum, ModelError> {
-        match &mut self.evaluator {
-            SpectrumEvaluator::Schedule(schedule) => {
-                let theta = in_order(self.model, schedule, theta);
-                replay::evaluate(schedule, &theta).map_err(ModelErrorKind::nowhere)
-            }
-            SpectrumEvaluator::Backend(evaluator) => {
-                let values = evaluator.spectrum(theta).map_err(|error| run_error(error).nowhere())?.to_vec();
-                Ok(Spectrum { shape: interpret::shape_of(self.model), values })
-            }
-        }
+        let values = self.evaluator.evaluate(theta).map_err(ModelErrorKind::nowhere)?.to_vec();
+        Ok(Spectrum { shape: self.shape.clone(), values })
     }
-}
-
-fn schedule_of(model: &Model) -> Result<Schedule, ModelError> {
-    schedule::schedule(&graph_of(model)?).map_err(|reasons| {
-        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-        ModelErrorKind::NoSchedule { reasons: reasons.join("; ") }.nowhere()
-    })
-}
-
-/// The error of the room of models that says the same.
-fn run_error(error: ModelRunError) -> ModelErrorKind {
-    match error {
-        ModelRunError::ThetaLength { expected, actual } => ModelErrorKind::ThetaLength { expected, actual },
-        ModelRunError::EvaluatorsDiffer { index, interpreter, compiled } => {
-            ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled }
-        }
-        other => ModelErrorKind::Run { problem: other.to_string() },
-    }
-}
-
-/// Theta of a model in the order of its schedule; names decide.
-fn in_order(model: &Model, schedule: &Schedule, theta: &[f64]) -> Vec<f64> {
-    let names = model.theta_names();
-    let value =
-        |name: &String| names.iter().position(|n| n == name).and_then(|index| theta.get(index)).copied();
-    schedule.theta_names().iter().filter_map(value).collect()
 }
 
 /// `{"shape", "output"}`; numbers that JSON has not are texts.

@@ -1,7 +1,7 @@
 //! How a fit is done: which minimiser, which evaluator.
 
+use crate::backend::model::EvaluatorKind;
 use crate::fit::error::FitError;
-use crate::fit::evaluator::EvaluatorKind;
 use crate::fit::objective::Objective;
 use crate::fit::problem::Problem;
 use crate::fit::residuals::{Observer, Residuals};

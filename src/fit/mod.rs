@@ -12,7 +12,6 @@ pub mod bounds;
 pub mod caution;
 pub mod confidence;
 pub mod error;
-pub mod evaluator;
 pub mod least_squares;
 pub mod matrix;
 pub mod method;
@@ -28,7 +27,6 @@ pub mod student;
 
 pub use confidence::ConfidenceInterval;
 pub use error::FitError;
-pub use evaluator::{Evaluator, EvaluatorKind};
 pub use method::{Method, Settings, fit, fit_with};
 pub use noise::Noise;
 pub use problem::Problem;

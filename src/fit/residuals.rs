@@ -3,9 +3,9 @@
 //! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
 //! order, which are exact to about ten digits where the model is smooth.
 
+use crate::backend::model::{Evaluator, EvaluatorKind};
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::evaluator::{Evaluator, EvaluatorKind};
 use crate::fit::matrix::Matrix;
 use crate::fit::objective::{Member, Objective, sum_of_squares};
 use crate::fit::problem::Problem;

@@ -47,16 +47,6 @@ pub enum ModelRunError {
         /// The names there are.
         known: Vec<String>,
     },
-    /// Two evaluators with different results.
-    #[error("the evaluators differ at index {index}: {interpreter} by the interpreter, {compiled} compiled")]
-    EvaluatorsDiffer {
-        /// Place in the spectrum, row after row.
-        index: usize,
-        /// What the interpreter gives.
-        interpreter: f64,
-        /// What the machine gives.
-        compiled: f64,
-    },
     /// A frame that cannot be made or read.
     #[error(transparent)]
     Frame(#[from] FrameError),

@@ -1,121 +1,245 @@
-//! The choice of an evaluator: compiled, interpreted, or both with a comparison.
+//! Evaluators: what computes the spectrum of a model at some theta, again and again.
+//!
+//! Who asks for spectra through [`Evaluator`] does not know how they are computed. An evaluator that knows
+//! derivatives gives them; for one that does not, a fit takes differences.
+//!
+//! ```text
+//! theta ──> Evaluator ──> spectrum (time after time)      ──> residuals
+//!                    └──> derivatives (parameter after parameter), or none
+//! ```
 
 use crate::backend::model::compiled::CompiledModel;
 use crate::backend::model::error::ModelRunError;
-use crate::model::Model;
-use crate::model::error::ModelError;
+use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
 use crate::model::interpret;
-use crate::model::schedule::schedule;
+use crate::model::schedule::{self, Schedule, replay};
+use crate::model::tree::Model;
 use cembra_vm::frame::Frame;
 
-/// How far evaluators may differ, absolute and relative.
+/// How far two evaluators may differ, absolute and relative.
 pub const TOLERANCE: f64 = 1e-10;
+
+/// Computes spectra of one model.
+pub trait Evaluator: Send {
+    /// The spectrum at theta, in the order of [`Model::theta_names`]; time after time.
+    ///
+    /// # Errors
+    /// Theta has another length than the model's, or the evaluator cannot compute.
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
+
+    /// The derivatives of the spectrum, one stretch of its size for each parameter of theta; none if
+    /// the evaluator does not know them.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Evaluator::evaluate).
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        let _ = theta;
+        None
+    }
+
+    /// Why the interpreter stands in for the machine; empty if it does not.
+    fn fallback_reasons(&self) -> &[String] {
+        &[]
+    }
+}
+
+/// An evaluator that is lent.
+impl<E: Evaluator + ?Sized> Evaluator for &mut E {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        (**self).evaluate(theta)
+    }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        (**self).jacobian(theta)
+    }
+
+    fn fallback_reasons(&self) -> &[String] {
+        (**self).fallback_reasons()
+    }
+}
 
 /// Which evaluator computes spectra.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EvaluatorChoice {
-    /// The machine; the interpreter if the model does not compile.
-    #[default]
-    Compiled,
+pub enum EvaluatorKind {
     /// The component loop of the published system.
+    #[default]
     Interpreter,
-    /// Both; an error if they differ by more than [`TOLERANCE`].
+    /// The schedule, step by step.
+    Schedule,
+    /// The schedule as a program of the machine, with exact derivatives; the interpreter if the model does
+    /// not compile.
+    Compiled,
+    /// Compiled and interpreter; an error where they differ by more than [`TOLERANCE`].
     Compare,
 }
 
-/// A model with an evaluator and a frame of its own. Theta is in the order of [`Model::theta_names`].
-#[derive(Debug)]
-pub struct ModelEvaluator<'m> {
-    model: &'m Model,
-    choice: EvaluatorChoice,
-    compiled: Option<Compiled>,
-    reasons: Vec<String>,
-    /// Values of the interpreter.
-    interpreted: Vec<f64>,
-}
-
-#[derive(Debug)]
-struct Compiled {
-    model: CompiledModel,
-    frame: Frame,
-    /// For each place of the compiled theta, its place in that of the model.
-    order: Vec<usize>,
-    theta: Vec<f64>,
-}
-
-impl<'m> ModelEvaluator<'m> {
-    /// Compiles the model if the choice needs it. What does not compile is interpreted, and
-    /// [`fallback_reasons`](Self::fallback_reasons) say why.
-    pub fn new(model: &'m Model, choice: EvaluatorChoice) -> ModelEvaluator<'m> {
-        let compiled = match choice {
-            EvaluatorChoice::Interpreter => Ok(None),
-            EvaluatorChoice::Compiled | EvaluatorChoice::Compare => Compiled::new(model).map(Some),
-        };
-        let (compiled, reasons) = match compiled {
-            Ok(compiled) => (compiled, Vec::new()),
-            Err(reasons) => (None, reasons),
-        };
-        ModelEvaluator { model, choice, compiled, reasons, interpreted: Vec::new() }
-    }
-
-    /// Why the model is interpreted although it was to be compiled; empty otherwise.
-    pub fn fallback_reasons(&self) -> &[String] {
-        &self.reasons
-    }
-
-    /// The spectrum at theta, row after row.
+impl EvaluatorKind {
+    /// An evaluator of a model.
     ///
     /// # Errors
-    /// Theta has another length, or the evaluators that are compared differ.
-    pub fn spectrum(&mut self, theta: &[f64]) -> Result<&[f64], ModelRunError> {
-        let expected = self.model.free().len();
-        if theta.len() != expected {
-            return Err(ModelRunError::ThetaLength { expected, actual: theta.len() });
+    /// The model has no schedule, and its steps were asked for.
+    pub fn open(self, model: &Model) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
+        let interpreter = |reasons| Interpreter { model, reasons, spectrum: Vec::new() };
+        Ok(match self {
+            EvaluatorKind::Interpreter => Box::new(interpreter(Vec::new())),
+            EvaluatorKind::Schedule => Box::new(Replay::new(model)?),
+            EvaluatorKind::Compiled => match Machine::new(model) {
+                Ok(machine) => Box::new(machine),
+                Err(reasons) => Box::new(interpreter(reasons)),
+            },
+            EvaluatorKind::Compare => match Machine::new(model) {
+                Ok(checked) => Box::new(Comparison { reference: interpreter(Vec::new()), checked }),
+                Err(reasons) => Box::new(interpreter(reasons)),
+            },
+        })
+    }
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            EvaluatorKind::Interpreter => "interpreter",
+            EvaluatorKind::Schedule => "schedule",
+            EvaluatorKind::Compiled => "compiled",
+            EvaluatorKind::Compare => "compare",
         }
-        if self.choice == EvaluatorChoice::Compare || self.compiled.is_none() {
-            let spectrum = interpret::evaluate(self.model, theta);
-            self.interpreted = spectrum.expect("the length of theta was checked").values;
-        }
-        let Some(compiled) = &mut self.compiled else { return Ok(&self.interpreted) };
-        let spectrum = compiled.spectrum(theta)?;
-        if self.choice == EvaluatorChoice::Compare {
-            compare(&self.interpreted, spectrum)?;
-        }
-        Ok(spectrum)
     }
 }
 
-impl Compiled {
-    /// The compiled model, or the reasons why there is none.
-    fn new(model: &Model) -> Result<Compiled, Vec<String>> {
-        let graph = graph_of(model).map_err(|error: ModelError| vec![error.to_string()])?;
-        let schedule = schedule(&graph)
-            .map_err(|reasons| reasons.iter().map(ToString::to_string).collect::<Vec<String>>())?;
+/// The plain interpreter.
+struct Interpreter<'m> {
+    model: &'m Model,
+    /// Why it stands in for the machine.
+    reasons: Vec<String>,
+    spectrum: Vec<f64>,
+}
+
+impl Evaluator for Interpreter<'_> {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        self.spectrum = interpret::evaluate(self.model, theta)?.values;
+        Ok(&self.spectrum)
+    }
+
+    fn fallback_reasons(&self) -> &[String] {
+        &self.reasons
+    }
+}
+
+/// The schedule of a model, and for each of its parameters the place in theta; or the reasons why there is none.
+fn scheduled(model: &Model) -> Result<(Schedule, Vec<usize>), Vec<String>> {
+    let graph = graph_of(model).map_err(|error| vec![error.to_string()])?;
+    let schedule = schedule::schedule(&graph)
+        .map_err(|reasons| reasons.iter().map(ToString::to_string).collect::<Vec<String>>())?;
+    let names = model.theta_names();
+    let place = |name: &String| {
+        names.iter().position(|n| n == name).expect("a schedule has the parameters of its model")
+    };
+    let places = schedule.theta_names().iter().map(place).collect();
+    Ok((schedule, places))
+}
+
+/// Theta in the order of a schedule.
+fn ordered(places: &[usize], theta: &[f64]) -> Result<Vec<f64>, ModelErrorKind> {
+    match theta.len() == places.len() {
+        true => Ok(places.iter().map(|place| theta[*place]).collect()),
+        false => Err(ModelErrorKind::ThetaLength { expected: places.len(), actual: theta.len() }),
+    }
+}
+
+/// The schedule, step by step.
+struct Replay {
+    schedule: Schedule,
+    places: Vec<usize>,
+    spectrum: Vec<f64>,
+}
+
+impl Replay {
+    fn new(model: &Model) -> Result<Replay, ModelErrorKind> {
+        let (schedule, places) =
+            scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
+        Ok(Replay { schedule, places, spectrum: Vec::new() })
+    }
+}
+
+impl Evaluator for Replay {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        self.spectrum = replay::evaluate(&self.schedule, &ordered(&self.places, theta)?)?.values;
+        Ok(&self.spectrum)
+    }
+}
+
+/// The schedule as a program of the machine, with a frame of its own.
+struct Machine {
+    compiled: CompiledModel,
+    frame: Frame,
+    places: Vec<usize>,
+    derivatives: Vec<f64>,
+}
+
+impl Machine {
+    /// The program of a model, or the reasons why there is none.
+    fn new(model: &Model) -> Result<Machine, Vec<String>> {
+        let (schedule, places) = scheduled(model)?;
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
         let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
-        let order = compiled.theta_indices(&model.theta_names()).map_err(|error| vec![error.to_string()])?;
-        let theta = vec![0.0; order.len()];
-        Ok(Compiled { model: compiled, frame, order, theta })
+        let derivatives = vec![0.0; places.len() * compiled.shape().iter().product::<usize>()];
+        Ok(Machine { compiled, frame, places, derivatives })
     }
 
-    fn spectrum(&mut self, theta: &[f64]) -> Result<&[f64], ModelRunError> {
-        self.theta.iter_mut().zip(&self.order).for_each(|(value, index)| *value = theta[*index]);
-        self.model.evaluate(&self.theta, &mut self.frame)
+    fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let size = self.compiled.shape().iter().product::<usize>();
+        let theta = ordered(&self.places, theta)?;
+        let jacobian = self.compiled.evaluate_jacobian(&theta, &mut self.frame).map_err(failure)?;
+        for (column, place) in self.places.iter().enumerate() {
+            jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
+        }
+        Ok(&self.derivatives)
     }
 }
 
-/// Fails at the first difference beyond the tolerance; NaN agrees with NaN.
-fn compare(interpreted: &[f64], compiled: &[f64]) -> Result<(), ModelRunError> {
-    let is_close = |(i, c): (&f64, &f64)| {
-        i == c || (i.is_nan() && c.is_nan()) || (i - c).abs() <= TOLERANCE + TOLERANCE * i.abs()
-    };
-    match interpreted.iter().zip(compiled).position(|pair| !is_close(pair)) {
-        None => Ok(()),
-        Some(index) => Err(ModelRunError::EvaluatorsDiffer {
-            index,
-            interpreter: interpreted[index],
-            compiled: compiled[index],
-        }),
+fn failure(error: ModelRunError) -> ModelErrorKind {
+    ModelErrorKind::Run { problem: error.to_string() }
+}
+
+impl Evaluator for Machine {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let theta = ordered(&self.places, theta)?;
+        self.compiled.evaluate(&theta, &mut self.frame).map_err(failure)
     }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        Some(self.derive(theta))
+    }
+}
+
+/// Two evaluators, the second checked by the first.
+struct Comparison<A, B> {
+    reference: A,
+    checked: B,
+}
+
+impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
+    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
+        let expected = self.reference.evaluate(theta)?;
+        let actual = self.checked.evaluate(theta)?;
+        match first_difference(expected, actual) {
+            None => Ok(actual),
+            Some(index) => {
+                let (interpreter, compiled) = (expected[index], actual[index]);
+                Err(ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled })
+            }
+        }
+    }
+
+    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+        self.checked.jacobian(theta)
+    }
+}
+
+/// The first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
+fn first_difference(expected: &[f64], actual: &[f64]) -> Option<usize> {
+    let is_close = |(e, a): (&f64, &f64)| {
+        e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= TOLERANCE + TOLERANCE * e.abs()
+    };
+    expected.iter().zip(actual).position(|pair| !is_close(pair))
 }

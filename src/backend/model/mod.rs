@@ -44,5 +44,5 @@ mod part;
 
 pub use compiled::{CompiledModel, Curves, Jacobian};
 pub use error::{ModelCompileError, ModelRunError};
-pub use evaluator::{EvaluatorChoice, ModelEvaluator, TOLERANCE};
+pub use evaluator::{Evaluator, EvaluatorKind, TOLERANCE};
 pub use part::Part;

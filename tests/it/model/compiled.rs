@@ -2,7 +2,7 @@
 
 use super::recorded::{difference, folder, id, model, theta};
 use allocation_counter::measure;
-use cembra::backend::model::{CompiledModel, EvaluatorChoice, ModelEvaluator};
+use cembra::backend::model::{CompiledModel, EvaluatorKind};
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::schedule::schedule;
 use cembra::model::{Model, interpret};
@@ -22,7 +22,7 @@ fn spectra_of_the_machine_are_those_of_the_interpreter() {
     for name in ["cases", "legacy_0_9_3"] {
         for case in folder(name) {
             let model = model(&case);
-            let mut evaluator = ModelEvaluator::new(&model, EvaluatorChoice::Compare);
+            let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
             assert!(
                 evaluator.fallback_reasons().is_empty(),
                 "{}: {:?}",
@@ -31,7 +31,7 @@ fn spectra_of_the_machine_are_those_of_the_interpreter() {
             );
             for (index, eval) in case["evals"].as_array().expect("evaluations").iter().enumerate() {
                 let theta = theta(&case, eval, &model.theta_names());
-                match evaluator.spectrum(&theta) {
+                match evaluator.evaluate(&theta) {
                     Ok(_) => evaluations += 1,
                     Err(error) => wrong.push(format!("{} eval {index}: {error}", id(&case))),
                 }

@@ -1,15 +1,14 @@
 //! Ways of fitting: methods, evaluators, slices, projects, confidence intervals, what is warned of.
 
 use super::recorded::{float, floats, folder, id, model};
+use cembra::backend::model::EvaluatorKind;
 use cembra::fit::caution::free_onsets;
 use cembra::fit::confidence::confidence_intervals;
 use cembra::fit::method::fit_objective;
 use cembra::fit::residuals::Residuals;
 use cembra::fit::slices::fit_slices;
 use cembra::fit::statistics::with_theta;
-use cembra::fit::{
-    EvaluatorKind, Fit, FitError, Method, Noise, Observer, Problem, Project, Settings, fit_with,
-};
+use cembra::fit::{Fit, FitError, Method, Noise, Observer, Problem, Project, Settings, fit_with};
 use cembra::model::quantity::{Quantity, Vary};
 use cembra::model::{Model, interpret};
 use serde_json::Value as Json;
