@@ -222,7 +222,7 @@ impl Plan {
 
     /// Computes what it can before its turn, for another evaluation of the same nodes on the same state, which then
     /// only shows them.
-    pub(crate) fn compute_before_its_turn(&mut self, state: &mut State) {
+    pub fn compute_before_its_turn(&mut self, state: &mut State) {
         self.compute_ahead(state, Wants::All);
     }
 
