@@ -17,7 +17,7 @@ use crate::registry::Dialect;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError, RunError};
+use cembra_vm::machine::{BindError, BoundExpr, CallError};
 use cembra_vm::value::nd_view::Cell;
 use cembra_vm::value::{NdView, QType, ScalarType};
 use ndarray::ArrayViewD;
@@ -39,9 +39,6 @@ pub enum ProgramError {
     /// There is no memory for the frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// An operator raises.
-    #[error(transparent)]
-    Run(#[from] RunError),
     /// An input is refused, or an operator raises.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -153,9 +150,6 @@ impl Compiled {
                 Place::NdArray(slot) => lent.push((slot, cells, array.shape())),
                 place => set(frame, place, &cells),
             }
-        }
-        if lent.is_empty() {
-            return Ok(bound.execute(frame)?);
         }
         let views: Vec<NdView<'_>> = lent.iter().map(|(_, cells, shape)| view(cells, shape)).collect();
         let mut call = bound.call(frame).threads(threads);

@@ -63,12 +63,12 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EvaluatorKind {
     /// The component loop of the published system.
-    #[default]
     Interpreter,
     /// The schedule, step by step.
     Schedule,
     /// The schedule as a program of the machine, with exact derivatives; the interpreter if the model does
     /// not compile.
+    #[default]
     Compiled,
     /// Compiled and interpreter; an error where they differ by more than [`TOLERANCE`].
     Compare,
@@ -138,18 +138,21 @@ fn scheduled(model: &Model) -> Result<(Schedule, Vec<usize>), Vec<String>> {
     Ok((schedule, places))
 }
 
-/// Theta in the order of a schedule.
-fn ordered(places: &[usize], theta: &[f64]) -> Result<Vec<f64>, ModelErrorKind> {
-    match theta.len() == places.len() {
-        true => Ok(places.iter().map(|place| theta[*place]).collect()),
-        false => Err(ModelErrorKind::ThetaLength { expected: places.len(), actual: theta.len() }),
+/// Puts theta in the order of a schedule.
+fn reorder(places: &[usize], theta: &[f64], ordered: &mut Vec<f64>) -> Result<(), ModelErrorKind> {
+    if theta.len() != places.len() {
+        return Err(ModelErrorKind::ThetaLength { expected: places.len(), actual: theta.len() });
     }
+    ordered.clear();
+    ordered.extend(places.iter().map(|place| theta[*place]));
+    Ok(())
 }
 
 /// The schedule, step by step.
 struct Replay {
     schedule: Schedule,
     places: Vec<usize>,
+    theta: Vec<f64>,
     spectrum: Vec<f64>,
 }
 
@@ -157,13 +160,14 @@ impl Replay {
     fn new(model: &Model) -> Result<Replay, ModelErrorKind> {
         let (schedule, places) =
             scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
-        Ok(Replay { schedule, places, spectrum: Vec::new() })
+        Ok(Replay { schedule, places, theta: Vec::new(), spectrum: Vec::new() })
     }
 }
 
 impl Evaluator for Replay {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        self.spectrum = replay::evaluate(&self.schedule, &ordered(&self.places, theta)?)?.values;
+        reorder(&self.places, theta, &mut self.theta)?;
+        self.spectrum = replay::evaluate(&self.schedule, &self.theta)?.values;
         Ok(&self.spectrum)
     }
 }
@@ -173,6 +177,8 @@ struct Machine {
     compiled: CompiledModel,
     frame: Frame,
     places: Vec<usize>,
+    /// In the order of the program; kept, so that evaluations allocate nothing.
+    theta: Vec<f64>,
     derivatives: Vec<f64>,
 }
 
@@ -183,13 +189,13 @@ impl Machine {
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
         let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
         let derivatives = vec![0.0; places.len() * compiled.shape().iter().product::<usize>()];
-        Ok(Machine { compiled, frame, places, derivatives })
+        Ok(Machine { compiled, frame, places, theta: Vec::new(), derivatives })
     }
 
     fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         let size = self.compiled.shape().iter().product::<usize>();
-        let theta = ordered(&self.places, theta)?;
-        let jacobian = self.compiled.evaluate_jacobian(&theta, &mut self.frame).map_err(failure)?;
+        reorder(&self.places, theta, &mut self.theta)?;
+        let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
         for (column, place) in self.places.iter().enumerate() {
             jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
         }
@@ -203,8 +209,8 @@ fn failure(error: ModelRunError) -> ModelErrorKind {
 
 impl Evaluator for Machine {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        let theta = ordered(&self.places, theta)?;
-        self.compiled.evaluate(&theta, &mut self.frame).map_err(failure)
+        reorder(&self.places, theta, &mut self.theta)?;
+        self.compiled.evaluate(&self.theta, &mut self.frame).map_err(failure)
     }
 
     fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
