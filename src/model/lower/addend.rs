@@ -7,6 +7,7 @@
 //! Products are kept apart as long as what is done to them is linear: a Shirley background is a running sum of
 //! shapes, with the same traces. So only the last sum walks all times and energies.
 
+use crate::expr::NodeId;
 use crate::model::lower::term::{Rates, Term, sum};
 
 /// A trace, if there is one, times a shape.
@@ -26,6 +27,11 @@ impl<'b> Addend<'b> {
             }
             Some(factor) => Addend { trace: None, shape: factor * shape },
         }
+    }
+
+    /// What tells traces apart.
+    fn trace_id(&self) -> Option<NodeId> {
+        self.trace.map(|term| term.node.id())
     }
 
     /// `p` times the sum of this from each energy to the end of the axis, which has so many energies.
@@ -54,17 +60,28 @@ fn running(shape: Term<'_>, energies: usize) -> Term<'_> {
 
 /// The sum of some products; what has one trace is added before it is multiplied. `None` of none.
 pub fn total<'b>(addends: impl IntoIterator<Item = Addend<'b>>) -> Option<Term<'b>> {
-    let mut traces: Vec<(Option<Term<'b>>, Vec<Term<'b>>)> = Vec::new();
-    for Addend { trace, shape } in addends {
-        let id = |trace: &Option<Term<'b>>| trace.map(|term| term.node.id());
-        match traces.iter_mut().find(|(known, _)| id(known) == id(&trace)) {
-            Some((_, shapes)) => shapes.push(shape),
-            None => traces.push((trace, vec![shape])),
+    let products = gathered(addends, Addend::trace_id).into_iter();
+    sum(products.map(|Addend { trace, shape }| trace.map_or(shape, |trace| trace * shape)))
+}
+
+/// One product for all that have the same trace and axes, so that what is done to each is done once.
+pub fn gathered_by_axes<'b>(addends: &[Addend<'b>]) -> Vec<Addend<'b>> {
+    gathered(addends.iter().copied(), |addend| (addend.trace_id(), addend.shape.rates))
+}
+
+/// The sums of the shapes that have one key and so one trace, in the order of first ones.
+fn gathered<'b, K: PartialEq>(
+    addends: impl IntoIterator<Item = Addend<'b>>,
+    key: impl Fn(&Addend<'b>) -> K,
+) -> Vec<Addend<'b>> {
+    let mut groups: Vec<(K, Option<Term<'b>>, Vec<Term<'b>>)> = Vec::new();
+    for addend in addends {
+        let key = key(&addend);
+        match groups.iter_mut().find(|(known, ..)| *known == key) {
+            Some((.., shapes)) => shapes.push(addend.shape),
+            None => groups.push((key, addend.trace, vec![addend.shape])),
         }
     }
-    let product = |(trace, shapes): (Option<Term<'b>>, Vec<Term<'b>>)| {
-        let shape = sum(shapes)?;
-        Some(trace.map_or(shape, |trace| trace * shape))
-    };
-    sum(traces.into_iter().filter_map(product))
+    let sum_of = |(_, trace, shapes)| Some(Addend { trace, shape: sum(shapes)? });
+    groups.into_iter().filter_map(sum_of).collect()
 }

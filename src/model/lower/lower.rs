@@ -3,7 +3,7 @@
 use crate::expr::{Expr, ExprBuilder, GraphError};
 use crate::model::component::{Function, Role, Semantics};
 use crate::model::kernel::support;
-use crate::model::lower::addend::{Addend, total};
+use crate::model::lower::addend::{Addend, gathered_by_axes, total};
 use crate::model::lower::convolution::{at_first_time, convolve, convolve_sampled};
 use crate::model::lower::term::{Rates, Term, sum};
 use crate::model::lower::{formula, words};
@@ -199,7 +199,10 @@ impl<'b, 's> Lowering<'b, 's> {
         let p = parameters[0].mean_of_profile();
         match below {
             [] => vec![Addend::new(None, p * 0.0)],
-            _ => below.iter().map(|addend| addend.shirley(p, self.schedule.energy.len())).collect(),
+            _ => {
+                let energies = self.schedule.energy.len();
+                gathered_by_axes(below).into_iter().map(|addend| addend.shirley(p, energies)).collect()
+            }
         }
     }
 

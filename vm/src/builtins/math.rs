@@ -5,6 +5,7 @@
 //! first.
 
 use crate::operator::Family;
+use crate::operator::block::Arithmetic;
 use crate::value::Fault;
 use crate::vector::float::{self, Float};
 use crate::vector::math::{double, single};
@@ -21,19 +22,19 @@ fn arithmetic() -> Vec<Family> {
             .hot_binary(|x: i32, y: i32| x.wrapping_add(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
             .hot_binary(|x: f32, y: f32| x + y)
-            .hot_binary(|x: f64, y: f64| x + y),
+            .arithmetic(Arithmetic::Add, |x, y| x + y),
         Family::new("math.subtract", &["x", "y"], "Difference. Integers wrap around.")
             .derivative(&["1.0", "-1.0"])
             .hot_binary(|x: i32, y: i32| x.wrapping_sub(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
             .hot_binary(|x: f32, y: f32| x - y)
-            .hot_binary(|x: f64, y: f64| x - y),
+            .arithmetic(Arithmetic::Subtract, |x, y| x - y),
         Family::new("math.multiply", &["x", "y"], "Product. Integers wrap around.")
             .derivative(&["y", "x"])
             .hot_binary(|x: i32, y: i32| x.wrapping_mul(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
             .hot_binary(|x: f32, y: f32| x * y)
-            .hot_binary(|x: f64, y: f64| x * y),
+            .arithmetic(Arithmetic::Multiply, |x, y| x * y),
         Family::new(
             "math.neg",
             &["x"],
@@ -92,7 +93,7 @@ fn division() -> Vec<Family> {
             .cost_of(4)
             .derivative(&["1.0 / y", "-x / (y * y)"])
             .hot_binary(|x: f32, y: f32| x / y)
-            .hot_binary(|x: f64, y: f64| x / y),
+            .arithmetic(Arithmetic::Divide, |x, y| x / y),
         Family::new("math.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
             .cost_of(8)
             .derivative(&["0.0", "0.0"])

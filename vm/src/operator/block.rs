@@ -147,6 +147,19 @@ impl<'a> Operands<'a> {
 /// with an argument.
 pub type BlockRun = unsafe fn(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>>;
 
+/// An operation of arithmetic on two FLOAT64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// x + y
+    Add,
+    /// x - y
+    Subtract,
+    /// x * y
+    Multiply,
+    /// x / y
+    Divide,
+}
+
 /// An operator over rows of columns.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockKernel {
@@ -156,6 +169,8 @@ pub struct BlockKernel {
     pub is_lifted: bool,
     /// True if a row can raise.
     pub is_fallible: bool,
+    /// The operation, if it is one of arithmetic on FLOAT64.
+    pub arithmetic: Option<Arithmetic>,
 }
 
 impl BlockKernel {

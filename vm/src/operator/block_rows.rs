@@ -8,12 +8,22 @@ use crate::vector::math::Operand;
 
 /// The block kernel of a function of one operand. It looks for the best instructions by itself.
 pub fn rows1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot>(_: F) -> BlockKernel {
-    BlockKernel { runs: [run1::<F, T>; Level::ALL.len()], is_lifted: true, is_fallible: false }
+    BlockKernel {
+        runs: [run1::<F, T>; Level::ALL.len()],
+        is_lifted: true,
+        is_fallible: false,
+        arithmetic: None,
+    }
 }
 
 /// The block kernel of a function of two operands.
 pub fn rows2<F: Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy, T: PlainSlot>(_: F) -> BlockKernel {
-    BlockKernel { runs: [run2::<F, T>; Level::ALL.len()], is_lifted: true, is_fallible: false }
+    BlockKernel {
+        runs: [run2::<F, T>; Level::ALL.len()],
+        is_lifted: true,
+        is_fallible: false,
+        arithmetic: None,
+    }
 }
 
 /// # Safety

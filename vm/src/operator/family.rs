@@ -15,6 +15,7 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
+use crate::operator::block::Arithmetic;
 use crate::operator::block_rows::{rows1, rows2};
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
@@ -216,6 +217,18 @@ impl Family {
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.lift2(scalar::hot_binary::<_, A, B, R, O>(f), f)
+    }
+
+    /// Adds the overloads of an operation of arithmetic on FLOAT64, which regions run in
+    /// [pairs](crate::operator::pair).
+    pub fn arithmetic(
+        self,
+        operation: Arithmetic,
+        f: impl Fn(f64, f64) -> f64 + Copy + Send + Sync + 'static,
+    ) -> Family {
+        let mut plain = scalar::hot_binary::<_, f64, f64, f64, f64>(f);
+        plain.2.block.arithmetic = Some(operation);
+        self.lift2(plain, f)
     }
 
     fn lift2<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(

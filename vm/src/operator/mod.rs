@@ -24,6 +24,7 @@ pub mod lifting;
 pub mod nd_pointwise;
 pub mod nd_walk;
 pub mod ndwise;
+pub mod pair;
 pub mod pointwise;
 pub mod reduction;
 pub mod row_by_row;

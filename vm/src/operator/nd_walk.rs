@@ -15,9 +15,10 @@ use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::nd_view::{Shape, Strides};
 use crate::value::{NdType, NdView};
+use std::marker::PhantomData;
 
 /// Runs shorter than this are gathered, several to a block.
-const SHORT_RUN: usize = 96;
+const SHORT_RUN: usize = 48;
 
 /// Axes that operands are walked over, as few as they allow.
 #[derive(Clone, Copy, Debug)]
@@ -118,9 +119,12 @@ enum Way {
 /// An operand over a space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk<'a> {
-    view: NdView<'a>,
+    first: *const u8,
+    /// Bytes of a cell.
+    size: usize,
     strides: Strides,
     way: Way,
+    cells: PhantomData<&'a [u8]>,
 }
 
 impl<'a> Walk<'a> {
@@ -141,7 +145,7 @@ impl<'a> Walk<'a> {
             }
             _ => Way::Gathered,
         };
-        Walk { view, strides, way }
+        Walk { first, size, strides, way, cells: PhantomData }
     }
 
     /// True if blocks have to be gathered.
@@ -161,9 +165,7 @@ impl<'a> Walk<'a> {
 
     /// The column of an operand at the first element.
     pub(crate) fn first(&self) -> Column {
-        let size = cell_size(self.view.element());
-        let data = self.view.bytes().as_ptr().wrapping_add(self.view.start());
-        Column::of_cells(data, if self.way == Way::InOrder { size } else { 0 })
+        Column::of_cells(self.first, if self.way == Way::InOrder { self.size } else { 0 })
     }
 
     /// The column of a block of `count` elements from `first` on, which stands at `place`.
@@ -178,32 +180,30 @@ impl<'a> Walk<'a> {
         count: usize,
         buffer: *mut u8,
     ) -> Column {
-        let size = cell_size(self.view.element());
-        let from = self.at(space, place);
         let step = match self.way {
             Way::One => 0,
-            Way::InOrder => size,
+            Way::InOrder => self.size,
             Way::ByRun(step) => step,
             Way::Gathered => {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    match size {
+                    match self.size {
                         1 => self.gather::<u8>(space, place, count, buffer),
                         4 => self.gather::<u32>(space, place, count, buffer),
                         _ => self.gather::<u64>(space, place, count, buffer),
                     }
                 }
-                return Column::of_cells(buffer, size);
+                return Column::of_cells(buffer, self.size);
             }
         };
-        Column::of_cells(from, step)
+        Column::of_cells(self.at(space, place), step)
     }
 
     /// The element at a place.
     fn at(&self, space: &Space, place: &Shape) -> *const u8 {
         let places = place[..space.rank].iter().zip(&self.strides);
         let offset: isize = places.map(|(place, stride)| *place as isize * stride).sum();
-        self.view.bytes().as_ptr().wrapping_add(self.view.start()).wrapping_offset(offset)
+        self.first.wrapping_offset(offset)
     }
 
     /// # Safety

@@ -71,7 +71,8 @@ fn cumsum(family: &Family, args: &[QType], direction: Direction) -> Option<Overl
     })
 }
 
-/// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis.
+/// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of
+/// neighbours are added up while they are in the first-level cache.
 fn running<T: Cell, R: Cell + bytemuck::Pod>(
     call: &mut Call<'_>,
     view: &NdView<'_>,
@@ -82,16 +83,26 @@ fn running<T: Cell, R: Cell + bytemuck::Pod>(
     add: impl Fn(R, R) -> R,
 ) {
     let shape: PerAxis = view.shape().iter().copied().collect();
+    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
     let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(result, &shape));
-    match view.as_slice::<T>() {
+    let values = view.as_slice::<T>();
+    let rows = axes.iter().next().filter(|axis| axes.len() == 1 && inner(*axis) == 1);
+    if let (Some(values), Some(axis)) = (values, rows) {
+        let size = shape[axis].max(1);
+        for (cells, values) in cells.chunks_mut(size * ROWS).zip(values.chunks(size * ROWS)) {
+            cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x));
+            running_rows(cells, size, direction, &add);
+        }
+        return;
+    }
+    match values {
         Some(values) => cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x)),
         None => cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = widen(x)),
     }
     for axis in axes.iter() {
-        let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
-        match inner {
-            1 => running_rows(cells, size.max(1), direction, &add),
-            _ => running_planes(cells, size, inner, direction, &add),
+        match inner(axis) {
+            1 => running_rows(cells, shape[axis].max(1), direction, &add),
+            inner => running_planes(cells, shape[axis], inner, direction, &add),
         }
     }
 }
@@ -101,28 +112,37 @@ const ROWS: usize = 8;
 
 /// Running sums along rows of elements that lie side by side.
 fn running_rows<R: Copy>(cells: &mut [R], size: usize, direction: Direction, add: impl Fn(R, R) -> R) {
-    let last = size - 1;
+    let mut blocks = cells.chunks_exact_mut(size * ROWS);
+    for block in &mut blocks {
+        let mut rows = block.chunks_exact_mut(size);
+        running_side_by_side::<ROWS, R>(
+            std::array::from_fn(|_| rows.next().expect("a block has its rows")),
+            direction,
+            &add,
+        );
+    }
+    for row in blocks.into_remainder().chunks_exact_mut(size) {
+        running_side_by_side([row], direction, &add);
+    }
+}
+
+/// Running sums along rows of one size, which is not 0.
+fn running_side_by_side<const N: usize, R: Copy>(
+    mut rows: [&mut [R]; N],
+    direction: Direction,
+    add: impl Fn(R, R) -> R,
+) {
+    let last = rows[0].len() - 1;
     let place = |step: usize| match direction {
         Direction::Forward => step,
         Direction::Back => last - step,
     };
-    let mut blocks = cells.chunks_exact_mut(size * ROWS);
-    for block in &mut blocks {
-        let mut sums: [R; ROWS] = std::array::from_fn(|row| block[row * size + place(0)]);
-        for step in 1..size {
-            let at = place(step);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                let cell = &mut block[row * size + at];
-                *sum = add(*sum, *cell);
-                *cell = *sum;
-            }
-        }
-    }
-    for row in blocks.into_remainder().chunks_exact_mut(size) {
-        let mut sum = row[place(0)];
-        for step in 1..size {
-            sum = add(sum, row[place(step)]);
-            row[place(step)] = sum;
+    let mut sums: [R; N] = rows.each_ref().map(|row| row[place(0)]);
+    for step in 1..=last {
+        let at = place(step);
+        for (row, sum) in rows.iter_mut().zip(&mut sums) {
+            *sum = add(*sum, row[at]);
+            row[at] = *sum;
         }
     }
 }

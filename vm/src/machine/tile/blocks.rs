@@ -11,7 +11,7 @@
 
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::lent::{LaidOut, Lent};
-use crate::machine::tile::region::{Member, MemberFault, Place, Presence, Region, Step};
+use crate::machine::tile::region::{Code, MemberFault, Presence, Region, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::reduction::{CHUNK, State};
 use crate::value::Fault;
@@ -24,18 +24,21 @@ use std::ops::Range;
 /// Bytes of inputs and outputs that are likely to be in a second-level cache.
 const CACHED_BYTES: usize = 512 << 10;
 
+/// Bytes of the next block that are worth asking for at a time.
+const LEAST_SHARE: usize = 512;
+
 /// What all blocks of a run have in common.
 pub(super) struct Blocks<'r> {
     pub(super) region: &'r Region,
     pub(super) rows: usize,
     /// Columns at the first row; those in scratch memory point nowhere yet.
-    pub(super) columns: &'r [Column],
+    pub(super) columns: &'r mut [Column],
+    /// By column; empty if no row of any of them can be missing.
     pub(super) presence: &'r [Presence],
     /// Columns that move on from block to block, by the bytes of their rows.
     pub(super) moving: &'r [u16],
     /// Inputs that do not.
     pub(super) uneven: Uneven<'r>,
-    pub(super) level: Level,
 }
 
 /// Inputs that stand other than row after row in memory.
@@ -58,15 +61,16 @@ impl Blocks<'_> {
     ///
     /// # Safety
     /// Inputs and outputs have the rows, and nobody else accesses the outputs.
-    pub(super) unsafe fn run(&self, arena: &Bump, threads: usize, states: &mut [State]) -> Outcome {
+    pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, states: &mut [State]) -> Outcome {
         let chunks = self.rows.div_ceil(CHUNK);
         let threads = threads.min(chunks);
         if threads > 1 {
             // SAFETY: the caller's promise.
             return unsafe { self.run_on(threads, chunks, states) };
         }
+        let columns = std::mem::take(&mut self.columns);
         // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(self, arena) };
+        let mut worker = unsafe { Worker::new(&self, columns, arena) };
         for chunk in 0..chunks {
             let of_chunk = arena.alloc_slice_fill_iter(self.new_states());
             // SAFETY: the caller's promise.
@@ -108,7 +112,7 @@ impl Blocks<'_> {
     unsafe fn part(&self, chunks: Range<usize>, of_chunks: &mut Vec<Vec<State>>) -> Outcome {
         let arena = Bump::new();
         // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(self, &arena) };
+        let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
         for chunk in chunks {
             let mut states: Vec<State> = self.new_states().collect();
             // SAFETY: the caller's promise.
@@ -118,13 +122,17 @@ impl Blocks<'_> {
         Ok(())
     }
 
+    fn has_own_presence(&self, column: usize) -> bool {
+        self.presence.get(column) == Some(&Presence::Own)
+    }
+
     fn new_states(&self) -> impl ExactSizeIterator<Item = State> {
-        self.region.reductions().map(|(kernel, _)| kernel.init())
+        self.region.reductions.iter().map(|reduction| reduction.kernel.init())
     }
 
     fn merge(&self, states: &mut [State], next: &[State]) {
-        for (((kernel, _), state), next) in self.region.reductions().zip(states).zip(next) {
-            kernel.merge(state, next);
+        for ((reduction, state), next) in self.region.reductions.iter().zip(states).zip(next) {
+            reduction.kernel.merge(state, next);
         }
     }
 }
@@ -161,27 +169,22 @@ impl<'w> Places<'w> {
 }
 
 impl<'w> Worker<'w> {
-    /// Columns at the first row, those of scratch memory with a place in the arena.
+    /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row.
     ///
     /// # Safety
     /// As [`Blocks::run`].
-    unsafe fn new(blocks: &'w Blocks<'w>, arena: &'w Bump) -> Worker<'w> {
+    unsafe fn new(blocks: &'w Blocks<'w>, columns: &'w mut [Column], arena: &'w Bump) -> Worker<'w> {
         let region = blocks.region;
-        let columns = arena.alloc_slice_copy(blocks.columns);
         let layout =
             std::alloc::Layout::from_size_align(region.scratch, 64).expect("a region has few blocks");
         let scratch = arena.alloc_layout(layout).as_ptr();
-        for (index, member) in (region.inputs.len()..).zip(&region.members) {
-            if let Step::Rows { place: Place::Scratch(offset), .. } = member.step {
-                // SAFETY: the place lies in the scratch memory, its words behind the data of a block.
-                let (data, words) = unsafe {
-                    let data = scratch.add(offset as usize);
-                    (data, data.add(region.block * 8).cast())
-                };
-                columns[index].data = data;
-                if blocks.presence[index] == Presence::Own {
-                    columns[index].presence = words;
-                }
+        for (index, offset) in region.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
+            // SAFETY: the place lies in the scratch memory.
+            let data = unsafe { scratch.add(offset as usize) };
+            columns[index].data = data;
+            if blocks.has_own_presence(index) {
+                // Behind the data of a block.
+                columns[index].presence = data.wrapping_add(region.block * 8).cast();
             }
         }
         let places = Places::new(blocks.uneven, region.block, arena);
@@ -266,52 +269,47 @@ impl<'w> Worker<'w> {
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn block(&mut self, mut count: usize, ahead: usize, states: &mut [State]) -> Outcome {
         let region = self.blocks.region;
-        let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, ahead));
+        let mut ahead = Ahead::new(self.blocks, ahead);
         let mut lowest = None;
-        for (index, member) in (region.inputs.len()..).zip(&region.members) {
-            if let Some(ahead) = &mut ahead {
+        for step in &region.steps {
+            if ahead.left > 0 {
                 ahead.ask(self.blocks, self.columns);
             }
             // SAFETY: the caller's promise.
-            if let Err(fault) = unsafe { self.member(index, member, count, states) } {
+            if let Err(fault) = unsafe { self.step(step, count, states) } {
                 let RowFault { row, fault } = *fault;
                 // Later members can only raise in a lower row.
                 count = row;
-                let row = (self.at + row) as u64;
-                lowest = Some(MemberFault { ip: member.ip, fault: Fault::Row { row, fault: fault.into() } });
+                let (ip, row) = (region.members[step.member as usize].ip, (self.at + row) as u64);
+                lowest = Some(MemberFault { ip, fault: Fault::Row { row, fault: fault.into() } });
             }
         }
         lowest.map_or(Ok(()), |fault| Err(Box::new(fault)))
     }
 
     /// # Safety
-    /// As [`Worker::block`]; `index` is the member's column.
-    unsafe fn member(
-        &mut self,
-        index: usize,
-        member: &Member,
-        count: usize,
-        states: &mut [State],
-    ) -> Result<(), Box<RowFault>> {
-        let Blocks { level, presence, .. } = *self.blocks;
-        match &member.step {
+    /// As [`Worker::block`].
+    unsafe fn step(&mut self, step: &Step, count: usize, states: &mut [State]) -> Result<(), Box<RowFault>> {
+        match step.code {
             // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
             // a column that is written is cast to be so.
-            Step::Rows { kernel, .. } => unsafe {
+            Code::Rows { run, is_lifted } => unsafe {
+                let index = self.blocks.region.inputs.len() + step.member as usize;
                 let columns = self.columns.as_ptr();
                 let Column { data, presence: words, .. } = *columns.add(index);
-                let args = Operands { columns, positions: &member.args };
+                let args = Operands { columns, positions: &step.args };
                 let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
-                if kernel.is_lifted && presence[index] == Presence::Own {
-                    let operands = (0..member.arity as usize).map(|arg| args.column(arg));
+                if is_lifted && self.blocks.has_own_presence(index) {
+                    let operands = (0..step.arity as usize).map(|arg| args.column(arg));
                     intersect(operands, target.presence, count);
                 }
-                (kernel.run(level))(args, target, count)
+                run(args, target, count)
             },
-            Step::Reduce { kernel, state, .. } => {
-                let column = &self.columns[member.args[0] as usize];
+            Code::Reduce(number) => {
+                let column = &self.columns[step.args[0] as usize];
+                let kernel = &self.blocks.region.reductions[number as usize].kernel;
                 // SAFETY: the caller's promise; blocks begin at words, and chunks end with them.
-                unsafe { kernel.step(level, &mut states[*state as usize], column, count) };
+                unsafe { kernel.step(Level::best(), &mut states[number as usize], column, count) };
                 Ok(())
             }
         }
@@ -321,6 +319,8 @@ impl<'w> Worker<'w> {
 /// Rows of the next block that have not been asked for.
 struct Ahead {
     rows: usize,
+    /// Bytes of them.
+    left: usize,
     /// Which of the moving columns comes next.
     column: usize,
     /// From which of its bytes.
@@ -331,20 +331,24 @@ struct Ahead {
 
 impl Ahead {
     fn new(blocks: &Blocks<'_>, rows: usize) -> Ahead {
-        let share = (rows * 8 * blocks.moving.len()).div_ceil(blocks.region.members.len());
-        Ahead { rows, column: 0, byte: 0, share: share.next_multiple_of(64) }
+        let left = rows * 8 * blocks.moving.len();
+        let share = (left / blocks.region.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
+        Ahead { rows, left, column: 0, byte: 0, share }
     }
 
     fn ask(&mut self, blocks: &Blocks<'_>, columns: &[Column]) {
-        let mut left = self.share;
-        while left > 0
-            && let Some(index) = blocks.moving.get(self.column)
-        {
+        let mut share = self.share;
+        while share > 0 && self.left > 0 {
+            let Some(index) = blocks.moving.get(self.column) else {
+                // Cells of less than 8 bytes: there is nothing left.
+                self.left = 0;
+                return;
+            };
             let column = &columns[*index as usize];
             let size = self.rows * column.step;
-            let part = left.min(size - self.byte);
+            let part = share.min(size - self.byte);
             prefetch(column.data.wrapping_add(blocks.region.block * column.step + self.byte), part);
-            left -= part;
+            share -= part;
             self.byte += part;
             if self.byte == size {
                 (self.column, self.byte) = (self.column + 1, 0);

@@ -1,19 +1,23 @@
 //! Builds a region from its members: columns, scratch places, the size of blocks.
 
 use crate::layout::TypedSlot;
-use crate::machine::tile::plan::Group;
+use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Input, InputPlace, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Region, Step,
+    Code, Input, InputPlace, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Reduction, Region, Step,
 };
 use crate::operator::Kernel;
-use crate::operator::block::Column;
+use crate::operator::block::{Arithmetic, BlockKernel, BlockRun, Column};
+use crate::operator::nd_walk::repeats_by_type;
+use crate::operator::pair::{Side, pair};
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::nd_view::PerAxis;
 use crate::value::{QType, ScalarType};
+use crate::vector::Level;
 use hashbrown::HashMap;
 
-/// Bytes that the blocks of a region may fill: half of a first-level cache of 32 KiB.
-const WORKING_SET: usize = 16 << 10;
+/// Bytes that the blocks of a region may fill: three quarters of a first-level cache of 32 KiB.
+const WORKING_SET: usize = 24 << 10;
 /// What places begin at a multiple of.
 const CACHE_LINE: usize = 64;
 
@@ -21,37 +25,42 @@ const CACHE_LINE: usize = 64;
 pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32]) -> Region {
     let mut columns = Columns::new(routine);
     group.members.iter().for_each(|ip| columns.add_member(*ip));
-    let uses = Uses::count(&columns);
+    let inside = columns.reads_inside();
     let is_array = |number: usize| columns.element(number).is_some();
     let is_read_outside =
-        |number: usize| reads[columns.results[number].index()] > uses.inside[columns.of_member(number)];
+        |number: usize| reads[columns.results[number].index()] > inside[columns.of_member(number)];
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
-    let last_reader = |number: usize| {
+    let is_read_once = |number: usize| !is_read_outside(number) && inside[columns.of_member(number)] == 1;
+    let drafts = Drafts::new(&columns, is_read_once);
+    let last_reader = columns.last_readers(&drafts.steps);
+    let scratch = Scratch::assign(&drafts.steps, |number| {
         let is_scratch = is_array(number) && !is_read_outside(number);
-        is_scratch.then(|| uses.last_reader[columns.of_member(number)])
+        is_scratch.then(|| last_reader[columns.of_member(number)])
+    });
+    let block = block_rows(columns.streams(group.extent) + outputs.len() + scratch.places);
+    let place = |number: usize| match scratch.place.get(&number) {
+        Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
+        None if drafts.is_half[number] => Place::Registers,
+        None if is_array(number) => Place::Output(position(&outputs, &number)),
+        None => Place::Value,
     };
-    let scratch = Scratch::assign(columns.members().len(), last_reader);
-    let reductions: Vec<u16> = columns.members().filter(|n| !is_array(*n)).map(|n| n as u16).collect();
-    let block = block_rows(columns.inputs.len() + outputs.len() + scratch.places);
-    let member = |number: usize| {
-        let place = || match scratch.place[number] {
-            Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
-            None => Place::Output(position(&outputs, &number)),
-        };
-        let step = match columns.kernel(number) {
-            Kernel::Pointwise(pointwise) => Step::Rows { kernel: pointwise.kernel, place: place() },
-            Kernel::NdPointwise(pointwise) => Step::Rows { kernel: pointwise.kernel, place: place() },
-            Kernel::Reduction(kernel) => Step::Reduce {
-                kernel: *kernel,
-                state: position(&reductions, &(number as u16)),
-                offset: routine.slot(columns.results[number]).offset(),
-            },
-            other => unreachable!("{other:?} is no member"),
-        };
-        columns.member(number, group.members[number], step)
+    let members: Box<[Member]> = columns
+        .members()
+        .map(|number| columns.member(number, group.members[number], place(number)))
+        .collect();
+    let reductions: Vec<usize> = columns.members().filter(|number| !is_array(*number)).collect();
+    let in_scratch = columns.members().filter_map(|number| match place(number) {
+        Place::Scratch(offset) => Some((columns.of_member(number) as u16, offset)),
+        _ => None,
+    });
+    let reduction = |number: &usize| match columns.kernels[*number] {
+        Kernel::Reduction(kernel) => {
+            Reduction { kernel: *kernel, offset: routine.slot(columns.results[*number]).offset() }
+        }
+        other => unreachable!("{other:?} gives rows"),
     };
-    let members: Box<[Member]> = columns.members().map(member).collect();
     let output = |number: &usize| Output {
+        column: columns.of_member(*number) as u16,
         slot: routine.slot(columns.results[*number]).clone(),
         element: columns.element(*number).expect("an output is an array"),
     };
@@ -60,8 +69,10 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         columns: columns.templates(),
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
-        has_masks: members.iter().any(Member::computes_presence),
-        reductions: reductions.into(),
+        in_scratch: in_scratch.collect(),
+        has_masks: members.iter().any(|member| !member.is_lifted),
+        steps: drafts.steps.iter().map(|draft| columns.step(draft, &reductions)).collect(),
+        reductions: reductions.iter().map(reduction).collect(),
         closed: group.closed,
         block,
         scratch: scratch.places * place_bytes(block),
@@ -75,12 +86,10 @@ fn position<T: Ord>(list: &[T], item: &T) -> u16 {
     list.binary_search(item).expect("the list was made of such items") as u16
 }
 
-/// Rows of a block such that this many of 8 bytes a row fit the working set.
+/// Rows of a block such that this many of 8 bytes a row fit the working set: whole words of presence.
 fn block_rows(streams: usize) -> usize {
     let rows = WORKING_SET / (8 * streams.max(1));
-    // The power of two at or below.
-    let rows = 1 << rows.max(1).ilog2();
-    rows.clamp(MIN_BLOCK, MAX_BLOCK)
+    (rows - rows % ROWS_OF_A_WORD).clamp(MIN_BLOCK, MAX_BLOCK)
 }
 
 /// Bytes of one block of 8-byte cells and its words of presence, with a gap behind: blocks at the same
@@ -140,8 +149,13 @@ impl<'r> Columns<'r> {
         0..self.results.len()
     }
 
-    fn kernel(&self, number: usize) -> &'r Kernel {
-        self.kernels[number]
+    /// The code over rows of a member; none of a reduction.
+    fn block_kernel(&self, number: usize) -> Option<&'r BlockKernel> {
+        match self.kernels[number] {
+            Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
+            Kernel::NdPointwise(pointwise) => Some(&pointwise.kernel),
+            _ => None,
+        }
     }
 
     /// Number of the column that a member computes.
@@ -166,13 +180,60 @@ impl<'r> Columns<'r> {
         }
     }
 
-    fn member(&self, number: usize, ip: u32, step: Step) -> Member {
-        let operands = &self.operands[number];
+    fn args(&self, sources: &[Source]) -> [u16; 4] {
         let mut args = [0; 4];
-        for (arg, source) in args.iter_mut().zip(operands) {
+        for (arg, source) in args.iter_mut().zip(sources) {
             *arg = self.index(*source) as u16;
         }
-        Member { ip, args, arity: operands.len() as u8, step }
+        args
+    }
+
+    fn member(&self, number: usize, ip: u32, place: Place) -> Member {
+        let operands = &self.operands[number];
+        let is_lifted = self.block_kernel(number).is_none_or(|kernel| kernel.is_lifted);
+        Member { ip, args: self.args(operands), arity: operands.len() as u8, is_lifted, place }
+    }
+
+    fn step(&self, draft: &Draft, reductions: &[usize]) -> Step {
+        let code = match (draft.pair, self.block_kernel(draft.member)) {
+            (Some(run), _) => Code::Rows { run, is_lifted: true },
+            (None, Some(kernel)) => {
+                Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
+            }
+            (None, None) => Code::Reduce(position(reductions, &draft.member)),
+        };
+        let args = self.args(&draft.sources);
+        Step { args, arity: draft.sources.len() as u8, member: draft.member as u16, code }
+    }
+
+    /// By column: how often members read it.
+    fn reads_inside(&self) -> Vec<u32> {
+        let mut reads = vec![0; self.inputs.len() + self.results.len()];
+        self.operands.iter().flatten().for_each(|source| reads[self.index(*source)] += 1);
+        reads
+    }
+
+    /// By column: the last step that reads it; 0 if none does.
+    fn last_readers(&self, steps: &[Draft]) -> Vec<usize> {
+        let mut last = vec![0; self.inputs.len() + self.results.len()];
+        for (number, draft) in steps.iter().enumerate() {
+            draft.sources.iter().for_each(|source| last[self.index(*source)] = number);
+        }
+        last
+    }
+
+    /// How many inputs have other rows in every block, as far as types tell.
+    fn streams(&self, extent: Extent) -> usize {
+        let shape: PerAxis = match extent {
+            Extent::Elements(axes) => axes.units().map(|is_unit| if is_unit { 1 } else { 2 }).collect(),
+            Extent::Rows => PerAxis::default(),
+        };
+        let is_stream = |input: &&Input| match input.place {
+            InputPlace::Array { .. } => true,
+            InputPlace::Elements { qtype, .. } => !repeats_by_type(Some(qtype), &shape),
+            InputPlace::Scalar { .. } => false,
+        };
+        self.inputs.iter().filter(is_stream).count()
     }
 
     /// What is known of the columns before a run.
@@ -193,25 +254,51 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// How members read the columns of their region.
-struct Uses {
-    /// By column: the last member that reads it.
-    last_reader: Vec<usize>,
-    /// By column: how often members read it.
-    inside: Vec<u32>,
+/// A step, while places are not known.
+struct Draft {
+    /// The member whose result it computes.
+    member: usize,
+    /// What it reads.
+    sources: Vec<Source>,
+    /// Its code, if it computes another member on the way.
+    pair: Option<BlockRun>,
 }
 
-impl Uses {
-    fn count(columns: &Columns<'_>) -> Uses {
-        let count = columns.inputs.len() + columns.results.len();
-        let mut uses = Uses { last_reader: vec![0; count], inside: vec![0; count] };
-        for (number, operands) in columns.operands.iter().enumerate() {
-            for column in operands.iter().map(|source| columns.index(*source)) {
-                uses.last_reader[column] = number;
-                uses.inside[column] += 1;
-            }
+/// The steps of a region: its members in order, but arithmetic whose result only other arithmetic reads, once,
+/// is the first half of a [pair](crate::operator::pair).
+struct Drafts {
+    steps: Vec<Draft>,
+    /// By member: true if it is the first half of a pair.
+    is_half: Vec<bool>,
+}
+
+impl Drafts {
+    fn new(columns: &Columns<'_>, is_read_once: impl Fn(usize) -> bool) -> Drafts {
+        let count = columns.results.len();
+        let (mut is_half, mut is_pair) = (vec![false; count], vec![false; count]);
+        let arithmetic = |number: usize| columns.block_kernel(number).and_then(|kernel| kernel.arithmetic);
+        let mut steps: Vec<Draft> = Vec::with_capacity(count);
+        for member in columns.members() {
+            let operands = &columns.operands[member];
+            let half = |operand: usize, second: Arithmetic| match operands[operand] {
+                Source::Member(first) if is_read_once(first) && !is_pair[first] => {
+                    let side = if operand == 0 { Side::Left } else { Side::Right };
+                    Some((first, operand, pair(arithmetic(first)?, second, side)?))
+                }
+                _ => None,
+            };
+            let found = arithmetic(member).and_then(|second| half(0, second).or_else(|| half(1, second)));
+            let Some((first, operand, run)) = found else {
+                steps.push(Draft { member, sources: operands.clone(), pair: None });
+                continue;
+            };
+            (is_half[first], is_pair[member]) = (true, true);
+            let mut sources = columns.operands[first].clone();
+            sources.push(operands[1 - operand]);
+            steps.push(Draft { member, sources, pair: Some(run) });
         }
-        uses
+        steps.retain(|draft| !is_half[draft.member]);
+        Drafts { steps, is_half }
     }
 }
 
@@ -227,27 +314,28 @@ fn place(slot: &TypedSlot) -> InputPlace {
     }
 }
 
-/// Places of the blocks that only members read.
+/// Places of the blocks that only steps read.
 struct Scratch {
-    place: Vec<Option<usize>>,
+    /// By member.
+    place: HashMap<usize, usize>,
     places: usize,
 }
 
 impl Scratch {
-    /// Gives each member with a last reader a place. A result never takes the place of an operand: kernels
-    /// do not expect it.
-    fn assign(members: usize, last_reader: impl Fn(usize) -> Option<usize>) -> Scratch {
-        let mut scratch = Scratch { place: vec![None; members], places: 0 };
-        // Places of values whose last reader is this member.
-        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); members];
+    /// Gives the result of each step with a last reader a place. A result never takes the place of an operand:
+    /// kernels do not expect it.
+    fn assign(steps: &[Draft], last_reader: impl Fn(usize) -> Option<usize>) -> Scratch {
+        let mut scratch = Scratch { place: HashMap::new(), places: 0 };
+        // Places of values whose last reader is this step.
+        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
         let mut free: Vec<usize> = Vec::new();
-        for number in 0..members {
-            if let Some(last) = last_reader(number) {
+        for (number, draft) in steps.iter().enumerate() {
+            if let Some(last) = last_reader(draft.member) {
                 let place = free.pop().unwrap_or_else(|| {
                     scratch.places += 1;
                     scratch.places - 1
                 });
-                scratch.place[number] = Some(place);
+                scratch.place.insert(draft.member, place);
                 ends[last.max(number)].push(place);
             }
             free.append(&mut ends[number]);

@@ -13,7 +13,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::operator::block::{BlockKernel, Column};
+use crate::operator::block::{BlockRun, Column};
 use crate::operator::reduction::ReductionKernel;
 use crate::program::ValueId;
 use crate::value::{Fault, NdType, QType, ScalarType};
@@ -23,7 +23,7 @@ pub(super) const MAX_BLOCK: usize = 1024;
 /// Fewest rows of a block.
 pub(super) const MIN_BLOCK: usize = 128;
 
-/// A group of members with what they read and write.
+/// A group of members with what they read and write, and the steps that compute it.
 #[derive(Debug)]
 pub(in crate::machine) struct Region {
     /// What members compute.
@@ -32,12 +32,16 @@ pub(in crate::machine) struct Region {
     pub(super) inputs: Box<[Input]>,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
-    /// The members that are reductions, in the order of their states.
-    pub(super) reductions: Box<[u16]>,
+    /// What runs for each block, in order.
+    pub(super) steps: Box<[Step]>,
+    /// The reductions, in the order of their states.
+    pub(super) reductions: Box<[Reduction]>,
     /// Steps and types of all columns, before a run fills in where they stand.
     pub(super) columns: Box<[Column]>,
     /// True if a member computes presence, so that rows may be missing although no input misses any.
     pub(super) has_masks: bool,
+    /// Columns in scratch memory, with their places there.
+    pub(super) in_scratch: Box<[(u16, u32)]>,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.
@@ -116,8 +120,10 @@ pub(super) struct Member {
     pub(super) args: [u16; 4],
     /// How many there are.
     pub(super) arity: u8,
-    /// Its code, and where its result goes.
-    pub(super) step: Step,
+    /// True if a row is present where it is in all operands; else the operator says which are.
+    pub(super) is_lifted: bool,
+    /// Where its result goes.
+    pub(super) place: Place,
 }
 
 impl Member {
@@ -125,46 +131,62 @@ impl Member {
     pub(super) fn args(&self) -> &[u16] {
         &self.args[..self.arity as usize]
     }
-
-    /// True if rows of its result may be missing although none of its operands is.
-    pub(super) fn computes_presence(&self) -> bool {
-        matches!(&self.step, Step::Rows { kernel, .. } if !kernel.is_lifted)
-    }
 }
 
-/// What a member does with a block.
+/// What runs for a block: a member, or two of them as a [pair](crate::operator::pair).
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) struct Step {
+    /// The columns that it reads.
+    pub(super) args: [u16; 4],
+    /// How many there are.
+    pub(super) arity: u8,
+    /// Number of the member whose result it computes.
+    pub(super) member: u16,
+    /// Its code.
+    pub(super) code: Code,
+}
+
+/// What a step does with a block.
+#[derive(Debug)]
+pub(super) enum Code {
     /// Computes rows.
     Rows {
-        /// The code.
-        kernel: BlockKernel,
-        /// Where the rows go.
-        place: Place,
+        /// The code for this machine.
+        run: BlockRun,
+        /// True if `run` leaves presence to who runs it.
+        is_lifted: bool,
     },
-    /// Reduces the rows of its operand.
-    Reduce {
-        /// The code.
-        kernel: ReductionKernel,
-        /// Number of its state among those of the region.
-        state: u16,
-        /// Offset of the result in the frame.
-        offset: u32,
-    },
+    /// Takes the rows into the state of the reduction with this number.
+    Reduce(u16),
 }
 
-/// Where the rows of a member go.
+/// A reduction of rows to a value.
+#[derive(Debug)]
+pub(super) struct Reduction {
+    /// The code.
+    pub(super) kernel: ReductionKernel,
+    /// Offset of the result in the frame.
+    pub(super) offset: u32,
+}
+
+/// Where the result of a member goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// One block at this offset of the scratch memory, the words of presence behind it.
     Scratch(u32),
     /// The output with this number.
     Output(u16),
+    /// Registers of the step that it is the first half of.
+    Registers,
+    /// The frame, as one value.
+    Value,
 }
 
 /// An array that others read.
 #[derive(Debug)]
 pub(super) struct Output {
+    /// Its column.
+    pub(super) column: u16,
     /// Its slot.
     pub(super) slot: TypedSlot,
     /// Type of its rows.

@@ -9,14 +9,12 @@ use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Place, Presence, Region, Step};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Presence, Reduction, Region};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::operator::reduction::ReductionKernel;
 use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault};
-use crate::vector::Level;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
@@ -57,47 +55,40 @@ impl Region {
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
     unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
-        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
             let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
             // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-            let count = unsafe { self.place_elements(frame, elements.shape(), columns) };
+            let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
             let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-            let blocks =
-                Blocks { region: self, rows: count, columns, presence, moving, uneven, level: Level::best() };
+            let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven };
             // SAFETY: all columns but those in scratch memory have this many elements now.
             let outcome = unsafe { blocks.run(arena, threads, &mut []) };
             return outcome.map_err(|fault| Box::new(elements.locate(*fault)));
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
-        self.plan_presence(columns, presence);
+        let presence = self.plan_presence(columns, arena);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence) };
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
-        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, level: Level::best() };
-        let states = arena.alloc_slice_fill_iter(self.reductions().map(|(kernel, ..)| kernel.init()));
+        let states =
+            arena.alloc_slice_fill_iter(self.reductions.iter().map(|reduction| reduction.kernel.init()));
+        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven };
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, states) };
-        for output in &self.outputs {
-            // SAFETY: as above.
-            unsafe { array_at(frame, output.slot.offset()).normalize() };
+        if !presence.is_empty() {
+            for output in &self.outputs {
+                // SAFETY: as above.
+                unsafe { array_at(frame, output.slot.offset()).normalize() };
+            }
         }
         outcome?;
-        for ((kernel, offset), state) in self.reductions().zip(states) {
+        for (Reduction { kernel, offset }, state) in self.reductions.iter().zip(states) {
             // SAFETY: the slot was verified to have the type of the reduction's result.
-            unsafe { kernel.finish(state, frame.add(offset as usize)) };
+            unsafe { kernel.finish(state, frame.add(*offset as usize)) };
         }
         Ok(())
-    }
-
-    /// The reductions and the offsets of their results.
-    pub(super) fn reductions(&self) -> impl ExactSizeIterator<Item = (&ReductionKernel, u32)> {
-        self.reductions.iter().map(|member| match &self.members[*member as usize].step {
-            Step::Reduce { kernel, offset, .. } => (kernel, *offset),
-            Step::Rows { .. } => unreachable!("the list is of reductions"),
-        })
     }
 
     /// Looks at the inputs; gives the number of rows, and the inputs that a worker has to lay out.
@@ -152,20 +143,23 @@ impl Region {
         unreachable!("connected members whose arrays agree have one size")
     }
 
-    /// Where the presence of every member's rows will stand, from what inputs have.
-    fn plan_presence(&self, columns: &mut [Column], presence: &mut [Presence]) {
+    /// Where the presence of every column's rows will stand, from what inputs have; nothing if all are there.
+    fn plan_presence<'a>(&self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
         let inputs = self.inputs.len();
         let is_complete = columns[..inputs].iter().all(Column::is_all_present);
+        if is_complete && !self.has_masks {
+            return &[];
+        }
+        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         for index in 0..inputs {
             if !columns[index].presence.is_null() {
                 presence[index] = Presence::Input(index as u16);
             }
         }
         for (index, member) in (inputs..).zip(&self.members) {
-            let Step::Rows { kernel, place } = &member.step else { continue };
-            if !kernel.is_lifted {
+            if !member.is_lifted {
                 presence[index] = Presence::Own;
-            } else if !is_complete || self.has_masks {
+            } else {
                 let mut merged = Presence::Alike;
                 for arg in member.args().iter().map(|arg| *arg as usize) {
                     columns[index].all &= columns[arg].all;
@@ -178,11 +172,12 @@ impl Region {
                 }
                 let may_miss = merged != Presence::Alike || columns[index].all == 0;
                 // An output has words of its own, and so have rows that one missing value takes away.
-                let is_output = matches!(place, Place::Output(_));
+                let is_output = matches!(member.place, Place::Output(_));
                 let is_taken = columns[index].all == 0 && merged != Presence::Alike;
                 presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
             }
         }
+        presence
     }
 
     /// Makes room in the outputs and points their columns to it.
@@ -190,11 +185,12 @@ impl Region {
     /// # Safety
     /// As [`Region::run`].
     unsafe fn place(&self, frame: *mut u8, rows: usize, columns: &mut [Column], presence: &[Presence]) {
-        for (index, output) in self.placed() {
+        for output in &self.outputs {
+            let index = output.column as usize;
             // SAFETY: the caller's promise.
             let array = unsafe { array_at(frame, output.slot.offset()) };
             array.resize(output.element, rows);
-            if presence[index] == Presence::Own {
+            if presence.get(index) == Some(&Presence::Own) {
                 columns[index].presence = array.presence_mut().as_mut_ptr();
             }
             columns[index].data = array.bytes_mut().as_mut_ptr();
@@ -206,22 +202,13 @@ impl Region {
     /// # Safety
     /// As [`Region::run`].
     unsafe fn place_elements(&self, frame: *mut u8, shape: &[usize], columns: &mut [Column]) -> usize {
-        for (index, output) in self.placed() {
+        for output in &self.outputs {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
             // SAFETY: the caller's promise: an array's handle stands in its slot, and nobody else accesses it.
             let array = unsafe { (*frame.add(output.slot.offset() as usize).cast::<NdHandle>()).owned() };
-            columns[index].data = array.resize(qtype, shape).as_mut_ptr();
+            columns[output.column as usize].data = array.resize(qtype, shape).as_mut_ptr();
         }
         shape.iter().product()
-    }
-
-    /// The outputs and their columns.
-    fn placed(&self) -> impl Iterator<Item = (usize, &Output)> {
-        let members = (self.inputs.len()..).zip(&self.members);
-        members.filter_map(|(index, member)| match member.step {
-            Step::Rows { place: Place::Output(number), .. } => Some((index, &self.outputs[number as usize])),
-            _ => None,
-        })
     }
 }
 

@@ -1,0 +1,214 @@
+//! Pairs: two operators of arithmetic on FLOAT64 in one pass over rows, so that what is between them stays in
+//! registers.
+//!
+//! ```text
+//! t0 = x ∘ y        first      second(t0, z)
+//! t1 = t0 • z       ─────>     rows of t1, none of t0
+//! ```
+//!
+//! Each row goes through both operations one after the other, each rounded by itself: the bits are those of the
+//! two operators. There is a loop for each choice of operands that are one value for all rows, which stay in
+//! registers: such a pair reads and writes memory half as often as its two operators.
+
+use crate::operator::block::{Arithmetic, BlockRun, Column, Operands, RowFault, Target};
+use crate::vector::Level;
+
+/// Which operand of the second operation the first one computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// `(x ∘ y) • z`, of the operands x, y and z
+    Left,
+    /// `z • (x ∘ y)`, of the operands x, y and z
+    Right,
+}
+
+/// The code of a pair for this machine; `None` if there is no code that computes both in one pass.
+pub fn pair(first: Arithmetic, second: Arithmetic, side: Side) -> Option<BlockRun> {
+    let runs = match first {
+        Arithmetic::Add => of_second::<Add>(second, side),
+        Arithmetic::Subtract => of_second::<Subtract>(second, side),
+        Arithmetic::Multiply => of_second::<Multiply>(second, side),
+        // A quotient takes longer than what is saved.
+        Arithmetic::Divide => return None,
+    };
+    Some(runs[Level::best() as usize])
+}
+
+type Runs = [BlockRun; Level::ALL.len()];
+
+fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Runs {
+    match (second, side) {
+        // The same on both sides, but for which NaN comes out of two.
+        (Arithmetic::Add, _) => runs::<F, Add, true>(),
+        (Arithmetic::Multiply, _) => runs::<F, Multiply, true>(),
+        (Arithmetic::Subtract, Side::Left) => runs::<F, Subtract, true>(),
+        (Arithmetic::Subtract, Side::Right) => runs::<F, Subtract, false>(),
+        (Arithmetic::Divide, Side::Left) => runs::<F, Divide, true>(),
+        (Arithmetic::Divide, Side::Right) => runs::<F, Divide, false>(),
+    }
+}
+
+fn runs<F: Operation, S: Operation, const LEFT: bool>() -> Runs {
+    [run::<F, S, LEFT>, run_avx2::<F, S, LEFT>, run_avx512::<F, S, LEFT>]
+}
+
+trait Operation {
+    fn apply(x: f64, y: f64) -> f64;
+}
+
+macro_rules! operation {
+    ($name:ident, $operator:tt) => {
+        struct $name;
+
+        impl Operation for $name {
+            #[inline(always)]
+            fn apply(x: f64, y: f64) -> f64 {
+                x $operator y
+            }
+        }
+    };
+}
+
+operation!(Add, +);
+operation!(Subtract, -);
+operation!(Multiply, *);
+operation!(Divide, /);
+
+#[inline(always)]
+fn apply<F: Operation, S: Operation, const LEFT: bool>(x: f64, y: f64, z: f64) -> f64 {
+    match LEFT {
+        true => S::apply(F::apply(x, y), z),
+        false => S::apply(z, F::apply(x, y)),
+    }
+}
+
+/// # Safety
+/// The contract of [`BlockRun`], for three columns and a target of FLOAT64.
+#[inline(always)]
+unsafe fn run<F: Operation, S: Operation, const LEFT: bool>(
+    args: Operands<'_>,
+    target: Target,
+    rows: usize,
+) -> Result<(), Box<RowFault>> {
+    if rows == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = [args.column(0), args.column(1), args.column(2)];
+        match columns.map(|column| column.step != 0) {
+            [true, true, true] => each::<F, S, LEFT, true, true, true>(columns, target, rows),
+            [true, true, false] => each::<F, S, LEFT, true, true, false>(columns, target, rows),
+            [true, false, true] => each::<F, S, LEFT, true, false, true>(columns, target, rows),
+            [true, false, false] => each::<F, S, LEFT, true, false, false>(columns, target, rows),
+            [false, true, true] => each::<F, S, LEFT, false, true, true>(columns, target, rows),
+            [false, true, false] => each::<F, S, LEFT, false, true, false>(columns, target, rows),
+            // Of three values alone there is one row only.
+            [false, false, _] => each::<F, S, LEFT, false, false, true>(columns, target, rows),
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a pair whose operands have rows (`true`) or one value for all (`false`).
+///
+/// # Safety
+/// As [`run`]; there is a row.
+#[inline(always)]
+unsafe fn each<F: Operation, S: Operation, const LEFT: bool, const X: bool, const Y: bool, const Z: bool>(
+    columns: [&Column; 3],
+    target: Target,
+    rows: usize,
+) {
+    let [x, y, z] = columns.map(|column| column.data.cast::<f64>());
+    let out = target.data.cast::<f64>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let one = |is_one: bool, at: *const f64| if is_one { at.read() } else { 0.0 };
+        let (of_x, of_y, of_z) = (one(!X, x), one(!Y, y), one(!Z, z));
+        for row in 0..rows {
+            let x = if X { x.add(row).read() } else { of_x };
+            let y = if Y { y.add(row).read() } else { of_y };
+            let z = if Z { z.add(row).read() } else { of_z };
+            out.add(row).write(apply::<F, S, LEFT>(x, y, z));
+        }
+    }
+}
+
+macro_rules! compiled {
+    ($name:ident, $features:literal) => {
+        /// # Safety
+        /// The contract of [`run`]; the machine has the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name<F: Operation, S: Operation, const LEFT: bool>(
+            args: Operands<'_>,
+            target: Target,
+            rows: usize,
+        ) -> Result<(), Box<RowFault>> {
+            // SAFETY: the caller's promise.
+            unsafe { run::<F, S, LEFT>(args, target, rows) }
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        use run as $name;
+    };
+}
+
+compiled!(run_avx2, "avx2,fma");
+compiled!(run_avx512, "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Arithmetic; 4] =
+        [Arithmetic::Add, Arithmetic::Subtract, Arithmetic::Multiply, Arithmetic::Divide];
+
+    fn of(operation: Arithmetic, x: f64, y: f64) -> f64 {
+        match operation {
+            Arithmetic::Add => x + y,
+            Arithmetic::Subtract => x - y,
+            Arithmetic::Multiply => x * y,
+            Arithmetic::Divide => x / y,
+        }
+    }
+
+    #[test]
+    fn every_pair_gives_the_bits_of_its_two_operations() {
+        let values: Vec<f64> = (0..43).map(|i| (f64::from(i) - 20.0) * 0.37).collect();
+        let column = |from: usize, is_one: bool| {
+            Column::of_cells(values[from..].as_ptr().cast(), if is_one { 0 } else { 8 })
+        };
+        for (first, second) in ALL.into_iter().flat_map(|first| ALL.map(|second| (first, second))) {
+            for (side, ones) in
+                [Side::Left, Side::Right].into_iter().flat_map(|s| (0..7).map(move |n| (s, n)))
+            {
+                for rows in [0, 1, 7, 8, 9, 17, 23] {
+                    let is_one = |index: usize| ones >> index & 1 == 1;
+                    let columns = [column(3, is_one(0)), column(0, is_one(1)), column(11, is_one(2))];
+                    let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+                    let mut out = vec![0.0f64; rows];
+                    let target = Target { data: out.as_mut_ptr().cast(), presence: std::ptr::null_mut() };
+                    let Some(run) = pair(first, second, side) else { continue };
+                    // SAFETY: every column has these rows behind its first one; the target has room for them.
+                    unsafe { run(args, target, rows) }.expect("no fault");
+                    for (row, result) in out.iter().enumerate() {
+                        let at = |from: usize, index| values[from + if is_one(index) { 0 } else { row }];
+                        let (x, y, z) = (at(3, 0), at(0, 1), at(11, 2));
+                        let between = of(first, x, y);
+                        let expected = match side {
+                            Side::Left => of(second, between, z),
+                            Side::Right => of(second, z, between),
+                        };
+                        assert_eq!(
+                            result.to_bits(),
+                            expected.to_bits(),
+                            "{first:?} {second:?} {side:?} {row}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
