@@ -143,7 +143,7 @@ fn graphs(c: &mut Criterion) {
         group.bench_function(format!("{} step", workload.name), |b| {
             b.iter(|| evaluate_dag(&mut workload.state(), &workload.dag).expect("it evaluates"));
         });
-        assert!(plan.compilations() == 1, "a plan is used again");
+        assert!(plan.compilations() <= 1, "a plan is used again");
     }
     group.finish();
 }
