@@ -1,7 +1,7 @@
-"""Array expressions side by side: Cembra, numba, numexpr, numpy, polars and Arolla in one run, one thread.
+"""Array expressions side by side: Cembra, numba, numexpr, numpy, polars, Arolla and JAX in one run, one thread.
 
     cargo build --release --manifest-path benches/peers/Cargo.toml --bin arrays
-    python3 -m venv venv && venv/bin/pip install numpy numexpr numba polars arolla
+    python3 -m venv venv && venv/bin/pip install numpy numexpr numba polars arolla jax
     venv/bin/python benches/peers/arrays.py [rows]
 
 Engines take turns within a round. Times are processor nanoseconds per row, the smallest and the median of
@@ -18,6 +18,12 @@ import time
 for name in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS", "NUMEXPR_MAX_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
 
+# XLA has no option for one thread; on one processor it takes one.
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_ENABLE_X64"] = "1"
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+import jax
 import numba
 import numexpr
 import numpy as np
@@ -148,8 +154,16 @@ def glp(rows):
         u = ((x - 0.4) / 0.35) ** 2
         np.divide(20.0 * np.exp(-4.0 * np.log(2.0) * 0.7 * u), 1.0 + 4.0 * 0.3 * u, out=out)
 
+    @jax.jit
+    def with_jax(x, amplitude, center, width, mix):
+        u = ((x - center) / width) ** 2
+        return amplitude * jax.numpy.exp(-4.0 * np.log(2.0) * (1.0 - mix) * u) / (1.0 + 4.0 * mix * u)
+
+    of_jax = jax.numpy.asarray(x)
+    np.testing.assert_allclose(with_jax(of_jax, *scalars.values()), numexpr.evaluate(text, {"x": x, **scalars}))
     u = ((pl.col("x") - 0.4) / 0.35) ** 2
     return {
+        "JAX": lambda: with_jax(of_jax, *scalars.values()).block_until_ready(),
         "numba": lambda: glp_numba(x, 20.0, 0.4, 0.35, 0.3, out),
         "numexpr": lambda: numexpr.evaluate(text, {"x": x, **scalars}, out=out),
         "numpy": numpy,

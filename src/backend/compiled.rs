@@ -4,11 +4,12 @@
 //! values of nodes ──lend──> inputs | frame | outputs ──copy──> arrays
 //! ```
 //!
-//! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie.
+//! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie: a run
+//! on warm memory with up to [`FEW`] inputs allocates nothing.
 
 use crate::backend::operators::registry;
 use crate::compile::{CompileError, Options, compile};
-use crate::dag::cells::{Cells, Texts, array_of, each_cell};
+use crate::dag::cells::{Cells, Room, Texts, array_of, each_cell};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use crate::expr::GraphError;
 use crate::prepare::join::joined;
@@ -50,12 +51,17 @@ pub enum ProgramError {
     Apart,
 }
 
+/// Inputs that are lent without allocating.
+const FEW: usize = 8;
+
 /// A bound program with its frame.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     bound: BoundExpr,
     frame: Frame,
     inputs: Vec<Input>,
+    /// For each input.
+    rooms: Vec<Room>,
     outputs: Vec<Output>,
     texts: Texts,
     /// Number of texts in the program itself.
@@ -111,8 +117,9 @@ impl Compiled {
         for input in &mut inputs {
             input.is_output = outputs.iter().any(|output| output.place.is_array_of(&input.place));
         }
+        let rooms = inputs.iter().map(|_| Room::default()).collect();
         let own_texts = texts.count();
-        Ok(Compiled { frame: bound.new_frame()?, bound, inputs, outputs, texts, own_texts })
+        Ok(Compiled { frame: bound.new_frame()?, bound, inputs, rooms, outputs, texts, own_texts })
     }
 
     /// The program.
@@ -137,24 +144,26 @@ impl Compiled {
         threads: usize,
         value: impl Fn(NodeId) -> Option<&'v Array>,
     ) -> Result<(), ProgramError> {
-        let Compiled { bound, frame, inputs, texts, own_texts, .. } = self;
+        let Compiled { bound, frame, inputs, rooms, texts, own_texts, .. } = self;
         texts.truncate(*own_texts);
-        let mut lent: Vec<(&TypedSlot, Cells<'_>, &[usize])> = Vec::new();
-        for input in inputs.iter() {
+        let (mut few, mut more) = ([None; FEW], vec![None; inputs.len().saturating_sub(FEW)]);
+        let views = few.iter_mut().chain(&mut more);
+        for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
             let array = value(input.node).expect("the program was found to fit");
-            let cells = Cells::of(array, texts);
+            let cells = Cells::of(array, texts, room);
             match &input.place {
                 Place::NdArray(slot) if input.is_output => {
-                    frame.write_nd(slot, &view(&cells, array.shape()))?;
+                    frame.write_nd(slot, &view(cells, array.shape()))?;
                 }
-                Place::NdArray(slot) => lent.push((slot, cells, array.shape())),
-                place => set(frame, place, &cells),
+                Place::NdArray(_) => *lent = Some(view(cells, array.shape())),
+                place => set(frame, place, cells),
             }
         }
-        let views: Vec<NdView<'_>> = lent.iter().map(|(_, cells, shape)| view(cells, shape)).collect();
         let mut call = bound.call(frame).threads(threads);
-        for ((slot, ..), view) in lent.iter().zip(&views) {
-            call = call.input(slot, view)?;
+        for (input, lent) in inputs.iter().zip(few.iter().chain(&more)) {
+            if let (Place::NdArray(slot), Some(view)) = (&input.place, lent) {
+                call = call.input(slot, view)?;
+            }
         }
         call.run()?;
         Ok(())
@@ -237,7 +246,7 @@ fn output_places(
     outputs.iter().enumerate().map(output).collect()
 }
 
-fn set(frame: &mut Frame, place: &Place, cells: &Cells<'_>) {
+fn set(frame: &mut Frame, place: &Place, cells: Cells<'_>) {
     match (place, cells) {
         (Place::Bool(slot), Cells::Bool(cells)) => frame.set(*slot, cells[0]),
         (Place::Int32(slot), Cells::Int32(cells)) => frame.set(*slot, cells[0]),
@@ -248,8 +257,8 @@ fn set(frame: &mut Frame, place: &Place, cells: &Cells<'_>) {
     }
 }
 
-fn view<'c>(cells: &'c Cells<'_>, shape: &[usize]) -> NdView<'c> {
-    let view = each_cell!(cells, slice => NdView::from_slice(slice.as_ref(), shape));
+fn view<'c>(cells: Cells<'c>, shape: &[usize]) -> NdView<'c> {
+    let view = each_cell!(cells, slice => NdView::from_slice(slice, shape));
     view.expect("an array has as many elements as its shape says")
 }
 

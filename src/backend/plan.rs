@@ -238,7 +238,11 @@ impl Plan {
     /// As [`Plan::evaluate`].
     pub fn call(&mut self, values: &[(&Node, &Array)]) -> Result<Results<'_>, EvalError> {
         let find = |id: NodeId| values.iter().find(|(node, _)| node.id() == id).map(|(_, array)| *array);
-        let is_single = self.stages.len() == 1 && self.remaining.is_empty() && values.len() == self.given;
+        let takes_its_place = |(node, _): &(&Node, &Array)| {
+            self.role(node.id()) != Role::Computed && node.graph().is_same(self.dag.roots[0].graph())
+        };
+        let is_single =
+            self.stages.len() == 1 && self.remaining.is_empty() && values.iter().all(takes_its_place);
         if let ([Stage { program: Some(program), apart, .. }], true) = (&mut self.stages[..], is_single)
             && apart.is_empty()
             && program.input_count() == self.given

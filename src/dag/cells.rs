@@ -14,7 +14,6 @@ use cembra_vm::value::nd_view::Cell;
 use cembra_vm::value::{NdRows, NdView, QType, Value};
 use half::f16;
 use hashbrown::HashMap;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Codes for texts: equal texts have one code, and 0 is that of the empty text.
@@ -53,39 +52,57 @@ impl Texts {
         }
     }
 
-    fn codes_of(&mut self, array: &TextArray) -> Vec<i32> {
-        let table: Vec<i32> = array.table.iter().map(|text| self.code(text)).collect();
-        array.codes.iter().map(|code| table[*code as usize]).collect()
+    fn codes_of<'r>(&mut self, array: &TextArray, room: &'r mut Room) -> &'r [i32] {
+        room.table.clear();
+        room.table.extend(array.table.iter().map(|text| self.code(text)));
+        let table = &room.table;
+        refill(&mut room.int32, array.codes.iter().map(|code| table[*code as usize]))
     }
 }
 
-/// Elements in row-major order as the machine holds them, borrowed where they lie so already.
-#[derive(Debug)]
+/// Memory for cells that do not lie in an array as the machine holds them, kept from use to use.
+#[derive(Debug, Default)]
+pub struct Room {
+    bools: Vec<bool>,
+    int32: Vec<i32>,
+    int64: Vec<i64>,
+    float32: Vec<f32>,
+    float64: Vec<f64>,
+    /// Codes of the texts of a table.
+    table: Vec<i32>,
+}
+
+/// Elements in row-major order as the machine holds them.
+#[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
     /// BOOLEAN.
-    Bool(Cow<'a, [bool]>),
+    Bool(&'a [bool]),
     /// INT32.
-    Int32(Cow<'a, [i32]>),
+    Int32(&'a [i32]),
     /// INT64.
-    Int64(Cow<'a, [i64]>),
+    Int64(&'a [i64]),
     /// FLOAT32.
-    Float32(Cow<'a, [f32]>),
+    Float32(&'a [f32]),
     /// FLOAT64.
-    Float64(Cow<'a, [f64]>),
+    Float64(&'a [f64]),
 }
 
 impl<'a> Cells<'a> {
-    /// The cells of an array.
-    pub fn of(array: &'a Array, texts: &mut Texts) -> Cells<'a> {
+    /// The cells of an array: where they lie, or in the room.
+    pub fn of(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> Cells<'a> {
         match array {
-            Array::Bool(elements) => Cells::Bool(row_major(elements)),
-            Array::Int8(elements) => Cells::Int32(elements.iter().map(|v| i32::from(*v)).collect()),
-            Array::Int32(elements) => Cells::Int32(row_major(elements)),
-            Array::Int64(elements) => Cells::Int64(row_major(elements)),
-            Array::Float16(elements) => Cells::Float32(elements.iter().map(|v| v.to_f32()).collect()),
-            Array::Float32(elements) => Cells::Float32(row_major(elements)),
-            Array::Float64(elements) => Cells::Float64(row_major(elements)),
-            Array::Text(array) => Cells::Int32(texts.codes_of(array).into()),
+            Array::Bool(elements) => Cells::Bool(row_major(elements, &mut room.bools)),
+            Array::Int8(elements) => {
+                Cells::Int32(refill(&mut room.int32, elements.iter().map(|v| i32::from(*v))))
+            }
+            Array::Int32(elements) => Cells::Int32(row_major(elements, &mut room.int32)),
+            Array::Int64(elements) => Cells::Int64(row_major(elements, &mut room.int64)),
+            Array::Float16(elements) => {
+                Cells::Float32(refill(&mut room.float32, elements.iter().map(|v| v.to_f32())))
+            }
+            Array::Float32(elements) => Cells::Float32(row_major(elements, &mut room.float32)),
+            Array::Float64(elements) => Cells::Float64(row_major(elements, &mut room.float64)),
+            Array::Text(array) => Cells::Int32(texts.codes_of(array, room)),
         }
     }
 }
@@ -104,20 +121,26 @@ macro_rules! each_cell {
 }
 pub(crate) use each_cell;
 
-fn row_major<T: Element>(elements: &Elements<T>) -> Cow<'_, [T]> {
+fn row_major<'a, T: Element>(elements: &'a Elements<T>, room: &'a mut Vec<T>) -> &'a [T] {
     match elements.as_slice() {
-        Some(slice) => Cow::Borrowed(slice),
-        None => Cow::Owned(elements.iter().copied().collect()),
+        Some(slice) => slice,
+        None => refill(room, elements.iter().copied()),
     }
+}
+
+fn refill<T>(room: &mut Vec<T>, cells: impl Iterator<Item = T>) -> &[T] {
+    room.clear();
+    room.extend(cells);
+    room
 }
 
 /// An array as a literal of the machine; nothing if the machine has no such arrays.
 pub fn literal(array: &Array, texts: &mut Texts) -> Option<Value> {
-    let cells = Cells::of(array, texts);
+    let mut room = Room::default();
+    let cells = Cells::of(array, texts, &mut room);
     match ValueType::of(array).qtype()? {
         QType::NdArray(qtype) => {
-            let rows =
-                each_cell!(cells, slice => NdRows::from_slice(qtype, array.shape(), slice.as_ref())).ok()?;
+            let rows = each_cell!(cells, slice => NdRows::from_slice(qtype, array.shape(), slice)).ok()?;
             Some(Value::NdArray(Arc::new(rows)))
         }
         _ => Some(each_cell!(cells, slice => Value::from(slice[0]))),

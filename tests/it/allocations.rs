@@ -2,7 +2,9 @@
 
 use crate::support::{bind, parse};
 use allocation_counter::measure;
+use cembra::backend::Plan;
 use cembra::compile::Options;
+use cembra::dag::{Array, Graph, Scalar, ir, linearize, where_};
 use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
@@ -128,6 +130,39 @@ fn lent_nd_arrays_allocate_nothing() {
     };
     (0..WARM_UP).for_each(|i| run(i as f64));
     assert_eq!(measure(|| (0..RUNS).for_each(|i| run(i as f64))).count_total, 0);
+}
+
+/// Graphs of arrays, of single values and of texts.
+#[test]
+fn calls_of_plans_allocate_nothing() {
+    let graph = Graph::new();
+    let (x, y, word) = (graph.placeholder("x"), graph.placeholder("y"), graph.placeholder("word"));
+    let chosen = where_(&word.equal("good"), &x * &y + 1, x.exp());
+    let roots = [chosen.reduce_sum(0), x.greater(&y), chosen];
+    let dag = ir::compile_nodes(&linearize::forest(&roots, &[]).expect("no cycles"));
+    let column = |values: &[f64]| Array::new(values.to_vec(), &[values.len(), 1]).expect("as many places");
+    let words = |words: &[&str]| Array::texts(words);
+    let text = |text: &str| Array::from(&Scalar::from(text));
+    for sets in [
+        [
+            (column(&[1.0, 2.0, 3.0]), words(&["good", "bad"])),
+            (column(&[4.0, 5.0]), words(&["fair", "good"])),
+        ],
+        [(column(&[1.0, 2.0]), text("good")), (column(&[0.5, 7.0]), text("evil"))],
+    ] {
+        let mut plan = Plan::new(&dag);
+        let half = Array::from(0.5);
+        let mut run = || {
+            for (x_value, text) in &sets {
+                let given = [(&x, x_value), (&y, &half), (&word, text)];
+                let results = plan.call(&given).expect("it evaluates");
+                assert_eq!(results.view::<bool>(&roots[1]).map(|view| view.len()), Some(x_value.len()));
+            }
+        };
+        (0..WARM_UP).for_each(|_| run());
+        assert_eq!(measure(|| (0..RUNS).for_each(|_| run())).count_total, 0, "{dag}");
+        assert_eq!(plan.compilations(), 1);
+    }
 }
 
 #[test]

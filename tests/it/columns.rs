@@ -1,5 +1,6 @@
 //! `cembra run` on files: what goes in comes out, whatever the format and the batches.
 
+use crate::support::test_file;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -546,6 +547,20 @@ mod arrow {
     #[test]
     fn arrow_comes_back() {
         round_trip("ijfgbt", "all.arrow");
+    }
+
+    /// Files of another program: the library of zstd is written in C.
+    #[test]
+    fn columns_by_zstd_are_refused() {
+        let place = Place::new();
+        for name in ["zstd.parquet", "zstd.arrow"] {
+            let file = test_file("oracles/columns").join(name);
+            place.put(name, std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
+            let error = "the columns are compressed by zstd, which this program cannot read; write the file with \
+                         snappy, lz4, gzip, brotli or no compression";
+            assert_eq!(place.bad(&["x + 1.0", "--data", name]), format!("error[IO]: {name}: {error}"));
+        }
+        assert_eq!(place.good(&["y + 1", "--data", "zstd.parquet"]), "result\n11\n21\n31\n");
     }
 
     #[test]

@@ -154,6 +154,15 @@ fn calls_without_a_state() {
         assert_eq!(results.value(&flag), Some(Array::vector([n < 2.5, false])));
     }
     assert_eq!(plan.compilations(), 1);
+    // What nobody needs changes nothing, what would be computed is not, and other graphs have no say.
+    let (x, y, unneeded) = (Array::vector([1.0, 5.0]), Array::from(2.5), graph.placeholder("unneeded"));
+    let results = plan.call(&[(&unneeded, &x), (&a, &x), (&b, &y)]).expect("it evaluates");
+    assert_eq!(results.value(&sum), Some(Array::vector([3.5, 7.5])));
+    let results = plan.call(&[(&a, &x), (&b, &y), (&sum, &x)]).expect("it evaluates");
+    assert_eq!(results.value(&sum), Some(x.clone()));
+    let foreign = Graph::new().placeholder("a");
+    let error = plan.call(&[(&a, &x), (&b, &y), (&foreign, &y)]).expect_err("a node of another graph");
+    assert_eq!(error.to_string(), "node n1 belongs to another graph");
     let error = plan.call(&[(&a, &Array::from(1.0))]).expect_err("b has no value");
     assert!(error.to_string().contains("placeholder n2 'b'"), "{error}");
 }

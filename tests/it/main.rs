@@ -14,6 +14,7 @@ mod graph_differential;
 mod graph_eval;
 mod graph_kinds;
 mod graph_machine;
+mod graph_memory;
 mod graph_properties;
 mod graph_rules;
 mod graph_texts;

@@ -179,6 +179,7 @@ POLYNOMIALS = {
         ((mpf("0.49") - SHIFT) / (mpf("0.49") + SHIFT), (28 - mpf(SHIFT)) / (28 + SHIFT)),
         24,
     ),
+    # The first is the slope, which the code has in twice the precision.
     "LGAMMA": (
         near_zero(lambda t: mp.loggamma(2 + t) / t, lambda t: 1 - mp.euler + t * (mp.zeta(2) - 1) / 2),
         lambda t: 1,

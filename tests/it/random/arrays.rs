@@ -20,7 +20,7 @@ const PROGRAMS: u64 = 20_000;
 const SIZES: [usize; 6] = [0, 1, 2, 63, 64, 65];
 
 /// A program and the types of its leaves.
-fn bind(expr: &Expr, types: &HashMap<String, QType>, dialect: Dialect) -> Option<BoundExpr> {
+pub fn bind(expr: &Expr, types: &HashMap<String, QType>, dialect: Dialect) -> Option<BoundExpr> {
     let mut names: Vec<&String> = types.keys().collect();
     names.sort();
     let inputs: Vec<(&str, QType)> = names.iter().map(|name| (name.as_str(), types[*name].clone())).collect();
@@ -29,7 +29,8 @@ fn bind(expr: &Expr, types: &HashMap<String, QType>, dialect: Dialect) -> Option
     Some(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
 }
 
-fn run(bound: &BoundExpr, values: &HashMap<String, Value>) -> Option<Value> {
+/// The result of a program, if it does not raise.
+pub fn run(bound: &BoundExpr, values: &HashMap<String, Value>) -> Option<Value> {
     let mut frame = bound.new_frame().expect("memory");
     // Twice: the second run finds the buffers of the first.
     for _ in 0..2 {
@@ -55,12 +56,23 @@ fn arrays_agree_with_their_rows() {
     assert!(compared > PROGRAMS / 10, "only {compared} programs were compared");
 }
 
+/// False for programs with operators on all rows at once.
+pub fn is_row_by_row(expr: &Expr) -> bool {
+    let text = expr.to_string();
+    !["core.all", "core.any"].iter().any(|name| text.contains(name))
+}
+
+/// Types of the leaves of the program of one row.
+pub fn row_types(arrays: &HashMap<String, QType>) -> HashMap<String, QType> {
+    let row = |qtype: &QType| qtype.array().map_or_else(|| qtype.clone(), |t| QType::Optional(t.element));
+    arrays.iter().map(|(name, qtype)| (name.clone(), row(qtype))).collect()
+}
+
 /// 1 for a program that could be compared.
 fn check(number: u64) -> u64 {
     let mut rng = Rng::with_seed(number);
     let sample = sample(&mut rng, 8);
-    // These are of all rows at once.
-    if ["core.all", "core.any"].iter().any(|name| sample.expr.to_string().contains(name)) {
+    if !is_row_by_row(&sample.expr) {
         return 0;
     }
     let mut arrays = sample.leaves.clone();
@@ -74,13 +86,7 @@ fn check(number: u64) -> u64 {
             *qtype = QType::Array(ArrayType { class: ArrayClass::Dense, element });
         }
     }
-    let rows: HashMap<String, QType> = arrays
-        .iter()
-        .map(|(name, qtype)| {
-            let row = qtype.array().map_or_else(|| qtype.clone(), |t| QType::Optional(t.element));
-            (name.clone(), row)
-        })
-        .collect();
+    let rows = row_types(&arrays);
     let bound = bind(&sample.expr, &arrays, sample.dialect).zip(bind(&sample.expr, &rows, sample.dialect));
     let Some((of_arrays, of_rows)) = bound else { return 0 };
     if of_arrays.output_slot().qtype().array().is_none() {
@@ -130,7 +136,7 @@ fn column<'v>(qtype: ArrayType, rows: impl Iterator<Item = &'v Value>) -> Value 
 }
 
 /// Bit for bit, except that every NaN is the same and that weak floats are stored as FLOAT64.
-fn same(a: Option<&ScalarValue>, b: Option<&ScalarValue>) -> bool {
+pub fn same(a: Option<&ScalarValue>, b: Option<&ScalarValue>) -> bool {
     let nan = |v: &ScalarValue| v.as_f64().is_some_and(f64::is_nan);
     match (a, b) {
         (Some(a), Some(b)) if a.scalar_type() == ScalarType::Text => a == b,

@@ -1,9 +1,14 @@
 //! Tile regions against operators one by one: the same bits whatever the size of blocks, the presence of
 //! rows and the number of threads.
 //!
-//! An observed run executes instruction by instruction, each operator on whole arrays; it is the reference.
+//! An observed run executes instruction by instruction, each operator on whole arrays; it is the reference. Where a
+//! program works row by row, the scalar program of a row is another. Rows are lent with gaps, backwards, at odd
+//! addresses and behind bitmaps that begin at any bit; of a hundred programs one has 100,000 rows.
+//!
+//! `CEMBRA_RANDOM_PROGRAMS=80000` tries more programs than the usual run and says how many there were.
 
-use crate::random::generate::{self, sample};
+use crate::random::arrays;
+use crate::random::generate::{self, Sample, sample};
 use crate::support::run;
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
@@ -15,7 +20,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const FIRST: u64 = 0x711e;
+/// Programs tried in the usual run.
 const PROGRAMS: u64 = 2_000;
+/// Rows of a large array that are compared with the scalar program.
+const ROWS: usize = 96;
 /// Around the words of presence and the ends of blocks of all sizes.
 const SIZES: [usize; 18] =
     [0, 1, 2, 63, 64, 65, 127, 128, 129, 255, 257, 511, 512, 513, 1023, 1024, 1025, 2049];
@@ -141,32 +149,32 @@ fn column(rng: &mut Rng, qtype: ArrayType, size: usize, fewest: Option<()>) -> V
     Value::Array(qtype.class, Arc::new(ArrayRows::from_values(qtype.element, &rows)))
 }
 
-/// Compares the ways of running; 1 if there is a value.
+/// Compares the ways of running; gives the value, if there is one.
 fn check(
     bound: &BoundExpr,
     values: &HashMap<String, Value>,
     rng: &mut Rng,
     what: &dyn Fn() -> String,
-) -> u64 {
+) -> Option<Value> {
     let lent = run_lent(bound, values, rng);
     let fused = run(bound, values, RunOptions::new());
     let threaded = run(bound, values, RunOptions::new().threads(3));
     let mut profile = Profile::default();
     let stepped = run(bound, values, RunOptions::new().observer(&mut profile));
-    match (&fused, &stepped, &threaded) {
+    match (fused, &stepped, &threaded) {
         (Ok(fused), Ok(stepped), Ok(threaded)) => {
             let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
-            assert!(same(fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
-            assert!(same(fused, stepped), "{}\nfused {fused}\nstepped {stepped}", what());
-            assert!(same(fused, threaded), "{}\nfused {fused}\nthreads {threaded}", what());
-            1
+            assert!(same(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
+            assert!(same(&fused, stepped), "{}\nfused {fused}\nstepped {stepped}", what());
+            assert!(same(&fused, threaded), "{}\nfused {fused}\nthreads {threaded}", what());
+            Some(fused)
         }
         (Err(fused), Err(_), Err(threaded)) => {
             assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
             assert_eq!(lent.err().map(|e| e.to_string()), Some(fused.to_string()), "{}", what());
-            0
+            None
         }
-        _ => panic!("{}\nfused {fused:?}\nstepped {stepped:?}\nthreads {threaded:?}", what()),
+        (fused, ..) => panic!("{}\nfused {fused:?}\nstepped {stepped:?}\nthreads {threaded:?}", what()),
     }
 }
 
@@ -185,20 +193,37 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-#[test]
-fn random_regions_give_what_their_operators_give() {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let compared: u64 = std::thread::scope(|scope| {
-        let part = |thread| {
-            move || (FIRST + thread..FIRST + PROGRAMS).step_by(threads as usize).map(random).sum::<u64>()
-        };
-        let parts: Vec<_> = (0..threads).map(|thread| scope.spawn(part(thread))).collect();
-        parts.into_iter().map(|part| part.join().expect("all programs agree")).sum()
-    });
-    assert!(compared > PROGRAMS / 4, "only {compared} programs were compared");
+/// Programs that were compared: with their operators, and of these with the scalar program of a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compared {
+    programs: u64,
+    by_rows: u64,
 }
 
-fn random(number: u64) -> u64 {
+#[test]
+fn random_regions_give_what_their_operators_give() {
+    let asked = std::env::var("CEMBRA_RANDOM_PROGRAMS").ok().and_then(|count| count.parse::<u64>().ok());
+    let tried = asked.unwrap_or(PROGRAMS);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let compared: Vec<Compared> = std::thread::scope(|scope| {
+        let part = |thread| {
+            move || (FIRST + thread..FIRST + tried).step_by(threads as usize).map(random).collect::<Vec<_>>()
+        };
+        let parts: Vec<_> = (0..threads).map(|thread| scope.spawn(part(thread))).collect();
+        parts.into_iter().flat_map(|part| part.join().expect("all programs agree")).collect()
+    });
+    let programs: u64 = compared.iter().map(|c| c.programs).sum();
+    let by_rows: u64 = compared.iter().map(|c| c.by_rows).sum();
+    assert!(
+        programs > tried / 4 && by_rows > tried / 5,
+        "only {programs} programs were compared, {by_rows} by rows"
+    );
+    if asked.is_some() {
+        println!("{tried} programs tried, {programs} compared, {by_rows} by rows");
+    }
+}
+
+fn random(number: u64) -> Compared {
     let mut rng = Rng::with_seed(number);
     let sample = sample(&mut rng, 24);
     let mut types = sample.leaves.clone();
@@ -212,7 +237,9 @@ fn random(number: u64) -> u64 {
     }
     let leaves: Vec<(&str, QType)> = names.iter().map(|n| (n.as_str(), types[n].clone())).collect();
     let source = Source::new(sample.expr.clone(), leaves).dialect(sample.dialect);
-    let Some(bound) = bind(source).filter(|bound| !bound.regions().is_empty()) else { return 0 };
+    let Some(bound) = bind(source).filter(|bound| !bound.regions().is_empty()) else {
+        return Compared::default();
+    };
     let size = match rng.u8(0..100) {
         0 => LARGE,
         _ => SIZES[rng.usize(0..SIZES.len())],
@@ -226,9 +253,59 @@ fn random(number: u64) -> u64 {
             values.insert(name.clone(), column(&mut rng, array, size, None));
         }
     }
-    check(&bound, &values, &mut rng, &|| {
-        format!("program {number}, {size} rows: {}\n{}", sample.expr, names.len())
-    })
+    let what = || format!("program {number}, {size} rows: {}\n{}", sample.expr, names.len());
+    match check(&bound, &values, &mut rng, &what) {
+        Some(Value::Array(_, found)) if arrays::is_row_by_row(&sample.expr) => {
+            assert_eq!(found.len(), size, "{}", what());
+            Compared { programs: 1, by_rows: agree_with_rows(&sample, &types, &values, &found, &mut rng) }
+        }
+        value => Compared { programs: value.map_or(0, |_| 1), by_rows: 0 },
+    }
+}
+
+/// Compares rows with the scalar program; 1 if there is one and it does not raise.
+fn agree_with_rows(
+    sample: &Sample,
+    types: &HashMap<String, QType>,
+    values: &HashMap<String, Value>,
+    found: &ArrayRows,
+    rng: &mut Rng,
+) -> u64 {
+    let row_types = arrays::row_types(types);
+    let Some(of_rows) = arrays::bind(&sample.expr, &row_types, sample.dialect) else { return 0 };
+    let size = found.len();
+    let some = || rng.usize(0..size);
+    let rows: Vec<usize> = match size {
+        0..=ROWS => (0..size).collect(),
+        _ => [0, size - 1].into_iter().chain(std::iter::repeat_with(some).take(ROWS)).collect(),
+    };
+    for row in rows {
+        let one = |(name, value): (&String, &Value)| {
+            let value = match value {
+                Value::Array(_, rows) => row_of(rows, row, &row_types[name]),
+                other => other.clone(),
+            };
+            (name.clone(), value)
+        };
+        let inputs: HashMap<String, Value> = values.iter().map(one).collect();
+        // An assertion that does not hold raises for a row, and gives arrays a missing one.
+        let Some(expected) = arrays::run(&of_rows, &inputs) else { return 0 };
+        assert!(
+            arrays::same(found.get(row).as_ref(), expected.scalar()),
+            "row {row} of {size}:\n{}\n{inputs:?}\nfound {:?}\nexpected {expected:?}",
+            sample.expr,
+            found.get(row)
+        );
+    }
+    1
+}
+
+fn row_of(rows: &ArrayRows, row: usize, qtype: &QType) -> Value {
+    match (rows.get(row), qtype) {
+        (Some(value), _) => Value::Present(value),
+        (None, QType::Optional(element)) => Value::Missing(*element),
+        (None, other) => unreachable!("rows are optional, not {other}"),
+    }
 }
 
 #[test]
@@ -256,7 +333,8 @@ fn reductions_do_not_depend_on_blocks_or_threads() {
                         ((*name).to_owned(), column(&mut rng, qtype, size, fewest))
                     })
                     .collect();
-                compared += check(&bound, &values, &mut rng, &|| format!("{text}, {size} rows"));
+                let value = check(&bound, &values, &mut rng, &|| format!("{text}, {size} rows"));
+                compared += u64::from(value.is_some());
             }
         }
     }

@@ -4,7 +4,7 @@
 //! part of the memory it spans, so it has no slice to lend; such arrays are given as their buffer and strides.
 
 use crate::value::array::cell_size;
-use crate::value::nd_view::{Cell, NdError, NdView};
+use crate::value::nd_view::{Cell, NdError, NdView, PerAxis};
 use ::ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder};
 
 impl<'a> NdView<'a> {
@@ -44,7 +44,7 @@ impl<'a> NdView<'a> {
         let up: isize = axes().map(|(n, stride)| (*n as isize - 1) * stride.abs()).sum();
         let lowest = (self.start() as isize + down) as usize;
         let bytes = &self.bytes()[lowest..lowest + (up + size) as usize];
-        let strides: Option<Vec<usize>> =
+        let strides: Option<PerAxis> =
             self.strides().iter().map(|s| (s % size == 0).then_some((s.abs() / size) as usize)).collect();
         let cells: &[T] = bytemuck::checked::try_cast_slice(bytes).ok()?;
         let shape = IxDyn(self.shape()).strides(IxDyn(&strides?));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! x < 1/2:          ln Γ(x) = ln(π / |x sin πx|) - ln Γ(-x), and from 0 to 1/2  ln Γ(2 + x) - ln(x (1 + x))
-//! 1/2 … 3/2:        ln Γ(2 + t) - ln(1 + t),  t = x - 1
+//! 1/2 … 3/2:        ln Γ(2 + t) - ln(1 + t),  t = x - 1, the leading terms of both in twice the precision
 //! 3/2 … 5/2:        t P(t),  t = x - 2: exact at the zeros 1 and 2
 //! 5/2 … 8:          down to the last row by Γ(x) = (x - 1) Γ(x - 1)
 //! 8 …:              Stirling's series
@@ -11,15 +11,17 @@
 //! Between negative integers the function has zeros that are no binary numbers; close to them only the
 //! absolute error is small. The function has branches, so that rows are computed one by one.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, polynomial};
+use crate::vector::math::arithmetic::{Arithmetic, Double, LN2_HIGH, LN2_LOW, polynomial};
 use crate::vector::math::dispatch::Unary;
-use crate::vector::math::logarithm::{Ln, Log1p};
+use crate::vector::math::logarithm::{Ln, Log1p, bend, split};
 use crate::vector::math::trigonometry::Sin;
 use std::f64::consts::PI;
 
-/// `ln Γ(2 + t) / t`, |t| to 1/2; error 2^-55.9.
-const LGAMMA: [f64; 19] = [
-    0.42278433509846713,
+/// The slope of `ln Γ` at 2, 1 less Euler's constant.
+const SLOPE: Double = Double { high: 0.42278433509846713, low: 4.942915152430645e-18 };
+
+/// `(ln Γ(2 + t) / t - slope) / t`, |t| to 1/2; error of `ln Γ(2 + t) / t` 2^-55.9.
+const LGAMMA: [f64; 18] = [
     0.32246703342411326,
     -0.06735230105319817,
     0.02058080842778032,
@@ -59,7 +61,20 @@ pub struct Lgamma;
 
 /// `ln Γ(2 + t)` for |t| to 1/2.
 fn about_two<A: Arithmetic>(t: f64) -> f64 {
-    t * polynomial::<A, 19>(t, t * t, &LGAMMA)
+    t * A::fma(t, polynomial::<A, 18>(t, t * t, &LGAMMA), SLOPE.high)
+}
+
+/// `ln Γ(1 + t) = ln Γ(2 + t) - ln(1 + t)` for |t| to 1/2. Of both, the terms that cancel are exact.
+fn about_one<A: Arithmetic>(x: f64) -> f64 {
+    let t = x - 1.0;
+    let (exponent, mantissa) = split(x);
+    let f = mantissa - 1.0;
+    let slope = Double::product::<A>(t, SLOPE.high);
+    let log = Double::fast_sum(exponent * LN2_HIGH, f);
+    let sum = Double::sum(slope.high, -log.high);
+    let bends = t * t * polynomial::<A, 18>(t, t * t, &LGAMMA) - bend::<A>(f);
+    let low = slope.low - log.low + t * SLOPE.low - exponent * LN2_LOW;
+    sum.high + (sum.low + (low + bends))
 }
 
 /// `(x - 1/2)(ln x - 1) + …`, the product in twice the precision; it overflows where the result does.
@@ -80,7 +95,7 @@ fn from_half<A: Arithmetic>(x: f64) -> f64 {
         return stirling::<A>(x);
     }
     if x < 1.5 {
-        return about_two::<A>(x - 1.0) - Log1p::lane::<A>(x - 1.0);
+        return about_one::<A>(x);
     }
     let (mut x, mut product) = (x, 1.0);
     while x > 2.5 {

@@ -62,7 +62,7 @@ pub fn split(x: f64) -> (f64, f64) {
 
 /// `ln(1 + f) - f` for 1 + f from sqrt(1/2) to sqrt(2).
 #[inline(always)]
-fn bend<A: Arithmetic>(f: f64) -> f64 {
+pub fn bend<A: Arithmetic>(f: f64) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
     let half_square = 0.5 * f * f;
