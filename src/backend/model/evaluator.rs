@@ -10,12 +10,12 @@
 
 use crate::backend::model::compiled::CompiledModel;
 use crate::backend::model::error::ModelRunError;
+use crate::backend::model::program::ModelFrame;
 use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
-use crate::model::interpret;
+use crate::model::interpret::{self, ComponentCurve};
 use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
-use cembra_vm::frame::Frame;
 
 /// How far two evaluators may differ, absolute and relative.
 pub const TOLERANCE: f64 = 1e-10;
@@ -38,6 +38,12 @@ pub trait Evaluator: Send {
         None
     }
 
+    /// What each component adds to the spectrum, a value for every time and energy; in the order of the model.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Evaluator::evaluate).
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind>;
+
     /// Why the interpreter stands in for the machine; empty if it does not.
     fn fallback_reasons(&self) -> &[String] {
         &[]
@@ -52,6 +58,10 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
 
     fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
         (**self).jacobian(theta)
+    }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        (**self).components(theta)
     }
 
     fn fallback_reasons(&self) -> &[String] {
@@ -120,6 +130,10 @@ impl Evaluator for Interpreter<'_> {
         Ok(&self.spectrum)
     }
 
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        interpret::component_curves(self.model, theta)
+    }
+
     fn fallback_reasons(&self) -> &[String] {
         &self.reasons
     }
@@ -148,53 +162,68 @@ fn reorder(places: &[usize], theta: &[f64], ordered: &mut Vec<f64>) -> Result<()
     Ok(())
 }
 
+/// Curves in the order of the components of a model.
+fn in_order(model: &Model, curves: Vec<ComponentCurve>) -> Vec<ComponentCurve> {
+    let place = |curve: &ComponentCurve| model.components.iter().position(|c| c.name == curve.name);
+    let mut curves = curves;
+    curves.sort_by_key(place);
+    curves
+}
+
 /// The schedule, step by step.
-struct Replay {
+struct Replay<'m> {
+    model: &'m Model,
     schedule: Schedule,
     places: Vec<usize>,
     theta: Vec<f64>,
     spectrum: Vec<f64>,
 }
 
-impl Replay {
-    fn new(model: &Model) -> Result<Replay, ModelErrorKind> {
+impl<'m> Replay<'m> {
+    fn new(model: &'m Model) -> Result<Replay<'m>, ModelErrorKind> {
         let (schedule, places) =
             scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
-        Ok(Replay { schedule, places, theta: Vec::new(), spectrum: Vec::new() })
+        Ok(Replay { model, schedule, places, theta: Vec::new(), spectrum: Vec::new() })
     }
 }
 
-impl Evaluator for Replay {
+impl Evaluator for Replay<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
         self.spectrum = replay::evaluate(&self.schedule, &self.theta)?.values;
         Ok(&self.spectrum)
     }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        reorder(&self.places, theta, &mut self.theta)?;
+        Ok(in_order(self.model, replay::component_curves(&self.schedule, &self.theta)?))
+    }
 }
 
 /// The schedule as a program of the machine, with a frame of its own.
-struct Machine {
+struct Machine<'m> {
+    model: &'m Model,
     compiled: CompiledModel,
-    frame: Frame,
+    frame: ModelFrame,
     places: Vec<usize>,
     /// In the order of the program; kept, so that evaluations allocate nothing.
     theta: Vec<f64>,
     derivatives: Vec<f64>,
 }
 
-impl Machine {
+impl<'m> Machine<'m> {
     /// The program of a model, or the reasons why there is none.
-    fn new(model: &Model) -> Result<Machine, Vec<String>> {
+    fn new(model: &'m Model) -> Result<Machine<'m>, Vec<String>> {
         let (schedule, places) = scheduled(model)?;
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
         let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
-        let derivatives = vec![0.0; places.len() * compiled.shape().iter().product::<usize>()];
-        Ok(Machine { compiled, frame, places, theta: Vec::new(), derivatives })
+        Ok(Machine { model, compiled, frame, places, theta: Vec::new(), derivatives: Vec::new() })
     }
 
     fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         let size = self.compiled.shape().iter().product::<usize>();
         reorder(&self.places, theta, &mut self.theta)?;
+        self.derivatives.resize(self.places.len() * size, 0.0);
         let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
         for (column, place) in self.places.iter().enumerate() {
             jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
@@ -207,10 +236,21 @@ fn failure(error: ModelRunError) -> ModelErrorKind {
     ModelErrorKind::Run { problem: error.to_string() }
 }
 
-impl Evaluator for Machine {
+impl Evaluator for Machine<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
         self.compiled.evaluate(&self.theta, &mut self.frame).map_err(failure)
+    }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        reorder(&self.places, theta, &mut self.theta)?;
+        let curves = self.compiled.evaluate_curves(&self.theta, &mut self.frame).map_err(failure)?;
+        let curve = |(index, name): (usize, &str)| {
+            let mut values = vec![0.0; curves.spectrum.len()];
+            curves.curve(index).copy_to(&mut values);
+            ComponentCurve { name: name.to_owned(), values }
+        };
+        Ok(in_order(self.model, self.compiled.curve_names().enumerate().map(curve).collect()))
     }
 
     fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
@@ -228,24 +268,33 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         let expected = self.reference.evaluate(theta)?;
         let actual = self.checked.evaluate(theta)?;
-        match first_difference(expected, actual) {
-            None => Ok(actual),
-            Some(index) => {
-                let (interpreter, compiled) = (expected[index], actual[index]);
-                Err(ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled })
-            }
-        }
+        check(expected, actual)?;
+        Ok(actual)
     }
 
     fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
         self.checked.jacobian(theta)
     }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        let expected = self.reference.components(theta)?;
+        let actual = self.checked.components(theta)?;
+        expected.iter().zip(&actual).try_for_each(|(e, a)| check(&e.values, &a.values))?;
+        Ok(actual)
+    }
 }
 
-/// The first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
-fn first_difference(expected: &[f64], actual: &[f64]) -> Option<usize> {
+/// Fails at the first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
+fn check(expected: &[f64], actual: &[f64]) -> Result<(), ModelErrorKind> {
     let is_close = |(e, a): (&f64, &f64)| {
         e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= TOLERANCE + TOLERANCE * e.abs()
     };
-    expected.iter().zip(actual).position(|pair| !is_close(pair))
+    match expected.iter().zip(actual).position(|pair| !is_close(pair)) {
+        None => Ok(()),
+        Some(index) => Err(ModelErrorKind::EvaluatorsDiffer {
+            index,
+            interpreter: expected[index],
+            compiled: actual[index],
+        }),
+    }
 }

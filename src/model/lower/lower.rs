@@ -38,7 +38,7 @@ pub fn lower(schedule: &Schedule) -> Result<Lowered, GraphError> {
     schedule.operations.iter().for_each(|operation| lowering.operation(operation));
     let curve = |(operation, addends): (&Operation, &Vec<Addend<'_>>)| {
         let curve = total(addends.iter().copied()).unwrap_or_else(|| Term::number(&builder, 0.0));
-        Ok((component_name(operation).to_owned(), curve.node.build()?))
+        Ok((operation.component().to_owned(), curve.node.build()?))
     };
     Ok(Lowered {
         theta: schedule.theta_names().to_vec(),
@@ -51,14 +51,6 @@ pub fn lower(schedule: &Schedule) -> Result<Lowered, GraphError> {
         spectrum: lowering.spectrum().node.build()?,
         curves: schedule.operations.iter().zip(&lowering.curves).map(curve).collect::<Result<_, _>>()?,
     })
-}
-
-/// Name of the component that an operation computes.
-fn component_name(operation: &Operation) -> &str {
-    match operation.is_profiled {
-        true => operation.name.strip_suffix("_profile_avg").unwrap_or(&operation.name),
-        false => &operation.name,
-    }
 }
 
 struct Lowering<'b, 's> {

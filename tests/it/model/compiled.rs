@@ -175,19 +175,20 @@ fn evaluations_allocate_nothing() {
 #[test]
 fn threads_share_a_compiled_model() {
     let compiled = compiled(&case("s_2d_simple_exp"));
-    let pool = compiled.new_pool();
     let initial = compiled.initial_theta();
-    let expected =
-        compiled.evaluate(initial, &mut pool.take().expect("memory")).expect("a spectrum").to_vec();
+    let mut frame = compiled.new_frame().expect("memory");
+    let expected = compiled.evaluate(initial, &mut frame).expect("a spectrum").to_vec();
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let (compiled, pool, expected) = (&compiled, &pool, &expected);
+            let (compiled, expected) = (&compiled, &expected);
             scope.spawn(move || {
                 let mut other = initial.to_vec();
                 other[0] += f64::from(thread);
+                let mut frame = compiled.new_frame().expect("memory");
                 for _ in 0..50 {
-                    let mut frame = pool.take().expect("memory");
-                    compiled.evaluate(&other, &mut frame).expect("a spectrum");
+                    // The first thread compiles the derivatives, the others wait for them.
+                    let jacobian = compiled.evaluate_jacobian(&other, &mut frame).expect("a Jacobian");
+                    assert_eq!(jacobian.columns(), other.len());
                     assert_eq!(compiled.evaluate(initial, &mut frame).expect("a spectrum"), expected);
                 }
             });
