@@ -122,7 +122,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<&'f [f64], ModelRunError> {
-        Ok(self.spectrum.run(theta, &mut frame.spectrum, self.shape())?.spectrum)
+        Ok(self.spectrum.run(theta, &mut frame.spectrum, self.lowered.sizes)?.spectrum)
     }
 
     /// The spectrum and what each component adds to it.
@@ -134,7 +134,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Curves<'f>, ModelRunError> {
-        let parts = self.with_curves()?.run(theta, &mut frame.curves, self.shape())?;
+        let parts = self.with_curves()?.run(theta, &mut frame.curves, self.lowered.sizes)?;
         Ok(Curves { spectrum: parts.spectrum, parts })
     }
 
@@ -147,7 +147,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
-        let parts = self.with_columns()?.run(theta, &mut frame.columns, self.shape())?;
+        let parts = self.with_columns()?.run(theta, &mut frame.columns, self.lowered.sizes)?;
         Ok(Jacobian { spectrum: parts.spectrum, parts })
     }
 }

@@ -8,8 +8,9 @@
 //!                    └──> derivatives (parameter after parameter), or none
 //! ```
 
-use crate::backend::model::compiled::CompiledModel;
+use crate::backend::model::compiled::{CompiledModel, Jacobian};
 use crate::backend::model::error::ModelRunError;
+use crate::backend::model::part::Part;
 use crate::backend::model::program::ModelFrame;
 use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
@@ -28,12 +29,11 @@ pub trait Evaluator: Send {
     /// Theta has another length than the model's, or the evaluator cannot compute.
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
 
-    /// The derivatives of the spectrum, one stretch of its size for each parameter of theta; none if
-    /// the evaluator does not know them.
+    /// The spectrum with its derivatives; none if the evaluator does not know them.
     ///
     /// # Errors
-    /// As of [`evaluate`](Evaluator::evaluate).
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
+    /// As of [`evaluate`](Evaluator::evaluate); or there is no program of the derivatives.
+    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
         let _ = theta;
         None
     }
@@ -50,14 +50,37 @@ pub trait Evaluator: Send {
     }
 }
 
+/// A spectrum with its derivatives.
+#[derive(Clone, Copy, Debug)]
+pub struct Linearized<'e> {
+    jacobian: Jacobian<'e>,
+    /// For each parameter of theta its column.
+    columns: &'e [usize],
+}
+
+impl Linearized<'_> {
+    /// The spectrum, time after time.
+    pub fn spectrum(&self) -> &[f64] {
+        self.jacobian.spectrum
+    }
+
+    /// The derivative by a parameter, by its place in theta.
+    ///
+    /// # Panics
+    /// There is no such parameter.
+    pub fn derivative(&self, place: usize) -> Part<'_> {
+        self.jacobian.column(self.columns[place])
+    }
+}
+
 /// An evaluator that is lent.
 impl<E: Evaluator + ?Sized> Evaluator for &mut E {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         (**self).evaluate(theta)
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        (**self).jacobian(theta)
+    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        (**self).linearize(theta)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
@@ -208,7 +231,8 @@ struct Machine<'m> {
     places: Vec<usize>,
     /// In the order of the program; kept, so that evaluations allocate nothing.
     theta: Vec<f64>,
-    derivatives: Vec<f64>,
+    /// The inverse of `places`.
+    columns: Vec<usize>,
 }
 
 impl<'m> Machine<'m> {
@@ -217,18 +241,9 @@ impl<'m> Machine<'m> {
         let (schedule, places) = scheduled(model)?;
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
         let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
-        Ok(Machine { model, compiled, frame, places, theta: Vec::new(), derivatives: Vec::new() })
-    }
-
-    fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        let size = self.compiled.shape().iter().product::<usize>();
-        reorder(&self.places, theta, &mut self.theta)?;
-        self.derivatives.resize(self.places.len() * size, 0.0);
-        let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
-        for (column, place) in self.places.iter().enumerate() {
-            jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
-        }
-        Ok(&self.derivatives)
+        let mut columns = vec![0; places.len()];
+        places.iter().enumerate().for_each(|(column, place)| columns[*place] = column);
+        Ok(Machine { model, compiled, frame, places, theta: Vec::new(), columns })
     }
 }
 
@@ -253,8 +268,12 @@ impl Evaluator for Machine<'_> {
         Ok(in_order(self.model, self.compiled.curve_names().enumerate().map(curve).collect()))
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        Some(self.derive(theta))
+    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        let ordered = reorder(&self.places, theta, &mut self.theta);
+        Some(ordered.and_then(|()| {
+            let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
+            Ok(Linearized { jacobian, columns: &self.columns })
+        }))
     }
 }
 
@@ -272,8 +291,8 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
         Ok(actual)
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        self.checked.jacobian(theta)
+    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        self.checked.linearize(theta)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {

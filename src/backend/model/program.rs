@@ -45,7 +45,7 @@ impl Program {
         &'f self,
         theta: &[f64],
         frame: &'f mut Option<Frame>,
-        shape: &[usize],
+        sizes: [usize; 2],
     ) -> Result<Parts<'f>, ModelRunError> {
         if theta.len() != self.theta.len() {
             return Err(ModelRunError::ThetaLength { expected: self.theta.len(), actual: theta.len() });
@@ -60,21 +60,12 @@ impl Program {
         self.bound.execute(frame)?;
         let view = frame.nd_view(self.bound.output_slot())?;
         let spectrum = view.as_slice().expect("results of operators are contiguous");
-        Ok(Parts { spectrum, slots: &self.parts, frame, shape: two_axes(shape) })
+        Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
     }
 }
 
 fn part_name(index: usize) -> String {
     format!("part {index}")
-}
-
-/// Times and energies; one if there is no such axis.
-fn two_axes(shape: &[usize]) -> [usize; 2] {
-    match *shape {
-        [times, energies] => [times, energies],
-        [points] => [1, points],
-        _ => unreachable!("spectra have one axis or two"),
-    }
 }
 
 /// A program that is compiled when it is first asked for, once for all threads.
@@ -113,7 +104,7 @@ pub(super) struct Parts<'f> {
     pub(super) spectrum: &'f [f64],
     slots: &'f [PartSlot],
     frame: &'f Frame,
-    shape: [usize; 2],
+    sizes: [usize; 2],
 }
 
 impl<'f> Parts<'f> {
@@ -122,6 +113,6 @@ impl<'f> Parts<'f> {
     }
 
     pub(super) fn part(&self, index: usize) -> Part<'f> {
-        self.slots[index].read(self.frame, self.shape).expect("the run has written all results")
+        self.slots[index].read(self.frame, self.sizes).expect("the run has written all results")
     }
 }

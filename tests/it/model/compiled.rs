@@ -5,7 +5,7 @@ use allocation_counter::measure;
 use cembra::backend::model::{CompiledModel, EvaluatorKind};
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::schedule::schedule;
-use cembra::model::{Model, interpret};
+use cembra::model::{Model, interpret, load};
 use cembra::vm::program::dump::dump;
 use std::cell::RefCell;
 
@@ -119,6 +119,29 @@ fn derivatives_are_those_of_differences() {
     }
     assert!(wrong.is_empty(), "{} of {columns} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(columns, 496);
+}
+
+/// A dynamics model by itself has times and no energies; parts of it stand along the times.
+#[test]
+fn parts_of_time_models_stand_along_times() {
+    let text = "
+cembra: {time_model: m, time: {from: -1, to: 9, points: 21}}
+m:
+  linFun: {m: [0.5, True], t0: [-2, False]}
+  expFun: {A: [2, True], tau: [3, True], t0: [0.1, False]}
+";
+    let model = load::read([("m.yaml", text)]).unwrap_or_else(|errors| panic!("{}", errors[0])).model;
+    let compiled = compiled(&model);
+    let theta = compiled.initial_theta().to_vec();
+    let mut frame = compiled.new_frame().expect("memory");
+    let jacobian = compiled.evaluate_jacobian(&theta, &mut frame).expect("a Jacobian");
+    let mut column = vec![0.0; 21];
+    for index in 0..theta.len() {
+        jacobian.column(index).copy_to(&mut column);
+        assert_eq!(wrong_points(&compiled, &theta, index, &column), Vec::<String>::new(), "{index}");
+    }
+    let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
+    assert_eq!(evaluator.components(&theta).expect("equal components").len(), 2);
 }
 
 #[test]
