@@ -11,6 +11,7 @@
 //! degrees of freedom; with declared noise the increase has a chi² distribution. An interval whose bound
 //! is reached first is infinite on that side.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::least_squares;
@@ -261,6 +262,10 @@ impl Objective for Held<'_> {
             wanted.iter().map(|place| place + usize::from(*place >= self.index)).collect();
         let theta = self.with(theta);
         self.objective.linearize(&theta, residuals, &wanted, columns)
+    }
+
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        Ok(self.without(self.objective.dependences()?))
     }
 
     fn evaluations(&self) -> usize {

@@ -1,5 +1,6 @@
 //! What minimisers see: residuals as a function of theta, with bounds, and nothing of models and data.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::model::quantity::{Quantity, Vary};
@@ -43,6 +44,12 @@ pub trait Objective {
         wanted: &[usize],
         columns: &mut [Vec<f64>],
     ) -> Result<(), FitError>;
+
+    /// How the spectra depend on each parameter of theta.
+    ///
+    /// # Errors
+    /// Residuals are not linear in the spectrum, or nothing is known of it.
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError>;
 
     /// How often a model has been evaluated, derivatives by differences included.
     fn evaluations(&self) -> usize;

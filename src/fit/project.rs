@@ -8,6 +8,7 @@
 //!
 //! A parameter that varies by `project` is one number for all; any other belongs to its problem.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::objective::{Member, Objective};
@@ -134,6 +135,24 @@ impl Objective for Project<'_> {
             first = rows.end;
         }
         Ok(())
+    }
+
+    /// A shared parameter is linear if it is in each of the problems that it belongs to.
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        let mut all = vec![Dependence::Absent; self.names.len()];
+        for Part { residuals, places, .. } in &self.parts {
+            for (place, found) in places.iter().zip(residuals.dependences()?) {
+                let known = &mut all[*place];
+                if matches!(
+                    (&*known, &found),
+                    (Dependence::Absent, _)
+                        | (Dependence::Linear, Dependence::Through(_) | Dependence::Times(_))
+                ) {
+                    *known = found;
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn evaluations(&self) -> usize {

@@ -3,7 +3,8 @@
 //! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
 //! order, which are exact to about ten digits where the model is smooth.
 
-use crate::backend::model::{Evaluator, EvaluatorKind, Part};
+use crate::autodiff::Dependence;
+use crate::backend::model::{Evaluator, EvaluatorKind, Part, dependences};
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::objective::{Member, Objective, sum_of_squares};
@@ -69,7 +70,7 @@ impl<'p> Residuals<'p> {
         wanted: &[usize],
         columns: &mut [Vec<f64>],
     ) -> Result<bool, FitError> {
-        let Some(linearized) = self.evaluator.linearize(theta) else { return Ok(false) };
+        let Some(linearized) = self.evaluator.linearize(theta, wanted) else { return Ok(false) };
         let linearized = linearized?;
         fill(self.problem, linearized.spectrum(), residuals);
         for (place, column) in wanted.iter().zip(columns) {
@@ -164,6 +165,16 @@ impl Objective for Residuals<'_> {
         self.evaluate(theta, residuals)?;
         let mut columns = wanted.iter().zip(columns);
         columns.try_for_each(|(index, column)| self.differences(theta, *index, column))
+    }
+
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        if !self.problem.noise().is_linear() {
+            return Err(FitError::NotSeparable {
+                reason: "the residuals of counts are not linear in the spectrum".to_owned(),
+            });
+        }
+        dependences(self.problem.model)
+            .map_err(|reasons| FitError::NotSeparable { reason: reasons.join("; ") })
     }
 
     fn evaluations(&self) -> usize {

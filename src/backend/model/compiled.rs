@@ -1,9 +1,9 @@
-//! A model as three programs: the spectrum, with its components, with its derivatives.
+//! A model as programs: the spectrum, with its components, with its derivatives, with those that it is linear in.
 //!
 //! The program of the spectrum is compiled at once, each of the others when it is first asked for: derivatives
 //! cost several times the spectrum, and most commands need none.
 
-use crate::autodiff::jacobian;
+use crate::autodiff::{self, Dependence, jacobian};
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
 use crate::backend::model::program::{Late, ModelFrame, Parts, Program};
@@ -21,6 +21,8 @@ pub struct CompiledModel {
     spectrum: Program,
     with_curves: Late,
     with_columns: Late,
+    with_linear_columns: Late,
+    linear: Vec<usize>,
 }
 
 impl CompiledModel {
@@ -31,7 +33,16 @@ impl CompiledModel {
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
         let lowered = lower(schedule)?;
         let spectrum = Program::new(&lowered, &[])?;
-        Ok(CompiledModel { lowered, spectrum, with_curves: Late::default(), with_columns: Late::default() })
+        let found = dependences(&lowered);
+        let linear = (0..found.len()).filter(|place| found[*place] == Dependence::Linear).collect();
+        Ok(CompiledModel {
+            lowered,
+            spectrum,
+            with_curves: Late::default(),
+            with_columns: Late::default(),
+            with_linear_columns: Late::default(),
+            linear,
+        })
     }
 
     fn with_curves(&self) -> Result<&Program, ModelCompileError> {
@@ -43,11 +54,20 @@ impl CompiledModel {
     }
 
     fn with_columns(&self) -> Result<&Program, ModelCompileError> {
-        self.with_columns.get(|| {
-            let leaves: Vec<(&str, _)> =
-                self.lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
-            Program::new(&self.lowered, &jacobian(&self.lowered.spectrum, &leaves)?)
+        self.with_columns.get(|| Program::new(&self.lowered, &self.derivatives()?))
+    }
+
+    fn with_linear_columns(&self) -> Result<&Program, ModelCompileError> {
+        self.with_linear_columns.get(|| {
+            let all = self.derivatives()?;
+            let linear: Vec<Option<Expr>> = self.linear.iter().map(|place| all[*place].clone()).collect();
+            Program::new(&self.lowered, &linear)
         })
+    }
+
+    fn derivatives(&self) -> Result<Vec<Option<Expr>>, ModelCompileError> {
+        let leaves: Vec<(&str, _)> = self.lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
+        Ok(jacobian(&self.lowered.spectrum, &leaves)?)
     }
 
     /// Names of theta, in its order.
@@ -148,8 +168,33 @@ impl CompiledModel {
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
         let parts = self.with_columns()?.run(theta, &mut frame.columns, self.lowered.sizes)?;
-        Ok(Jacobian { spectrum: parts.spectrum, parts })
+        Ok(Jacobian { spectrum: parts.spectrum, parts, places: None })
     }
+
+    /// Places in theta of the parameters that the spectrum is linear in, all of them at once.
+    pub fn linear(&self) -> &[usize] {
+        &self.linear
+    }
+
+    /// The spectrum and its derivatives by the [`linear`](Self::linear) parameters only, which cost less than all.
+    ///
+    /// # Errors
+    /// As [`evaluate_jacobian`](Self::evaluate_jacobian).
+    pub fn evaluate_linear<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut ModelFrame,
+    ) -> Result<Jacobian<'f>, ModelRunError> {
+        let program = self.with_linear_columns()?;
+        let parts = program.run(theta, &mut frame.linear_columns, self.lowered.sizes)?;
+        Ok(Jacobian { spectrum: parts.spectrum, parts, places: Some(&self.linear) })
+    }
+}
+
+/// How the spectrum depends on each parameter of theta.
+pub(super) fn dependences(lowered: &Lowered) -> Vec<Dependence> {
+    let names: Vec<&str> = lowered.theta.iter().map(String::as_str).collect();
+    autodiff::dependences(&lowered.spectrum, &names)
 }
 
 /// A spectrum with its components.
@@ -176,10 +221,12 @@ pub struct Jacobian<'f> {
     /// The spectrum, row after row.
     pub spectrum: &'f [f64],
     parts: Parts<'f>,
+    /// The places in theta of the columns; all if there is no list.
+    places: Option<&'f [usize]>,
 }
 
 impl<'f> Jacobian<'f> {
-    /// Free parameters.
+    /// Parameters with a derivative.
     pub fn columns(&self) -> usize {
         self.parts.count()
     }
@@ -187,9 +234,15 @@ impl<'f> Jacobian<'f> {
     /// The derivative by a free parameter, by its place in theta.
     ///
     /// # Panics
-    /// There is no such parameter.
+    /// There is no such parameter, or not among those that were asked for.
     pub fn column(&self, index: usize) -> Part<'f> {
-        self.parts.part(index)
+        let column = match self.places {
+            None => index,
+            Some(places) => {
+                places.iter().position(|place| *place == index).expect("a parameter that was asked for")
+            }
+        };
+        self.parts.part(column)
     }
 
     /// Writes the columns one after the other, each with a value for every time and energy.
@@ -200,7 +253,7 @@ impl<'f> Jacobian<'f> {
         let size = self.spectrum.len();
         assert_eq!(target.len(), size * self.columns(), "a place for each value of each column");
         for (index, column) in target.chunks_exact_mut(size.max(1)).enumerate() {
-            self.column(index).copy_to(column);
+            self.parts.part(index).copy_to(column);
         }
     }
 }

@@ -8,13 +8,15 @@
 //!                    └──> derivatives (parameter after parameter), or none
 //! ```
 
-use crate::backend::model::compiled::{CompiledModel, Jacobian};
+use crate::autodiff::Dependence;
+use crate::backend::model::compiled::{self, CompiledModel, Jacobian};
 use crate::backend::model::error::ModelRunError;
 use crate::backend::model::part::Part;
 use crate::backend::model::program::ModelFrame;
 use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
 use crate::model::interpret::{self, ComponentCurve};
+use crate::model::lower::lower;
 use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
 
@@ -29,12 +31,17 @@ pub trait Evaluator: Send {
     /// Theta has another length than the model's, or the evaluator cannot compute.
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
 
-    /// The spectrum with its derivatives; none if the evaluator does not know them.
+    /// The spectrum with its derivatives by the wanted parameters of theta at least; none if the evaluator does
+    /// not know them.
     ///
     /// # Errors
     /// As of [`evaluate`](Evaluator::evaluate); or there is no program of the derivatives.
-    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
-        let _ = theta;
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        let _ = (theta, wanted);
         None
     }
 
@@ -79,8 +86,12 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
         (**self).evaluate(theta)
     }
 
-    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
-        (**self).linearize(theta)
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        (**self).linearize(theta, wanted)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
@@ -173,6 +184,19 @@ fn scheduled(model: &Model) -> Result<(Schedule, Vec<usize>), Vec<String>> {
     };
     let places = schedule.theta_names().iter().map(place).collect();
     Ok((schedule, places))
+}
+
+/// How the spectrum of a model depends on each of its free parameters.
+///
+/// # Errors
+/// The reasons why the model has no schedule.
+pub fn dependences(model: &Model) -> Result<Vec<Dependence>, Vec<String>> {
+    let (schedule, places) = scheduled(model)?;
+    let mut ordered = vec![Dependence::Absent; places.len()];
+    let lowered = lower(&schedule).map_err(|error| vec![error.to_string()])?;
+    let found = compiled::dependences(&lowered);
+    places.iter().zip(found).for_each(|(place, dependence)| ordered[*place] = dependence);
+    Ok(ordered)
 }
 
 /// Puts theta in the order of a schedule.
@@ -268,10 +292,19 @@ impl Evaluator for Machine<'_> {
         Ok(in_order(self.model, self.compiled.curve_names().enumerate().map(curve).collect()))
     }
 
-    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
         let ordered = reorder(&self.places, theta, &mut self.theta);
         Some(ordered.and_then(|()| {
-            let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
+            let linear = self.compiled.linear();
+            let jacobian = match wanted.iter().all(|place| linear.contains(&self.columns[*place])) {
+                true => self.compiled.evaluate_linear(&self.theta, &mut self.frame),
+                false => self.compiled.evaluate_jacobian(&self.theta, &mut self.frame),
+            };
+            let jacobian = jacobian.map_err(failure)?;
             Ok(Linearized { jacobian, columns: &self.columns })
         }))
     }
@@ -291,8 +324,12 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
         Ok(actual)
     }
 
-    fn linearize(&mut self, theta: &[f64]) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
-        self.checked.linearize(theta)
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        self.checked.linearize(theta, wanted)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {

@@ -45,6 +45,6 @@ mod program;
 
 pub use compiled::{CompiledModel, Curves, Jacobian};
 pub use error::{ModelCompileError, ModelRunError};
-pub use evaluator::{Evaluator, EvaluatorKind, Linearized, TOLERANCE};
+pub use evaluator::{Evaluator, EvaluatorKind, Linearized, TOLERANCE, dependences};
 pub use part::Part;
 pub use program::ModelFrame;

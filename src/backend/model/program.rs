@@ -89,6 +89,7 @@ pub struct ModelFrame {
     pub(super) spectrum: Option<Frame>,
     pub(super) curves: Option<Frame>,
     pub(super) columns: Option<Frame>,
+    pub(super) linear_columns: Option<Frame>,
 }
 
 impl ModelFrame {
