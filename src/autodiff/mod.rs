@@ -38,7 +38,9 @@ mod axes;
 mod builder;
 mod error;
 mod forward;
+mod linear;
 mod partials;
 
 pub use error::AutodiffError;
 pub use forward::jacobian;
+pub use linear::{Dependence, dependences};

@@ -105,6 +105,8 @@ pub enum MethodArg {
     Nelder,
     /// The simplex, then Levenberg and Marquardt.
     TwoStage,
+    /// Variable projection: amplitudes are solved for, the others found by Levenberg and Marquardt.
+    Varpro,
 }
 
 impl MethodArg {
@@ -114,6 +116,7 @@ impl MethodArg {
             MethodArg::Lm => Method::LevenbergMarquardt,
             MethodArg::Nelder => Method::NelderMead,
             MethodArg::TwoStage => Method::TwoStage,
+            MethodArg::Varpro => Method::VariableProjection,
         }
     }
 }

@@ -66,8 +66,8 @@ fn component(component: &ModelComponent, values: Vec<f64>) -> Component {
 /// Residuals in the shape of the spectrum; NaN outside of the windows.
 fn residuals(problem: &Problem<'_>, spectrum: &[f64]) -> Vec<f64> {
     let mut all = vec![f64::NAN; spectrum.len()];
-    for at in problem.points() {
-        all[*at] = problem.noise().residual(problem.data()[*at], spectrum[*at]);
+    for at in problem.times().flat_map(|time| problem.row(time)) {
+        all[at] = problem.noise().residual(problem.data()[at], spectrum[at]);
     }
     all
 }

@@ -10,7 +10,7 @@ use crate::cli::{complain, print};
 use crate::cli::{fit, model_batch, synthetic};
 use crate::model::graph::from_model::graph_of;
 use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
-use crate::model::interpret::{self, ComponentCurve, Spectrum};
+use crate::model::interpret::{ComponentCurve, Spectrum};
 use crate::model::schedule::{self, Reason, Schedule, packed};
 use crate::model::tree::{Domain, Model};
 use cembra_vm::value::Category;
@@ -119,25 +119,15 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     }
     let text = match args.json {
         true => format!("{}\n", spectrum_json(&spectrum)),
-        false => eval_table(args, &model, &theta, &spectrum)?,
+        false if args.components && model.domain != Domain::EnergyTime2D => {
+            table(&model, &spectrum, &spectra.components(&theta).map_err(|e| failure(&[e], &[]))?)
+        }
+        false => table(&model, &spectrum, &[]),
     };
     match &args.out {
         None => Ok(text),
         Some(file) => fit::write(file, &text).map(|()| String::new()).map_err(Failure::from),
     }
-}
-
-fn eval_table(
-    args: &EvalModelArgs,
-    model: &Model,
-    theta: &[f64],
-    spectrum: &Spectrum,
-) -> Result<String, Failure> {
-    let curves = match args.components && model.domain != Domain::EnergyTime2D {
-        true => interpret::component_curves(model, theta).map_err(|e| failure(&[e.nowhere()], &[]))?,
-        false => Vec::new(),
-    };
-    Ok(table(model, spectrum, &curves))
 }
 
 /// Comma-separated values: a line a point of the axis, or a line a time under a line of energies.

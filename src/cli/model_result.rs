@@ -2,7 +2,7 @@
 
 use crate::backend::model::{Evaluator, EvaluatorKind};
 use crate::model::error::{ModelError, ModelErrorKind};
-use crate::model::interpret::{self, Spectrum};
+use crate::model::interpret::{self, ComponentCurve, Spectrum};
 use crate::model::load::Loaded;
 use crate::model::tree::Model;
 use serde_json::{Value as Json, json};
@@ -57,6 +57,14 @@ impl<'m> Spectra<'m> {
     pub fn spectrum(&mut self, theta: &[f64]) -> Result<Spectrum, ModelError> {
         let values = self.evaluator.evaluate(theta).map_err(ModelErrorKind::nowhere)?.to_vec();
         Ok(Spectrum { shape: self.shape.clone(), values })
+    }
+
+    /// What each component adds to the spectrum.
+    ///
+    /// # Errors
+    /// As of [`spectrum`](Self::spectrum).
+    pub fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelError> {
+        self.evaluator.components(theta).map_err(ModelErrorKind::nowhere)
     }
 }
 

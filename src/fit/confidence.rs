@@ -11,10 +11,10 @@
 //! degrees of freedom; with declared noise the increase has a chi² distribution. An interval whose bound
 //! is reached first is infinite on that side.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::least_squares;
-use crate::fit::matrix::Matrix;
 use crate::fit::objective::{Member, Objective, chi_square};
 use crate::fit::statistics::Fit;
 use crate::fit::student;
@@ -251,13 +251,21 @@ impl Objective for Held<'_> {
         self.objective.residuals(&theta, out)
     }
 
-    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError> {
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        residuals: &mut [f64],
+        wanted: &[usize],
+        columns: &mut [Vec<f64>],
+    ) -> Result<(), FitError> {
+        let wanted: Vec<usize> =
+            wanted.iter().map(|place| place + usize::from(*place >= self.index)).collect();
         let theta = self.with(theta);
-        let unused = vec![0.0; self.objective.count()];
-        out.insert(self.index, unused);
-        let result = self.objective.jacobian(&theta, out);
-        out.remove(self.index);
-        result
+        self.objective.linearize(&theta, residuals, &wanted, columns)
+    }
+
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        Ok(self.without(self.objective.dependences()?))
     }
 
     fn evaluations(&self) -> usize {

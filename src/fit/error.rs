@@ -47,6 +47,12 @@ pub enum FitError {
         /// Points in the windows.
         points: usize,
     },
+    /// Variable projection without anything to project.
+    #[error("variable projection does not apply: {reason}; another method does")]
+    NotSeparable {
+        /// Why.
+        reason: String,
+    },
     /// Residuals that are no numbers, at the start.
     #[error("the residuals at the initial values are not finite")]
     NotFinite,

@@ -5,7 +5,6 @@
 
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::matrix::Matrix;
 use crate::fit::objective::{Objective, check_start};
 use rmpfit::{MPConfig, MPError, MPFitter, MPMaxFev, MPPar, MPResult, MPSide};
 
@@ -42,7 +41,6 @@ struct Solver<'p> {
     bounds: Vec<Bounds>,
     parameters: Vec<MPPar>,
     config: MPConfig,
-    derivatives: Matrix,
     /// Why the objective could not be evaluated, which the solver does not pass on.
     failure: Option<FitError>,
 }
@@ -55,7 +53,6 @@ impl<'p> Solver<'p> {
             objective,
             count,
             parameters: bounds.iter().map(|_| parameter()).collect(),
-            derivatives: vec![vec![0.0; count]; bounds.len()],
             bounds,
             // Tighter than the noise of the residuals: the fit ends when it cannot get better.
             config: MPConfig {
@@ -108,15 +105,16 @@ impl MPFitter for Solver<'_> {
         deviates: &mut [f64],
         derivs: &mut [Option<Vec<f64>>],
     ) -> MPResult<()> {
-        self.eval(inner, deviates)?;
         let theta = self.outer(inner);
-        let result = self.objective.jacobian(&theta, &mut self.derivatives);
+        let wanted: Vec<usize> = (0..theta.len()).collect();
+        let taken = derivs.iter_mut().map(|column| column.take().expect("no parameter takes differences"));
+        let mut columns: Vec<Vec<f64>> = taken.collect();
+        let result = self.objective.linearize(&theta, deviates, &wanted, &mut columns);
         self.kept(result)?;
-        for (index, column) in self.derivatives.iter().enumerate() {
+        for (index, mut column) in columns.into_iter().enumerate() {
             let slope = self.bounds[index].slope(inner[index]);
-            if let Some(target) = &mut derivs[index] {
-                target.iter_mut().zip(column).for_each(|(target, value)| *target = value * slope);
-            }
+            column.iter_mut().for_each(|value| *value *= slope);
+            derivs[index] = Some(column);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::fit::objective::Objective;
 use crate::fit::problem::Problem;
 use crate::fit::residuals::{Observer, Residuals};
 use crate::fit::statistics::{self, Fit};
-use crate::fit::{least_squares, simplex};
+use crate::fit::{least_squares, projection, simplex};
 
 /// Minimisers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Method {
     NelderMead,
     /// The simplex, and Levenberg and Marquardt from where it ends.
     TwoStage,
+    /// Levenberg and Marquardt over the parameters that the spectrum is not linear in; the others are solved for.
+    VariableProjection,
 }
 
 impl Method {
@@ -27,13 +29,14 @@ impl Method {
             Method::LevenbergMarquardt => "levenberg-marquardt",
             Method::NelderMead => "nelder-mead",
             Method::TwoStage => "two-stage",
+            Method::VariableProjection => "variable-projection",
         }
     }
 
     /// The best theta.
     ///
     /// # Errors
-    /// Nothing varies, there are too few points, or residuals are not finite.
+    /// Nothing varies, there are too few points, or residuals are not finite; or the method does not apply.
     pub fn minimize(self, objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
         match self {
             Method::LevenbergMarquardt => least_squares::minimize(objective),
@@ -42,6 +45,7 @@ impl Method {
                 let near = simplex::minimize(objective)?;
                 least_squares::minimize_from(objective, &near)
             }
+            Method::VariableProjection => projection::minimize(objective),
         }
     }
 }

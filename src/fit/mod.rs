@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Problem: model, data, windows, noise ──evaluator──> Objective: residuals and derivatives at theta
-//!                                                          │ minimisers: least_squares, simplex
+//!                                                          │ minimisers: least_squares, simplex, projection
 //!                                                          │ for each slice, or for several files at once
 //!                                                          v
 //!                                        Fit: values, standard errors, covariance, chi²
@@ -13,12 +13,14 @@ pub mod caution;
 pub mod confidence;
 pub mod error;
 pub mod least_squares;
+pub mod linear;
 pub mod matrix;
 pub mod method;
 pub mod noise;
 pub mod objective;
 pub mod problem;
 pub mod project;
+pub mod projection;
 pub mod residuals;
 pub mod simplex;
 pub mod slices;

@@ -1,8 +1,8 @@
 //! What minimisers see: residuals as a function of theta, with bounds, and nothing of models and data.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::matrix::Matrix;
 use crate::model::quantity::{Quantity, Vary};
 use crate::model::tree::{Model, ParameterId};
 
@@ -32,11 +32,24 @@ pub trait Objective {
     /// The model cannot be evaluated.
     fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError>;
 
-    /// Derivatives of the residuals, one row a parameter of theta.
+    /// The residuals at theta, and their derivatives by some parameters: a column for each place in theta that is
+    /// wanted.
     ///
     /// # Errors
     /// The model cannot be evaluated.
-    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError>;
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        residuals: &mut [f64],
+        wanted: &[usize],
+        columns: &mut [Vec<f64>],
+    ) -> Result<(), FitError>;
+
+    /// How the spectra depend on each parameter of theta.
+    ///
+    /// # Errors
+    /// Residuals are not linear in the spectrum, or nothing is known of it.
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError>;
 
     /// How often a model has been evaluated, derivatives by differences included.
     fn evaluations(&self) -> usize;

@@ -14,8 +14,9 @@ pub struct Problem<'m> {
     pub model: &'m Model,
     data: Vec<f64>,
     noise: Noise,
-    /// Indices of the values that count, in the flat spectrum.
-    points: Vec<usize>,
+    /// Energies and times that count, by index.
+    energies: Range<usize>,
+    times: Range<usize>,
 }
 
 impl<'m> Problem<'m> {
@@ -24,9 +25,12 @@ impl<'m> Problem<'m> {
     /// # Errors
     /// The data have another size than the spectrum.
     pub fn new(model: &'m Model, data: Vec<f64>) -> Result<Problem<'m>, FitError> {
-        let expected = size(model);
+        let [times, energies] = sizes(model);
+        let expected = times * energies;
         match data.len() == expected {
-            true => Ok(Problem { model, data, noise: Noise::Unknown, points: (0..expected).collect() }),
+            true => {
+                Ok(Problem { model, data, noise: Noise::Unknown, energies: 0..energies, times: 0..times })
+            }
             false => Err(FitError::DataSize { expected, actual: data.len() }),
         }
     }
@@ -50,21 +54,19 @@ impl<'m> Problem<'m> {
         energies: Range<usize>,
         times: Range<usize>,
     ) -> Result<Problem<'m>, FitError> {
-        let columns = self.model.energy.len().max(1);
-        let rows = self.model.time.len().max(1);
+        let [rows, columns] = sizes(self.model);
         for (axis, window, points) in [("energy", &energies, columns), ("time", &times, rows)] {
             if window.is_empty() || window.end > points {
                 return Err(FitError::Window { axis, from: window.start, to: window.end, points });
             }
         }
-        self.points =
-            times.flat_map(|row| energies.clone().map(move |column| row * columns + column)).collect();
+        (self.energies, self.times) = (energies, times);
         Ok(self)
     }
 
     /// How many values count.
     pub fn count(&self) -> usize {
-        self.points.len()
+        self.energies.len() * self.times.len()
     }
 
     /// The noise.
@@ -77,9 +79,20 @@ impl<'m> Problem<'m> {
         &self.data
     }
 
-    /// Indices of the values that count, in the flat spectrum.
-    pub fn points(&self) -> &[usize] {
-        &self.points
+    /// Energies that count, by index.
+    pub fn energies(&self) -> Range<usize> {
+        self.energies.clone()
+    }
+
+    /// Times that count, by index; the only one of a spectrum over energy.
+    pub fn times(&self) -> Range<usize> {
+        self.times.clone()
+    }
+
+    /// Where the values of a time that count stand in the flat spectrum.
+    pub fn row(&self, time: usize) -> Range<usize> {
+        let first = time * sizes(self.model)[1];
+        first + self.energies.start..first + self.energies.end
     }
 
     /// Checks that all values that count are numbers.
@@ -88,10 +101,11 @@ impl<'m> Problem<'m> {
     /// The first one that is missing or infinite, with its place.
     pub fn check_data(&self) -> Result<(), FitError> {
         let columns = if self.model.domain == Domain::EnergyTime2D { self.model.energy.len() } else { 1 };
-        match self.points.iter().find(|at| !self.data[**at].is_finite()) {
+        let mut points = self.times().flat_map(|time| self.row(time));
+        match points.find(|at| !self.data[*at].is_finite()) {
             None => Ok(()),
             Some(at) => {
-                Err(FitError::DataValue { row: at / columns, column: at % columns, value: self.data[*at] })
+                Err(FitError::DataValue { row: at / columns, column: at % columns, value: self.data[at] })
             }
         }
     }
@@ -106,11 +120,11 @@ impl<'m> Problem<'m> {
     }
 }
 
-/// Values of a spectrum.
-fn size(model: &Model) -> usize {
+/// Times and energies of a spectrum; 1 for an axis that it has not.
+fn sizes(model: &Model) -> [usize; 2] {
     match model.domain {
-        Domain::Energy1D => model.energy.len(),
-        Domain::Time1D => model.time.len(),
-        Domain::EnergyTime2D => model.energy.len() * model.time.len(),
+        Domain::Energy1D => [1, model.energy.len()],
+        Domain::Time1D => [model.time.len(), 1],
+        Domain::EnergyTime2D => [model.time.len(), model.energy.len()],
     }
 }

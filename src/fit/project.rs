@@ -8,9 +8,9 @@
 //!
 //! A parameter that varies by `project` is one number for all; any other belongs to its problem.
 
+use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::matrix::Matrix;
 use crate::fit::objective::{Member, Objective};
 use crate::fit::residuals::Residuals;
 
@@ -112,19 +112,47 @@ impl Objective for Project<'_> {
         Ok(())
     }
 
-    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError> {
-        out.iter_mut().for_each(|row| row.fill(0.0));
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        residuals: &mut [f64],
+        wanted: &[usize],
+        columns: &mut [Vec<f64>],
+    ) -> Result<(), FitError> {
+        columns.iter_mut().for_each(|column| column.fill(0.0));
         let mut first = 0;
-        for Part { residuals, places, .. } in &mut self.parts {
-            let count = residuals.count();
-            let mut rows = vec![vec![0.0; count]; places.len()];
-            residuals.jacobian(&own(places, theta), &mut rows)?;
-            for (row, place) in rows.iter().zip(places.iter()) {
-                out[*place][first..first + count].copy_from_slice(row);
+        for Part { residuals: part, places, .. } in &mut self.parts {
+            let rows = first..first + part.count();
+            // For each wanted parameter of this problem its place there, and its column.
+            let own_place = |place: &usize| places.iter().position(|p| p == place);
+            let (own_wanted, targets): (Vec<usize>, Vec<usize>) =
+                wanted.iter().enumerate().filter_map(|(i, place)| Some((own_place(place)?, i))).unzip();
+            let mut own_columns = vec![vec![0.0; rows.len()]; targets.len()];
+            part.linearize(&own(places, theta), &mut residuals[rows.clone()], &own_wanted, &mut own_columns)?;
+            for (target, column) in targets.iter().zip(&own_columns) {
+                columns[*target][rows.clone()].copy_from_slice(column);
             }
-            first += count;
+            first = rows.end;
         }
         Ok(())
+    }
+
+    /// A shared parameter is linear if it is in each of the problems that it belongs to.
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        let mut all = vec![Dependence::Absent; self.names.len()];
+        for Part { residuals, places, .. } in &self.parts {
+            for (place, found) in places.iter().zip(residuals.dependences()?) {
+                let known = &mut all[*place];
+                if matches!(
+                    (&*known, &found),
+                    (Dependence::Absent, _)
+                        | (Dependence::Linear, Dependence::Through(_) | Dependence::Times(_))
+                ) {
+                    *known = found;
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn evaluations(&self) -> usize {

@@ -3,10 +3,10 @@
 //! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
 //! order, which are exact to about ten digits where the model is smooth.
 
-use crate::backend::model::{Evaluator, EvaluatorKind};
+use crate::autodiff::Dependence;
+use crate::backend::model::{Evaluator, EvaluatorKind, Part, dependences};
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::matrix::Matrix;
 use crate::fit::objective::{Member, Objective, sum_of_squares};
 use crate::fit::problem::Problem;
 
@@ -57,31 +57,27 @@ impl<'p> Residuals<'p> {
 
     fn evaluate(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
         self.evaluations += 1;
-        let spectrum = self.evaluator.evaluate(theta)?;
-        let (data, noise) = (self.problem.data(), self.problem.noise());
-        for (residual, at) in out.iter_mut().zip(self.problem.points()) {
-            *residual = noise.residual(data[*at], spectrum[*at]);
-        }
+        fill(self.problem, self.evaluator.evaluate(theta)?, out);
         self.observer.evaluated(sum_of_squares(out));
         Ok(())
     }
 
-    /// Derivatives by the evaluator; false if it has none.
-    fn known_derivatives(&mut self, theta: &[f64], out: &mut Matrix) -> Result<bool, FitError> {
-        let (data, noise) = (self.problem.data(), self.problem.noise());
-        // Residuals that are linear in the spectrum need no spectrum for their slope.
-        let spectrum = match noise.is_linear() {
-            true => None,
-            false => Some(self.evaluator.evaluate(theta)?.to_vec()),
-        };
-        let Some(derivatives) = self.evaluator.jacobian(theta) else { return Ok(false) };
-        for (row, derivative) in out.iter_mut().zip(derivatives?.chunks_exact(data.len())) {
-            for (value, at) in row.iter_mut().zip(self.problem.points()) {
-                let model = spectrum.as_ref().map_or(data[*at], |s| s[*at]);
-                *value = noise.slope(data[*at], model) * derivative[*at];
-            }
+    /// Residuals and derivatives by the evaluator; false if it has none.
+    fn known_derivatives(
+        &mut self,
+        theta: &[f64],
+        residuals: &mut [f64],
+        wanted: &[usize],
+        columns: &mut [Vec<f64>],
+    ) -> Result<bool, FitError> {
+        let Some(linearized) = self.evaluator.linearize(theta, wanted) else { return Ok(false) };
+        let linearized = linearized?;
+        fill(self.problem, linearized.spectrum(), residuals);
+        for (place, column) in wanted.iter().zip(columns) {
+            derive(self.problem, linearized.spectrum(), &linearized.derivative(*place), column);
         }
         self.evaluations += 1;
+        self.observer.evaluated(sum_of_squares(residuals));
         Ok(true)
     }
 
@@ -97,6 +93,32 @@ impl<'p> Residuals<'p> {
         }
         row.iter_mut().for_each(|sum| *sum /= 12.0 * step);
         Ok(())
+    }
+}
+
+/// Writes the residuals of a spectrum.
+fn fill(problem: &Problem<'_>, spectrum: &[f64], out: &mut [f64]) {
+    let noise = problem.noise();
+    for (row, time) in out.chunks_exact_mut(problem.energies().len()).zip(problem.times()) {
+        let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+        for (residual, (data, model)) in row.iter_mut().zip(data.iter().zip(model)) {
+            *residual = noise.residual(*data, *model);
+        }
+    }
+}
+
+/// Writes the derivatives of the residuals of a spectrum with this derivative.
+fn derive(problem: &Problem<'_>, spectrum: &[f64], derivative: &Part<'_>, out: &mut [f64]) {
+    let noise = problem.noise();
+    for (row, time) in out.chunks_exact_mut(problem.energies().len()).zip(problem.times()) {
+        let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+        match derivative.row(time) {
+            [value] => row.fill(*value),
+            values => row.copy_from_slice(&values[problem.energies()]),
+        }
+        for (slope, (data, model)) in row.iter_mut().zip(data.iter().zip(model)) {
+            *slope *= noise.slope(*data, *model);
+        }
     }
 }
 
@@ -130,11 +152,29 @@ impl Objective for Residuals<'_> {
         self.evaluate(theta, out)
     }
 
-    fn jacobian(&mut self, theta: &[f64], out: &mut Matrix) -> Result<(), FitError> {
-        if self.known_derivatives(theta, out)? {
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        residuals: &mut [f64],
+        wanted: &[usize],
+        columns: &mut [Vec<f64>],
+    ) -> Result<(), FitError> {
+        if self.known_derivatives(theta, residuals, wanted, columns)? {
             return Ok(());
         }
-        (0..theta.len()).try_for_each(|index| self.differences(theta, index, &mut out[index]))
+        self.evaluate(theta, residuals)?;
+        let mut columns = wanted.iter().zip(columns);
+        columns.try_for_each(|(index, column)| self.differences(theta, *index, column))
+    }
+
+    fn dependences(&self) -> Result<Vec<Dependence>, FitError> {
+        if !self.problem.noise().is_linear() {
+            return Err(FitError::NotSeparable {
+                reason: "the residuals of counts are not linear in the spectrum".to_owned(),
+            });
+        }
+        dependences(self.problem.model)
+            .map_err(|reasons| FitError::NotSeparable { reason: reasons.join("; ") })
     }
 
     fn evaluations(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::fit::error::FitError;
 use crate::fit::matrix::{Matrix, inverse};
-use crate::fit::objective::{Member, Objective, chi_square};
+use crate::fit::objective::{Member, Objective, sum_of_squares};
 use crate::model::quantity::{Number, Quantity};
 use crate::model::tree::{Model, ParameterId};
 use cembra_vm::vector::math::double;
@@ -75,11 +75,15 @@ pub fn with_theta(model: &Model, theta: &[f64]) -> Model {
 /// The model cannot be evaluated.
 pub fn summarize(objective: &mut dyn Objective, theta: &[f64]) -> Result<Fit, FitError> {
     let (n, k) = (objective.count() as f64, theta.len() as f64);
-    let chi_square = chi_square(objective, theta)?;
+    let mut residuals = vec![0.0; objective.count()];
+    let mut columns = vec![residuals.clone(); theta.len()];
+    let wanted: Vec<usize> = (0..theta.len()).collect();
+    objective.linearize(theta, &mut residuals, &wanted, &mut columns)?;
+    let chi_square = sum_of_squares(&residuals);
     let reduced_chi_square = chi_square / (n - k);
     let is_declared = objective.is_declared();
     let scale = if is_declared { 1.0 } else { reduced_chi_square };
-    let covariance = covariance(objective, theta, scale)?;
+    let covariance = covariance(&columns, scale);
     let badness = if is_declared { chi_square } else { n * double::ln(chi_square / n) };
     Ok(Fit {
         theta: theta.to_vec(),
@@ -96,13 +100,11 @@ pub fn summarize(objective: &mut dyn Objective, theta: &[f64]) -> Result<Fit, Fi
 }
 
 /// The inverse of `JᵀJ`, scaled; nothing if that is singular.
-fn covariance(objective: &mut dyn Objective, theta: &[f64], scale: f64) -> Result<Option<Matrix>, FitError> {
-    let mut jacobian = vec![vec![0.0; objective.count()]; theta.len()];
-    objective.jacobian(theta, &mut jacobian)?;
+fn covariance(columns: &[Vec<f64>], scale: f64) -> Option<Matrix> {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let normal: Matrix = jacobian.iter().map(|a| jacobian.iter().map(|b| dot(a, b)).collect()).collect();
+    let normal: Matrix = columns.iter().map(|a| columns.iter().map(|b| dot(a, b)).collect()).collect();
     let scaled = |row: Vec<f64>| row.into_iter().map(|c| c * scale).collect();
-    Ok(inverse(&normal).map(|m| m.into_iter().map(scaled).collect()))
+    Some(inverse(&normal)?.into_iter().map(scaled).collect())
 }
 
 /// The parameters of all models, those that they share once.

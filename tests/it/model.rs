@@ -7,6 +7,7 @@ mod errors;
 mod fit_methods;
 mod fits;
 mod graphs;
+mod memory;
 mod properties;
 mod recorded;
 mod schedules;

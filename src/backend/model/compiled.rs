@@ -1,29 +1,28 @@
-//! A model as three programs in one layout: the spectrum, with its components, with its derivatives.
+//! A model as programs: the spectrum, with its components, with its derivatives, with those that it is linear in.
+//!
+//! The program of the spectrum is compiled at once, each of the others when it is first asked for: derivatives
+//! cost several times the spectrum, and most commands need none.
 
-use crate::autodiff::jacobian;
+use crate::autodiff::{self, Dependence, jacobian};
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
-use crate::backend::model::part::{Part, PartSlot};
-use crate::compile::{Binder, Options, SlotReuse};
+use crate::backend::model::part::Part;
+use crate::backend::model::program::{Late, ModelFrame, Parts, Program};
 use crate::expr::Expr;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
-use crate::prepare::{Prepare, Prepared, Source};
-use cembra_vm::frame::{Frame, FrameError, FramePool};
-use cembra_vm::layout::Slot;
+use cembra_vm::frame::FrameError;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::qtype::FLOAT64;
-use std::sync::Arc;
 
-/// A compiled model. Immutable; share it between threads, one frame each.
+/// A compiled model. Nothing that is seen of it ever changes; share it between threads, one frame each.
 #[derive(Debug)]
 pub struct CompiledModel {
     lowered: Lowered,
-    theta: Vec<Slot<f64>>,
-    spectrum: BoundExpr,
-    with_curves: BoundExpr,
-    curves: Vec<PartSlot>,
-    with_columns: BoundExpr,
-    columns: Vec<PartSlot>,
+    spectrum: Program,
+    with_curves: Late,
+    with_columns: Late,
+    with_linear_columns: Late,
+    linear: Vec<usize>,
 }
 
 impl CompiledModel {
@@ -33,26 +32,42 @@ impl CompiledModel {
     /// The model is beyond a limit of expressions or frames.
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
         let lowered = lower(schedule)?;
-        let leaves: Vec<(&str, _)> = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
-        let derivatives = jacobian(&lowered.spectrum, &leaves)?;
-        let curves: Vec<(Arc<str>, Expr)> =
-            numbered(lowered.curves.iter().map(|(_, curve)| Some(curve.clone())));
-        let columns = numbered(derivatives.iter().cloned());
-        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
-        binder.add(&prepare(&lowered, Vec::new())?)?;
-        binder.add(&prepare(&lowered, curves)?)?;
-        binder.add(&prepare(&lowered, columns)?)?;
-        let [spectrum, with_curves, with_columns] =
-            <[BoundExpr; 3]>::try_from(binder.build()?).expect("three programs were added");
-        let theta = lowered.theta.iter().map(|name| spectrum.input::<f64>(name)).collect::<Result<_, _>>()?;
-        let part = |bound: &BoundExpr, index: usize| PartSlot::side_output(bound, &part_name(index));
-        let curves = (0..lowered.curves.len()).map(|i| part(&with_curves, i)).collect::<Result<_, _>>()?;
-        let column = |(index, column): (usize, &Option<Expr>)| match column {
-            None => Ok(PartSlot::Zero),
-            Some(_) => part(&with_columns, index),
-        };
-        let columns = derivatives.iter().enumerate().map(column).collect::<Result<_, _>>()?;
-        Ok(CompiledModel { lowered, theta, spectrum, with_curves, curves, with_columns, columns })
+        let spectrum = Program::new(&lowered, &[])?;
+        let found = dependences(&lowered);
+        let linear = (0..found.len()).filter(|place| found[*place] == Dependence::Linear).collect();
+        Ok(CompiledModel {
+            lowered,
+            spectrum,
+            with_curves: Late::default(),
+            with_columns: Late::default(),
+            with_linear_columns: Late::default(),
+            linear,
+        })
+    }
+
+    fn with_curves(&self) -> Result<&Program, ModelCompileError> {
+        self.with_curves.get(|| {
+            let curves: Vec<Option<Expr>> =
+                self.lowered.curves.iter().map(|(_, curve)| Some(curve.clone())).collect();
+            Program::new(&self.lowered, &curves)
+        })
+    }
+
+    fn with_columns(&self) -> Result<&Program, ModelCompileError> {
+        self.with_columns.get(|| Program::new(&self.lowered, &self.derivatives()?))
+    }
+
+    fn with_linear_columns(&self) -> Result<&Program, ModelCompileError> {
+        self.with_linear_columns.get(|| {
+            let all = self.derivatives()?;
+            let linear: Vec<Option<Expr>> = self.linear.iter().map(|place| all[*place].clone()).collect();
+            Program::new(&self.lowered, &linear)
+        })
+    }
+
+    fn derivatives(&self) -> Result<Vec<Option<Expr>>, ModelCompileError> {
+        let leaves: Vec<(&str, _)> = self.lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
+        Ok(jacobian(&self.lowered.spectrum, &leaves)?)
     }
 
     /// Names of theta, in its order.
@@ -99,116 +114,87 @@ impl CompiledModel {
 
     /// The program of the spectrum, for dumps.
     pub fn bound(&self) -> &BoundExpr {
-        &self.spectrum
+        &self.spectrum.bound
     }
 
     /// The program of the spectrum with its derivatives, for dumps.
-    pub fn bound_jacobian(&self) -> &BoundExpr {
-        &self.with_columns
+    ///
+    /// # Errors
+    /// The derivatives are beyond a limit of expressions or frames.
+    pub fn bound_jacobian(&self) -> Result<&BoundExpr, ModelCompileError> {
+        Ok(&self.with_columns()?.bound)
     }
 
     /// A frame, which serves any number of evaluations one after the other.
     ///
     /// # Errors
     /// There is no memory.
-    pub fn new_frame(&self) -> Result<Frame, FrameError> {
-        self.spectrum.new_frame()
-    }
-
-    /// A pool of frames for several threads.
-    pub fn new_pool(&self) -> FramePool {
-        self.spectrum.new_pool()
+    pub fn new_frame(&self) -> Result<ModelFrame, FrameError> {
+        ModelFrame::new(&self.spectrum)
     }
 
     /// The spectrum at theta, row after row. On a warm frame nothing is allocated.
     ///
     /// # Errors
     /// Theta has another length, or the frame is not one of this model.
-    pub fn evaluate<'f>(&self, theta: &[f64], frame: &'f mut Frame) -> Result<&'f [f64], ModelRunError> {
-        self.run(&self.spectrum, theta, frame)?;
-        output(&self.spectrum, frame)
+    pub fn evaluate<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut ModelFrame,
+    ) -> Result<&'f [f64], ModelRunError> {
+        Ok(self.spectrum.run(theta, &mut frame.spectrum, self.lowered.sizes)?.spectrum)
     }
 
     /// The spectrum and what each component adds to it.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate).
+    /// As [`evaluate`](Self::evaluate); or the components cannot be compiled.
     pub fn evaluate_curves<'f>(
         &'f self,
         theta: &[f64],
-        frame: &'f mut Frame,
+        frame: &'f mut ModelFrame,
     ) -> Result<Curves<'f>, ModelRunError> {
-        self.run(&self.with_curves, theta, frame)?;
-        Ok(Curves { spectrum: output(&self.with_curves, frame)?, parts: self.parts(&self.curves, frame) })
+        let parts = self.with_curves()?.run(theta, &mut frame.curves, self.lowered.sizes)?;
+        Ok(Curves { spectrum: parts.spectrum, parts })
     }
 
     /// The spectrum and its derivatives by each free parameter.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate).
+    /// As [`evaluate`](Self::evaluate); or the derivatives cannot be compiled.
     pub fn evaluate_jacobian<'f>(
         &'f self,
         theta: &[f64],
-        frame: &'f mut Frame,
+        frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
-        self.run(&self.with_columns, theta, frame)?;
-        Ok(Jacobian { spectrum: output(&self.with_columns, frame)?, parts: self.parts(&self.columns, frame) })
+        let parts = self.with_columns()?.run(theta, &mut frame.columns, self.lowered.sizes)?;
+        Ok(Jacobian { spectrum: parts.spectrum, parts, places: None })
     }
 
-    fn parts<'f>(&self, slots: &'f [PartSlot], frame: &'f Frame) -> Parts<'f> {
-        let shape = match *self.shape() {
-            [times, energies] => [times, energies],
-            [points] => [1, points],
-            _ => unreachable!("spectra have one axis or two"),
-        };
-        Parts { slots, frame, shape }
+    /// Places in theta of the parameters that the spectrum is linear in, all of them at once.
+    pub fn linear(&self) -> &[usize] {
+        &self.linear
     }
 
-    fn run(&self, program: &BoundExpr, theta: &[f64], frame: &mut Frame) -> Result<(), ModelRunError> {
-        if theta.len() != self.theta.len() {
-            return Err(ModelRunError::ThetaLength { expected: self.theta.len(), actual: theta.len() });
-        }
-        for (slot, value) in self.theta.iter().zip(theta) {
-            frame.set(*slot, *value);
-        }
-        Ok(program.execute(frame)?)
+    /// The spectrum and its derivatives by the [`linear`](Self::linear) parameters only, which cost less than all.
+    ///
+    /// # Errors
+    /// As [`evaluate_jacobian`](Self::evaluate_jacobian).
+    pub fn evaluate_linear<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut ModelFrame,
+    ) -> Result<Jacobian<'f>, ModelRunError> {
+        let program = self.with_linear_columns()?;
+        let parts = program.run(theta, &mut frame.linear_columns, self.lowered.sizes)?;
+        Ok(Jacobian { spectrum: parts.spectrum, parts, places: Some(&self.linear) })
     }
 }
 
-/// The spectrum that a program has left in a frame.
-fn output<'f>(program: &BoundExpr, frame: &'f Frame) -> Result<&'f [f64], ModelRunError> {
-    let view = frame.nd_view(program.output_slot())?;
-    Ok(view.as_slice().expect("results of operators are contiguous"))
-}
-
-/// Names of side outputs; expressions that are not there are left out.
-fn numbered(parts: impl Iterator<Item = Option<Expr>>) -> Vec<(Arc<str>, Expr)> {
-    parts.enumerate().filter_map(|(index, part)| Some((part_name(index).into(), part?))).collect()
-}
-
-fn part_name(index: usize) -> String {
-    format!("part {index}")
-}
-
-fn prepare(lowered: &Lowered, parts: Vec<(Arc<str>, Expr)>) -> Result<Prepared, ModelCompileError> {
-    let inputs = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64));
-    let mut source = Source::new(lowered.spectrum.clone(), inputs);
-    source.side_outputs = parts;
-    Ok(Prepare::standard().run(source)?)
-}
-
-/// Results beside the spectrum.
-#[derive(Clone, Copy, Debug)]
-struct Parts<'f> {
-    slots: &'f [PartSlot],
-    frame: &'f Frame,
-    shape: [usize; 2],
-}
-
-impl<'f> Parts<'f> {
-    fn part(&self, index: usize) -> Part<'f> {
-        self.slots[index].read(self.frame, self.shape).expect("the run has written all results")
-    }
+/// How the spectrum depends on each parameter of theta.
+pub(super) fn dependences(lowered: &Lowered) -> Vec<Dependence> {
+    let names: Vec<&str> = lowered.theta.iter().map(String::as_str).collect();
+    autodiff::dependences(&lowered.spectrum, &names)
 }
 
 /// A spectrum with its components.
@@ -235,20 +221,28 @@ pub struct Jacobian<'f> {
     /// The spectrum, row after row.
     pub spectrum: &'f [f64],
     parts: Parts<'f>,
+    /// The places in theta of the columns; all if there is no list.
+    places: Option<&'f [usize]>,
 }
 
 impl<'f> Jacobian<'f> {
-    /// Free parameters.
+    /// Parameters with a derivative.
     pub fn columns(&self) -> usize {
-        self.parts.slots.len()
+        self.parts.count()
     }
 
     /// The derivative by a free parameter, by its place in theta.
     ///
     /// # Panics
-    /// There is no such parameter.
+    /// There is no such parameter, or not among those that were asked for.
     pub fn column(&self, index: usize) -> Part<'f> {
-        self.parts.part(index)
+        let column = match self.places {
+            None => index,
+            Some(places) => {
+                places.iter().position(|place| *place == index).expect("a parameter that was asked for")
+            }
+        };
+        self.parts.part(column)
     }
 
     /// Writes the columns one after the other, each with a value for every time and energy.
@@ -259,7 +253,7 @@ impl<'f> Jacobian<'f> {
         let size = self.spectrum.len();
         assert_eq!(target.len(), size * self.columns(), "a place for each value of each column");
         for (index, column) in target.chunks_exact_mut(size.max(1)).enumerate() {
-            self.column(index).copy_to(column);
+            self.parts.part(index).copy_to(column);
         }
     }
 }

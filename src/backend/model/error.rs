@@ -47,6 +47,9 @@ pub enum ModelRunError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// Components or derivatives that do not become a program.
+    #[error(transparent)]
+    Compile(#[from] ModelCompileError),
     /// A frame that cannot be made or read.
     #[error(transparent)]
     Frame(#[from] FrameError),

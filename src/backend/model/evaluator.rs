@@ -8,14 +8,17 @@
 //!                    └──> derivatives (parameter after parameter), or none
 //! ```
 
-use crate::backend::model::compiled::CompiledModel;
+use crate::autodiff::Dependence;
+use crate::backend::model::compiled::{self, CompiledModel, Jacobian};
 use crate::backend::model::error::ModelRunError;
+use crate::backend::model::part::Part;
+use crate::backend::model::program::ModelFrame;
 use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
-use crate::model::interpret;
+use crate::model::interpret::{self, ComponentCurve};
+use crate::model::lower::lower;
 use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
-use cembra_vm::frame::Frame;
 
 /// How far two evaluators may differ, absolute and relative.
 pub const TOLERANCE: f64 = 1e-10;
@@ -28,19 +31,52 @@ pub trait Evaluator: Send {
     /// Theta has another length than the model's, or the evaluator cannot compute.
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
 
-    /// The derivatives of the spectrum, one stretch of its size for each parameter of theta; none if
-    /// the evaluator does not know them.
+    /// The spectrum with its derivatives by the wanted parameters of theta at least; none if the evaluator does
+    /// not know them.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Evaluator::evaluate); or there is no program of the derivatives.
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        let _ = (theta, wanted);
+        None
+    }
+
+    /// What each component adds to the spectrum, a value for every time and energy; in the order of the model.
     ///
     /// # Errors
     /// As of [`evaluate`](Evaluator::evaluate).
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        let _ = theta;
-        None
-    }
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind>;
 
     /// Why the interpreter stands in for the machine; empty if it does not.
     fn fallback_reasons(&self) -> &[String] {
         &[]
+    }
+}
+
+/// A spectrum with its derivatives.
+#[derive(Clone, Copy, Debug)]
+pub struct Linearized<'e> {
+    jacobian: Jacobian<'e>,
+    /// For each parameter of theta its column.
+    columns: &'e [usize],
+}
+
+impl Linearized<'_> {
+    /// The spectrum, time after time.
+    pub fn spectrum(&self) -> &[f64] {
+        self.jacobian.spectrum
+    }
+
+    /// The derivative by a parameter, by its place in theta.
+    ///
+    /// # Panics
+    /// There is no such parameter.
+    pub fn derivative(&self, place: usize) -> Part<'_> {
+        self.jacobian.column(self.columns[place])
     }
 }
 
@@ -50,8 +86,16 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
         (**self).evaluate(theta)
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        (**self).jacobian(theta)
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        (**self).linearize(theta, wanted)
+    }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        (**self).components(theta)
     }
 
     fn fallback_reasons(&self) -> &[String] {
@@ -120,6 +164,10 @@ impl Evaluator for Interpreter<'_> {
         Ok(&self.spectrum)
     }
 
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        interpret::component_curves(self.model, theta)
+    }
+
     fn fallback_reasons(&self) -> &[String] {
         &self.reasons
     }
@@ -138,6 +186,19 @@ fn scheduled(model: &Model) -> Result<(Schedule, Vec<usize>), Vec<String>> {
     Ok((schedule, places))
 }
 
+/// How the spectrum of a model depends on each of its free parameters.
+///
+/// # Errors
+/// The reasons why the model has no schedule.
+pub fn dependences(model: &Model) -> Result<Vec<Dependence>, Vec<String>> {
+    let (schedule, places) = scheduled(model)?;
+    let mut ordered = vec![Dependence::Absent; places.len()];
+    let lowered = lower(&schedule).map_err(|error| vec![error.to_string()])?;
+    let found = compiled::dependences(&lowered);
+    places.iter().zip(found).for_each(|(place, dependence)| ordered[*place] = dependence);
+    Ok(ordered)
+}
+
 /// Puts theta in the order of a schedule.
 fn reorder(places: &[usize], theta: &[f64], ordered: &mut Vec<f64>) -> Result<(), ModelErrorKind> {
     if theta.len() != places.len() {
@@ -148,58 +209,65 @@ fn reorder(places: &[usize], theta: &[f64], ordered: &mut Vec<f64>) -> Result<()
     Ok(())
 }
 
+/// Curves in the order of the components of a model.
+fn in_order(model: &Model, curves: Vec<ComponentCurve>) -> Vec<ComponentCurve> {
+    let place = |curve: &ComponentCurve| model.components.iter().position(|c| c.name == curve.name);
+    let mut curves = curves;
+    curves.sort_by_key(place);
+    curves
+}
+
 /// The schedule, step by step.
-struct Replay {
+struct Replay<'m> {
+    model: &'m Model,
     schedule: Schedule,
     places: Vec<usize>,
     theta: Vec<f64>,
     spectrum: Vec<f64>,
 }
 
-impl Replay {
-    fn new(model: &Model) -> Result<Replay, ModelErrorKind> {
+impl<'m> Replay<'m> {
+    fn new(model: &'m Model) -> Result<Replay<'m>, ModelErrorKind> {
         let (schedule, places) =
             scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
-        Ok(Replay { schedule, places, theta: Vec::new(), spectrum: Vec::new() })
+        Ok(Replay { model, schedule, places, theta: Vec::new(), spectrum: Vec::new() })
     }
 }
 
-impl Evaluator for Replay {
+impl Evaluator for Replay<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
         self.spectrum = replay::evaluate(&self.schedule, &self.theta)?.values;
         Ok(&self.spectrum)
     }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        reorder(&self.places, theta, &mut self.theta)?;
+        Ok(in_order(self.model, replay::component_curves(&self.schedule, &self.theta)?))
+    }
 }
 
 /// The schedule as a program of the machine, with a frame of its own.
-struct Machine {
+struct Machine<'m> {
+    model: &'m Model,
     compiled: CompiledModel,
-    frame: Frame,
+    frame: ModelFrame,
     places: Vec<usize>,
     /// In the order of the program; kept, so that evaluations allocate nothing.
     theta: Vec<f64>,
-    derivatives: Vec<f64>,
+    /// The inverse of `places`.
+    columns: Vec<usize>,
 }
 
-impl Machine {
+impl<'m> Machine<'m> {
     /// The program of a model, or the reasons why there is none.
-    fn new(model: &Model) -> Result<Machine, Vec<String>> {
+    fn new(model: &'m Model) -> Result<Machine<'m>, Vec<String>> {
         let (schedule, places) = scheduled(model)?;
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
         let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
-        let derivatives = vec![0.0; places.len() * compiled.shape().iter().product::<usize>()];
-        Ok(Machine { compiled, frame, places, theta: Vec::new(), derivatives })
-    }
-
-    fn derive(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        let size = self.compiled.shape().iter().product::<usize>();
-        reorder(&self.places, theta, &mut self.theta)?;
-        let jacobian = self.compiled.evaluate_jacobian(&self.theta, &mut self.frame).map_err(failure)?;
-        for (column, place) in self.places.iter().enumerate() {
-            jacobian.column(column).copy_to(&mut self.derivatives[place * size..(place + 1) * size]);
-        }
-        Ok(&self.derivatives)
+        let mut columns = vec![0; places.len()];
+        places.iter().enumerate().for_each(|(column, place)| columns[*place] = column);
+        Ok(Machine { model, compiled, frame, places, theta: Vec::new(), columns })
     }
 }
 
@@ -207,14 +275,38 @@ fn failure(error: ModelRunError) -> ModelErrorKind {
     ModelErrorKind::Run { problem: error.to_string() }
 }
 
-impl Evaluator for Machine {
+impl Evaluator for Machine<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
         self.compiled.evaluate(&self.theta, &mut self.frame).map_err(failure)
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        Some(self.derive(theta))
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        reorder(&self.places, theta, &mut self.theta)?;
+        let curves = self.compiled.evaluate_curves(&self.theta, &mut self.frame).map_err(failure)?;
+        let curve = |(index, name): (usize, &str)| {
+            let mut values = vec![0.0; curves.spectrum.len()];
+            curves.curve(index).copy_to(&mut values);
+            ComponentCurve { name: name.to_owned(), values }
+        };
+        Ok(in_order(self.model, self.compiled.curve_names().enumerate().map(curve).collect()))
+    }
+
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        let ordered = reorder(&self.places, theta, &mut self.theta);
+        Some(ordered.and_then(|()| {
+            let linear = self.compiled.linear();
+            let jacobian = match wanted.iter().all(|place| linear.contains(&self.columns[*place])) {
+                true => self.compiled.evaluate_linear(&self.theta, &mut self.frame),
+                false => self.compiled.evaluate_jacobian(&self.theta, &mut self.frame),
+            };
+            let jacobian = jacobian.map_err(failure)?;
+            Ok(Linearized { jacobian, columns: &self.columns })
+        }))
     }
 }
 
@@ -228,24 +320,37 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         let expected = self.reference.evaluate(theta)?;
         let actual = self.checked.evaluate(theta)?;
-        match first_difference(expected, actual) {
-            None => Ok(actual),
-            Some(index) => {
-                let (interpreter, compiled) = (expected[index], actual[index]);
-                Err(ModelErrorKind::EvaluatorsDiffer { index, interpreter, compiled })
-            }
-        }
+        check(expected, actual)?;
+        Ok(actual)
     }
 
-    fn jacobian(&mut self, theta: &[f64]) -> Option<Result<&[f64], ModelErrorKind>> {
-        self.checked.jacobian(theta)
+    fn linearize(
+        &mut self,
+        theta: &[f64],
+        wanted: &[usize],
+    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+        self.checked.linearize(theta, wanted)
+    }
+
+    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+        let expected = self.reference.components(theta)?;
+        let actual = self.checked.components(theta)?;
+        expected.iter().zip(&actual).try_for_each(|(e, a)| check(&e.values, &a.values))?;
+        Ok(actual)
     }
 }
 
-/// The first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
-fn first_difference(expected: &[f64], actual: &[f64]) -> Option<usize> {
+/// Fails at the first place where two spectra differ by more than [`TOLERANCE`]; NaN agrees with NaN.
+fn check(expected: &[f64], actual: &[f64]) -> Result<(), ModelErrorKind> {
     let is_close = |(e, a): (&f64, &f64)| {
         e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= TOLERANCE + TOLERANCE * e.abs()
     };
-    expected.iter().zip(actual).position(|pair| !is_close(pair))
+    match expected.iter().zip(actual).position(|pair| !is_close(pair)) {
+        None => Ok(()),
+        Some(index) => Err(ModelErrorKind::EvaluatorsDiffer {
+            index,
+            interpreter: expected[index],
+            compiled: actual[index],
+        }),
+    }
 }

@@ -6,8 +6,8 @@
 //!                                               └───────────evaluate_jacobian      ──> and its derivatives
 //! ```
 //!
-//! A compiled model is immutable; threads share it, each with a frame of its own. The three programs stand in
-//! one layout, so that any frame of the model serves all.
+//! A compiled model is immutable; threads share it, each with a frame of its own. Components and derivatives are
+//! programs of their own, compiled when they are first asked for, and a frame has memory for those that have run.
 //!
 //! ```
 //! use cembra::backend::model::CompiledModel;
@@ -41,8 +41,10 @@ mod compiled;
 mod error;
 mod evaluator;
 mod part;
+mod program;
 
 pub use compiled::{CompiledModel, Curves, Jacobian};
 pub use error::{ModelCompileError, ModelRunError};
-pub use evaluator::{Evaluator, EvaluatorKind, TOLERANCE};
+pub use evaluator::{Evaluator, EvaluatorKind, Linearized, TOLERANCE, dependences};
 pub use part::Part;
+pub use program::ModelFrame;

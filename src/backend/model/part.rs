@@ -26,14 +26,14 @@ impl PartSlot {
         }
     }
 
-    /// What stands there, of a spectrum of this shape.
-    pub(super) fn read<'f>(&self, frame: &'f Frame, shape: [usize; 2]) -> Result<Part<'f>, FrameError> {
+    /// What stands there, of a spectrum of so many times and energies.
+    pub(super) fn read<'f>(&self, frame: &'f Frame, sizes: [usize; 2]) -> Result<Part<'f>, FrameError> {
         let values = match self {
             PartSlot::Zero => Values::Everywhere(0.0),
             PartSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
             PartSlot::Array(slot) => Values::Array(frame.nd_view(slot)?),
         };
-        Ok(Part { values, shape })
+        Ok(Part { values, sizes })
     }
 }
 
@@ -41,7 +41,8 @@ impl PartSlot {
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'f> {
     values: Values<'f>,
-    shape: [usize; 2],
+    /// Times and energies of the spectrum.
+    sizes: [usize; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,19 +66,23 @@ impl Part<'_> {
         }
     }
 
+    /// The values at a time, or one value that stands for all energies.
+    pub fn row(&self, time: usize) -> &[f64] {
+        let (values, [rows, columns]) = self.values();
+        &values[if rows == 1 { 0 } else { time * columns }..][..columns]
+    }
+
     /// Writes a value for each time and energy, row after row.
     ///
     /// # Panics
     /// The target has another length than the spectrum.
     pub fn copy_to(&self, target: &mut [f64]) {
-        let [times, energies] = self.shape;
+        let [times, energies] = self.sizes;
         assert_eq!(target.len(), times * energies, "a place for each value of the spectrum");
-        let (values, [rows, columns]) = self.values();
         for (time, row) in target.chunks_exact_mut(energies.max(1)).enumerate() {
-            let from = &values[if rows == 1 { 0 } else { time * columns }..][..columns];
-            match from {
+            match self.row(time) {
                 [value] => row.fill(*value),
-                _ => row.copy_from_slice(from),
+                values => row.copy_from_slice(values),
             }
         }
     }

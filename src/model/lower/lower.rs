@@ -20,8 +20,9 @@ pub struct Lowered {
     pub initial: Vec<f64>,
     /// Times and energies of the spectrum, or one of both.
     pub shape: Vec<usize>,
-    /// The spectrum: an array of two axes, time and energy, of which one has the size 1 if the spectrum has
-    /// one axis only.
+    /// Times and energies; 1 for an axis that the spectrum has not.
+    pub sizes: [usize; 2],
+    /// The spectrum: an array of two axes, time and energy, of these sizes.
     pub spectrum: Expr,
     /// What each component adds to it, by name: a scalar or an array that broadcasts to the spectrum.
     pub curves: Vec<(String, Expr)>,
@@ -38,27 +39,26 @@ pub fn lower(schedule: &Schedule) -> Result<Lowered, GraphError> {
     schedule.operations.iter().for_each(|operation| lowering.operation(operation));
     let curve = |(operation, addends): (&Operation, &Vec<Addend<'_>>)| {
         let curve = total(addends.iter().copied()).unwrap_or_else(|| Term::number(&builder, 0.0));
-        Ok((component_name(operation).to_owned(), curve.node.build()?))
+        Ok((operation.component().to_owned(), curve.node.build()?))
+    };
+    let (times, energies) = (schedule.time.len(), schedule.energy.len());
+    let sizes = match schedule.domain {
+        Domain::Energy1D => [1, energies],
+        Domain::Time1D => [times, 1],
+        Domain::EnergyTime2D => [times, energies],
     };
     Ok(Lowered {
         theta: schedule.theta_names().to_vec(),
         initial: schedule.theta().to_vec(),
         shape: match schedule.domain {
-            Domain::Energy1D => vec![schedule.energy.len()],
-            Domain::Time1D => vec![schedule.time.len()],
-            Domain::EnergyTime2D => vec![schedule.time.len(), schedule.energy.len()],
+            Domain::Energy1D => vec![sizes[1]],
+            Domain::Time1D => vec![sizes[0]],
+            Domain::EnergyTime2D => sizes.to_vec(),
         },
-        spectrum: lowering.spectrum().node.build()?,
+        sizes,
+        spectrum: lowering.spectrum(sizes).node.build()?,
         curves: schedule.operations.iter().zip(&lowering.curves).map(curve).collect::<Result<_, _>>()?,
     })
-}
-
-/// Name of the component that an operation computes.
-fn component_name(operation: &Operation) -> &str {
-    match operation.is_profiled {
-        true => operation.name.strip_suffix("_profile_avg").unwrap_or(&operation.name),
-        false => &operation.name,
-    }
 }
 
 struct Lowering<'b, 's> {
@@ -217,15 +217,14 @@ impl<'b, 's> Lowering<'b, 's> {
         }
     }
 
-    /// The sum of the output, at all times and energies.
-    fn spectrum(&self) -> Term<'b> {
-        let schedule = self.schedule;
-        let chosen = schedule.output.iter().flat_map(|index| self.curves[*index].iter().copied());
+    /// The sum of the output, at so many times and energies.
+    fn spectrum(&self, [times, energies]: [usize; 2]) -> Term<'b> {
+        let chosen = self.schedule.output.iter().flat_map(|index| self.curves[*index].iter().copied());
         let spectrum = total(chosen).unwrap_or_else(|| self.number(0.0));
-        let (times, energies, rates) = match schedule.domain {
-            Domain::Energy1D => (1, schedule.energy.len(), Rates::ENERGY),
-            Domain::Time1D => (schedule.time.len(), 1, Rates::TIME),
-            Domain::EnergyTime2D => (schedule.time.len(), schedule.energy.len(), Rates::TIME | Rates::ENERGY),
+        let rates = match self.schedule.domain {
+            Domain::Energy1D => Rates::ENERGY,
+            Domain::Time1D => Rates::TIME,
+            Domain::EnergyTime2D => Rates::TIME | Rates::ENERGY,
         };
         if spectrum.rates == rates {
             return spectrum;

@@ -166,3 +166,13 @@ pub struct Operation {
     /// True if theta and time do not change it.
     pub is_constant: bool,
 }
+
+impl Operation {
+    /// Name of the component that this computes.
+    pub fn component(&self) -> &str {
+        match self.is_profiled {
+            true => self.name.strip_suffix("_profile_avg").unwrap_or(&self.name),
+            false => &self.name,
+        }
+    }
+}

@@ -5,7 +5,7 @@
 
 use crate::model::component::{Function, Role, Semantics};
 use crate::model::error::ModelErrorKind;
-use crate::model::interpret::Spectrum;
+use crate::model::interpret::{ComponentCurve, Spectrum};
 use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};
 use crate::model::tree::Domain;
 use crate::model::{kernel, shape};
@@ -24,6 +24,19 @@ pub fn evaluate(schedule: &Schedule, theta: &[f64]) -> Result<Spectrum, ModelErr
         Domain::EnergyTime2D => vec![schedule.time.len(), schedule.energy.len()],
     };
     Ok(Spectrum { shape, values })
+}
+
+/// What each operation adds, by the name of its component.
+///
+/// # Errors
+/// Theta has another length.
+pub fn component_curves(schedule: &Schedule, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+    let curves = curves(schedule, &rows(schedule, theta)?, |_| true);
+    let named = |(operation, values): (&Operation, Vec<f64>)| ComponentCurve {
+        name: operation.component().to_owned(),
+        values,
+    };
+    Ok(schedule.operations.iter().zip(curves).map(named).collect())
 }
 
 /// Numbers in a spectrum.

@@ -5,7 +5,7 @@ use allocation_counter::measure;
 use cembra::backend::model::{CompiledModel, EvaluatorKind};
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::schedule::schedule;
-use cembra::model::{Model, interpret};
+use cembra::model::{Model, interpret, load};
 use cembra::vm::program::dump::dump;
 use std::cell::RefCell;
 
@@ -121,6 +121,29 @@ fn derivatives_are_those_of_differences() {
     assert_eq!(columns, 496);
 }
 
+/// A dynamics model by itself has times and no energies; parts of it stand along the times.
+#[test]
+fn parts_of_time_models_stand_along_times() {
+    let text = "
+cembra: {time_model: m, time: {from: -1, to: 9, points: 21}}
+m:
+  linFun: {m: [0.5, True], t0: [-2, False]}
+  expFun: {A: [2, True], tau: [3, True], t0: [0.1, False]}
+";
+    let model = load::read([("m.yaml", text)]).unwrap_or_else(|errors| panic!("{}", errors[0])).model;
+    let compiled = compiled(&model);
+    let theta = compiled.initial_theta().to_vec();
+    let mut frame = compiled.new_frame().expect("memory");
+    let jacobian = compiled.evaluate_jacobian(&theta, &mut frame).expect("a Jacobian");
+    let mut column = vec![0.0; 21];
+    for index in 0..theta.len() {
+        jacobian.column(index).copy_to(&mut column);
+        assert_eq!(wrong_points(&compiled, &theta, index, &column), Vec::<String>::new(), "{index}");
+    }
+    let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
+    assert_eq!(evaluator.components(&theta).expect("equal components").len(), 2);
+}
+
 #[test]
 fn components_of_a_frame_add_up() {
     for case in folder("cases") {
@@ -175,19 +198,20 @@ fn evaluations_allocate_nothing() {
 #[test]
 fn threads_share_a_compiled_model() {
     let compiled = compiled(&case("s_2d_simple_exp"));
-    let pool = compiled.new_pool();
     let initial = compiled.initial_theta();
-    let expected =
-        compiled.evaluate(initial, &mut pool.take().expect("memory")).expect("a spectrum").to_vec();
+    let mut frame = compiled.new_frame().expect("memory");
+    let expected = compiled.evaluate(initial, &mut frame).expect("a spectrum").to_vec();
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let (compiled, pool, expected) = (&compiled, &pool, &expected);
+            let (compiled, expected) = (&compiled, &expected);
             scope.spawn(move || {
                 let mut other = initial.to_vec();
                 other[0] += f64::from(thread);
+                let mut frame = compiled.new_frame().expect("memory");
                 for _ in 0..50 {
-                    let mut frame = pool.take().expect("memory");
-                    compiled.evaluate(&other, &mut frame).expect("a spectrum");
+                    // The first thread compiles the derivatives, the others wait for them.
+                    let jacobian = compiled.evaluate_jacobian(&other, &mut frame).expect("a Jacobian");
+                    assert_eq!(jacobian.columns(), other.len());
                     assert_eq!(compiled.evaluate(initial, &mut frame).expect("a spectrum"), expected);
                 }
             });

@@ -31,9 +31,12 @@ fn fitted(case: &Json, settings: Settings) -> Fit {
 fn methods_agree() {
     let case = case("f01");
     let best = float(&case["result"]["chisqr"]);
-    for (method, worse) in
-        [(Method::LevenbergMarquardt, 1e-9), (Method::TwoStage, 1e-9), (Method::NelderMead, 1e-3)]
-    {
+    for (method, worse) in [
+        (Method::LevenbergMarquardt, 1e-9),
+        (Method::VariableProjection, 1e-9),
+        (Method::TwoStage, 1e-9),
+        (Method::NelderMead, 1e-3),
+    ] {
         let evaluators = [
             EvaluatorKind::Interpreter,
             EvaluatorKind::Schedule,
@@ -201,4 +204,105 @@ fn the_start_does_not_matter() {
         let (Some(a), Some(b)) = (a.standard_error, b.standard_error) else { panic!("no covariance") };
         assert!((a - b).abs() <= 1e-5 * a, "{a} {b}");
     }
+}
+
+/// Where a height begins does not matter: at its bound, where the slope of a bounded parameter vanishes, the usual
+/// method stays.
+#[test]
+fn projected_heights_may_begin_anywhere() {
+    let case = case("f01");
+    let (initial, best) = (model(&case), float(&case["result"]["chisqr"]));
+    let height = initial.find("GLP_01_A").expect("a height");
+    let Quantity::Number(number) = &initial.parameter(height).quantity else { panic!("a number") };
+    let excess = |start: f64, method| {
+        let free = initial.free().into_iter().zip(initial.theta());
+        let moved: Vec<f64> = free.map(|(id, value)| if id == height { start } else { value }).collect();
+        let model = with_theta(&initial, &moved);
+        let problem = Problem::new(&model, floats(&case["data"])).expect("all data");
+        let fit = fit_with(&problem, Settings { method, ..Settings::default() }, &()).expect("a fit");
+        fit.chi_square / best - 1.0
+    };
+    for start in [number.min, 0.5 * (number.min + number.max), number.max] {
+        assert!(excess(start, Method::VariableProjection) < 1e-9, "{start}");
+    }
+    assert!(excess(number.min, Method::LevenbergMarquardt) > 1e-3);
+}
+
+/// A height that is best above its bound ends there under variable projection, and so does it without.
+#[test]
+fn projected_parameters_keep_to_their_bounds() {
+    let mut model = model(&case("f01"));
+    let height = model.find("GLP_01_A").expect("a height");
+    let data = floats(&case("f01")["data"]);
+    let theta = |model: &Model, data: &[f64], method| {
+        let problem = Problem::new(model, data.to_vec()).expect("all data");
+        fit_with(&problem, Settings { method, ..Settings::default() }, &()).expect("a fit")
+    };
+    let free = theta(&model, &data, Method::LevenbergMarquardt);
+    let best = free.parameters.iter().find(|p| p.name == "GLP_01_A").expect("a height").value;
+    let Quantity::Number(number) = &mut model.parameters[height.0].quantity else { panic!("a number") };
+    (number.max, number.value) = (0.9 * best, 0.8 * best);
+    let held = theta(&model, &data, Method::VariableProjection);
+    let usual = theta(&model, &data, Method::LevenbergMarquardt);
+    assert_eq!(held.parameters.iter().find(|p| p.name == "GLP_01_A").expect("a height").value, 0.9 * best);
+    assert!(held.chi_square <= usual.chi_square * (1.0 + 1e-9), "{} {}", held.chi_square, usual.chi_square);
+    assert!(held.chi_square > 1.1 * free.chi_square);
+}
+
+/// If all that varies is linear there is nothing to search; if nothing is, the fit says why.
+#[test]
+fn all_or_nothing_is_linear() {
+    let case = case("f01");
+    let mut model = model(&case);
+    let data = floats(&case["data"]);
+    let keep = |model: &mut Model, kept: &[&str]| {
+        for parameter in &mut model.parameters {
+            if let Quantity::Number(number) = &mut parameter.quantity {
+                number.vary = if kept.contains(&parameter.name.as_str()) { Vary::File } else { Vary::Static };
+            }
+        }
+    };
+    let settings = Settings { method: Method::VariableProjection, ..Settings::default() };
+    keep(&mut model, &["Offset_y0", "GLP_01_A"]);
+    let linear =
+        fit_with(&Problem::new(&model, data.clone()).expect("all data"), settings, &()).expect("a fit");
+    let usual = fit_with(&Problem::new(&model, data.clone()).expect("all data"), Settings::default(), &());
+    let usual = usual.expect("a fit");
+    assert!((linear.chi_square / usual.chi_square - 1.0).abs() < 1e-12);
+    assert!(linear.evaluations <= 3 && linear.evaluations < usual.evaluations, "{}", linear.evaluations);
+    keep(&mut model, &["GLP_01_x0", "GLP_01_m"]);
+    let error = fit_with(&Problem::new(&model, data).expect("all data"), settings, &()).expect_err("refused");
+    let reason =
+        "no free parameter is linear: `GLP_01_x0` is in `math.multiply`, `GLP_01_m` is in `math.exp`";
+    assert!(error.to_string().contains(reason), "{error}");
+}
+
+/// A parameter that several files share is solved for once.
+#[test]
+fn projects_are_projected() {
+    let mut model = small();
+    let shared = model.find("GLP_01_A").expect("a height");
+    if let Quantity::Number(number) = &mut model.parameters[shared.0].quantity {
+        number.vary = Vary::Project;
+    }
+    let start = model.theta();
+    let data = |factor: f64| {
+        let theta: Vec<f64> = start
+            .iter()
+            .zip(model.free())
+            .map(|(x, id)| if id == shared { 1.05 * x } else { x * factor })
+            .collect();
+        interpret::evaluate(&model, &theta).expect("a spectrum").values
+    };
+    let problems = [data(1.001), data(0.999)].map(|data| Problem::new(&model, data).expect("all data"));
+    let fit = |method| {
+        let residuals = |p| Residuals::new(p, EvaluatorKind::Compiled, &()).expect("residuals");
+        let parts = ["a", "b"].map(str::to_owned).into_iter().zip(problems.iter().map(residuals));
+        fit_objective(&mut Project::new(parts), method).expect("a fit")
+    };
+    let (projected, usual) = (fit(Method::VariableProjection), fit(Method::LevenbergMarquardt));
+    for (a, b) in projected.theta.iter().zip(&usual.theta) {
+        assert!((a - b).abs() < 1e-6 * b.abs(), "{a} {b}");
+    }
+    assert!(projected.chi_square < 1e-12, "{}", projected.chi_square);
 }

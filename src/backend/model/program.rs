@@ -1,0 +1,119 @@
+//! Programs of a model: the spectrum with parts beside it, each program with a layout of its own.
+
+use crate::backend::model::error::{ModelCompileError, ModelRunError};
+use crate::backend::model::part::{Part, PartSlot};
+use crate::compile::{Binder, Options, SlotReuse};
+use crate::expr::Expr;
+use crate::model::lower::Lowered;
+use crate::prepare::{Prepare, Source};
+use cembra_vm::frame::{Frame, FrameError};
+use cembra_vm::layout::Slot;
+use cembra_vm::machine::BoundExpr;
+use cembra_vm::value::qtype::FLOAT64;
+use std::sync::OnceLock;
+
+/// The spectrum and some parts that broadcast to it.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) bound: BoundExpr,
+    theta: Vec<Slot<f64>>,
+    parts: Vec<PartSlot>,
+}
+
+impl Program {
+    /// Compiles the spectrum of a model with parts; those that are not there are zero everywhere.
+    pub(super) fn new(lowered: &Lowered, parts: &[Option<Expr>]) -> Result<Program, ModelCompileError> {
+        let inputs = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64));
+        let mut source = Source::new(lowered.spectrum.clone(), inputs);
+        let numbered = parts.iter().enumerate();
+        source.side_outputs =
+            numbered.filter_map(|(index, part)| Some((part_name(index).into(), part.clone()?))).collect();
+        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
+        binder.add(&Prepare::standard().run(source)?)?;
+        let bound = binder.build()?.swap_remove(0);
+        let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
+        let part = |(index, part): (usize, &Option<Expr>)| match part {
+            None => Ok(PartSlot::Zero),
+            Some(_) => PartSlot::side_output(&bound, &part_name(index)),
+        };
+        let parts = parts.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+        Ok(Program { bound, theta, parts })
+    }
+
+    /// Evaluates at theta, in a frame that is made if there is none yet.
+    pub(super) fn run<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut Option<Frame>,
+        sizes: [usize; 2],
+    ) -> Result<Parts<'f>, ModelRunError> {
+        if theta.len() != self.theta.len() {
+            return Err(ModelRunError::ThetaLength { expected: self.theta.len(), actual: theta.len() });
+        }
+        let frame = match frame {
+            Some(frame) => frame,
+            None => frame.insert(self.bound.new_frame()?),
+        };
+        for (slot, value) in self.theta.iter().zip(theta) {
+            frame.set(*slot, *value);
+        }
+        self.bound.execute(frame)?;
+        let view = frame.nd_view(self.bound.output_slot())?;
+        let spectrum = view.as_slice().expect("results of operators are contiguous");
+        Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
+    }
+}
+
+fn part_name(index: usize) -> String {
+    format!("part {index}")
+}
+
+/// A program that is compiled when it is first asked for, once for all threads.
+#[derive(Debug, Default)]
+pub(super) struct Late(OnceLock<Result<Program, ModelCompileError>>);
+
+impl Late {
+    /// The program; `compile` runs unless it has run before.
+    pub(super) fn get(
+        &self,
+        compile: impl FnOnce() -> Result<Program, ModelCompileError>,
+    ) -> Result<&Program, ModelCompileError> {
+        self.0.get_or_init(compile).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The memory of evaluations of one model, one after the other: a frame for each of its programs, made when the
+/// program first runs.
+#[derive(Debug, Default)]
+pub struct ModelFrame {
+    pub(super) spectrum: Option<Frame>,
+    pub(super) curves: Option<Frame>,
+    pub(super) columns: Option<Frame>,
+    pub(super) linear_columns: Option<Frame>,
+}
+
+impl ModelFrame {
+    /// Memory for the spectrum alone; the rest comes when it is needed.
+    pub(super) fn new(spectrum: &Program) -> Result<ModelFrame, FrameError> {
+        Ok(ModelFrame { spectrum: Some(spectrum.bound.new_frame()?), ..ModelFrame::default() })
+    }
+}
+
+/// Results of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<'f> {
+    pub(super) spectrum: &'f [f64],
+    slots: &'f [PartSlot],
+    frame: &'f Frame,
+    sizes: [usize; 2],
+}
+
+impl<'f> Parts<'f> {
+    pub(super) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn part(&self, index: usize) -> Part<'f> {
+        self.slots[index].read(self.frame, self.sizes).expect("the run has written all results")
+    }
+}
