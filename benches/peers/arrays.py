@@ -231,7 +231,7 @@ def main():
         name = workload.__name__
         engines = {
             engine: (lambda times, engine=engine: cembra.elapsed(name, engine, rows, times))
-            for engine in ("cembra", "native")
+            for engine in ("cembra", "native", "blocked")
         }
         for engine, run in workload(rows).items():
             engines[engine] = lambda times, run=run: elapsed(run, times)

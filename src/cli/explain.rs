@@ -8,7 +8,7 @@ use crate::compile::{Options, compile};
 use crate::expr::Expr;
 use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
-use crate::inspect::{LayoutMap, Regions};
+use crate::inspect::{LayoutMap, Regions, program_text};
 use crate::prepare::Prepared;
 use cembra_vm::machine::{BoundExpr, RegionReport};
 use cembra_vm::program::{ValueId, dump, text};
@@ -145,15 +145,8 @@ fn as_text(stages: &Stages, stage: Stage) -> String {
         Stage::Layout => LayoutMap::new(program).to_string(),
         Stage::Regions => Regions::new(&stages.bound).to_string(),
         Stage::All => {
-            let regions = Regions::new(&stages.bound);
-            let heading = if regions.is_empty() { "" } else { "\nRegions:\n" };
-            format!(
-                "Expression:\n{}\n\nPrepared:\n{}\n\n{}\nFrame:\n{}{heading}{regions}",
-                stages.expr,
-                stages.prepared,
-                dump::dump(program),
-                LayoutMap::new(program)
-            )
+            let program = program_text(&stages.bound);
+            format!("Expression:\n{}\n\nPrepared:\n{}\n\n{program}", stages.expr, stages.prepared)
         }
     }
 }
@@ -210,6 +203,7 @@ fn regions_json(regions: &Regions<'_>) -> Json {
         json!({
             "routine": r.routine,
             "members": r.members,
+            "in_registers": r.in_registers,
             "block": r.block,
             "block_bytes": r.block_bytes,
             "arrays": names(&r.arrays),

@@ -1,5 +1,6 @@
 //! `cembra model`: spectra described in YAML.
 
+use crate::backend::model::CompiledModel;
 use crate::cli::model_args::{
     CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand,
 };
@@ -8,6 +9,7 @@ use crate::cli::model_source::{Failure, failure, load, model, sources, theta, wa
 use crate::cli::report::{Phase, Report};
 use crate::cli::{complain, print};
 use crate::cli::{fit, model_batch, synthetic};
+use crate::inspect::program_text;
 use crate::model::graph::from_model::graph_of;
 use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
 use crate::model::interpret::{ComponentCurve, Spectrum};
@@ -100,6 +102,13 @@ fn schedule_from(model: &Model) -> Result<Schedule, Failure> {
 
 fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
     let schedule = schedule_from(&model(&args.model)?)?;
+    if args.machine {
+        let compiled = CompiledModel::new(&schedule).map_err(|error| {
+            let report = Report::new(Category::Limit, Phase::Compile, error.to_string());
+            Failure { reports: vec![(report, None)] }
+        })?;
+        return Ok(program_text(compiled.bound()));
+    }
     Ok(match args.json {
         true => packed::pack(&schedule).json(),
         false => schedule::print::text(&schedule),

@@ -51,6 +51,9 @@ pub struct ExplainModelArgs {
     /// Print the packed arrays as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Show the program that evaluates the spectrum: instructions, frame, tile regions.
+    #[arg(long, conflicts_with = "json")]
+    pub machine: bool,
 }
 
 /// Arguments of `model graph`.

@@ -4,7 +4,9 @@
 pub mod graph;
 pub mod layout_map;
 pub mod operators;
+pub mod program;
 pub mod regions;
 
 pub use layout_map::LayoutMap;
+pub use program::program_text;
 pub use regions::Regions;

@@ -115,7 +115,8 @@ impl fmt::Display for Regions<'_> {
             }
             writeln!(f, "  once: {}", names(&region.scalars))?;
             for ip in &region.members {
-                writeln!(f, "  {ip:>4}  {}", self.instruction(region.routine, *ip))?;
+                let mark = if region.in_registers.contains(ip) { '+' } else { ' ' };
+                writeln!(f, "  {ip:>4}{mark} {}", self.instruction(region.routine, *ip))?;
             }
             let outputs = region.outputs.iter().map(ToString::to_string).collect();
             writeln!(f, "  written: {}", list(outputs))?;

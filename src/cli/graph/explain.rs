@@ -11,9 +11,7 @@ use crate::cli::graph::reports::{dag_report, eval_report, read_program};
 use crate::cli::report::Report;
 use crate::dag::ir::compile_nodes;
 use crate::dag::linearize;
-use crate::inspect::{LayoutMap, Regions};
-use cembra_vm::machine::BoundExpr;
-use cembra_vm::program::dump;
+use crate::inspect::program_text;
 
 /// Evaluates a program file on the machine and shows how.
 pub fn explain(args: &GraphExplainArgs) -> Result<String, Report> {
@@ -26,18 +24,11 @@ pub fn explain(args: &GraphExplainArgs) -> Result<String, Report> {
     let mut text = String::new();
     for stage in plan.stages() {
         if let Some(bound) = stage.program {
-            text.push_str(&program_text(bound));
+            text.push_str(&format!("{}\n", program_text(bound)));
         }
         for node in stage.apart {
             text.push_str(&format!("Apart: {node}\n"));
         }
     }
     Ok(text)
-}
-
-fn program_text(bound: &BoundExpr) -> String {
-    let (dump, map, regions) =
-        (dump::dump(bound.program()), LayoutMap::new(bound.program()), Regions::new(bound));
-    let heading = if regions.is_empty() { "" } else { "\nRegions:\n" };
-    format!("{dump}\nFrame:\n{map}{heading}{regions}\n")
 }

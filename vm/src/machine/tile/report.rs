@@ -2,7 +2,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::machine::tile::region::{Input, Region};
+use crate::machine::tile::region::{Input, Place, Region};
 use crate::program::ValueId;
 
 /// A tile region of a bound program.
@@ -14,6 +14,9 @@ pub struct RegionReport {
     pub extent: Extent,
     /// Instructions of the members, in order; the region runs in place of the last.
     pub members: Vec<usize>,
+    /// Those whose results stand in registers only: they run in one pass over rows with the member that reads
+    /// them.
+    pub in_registers: Vec<usize>,
     /// Rows of a block.
     pub block: usize,
     /// Bytes of all that a block reads, computes and writes, with words of presence and padding.
@@ -33,11 +36,13 @@ pub struct RegionReport {
 impl RegionReport {
     pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
         let is_repeated = |input: &&Input| Some(region.extent) != input.extent();
+        let halves = region.members.iter().filter(|member| member.place == Place::Registers);
         let arrays = || region.inputs.iter().filter(|input| input.is_array());
         RegionReport {
             routine,
             extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
+            in_registers: halves.map(|member| member.ip as usize).collect(),
             block: region.block,
             block_bytes: region.scratch + region.moving.len() * region.block * 8,
             arrays: arrays().filter(|input| !is_repeated(input)).map(|input| input.value).collect(),
