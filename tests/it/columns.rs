@@ -558,7 +558,7 @@ mod arrow {
             place.put(name, std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
             let error = "the columns are compressed by zstd, which this program cannot read; write the file with \
                          snappy, lz4, gzip, brotli or no compression";
-            assert_eq!(place.bad(&["x + 1.0", "--data", name]), format!("error[IO]: {name}: {error}"));
+            assert_eq!(place.bad(&["x + 1.0", "--data", name]), format!("error[PARSE]: {name}: {error}"));
         }
         assert_eq!(place.good(&["y + 1", "--data", "zstd.parquet"]), "result\n11\n21\n31\n");
     }
