@@ -53,13 +53,13 @@ pub fn run(args: &FitArgs) -> Result<String, Failure> {
     bar.end();
     let outcome = done?;
     if let Some(file) = &args.save_model {
-        write(file, &saved_model(&origin, &tasks[0], &outcome)?)?;
+        write(file, saved_model(&origin, &tasks[0], &outcome)?)?;
     }
     if let Some(file) = &args.plot {
-        write(file, &fit_plot::svg(args, &tasks[0], &outcome)?)?;
+        write(file, fit_plot::picture(file, args, &tasks[0], &outcome)?)?;
     }
     if let Some(file) = args.out.as_ref().filter(|file| file.as_os_str() != "-") {
-        write(file, &fit_result::json(args, &tasks, &outcome, &warnings))?;
+        write(file, fit_result::json(args, &tasks, &outcome, &warnings))?;
     }
     Ok(match &args.out {
         Some(file) if file.as_os_str() == "-" => fit_result::json(args, &tasks, &outcome, &warnings),
@@ -69,6 +69,7 @@ pub fn run(args: &FitArgs) -> Result<String, Failure> {
 
 /// Options that exclude each other.
 fn check_use(args: &FitArgs) -> Result<(), Report> {
+    args.plot.as_deref().map_or(Ok(()), fit_plot::check_name)?;
     let is_many = args.data.len() > 1;
     let is_slices = args.kind == FitKind::Slices;
     let problem = match () {
@@ -182,9 +183,9 @@ fn saved_model(origin: &Origin<'_>, task: &Task, outcome: &Outcome) -> Result<St
 }
 
 /// Writes a file as a whole.
-pub(crate) fn write(file: &Path, text: &str) -> Result<(), Report> {
+pub(crate) fn write(file: &Path, contents: impl AsRef<[u8]>) -> Result<(), Report> {
     let mut output = Output::create(file)?;
-    let written = output.write_all(text.as_bytes()).and_then(|()| output.finish());
+    let written = output.write_all(contents.as_ref()).and_then(|()| output.finish());
     written.map_err(|error| {
         Report::new(Category::Io, Phase::Eval, format!("cannot write {}: {error}", file.display()))
     })

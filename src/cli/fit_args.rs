@@ -54,7 +54,7 @@ pub struct FitArgs {
     /// Write the model with the fitted values as its initial ones.
     #[arg(long, value_name = "FILE")]
     pub save_model: Option<PathBuf>,
-    /// Draw data, fit and residuals as an SVG picture.
+    /// Draw data, fit and residuals as an SVG picture; with the feature `png` also as FILE.png.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
     /// What the energy axis is called in pictures, with its unit.

@@ -12,11 +12,40 @@ use crate::model::tree::{Component as ModelComponent, Domain};
 use crate::plot::{Component, Curves, Labels, MapFigure, PlotError, Trace, Traces};
 use std::path::Path;
 
-/// The picture of a fit to one file.
+/// True for the name of a picture as PNG.
+fn is_png(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"))
+}
+
+/// Says beforehand that a picture cannot be drawn.
+///
+/// # Errors
+/// The name asks for PNG, which this build cannot draw.
+pub fn check_name(file: &Path) -> Result<(), Report> {
+    match is_png(file) && !cfg!(feature = "png") {
+        true => Err(wrong(format!(
+            "{} would be a PNG picture, which needs a build with the feature `png`; a name in .svg does not",
+            file.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The picture of a fit to one file, as its name says.
 ///
 /// # Errors
 /// There is nothing to draw.
-pub fn svg(args: &FitArgs, task: &Task, outcome: &Outcome) -> Result<String, Report> {
+pub fn picture(file: &Path, args: &FitArgs, task: &Task, outcome: &Outcome) -> Result<Vec<u8>, Report> {
+    let svg = svg(args, task, outcome)?;
+    #[cfg(feature = "png")]
+    if is_png(file) {
+        return crate::plot::bitmap::png(&svg).map_err(undrawn);
+    }
+    check_name(file)?;
+    Ok(svg.into_bytes())
+}
+
+fn svg(args: &FitArgs, task: &Task, outcome: &Outcome) -> Result<String, Report> {
     let drawn = match outcome {
         Outcome::Slices(slices) => traces(args, task, slices).svg(),
         Outcome::Whole { fit, .. } => return whole(args, task, fit),

@@ -135,7 +135,7 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     };
     match &args.out {
         None => Ok(text),
-        Some(file) => fit::write(file, &text).map(|()| String::new()).map_err(Failure::from),
+        Some(file) => fit::write(file, text).map(|()| String::new()).map_err(Failure::from),
     }
 }
 

@@ -8,6 +8,9 @@ pub enum PlotError {
     /// Nothing to draw.
     #[error("there are no finite values to draw")]
     Nothing,
+    /// Text cannot be drawn as pixels.
+    #[error("the system has no font, which a picture as PNG needs; one as SVG does not")]
+    NoFont,
     /// The drawing library gave up.
     #[error("the picture cannot be drawn: {problem}")]
     Drawing {

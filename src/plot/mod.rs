@@ -1,4 +1,4 @@
-//! Pictures of spectra as SVG: curves with components and residuals, maps with traces, parameters over time.
+//! Pictures of spectra as SVG, and with the feature `png` as PNG: curves with components and residuals, maps with traces, parameters over time.
 //!
 //! ```text
 //! Curves      data o o o, fit ───, peaks filled     MapFigure   data | fit | residual, each with its colours
@@ -8,6 +8,8 @@
 //! A figure is plain numbers and labels; what they come from is known to the caller. Maps are pictures
 //! inside of the picture, so that a large spectrum is no large file.
 
+#[cfg(feature = "png")]
+pub mod bitmap;
 pub mod curves;
 pub mod error;
 pub mod maps;

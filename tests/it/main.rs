@@ -23,6 +23,8 @@ mod host;
 mod model;
 mod numpy;
 mod oracles;
+#[cfg(feature = "png")]
+mod pictures;
 mod properties;
 mod random;
 mod reference;
