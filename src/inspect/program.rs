@@ -1,6 +1,7 @@
 //! A bound program as a whole: instructions, the frame byte by byte, tile regions if there are any.
 
-use crate::inspect::{LayoutMap, Regions};
+use crate::inspect::layout_map::LayoutMap;
+use crate::inspect::regions::Regions;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
 

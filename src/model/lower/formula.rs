@@ -24,21 +24,21 @@ pub fn energy<'b>(
         (Function::GaussAsym, &[a, x0, sd, ratio]) => {
             (Some(a), gauss(x - x0, x.less(x0).select(sd, sd * ratio)))
         }
-        (Function::Lorentz, &[a, x0, w]) => (Some(a), 1.0 / (1.0 + (2.0 * (x - x0) / w).square())),
+        (Function::Lorentz, &[a, x0, w]) => (Some(a), 1.0 / (1.0 + (x - x0).over(w / 2.0).square())),
         (Function::Voigt, &[a, x0, sd, w]) => {
             let curve = voigt(x - x0, sd, w);
             (Some(a / voigt_scale(semantics, curve, sd, w)), curve)
         }
         (Function::Gls, &[a, x0, f, m]) => {
-            let u = ((x - x0) / f).square();
+            let u = (x - x0).over(f).square();
             (Some(a), (1.0 - m) * (-4.0 * LN_2 * u).exp() + m / (1.0 + 4.0 * u))
         }
         (Function::Glp, &[a, x0, f, m]) => {
-            let u = ((x - x0) / f).square();
+            let u = (x - x0).over(f).square();
             (Some(a), (-4.0 * LN_2 * (1.0 - m) * u).exp() / (1.0 + 4.0 * m * u))
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
-            let angle = PI * alpha / 2.0 + (1.0 - alpha) * ((x - x0) / f).apply("math.trig.atan");
+            let angle = PI * alpha / 2.0 + (1.0 - alpha) * (x - x0).over(f).apply("math.trig.atan");
             let size = (f.square() + (x - x0).square()).with("math.pow", (1.0 - alpha) / 2.0);
             (Some(a), angle.apply("math.trig.cos") / size)
         }
@@ -49,7 +49,7 @@ pub fn energy<'b>(
 }
 
 fn gauss<'b>(distance: Term<'b>, sd: Term<'b>) -> Term<'b> {
-    (-0.5 * (distance / sd).square()).exp()
+    (-0.5 * distance.over(sd).square()).exp()
 }
 
 /// What a Voigt line is divided by: its value at the centre, or in the older semantics the highest of the axis.
@@ -65,7 +65,7 @@ fn voigt_scale<'b>(semantics: Semantics, curve: Term<'b>, sd: Term<'b>, w: Term<
 /// `Re w` of the Voigt line at a distance from its centre.
 pub fn voigt<'b>(distance: Term<'b>, sd: Term<'b>, w: Term<'b>) -> Term<'b> {
     let width = sd * SQRT_2;
-    (distance / width).with("math.faddeeva_real", w / 2.0 / width)
+    distance.over(width).with("math.faddeeva_real", w / 2.0 / width)
 }
 
 /// Constant, rising between start and stop, constant; NaN unless start is below stop.

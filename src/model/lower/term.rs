@@ -116,6 +116,15 @@ impl<'b> Term<'b> {
         self * self
     }
 
+    /// The quotient, by the reciprocal of a divisor that has fewer axes: one division for all elements along the
+    /// others. It differs from the quotient by a rounding.
+    pub fn over(self, divisor: Term<'b>) -> Term<'b> {
+        match self.rates != divisor.rates && self.rates.has(divisor.rates) {
+            true => self * (1.0 / divisor),
+            false => self / divisor,
+        }
+    }
+
     /// `e` to this power.
     pub fn exp(self) -> Term<'b> {
         self.apply("math.exp")
