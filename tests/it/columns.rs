@@ -1,5 +1,6 @@
 //! `cembra run` on files: what goes in comes out, whatever the format and the batches.
 
+#[cfg(feature = "columns")]
 use crate::support::test_file;
 use std::fmt::Write;
 use std::io::Write as _;

@@ -118,7 +118,7 @@ fn arith6() -> Workload {
 fn overtourism() -> Workload {
     let graph = Graph::new();
     let sized = |shape: fn([usize; 3]) -> [usize; 3]| {
-        [[2, 3, 4], [101, 101, 84]].map(|sizes| shape(sizes)).map(|shape| floats(&shape))
+        [[2, 3, 4], [101, 101, 84]].map(shape).map(|shape| floats(&shape))
     };
     let (tourists, others) = (graph.placeholder("tourists"), graph.placeholder("excursionists"));
     let weather = graph.placeholder("weather");
