@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie: a run
-//! on warm memory with up to [`FEW`] inputs allocates nothing.
+//! on warm memory with up to `FEW` inputs allocates nothing.
 
 use crate::backend::operators::registry;
 use crate::compile::{CompileError, Options, compile};
