@@ -24,6 +24,10 @@ pub enum Side {
 
 /// The code of a pair for this machine; `None` if there is no code that computes both in one pass.
 pub fn pair(first: Arithmetic, second: Arithmetic, side: Side) -> Option<BlockRun> {
+    if cfg!(target_arch = "x86_64") && Level::best() == Level::Baseline {
+        // Not worth a copy of all loops.
+        return None;
+    }
     let runs = match first {
         Arithmetic::Add => of_second::<Add>(second, side),
         Arithmetic::Subtract => of_second::<Subtract>(second, side),
@@ -49,7 +53,8 @@ fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Runs {
 }
 
 fn runs<F: Operation, S: Operation, const LEFT: bool>() -> Runs {
-    [run::<F, S, LEFT>, run_avx2::<F, S, LEFT>, run_avx512::<F, S, LEFT>]
+    // On x86-64 the first is never taken, see `pair`.
+    [run_avx2::<F, S, LEFT>, run_avx2::<F, S, LEFT>, run_avx512::<F, S, LEFT>]
 }
 
 trait Operation {
