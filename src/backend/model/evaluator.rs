@@ -329,7 +329,12 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
         theta: &[f64],
         wanted: &[usize],
     ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
-        self.checked.linearize(theta, wanted)
+        let expected = match self.reference.evaluate(theta) {
+            Ok(expected) => expected,
+            Err(error) => return Some(Err(error)),
+        };
+        let linearized = self.checked.linearize(theta, wanted)?;
+        Some(linearized.and_then(|found| check(expected, found.spectrum()).map(|()| found)))
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {

@@ -6,6 +6,7 @@
 
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
+use crate::operator::block_select;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
@@ -280,10 +281,13 @@ fn select(family: &Family, args: &[QType]) -> Option<Overload> {
     type M = Option<()>;
     let code = match yes {
         QType::Scalar(t) => {
-            for_plain!(t, T => scalar::ternary(|m: M, a: T, b: T| if m.is_some() { a } else { b }))
+            let rows = block_select::select(*t);
+            for_plain!(t, T => scalar::ternary_over(|m: M, a: T, b: T| if m.is_some() { a } else { b }, rows))
         }
         QType::Optional(t) => {
-            for_plain!(t, T => scalar::ternary(|m: M, a: Option<T>, b: Option<T>| if m.is_some() { a } else { b }))
+            let rows = block_select::select(*t);
+            for_plain!(t, T => scalar::ternary_over(
+                |m: M, a: Option<T>, b: Option<T>| if m.is_some() { a } else { b }, rows))
         }
         _ => None,
     };

@@ -14,6 +14,7 @@
 pub mod block;
 mod block_loops;
 mod block_rows;
+pub mod block_select;
 pub mod call;
 pub mod cell;
 pub mod family;

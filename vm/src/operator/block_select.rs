@@ -1,0 +1,156 @@
+//! The choice between two operands by a mask, row by row.
+//!
+//! ```text
+//! mask      1  0  1  1        presence of the first operand, which has no cells
+//! x         x0 x1 x2 x3
+//! y         y0 y1 y2 y3
+//! result    x0 y1 x2 x3       cells by rows, presence by words: mask & of_x | !mask & of_y
+//! ```
+//!
+//! Cells are chosen by their size, whatever type they are of.
+
+use crate::operator::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target, rows_of_word};
+use crate::value::ScalarType;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::vector::Level;
+use std::mem::MaybeUninit;
+
+/// The block kernel of `(mask, x, y) -> x or y` for plain elements and their optionals.
+pub fn select(element: ScalarType) -> BlockKernel {
+    let runs = match cell_size(element) {
+        0 => runs::<()>(),
+        1 => runs::<u8>(),
+        4 => runs::<u32>(),
+        _ => runs::<u64>(),
+    };
+    BlockKernel { runs, is_lifted: false, is_fallible: false, arithmetic: None }
+}
+
+fn runs<C: Copy>() -> [BlockRun; Level::ALL.len()] {
+    [run::<C>, run_avx2::<C>, run_avx512::<C>]
+}
+
+/// Cells of the rows of a word, and how far it is to those of the next word: the column's own, or `spread`, where
+/// its one value is laid out.
+///
+/// # Safety
+/// The column has rows of cells of the type, or one such cell, or none of it is present.
+#[inline(always)]
+unsafe fn stream<C: Copy>(
+    column: &Column,
+    spread: &mut [MaybeUninit<C>; ROWS_OF_A_WORD],
+) -> (*const MaybeUninit<C>, usize) {
+    let cells = column.data.cast::<MaybeUninit<C>>();
+    if column.step != 0 {
+        return (cells, ROWS_OF_A_WORD);
+    }
+    if !cells.is_null() {
+        // SAFETY: the caller's promise.
+        *spread = [unsafe { cells.read() }; ROWS_OF_A_WORD];
+    }
+    (spread.as_ptr(), 0)
+}
+
+/// # Safety
+/// The contract of [`BlockRun`].
+#[inline(always)]
+unsafe fn run<C: Copy>(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>> {
+    let mut spreads = [[const { MaybeUninit::uninit() }; ROWS_OF_A_WORD]; 2];
+    let [of_x, of_y] = &mut spreads;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (mask, x, y) = (args.column(0), args.column(1), args.column(2));
+        let ((from_x, step_x), (from_y, step_y)) = (stream::<C>(x, of_x), stream::<C>(y, of_y));
+        for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
+            let bits = mask.word(number);
+            let present = bits & x.word(number) | !bits & y.word(number);
+            target.presence.add(number).write(present & rows_of_word(number, rows));
+            let (x, y) = (from_x.add(number * step_x), from_y.add(number * step_y));
+            let out = target.data.cast::<MaybeUninit<C>>().add(number * ROWS_OF_A_WORD);
+            match rows - number * ROWS_OF_A_WORD {
+                rest if rest < ROWS_OF_A_WORD => choose(bits, x, y, out, rest),
+                // A number that the compiler knows.
+                _ => choose(bits, x, y, out, ROWS_OF_A_WORD),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+/// There are that many cells at both places, and room for them.
+#[inline(always)]
+unsafe fn choose<C: Copy>(
+    bits: u64,
+    x: *const MaybeUninit<C>,
+    y: *const MaybeUninit<C>,
+    out: *mut MaybeUninit<C>,
+    rows: usize,
+) {
+    for row in 0..rows {
+        // SAFETY: the caller's promise. Both are read, so that no row depends on a branch.
+        unsafe {
+            let (x, y) = (x.add(row).read(), y.add(row).read());
+            out.add(row).write(if bits >> row & 1 == 1 { x } else { y });
+        }
+    }
+}
+
+macro_rules! compiled {
+    ($name:ident, $features:literal) => {
+        /// # Safety
+        /// The contract of [`run`]; the machine has the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name<C: Copy>(
+            args: Operands<'_>,
+            target: Target,
+            rows: usize,
+        ) -> Result<(), Box<RowFault>> {
+            // SAFETY: the caller's promise.
+            unsafe { run::<C>(args, target, rows) }
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        use run as $name;
+    };
+}
+
+compiled!(run_avx2, "avx2,fma");
+compiled!(run_avx512, "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_presence_of_either_operand() {
+        let rows = 131;
+        let cells: Vec<f64> = (0..2 * rows).map(|i| i as f64).collect();
+        let words: Vec<u64> =
+            (0..9u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7)).collect();
+        let column = |from: usize, step, words: &[u64]| Column {
+            presence: words.as_ptr(),
+            ..Column::of_cells(cells[from..].as_ptr().cast(), step)
+        };
+        let mask = Column { presence: words.as_ptr(), ..Column::MISSING };
+        for steps in [[8, 8], [8, 0], [0, 8]] {
+            let columns = [mask, column(0, steps[0], &words[3..]), column(rows, steps[1], &words[6..])];
+            for level in Level::available() {
+                let (bytes, present) = select(ScalarType::Float64).rows(*level, &columns, 8, rows);
+                let values: &[f64] = bytemuck::cast_slice(&bytes);
+                for (row, value) in values.iter().enumerate() {
+                    let bit = |words: &[u64]| words[row / 64] >> (row % 64) & 1 == 1;
+                    let (from, step, of_operand) = match bit(&words) {
+                        true => (0, steps[0], bit(&words[3..])),
+                        false => (rows, steps[1], bit(&words[6..])),
+                    };
+                    assert_eq!(bit(&present), of_operand, "{steps:?} {level:?} {row}");
+                    let expected = if of_operand { cells[from + row * step / 8] } else { 0.0 };
+                    assert_eq!(*value, expected, "{steps:?} {level:?} {row}");
+                }
+                assert_eq!(present[2] >> (rows % 64), 0, "no row behind the last");
+            }
+        }
+    }
+}
