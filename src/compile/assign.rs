@@ -13,7 +13,9 @@
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
-//! 7. A side output takes no byte of an input that may be overridden: who reads it after the run must
+//! 7. A scalar operand of an operator over arrays keeps its bytes to the end: the operator runs later, with the
+//!    rest of its tile region, and a scalar in the place of another would cut the region in two.
+//! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
@@ -22,6 +24,7 @@ use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
+use cembra_vm::value::QType;
 use std::collections::HashMap;
 
 /// Whether temporaries take the bytes of others that are no longer needed.
@@ -50,8 +53,7 @@ pub fn assign(
     overriding: bool,
     reuse: SlotReuse,
 ) -> Assignment {
-    let mut walk = Walk::new(emission, arena, pinned, overriding);
-    walk.reuse = reuse;
+    let mut walk = Walk::new(emission, arena, pinned, overriding, reuse);
     walk.run();
     walk.finish()
 }
@@ -77,8 +79,9 @@ struct Walk<'e> {
     next_literal: usize,
     /// Rule 3: holders whose bytes a holder must not share.
     clear_of: HashMap<ValueId, Vec<ValueId>>,
-    reuse: SlotReuse,
-    /// Slots to give back at the end (rule 6).
+    /// True for holders whose slots are given back at the end only (rules 6 and 7).
+    is_kept: Vec<bool>,
+    /// Their slots.
     kept: Vec<TypedSlot>,
 }
 
@@ -88,6 +91,7 @@ impl<'e> Walk<'e> {
         arena: &'e mut SlotArena,
         pinned: &[Option<TypedSlot>],
         overriding: bool,
+        reuse: SlotReuse,
     ) -> Walk<'e> {
         let count = emission.values.len();
         let mut slots = vec![None; count];
@@ -113,6 +117,10 @@ impl<'e> Walk<'e> {
             Role::Literal(_, at) => Some((at, v)),
             _ => None,
         });
+        let is_kept = match reuse {
+            SlotReuse::Recycled => operands_of_rows(emission, &holder),
+            SlotReuse::Distinct => vec![true; count],
+        };
         Walk {
             literals: literals.collect(),
             clear_of: values_to_keep_clear(emission),
@@ -127,7 +135,7 @@ impl<'e> Walk<'e> {
             cfg,
             live,
             next_literal: 0,
-            reuse: SlotReuse::default(),
+            is_kept,
             kept: Vec::new(),
         }
     }
@@ -266,9 +274,9 @@ impl<'e> Walk<'e> {
             && self.is_alive_for_a_while[holder.index()]
             && let Some(slot) = &self.slots[holder.index()]
         {
-            match self.reuse {
-                SlotReuse::Recycled => self.arena.release(slot),
-                SlotReuse::Distinct => self.kept.push(slot.clone()),
+            match self.is_kept[holder.index()] {
+                false => self.arena.release(slot),
+                true => self.kept.push(slot.clone()),
             }
         }
     }
@@ -334,6 +342,21 @@ fn holder(emission: &Emission, value: ValueId) -> ValueId {
             _ => return holder,
         }
     }
+}
+
+/// Rule 7: by value, whether it holds a scalar that an operator over arrays reads.
+fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
+    let is_array =
+        |value: &ValueId| matches!(emission.values[value.index()].qtype, QType::Array(_) | QType::NdArray(_));
+    let mut is_operand = vec![false; emission.values.len()];
+    for instruction in emission.body.instructions() {
+        let operands = emission.body.reads(instruction);
+        let is_over_arrays = operands.iter().chain(emission.body.writes(instruction)).any(is_array);
+        for scalar in operands.iter().filter(|value| is_over_arrays && !is_array(value)) {
+            is_operand[holder[scalar.index()].index()] = true;
+        }
+    }
+    is_operand
 }
 
 /// Rule 3, both ways. A result with one definition needs no entry: it is placed while its operands

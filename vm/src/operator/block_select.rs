@@ -13,7 +13,6 @@ use crate::operator::block::{BlockKernel, BlockRun, Column, Operands, RowFault, 
 use crate::value::ScalarType;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::vector::Level;
-use std::mem::MaybeUninit;
 
 /// The block kernel of `(mask, x, y) -> x or y` for plain elements and their optionals.
 pub fn select(element: ScalarType) -> BlockKernel {
@@ -26,8 +25,33 @@ pub fn select(element: ScalarType) -> BlockKernel {
     BlockKernel { runs, is_lifted: false, is_fallible: false, arithmetic: None }
 }
 
-fn runs<C: Copy>() -> [BlockRun; Level::ALL.len()] {
+fn runs<C: Bits>() -> [BlockRun; Level::ALL.len()] {
     [run::<C>, run_avx2::<C>, run_avx512::<C>]
+}
+
+/// The bits of a cell.
+trait Bits: Copy + Default {
+    /// `x` if the lowest bit of the mask is set, and `y` if it is not. Compilers make a masked move of this, and of
+    /// a condition at times a branch.
+    fn choose(mask: u64, x: Self, y: Self) -> Self;
+}
+
+macro_rules! bits {
+    ($($cell:ty)*) => {$(
+        impl Bits for $cell {
+            #[inline(always)]
+            fn choose(mask: u64, x: Self, y: Self) -> Self {
+                let all = (0 as $cell).wrapping_sub((mask & 1) as $cell);
+                y ^ (all & (x ^ y))
+            }
+        }
+    )*};
+}
+
+bits!(u8 u32 u64);
+
+impl Bits for () {
+    fn choose(_: u64, (): Self, (): Self) -> Self {}
 }
 
 /// Cells of the rows of a word, and how far it is to those of the next word: the column's own, or `spread`, where
@@ -36,11 +60,8 @@ fn runs<C: Copy>() -> [BlockRun; Level::ALL.len()] {
 /// # Safety
 /// The column has rows of cells of the type, or one such cell, or none of it is present.
 #[inline(always)]
-unsafe fn stream<C: Copy>(
-    column: &Column,
-    spread: &mut [MaybeUninit<C>; ROWS_OF_A_WORD],
-) -> (*const MaybeUninit<C>, usize) {
-    let cells = column.data.cast::<MaybeUninit<C>>();
+unsafe fn stream<C: Bits>(column: &Column, spread: &mut [C; ROWS_OF_A_WORD]) -> (*const C, usize) {
+    let cells = column.data.cast::<C>();
     if column.step != 0 {
         return (cells, ROWS_OF_A_WORD);
     }
@@ -54,8 +75,8 @@ unsafe fn stream<C: Copy>(
 /// # Safety
 /// The contract of [`BlockRun`].
 #[inline(always)]
-unsafe fn run<C: Copy>(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>> {
-    let mut spreads = [[const { MaybeUninit::uninit() }; ROWS_OF_A_WORD]; 2];
+unsafe fn run<C: Bits>(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>> {
+    let mut spreads = [[C::default(); ROWS_OF_A_WORD]; 2];
     let [of_x, of_y] = &mut spreads;
     // SAFETY: the caller's promise.
     unsafe {
@@ -66,32 +87,33 @@ unsafe fn run<C: Copy>(args: Operands<'_>, target: Target, rows: usize) -> Resul
             let present = bits & x.word(number) | !bits & y.word(number);
             target.presence.add(number).write(present & rows_of_word(number, rows));
             let (x, y) = (from_x.add(number * step_x), from_y.add(number * step_y));
-            let out = target.data.cast::<MaybeUninit<C>>().add(number * ROWS_OF_A_WORD);
+            let out = target.data.cast::<C>().add(number * ROWS_OF_A_WORD);
             match rows - number * ROWS_OF_A_WORD {
-                rest if rest < ROWS_OF_A_WORD => choose(bits, x, y, out, rest),
-                // A number that the compiler knows.
-                _ => choose(bits, x, y, out, ROWS_OF_A_WORD),
+                rest if rest < ROWS_OF_A_WORD => {
+                    for row in 0..rest {
+                        out.add(row).write(C::choose(bits >> row, x.add(row).read(), y.add(row).read()));
+                    }
+                }
+                _ => whole_word::<C>(bits, x.cast(), y.cast(), out.cast()),
             }
         }
     }
     Ok(())
 }
 
+/// Rows that are chosen at a time.
+const GROUP: usize = 8;
+
 /// # Safety
-/// There are that many cells at both places, and room for them.
+/// There are the groups of a word at both places, and room for them.
 #[inline(always)]
-unsafe fn choose<C: Copy>(
-    bits: u64,
-    x: *const MaybeUninit<C>,
-    y: *const MaybeUninit<C>,
-    out: *mut MaybeUninit<C>,
-    rows: usize,
-) {
-    for row in 0..rows {
-        // SAFETY: the caller's promise. Both are read, so that no row depends on a branch.
+unsafe fn whole_word<C: Bits>(bits: u64, x: *const [C; GROUP], y: *const [C; GROUP], out: *mut [C; GROUP]) {
+    for group in 0..ROWS_OF_A_WORD / GROUP {
+        let bits = bits >> (group * GROUP);
+        // SAFETY: the caller's promise.
         unsafe {
-            let (x, y) = (x.add(row).read(), y.add(row).read());
-            out.add(row).write(if bits >> row & 1 == 1 { x } else { y });
+            let (x, y) = (x.add(group).read(), y.add(group).read());
+            out.add(group).write(std::array::from_fn(|row| C::choose(bits >> row, x[row], y[row])));
         }
     }
 }
@@ -102,7 +124,7 @@ macro_rules! compiled {
         /// The contract of [`run`]; the machine has the features.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<C: Copy>(
+        unsafe fn $name<C: Bits>(
             args: Operands<'_>,
             target: Target,
             rows: usize,

@@ -24,6 +24,10 @@ use std::ops::Range;
 /// Bytes of inputs and outputs that are likely to be in a second-level cache.
 const CACHED_BYTES: usize = 512 << 10;
 
+/// Bytes of a column in a block from which on hardware sees by itself what comes next: it looks for streams a page
+/// at a time.
+const PAGE: usize = 4096;
+
 /// Bytes of the next block that are worth asking for at a time.
 const LEAST_SHARE: usize = 512;
 
@@ -201,6 +205,7 @@ impl<'w> Worker<'w> {
         let end = rows.min((chunk + 1) * CHUNK);
         let region = self.blocks.region;
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
+        let is_stream = region.block * 8 >= PAGE;
         let mut start = chunk * CHUNK;
         while start < end {
             self.go_to(start);
@@ -210,7 +215,7 @@ impl<'w> Worker<'w> {
             };
             // SAFETY: the caller's promise.
             unsafe { self.lay_out(next - start) };
-            let ahead = if is_cached { 0 } else { region.block.min(rows - next) };
+            let ahead = if is_cached || is_stream { 0 } else { region.block.min(rows - next) };
             // SAFETY: the caller's promise.
             unsafe { self.block(next - start, ahead, states)? };
             start = next;
