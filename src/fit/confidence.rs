@@ -15,9 +15,10 @@ use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::least_squares;
-use crate::fit::objective::{Member, Objective, chi_square};
+use crate::fit::objective::{Member, Objective};
 use crate::fit::statistics::Fit;
 use crate::fit::student;
+use crate::fit::triangle::Triangle;
 use crate::model::functions::erf;
 use std::f64::consts::SQRT_2;
 
@@ -126,7 +127,7 @@ impl Profile<'_> {
             theta = least_squares::minimize_from(&mut held, &theta)?;
             theta.insert(self.index, value);
         }
-        let increase = chi_square(self.objective, &theta)? - self.fit.chi_square;
+        let increase = self.objective.chi_square(&theta)? - self.fit.chi_square;
         Ok(Point { value, increase, theta })
     }
 
@@ -246,22 +247,14 @@ impl Objective for Held<'_> {
         self.objective.members()
     }
 
-    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
-        let theta = self.with(theta);
-        self.objective.residuals(&theta, out)
+    fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
+        self.objective.chi_square(&self.with(theta))
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<(), FitError> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
         let wanted: Vec<usize> =
             wanted.iter().map(|place| place + usize::from(*place >= self.index)).collect();
-        let theta = self.with(theta);
-        self.objective.linearize(&theta, residuals, &wanted, columns)
+        self.objective.linearize(&self.with(theta), &wanted)
     }
 
     fn dependences(&self) -> Result<Vec<Dependence>, FitError> {

@@ -2,10 +2,15 @@
 //!
 //! The solver is the MINPACK algorithm of the crate `rmpfit`; it sees numbers without bounds, and
 //! derivatives that are slopes of the residuals times slopes of the [bounds](crate::fit::bounds).
+//!
+//! It sees a problem of one row more than there are parameters: the [triangle](crate::fit::triangle) of residuals and
+//! derivatives, which takes it the same way. That is turned like the residuals only where both come from one point,
+//! so each point is linearized when it is first tried; nearly all that are tried are taken.
 
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::objective::{Objective, check_start};
+use crate::fit::triangle::Triangle;
 use rmpfit::{MPConfig, MPError, MPFitter, MPMaxFev, MPPar, MPResult, MPSide};
 
 /// The theta with the smallest sum of squares, as far as steps downhill from the start lead.
@@ -37,7 +42,8 @@ pub fn minimize_from(objective: &mut dyn Objective, start: &[f64]) -> Result<Vec
 
 struct Solver<'p> {
     objective: &'p mut dyn Objective,
-    count: usize,
+    /// The point tried last, and the triangle there.
+    tried: Option<(Vec<f64>, Triangle)>,
     bounds: Vec<Bounds>,
     parameters: Vec<MPPar>,
     config: MPConfig,
@@ -48,10 +54,9 @@ struct Solver<'p> {
 impl<'p> Solver<'p> {
     fn new(objective: &'p mut dyn Objective, bounds: Vec<Bounds>) -> Solver<'p> {
         let parameter = || MPPar { side: MPSide::User, ..MPPar::new() };
-        let count = objective.count();
         Solver {
             objective,
-            count,
+            tried: None,
             parameters: bounds.iter().map(|_| parameter()).collect(),
             bounds,
             // Tighter than the noise of the residuals: the fit ends when it cannot get better.
@@ -71,24 +76,29 @@ impl<'p> Solver<'p> {
         self.bounds.iter().zip(inner).map(|(b, v)| b.outer(*v)).collect()
     }
 
-    /// Keeps the reason of a failure.
-    fn kept<T>(&mut self, result: Result<T, FitError>) -> MPResult<T> {
-        result.map_err(|error| {
-            self.failure = Some(error);
-            MPError::Eval
-        })
+    /// The triangle at a point.
+    fn at(&mut self, inner: &[f64]) -> MPResult<&Triangle> {
+        if self.tried.as_ref().is_none_or(|(tried, _)| tried != inner) {
+            let theta = self.outer(inner);
+            let wanted: Vec<usize> = (0..theta.len()).collect();
+            let triangle = self.objective.linearize(&theta, &wanted).map_err(|error| {
+                self.failure = Some(error);
+                MPError::Eval
+            })?;
+            self.tried = Some((inner.to_vec(), triangle));
+        }
+        Ok(&self.tried.as_ref().expect("it has just been put there").1)
     }
 }
 
 impl MPFitter for Solver<'_> {
     fn eval(&mut self, inner: &[f64], deviates: &mut [f64]) -> MPResult<()> {
-        let theta = self.outer(inner);
-        let result = self.objective.residuals(&theta, deviates);
-        self.kept(result)
+        deviates.copy_from_slice(self.at(inner)?.residuals());
+        Ok(())
     }
 
     fn number_of_points(&self) -> usize {
-        self.count
+        self.bounds.len() + 1
     }
 
     fn config(&self) -> &MPConfig {
@@ -105,16 +115,11 @@ impl MPFitter for Solver<'_> {
         deviates: &mut [f64],
         derivs: &mut [Option<Vec<f64>>],
     ) -> MPResult<()> {
-        let theta = self.outer(inner);
-        let wanted: Vec<usize> = (0..theta.len()).collect();
-        let taken = derivs.iter_mut().map(|column| column.take().expect("no parameter takes differences"));
-        let mut columns: Vec<Vec<f64>> = taken.collect();
-        let result = self.objective.linearize(&theta, deviates, &wanted, &mut columns);
-        self.kept(result)?;
-        for (index, mut column) in columns.into_iter().enumerate() {
-            let slope = self.bounds[index].slope(inner[index]);
-            column.iter_mut().for_each(|value| *value *= slope);
-            derivs[index] = Some(column);
+        let slopes: Vec<f64> = self.bounds.iter().zip(inner).map(|(b, v)| b.slope(*v)).collect();
+        let triangle = self.at(inner)?;
+        deviates.copy_from_slice(triangle.residuals());
+        for ((derivs, column), slope) in derivs.iter_mut().zip(triangle.derivatives()).zip(slopes) {
+            *derivs = Some(column.iter().map(|value| value * slope).collect());
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Linear least squares with bounds: the step of parameters that residuals are linear in.
 //!
 //! ```text
-//! minimise |r + J d|²   with   low <= d <= high        J = Q R, so that only R and Qᵀr are left, of few rows
+//! minimise |r + J d|²   with   low <= d <= high        r and J of few rows: those of a triangle
 //! ```
 //!
 //! Bounds by active sets, as P. B. Stark and R. L. Parker, Computational Statistics 10 (1995) 129: parameters
@@ -9,7 +9,8 @@
 //! Columns that depend on each other share the shortest step.
 
 use crate::fit::bounds::Bounds;
-use nalgebra::{DMatrix, DVector};
+use crate::fit::lanes::dot;
+use crate::fit::matrix::Decomposition;
 
 /// Singular values below this part of the greatest count as zero.
 const RANK: f64 = 1e-12;
@@ -20,15 +21,16 @@ pub struct Step {
     /// The step of each parameter.
     pub step: Vec<f64>,
     /// Orthonormal columns that span those of the parameters that are not held at bounds.
-    span: DMatrix<f64>,
+    span: Vec<Vec<f64>>,
 }
 
 impl Step {
     /// Takes from a column what the parameters that are not held can make up for.
     pub fn project(&self, column: &mut [f64]) {
-        let given = DVector::from_column_slice(column);
-        let shadow = &self.span * self.span.tr_mul(&given);
-        column.iter_mut().zip(shadow.iter()).for_each(|(value, made_up)| *value -= made_up);
+        for base in &self.span {
+            let made_up = dot(base, column);
+            column.iter_mut().zip(base).for_each(|(value, base)| *value -= made_up * base);
+        }
     }
 }
 
@@ -36,41 +38,37 @@ impl Step {
 /// are not finite.
 pub fn solve(residuals: &[f64], columns: &[Vec<f64>], room: &[Bounds]) -> Option<Step> {
     // Columns of length one: parameters may have any unit.
-    let norms: Vec<f64> = columns.iter().map(|c| c.iter().map(|v| v * v).sum::<f64>().sqrt()).collect();
-    let is_finite = residuals.iter().all(|r| r.is_finite()) && norms.iter().all(|n| n.is_finite());
+    let norms: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
+    let is_finite = residuals.iter().chain(&norms).all(|value| value.is_finite());
     if !is_finite {
         return None;
     }
     let norms: Vec<f64> = norms.into_iter().map(|norm| if norm > 0.0 { norm } else { 1.0 }).collect();
-    let scaled = columns.iter().zip(&norms).flat_map(|(c, norm)| c.iter().map(move |v| v / norm));
-    let matrix = DMatrix::from_iterator(residuals.len(), columns.len(), scaled);
-    let qr = matrix.qr();
-    let q = qr.q();
-    let target = -q.tr_mul(&DVector::from_column_slice(residuals));
+    let scaled = columns.iter().zip(&norms).map(|(column, norm)| column.iter().map(|v| v / norm).collect());
     let scaled_room =
         room.iter().zip(&norms).map(|(b, norm)| Bounds { min: b.min * norm, max: b.max * norm });
-    let mut search = Search::new(qr.r(), target, scaled_room.collect());
+    let target = residuals.iter().map(|residual| -residual).collect();
+    let mut search = Search::new(scaled.collect(), target, scaled_room.collect());
     search.run();
     let step = search.step.iter().zip(&norms).map(|(step, norm)| step / norm).collect();
-    let span = q * search.basis();
-    Some(Step { step, span })
+    Some(Step { step, span: search.of_free().into_span() })
 }
 
-/// A small problem of least squares, `R d = target`, on its way to the best step.
+/// A small problem of least squares, `columns d = target`, on its way to the best step.
 struct Search {
-    matrix: DMatrix<f64>,
-    target: DVector<f64>,
+    columns: Vec<Vec<f64>>,
+    target: Vec<f64>,
     room: Vec<Bounds>,
     /// Always within its room.
-    step: DVector<f64>,
+    step: Vec<f64>,
     /// Parameters that are not held at a bound.
     free: Vec<usize>,
 }
 
 impl Search {
-    fn new(matrix: DMatrix<f64>, target: DVector<f64>, room: Vec<Bounds>) -> Search {
-        let step = DVector::from_iterator(room.len(), room.iter().map(|b| 0.0f64.max(b.min).min(b.max)));
-        Search { matrix, target, free: (0..room.len()).collect(), room, step }
+    fn new(columns: Vec<Vec<f64>>, target: Vec<f64>, room: Vec<Bounds>) -> Search {
+        let step = room.iter().map(|b| 0.0f64.max(b.min).min(b.max)).collect();
+        Search { columns, target, free: (0..room.len()).collect(), room, step }
     }
 
     /// Every round but few makes the sum of squares smaller, and there are finitely many sets of held
@@ -111,45 +109,47 @@ impl Search {
         Some(parameter)
     }
 
-    /// The best values of the free parameters while the others stay.
-    fn best_of_free(&self) -> DVector<f64> {
-        let mut held = self.step.clone();
-        self.free.iter().for_each(|index| held[*index] = 0.0);
-        let rest = &self.target - &self.matrix * held;
-        if self.free.is_empty() {
-            return DVector::zeros(0);
+    /// What is left of the target behind the steps of some parameters.
+    fn rest(&self, steps: impl Iterator<Item = usize>) -> Vec<f64> {
+        let mut rest = self.target.clone();
+        for index in steps {
+            let step = self.step[index];
+            rest.iter_mut().zip(&self.columns[index]).for_each(|(rest, entry)| *rest -= step * entry);
         }
-        let svd = self.matrix.select_columns(&self.free).svd(true, true);
-        let least = RANK * svd.singular_values.max();
-        svd.solve(&rest, least).expect("both sets of vectors were asked for")
+        rest
+    }
+
+    /// Parameters that are held at a bound.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        (0..self.room.len()).filter(|index| !self.free.contains(index))
+    }
+
+    /// The columns of the free parameters.
+    fn of_free(&self) -> Decomposition {
+        let columns: Vec<Vec<f64>> = self.free.iter().map(|index| self.columns[*index].clone()).collect();
+        Decomposition::new(&columns, RANK)
+    }
+
+    /// The best values of the free parameters while the others stay.
+    fn best_of_free(&self) -> Vec<f64> {
+        self.of_free().solve(&self.rest(self.held()), self.free.len())
     }
 
     /// Of the held parameters the one that gains most by leaving its bound.
     fn steepest(&self) -> Option<usize> {
-        let downhill = self.matrix.tr_mul(&(&self.target - &self.matrix * &self.step));
+        let rest = self.rest(0..self.room.len());
+        let downhill = |index: usize| dot(&self.columns[index], &rest);
         let gain = |index: usize| {
             let Bounds { min, max } = self.room[index];
             match () {
                 () if min == max => 0.0,
-                () if self.step[index] <= min => downhill[index],
-                () => -downhill[index],
+                () if self.step[index] <= min => downhill(index),
+                () => -downhill(index),
             }
         };
-        let held = (0..self.room.len()).filter(|index| !self.free.contains(index));
         // What rounding leaves of the slope is no reason to move.
-        let noise = 1e-12 * self.target.norm();
-        held.filter(|index| gain(*index) > noise).max_by(|a, b| gain(*a).total_cmp(&gain(*b)))
-    }
-
-    /// Orthonormal columns that span those of the free parameters.
-    fn basis(&self) -> DMatrix<f64> {
-        if self.free.is_empty() {
-            return DMatrix::zeros(self.matrix.nrows(), 0);
-        }
-        let svd = self.matrix.select_columns(&self.free).svd(true, false);
-        let least = RANK * svd.singular_values.max();
-        let rank = svd.singular_values.iter().filter(|value| **value > least).count();
-        svd.u.expect("these vectors were asked for").columns(0, rank).into_owned()
+        let noise = 1e-12 * dot(&self.target, &self.target).sqrt();
+        self.held().filter(|index| gain(*index) > noise).max_by(|a, b| gain(*a).total_cmp(&gain(*b)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fits: parameters of a model from data, with bounds, noise models and statistics.
 //!
 //! ```text
-//! Problem: model, data, windows, noise ──evaluator──> Objective: residuals and derivatives at theta
+//! Problem: model, data, windows, noise ──evaluator──> Objective: chi² at theta, and the triangle of derivatives
 //!                                                          │ minimisers: least_squares, simplex, projection
 //!                                                          │ for each slice, or for several files at once
 //!                                                          v
@@ -12,6 +12,7 @@ pub mod bounds;
 pub mod caution;
 pub mod confidence;
 pub mod error;
+pub mod lanes;
 pub mod least_squares;
 pub mod linear;
 pub mod matrix;
@@ -26,6 +27,7 @@ pub mod simplex;
 pub mod slices;
 pub mod statistics;
 pub mod student;
+pub mod triangle;
 
 pub use confidence::ConfidenceInterval;
 pub use error::FitError;

@@ -1,6 +1,7 @@
 //! What is known about the noise: how a difference between data and model becomes a residual.
 
 use crate::fit::error::FitError;
+use crate::fit::lanes::sum;
 use cembra_vm::vector::math::double;
 
 /// How far a model is floored above zero, in counts, so that the deviance stays finite.
@@ -72,6 +73,19 @@ impl Noise {
         }
     }
 
+    /// The sum of the squares of the residuals.
+    ///
+    /// # Panics
+    /// There are more data than values of the model, or fewer.
+    pub fn squares(self, data: &[f64], model: &[f64]) -> f64 {
+        let square = |v: f64| v * v;
+        match self {
+            Noise::Unknown => sum(data, model, |d, m| square(d - m)),
+            Noise::Gaussian { sigma } => sum(data, model, |d, m| square((d - m) / sigma)),
+            Noise::Poisson { scale } => sum(data, model, |d, m| square(poisson(d, m, scale))),
+        }
+    }
+
     /// The residual of one value.
     pub fn residual(self, data: f64, model: f64) -> f64 {
         match self {
@@ -133,6 +147,11 @@ mod tests {
         let (near, far) =
             (poisson.slope(4.0, 4.0 * (1.0 + 0.99e-4)), poisson.slope(4.0, 4.0 * (1.0 + 1.01e-4)));
         assert!((near / far - 1.0).abs() < 1e-5, "{near} {far}");
+        let (data, model) = ([4.0, 0.0, 2.5], [5.0, 1.0, 2.0]);
+        for noise in noises {
+            let each = data.iter().zip(model).map(|(data, model)| noise.residual(*data, model).powi(2));
+            assert!((noise.squares(&data, &model) - each.sum::<f64>()).abs() < 1e-14);
+        }
         assert_eq!(Noise::Gaussian { sigma: 2.0 }.of_mean(4), Noise::Gaussian { sigma: 1.0 });
     }
 

@@ -1,8 +1,10 @@
-//! What minimisers see: residuals as a function of theta, with bounds, and nothing of models and data.
+//! What minimisers see: residuals as a function of theta, with bounds, and nothing of models and data. They see them by
+//! their [triangle](crate::fit::triangle), never one by one.
 
 use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
+use crate::fit::triangle::Triangle;
 use crate::model::quantity::{Quantity, Vary};
 use crate::model::tree::{Model, ParameterId};
 
@@ -26,24 +28,18 @@ pub trait Objective {
     /// The models behind the residuals, and how theta fills them.
     fn members(&self) -> Vec<Member<'_>>;
 
-    /// The residuals at theta.
+    /// The sum of the squares of the residuals at theta.
     ///
     /// # Errors
     /// The model cannot be evaluated.
-    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError>;
+    fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError>;
 
-    /// The residuals at theta, and their derivatives by some parameters: a column for each place in theta that is
-    /// wanted.
+    /// The residuals at theta and their derivatives by some parameters: a column for each place in theta that is
+    /// wanted, in that order.
     ///
     /// # Errors
     /// The model cannot be evaluated.
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<(), FitError>;
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError>;
 
     /// How the spectra depend on each parameter of theta.
     ///
@@ -80,29 +76,6 @@ impl Member<'_> {
     }
 }
 
-/// Residuals at theta in a list of their own.
-///
-/// # Errors
-/// The model cannot be evaluated.
-pub fn residuals_at(objective: &mut dyn Objective, theta: &[f64]) -> Result<Vec<f64>, FitError> {
-    let mut out = vec![0.0; objective.count()];
-    objective.residuals(theta, &mut out)?;
-    Ok(out)
-}
-
-/// The sum of the squares at theta.
-///
-/// # Errors
-/// The model cannot be evaluated.
-pub fn chi_square(objective: &mut dyn Objective, theta: &[f64]) -> Result<f64, FitError> {
-    Ok(sum_of_squares(&residuals_at(objective, theta)?))
-}
-
-/// The sum of squares.
-pub fn sum_of_squares(values: &[f64]) -> f64 {
-    values.iter().map(|v| v * v).sum()
-}
-
 /// A theta that can be fitted from: something varies, the points suffice, residuals are finite.
 ///
 /// # Errors
@@ -116,7 +89,7 @@ pub fn check_start(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> 
     if free >= points {
         return Err(FitError::TooFewPoints { free, points });
     }
-    match residuals_at(objective, &start)?.iter().all(|r| r.is_finite()) {
+    match objective.chi_square(&start)?.is_finite() {
         true => Ok(start),
         false => Err(FitError::NotFinite),
     }

@@ -13,6 +13,7 @@ use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
 use crate::fit::objective::{Member, Objective};
 use crate::fit::residuals::Residuals;
+use crate::fit::triangle::{Rows, Triangle};
 
 /// One of the problems.
 struct Part<'p> {
@@ -102,39 +103,25 @@ impl Objective for Project<'_> {
         self.parts.iter().flat_map(Part::members).collect()
     }
 
-    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
-        let mut rest = out;
-        for Part { residuals, places, .. } in &mut self.parts {
-            let (part, others) = rest.split_at_mut(residuals.count());
-            residuals.residuals(&own(places, theta), part)?;
-            rest = others;
-        }
-        Ok(())
+    fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
+        self.parts.iter_mut().map(|part| part.residuals.chi_square(&own(&part.places, theta))).sum()
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<(), FitError> {
-        columns.iter_mut().for_each(|column| column.fill(0.0));
-        let mut first = 0;
-        for Part { residuals: part, places, .. } in &mut self.parts {
-            let rows = first..first + part.count();
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
+        let mut rows = Rows::new(wanted.len());
+        for Part { residuals, places, .. } in &mut self.parts {
             // For each wanted parameter of this problem its place there, and its column.
             let own_place = |place: &usize| places.iter().position(|p| p == place);
             let (own_wanted, targets): (Vec<usize>, Vec<usize>) =
                 wanted.iter().enumerate().filter_map(|(i, place)| Some((own_place(place)?, i))).unzip();
-            let mut own_columns = vec![vec![0.0; rows.len()]; targets.len()];
-            part.linearize(&own(places, theta), &mut residuals[rows.clone()], &own_wanted, &mut own_columns)?;
-            for (target, column) in targets.iter().zip(&own_columns) {
-                columns[*target][rows.clone()].copy_from_slice(column);
-            }
-            first = rows.end;
+            let part = residuals.linearize(&own(places, theta), &own_wanted)?;
+            rows.push(|place, values| match targets.iter().position(|target| *target == place) {
+                Some(own) => values.extend(&part.derivatives()[own]),
+                None if place == wanted.len() => values.extend(part.residuals()),
+                None => values.resize(values.len() + part.residuals().len(), 0.0),
+            });
         }
-        Ok(())
+        Ok(rows.finish())
     }
 
     /// A shared parameter is linear if it is in each of the problems that it belongs to.

@@ -13,9 +13,11 @@
 use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
+use crate::fit::lanes::dot;
 use crate::fit::least_squares;
 use crate::fit::linear::{Step, solve};
 use crate::fit::objective::{Member, Objective, check_start};
+use crate::fit::triangle::{Rows, Triangle};
 
 /// The theta with the smallest sum of squares, as far as steps downhill from the start lead.
 ///
@@ -41,12 +43,8 @@ struct Projected<'o> {
     others: Vec<usize>,
     /// The last theta, linear parameters as they were solved for.
     theta: Vec<f64>,
-    residuals: Vec<f64>,
-    columns: Vec<Vec<f64>>,
-    /// The others that these are of.
-    settled: Option<Vec<f64>>,
-    /// How the linear parameters came there; none if something was not finite.
-    step: Option<Step>,
+    /// The others that these were solved for, and the sum of squares there.
+    settled: Option<(Vec<f64>, f64)>,
 }
 
 impl<'o> Projected<'o> {
@@ -60,43 +58,43 @@ impl<'o> Projected<'o> {
             let reason = format!("no free parameter is linear: {}", reasons.join(", "));
             return Err(FitError::NotSeparable { reason });
         }
-        let residuals = vec![0.0; objective.count()];
-        let columns = vec![residuals.clone(); linear.len()];
-        Ok(Projected { objective, linear, others, theta, residuals, columns, settled: None, step: None })
+        Ok(Projected { objective, linear, others, theta, settled: None })
     }
 
     fn of_others<T: Clone>(&self, all: &[T]) -> Vec<T> {
         self.others.iter().map(|place| all[*place].clone()).collect()
     }
 
-    /// Solves for the linear parameters where the others have these values.
-    fn settle(&mut self, others: &[f64]) -> Result<(), FitError> {
-        if self.settled.as_deref() == Some(others) {
-            return Ok(());
+    /// Solves for the linear parameters where the others have these values; gives the sum of squares.
+    fn settle(&mut self, others: &[f64]) -> Result<f64, FitError> {
+        if let Some((_, chi_square)) = self.settled.as_ref().filter(|(settled, _)| settled == others) {
+            return Ok(*chi_square);
         }
         self.others.iter().zip(others).for_each(|(place, value)| self.theta[*place] = *value);
-        self.objective.linearize(&self.theta, &mut self.residuals, &self.linear, &mut self.columns)?;
-        self.settled = Some(others.to_vec());
-        self.step = self.solved();
+        let triangle = self.objective.linearize(&self.theta, &self.linear)?;
+        let mut residuals = triangle.residuals().to_vec();
         // Where residuals are not finite the search turns back by itself.
-        let Some(step) = &self.step else { return Ok(()) };
-        let bounds = self.objective.bounds();
-        for ((place, step), column) in self.linear.iter().zip(&step.step).zip(&self.columns) {
-            let Bounds { min, max } = bounds[*place];
-            self.theta[*place] = (self.theta[*place] + step).clamp(min, max);
-            self.residuals.iter_mut().zip(column).for_each(|(residual, slope)| *residual += slope * step);
+        if let Some(step) = self.step(&residuals, triangle.derivatives()) {
+            let bounds = self.objective.bounds();
+            for ((place, step), column) in self.linear.iter().zip(&step.step).zip(triangle.derivatives()) {
+                let Bounds { min, max } = bounds[*place];
+                self.theta[*place] = (self.theta[*place] + step).clamp(min, max);
+                residuals.iter_mut().zip(column).for_each(|(residual, slope)| *residual += slope * step);
+            }
         }
-        Ok(())
+        let chi_square = dot(&residuals, &residuals);
+        self.settled = Some((others.to_vec(), chi_square));
+        Ok(chi_square)
     }
 
-    /// The best step of the linear parameters from where they are.
-    fn solved(&self) -> Option<Step> {
+    /// The best step of the linear parameters from where they are, by the columns of their derivatives.
+    fn step(&self, residuals: &[f64], columns: &[Vec<f64>]) -> Option<Step> {
         let bounds = self.objective.bounds();
         let room = |place: &usize| {
             let (Bounds { min, max }, value) = (bounds[*place], self.theta[*place]);
             Bounds { min: min - value, max: max - value }
         };
-        solve(&self.residuals, &self.columns, &self.linear.iter().map(room).collect::<Vec<Bounds>>())
+        solve(residuals, columns, &self.linear.iter().map(room).collect::<Vec<Bounds>>())
     }
 }
 
@@ -125,28 +123,26 @@ impl Objective for Projected<'_> {
         self.objective.members()
     }
 
-    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
-        self.settle(theta)?;
-        out.copy_from_slice(&self.residuals);
-        Ok(())
+    fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
+        self.settle(theta)
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<(), FitError> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
         self.settle(theta)?;
-        residuals.copy_from_slice(&self.residuals);
-        let wanted: Vec<usize> = wanted.iter().map(|index| self.others[*index]).collect();
-        let mut unused = vec![0.0; residuals.len()];
-        self.objective.linearize(&self.theta, &mut unused, &wanted, columns)?;
-        if let Some(step) = &self.step {
-            columns.iter_mut().for_each(|column| step.project(column));
-        }
-        Ok(())
+        let others = wanted.iter().map(|index| self.others[*index]);
+        let all: Vec<usize> = self.linear.iter().copied().chain(others).collect();
+        let triangle = self.objective.linearize(&self.theta, &all)?;
+        let (linear, others) = triangle.derivatives().split_at(self.linear.len());
+        let step = self.step(triangle.residuals(), linear);
+        let mut rows = Rows::new(wanted.len());
+        rows.push(|place, values| match others.get(place) {
+            Some(column) => {
+                values.extend(column);
+                step.iter().for_each(|step| step.project(values));
+            }
+            None => values.extend(triangle.residuals()),
+        });
+        Ok(rows.finish())
     }
 
     fn dependences(&self) -> Result<Vec<Dependence>, FitError> {

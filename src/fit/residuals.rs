@@ -1,4 +1,5 @@
-//! The residuals of one problem, computed by an evaluator.
+//! The residuals of one problem, computed by an evaluator. They are squared, or rotated into a triangle, time after
+//! time, and never stand in memory all at once.
 //!
 //! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
 //! order, which are exact to about ten digits where the model is smooth.
@@ -7,8 +8,10 @@ use crate::autodiff::Dependence;
 use crate::backend::model::{Evaluator, EvaluatorKind, Part, dependences};
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::objective::{Member, Objective, sum_of_squares};
+use crate::fit::objective::{Member, Objective};
 use crate::fit::problem::Problem;
+use crate::fit::triangle::{Rows, Triangle};
+use std::ops::Range;
 
 /// Sees how a fit proceeds.
 pub trait Observer: Sync {
@@ -55,70 +58,73 @@ impl<'p> Residuals<'p> {
         Ok(Residuals { problem, evaluator, observer, evaluations: 0 })
     }
 
-    fn evaluate(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
-        self.evaluations += 1;
-        fill(self.problem, self.evaluator.evaluate(theta)?, out);
-        self.observer.evaluated(sum_of_squares(out));
-        Ok(())
-    }
-
-    /// Residuals and derivatives by the evaluator; false if it has none.
-    fn known_derivatives(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<bool, FitError> {
-        let Some(linearized) = self.evaluator.linearize(theta, wanted) else { return Ok(false) };
-        let linearized = linearized?;
-        fill(self.problem, linearized.spectrum(), residuals);
-        for (place, column) in wanted.iter().zip(columns) {
-            derive(self.problem, linearized.spectrum(), &linearized.derivative(*place), column);
+    /// Residuals and derivatives by the evaluator; none if it knows no derivatives.
+    fn known_derivatives(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Option<Triangle>, FitError> {
+        let Some(linearized) = self.evaluator.linearize(theta, wanted) else { return Ok(None) };
+        let (linearized, problem) = (linearized?, self.problem);
+        let spectrum = linearized.spectrum();
+        let derivatives: Vec<Part<'_>> = wanted.iter().map(|place| linearized.derivative(*place)).collect();
+        let mut rows = Rows::new(wanted.len());
+        for time in problem.times() {
+            let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+            rows.push(|place, column| match derivatives.get(place) {
+                Some(derivative) => derive(problem, derivative.row(time), data, model, column),
+                None => column.extend(residuals(problem, data, model)),
+            });
         }
         self.evaluations += 1;
-        self.observer.evaluated(sum_of_squares(residuals));
-        Ok(true)
+        Ok(Some(rows.finish()))
     }
 
-    fn differences(&mut self, theta: &[f64], index: usize, row: &mut [f64]) -> Result<(), FitError> {
+    /// Residuals, and derivatives by differences.
+    fn differences(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
+        let mut columns = Vec::new();
+        for index in wanted {
+            columns.push(self.difference(theta, *index)?);
+        }
+        columns.push(self.residuals(theta)?);
+        let mut rows = Rows::new(wanted.len());
+        rows.push(|place, column| column.append(&mut columns[place]));
+        Ok(rows.finish())
+    }
+
+    fn difference(&mut self, theta: &[f64], index: usize) -> Result<Vec<f64>, FitError> {
         let step = 2e-4 * theta[index].abs().max(1e-2);
-        row.fill(0.0);
         let mut shifted = theta.to_vec();
-        let mut residuals = vec![0.0; row.len()];
+        let mut sums = vec![0.0; self.problem.count()];
         for (factor, weight) in [(-2.0, 1.0), (-1.0, -8.0), (1.0, 8.0), (2.0, -1.0)] {
             shifted[index] = theta[index] + factor * step;
-            self.evaluate(&shifted, &mut residuals)?;
-            row.iter_mut().zip(&residuals).for_each(|(sum, r)| *sum += weight * r);
+            let residuals = self.residuals(&shifted)?;
+            sums.iter_mut().zip(residuals).for_each(|(sum, r)| *sum += weight * r);
         }
-        row.iter_mut().for_each(|sum| *sum /= 12.0 * step);
-        Ok(())
+        sums.iter_mut().for_each(|sum| *sum /= 12.0 * step);
+        Ok(sums)
+    }
+
+    fn residuals(&mut self, theta: &[f64]) -> Result<Vec<f64>, FitError> {
+        self.evaluations += 1;
+        let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
+        let of_time = |time| residuals(problem, &problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+        Ok(problem.times().flat_map(of_time).collect())
     }
 }
 
-/// Writes the residuals of a spectrum.
-fn fill(problem: &Problem<'_>, spectrum: &[f64], out: &mut [f64]) {
+/// The residuals of some values.
+fn residuals<'v>(problem: &Problem<'_>, data: &'v [f64], model: &'v [f64]) -> impl Iterator<Item = f64> + 'v {
     let noise = problem.noise();
-    for (row, time) in out.chunks_exact_mut(problem.energies().len()).zip(problem.times()) {
-        let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
-        for (residual, (data, model)) in row.iter_mut().zip(data.iter().zip(model)) {
-            *residual = noise.residual(*data, *model);
-        }
-    }
+    data.iter().zip(model).map(move |(data, model)| noise.residual(*data, *model))
 }
 
-/// Writes the derivatives of the residuals of a spectrum with this derivative.
-fn derive(problem: &Problem<'_>, spectrum: &[f64], derivative: &Part<'_>, out: &mut [f64]) {
-    let noise = problem.noise();
-    for (row, time) in out.chunks_exact_mut(problem.energies().len()).zip(problem.times()) {
-        let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
-        match derivative.row(time) {
-            [value] => row.fill(*value),
-            values => row.copy_from_slice(&values[problem.energies()]),
-        }
-        for (slope, (data, model)) in row.iter_mut().zip(data.iter().zip(model)) {
-            *slope *= noise.slope(*data, *model);
-        }
+/// Adds the derivatives of the residuals at a time, where the spectrum has these derivatives: one for all energies
+/// or one for each.
+fn derive(problem: &Problem<'_>, slopes: &[f64], data: &[f64], model: &[f64], column: &mut Vec<f64>) {
+    let (noise, first) = (problem.noise(), column.len());
+    match slopes {
+        [slope] => column.resize(first + data.len(), *slope),
+        slopes => column.extend(&slopes[problem.energies()]),
+    }
+    for (slope, (data, model)) in column[first..].iter_mut().zip(data.iter().zip(model)) {
+        *slope *= noise.slope(*data, *model);
     }
 }
 
@@ -148,23 +154,22 @@ impl Objective for Residuals<'_> {
         vec![Member { label: "", model, places: (0..model.free().len()).collect() }]
     }
 
-    fn residuals(&mut self, theta: &[f64], out: &mut [f64]) -> Result<(), FitError> {
-        self.evaluate(theta, out)
+    fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
+        self.evaluations += 1;
+        let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
+        let squares = |row: Range<usize>| problem.noise().squares(&problem.data()[row.clone()], &spectrum[row]);
+        let chi_square = problem.times().map(|time| squares(problem.row(time))).sum();
+        self.observer.evaluated(chi_square);
+        Ok(chi_square)
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        residuals: &mut [f64],
-        wanted: &[usize],
-        columns: &mut [Vec<f64>],
-    ) -> Result<(), FitError> {
-        if self.known_derivatives(theta, residuals, wanted, columns)? {
-            return Ok(());
-        }
-        self.evaluate(theta, residuals)?;
-        let mut columns = wanted.iter().zip(columns);
-        columns.try_for_each(|(index, column)| self.differences(theta, *index, column))
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
+        let triangle = match self.known_derivatives(theta, wanted)? {
+            Some(triangle) => triangle,
+            None => self.differences(theta, wanted)?,
+        };
+        self.observer.evaluated(triangle.chi_square());
+        Ok(triangle)
     }
 
     fn dependences(&self) -> Result<Vec<Dependence>, FitError> {

@@ -7,7 +7,7 @@
 
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::objective::{Objective, check_start, chi_square};
+use crate::fit::objective::{Objective, check_start};
 
 /// How far corners may differ at the end, in each number and in the sum of squares.
 const AGREEMENT: f64 = 1e-4;
@@ -56,7 +56,7 @@ impl Simplex<'_> {
     fn corner(&mut self, at: Vec<f64>) -> Result<Corner, FitError> {
         self.evaluations += 1;
         let theta = self.outer(&at);
-        let value = chi_square(self.objective, &theta)?;
+        let value = self.objective.chi_square(&theta)?;
         Ok(Corner { at, value: if value.is_nan() { f64::INFINITY } else { value } })
     }
 

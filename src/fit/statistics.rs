@@ -1,8 +1,9 @@
 //! What a fit says: values, standard errors, covariance, and how well the model describes the data.
 
 use crate::fit::error::FitError;
+use crate::fit::lanes::dot;
 use crate::fit::matrix::{Matrix, inverse};
-use crate::fit::objective::{Member, Objective, sum_of_squares};
+use crate::fit::objective::{Member, Objective};
 use crate::model::quantity::{Number, Quantity};
 use crate::model::tree::{Model, ParameterId};
 use cembra_vm::vector::math::double;
@@ -75,15 +76,13 @@ pub fn with_theta(model: &Model, theta: &[f64]) -> Model {
 /// The model cannot be evaluated.
 pub fn summarize(objective: &mut dyn Objective, theta: &[f64]) -> Result<Fit, FitError> {
     let (n, k) = (objective.count() as f64, theta.len() as f64);
-    let mut residuals = vec![0.0; objective.count()];
-    let mut columns = vec![residuals.clone(); theta.len()];
     let wanted: Vec<usize> = (0..theta.len()).collect();
-    objective.linearize(theta, &mut residuals, &wanted, &mut columns)?;
-    let chi_square = sum_of_squares(&residuals);
+    let triangle = objective.linearize(theta, &wanted)?;
+    let chi_square = triangle.chi_square();
     let reduced_chi_square = chi_square / (n - k);
     let is_declared = objective.is_declared();
     let scale = if is_declared { 1.0 } else { reduced_chi_square };
-    let covariance = covariance(&columns, scale);
+    let covariance = covariance(triangle.derivatives(), scale);
     let badness = if is_declared { chi_square } else { n * double::ln(chi_square / n) };
     Ok(Fit {
         theta: theta.to_vec(),
@@ -101,7 +100,6 @@ pub fn summarize(objective: &mut dyn Objective, theta: &[f64]) -> Result<Fit, Fi
 
 /// The inverse of `JᵀJ`, scaled; nothing if that is singular.
 fn covariance(columns: &[Vec<f64>], scale: f64) -> Option<Matrix> {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let normal: Matrix = columns.iter().map(|a| columns.iter().map(|b| dot(a, b)).collect()).collect();
     let scaled = |row: Vec<f64>| row.into_iter().map(|c| c * scale).collect();
     Some(inverse(&normal)?.into_iter().map(scaled).collect())

@@ -1,0 +1,157 @@
+//! The triangle of residuals and their derivatives: all that a step of least squares needs to know of them.
+//!
+//! ```text
+//!  J   r         R   q
+//! ┌───┬─┐       ┌─┐ ┌─┐
+//! │   │ │  ──>  └┐│ │ │      n + 1 rows instead of one for each value: columns have the same
+//! │   │ │        └┘ │ρ│      lengths and angles, so that |r + J d|² = |q + R d|² for every step d
+//! └───┴─┘           └─┘
+//! ```
+//!
+//! Rows come in blocks, each of which is rotated into the triangle by reflections while it is in the cache; `J` is
+//! never there as a whole. The method of A. S. Householder, Journal of the ACM 5 (1958) 339, block by block as J.
+//! Demmel, L. Grigori, M. Hoemmen and J. Langou, SIAM Journal on Scientific Computing 34 (2012) A206. Unlike sums of
+//! products, `JᵀJ`, it keeps the condition number of `J`.
+
+use crate::fit::lanes::dot;
+
+/// Rows from which on a block is worth rotating.
+const BLOCK: usize = 256;
+
+/// Columns of few rows that stand for those of many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Triangle {
+    /// The derivatives, then the residuals.
+    columns: Vec<Vec<f64>>,
+}
+
+impl Triangle {
+    /// The columns of the derivatives.
+    pub fn derivatives(&self) -> &[Vec<f64>] {
+        &self.columns[..self.columns.len() - 1]
+    }
+
+    /// The column of the residuals.
+    pub fn residuals(&self) -> &[f64] {
+        self.columns.last().expect("there are always residuals")
+    }
+
+    /// The sum of the squares of the residuals.
+    pub fn chi_square(&self) -> f64 {
+        dot(self.residuals(), self.residuals())
+    }
+}
+
+/// Rows on their way into a triangle.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// Rows that are not in the triangle, as columns of derivatives and residuals.
+    columns: Vec<Vec<f64>>,
+    triangle: Triangle,
+}
+
+impl Rows {
+    /// No rows, of so many derivatives.
+    pub fn new(derivatives: usize) -> Rows {
+        let size = derivatives + 1;
+        Rows { columns: vec![Vec::new(); size], triangle: Triangle { columns: vec![vec![0.0; size]; size] } }
+    }
+
+    /// Adds rows: a part of the column of each derivative, and of that of the residuals. `column` is called for
+    /// each, with its place and where to push the values.
+    ///
+    /// # Panics
+    /// Columns become longer than others.
+    pub fn push(&mut self, mut column: impl FnMut(usize, &mut Vec<f64>)) {
+        self.columns.iter_mut().enumerate().for_each(|(place, values)| column(place, values));
+        if self.columns[0].len() >= BLOCK {
+            self.rotate();
+        }
+    }
+
+    /// The triangle of all rows.
+    pub fn finish(mut self) -> Triangle {
+        self.rotate();
+        self.triangle
+    }
+
+    /// Rotates the rows into the triangle, column by column.
+    fn rotate(&mut self) {
+        for place in 0..self.columns.len() {
+            let (values, others) = self.columns[place..].split_first_mut().expect("a column");
+            let (corner, others_above) = self.triangle.columns[place..].split_first_mut().expect("its top");
+            let below = dot(values, values);
+            if below != 0.0 {
+                // The reflection of (corner, values) to (end, 0): along the difference of both.
+                let end = -(corner[place] * corner[place] + below).sqrt().copysign(corner[place]);
+                let first = corner[place] - end;
+                let half = 0.5 * (first * first + below);
+                corner[place] = end;
+                for (other, above) in others.iter_mut().zip(others_above) {
+                    let shadow = (first * above[place] + dot(values, other)) / half;
+                    above[place] -= shadow * first;
+                    other.iter_mut().zip(&*values).for_each(|(other, value)| *other -= shadow * value);
+                }
+            }
+            values.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns far from each other in size, and a third that is nearly the sum of both.
+    fn columns(rows: usize) -> [Vec<f64>; 4] {
+        let number = |i: usize, factor: f64| (i as f64 * factor).fract() - 0.4;
+        let first: Vec<f64> = (0..rows).map(|i| 1e6 * number(i, 0.618_033_988_7)).collect();
+        let second: Vec<f64> = (0..rows).map(|i| 1e-3 * number(i, 0.414_213_562_4)).collect();
+        let third = first.iter().zip(&second).map(|(a, b)| a + b + 1e-7).collect();
+        [first, second, third, (0..rows).map(|i| number(i, 0.732_050_807_6)).collect()]
+    }
+
+    fn triangle(columns: &[Vec<f64>], part: usize) -> Triangle {
+        let mut rows = Rows::new(columns.len() - 1);
+        for first in (0..columns[0].len()).step_by(part) {
+            let last = columns[0].len().min(first + part);
+            rows.push(|place, values| values.extend(&columns[place][first..last]));
+        }
+        rows.finish()
+    }
+
+    #[test]
+    fn lengths_and_angles_stay() {
+        for rows in [1, 3, 255, 256, 1000] {
+            let columns = columns(rows);
+            let triangle = triangle(&columns, 7);
+            let all: Vec<&[f64]> =
+                triangle.derivatives().iter().map(Vec::as_slice).chain([triangle.residuals()]).collect();
+            for i in 0..4 {
+                assert!(all[i][i + 1..].iter().all(|v| *v == 0.0), "{triangle:?}");
+                for j in 0..4 {
+                    let scale = (dot(&columns[i], &columns[i]) * dot(&columns[j], &columns[j])).sqrt();
+                    let (found, expected) = (dot(all[i], all[j]), dot(&columns[i], &columns[j]));
+                    assert!((found - expected).abs() < 1e-14 * scale, "{rows}: {i} {j} {found} {expected}");
+                }
+            }
+        }
+    }
+
+    /// What the third column has over the first two is 1e-13 of it, and known to three digits of 16: sums of
+    /// products would not know that there is anything.
+    #[test]
+    fn what_columns_hardly_differ_by_is_kept() {
+        let columns = columns(1000);
+        let found = triangle(&columns, 100).derivatives()[2][2].abs();
+        // The constant 1e-7, less what the others can make up for.
+        assert!((2e-7..3.2e-6).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn what_is_not_finite_shows() {
+        let mut columns = columns(10);
+        columns[1][4] = f64::NAN;
+        assert!(triangle(&columns, 3).chi_square().is_nan());
+    }
+}
