@@ -53,12 +53,21 @@ impl Noise {
         !matches!(self, Noise::Poisson { .. })
     }
 
-    /// How the residual of one value changes with the model.
-    pub fn slope(self, data: f64, model: f64) -> f64 {
+    /// Turns derivatives of the model into those of the residuals: multiplies each by how its residual changes with
+    /// the model.
+    ///
+    /// # Panics
+    /// There are more data than derivatives or values of the model, or fewer.
+    pub fn derive(self, data: &[f64], model: &[f64], derivatives: &mut [f64]) {
+        assert!(data.len() == derivatives.len() && model.len() == data.len(), "a derivative for each value");
         match self {
-            Noise::Unknown => -1.0,
-            Noise::Gaussian { sigma } => -1.0 / sigma,
-            Noise::Poisson { scale } => poisson_slope(data, model, scale),
+            Noise::Unknown => derivatives.iter_mut().for_each(|value| *value = -*value),
+            Noise::Gaussian { sigma } => derivatives.iter_mut().for_each(|value| *value *= -1.0 / sigma),
+            Noise::Poisson { scale } => {
+                for (value, (data, model)) in derivatives.iter_mut().zip(data.iter().zip(model)) {
+                    *value *= poisson_slope(*data, *model, scale);
+                }
+            }
         }
     }
 
@@ -129,6 +138,12 @@ fn poisson_slope(data: f64, model: f64, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn slope(noise: Noise, data: f64, model: f64) -> f64 {
+        let mut slope = [1.0];
+        noise.derive(&[data], &[model], &mut slope);
+        slope[0]
+    }
+
     #[test]
     fn slopes_are_those_of_residuals() {
         let noises = [Noise::Unknown, Noise::Gaussian { sigma: 0.3 }, Noise::Poisson { scale: 2.0 }];
@@ -136,7 +151,7 @@ mod tests {
             for (data, model) in [(4.0, 5.0), (4.0, 4.01), (4.0, 1.0), (0.0, 2.0), (3.0, -1.0)] {
                 let step = 1e-5;
                 let rise = noise.residual(data, model + step) - noise.residual(data, model - step);
-                let (slope, expected) = (noise.slope(data, model), rise / (2.0 * step));
+                let (slope, expected) = (slope(noise, data, model), rise / (2.0 * step));
                 assert!(
                     (slope - expected).abs() < 1e-6 * expected.abs(),
                     "{noise:?} {data} {model}: {slope}"
@@ -145,7 +160,7 @@ mod tests {
         }
         let poisson = Noise::Poisson { scale: 2.0 };
         let (near, far) =
-            (poisson.slope(4.0, 4.0 * (1.0 + 0.99e-4)), poisson.slope(4.0, 4.0 * (1.0 + 1.01e-4)));
+            (slope(poisson, 4.0, 4.0 * (1.0 + 0.99e-4)), slope(poisson, 4.0, 4.0 * (1.0 + 1.01e-4)));
         assert!((near / far - 1.0).abs() < 1e-5, "{near} {far}");
         let (data, model) = ([4.0, 0.0, 2.5], [5.0, 1.0, 2.0]);
         for noise in noises {

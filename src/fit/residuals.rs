@@ -118,14 +118,12 @@ fn residuals<'v>(problem: &Problem<'_>, data: &'v [f64], model: &'v [f64]) -> im
 /// Adds the derivatives of the residuals at a time, where the spectrum has these derivatives: one for all energies
 /// or one for each.
 fn derive(problem: &Problem<'_>, slopes: &[f64], data: &[f64], model: &[f64], column: &mut Vec<f64>) {
-    let (noise, first) = (problem.noise(), column.len());
+    let first = column.len();
     match slopes {
         [slope] => column.resize(first + data.len(), *slope),
         slopes => column.extend(&slopes[problem.energies()]),
     }
-    for (slope, (data, model)) in column[first..].iter_mut().zip(data.iter().zip(model)) {
-        *slope *= noise.slope(*data, *model);
-    }
+    problem.noise().derive(data, model, &mut column[first..]);
 }
 
 impl Objective for Residuals<'_> {
