@@ -104,7 +104,8 @@ impl<'p> Residuals<'p> {
     fn residuals(&mut self, theta: &[f64]) -> Result<Vec<f64>, FitError> {
         self.evaluations += 1;
         let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
-        let of_time = |time| residuals(problem, &problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+        let of_time =
+            |time| residuals(problem, &problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
         Ok(problem.times().flat_map(of_time).collect())
     }
 }
@@ -155,7 +156,8 @@ impl Objective for Residuals<'_> {
     fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
         self.evaluations += 1;
         let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
-        let squares = |row: Range<usize>| problem.noise().squares(&problem.data()[row.clone()], &spectrum[row]);
+        let squares =
+            |row: Range<usize>| problem.noise().squares(&problem.data()[row.clone()], &spectrum[row]);
         let chi_square = problem.times().map(|time| squares(problem.row(time))).sum();
         self.observer.evaluated(chi_square);
         Ok(chi_square)

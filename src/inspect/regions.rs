@@ -54,6 +54,7 @@ impl<'p> Regions<'p> {
             Closed::End => "there are no more of its rows".to_owned(),
             Closed::ReadBy(ip) => format!("instruction {ip} needs a whole result"),
             Closed::PlaceTaken(ip) => format!("the result of instruction {ip} takes the place of an operand"),
+            Closed::OtherOrder(ip) => format!("instruction {ip} has to go through rows in another order"),
             Closed::Full => "there are as many operators or open regions as there can be".to_owned(),
         }
     }

@@ -44,6 +44,17 @@ fn expression(rng: &mut Rng, depth: u32) -> String {
     forms[rng.usize(0..forms.len())].clone()
 }
 
+/// A random expression with running sums along the last axis, from either end.
+fn with_running_sums(rng: &mut Rng) -> String {
+    let (a, b, c) = (expression(rng, 2), expression(rng, 2), expression(rng, 2));
+    let (of_a, of_b) = (rng.bool(), rng.bool());
+    let sum = format!("nd.cumsum(core.to_float64({a}), -1, reverse={of_a}) * {c}");
+    match rng.bool() {
+        true => sum,
+        false => format!("{c} - nd.cumsum(core.to_float32({sum} + {b}), -1, reverse={of_b})"),
+    }
+}
+
 fn bind(text: &str, types: &[(&str, QType)]) -> Option<BoundExpr> {
     let parsed = parse_with(text, &Registry::standard(), Dialect::Cembra, &Limits::default());
     let source = Source::new(parsed.unwrap_or_else(|e| panic!("{text}: {e}")), types.to_vec());
@@ -217,7 +228,7 @@ fn regions_agree_with_operators() {
     let mut compared = 0;
     for number in 0..PROGRAMS / 4 {
         let mut rng = Rng::with_seed(FIRST ^ number);
-        let text = expression(&mut rng, 4);
+        let text = if rng.bool() { with_running_sums(&mut rng) } else { expression(&mut rng, 4) };
         let last = SIZES[rng.usize(0..SIZES.len())];
         let most = if rng.u8(0..50) == 0 { 150_000 } else { 3_000 };
         let outer = rng.usize(0..3).min(most / last.max(1));

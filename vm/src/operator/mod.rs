@@ -30,6 +30,7 @@ pub mod pointwise;
 pub mod reduction;
 pub mod row_by_row;
 pub mod scalar;
+pub mod scan;
 pub mod signature;
 pub mod table;
 

@@ -7,6 +7,7 @@ use crate::operator::nd_pointwise::NdPointwise;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
+use crate::operator::scan::ScanKernel;
 use crate::value::{Fault, QType};
 use std::fmt;
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub(crate) enum Kernel {
     NdPointwise(NdPointwise),
     /// Code that reduces the rows of an array to one value.
     Reduction(ReductionKernel),
+    /// Running sums along the last axis of an n-dimensional array.
+    Scan(ScanKernel),
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
@@ -169,6 +172,7 @@ impl Overload {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }
+            Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),

@@ -1,8 +1,10 @@
 //! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
 
 use crate::builtins::nd::reduce::wide;
+use crate::operator::general::GeneralKernel;
 use crate::operator::nd_pointwise::check_count;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::scan::{Direction, ScanKernel};
+use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
@@ -40,35 +42,34 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-/// Which end a running sum begins at.
-#[derive(Clone, Copy)]
-enum Direction {
-    Forward,
-    Back,
-}
-
 fn cumsum(family: &Family, args: &[QType], direction: Direction) -> Option<Overload> {
     let [QType::NdArray(t), QType::Axes(axes)] = args else { return None };
     let (axes, result) = (*axes, t.with_element(wide(t.element())?)?);
-    axes.iter().all(|axis| axis < t.rank()).then(|| {
-        family.make_general(args, QType::NdArray(result), move |call| {
-            let view = call.nd(0);
-            match view.element() {
-                ScalarType::Boolean => {
-                    running(call, &view, result, axes, direction, |x: bool| i64::from(x), i64::wrapping_add)
-                }
-                ScalarType::Int32 => {
-                    running(call, &view, result, axes, direction, |x: i32| i64::from(x), i64::wrapping_add)
-                }
-                ScalarType::Int64 => {
-                    running(call, &view, result, axes, direction, |x: i64| x, i64::wrapping_add)
-                }
-                ScalarType::Float32 => running(call, &view, result, axes, direction, |x: f32| x, f32::add),
-                _ => running(call, &view, result, axes, direction, |x: f64| x, f64::add),
+    if !axes.iter().all(|axis| axis < t.rank()) {
+        return None;
+    }
+    let whole = GeneralKernel::new(move |call| {
+        let view = call.nd(0);
+        match view.element() {
+            ScalarType::Boolean => {
+                running(call, &view, result, axes, direction, |x: bool| i64::from(x), i64::wrapping_add)
             }
-            Ok(())
-        })
-    })
+            ScalarType::Int32 => {
+                running(call, &view, result, axes, direction, |x: i32| i64::from(x), i64::wrapping_add)
+            }
+            ScalarType::Int64 => running(call, &view, result, axes, direction, |x: i64| x, i64::wrapping_add),
+            ScalarType::Float32 => running(call, &view, result, axes, direction, |x: f32| x, f32::add),
+            _ => running(call, &view, result, axes, direction, |x: f64| x, f64::add),
+        }
+        Ok(())
+    });
+    let is_along_rows = axes.iter().eq([t.rank() - 1]);
+    let kernel = match t.element() {
+        ScalarType::Float32 if is_along_rows => Kernel::Scan(ScanKernel::new::<f32>(direction, whole)),
+        ScalarType::Float64 if is_along_rows => Kernel::Scan(ScanKernel::new::<f64>(direction, whole)),
+        _ => Kernel::General(whole),
+    };
+    Some(family.make(args, QType::NdArray(result), kernel))
 }
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of

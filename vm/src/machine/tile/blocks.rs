@@ -8,17 +8,22 @@
 //!
 //! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
 //! does not depend on the number of threads.
+//!
+//! Running sums are carried from block to block on one thread; those from the other end have all blocks computed from
+//! the last to the first.
 
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Code, MemberFault, Presence, Region, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::reduction::{CHUNK, State};
+use crate::operator::scan::{Block, Direction};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
 use crate::vector::prefetch::prefetch;
 use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use std::ops::Range;
 
 /// Bytes of inputs and outputs that are likely to be in a second-level cache.
@@ -67,7 +72,8 @@ impl Blocks<'_> {
     /// Inputs and outputs have the rows, and nobody else accesses the outputs.
     pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, states: &mut [State]) -> Outcome {
         let chunks = self.rows.div_ceil(CHUNK);
-        let threads = threads.min(chunks);
+        // Running sums go from chunk to chunk.
+        let threads = if self.region.scans > 0 { 1 } else { threads.min(chunks) };
         if threads > 1 {
             // SAFETY: the caller's promise.
             return unsafe { self.run_on(threads, chunks, states) };
@@ -75,7 +81,8 @@ impl Blocks<'_> {
         let columns = std::mem::take(&mut self.columns);
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(&self, columns, arena) };
-        for chunk in 0..chunks {
+        for number in 0..chunks {
+            let chunk = if self.is_reversed() { chunks - 1 - number } else { number };
             let of_chunk = arena.alloc_slice_fill_iter(self.new_states());
             // SAFETY: the caller's promise.
             unsafe { worker.chunk(chunk, of_chunk)? };
@@ -126,6 +133,19 @@ impl Blocks<'_> {
         Ok(())
     }
 
+    /// Elements along the last axis.
+    fn size_of_run(&self) -> usize {
+        match self.uneven {
+            Uneven::Rows(_) => self.rows,
+            Uneven::Elements(elements) => *elements.shape().last().expect("running sums have an axis"),
+        }
+    }
+
+    /// True if blocks are computed from the last to the first. There are no reductions then.
+    fn is_reversed(&self) -> bool {
+        self.region.direction == Some(Direction::Back)
+    }
+
     fn has_own_presence(&self, column: usize) -> bool {
         self.presence.get(column) == Some(&Presence::Own)
     }
@@ -152,6 +172,10 @@ struct Worker<'w> {
     has_followers: bool,
     /// Row that the columns stand at.
     at: usize,
+    /// The last sums that were computed, by the numbers of the running sums.
+    carries: &'w mut [u64],
+    /// First rows of the blocks of a chunk that is computed from its end.
+    starts: BumpVec<'w, usize>,
 }
 
 /// Places for a block of each uneven input.
@@ -193,7 +217,9 @@ impl<'w> Worker<'w> {
         }
         let places = Places::new(blocks.uneven, region.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        Worker { blocks, columns, places, has_followers, at: 0 }
+        let carries = arena.alloc_slice_fill_copy(region.scans, 0);
+        let starts = BumpVec::new_in(arena);
+        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
     }
 
     /// Computes the rows of a chunk.
@@ -202,33 +228,73 @@ impl<'w> Worker<'w> {
     /// As [`Blocks::run`].
     unsafe fn chunk(&mut self, chunk: usize, states: &mut [State]) -> Outcome {
         let rows = self.blocks.rows;
-        let end = rows.min((chunk + 1) * CHUNK);
+        let (first, end) = (chunk * CHUNK, rows.min((chunk + 1) * CHUNK));
+        if self.blocks.is_reversed() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.backwards(first, end, states) };
+        }
         let region = self.blocks.region;
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
         let is_stream = region.block * 8 >= PAGE;
-        let mut start = chunk * CHUNK;
+        let mut start = first;
         while start < end {
-            self.go_to(start);
-            let next = match self.blocks.uneven {
-                Uneven::Rows(_) => (start + region.block).min(end),
-                Uneven::Elements(elements) => elements.end_of_block(start, region.block, end),
-            };
-            // SAFETY: the caller's promise.
-            unsafe { self.lay_out(next - start) };
+            let next = self.end_of_block(start, end);
             let ahead = if is_cached || is_stream { 0 } else { region.block.min(rows - next) };
             // SAFETY: the caller's promise.
-            unsafe { self.block(next - start, ahead, states)? };
+            unsafe { self.block_at(start..next, ahead, states)? };
             start = next;
         }
         Ok(())
     }
 
+    /// Computes rows, the last block first.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn backwards(&mut self, first: usize, end: usize, states: &mut [State]) -> Outcome {
+        self.starts.clear();
+        let mut start = first;
+        while start < end {
+            self.starts.push(start);
+            start = self.end_of_block(start, end);
+        }
+        while let Some(start) = self.starts.pop() {
+            let next = self.end_of_block(start, end);
+            // SAFETY: the caller's promise.
+            unsafe { self.block_at(start..next, 0, states)? };
+        }
+        Ok(())
+    }
+
+    /// Where the block that begins at a row ends.
+    fn end_of_block(&self, start: usize, end: usize) -> usize {
+        let most = self.blocks.region.block;
+        match self.blocks.uneven {
+            Uneven::Rows(_) => (start + most).min(end),
+            Uneven::Elements(elements) => elements.end_of_block(start, most, end),
+        }
+    }
+
+    /// Computes the block of these rows.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn block_at(&mut self, rows: Range<usize>, ahead: usize, states: &mut [State]) -> Outcome {
+        self.go_to(rows.start);
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.lay_out(rows.len());
+            self.block(rows.len(), ahead, states)
+        }
+    }
+
     /// Moves the columns to a row; those in scratch memory stay.
     fn go_to(&mut self, row: usize) {
-        let rows = row - self.at;
+        // Downwards it is a step of the type's whole range less so many rows.
+        let rows = row.wrapping_sub(self.at);
         for index in self.blocks.moving.iter().map(|index| *index as usize) {
             let column = &mut self.columns[index];
-            column.data = column.data.wrapping_add(rows * column.step);
+            column.data = column.data.wrapping_add(rows.wrapping_mul(column.step));
             if !column.presence.is_null() {
                 column.presence = column.presence.wrapping_add(rows / ROWS_OF_A_WORD);
             }
@@ -310,6 +376,17 @@ impl<'w> Worker<'w> {
                 }
                 run(args, target, count)
             },
+            Code::Scan(run, number) => {
+                let index = self.blocks.region.inputs.len() + step.member as usize;
+                let (from, to) = (self.columns[step.args[0] as usize].data, self.columns[index].data);
+                let size = self.blocks.size_of_run();
+                let place = self.at % size;
+                let block = Block { from, to: to.cast_mut(), count, place, run: size };
+                // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
+                // elements, and the result has room for them.
+                unsafe { run(block, &mut self.carries[number as usize]) };
+                Ok(())
+            }
             Code::Reduce(number) => {
                 let column = &self.columns[step.args[0] as usize];
                 let kernel = &self.blocks.region.reductions[number as usize].kernel;

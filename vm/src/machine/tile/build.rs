@@ -48,6 +48,8 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         .members()
         .map(|number| columns.member(number, group.members[number], place(number)))
         .collect();
+    let is_scan = |number: &usize| matches!(columns.kernels[*number], Kernel::Scan(_));
+    let scans: Vec<usize> = columns.members().filter(is_scan).collect();
     let reductions: Vec<usize> = columns.members().filter(|number| !is_array(*number)).collect();
     let in_scratch = columns.members().filter_map(|number| match place(number) {
         Place::Scratch(offset) => Some((columns.of_member(number) as u16, offset)),
@@ -71,7 +73,9 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         moving: columns.moving(&outputs),
         in_scratch: in_scratch.collect(),
         has_masks: members.iter().any(|member| !member.is_lifted),
-        steps: drafts.steps.iter().map(|draft| columns.step(draft, &reductions)).collect(),
+        steps: drafts.steps.iter().map(|draft| columns.step(draft, &scans, &reductions)).collect(),
+        scans: scans.len(),
+        direction: group.direction,
         reductions: reductions.iter().map(reduction).collect(),
         closed: group.closed,
         block,
@@ -149,7 +153,7 @@ impl<'r> Columns<'r> {
         0..self.results.len()
     }
 
-    /// The code over rows of a member; none of a reduction.
+    /// The code over rows of a member; none of a reduction or a running sum.
     fn block_kernel(&self, number: usize) -> Option<&'r BlockKernel> {
         match self.kernels[number] {
             Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
@@ -194,13 +198,16 @@ impl<'r> Columns<'r> {
         Member { ip, args: self.args(operands), arity: operands.len() as u8, is_lifted, place }
     }
 
-    fn step(&self, draft: &Draft, reductions: &[usize]) -> Step {
+    fn step(&self, draft: &Draft, scans: &[usize], reductions: &[usize]) -> Step {
         let code = match (draft.pair, self.block_kernel(draft.member)) {
             (Some(run), _) => Code::Rows { run, is_lifted: true },
             (None, Some(kernel)) => {
                 Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
             }
-            (None, None) => Code::Reduce(position(reductions, &draft.member)),
+            (None, None) => match self.kernels[draft.member] {
+                Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
+                _ => Code::Reduce(position(reductions, &draft.member)),
+            },
         };
         let args = self.args(&draft.sources);
         Step { args, arity: draft.sources.len() as u8, member: draft.member as u16, code }

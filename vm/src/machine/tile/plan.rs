@@ -9,10 +9,11 @@
 //!
 //! One pass over each basic block. Several regions can be open at once; an operator that reads arrays of
 //! two of them makes them one. Arrays of other axes than a region has do not join it: they are computed
-//! before, once, and repeated in it.
+//! before, once, and repeated in it. Running sums of one region all begin at the same end.
 
 use crate::layout::TypedSlot;
 use crate::operator::Kernel;
+use crate::operator::scan::Direction;
 use crate::program::{Body, Instruction, Routine, ValueId};
 use crate::value::{NdType, QType, ScalarType};
 use hashbrown::HashSet;
@@ -39,6 +40,8 @@ pub(in crate::machine) struct Group {
     pub(in crate::machine) members: Vec<u32>,
     /// What they compute.
     pub(in crate::machine) extent: Extent,
+    /// The direction of running sums among them.
+    pub(in crate::machine) direction: Option<Direction>,
     /// Why there are no more.
     pub(in crate::machine) closed: Closed,
 }
@@ -73,6 +76,8 @@ pub enum Closed {
     ReadBy(u32),
     /// The result of this instruction takes the place of an operand.
     PlaceTaken(u32),
+    /// This instruction has to go through rows in another order.
+    OtherOrder(u32),
     /// It has as many members as a region can have, or as many regions are open as can be.
     Full,
 }
@@ -115,7 +120,10 @@ pub(in crate::machine) enum Role {
 pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
     let body = &routine.body;
     let is_tiled = |operator: &Kernel| {
-        matches!(operator, Kernel::Pointwise(_) | Kernel::NdPointwise(_) | Kernel::Reduction(_))
+        matches!(
+            operator,
+            Kernel::Pointwise(_) | Kernel::NdPointwise(_) | Kernel::Reduction(_) | Kernel::Scan(_)
+        )
     };
     if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
         return Plan::default();
@@ -129,7 +137,8 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
             Instruction::Operator { operator, operands, result }
                 if is_tiled(body.operators()[*operator as usize].kernel()) =>
             {
-                planner.member(ip as u32, body.list(*operands), *result);
+                let order = Order::of(body.operators()[*operator as usize].kernel());
+                planner.member(ip as u32, order, body.list(*operands), *result);
             }
             Instruction::Operator { .. } => planner.between(ip as u32, instruction),
             _ => planner.close_all(Closed::End),
@@ -139,11 +148,45 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
     planner.plan
 }
 
+/// What members say about the order of rows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Order {
+    /// The direction of running sums.
+    direction: Option<Direction>,
+    /// True if a member can raise: the lowest row is reported, so that rows are computed from the first one on.
+    is_fallible: bool,
+}
+
+impl Order {
+    fn of(kernel: &Kernel) -> Order {
+        match kernel {
+            Kernel::Pointwise(pointwise) => {
+                Order { direction: None, is_fallible: pointwise.kernel.is_fallible }
+            }
+            Kernel::NdPointwise(pointwise) => {
+                Order { direction: None, is_fallible: pointwise.kernel.is_fallible }
+            }
+            Kernel::Scan(scan) => Order { direction: Some(scan.direction), is_fallible: false },
+            _ => Order::default(),
+        }
+    }
+
+    /// The order of both; none if they are at odds.
+    fn with(self, other: Order) -> Option<Order> {
+        let is_fallible = self.is_fallible || other.is_fallible;
+        let direction = self.direction.or(other.direction);
+        let agree = other.direction.is_none_or(|other| Some(other) == direction);
+        (agree && !(is_fallible && direction == Some(Direction::Back)))
+            .then_some(Order { direction, is_fallible })
+    }
+}
+
 /// A region that can still grow.
 #[derive(Default)]
 struct Open {
     members: Vec<u32>,
     extent: Extent,
+    order: Order,
     /// Arrays that members read or write.
     arrays: HashSet<ValueId>,
     /// What members write.
@@ -193,7 +236,7 @@ impl<'r> Planner<'r> {
         Planner { routine, body, open: Vec::new(), redefined, plan }
     }
 
-    fn member(&mut self, ip: u32, operands: &[ValueId], result: ValueId) {
+    fn member(&mut self, ip: u32, order: Order, operands: &[ValueId], result: ValueId) {
         let result = self.routine.same_bytes(result);
         let slot = self.routine.slot(result);
         let extent_of = |value: &ValueId| Extent::of(self.routine.slot(*value).qtype());
@@ -206,7 +249,7 @@ impl<'r> Planner<'r> {
         // A scalar or an array of fewer axes that an open region computes has to be there first.
         let (arrays, others): (Vec<ValueId>, Vec<ValueId>) = operands.iter().copied().partition(is_array);
         self.close_readers(ip, &others);
-        let mut region = Open { extent: extent.unwrap_or_default(), ..Open::default() };
+        let mut region = Open { extent: extent.unwrap_or_default(), order, ..Open::default() };
         let mut index = 0;
         while index < self.open.len() {
             if !arrays.iter().any(|array| self.open[index].arrays.contains(array)) {
@@ -214,9 +257,15 @@ impl<'r> Planner<'r> {
                 continue;
             }
             let joined = self.open.swap_remove(index);
-            match region.members.len() + joined.members.len() < MAX_MEMBERS {
-                true => region.merge(joined),
-                false => self.close(joined, Closed::Full),
+            match region.order.with(joined.order) {
+                None => self.close(joined, Closed::OtherOrder(ip)),
+                Some(_) if region.members.len() + joined.members.len() >= MAX_MEMBERS => {
+                    self.close(joined, Closed::Full);
+                }
+                Some(order) => {
+                    region.order = order;
+                    region.merge(joined);
+                }
             }
         }
         let external = operands.iter().filter(|v| !region.results.contains(*v));
@@ -275,6 +324,7 @@ impl<'r> Planner<'r> {
         for ip in &region.members {
             self.plan.region_of[*ip as usize] = Some(number);
         }
-        self.plan.regions.push(Group { members: region.members, extent: region.extent, closed: reason });
+        let Open { members, extent, order: Order { direction, .. }, .. } = region;
+        self.plan.regions.push(Group { members, extent, direction, closed: reason });
     }
 }

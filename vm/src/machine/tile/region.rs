@@ -15,6 +15,7 @@ use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::operator::block::{BlockRun, Column};
 use crate::operator::reduction::ReductionKernel;
+use crate::operator::scan::{Direction, ScanRun};
 use crate::program::ValueId;
 use crate::value::{Fault, NdType, QType, ScalarType};
 
@@ -34,6 +35,10 @@ pub(in crate::machine) struct Region {
     pub(super) outputs: Box<[Output]>,
     /// What runs for each block, in order.
     pub(super) steps: Box<[Step]>,
+    /// How many running sums are carried from block to block.
+    pub(super) scans: usize,
+    /// Their direction.
+    pub(super) direction: Option<Direction>,
     /// The reductions, in the order of their states.
     pub(super) reductions: Box<[Reduction]>,
     /// Steps and types of all columns, before a run fills in where they stand.
@@ -156,6 +161,8 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
+    /// Computes running sums; the number is that of what is carried.
+    Scan(ScanRun, u16),
     /// Takes the rows into the state of the reduction with this number.
     Reduce(u16),
 }
