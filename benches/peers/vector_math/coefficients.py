@@ -140,7 +140,7 @@ POLYNOMIALS = {
         near_zero(square(lambda t: (mp.atan(t) - t) / t**3), lambda z: -mpf(1) / 3 + z / 5),
         lambda z: z + mpf("0.001"),
         (mpf(0), mpf(1)),
-        20,
+        21,
     ),
     "ASIN": (
         near_zero(square(lambda x: (mp.asin(x) - x) / x**3), lambda z: mpf(1) / 6 + 3 * z / 40),
