@@ -33,10 +33,10 @@ const PROMISED: [(&str, f64, f64); 28] = [
     ("atanh", 1.0, 0.51),
     ("erf", 2.0, 0.51),
     ("erfc", 1.1, 0.51),
-    ("lgamma", 2.7, 0.51),
+    ("lgamma", 2.8, 0.51),
     ("pow", 1.0, 0.51),
     ("hypot", 1.0, 0.51),
-    ("atan2", 1.5, 0.51),
+    ("atan2", 1.7, 0.51),
 ];
 
 /// A width with its bits.
