@@ -11,7 +11,8 @@
 //! Rows come in blocks, each of which is rotated into the triangle by reflections while it is in the cache; `J` is
 //! never there as a whole. The method of A. S. Householder, Journal of the ACM 5 (1958) 339, block by block as J.
 //! Demmel, L. Grigori, M. Hoemmen and J. Langou, SIAM Journal on Scientific Computing 34 (2012) A206. Unlike sums of
-//! products, `JᵀJ`, it keeps the condition number of `J`.
+//! products, `JᵀJ`, it keeps the condition number of `J`. A column that is not finite becomes one with NaN; the others do
+//! not suffer, so that a sum of squares is known where a derivative is not.
 
 use crate::fit::lanes::dot;
 
@@ -81,9 +82,13 @@ impl Rows {
             let (values, others) = self.columns[place..].split_first_mut().expect("a column");
             let (corner, others_above) = self.triangle.columns[place..].split_first_mut().expect("its top");
             let below = dot(values, values);
-            if below != 0.0 {
+            let length = (corner[place] * corner[place] + below).sqrt();
+            if !length.is_finite() {
+                // It says so, and leaves the other columns as they are.
+                corner[place] = f64::NAN;
+            } else if below != 0.0 {
                 // The reflection of (corner, values) to (end, 0): along the difference of both.
-                let end = -(corner[place] * corner[place] + below).sqrt().copysign(corner[place]);
+                let end = -length.copysign(corner[place]);
                 let first = corner[place] - end;
                 let half = 0.5 * (first * first + below);
                 corner[place] = end;
@@ -149,9 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_shows() {
-        let mut columns = columns(10);
-        columns[1][4] = f64::NAN;
+    fn what_is_not_finite_shows_in_its_column() {
+        let mut columns = columns(600);
+        columns[1][4] = f64::INFINITY;
+        let found = triangle(&columns, 3);
+        assert!(found.derivatives()[1][1].is_nan());
+        let expected = dot(&columns[3], &columns[3]);
+        assert!((found.chi_square() / expected - 1.0).abs() < 1e-14, "residuals have a sum of squares");
+        columns[3][500] = f64::NAN;
         assert!(triangle(&columns, 3).chi_square().is_nan());
     }
 }
