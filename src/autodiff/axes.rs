@@ -90,7 +90,7 @@ impl AxesOf {
 }
 
 /// True for operators that are applied element by element.
-fn is_elementwise(name: &str) -> bool {
+pub fn is_elementwise(name: &str) -> bool {
     ["math.", "bool.", "bitwise.", "core.", "annotation."].iter().any(|space| name.starts_with(space))
         || name == "nd.where"
 }

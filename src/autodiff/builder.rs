@@ -27,6 +27,14 @@ impl SlopeBuilder {
         }
     }
 
+    /// A sum without zeros.
+    pub(super) fn sum(&mut self, x: Slope, y: Slope) -> Result<Slope, AutodiffError> {
+        match (x, y) {
+            (Some(x), Some(y)) => self.apply("math.add", &[x, y]).map(Some),
+            (x, y) => Ok(x.or(y)),
+        }
+    }
+
     fn literal_number(&self, id: NodeId) -> Option<f64> {
         self.graph.value(id).and_then(|value| value.scalar()?.as_f64())
     }

@@ -1,9 +1,10 @@
-//! Forward mode: the slopes of all nodes by one leaf, operands before users.
+//! Forward mode: the slopes of all nodes by one leaf or joint, operands before users.
 
 use crate::autodiff::along;
 use crate::autodiff::axes::AxesOf;
 use crate::autodiff::builder::{Slope, SlopeBuilder};
 use crate::autodiff::error::AutodiffError;
+use crate::autodiff::joints::joints;
 use crate::autodiff::partials::Partials;
 use crate::expr::graph::Copier;
 use crate::expr::{Expr, Graph, Node, NodeId};
@@ -17,59 +18,91 @@ use std::sync::Arc;
 /// An operator that depends on a leaf has no derivatives, a leaf is not given, or there are too many nodes.
 pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr>>, AutodiffError> {
     let mut forward = Forward::new(expr, leaves)?;
-    let mut copier = Copier::new();
-    let mut columns = Vec::with_capacity(leaves.len());
-    for (name, _) in leaves {
-        let column = match forward.slope_by(name)? {
-            None => None,
-            Some(root) => Some(Expr::copied(&mut copier, &forward.builder.graph, root)?),
-        };
-        columns.push(column);
-    }
-    Ok(columns)
+    let slopes = forward.slopes(leaves)?;
+    let (graph, mut copier) = (&forward.builder.graph, Copier::new());
+    let mut column = |root: NodeId| Ok(Expr::copied(&mut copier, graph, root)?);
+    slopes.into_iter().map(|slope| slope.map(&mut column).transpose()).collect()
 }
 
 /// The nodes of an expression, and of the slopes so far.
 struct Forward {
     builder: SlopeBuilder,
     partials: Partials,
-    /// The nodes of the expression itself, operands first.
+    /// The nodes of the expression itself, operands first, the root last.
     nodes: usize,
-    root: NodeId,
 }
 
 impl Forward {
     fn new(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Forward, AutodiffError> {
         let axes = AxesOf::new(leaves);
         let mut graph = Graph::with_limit(expr.graph().limit());
-        let root = expr.graph().copy_into(&mut graph, &[expr.root()])?[0];
+        expr.graph().copy_into(&mut graph, &[expr.root()])?;
         if let Some(name) = expr.leaves().into_iter().find(|name| !axes.has_leaf(name)) {
             return Err(AutodiffError::Leaf { name });
         }
         let nodes = graph.len();
-        Ok(Forward { builder: SlopeBuilder { graph, axes }, partials: Partials::default(), nodes, root })
+        Ok(Forward { builder: SlopeBuilder { graph, axes }, partials: Partials::default(), nodes })
     }
 
-    fn slope_by(&mut self, leaf: &str) -> Result<Slope, AutodiffError> {
-        let mut slopes: Vec<Slope> = Vec::with_capacity(self.nodes);
-        for id in (0..self.nodes).map(NodeId::at) {
-            let slope = match self.builder.graph.node(id) {
-                Node::Leaf(name) if &**self.builder.graph.name(name) == leaf => {
-                    Some(self.builder.number(1.0)?)
-                }
-                Node::Operator(operator, operands) => {
-                    let given: Vec<Slope> = operands.iter().map(|o| slopes[o.index()]).collect();
-                    let name = self.builder.graph.name(operator).clone();
-                    match given.iter().all(Option::is_none) {
-                        true => None,
-                        false => self.slope(id, &name, &given)?,
-                    }
-                }
-                _ => None,
+    /// The slopes of the root by leaves.
+    fn slopes(&mut self, leaves: &[(&str, QType)]) -> Result<Vec<Slope>, AutodiffError> {
+        let leaf = |(name, _): &(&str, QType)| {
+            let is_leaf = |id: &NodeId| match self.builder.graph.node(*id) {
+                Node::Leaf(leaf) => &**self.builder.graph.name(leaf) == *name,
+                _ => false,
             };
-            slopes.push(slope);
+            (0..self.nodes).map(NodeId::at).find(is_leaf)
+        };
+        let leaves: Vec<Option<NodeId>> = leaves.iter().map(leaf).collect();
+        let joints = joints(&mut self.builder, self.nodes, &leaves);
+        let mut targets = joints.clone();
+        targets.push(NodeId::at(self.nodes - 1));
+        let by_leaves: Vec<Vec<Slope>> = leaves
+            .iter()
+            .map(|leaf| leaf.map_or_else(|| Ok(vec![None; targets.len()]), |leaf| self.walk(leaf, &targets)))
+            .collect::<Result<_, _>>()?;
+        let by_joints: Vec<Vec<Slope>> =
+            joints.iter().map(|joint| self.walk(*joint, &targets)).collect::<Result<_, _>>()?;
+        by_leaves.into_iter().map(|direct| self.through(direct, &by_joints)).collect()
+    }
+
+    /// The slope of the last target by a leaf, from the slopes of all targets that do not go through joints, which
+    /// are the other targets, and the slopes of the targets by those.
+    fn through(&mut self, mut slopes: Vec<Slope>, by_joints: &[Vec<Slope>]) -> Result<Slope, AutodiffError> {
+        for target in 0..slopes.len() {
+            for joint in 0..target {
+                let (Some(slope), Some(of_joint)) = (by_joints[joint][target], slopes[joint]) else {
+                    continue;
+                };
+                let term = self.builder.product(slope, of_joint)?;
+                slopes[target] = self.builder.sum(slopes[target], term)?;
+            }
         }
-        Ok(slopes[self.root.index()])
+        Ok(slopes.pop().expect("the root is a target"))
+    }
+
+    /// The slopes of targets by a node, not through other targets.
+    fn walk(&mut self, by: NodeId, targets: &[NodeId]) -> Result<Vec<Slope>, AutodiffError> {
+        let mut slopes: Vec<Slope> = vec![None; self.nodes];
+        let mut found = vec![None; targets.len()];
+        slopes[by.index()] = Some(self.builder.number(1.0)?);
+        for id in (by.index() + 1..self.nodes).map(NodeId::at) {
+            let Node::Operator(operator, operands) = self.builder.graph.node(id) else { continue };
+            let given: Vec<Slope> = operands.iter().map(|o| slopes[o.index()]).collect();
+            if given.iter().all(Option::is_none) {
+                continue;
+            }
+            let name = self.builder.graph.name(operator).clone();
+            let slope = self.slope(id, &name, &given)?;
+            match targets.binary_search(&id) {
+                Ok(target) => found[target] = slope,
+                Err(_) => slopes[id.index()] = slope,
+            }
+        }
+        if by == targets[targets.len() - 1] {
+            found[targets.len() - 1] = slopes[by.index()];
+        }
+        Ok(found)
     }
 
     /// The slope of a node whose operands have these, of which not all are zero.
@@ -111,10 +144,7 @@ impl Forward {
             let partial = partials.get(index).ok_or_else(not_differentiable)?;
             let partial = partial.at(&mut self.builder.graph, operands)?;
             let term = self.builder.product(partial, *slope)?;
-            sum = match (sum, term) {
-                (Some(sum), Some(term)) => Some(self.builder.apply("math.add", &[sum, term])?),
-                (sum, term) => sum.or(term),
-            };
+            sum = self.builder.sum(sum, term)?;
         }
         Ok(sum)
     }

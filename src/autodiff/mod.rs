@@ -6,7 +6,8 @@
 //!
 //! Forward mode: for each leaf, a walk over the nodes carries the slope of every node by that leaf. Equal nodes
 //! are one node, so what slopes share with each other and with the expression itself is computed once when they
-//! are compiled together.
+//! are compiled together. Where several leaves act through one value of few axes, there is one walk from that value
+//! for all of them (`joints.rs`).
 //!
 //! | operator | slope |
 //! | --- | --- |
@@ -38,9 +39,12 @@ mod axes;
 mod builder;
 mod error;
 mod forward;
+mod joints;
 mod linear;
 mod partials;
+mod product;
 
 pub use error::AutodiffError;
 pub use forward::jacobian;
 pub use linear::{Dependence, dependences};
+pub use product::split;

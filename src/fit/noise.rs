@@ -2,6 +2,8 @@
 
 use crate::fit::error::FitError;
 use crate::fit::lanes::sum;
+use cembra_vm::vector::Level;
+use cembra_vm::vector::level::Loop;
 use cembra_vm::vector::math::double;
 
 /// How far a model is floored above zero, in counts, so that the deviance stays finite.
@@ -53,20 +55,20 @@ impl Noise {
         !matches!(self, Noise::Poisson { .. })
     }
 
-    /// Turns derivatives of the model into those of the residuals: multiplies each by how its residual changes with
-    /// the model.
+    /// How residuals change with the values of the model: what derivatives of the model are multiplied by. It is
+    /// alike for all values, or `each` gets one for each.
     ///
     /// # Panics
-    /// There are more data than derivatives or values of the model, or fewer.
-    pub fn derive(self, data: &[f64], model: &[f64], derivatives: &mut [f64]) {
-        assert!(data.len() == derivatives.len() && model.len() == data.len(), "a derivative for each value");
+    /// There are more data than values of the model, or fewer.
+    pub fn slopes<'e>(self, data: &[f64], model: &[f64], each: &'e mut Vec<f64>) -> Slopes<'e> {
         match self {
-            Noise::Unknown => derivatives.iter_mut().for_each(|value| *value = -*value),
-            Noise::Gaussian { sigma } => derivatives.iter_mut().for_each(|value| *value *= -1.0 / sigma),
+            Noise::Unknown => Slopes::Alike(-1.0),
+            Noise::Gaussian { sigma } => Slopes::Alike(-1.0 / sigma),
             Noise::Poisson { scale } => {
-                for (value, (data, model)) in derivatives.iter_mut().zip(data.iter().zip(model)) {
-                    *value *= poisson_slope(*data, *model, scale);
-                }
+                assert_eq!(data.len(), model.len(), "a value of the model for each of the data");
+                each.clear();
+                each.extend(data.iter().zip(model).map(|(data, model)| poisson_slope(*data, *model, scale)));
+                Slopes::Each(each)
             }
         }
     }
@@ -87,12 +89,31 @@ impl Noise {
     /// # Panics
     /// There are more data than values of the model, or fewer.
     pub fn squares(self, data: &[f64], model: &[f64]) -> f64 {
-        let square = |v: f64| v * v;
+        let differences = || Level::best().run(Squares { data, model });
         match self {
-            Noise::Unknown => sum(data, model, |d, m| square(d - m)),
-            Noise::Gaussian { sigma } => sum(data, model, |d, m| square((d - m) / sigma)),
-            Noise::Poisson { scale } => sum(data, model, |d, m| square(poisson(d, m, scale))),
+            Noise::Unknown => differences(),
+            Noise::Gaussian { sigma } => differences() / (sigma * sigma),
+            Noise::Poisson { scale } => {
+                data.iter().zip(model).map(|(data, model)| poisson(*data, *model, scale).powi(2)).sum()
+            }
         }
+    }
+
+    /// Writes the residuals.
+    ///
+    /// # Panics
+    /// There are more data than values of the model or places, or fewer.
+    pub fn residuals(self, data: &[f64], model: &[f64], residuals: &mut [f64]) {
+        assert!(data.len() == model.len() && data.len() == residuals.len(), "a residual for each value");
+        let factor = match self {
+            Noise::Unknown => 1.0,
+            Noise::Gaussian { sigma } => 1.0 / sigma,
+            Noise::Poisson { scale } => {
+                let each = residuals.iter_mut().zip(data.iter().zip(model));
+                return each.for_each(|(residual, (data, model))| *residual = poisson(*data, *model, scale));
+            }
+        };
+        Level::best().run(Differences { factor, data, model, residuals });
     }
 
     /// The residual of one value.
@@ -102,6 +123,97 @@ impl Noise {
             Noise::Gaussian { sigma } => (data - model) / sigma,
             Noise::Poisson { scale } => poisson(data, model, scale),
         }
+    }
+}
+
+/// How residuals change with the values of the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slopes<'e> {
+    /// The same for all of them.
+    Alike(f64),
+    /// One for each.
+    Each(&'e [f64]),
+}
+
+impl Slopes<'_> {
+    /// Writes the derivatives of residuals whose values of the model have these derivatives, one for each or one for
+    /// all of them, times a factor.
+    ///
+    /// # Panics
+    /// There are more or fewer derivatives than places, and more than one.
+    pub fn apply(self, factor: f64, derivatives: &[f64], target: &mut [f64]) {
+        Level::best().run(Weighing { slopes: self, factor, derivatives, target });
+    }
+}
+
+/// Derivatives of residuals from those of the model.
+struct Weighing<'v> {
+    slopes: Slopes<'v>,
+    factor: f64,
+    derivatives: &'v [f64],
+    target: &'v mut [f64],
+}
+
+impl Loop for Weighing<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Weighing { slopes, factor, derivatives, target } = self;
+        match (slopes, derivatives) {
+            (Slopes::Alike(slope), [derivative]) => target.fill(slope * factor * derivative),
+            (Slopes::Alike(slope), _) => {
+                assert_eq!(derivatives.len(), target.len(), "a derivative for each value");
+                let factor = slope * factor;
+                target.iter_mut().zip(derivatives).for_each(|(target, value)| *target = factor * value);
+            }
+            (Slopes::Each(slopes), [derivative]) => {
+                let factor = factor * derivative;
+                target.iter_mut().zip(slopes).for_each(|(target, slope)| *target = factor * slope);
+            }
+            (Slopes::Each(slopes), _) => {
+                assert_eq!(derivatives.len(), target.len(), "a derivative for each value");
+                let both = slopes.iter().zip(derivatives);
+                target
+                    .iter_mut()
+                    .zip(both)
+                    .for_each(|(target, (slope, value))| *target = factor * value * slope);
+            }
+        }
+    }
+}
+
+/// Differences of data and model, times a factor.
+struct Differences<'v> {
+    factor: f64,
+    data: &'v [f64],
+    model: &'v [f64],
+    residuals: &'v mut [f64],
+}
+
+impl Loop for Differences<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Differences { factor, data, model, residuals } = self;
+        let each = residuals.iter_mut().zip(data.iter().zip(model));
+        each.for_each(|(residual, (data, model))| *residual = factor * (data - model));
+    }
+}
+
+/// The sum of the squares of differences.
+struct Squares<'v> {
+    data: &'v [f64],
+    model: &'v [f64],
+}
+
+impl Loop for Squares<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        sum(self.data, self.model, |data, model| (data - model) * (data - model))
     }
 }
 
@@ -139,8 +251,8 @@ mod tests {
     use super::*;
 
     fn slope(noise: Noise, data: f64, model: f64) -> f64 {
-        let mut slope = [1.0];
-        noise.derive(&[data], &[model], &mut slope);
+        let (mut each, mut slope) = (Vec::new(), [0.0]);
+        noise.slopes(&[data], &[model], &mut each).apply(1.0, &[1.0], &mut slope);
         slope[0]
     }
 
@@ -166,6 +278,17 @@ mod tests {
         for noise in noises {
             let each = data.iter().zip(model).map(|(data, model)| noise.residual(*data, model).powi(2));
             assert!((noise.squares(&data, &model) - each.sum::<f64>()).abs() < 1e-14);
+            let mut found = [0.0; 3];
+            noise.residuals(&data, &model, &mut found);
+            for (i, found) in found.into_iter().enumerate() {
+                assert!((found - noise.residual(data[i], model[i])).abs() < 1e-15, "{noise:?} {i}");
+            }
+            let (mut each, mut slopes) = (Vec::new(), [0.0; 3]);
+            noise.slopes(&data, &model, &mut each).apply(2.0, &[1.0, 3.0, 0.5], &mut slopes);
+            for (i, derivative) in [1.0, 3.0, 0.5].into_iter().enumerate() {
+                let expected = 2.0 * derivative * slope(noise, data[i], model[i]);
+                assert!((slopes[i] - expected).abs() < 1e-14 * expected.abs(), "{noise:?} {slopes:?}");
+            }
         }
         assert_eq!(Noise::Gaussian { sigma: 2.0 }.of_mean(4), Noise::Gaussian { sigma: 1.0 });
     }

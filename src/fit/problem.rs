@@ -101,8 +101,12 @@ impl<'m> Problem<'m> {
     /// The first one that is missing or infinite, with its place.
     pub fn check_data(&self) -> Result<(), FitError> {
         let columns = if self.model.domain == Domain::EnergyTime2D { self.model.energy.len() } else { 1 };
-        let mut points = self.times().flat_map(|time| self.row(time));
-        match points.find(|at| !self.data[*at].is_finite()) {
+        let is_number = |value: &f64| value.is_finite();
+        let of_row = |row: Range<usize>| Some(row.start + self.data[row].iter().position(|v| !is_number(v))?);
+        // Whole rows first, which takes the machine's wide instructions.
+        let mut rows = self.times().map(|time| self.row(time));
+        let row = rows.find(|row| !self.data[row.clone()].iter().fold(true, |all, v| all & is_number(v)));
+        match row.and_then(of_row) {
             None => Ok(()),
             Some(at) => {
                 Err(FitError::DataValue { row: at / columns, column: at % columns, value: self.data[at] })

@@ -115,10 +115,12 @@ impl Objective for Project<'_> {
             let (own_wanted, targets): (Vec<usize>, Vec<usize>) =
                 wanted.iter().enumerate().filter_map(|(i, place)| Some((own_place(place)?, i))).unzip();
             let part = residuals.linearize(&own(places, theta), &own_wanted)?;
-            rows.push(|place, values| match targets.iter().position(|target| *target == place) {
-                Some(own) => values.extend(&part.derivatives()[own]),
-                None if place == wanted.len() => values.extend(part.residuals()),
-                None => values.resize(values.len() + part.residuals().len(), 0.0),
+            rows.push(part.residuals().len(), |place, values| {
+                match targets.iter().position(|target| *target == place) {
+                    Some(own) => values.copy_from_slice(&part.derivatives()[own]),
+                    None if place == wanted.len() => values.copy_from_slice(part.residuals()),
+                    None => values.fill(0.0),
+                }
             });
         }
         Ok(rows.finish())

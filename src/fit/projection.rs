@@ -135,12 +135,12 @@ impl Objective for Projected<'_> {
         let (linear, others) = triangle.derivatives().split_at(self.linear.len());
         let step = self.step(triangle.residuals(), linear);
         let mut rows = Rows::new(wanted.len());
-        rows.push(|place, values| match others.get(place) {
+        rows.push(triangle.residuals().len(), |place, values| match others.get(place) {
             Some(column) => {
-                values.extend(column);
+                values.copy_from_slice(column);
                 step.iter().for_each(|step| step.project(values));
             }
-            None => values.extend(triangle.residuals()),
+            None => values.copy_from_slice(triangle.residuals()),
         });
         Ok(rows.finish())
     }

@@ -5,13 +5,17 @@
 //! order, which are exact to about ten digits where the model is smooth.
 
 use crate::autodiff::Dependence;
-use crate::backend::model::{Evaluator, EvaluatorKind, Part, dependences};
+use crate::backend::model::{Evaluator, EvaluatorKind, Part, PartRow, dependences};
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
+use crate::fit::noise::{Noise, Slopes};
 use crate::fit::objective::{Member, Objective};
 use crate::fit::problem::Problem;
 use crate::fit::triangle::{Rows, Triangle};
 use std::ops::Range;
+
+/// Values of a time from which on its columns are worth rotating by themselves.
+const MANY: usize = 64;
 
 /// Sees how a fit proceeds.
 pub trait Observer: Sync {
@@ -30,6 +34,15 @@ pub struct Residuals<'p> {
     evaluator: Box<dyn Evaluator + 'p>,
     observer: &'p dyn Observer,
     evaluations: usize,
+    /// The last point that was linearized.
+    last: Option<Point>,
+}
+
+/// A point of theta, by which parameters there are derivatives, and those.
+struct Point {
+    theta: Vec<f64>,
+    wanted: Vec<usize>,
+    triangle: Triangle,
 }
 
 impl<'p> Residuals<'p> {
@@ -55,7 +68,7 @@ impl<'p> Residuals<'p> {
         observer: &'p dyn Observer,
     ) -> Result<Residuals<'p>, FitError> {
         problem.check_data()?;
-        Ok(Residuals { problem, evaluator, observer, evaluations: 0 })
+        Ok(Residuals { problem, evaluator, observer, evaluations: 0, last: None })
     }
 
     /// Residuals and derivatives by the evaluator; none if it knows no derivatives.
@@ -64,16 +77,14 @@ impl<'p> Residuals<'p> {
         let (linearized, problem) = (linearized?, self.problem);
         let spectrum = linearized.spectrum();
         let derivatives: Vec<Part<'_>> = wanted.iter().map(|place| linearized.derivative(*place)).collect();
-        let mut rows = Rows::new(wanted.len());
+        let mut times = Times::new(wanted.len());
         for time in problem.times() {
             let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
-            rows.push(|place, column| match derivatives.get(place) {
-                Some(derivative) => derive(problem, derivative.row(time), data, model, column),
-                None => column.extend(residuals(problem, data, model)),
-            });
+            let parts = derivatives.iter().map(|derivative| derivative.row(time));
+            times.push(problem.noise(), data, model, parts.map(|part| within(part, problem.energies())));
         }
         self.evaluations += 1;
-        Ok(Some(rows.finish()))
+        Ok(Some(times.rows.finish()))
     }
 
     /// Residuals, and derivatives by differences.
@@ -84,7 +95,7 @@ impl<'p> Residuals<'p> {
         }
         columns.push(self.residuals(theta)?);
         let mut rows = Rows::new(wanted.len());
-        rows.push(|place, column| column.append(&mut columns[place]));
+        rows.push(columns[0].len(), |place, column| column.copy_from_slice(&columns[place]));
         Ok(rows.finish())
     }
 
@@ -104,27 +115,92 @@ impl<'p> Residuals<'p> {
     fn residuals(&mut self, theta: &[f64]) -> Result<Vec<f64>, FitError> {
         self.evaluations += 1;
         let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
-        let of_time =
-            |time| residuals(problem, &problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
-        Ok(problem.times().flat_map(of_time).collect())
+        let mut residuals = vec![0.0; problem.count()];
+        for (time, residuals) in problem.times().zip(residuals.chunks_mut(problem.energies().len())) {
+            let (data, model) = (&problem.data()[problem.row(time)], &spectrum[problem.row(time)]);
+            problem.noise().residuals(data, model, residuals);
+        }
+        Ok(residuals)
     }
 }
 
-/// The residuals of some values.
-fn residuals<'v>(problem: &Problem<'_>, data: &'v [f64], model: &'v [f64]) -> impl Iterator<Item = f64> + 'v {
-    let noise = problem.noise();
-    data.iter().zip(model).map(move |(data, model)| noise.residual(*data, *model))
+/// A part of a spectrum at these energies.
+fn within(part: PartRow<'_>, energies: Range<usize>) -> PartRow<'_> {
+    match part.values {
+        [_] => part,
+        values => PartRow { values: &values[energies], ..part },
+    }
 }
 
-/// Adds the derivatives of the residuals at a time, where the spectrum has these derivatives: one for all energies
-/// or one for each.
-fn derive(problem: &Problem<'_>, slopes: &[f64], data: &[f64], model: &[f64], column: &mut Vec<f64>) {
-    let first = column.len();
-    match slopes {
-        [slope] => column.resize(first + data.len(), *slope),
-        slopes => column.extend(&slopes[problem.energies()]),
+/// The rows of one time after the other.
+///
+/// Derivatives that at each time differ by a factor only are one column there: it is rotated once, and what is left of
+/// the time, a row for each column, goes on with the factors.
+struct Times<'e> {
+    rows: Rows,
+    /// The rows of one time.
+    of_time: Rows,
+    /// Columns at a time.
+    columns: Vec<&'e [f64]>,
+    /// For each derivative its column, and the factor.
+    places: Vec<(usize, f64)>,
+    /// How single residuals change with the model.
+    slopes: Vec<f64>,
+}
+
+impl<'e> Times<'e> {
+    fn new(derivatives: usize) -> Times<'e> {
+        Times {
+            rows: Rows::new(derivatives),
+            of_time: Rows::new(0),
+            columns: Vec::new(),
+            places: Vec::new(),
+            slopes: Vec::new(),
+        }
     }
-    problem.noise().derive(data, model, &mut column[first..]);
+
+    /// Adds the data of a time, where the model has these values and derivatives.
+    fn push(
+        &mut self,
+        noise: Noise,
+        data: &[f64],
+        model: &[f64],
+        derivatives: impl Iterator<Item = PartRow<'e>>,
+    ) {
+        self.columns.clear();
+        self.places.clear();
+        for PartRow { factor, values } in derivatives {
+            let column = self.columns.iter().position(|column| std::ptr::eq(*column, values));
+            let column = column.unwrap_or_else(|| {
+                self.columns.push(values);
+                self.columns.len() - 1
+            });
+            self.places.push((column, factor));
+        }
+        let slopes = noise.slopes(data, model, &mut self.slopes);
+        if self.columns.len() == self.places.len() || data.len() < MANY {
+            let (columns, places) = (&self.columns, &self.places);
+            self.rows.push(data.len(), |place, target| match places.get(place) {
+                Some((column, factor)) => slopes.apply(*factor, columns[*column], target),
+                None => noise.residuals(data, model, target),
+            });
+            return;
+        }
+        match self.of_time.derivatives() == self.columns.len() {
+            true => self.of_time.clear(),
+            false => self.of_time = Rows::new(self.columns.len()),
+        }
+        let columns = &self.columns;
+        self.of_time.push(data.len(), |place, target| match columns.get(place) {
+            Some(column) => slopes.apply(1.0, column, target),
+            None => noise.residuals(data, model, target),
+        });
+        let (left, places) = (self.of_time.triangle(), &self.places);
+        self.rows.push(columns.len() + 1, |place, target| match places.get(place) {
+            Some((column, factor)) => Slopes::Alike(*factor).apply(1.0, &left.derivatives()[*column], target),
+            None => target.copy_from_slice(left.residuals()),
+        });
+    }
 }
 
 impl Objective for Residuals<'_> {
@@ -164,11 +240,16 @@ impl Objective for Residuals<'_> {
     }
 
     fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Triangle, FitError> {
+        if let Some(last) = self.last.as_ref().filter(|last| last.theta == theta && last.wanted == wanted) {
+            return Ok(last.triangle.clone());
+        }
         let triangle = match self.known_derivatives(theta, wanted)? {
             Some(triangle) => triangle,
             None => self.differences(theta, wanted)?,
         };
         self.observer.evaluated(triangle.chi_square());
+        let (theta, wanted) = (theta.to_vec(), wanted.to_vec());
+        self.last = Some(Point { theta, wanted, triangle: triangle.clone() });
         Ok(triangle)
     }
 
@@ -184,5 +265,40 @@ impl Objective for Residuals<'_> {
 
     fn evaluations(&self) -> usize {
         self.evaluations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::lanes::dot;
+
+    /// Lengths and angles do not tell whether columns were rotated together.
+    #[test]
+    fn columns_that_differ_by_a_factor_are_rotated_once() {
+        let wave = |phase: f64| (0..100).map(|i| (0.1 * f64::from(i) + phase).sin() + 1.5).collect();
+        let [shared, own, data, model]: [Vec<f64>; 4] = [0.0, 1.0, 2.0, 3.0].map(wave);
+        let copy = shared.clone();
+        for noise in [Noise::Unknown, Noise::Gaussian { sigma: 0.5 }, Noise::Poisson { scale: 2.0 }] {
+            let triangle = |second: &[f64]| {
+                let mut times = Times::new(3);
+                for time in 1..4 {
+                    let factors = [1.0, f64::from(time), 0.5];
+                    let columns = [&shared, second, &own];
+                    let parts = factors.into_iter().zip(columns);
+                    let parts = parts.map(|(factor, values)| PartRow { factor, values });
+                    times.push(noise, &data, &model, parts);
+                }
+                assert_eq!(times.columns.len(), if second.as_ptr() == copy.as_ptr() { 3 } else { 2 });
+                times.rows.finish()
+            };
+            let (once, apart) = (triangle(&shared), triangle(&copy));
+            let all = |of: &Triangle| [of.derivatives(), &[of.residuals().to_vec()]].concat();
+            let (once, apart) = (all(&once), all(&apart));
+            for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+                let (found, expected) = (dot(&once[i], &once[j]), dot(&apart[i], &apart[j]));
+                assert!((found - expected).abs() < 1e-12 * expected.abs(), "{i} {j}: {found} {expected}");
+            }
+        }
     }
 }

@@ -15,6 +15,8 @@
 //! not suffer, so that a sum of squares is known where a derivative is not.
 
 use crate::fit::lanes::dot;
+use cembra_vm::vector::Level;
+use cembra_vm::vector::level::Loop;
 
 /// Rows from which on a block is worth rotating.
 const BLOCK: usize = 256;
@@ -46,8 +48,10 @@ impl Triangle {
 /// Rows on their way into a triangle.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// Rows that are not in the triangle, as columns of derivatives and residuals.
+    /// Rows that are not in the triangle, as columns of derivatives and residuals; then places that are free.
     columns: Vec<Vec<f64>>,
+    /// How many such rows there are.
+    waiting: usize,
     triangle: Triangle,
 }
 
@@ -55,17 +59,27 @@ impl Rows {
     /// No rows, of so many derivatives.
     pub fn new(derivatives: usize) -> Rows {
         let size = derivatives + 1;
-        Rows { columns: vec![Vec::new(); size], triangle: Triangle { columns: vec![vec![0.0; size]; size] } }
+        let triangle = Triangle { columns: vec![vec![0.0; size]; size] };
+        Rows { columns: vec![Vec::new(); size], waiting: 0, triangle }
     }
 
-    /// Adds rows: a part of the column of each derivative, and of that of the residuals. `column` is called for
-    /// each, with its place and where to push the values.
-    ///
-    /// # Panics
-    /// Columns become longer than others.
-    pub fn push(&mut self, mut column: impl FnMut(usize, &mut Vec<f64>)) {
-        self.columns.iter_mut().enumerate().for_each(|(place, values)| column(place, values));
-        if self.columns[0].len() >= BLOCK {
+    /// How many derivatives there are.
+    pub fn derivatives(&self) -> usize {
+        self.columns.len() - 1
+    }
+
+    /// Adds so many rows: a part of the column of each derivative, and of that of the residuals. `column` is called
+    /// for each, with its place and where to write the values.
+    pub fn push(&mut self, count: usize, mut column: impl FnMut(usize, &mut [f64])) {
+        let end = self.waiting + count;
+        for (place, values) in self.columns.iter_mut().enumerate() {
+            if values.len() < end {
+                values.resize(end, 0.0);
+            }
+            column(place, &mut values[self.waiting..end]);
+        }
+        self.waiting = end;
+        if end >= BLOCK {
             self.rotate();
         }
     }
@@ -76,11 +90,38 @@ impl Rows {
         self.triangle
     }
 
-    /// Rotates the rows into the triangle, column by column.
+    /// The triangle of the rows so far.
+    pub fn triangle(&mut self) -> &Triangle {
+        self.rotate();
+        &self.triangle
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.waiting = 0;
+        self.triangle.columns.iter_mut().for_each(|column| column.fill(0.0));
+    }
+
+    /// Rotates the rows into the triangle.
     fn rotate(&mut self) {
-        for place in 0..self.columns.len() {
-            let (values, others) = self.columns[place..].split_first_mut().expect("a column");
-            let (corner, others_above) = self.triangle.columns[place..].split_first_mut().expect("its top");
+        Level::best().run(Rotation(self));
+        self.waiting = 0;
+    }
+}
+
+/// The rotation of rows into the triangle, column by column.
+struct Rotation<'r>(&'r mut Rows);
+
+impl Loop for Rotation<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Rows { columns, waiting, triangle } = self.0;
+        for place in 0..columns.len() {
+            let (values, others) = columns[place..].split_first_mut().expect("a column");
+            let (corner, others_above) = triangle.columns[place..].split_first_mut().expect("its top");
+            let values = &values[..*waiting];
             let below = dot(values, values);
             let length = (corner[place] * corner[place] + below).sqrt();
             if !length.is_finite() {
@@ -90,15 +131,15 @@ impl Rows {
                 // The reflection of (corner, values) to (end, 0): along the difference of both.
                 let end = -length.copysign(corner[place]);
                 let first = corner[place] - end;
-                let half = 0.5 * (first * first + below);
                 corner[place] = end;
+                let half = 0.5 * (first * first + below);
                 for (other, above) in others.iter_mut().zip(others_above) {
+                    let other = &mut other[..values.len()];
                     let shadow = (first * above[place] + dot(values, other)) / half;
                     above[place] -= shadow * first;
-                    other.iter_mut().zip(&*values).for_each(|(other, value)| *other -= shadow * value);
+                    other.iter_mut().zip(values).for_each(|(other, value)| *other -= shadow * value);
                 }
             }
-            values.clear();
         }
     }
 }
@@ -120,7 +161,7 @@ mod tests {
         let mut rows = Rows::new(columns.len() - 1);
         for first in (0..columns[0].len()).step_by(part) {
             let last = columns[0].len().min(first + part);
-            rows.push(|place, values| values.extend(&columns[place][first..last]));
+            rows.push(last - first, |place, values| values.copy_from_slice(&columns[place][first..last]));
         }
         rows.finish()
     }

@@ -93,6 +93,21 @@ fn elements_and_axes() {
     check("nd.max(m * a + e * b, 1, keep=true) / nd.min(m * b + a, 0)");
 }
 
+/// A trace of two leaves under operators along axes that it has and that it does not have.
+#[test]
+fn leaves_that_meet_in_a_trace() {
+    let trace = "trace = a * math.exp(-t / b)\n";
+    check(&format!("{trace}math.exp(-(e - trace) ** 2.0) * trace"));
+    check(&format!("{trace}math.trig.sin(nd.cumsum(e * trace * trace, 1) + m)"));
+    check(&format!("{trace}math.trig.sin(nd.cumsum(e * trace * trace, 0) + m)"));
+    check(&format!("{trace}nd.sum(m * trace * e, 1, keep=true) / nd.sum(m * trace, 0, keep=true)"));
+    check(&format!("{trace}nd.sum(m * trace * e, 1)"));
+    check(&format!("{trace}nd.transpose(m * trace * trace * e)"));
+    check(&format!("{trace}nd.max(e * trace, 1, keep=true) * m"));
+    check(&format!("{trace}width = trace * a * b + 1.0\nmath.exp(-((e - trace) / width) ** 2.0) * a"));
+    check("place = a * b\ntrace = place * math.exp(-t / place) + a * t\nmath.exp(-(e - trace) ** 2.0)");
+}
+
 #[test]
 fn slopes_keep_their_axes() {
     let slope = |text: &str| {

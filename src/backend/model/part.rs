@@ -1,45 +1,69 @@
 //! Parts: results that broadcast to the spectrum, read where they stand in a frame.
+//!
+//! ```text
+//! part = factor (T, 1) · values (1, E)     a product is not multiplied before somebody asks for its elements
+//! ```
 
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr};
 use cembra_vm::value::NdView;
 
-/// Where a part stands.
+/// Where a result stands.
 #[derive(Clone, Debug)]
-pub(super) enum PartSlot {
-    /// Zero everywhere: nothing is computed.
-    Zero,
+pub(super) enum ResultSlot {
     /// One number.
     Scalar(Slot<f64>),
     /// An array of two axes.
     Array(TypedSlot),
 }
 
-impl PartSlot {
+impl ResultSlot {
     /// The side output of that name.
-    pub(super) fn side_output(bound: &BoundExpr, name: &str) -> Result<PartSlot, BindError> {
+    pub(super) fn side_output(bound: &BoundExpr, name: &str) -> Result<ResultSlot, BindError> {
         let slot = bound.side_output_slot(name)?;
         match slot.qtype().nd() {
-            Some(_) => Ok(PartSlot::Array(slot.clone())),
-            None => Ok(PartSlot::Scalar(bound.side_output(name)?)),
+            Some(_) => Ok(ResultSlot::Array(slot.clone())),
+            None => Ok(ResultSlot::Scalar(bound.side_output(name)?)),
         }
     }
 
-    /// What stands there, of a spectrum of so many times and energies.
-    pub(super) fn read<'f>(&self, frame: &'f Frame, sizes: [usize; 2]) -> Result<Part<'f>, FrameError> {
-        let values = match self {
-            PartSlot::Zero => Values::Everywhere(0.0),
-            PartSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
-            PartSlot::Array(slot) => Values::Array(frame.nd_view(slot)?),
-        };
-        Ok(Part { values, sizes })
+    fn read<'f>(&self, frame: &'f Frame) -> Result<Values<'f>, FrameError> {
+        Ok(match self {
+            ResultSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
+            ResultSlot::Array(slot) => Values::Array(frame.nd_view(slot)?),
+        })
     }
 }
 
-/// A curve or a derivative: an array that may have unit axes, which stand for all times or energies.
+/// Where a part stands.
+#[derive(Clone, Debug)]
+pub(super) enum PartSlot {
+    /// Zero everywhere: nothing is computed.
+    Zero,
+    /// Its values.
+    Values(ResultSlot),
+    /// What its values are to be multiplied by, the same at all energies; and those.
+    Product(ResultSlot, ResultSlot),
+}
+
+impl PartSlot {
+    /// What stands there, of a spectrum of so many times and energies.
+    pub(super) fn read<'f>(&self, frame: &'f Frame, sizes: [usize; 2]) -> Result<Part<'f>, FrameError> {
+        let (factor, values) = match self {
+            PartSlot::Zero => (Values::Everywhere(1.0), Values::Everywhere(0.0)),
+            PartSlot::Values(slot) => (Values::Everywhere(1.0), slot.read(frame)?),
+            PartSlot::Product(factor, slot) => (factor.read(frame)?, slot.read(frame)?),
+        };
+        Ok(Part { factor, values, sizes })
+    }
+}
+
+/// A curve or a derivative: an array that may have unit axes, which stand for all times or energies, times a factor
+/// that is the same at all energies.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'f> {
+    factor: Values<'f>,
     values: Values<'f>,
     /// Times and energies of the spectrum.
     sizes: [usize; 2],
@@ -51,11 +75,10 @@ enum Values<'f> {
     Array(NdView<'f>),
 }
 
-impl Part<'_> {
-    /// The values as they stand, row after row, and the sizes of the axes time and energy, of which any may be
-    /// 1 and stand for all.
-    pub fn values(&self) -> (&[f64], [usize; 2]) {
-        match &self.values {
+impl Values<'_> {
+    /// The values as they stand, row after row, and the sizes of the axes time and energy.
+    fn all(&self) -> (&[f64], [usize; 2]) {
+        match self {
             Values::Everywhere(value) => (std::slice::from_ref(value), [1, 1]),
             Values::Array(view) => {
                 let mut sizes = [1, 1];
@@ -66,10 +89,33 @@ impl Part<'_> {
         }
     }
 
-    /// The values at a time, or one value that stands for all energies.
-    pub fn row(&self, time: usize) -> &[f64] {
-        let (values, [rows, columns]) = self.values();
+    /// The values at a time.
+    fn row(&self, time: usize) -> &[f64] {
+        let (values, [rows, columns]) = self.all();
         &values[if rows == 1 { 0 } else { time * columns }..][..columns]
+    }
+}
+
+/// A part at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartRow<'p> {
+    /// What the values are to be multiplied by.
+    pub factor: f64,
+    /// A value for each energy, or one that stands for all. Parts that differ by a factor only have the same
+    /// slice.
+    pub values: &'p [f64],
+}
+
+impl Part<'_> {
+    /// Sizes of the axes time and energy, of which any may be 1 and stand for all.
+    pub fn shape(&self) -> [usize; 2] {
+        let ([times, _], [rows, columns]) = (self.factor.all().1, self.values.all().1);
+        [times.max(rows), columns]
+    }
+
+    /// The part at a time.
+    pub fn row(&self, time: usize) -> PartRow<'_> {
+        PartRow { factor: self.factor.row(time)[0], values: self.values.row(time) }
     }
 
     /// Writes a value for each time and energy, row after row.
@@ -80,9 +126,10 @@ impl Part<'_> {
         let [times, energies] = self.sizes;
         assert_eq!(target.len(), times * energies, "a place for each value of the spectrum");
         for (time, row) in target.chunks_exact_mut(energies.max(1)).enumerate() {
-            match self.row(time) {
-                [value] => row.fill(*value),
-                values => row.copy_from_slice(values),
+            let PartRow { factor, values } = self.row(time);
+            match values {
+                [value] => row.fill(factor * value),
+                _ => row.iter_mut().zip(values).for_each(|(target, value)| *target = factor * value),
             }
         }
     }

@@ -1,14 +1,16 @@
 //! Programs of a model: the spectrum with parts beside it, each program with a layout of its own.
 
+use crate::autodiff::split;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
-use crate::backend::model::part::{Part, PartSlot};
+use crate::backend::model::part::{Part, PartSlot, ResultSlot};
 use crate::compile::{Binder, Options, SlotReuse};
 use crate::expr::Expr;
 use crate::model::lower::Lowered;
 use crate::prepare::{Prepare, Source};
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::Slot;
-use cembra_vm::machine::BoundExpr;
+use cembra_vm::machine::{BindError, BoundExpr};
+use cembra_vm::value::QType;
 use cembra_vm::value::qtype::FLOAT64;
 use std::sync::OnceLock;
 
@@ -23,20 +25,34 @@ pub(super) struct Program {
 impl Program {
     /// Compiles the spectrum of a model with parts; those that are not there are zero everywhere.
     pub(super) fn new(lowered: &Lowered, parts: &[Option<Expr>]) -> Result<Program, ModelCompileError> {
-        let inputs = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64));
-        let mut source = Source::new(lowered.spectrum.clone(), inputs);
-        let numbered = parts.iter().enumerate();
-        source.side_outputs =
-            numbered.filter_map(|(index, part)| Some((part_name(index).into(), part.clone()?))).collect();
+        let leaves: Vec<(&str, QType)> = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
+        let mut source = Source::new(lowered.spectrum.clone(), leaves.iter().cloned());
+        let mut is_product = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            let Some(part) = part else {
+                is_product.push(false);
+                continue;
+            };
+            let product = split(part, &leaves)?;
+            is_product.push(product.is_some());
+            let (factor, values) = product.map_or((None, part.clone()), |(f, values)| (Some(f), values));
+            let named = factor.map(|factor| (factor_name(index).into(), factor));
+            source.side_outputs.extend(named);
+            source.side_outputs.push((part_name(index).into(), values));
+        }
         let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
         binder.add(&Prepare::standard().run(source)?)?;
         let bound = binder.build()?.swap_remove(0);
         let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
+        let result = |name: String| ResultSlot::side_output(&bound, &name);
         let part = |(index, part): (usize, &Option<Expr>)| match part {
             None => Ok(PartSlot::Zero),
-            Some(_) => PartSlot::side_output(&bound, &part_name(index)),
+            Some(_) if is_product[index] => {
+                Ok(PartSlot::Product(result(factor_name(index))?, result(part_name(index))?))
+            }
+            Some(_) => result(part_name(index)).map(PartSlot::Values),
         };
-        let parts = parts.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+        let parts = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>()?;
         Ok(Program { bound, theta, parts })
     }
 
@@ -62,6 +78,10 @@ impl Program {
         let spectrum = view.as_slice().expect("results of operators are contiguous");
         Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
     }
+}
+
+fn factor_name(index: usize) -> String {
+    format!("factor {index}")
 }
 
 fn part_name(index: usize) -> String {

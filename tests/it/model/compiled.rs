@@ -243,11 +243,8 @@ fn what_does_not_change_with_time_is_computed_once() {
     let by_name = |wanted: &str| compiled.theta_names().iter().position(|n| n == wanted).expect("a name");
     let jacobian = compiled.evaluate_jacobian(&theta, &mut frame).expect("a Jacobian");
     let energies = compiled.shape()[1];
-    assert_eq!(jacobian.column(by_name("GLP_02_x0")).values().1, [1, energies]);
-    assert_eq!(
-        jacobian.column(by_name("GLP_01_A_expFun_01_tau")).values().1,
-        [compiled.shape()[0], energies]
-    );
+    assert_eq!(jacobian.column(by_name("GLP_02_x0")).shape(), [1, energies]);
+    assert_eq!(jacobian.column(by_name("GLP_01_A_expFun_01_tau")).shape(), [compiled.shape()[0], energies]);
     // The exponential of the line has one time, that of the trace one energy.
     let program = dump(compiled.bound().program());
     for line in program.lines().filter(|line| line.contains("math.exp")) {

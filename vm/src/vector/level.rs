@@ -5,6 +5,17 @@
 
 use std::sync::OnceLock;
 
+/// A loop that [`Level::run`] compiles for every level.
+///
+/// Mark `run` and what it calls `#[inline(always)]`: only what is inlined gets the instructions of a level.
+pub trait Loop {
+    /// What comes out of it.
+    type Output;
+
+    /// Runs it.
+    fn run(self) -> Self::Output;
+}
+
 /// An instruction set that loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -42,6 +53,24 @@ impl Level {
         *BEST.get_or_init(Level::detect)
     }
 
+    /// Runs a loop with the instructions of this level.
+    ///
+    /// # Panics
+    /// The machine does not have the level.
+    #[inline]
+    pub fn run<L: Loop>(self, body: L) -> L::Output {
+        assert!(self <= Level::best(), "{self:?} on a machine without it");
+        match self {
+            // SAFETY: the machine has the level.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { run_avx512(body) },
+            // SAFETY: the machine has the level.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { run_avx2(body) },
+            _ => body.run(),
+        }
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn detect() -> Level {
         let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -60,4 +89,16 @@ impl Level {
     fn detect() -> Level {
         Level::Baseline
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<L: Loop>(body: L) -> L::Output {
+    body.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
+fn run_avx512<L: Loop>(body: L) -> L::Output {
+    body.run()
 }
