@@ -3,7 +3,7 @@
 use crate::cli::model_args::ModelArgs;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
-use crate::prepare::{Prepare, RuleSet};
+use crate::prepare::{Prepare, RuleSet, Set};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
 use cembra_vm::value::array::MAX_ROWS;
@@ -55,6 +55,9 @@ pub struct ExprArgs {
     /// Which rewriting rules the optimizer uses.
     #[arg(long, value_enum, default_value_t = OptimizerArg::Strict)]
     pub optimizer: OptimizerArg,
+    /// How often floats are rounded.
+    #[arg(long, value_enum, default_value_t = FloatModeArg::Strict)]
+    pub float_mode: FloatModeArg,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -234,13 +237,27 @@ pub enum OptimizerArg {
     FastMath,
 }
 
-impl OptimizerArg {
-    /// The preparation with these rules.
-    pub fn prepare(self) -> Prepare {
-        match self {
-            OptimizerArg::None => Prepare::standard().without_optimizer(),
-            OptimizerArg::Strict => Prepare::standard(),
-            OptimizerArg::FastMath => Prepare::with_rules(RuleSet::fast_math()),
+/// How floats are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FloatModeArg {
+    /// After every operation, as it is written.
+    Strict,
+    /// Once where a product is added or subtracted: a * b + c is math.fma(a, b, c).
+    Contract,
+}
+
+impl ExprArgs {
+    /// The preparation with the rules that are asked for.
+    pub fn prepare(&self) -> Prepare {
+        let rules = match self.optimizer {
+            OptimizerArg::None => RuleSet::none(),
+            OptimizerArg::Strict => RuleSet::strict(),
+            OptimizerArg::FastMath => RuleSet::fast_math(),
+        };
+        match (self.optimizer, self.float_mode) {
+            (OptimizerArg::None, FloatModeArg::Strict) => Prepare::standard().without_optimizer(),
+            (_, FloatModeArg::Strict) => Prepare::with_rules(rules),
+            (_, FloatModeArg::Contract) => Prepare::with_rules(rules.with(Set::Contract)),
         }
     }
 }

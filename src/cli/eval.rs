@@ -99,7 +99,7 @@ pub fn bind(
     side_outputs: Vec<(Arc<str>, Expr)>,
     options: Options,
 ) -> Result<BoundExpr, Report> {
-    let prepared = args.optimizer.prepare().run(preparation(args, expr, types, side_outputs))?;
+    let prepared = args.prepare().run(preparation(args, expr, types, side_outputs))?;
     Ok(compile(&prepared, &Options { frame_limit: args.limits.limit_frame, ..options })?)
 }
 

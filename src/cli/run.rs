@@ -126,7 +126,7 @@ fn plan(args: &RunArgs, results: Results) -> Result<Plan, Report> {
     let inputs = args.expr.input.iter().map(|input| parse_input(input));
     Ok(Plan {
         constants: inputs.collect::<Result<_, _>>()?,
-        prepare: args.expr.optimizer.prepare(),
+        prepare: args.expr.prepare(),
         dialect: args.expr.dialect.dialect(),
         node_limit: limits.limit_nodes,
         compile: Options { frame_limit: limits.limit_frame, ..Options::default() },

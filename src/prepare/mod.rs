@@ -39,6 +39,6 @@ pub mod types;
 
 pub use error::PrepareError;
 pub use join::Source;
-pub use optimize::RuleSet;
+pub use optimize::{RuleSet, Set};
 pub use pipeline::Prepare;
 pub use prepared::Prepared;

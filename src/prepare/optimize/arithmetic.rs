@@ -1,68 +1,75 @@
-//! Rules of arithmetic: neutral elements, double negation, sums of four.
+//! Rules of arithmetic: neutral elements, double negation, sums of four, products that are added.
 
 use crate::expr::NodeId;
-use crate::prepare::optimize::{Rewriter, Rule};
+use crate::prepare::optimize::{Rewriter, Rule, Set};
 use crate::registry::define::LowerError;
-use cembra_vm::value::{ScalarValue, Value};
+use cembra_vm::value::{ScalarType, ScalarValue, Value};
 
 /// The rules of this file.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "multiply_one",
-        strict: true,
+        set: Set::Strict,
         meaning: "x * 1 -> x, 1 * x -> x",
         operators: &["math.multiply"],
         apply: multiply_one,
     },
     Rule {
         name: "divide_one",
-        strict: true,
+        set: Set::Strict,
         meaning: "x / 1 -> x",
         operators: &["math.divide"],
         apply: divide_one,
     },
     Rule {
         name: "divide_power_of_two",
-        strict: true,
+        set: Set::Strict,
         meaning: "x / 2^k -> x * 2^-k for arrays of floats",
         operators: &["math.divide"],
         apply: divide_power_of_two,
     },
     Rule {
         name: "subtract_zero",
-        strict: true,
+        set: Set::Strict,
         meaning: "x - 0 -> x",
         operators: &["math.subtract"],
         apply: subtract_zero,
     },
     Rule {
         name: "add_zero_integer",
-        strict: true,
+        set: Set::Strict,
         meaning: "x + 0 -> x, 0 + x -> x for integers",
         operators: &["math.add"],
         apply: add_zero_integer,
     },
     Rule {
         name: "negate_twice",
-        strict: true,
+        set: Set::Strict,
         meaning: "-(-x) -> x",
         operators: &["math.neg"],
         apply: negate_twice,
     },
-    Rule { name: "pos", strict: true, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
+    Rule { name: "pos", set: Set::Strict, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
     Rule {
         name: "add_zero_float",
-        strict: false,
+        set: Set::FastMath,
         meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
         operators: &["math.add"],
         apply: add_zero_float,
     },
     Rule {
         name: "add4",
-        strict: false,
+        set: Set::FastMath,
         meaning: "a + b + c + d in any grouping -> math._add4(a, b, c, d), added from the left",
         operators: &["math.add"],
         apply: add4,
+    },
+    Rule {
+        name: "contract",
+        set: Set::Contract,
+        meaning: "a * b + c -> math.fma(a, b, c) for floats; the same of c + a * b, a * b - c and c - a * b",
+        operators: &["math.add", "math.subtract"],
+        apply: contract,
     },
 ];
 
@@ -166,4 +173,21 @@ fn add4(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError>
         true => Ok(None),
         false => Ok(Some(cx.make("math._add4", &terms, id)?)),
     }
+}
+
+fn contract(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some([x, y]) = cx.operands(id) else { return Ok(None) };
+    let is_float =
+        matches!(cx.draft().qtype_of(id).scalar_inside(), Some(ScalarType::Float32 | ScalarType::Float64));
+    let is_difference = cx.matches::<2>(id, "math.subtract").is_some();
+    let product = |id: NodeId| cx.matches::<2>(id, "math.multiply");
+    let (a, b, c) = match (product(x), product(y)) {
+        _ if !is_float => return Ok(None),
+        (Some([a, b]), _) if is_difference => (a, b, cx.make("math.neg", &[y], id)?),
+        (Some([a, b]), _) => (a, b, y),
+        (None, Some([a, b])) if is_difference => (cx.make("math.neg", &[a], id)?, b, x),
+        (None, Some([a, b])) => (a, b, x),
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(cx.make("math.fma", &[a, b, c], id)?))
 }

@@ -2,7 +2,8 @@
 //!
 //! Every rule has a name and can be switched off by it. *Strict* rules change no bit of any value and
 //! are on by default. Rules of the `fast_math` set may change bits (the sign of a zero, the rounding of
-//! a sum, what a NaN compares to) and are off unless asked for. A rule may drop the evaluation of a
+//! a sum, what a NaN compares to) and are off unless asked for; and so is the one rule of `contract`, which leaves out
+//! roundings. A rule may drop the evaluation of a
 //! value that nobody needs, and with it an error that evaluation would have raised; it never adds one.
 //!
 //! Post-condition: no enabled rule applies to a reachable node, or the node has been rewritten
@@ -26,13 +27,24 @@ pub const MOST_REWRITES: usize = 100;
 /// What a rule does to a node: a better node, or nothing.
 pub type Apply = fn(&mut Rewriter<'_>, NodeId) -> Result<Option<NodeId>, LowerError>;
 
+/// Which values a rule may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// No bit of any.
+    Strict,
+    /// Signs of zeros, the order of sums, comparisons with NaN.
+    FastMath,
+    /// Products that are added: they are not rounded before.
+    Contract,
+}
+
 /// A rewriting rule.
 #[derive(Clone, Copy)]
 pub struct Rule {
     /// Name, to switch it on and off.
     pub name: &'static str,
-    /// True if no bit of any value changes.
-    pub strict: bool,
+    /// The set that it belongs to.
+    pub set: Set,
     /// What it does, as `before -> after`.
     pub meaning: &'static str,
     /// Operators of the nodes it looks at.
@@ -72,12 +84,19 @@ impl RuleSet {
 
     /// The strict rules.
     pub fn strict() -> RuleSet {
-        RuleSet { enabled: all_rules().iter().filter(|r| r.strict).map(|r| r.name).collect() }
+        RuleSet::none().with(Set::Strict)
     }
 
     /// The strict rules and those of the `fast_math` set.
     pub fn fast_math() -> RuleSet {
-        RuleSet { enabled: all_rules().iter().map(|r| r.name).collect() }
+        RuleSet::strict().with(Set::FastMath)
+    }
+
+    /// These rules and all of a set.
+    #[must_use]
+    pub fn with(mut self, set: Set) -> RuleSet {
+        self.enabled.extend(all_rules().iter().filter(|r| r.set == set).map(|r| r.name));
+        self
     }
 
     /// Switches a rule on; false if there is no such rule.

@@ -66,8 +66,8 @@ fn arithmetic() -> Vec<Family> {
         Family::new("math.fma", &["x", "y", "z"], "x * y + z with a single rounding.")
             .cost_of(8)
             .derivative(&["y", "x", "1.0"])
-            .ternary(|x: f32, y: f32, z: f32| x.mul_add(y, z))
-            .ternary(|x: f64, y: f64, z: f64| x.mul_add(y, z)),
+            .ternary_wide(single::fma, f32::mul_add)
+            .ternary_wide(double::fma, f64::mul_add),
         Family::new(
             "math._add4",
             &["a", "b", "c", "d"],

@@ -25,6 +25,7 @@ use crate::operator::ndwise::{cell_types, over_elements};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::value::{Fault, QType};
+use crate::vector::Level;
 use crate::vector::math::Operand;
 use std::sync::Arc;
 
@@ -269,7 +270,29 @@ impl Family {
         self,
         f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
-        let plain = scalar::ternary::<_, A, B, C, R, O>(f);
+        self.lift3(scalar::ternary::<_, A, B, C, R, O>(f), f)
+    }
+
+    /// The same of floats, where rows are computed by another function on machines that have AVX2: it has the same
+    /// results, and instructions of their own for it.
+    pub(crate) fn ternary_wide<T: PlainScalar>(
+        self,
+        f: impl Fn(T, T, T) -> T + Copy + Send + Sync + 'static,
+        wide: impl Fn(T, T, T) -> T + Copy + Send + Sync + 'static,
+    ) -> Family {
+        let (mut plain, wide) =
+            (scalar::ternary::<_, T, T, T, T, T>(f), scalar::ternary::<_, T, T, T, T, T>(wide));
+        for level in [Level::Avx2, Level::Avx512] {
+            plain.2.block.runs[level as usize] = wide.2.block.runs[level as usize];
+        }
+        self.lift3(plain, f)
+    }
+
+    fn lift3<A: PlainScalar, B: PlainScalar, C: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(
+        self,
+        plain: Typed,
+        f: impl Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
+    ) -> Family {
         let lifted = move |a: Option<A>, b: Option<B>, c: Option<C>| match (a, b, c) {
             (Some(a), Some(b), Some(c)) => f(a, b, c).outcome().map(Some),
             _ => Ok(None),

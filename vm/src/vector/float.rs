@@ -152,7 +152,7 @@ macro_rules! impl_float {
             }
             #[inline(always)]
             fn mul_add(self, b: Self, c: Self) -> Self {
-                self.mul_add(b, c)
+                $functions::fma(self, b, c)
             }
             $(
                 #[inline(always)]

@@ -358,3 +358,78 @@ pub fn plane_baseline<F: Plane>(x: f64, y: f64) -> (f64, f64) {
     #[cfg(not(target_arch = "aarch64"))]
     F::lane::<Software>(x, y)
 }
+
+/// `x * y + z` with one rounding.
+pub fn fused<T: Fused>(x: T, y: T, z: T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    if has_fma() {
+        // SAFETY: the machine has the features of the callee.
+        return unsafe { fused_fma(x, y, z) };
+    }
+    #[cfg(target_arch = "aarch64")]
+    return x.in_hardware(y, z);
+    #[cfg(not(target_arch = "aarch64"))]
+    x.in_software(y, z)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn fused_fma<T: Fused>(x: T, y: T, z: T) -> T {
+    x.in_hardware(y, z)
+}
+
+/// A float with a fused multiply-add.
+pub trait Fused: Copy {
+    /// By an instruction, in code for machines that have it.
+    fn in_hardware(self, y: Self, z: Self) -> Self;
+
+    /// In integer arithmetic.
+    fn in_software(self, y: Self, z: Self) -> Self;
+}
+
+macro_rules! fused {
+    ($float:ty, $software:path) => {
+        impl Fused for $float {
+            #[inline(always)]
+            fn in_hardware(self, y: Self, z: Self) -> Self {
+                self.mul_add(y, z)
+            }
+
+            #[inline(always)]
+            fn in_software(self, y: Self, z: Self) -> Self {
+                $software(self, y, z)
+            }
+        }
+    };
+}
+
+fused!(f64, libm::fma);
+fused!(f32, libm::fmaf);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Halves of last places, cancellation, subnormals, infinities: where two roundings show.
+    #[test]
+    fn software_fuses_as_processors_do() {
+        let parts =
+            [0.0, -0.0, 1.0, 1.0 + f64::EPSILON, 0.1, -1e-300, 5e-324, 1e308, f64::INFINITY, f64::NAN];
+        for (i, j, k) in (0..1000).map(|n| (n / 100, n / 10 % 10, n % 10)) {
+            let (x, y) = (parts[i], parts[j]);
+            for z in [parts[k], -(x * y)] {
+                let (found, expected) = (x.in_software(y, z), x.in_hardware(y, z));
+                assert!(
+                    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
+                    "{x} {y} {z}"
+                );
+                let [x, y, z] = [x as f32, y as f32, z as f32];
+                let (found, expected) = (x.in_software(y, z), fused(x, y, z));
+                assert!(
+                    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
+                    "{x} {y} {z}"
+                );
+            }
+        }
+    }
+}

@@ -10,7 +10,7 @@
 
 use crate::vector::level::Level;
 use crate::vector::math::dispatch::Operand;
-use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, plane, plane_baseline};
+use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, fused, plane, plane_baseline};
 use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
 use crate::vector::math::faddeeva::Faddeeva;
 use crate::vector::math::{
@@ -133,10 +133,15 @@ macro_rules! functions {
 pub mod double {
     use super::{
         BinaryFunction, Faddeeva, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
-        exponential, gamma, hyperbolic, inverse, logarithm, plane, plane_baseline, power, root, trigonometry,
-        unary, unary_rows, unary_rows_on,
+        exponential, fused, gamma, hyperbolic, inverse, logarithm, plane, plane_baseline, power, root,
+        trigonometry, unary, unary_rows, unary_rows_on,
     };
     functions!(f64);
+
+    /// `x * y + z` with one rounding, by the processor or in software.
+    pub fn fma(x: f64, y: f64, z: f64) -> f64 {
+        fused(x, y, z)
+    }
 
     /// The Faddeeva function `w(x + iy)`: real and imaginary part.
     pub fn faddeeva(x: f64, y: f64) -> (f64, f64) {
@@ -153,8 +158,13 @@ pub mod double {
 pub mod single {
     use super::{
         BinaryFunction, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
-        exponential, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry, unary, unary_rows,
-        unary_rows_on,
+        exponential, fused, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry, unary,
+        unary_rows, unary_rows_on,
     };
     functions!(f32);
+
+    /// `x * y + z` with one rounding, by the processor or in software.
+    pub fn fma(x: f32, y: f32, z: f32) -> f32 {
+        fused(x, y, z)
+    }
 }
