@@ -9,13 +9,16 @@ use crate::cli::model_source::{Failure, failure, load, model, sources, theta, wa
 use crate::cli::report::{Phase, Report};
 use crate::cli::{complain, print};
 use crate::cli::{fit, model_batch, synthetic};
+use crate::columns::Format;
+use crate::columns::npy_header::{self, Cells};
 use crate::inspect::program_text;
 use crate::model::graph::from_model::graph_of;
 use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
 use crate::model::interpret::{ComponentCurve, Spectrum};
 use crate::model::schedule::{self, Reason, Schedule, packed};
 use crate::model::tree::{Domain, Model};
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, ScalarType};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -126,6 +129,16 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     if let Some(sigma) = args.noise {
         synthetic::add_noise(&mut spectrum.values, sigma, args.seed);
     }
+    if let Some(file) = args.out.as_ref().filter(|_| !args.json) {
+        match Format::of(file) {
+            Ok(Format::Csv(b',')) => {}
+            Ok(Format::Npy) if args.components => return Err(not_written(file, "components")),
+            Ok(Format::Npy) => {
+                return fit::write(file, npy(&spectrum)).map(|()| String::new()).map_err(Failure::from);
+            }
+            _ => return Err(not_written(file, "spectra")),
+        }
+    }
     let text = match args.json {
         true => format!("{}\n", spectrum_json(&spectrum)),
         false if args.components && model.domain != Domain::EnergyTime2D => {
@@ -137,6 +150,22 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
         None => Ok(text),
         Some(file) => fit::write(file, text).map(|()| String::new()).map_err(Failure::from),
     }
+}
+
+/// An NPY file: times and energies, or one axis.
+fn npy(spectrum: &Spectrum) -> Vec<u8> {
+    let shape: Vec<u64> = spectrum.shape.iter().map(|size| *size as u64).collect();
+    let cells = Cells::of(ScalarType::Float64).expect("binary64 is a type of NPY");
+    let mut file = npy_header::written(cells, &shape);
+    file.extend(spectrum.values.iter().flat_map(|value| value.to_le_bytes()));
+    file
+}
+
+fn not_written(file: &Path, what: &str) -> Failure {
+    let place = file.display();
+    let problem =
+        format!("cannot write {what} to {place}: spectra go to files named .csv or .npy, components to .csv");
+    Failure::from(Report::new(Category::Io, Phase::Compile, problem))
 }
 
 /// Comma-separated values: a line a point of the axis, or a line a time under a line of energies.

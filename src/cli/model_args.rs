@@ -88,7 +88,7 @@ pub struct EvalModelArgs {
     /// Where the noise begins: the same number gives the same noise.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "noise")]
     pub seed: u64,
-    /// Write to a file instead of standard output.
+    /// Write to a file instead of standard output: .csv or .npy.
     #[arg(short, long, value_name = "FILE", conflicts_with = "batch")]
     pub out: Option<PathBuf>,
     /// The files are recorded cases; print one JSON line for each theta.

@@ -142,11 +142,16 @@ fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// A header for so many rows of one axis, padded to [`WRITTEN`] bytes whatever the number.
-pub fn written(cells: Cells, rows: u64) -> Vec<u8> {
+/// A header for an array of this shape, the last axis fastest, padded to [`WRITTEN`] bytes whatever the numbers.
+///
+/// # Panics
+/// There are more than two axes.
+pub fn written(cells: Cells, shape: &[u64]) -> Vec<u8> {
+    assert!(shape.len() <= 2, "the header of two axes has {WRITTEN} bytes, whatever their sizes");
+    let shape: String = shape.iter().map(|size| format!("{size},")).collect();
     let order = if cells.size == 1 { '|' } else { '<' };
     let (kind, size) = (char::from(cells.kind), cells.size);
-    let text = format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({rows},), }}");
+    let text = format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
     let mut header = MAGIC.to_vec();
     header.extend([1, 0]);
     let length = u16::try_from(WRITTEN - 10).expect("the header of 128 bytes is short");
@@ -165,11 +170,14 @@ mod tests {
     fn headers_read_back() {
         let cells = Cells { kind: b'f', size: 8, big_endian: false };
         for rows in [0, 7, u64::MAX] {
-            let bytes = written(cells, rows);
+            let bytes = written(cells, &[rows]);
             assert_eq!(bytes.len(), WRITTEN);
             let header = Header::read(&mut &bytes[..]).expect("a header");
             let descr = "<f8".to_owned();
             assert_eq!(header, Header { descr, cells: Some(cells), shape: vec![rows], is_fortran: false });
+            let bytes = written(cells, &[rows, rows]);
+            assert_eq!(bytes.len(), WRITTEN);
+            assert_eq!(Header::read(&mut &bytes[..]).expect("a header").shape, [rows, rows]);
         }
     }
 

@@ -38,7 +38,7 @@ impl NpySink {
         };
         let cells = cells_of(&file, "NPY", column)?;
         let mut out = BufWriter::with_capacity(BUFFER, Output::create(path)?);
-        out.write_all(&written(cells, 0)).map_err(|e| ColumnsError::write(&file, e))?;
+        out.write_all(&written(cells, &[0])).map_err(|e| ColumnsError::write(&file, e))?;
         Ok(NpySink { file, column: column.clone(), cells, rows: 0, out })
     }
 }
@@ -99,7 +99,7 @@ impl Sink for NpySink {
         let NpySink { file, cells, rows, out, .. } = *self;
         let end = |mut out: BufWriter<Output>| {
             out.seek(SeekFrom::Start(0))?;
-            out.write_all(&written(cells, rows))?;
+            out.write_all(&written(cells, &[rows]))?;
             out.into_inner().map_err(|e| e.into_error())?.finish()
         };
         end(out).map_err(|e| ColumnsError::write(&file, e))

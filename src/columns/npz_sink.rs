@@ -98,7 +98,7 @@ fn put(
     data.rewind()?;
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     zip.start_file(format!("{name}.npy"), options)?;
-    zip.write_all(&written(cells, rows))?;
+    zip.write_all(&written(cells, &[rows]))?;
     io::copy(&mut data, zip)?;
     Ok(())
 }

@@ -209,6 +209,9 @@ impl ToExpr {
             let operands = if swaps { [right.0, left.0] } else { [left.0, right.0] };
             return Ok(Some((self.apply(operator, &operands)?, axes(DType::Bool))));
         }
+        if common.is_text() {
+            return Ok(None);
+        }
         let dtype = match (op, common) {
             (BinaryOp::Divide, common) => divided(common),
             (BinaryOp::Power, DType::Bool) => DType::Int8,
@@ -406,10 +409,9 @@ fn comparison_operator(op: BinaryOp) -> Option<(&'static str, bool)> {
     }
 }
 
-/// The operator of arithmetic in a dtype; nothing if it is not defined, or not on the machine.
+/// The operator of arithmetic in a dtype of numbers or truths; nothing if it is not defined, or not on the machine.
 fn arithmetic_operator(op: BinaryOp, dtype: DType) -> Option<&'static str> {
     Some(match (op, dtype) {
-        (_, DType::Text(_)) => return None,
         (BinaryOp::Add | BinaryOp::Maximum, DType::Bool) => "bool.logical_or",
         (BinaryOp::Multiply, DType::Bool) => "bool.logical_and",
         (_, DType::Bool) => return None,

@@ -141,3 +141,54 @@ fn the_environment_sets_flags() {
     assert_eq!(text.matches("n4 = graph.exp(node=n1, name='')\n").count(), 1, "{text}");
     assert!(text.ends_with("n7 'c': float64 () 68.34815003314424\n"), "{text}");
 }
+
+/// A node of each kind, evaluated and measured step by step; then on the machine, values of all nodes.
+#[test]
+fn every_kind_has_a_name_in_the_profile() -> Outcome {
+    let graph = Graph::new();
+    let (x, series) = (graph.placeholder("x"), graph.timeseries_placeholder("series"));
+    let steps = graph.timeseries_constant(Array::vector([1.0, 2.0, 3.0, 4.0]));
+    let (low, high) = (x.less(2), x.greater_equal(2));
+    let companion = &low & &high;
+    let branches: [(&str, &[Node]); 1] = [("all", from_ref(&x))];
+    let roots = [
+        cembra::dag::where_(&low, &x, &steps),
+        cembra::dag::multi_clause_where(&[(&low, &x)], &series),
+        exclusive_multi_clause_where(&[(&low, &x), (&high, &steps)], &x, &companion),
+        graph.variant_selector(&low, &branches, from_ref(&x)),
+        x.expand_dims(0).squeeze(0),
+        x.reduce_quantile(0, 0.25),
+        x.reduce_sum(0),
+        graph.function_call("total", &[&x, &series]),
+    ];
+    let (mut state, _) = state(&graph, &x)?;
+    state.set_node_value(&series, Array::vector([5.0; 4]))?;
+    let total = Function::of_two(|x: ndarray::ArrayViewD<'_, f64>, y: ndarray::ArrayViewD<'_, f64>| &x + &y);
+    assert!(format!("{total:?}").starts_with("Function {"), "{total:?}");
+    state.set_function("total", total);
+    let mut state = state.with_profile();
+    let dag = ir::compile_nodes(&linearize::forest(&roots, &[])?);
+    evaluate_dag(&mut state, &dag)?;
+    let rows = state.profile().ok_or("a profile")?.nodes.clone();
+    let names: std::collections::BTreeSet<&str> = rows.iter().map(|node| &*node.operation).collect();
+    let expected = [
+        "constant",
+        "exclusive_multi_clause_where",
+        "expand_dims",
+        "greater_equal",
+        "less",
+        "logical_and",
+        "multi_clause_where",
+        "quantile",
+        "squeeze",
+        "sum",
+        "timeseries_constant",
+        "total()",
+        "variant_selector",
+        "where",
+    ];
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(state.get_node_value(&roots[7])?, &Array::vector([5.0, 6.0, 7.0, 8.0]));
+    assert_eq!(state.get_node_value(&roots[5])?, &Array::from(0.75));
+    Ok(())
+}

@@ -18,6 +18,7 @@ mod graph_memory;
 mod graph_properties;
 mod graph_rules;
 mod graph_texts;
+mod graph_types;
 mod graphs;
 mod host;
 mod model;

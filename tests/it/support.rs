@@ -69,11 +69,20 @@ pub fn needs_arrays(item: &Json) -> bool {
 
 /// Type, shape and bits of an array of a graph, where all NaN are one.
 pub fn bits_of(array: &cembra::dag::Array) -> String {
-    let elements: Vec<String> = match array.elements::<f64>() {
-        Some(floats) => {
-            floats.iter().map(|v| if v.is_nan() { "nan".into() } else { v.to_bits().to_string() }).collect()
-        }
-        None => vec![format!("{array:?}")],
+    use cembra::dag::Array;
+    fn each<T: std::fmt::Debug>(elements: impl IntoIterator<Item = T>) -> Vec<String> {
+        elements.into_iter().map(|element| format!("{element:?}")).collect()
+    }
+    let of_float = |v: &f64| if v.is_nan() { "nan".into() } else { v.to_bits().to_string() };
+    let elements = match array {
+        Array::Bool(elements) => each(elements),
+        Array::Int8(elements) => each(elements),
+        Array::Int32(elements) => each(elements),
+        Array::Int64(elements) => each(elements),
+        Array::Float16(elements) => each(elements),
+        Array::Float32(elements) => each(elements),
+        Array::Float64(elements) => elements.iter().map(of_float).collect(),
+        Array::Text(texts) => each(texts.texts()),
     };
     format!("{} {:?} {}", array.dtype(), array.shape(), elements.join(" "))
 }
