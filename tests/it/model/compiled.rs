@@ -2,7 +2,7 @@
 
 use super::recorded::{difference, folder, id, model, theta};
 use allocation_counter::measure;
-use cembra::backend::model::{CompiledModel, EvaluatorKind};
+use cembra::backend::model::{CompiledModel, Evaluator, EvaluatorKind};
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::schedule::schedule;
 use cembra::model::{Model, interpret, load};
@@ -142,6 +142,49 @@ m:
     }
     let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
     assert_eq!(evaluator.components(&theta).expect("equal components").len(), 2);
+}
+
+/// Whoever computes it: the same spectrum, the same components in the same order, and errors for a theta that does
+/// not fit. Lent evaluators are evaluators.
+#[test]
+fn evaluators_do_the_same() {
+    let case =
+        folder("cases").into_iter().find(|case| id(case) == "s_2d_simple_exp").expect("a recorded case");
+    let model = model(&case);
+    let theta = model.theta();
+    let kinds = [
+        ("interpreter", EvaluatorKind::Interpreter),
+        ("schedule", EvaluatorKind::Schedule),
+        ("compiled", EvaluatorKind::Compiled),
+        ("compare", EvaluatorKind::Compare),
+    ];
+    let expected = interpret::evaluate(&model, &theta).expect("a spectrum").values;
+    let curves = interpret::component_curves(&model, &theta).expect("components");
+    for (name, kind) in kinds {
+        assert_eq!(kind.name(), name);
+        let mut opened = kind.open(&model).expect("an evaluator");
+        let evaluator: &mut dyn Evaluator = &mut &mut *opened;
+        assert!(evaluator.fallback_reasons().is_empty());
+        assert_eq!(
+            difference(&expected, evaluator.evaluate(&theta).expect("a spectrum"), 1e-10),
+            None,
+            "{name}"
+        );
+        let found = evaluator.components(&theta).expect("components");
+        for (found, expected) in found.iter().zip(&curves) {
+            assert_eq!(found.name, expected.name, "{name}");
+            assert_eq!(difference(&expected.values, &found.values, 1e-10), None, "{name} {}", found.name);
+        }
+        let knows_derivatives = evaluator.linearize(&theta, &[0]).is_some();
+        assert_eq!(
+            knows_derivatives,
+            matches!(kind, EvaluatorKind::Compiled | EvaluatorKind::Compare),
+            "{name}"
+        );
+        let error = evaluator.evaluate(&theta[1..]).expect_err("a value is missing").to_string();
+        assert!(error.contains(&(theta.len() - 1).to_string()), "{name}: {error}");
+        assert!(evaluator.components(&theta[1..]).is_err(), "{name}");
+    }
 }
 
 #[test]
