@@ -7,6 +7,9 @@ use crate::model::quantity::Quantity;
 use crate::model::tree::{Domain, Model};
 use std::ops::Range;
 
+/// Values that are added up before they go to a sum of all.
+const STRETCH: usize = 4096;
+
 /// A fit that can be done.
 #[derive(Clone, Debug)]
 pub struct Problem<'m> {
@@ -93,6 +96,17 @@ impl<'m> Problem<'m> {
     pub fn row(&self, time: usize) -> Range<usize> {
         let first = time * sizes(self.model)[1];
         first + self.energies.start..first + self.energies.end
+    }
+
+    /// Where values that count stand side by side in the flat spectrum: the times of a window one by one, otherwise
+    /// several together.
+    pub fn stretches(&self) -> impl Iterator<Item = Range<usize>> {
+        let columns = sizes(self.model)[1];
+        let times = if self.energies.len() == columns { (STRETCH / columns.max(1)).max(1) } else { 1 };
+        let end = self.times.end;
+        self.times()
+            .step_by(times)
+            .map(move |time| self.row(time).start..self.row(end.min(time + times) - 1).end)
     }
 
     /// Checks that all values that count are numbers.

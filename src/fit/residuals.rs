@@ -135,13 +135,18 @@ fn within(part: PartRow<'_>, energies: Range<usize>) -> PartRow<'_> {
 /// The rows of one time after the other.
 ///
 /// Derivatives that at each time differ by a factor only are one column there: it is rotated once, and what is left of
-/// the time, a row for each column, goes on with the factors.
+/// the time, a row for each column, goes on with the factors. Columns that are those of the time before, as the
+/// shapes of lines that stand still, have been rotated.
 struct Times<'e> {
     rows: Rows,
     /// The rows of one time.
     of_time: Rows,
     /// Columns at a time.
     columns: Vec<&'e [f64]>,
+    /// Those that were rotated last.
+    before: Vec<&'e [f64]>,
+    /// The slope of their residuals, if all had one.
+    slope: Option<f64>,
     /// For each derivative its column, and the factor.
     places: Vec<(usize, f64)>,
     /// How single residuals change with the model.
@@ -154,6 +159,8 @@ impl<'e> Times<'e> {
             rows: Rows::new(derivatives),
             of_time: Rows::new(0),
             columns: Vec::new(),
+            before: Vec::new(),
+            slope: None,
             places: Vec::new(),
             slopes: Vec::new(),
         }
@@ -186,21 +193,39 @@ impl<'e> Times<'e> {
             });
             return;
         }
-        match self.of_time.derivatives() == self.columns.len() {
-            true => self.of_time.clear(),
-            false => self.of_time = Rows::new(self.columns.len()),
-        }
-        let columns = &self.columns;
-        self.of_time.push(data.len(), |place, target| match columns.get(place) {
-            Some(column) => slopes.apply(1.0, column, target),
-            None => noise.residuals(data, model, target),
-        });
-        let (left, places) = (self.of_time.triangle(), &self.places);
-        self.rows.push(columns.len() + 1, |place, target| match places.get(place) {
+        let residuals = |target: &mut [f64]| noise.residuals(data, model, target);
+        let slope = match slopes {
+            Slopes::Alike(slope) => Some(slope),
+            Slopes::Each(_) => None,
+        };
+        let left = match slope.is_some() && slope == self.slope && are_same(&self.before, &self.columns) {
+            true => self.of_time.with_residuals(residuals),
+            false => {
+                match self.of_time.derivatives() == self.columns.len() {
+                    true => self.of_time.clear(),
+                    false => self.of_time = Rows::new(self.columns.len()),
+                }
+                let columns = &self.columns;
+                self.of_time.push(data.len(), |place, target| match columns.get(place) {
+                    Some(column) => slopes.apply(1.0, column, target),
+                    None => residuals(target),
+                });
+                self.of_time.triangle()
+            }
+        };
+        let places = &self.places;
+        self.rows.push(self.columns.len() + 1, |place, target| match places.get(place) {
             Some((column, factor)) => Slopes::Alike(*factor).apply(1.0, &left.derivatives()[*column], target),
             None => target.copy_from_slice(left.residuals()),
         });
+        std::mem::swap(&mut self.before, &mut self.columns);
+        self.slope = slope;
     }
+}
+
+/// True if the columns stand in the same memory, which nobody writes.
+fn are_same(one: &[&[f64]], other: &[&[f64]]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| std::ptr::eq(*one, *other))
 }
 
 impl Objective for Residuals<'_> {
@@ -233,8 +258,8 @@ impl Objective for Residuals<'_> {
         self.evaluations += 1;
         let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
         let squares =
-            |row: Range<usize>| problem.noise().squares(&problem.data()[row.clone()], &spectrum[row]);
-        let chi_square = problem.times().map(|time| squares(problem.row(time))).sum();
+            |part: Range<usize>| problem.noise().squares(&problem.data()[part.clone()], &spectrum[part]);
+        let chi_square = problem.stretches().map(squares).sum();
         self.observer.evaluated(chi_square);
         Ok(chi_square)
     }
@@ -289,7 +314,8 @@ mod tests {
                     let parts = parts.map(|(factor, values)| PartRow { factor, values });
                     times.push(noise, &data, &model, parts);
                 }
-                assert_eq!(times.columns.len(), if second.as_ptr() == copy.as_ptr() { 3 } else { 2 });
+                let rotated = times.of_time.derivatives();
+                assert_eq!(rotated, if second.as_ptr() == copy.as_ptr() { 0 } else { 2 });
                 times.rows.finish()
             };
             let (once, apart) = (triangle(&shared), triangle(&copy));

@@ -53,6 +53,28 @@ pub struct Rows {
     /// How many such rows there are.
     waiting: usize,
     triangle: Triangle,
+    /// How many rows were rotated last. Their columns are what reflected the columns behind.
+    rotated: usize,
+    /// The reflections: by each column of derivatives that is not zero.
+    mirrors: Vec<Option<Mirror>>,
+}
+
+/// A reflection along the direction `(first, values)`, whose values are a column of rotated rows.
+#[derive(Clone, Copy, Debug)]
+struct Mirror {
+    first: f64,
+    /// Half the square of its length.
+    half: f64,
+}
+
+impl Mirror {
+    /// Reflects a column that begins with a number of the triangle.
+    #[inline(always)]
+    fn reflect(self, values: &[f64], above: &mut f64, column: &mut [f64]) {
+        let shadow = (self.first * *above + dot(values, column)) / self.half;
+        *above -= shadow * self.first;
+        column.iter_mut().zip(values).for_each(|(value, mirror)| *value -= shadow * mirror);
+    }
 }
 
 impl Rows {
@@ -60,7 +82,7 @@ impl Rows {
     pub fn new(derivatives: usize) -> Rows {
         let size = derivatives + 1;
         let triangle = Triangle { columns: vec![vec![0.0; size]; size] };
-        Rows { columns: vec![Vec::new(); size], waiting: 0, triangle }
+        Rows { columns: vec![Vec::new(); size], waiting: 0, triangle, rotated: 0, mirrors: vec![None; size] }
     }
 
     /// How many derivatives there are.
@@ -96,6 +118,14 @@ impl Rows {
         &self.triangle
     }
 
+    /// The triangle of the rows that were rotated last, if they were the only ones, with other residuals.
+    pub fn with_residuals(&mut self, write: impl FnOnce(&mut [f64])) -> &Triangle {
+        let residuals = self.columns.last_mut().expect("there are always residuals");
+        write(&mut residuals[..self.rotated]);
+        Level::best().run(Residuals(self));
+        &self.triangle
+    }
+
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.waiting = 0;
@@ -104,8 +134,10 @@ impl Rows {
 
     /// Rotates the rows into the triangle.
     fn rotate(&mut self) {
-        Level::best().run(Rotation(self));
-        self.waiting = 0;
+        if self.waiting > 0 {
+            Level::best().run(Rotation(self));
+            self.waiting = 0;
+        }
     }
 }
 
@@ -117,30 +149,60 @@ impl Loop for Rotation<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Rows { columns, waiting, triangle } = self.0;
+        let Rows { columns, waiting, triangle, rotated, mirrors } = self.0;
+        *rotated = *waiting;
         for place in 0..columns.len() {
             let (values, others) = columns[place..].split_first_mut().expect("a column");
             let (corner, others_above) = triangle.columns[place..].split_first_mut().expect("its top");
-            let values = &values[..*waiting];
-            let below = dot(values, values);
-            let length = (corner[place] * corner[place] + below).sqrt();
-            if !length.is_finite() {
-                // It says so, and leaves the other columns as they are.
-                corner[place] = f64::NAN;
-            } else if below != 0.0 {
-                // The reflection of (corner, values) to (end, 0): along the difference of both.
-                let end = -length.copysign(corner[place]);
-                let first = corner[place] - end;
-                corner[place] = end;
-                let half = 0.5 * (first * first + below);
+            let values = &values[..*rotated];
+            mirrors[place] = mirror(values, &mut corner[place]);
+            if let Some(mirror) = mirrors[place] {
                 for (other, above) in others.iter_mut().zip(others_above) {
-                    let other = &mut other[..values.len()];
-                    let shadow = (first * above[place] + dot(values, other)) / half;
-                    above[place] -= shadow * first;
-                    other.iter_mut().zip(values).for_each(|(other, value)| *other -= shadow * value);
+                    mirror.reflect(values, &mut above[place], &mut other[..*rotated]);
                 }
             }
         }
+    }
+}
+
+/// What reflects `(corner, values)` to `(end, 0)`, which is along the difference of both; then the corner is the end.
+#[inline(always)]
+fn mirror(values: &[f64], corner: &mut f64) -> Option<Mirror> {
+    let below = dot(values, values);
+    let length = (*corner * *corner + below).sqrt();
+    if !length.is_finite() {
+        // It says so, and leaves the other columns as they are.
+        *corner = f64::NAN;
+        return None;
+    }
+    let end = -length.copysign(*corner);
+    let first = *corner - end;
+    if below == 0.0 {
+        return None;
+    }
+    *corner = end;
+    Some(Mirror { first, half: 0.5 * (first * first + below) })
+}
+
+/// The rotation of other residuals by the mirrors of rows that began with an empty triangle.
+struct Residuals<'r>(&'r mut Rows);
+
+impl Loop for Residuals<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Rows { columns, triangle, rotated, mirrors, .. } = self.0;
+        let (residuals, columns) = columns.split_last_mut().expect("residuals");
+        let above = triangle.columns.last_mut().expect("residuals");
+        let residuals = &mut residuals[..*rotated];
+        above.fill(0.0);
+        for ((values, mirror), above) in columns.iter().zip(&*mirrors).zip(&mut *above) {
+            if let Some(mirror) = mirror {
+                mirror.reflect(&values[..*rotated], above, residuals);
+            }
+        }
+        mirror(residuals, above.last_mut().expect("a corner"));
     }
 }
 
@@ -192,6 +254,16 @@ mod tests {
         let found = triangle(&columns, 100).derivatives()[2][2].abs();
         // The constant 1e-7, less what the others can make up for.
         assert!((2e-7..3.2e-6).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn other_residuals_see_the_same_mirrors() {
+        let columns = columns(300);
+        let mut rows = Rows::new(3);
+        rows.push(300, |place, values| values.copy_from_slice(&columns[if place == 3 { 0 } else { place }]));
+        assert!(rows.triangle().chi_square() > 0.0);
+        let found = rows.with_residuals(|values| values.copy_from_slice(&columns[3])).clone();
+        assert_eq!(found, triangle(&columns, 300));
     }
 
     #[test]

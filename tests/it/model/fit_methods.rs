@@ -26,6 +26,26 @@ fn fitted(case: &Json, settings: Settings) -> Fit {
     fit_with(&problem, settings, &()).unwrap_or_else(|e| panic!("{}: {e}", id(case)))
 }
 
+/// Stretches are the rows of all times, one after the other, however many of them stand side by side.
+#[test]
+fn every_value_that_counts_is_in_a_stretch() {
+    let text = "
+cembra: {model: m, energy: {from: 0, to: 1, points: 300}, time: {from: 0, to: 1, points: 50}}
+m: {Offset: {y0: [2.0, True]}}
+";
+    let model =
+        cembra::model::load::read([("m.yaml", text)]).unwrap_or_else(|errors| panic!("{}", errors[0])).model;
+    let problem = || Problem::new(&model, vec![0.0; 300 * 50]).expect("all data");
+    for (energies, times, count) in
+        [(0..300, 0..50, 4), (0..300, 7..20, 1), (0..300, 49..50, 1), (3..300, 7..20, 13)]
+    {
+        let problem = problem().with_window(energies, times).expect("a window");
+        let rows: Vec<usize> = problem.times().flat_map(|time| problem.row(time)).collect();
+        assert_eq!(problem.stretches().flatten().collect::<Vec<usize>>(), rows);
+        assert_eq!(problem.stretches().count(), count);
+    }
+}
+
 /// All methods and evaluators end at one optimum; the simplex as near as it is asked to.
 #[test]
 fn methods_agree() {
