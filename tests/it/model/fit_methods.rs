@@ -31,7 +31,7 @@ fn fitted(case: &Json, settings: Settings) -> Fit {
 fn every_value_that_counts_is_in_a_stretch() {
     let text = "
 cembra: {model: m, energy: {from: 0, to: 1, points: 300}, time: {from: 0, to: 1, points: 50}}
-m: {Offset: {y0: [2.0, True]}}
+m: {Offset: {y0: [2.0, True]}, Gauss: {A: [1.0, True], x0: [0.5, False], SD: [0.2, False]}}
 ";
     let model =
         cembra::model::load::read([("m.yaml", text)]).unwrap_or_else(|errors| panic!("{}", errors[0])).model;
