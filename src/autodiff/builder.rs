@@ -2,7 +2,7 @@
 
 use crate::autodiff::axes::AxesOf;
 use crate::autodiff::error::AutodiffError;
-use crate::expr::{Graph, Literal, NodeId};
+use crate::expr::{Graph, Literal, Node, NodeId};
 
 /// A slope; `None` is zero.
 pub(super) type Slope = Option<NodeId>;
@@ -15,6 +15,14 @@ pub(super) struct SlopeBuilder {
 }
 
 impl SlopeBuilder {
+    /// The leaf of that name, if there is one.
+    pub(super) fn leaf(&self, name: &str) -> Option<NodeId> {
+        (0..self.graph.len()).map(NodeId::at).find(|id| match self.graph.node(*id) {
+            Node::Leaf(leaf) => &**self.graph.name(leaf) == name,
+            _ => false,
+        })
+    }
+
     /// A product without factors of one; `None` if a factor is zero.
     pub(super) fn product(&mut self, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
         match (self.literal_number(x), self.literal_number(y)) {

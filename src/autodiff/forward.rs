@@ -46,14 +46,7 @@ impl Forward {
 
     /// The slopes of the root by leaves.
     fn slopes(&mut self, leaves: &[(&str, QType)]) -> Result<Vec<Slope>, AutodiffError> {
-        let leaf = |(name, _): &(&str, QType)| {
-            let is_leaf = |id: &NodeId| match self.builder.graph.node(*id) {
-                Node::Leaf(leaf) => &**self.builder.graph.name(leaf) == *name,
-                _ => false,
-            };
-            (0..self.nodes).map(NodeId::at).find(is_leaf)
-        };
-        let leaves: Vec<Option<NodeId>> = leaves.iter().map(leaf).collect();
+        let leaves: Vec<Option<NodeId>> = leaves.iter().map(|(name, _)| self.builder.leaf(name)).collect();
         let joints = joints(&mut self.builder, self.nodes, &leaves);
         let mut targets = joints.clone();
         targets.push(NodeId::at(self.nodes - 1));

@@ -160,15 +160,8 @@ mod tests {
         let types: Vec<(&str, QType)> = scalars.into_iter().chain(arrays).collect();
         let expr = parse(text).expect("an expression");
         let graph = expr.graph().clone();
-        let leaf = |(name, _): &(&str, QType)| {
-            let is_leaf = |id: &NodeId| match graph.node(*id) {
-                Node::Leaf(leaf) => &**graph.name(leaf) == *name,
-                _ => false,
-            };
-            (0..graph.len()).map(NodeId::at).find(is_leaf)
-        };
-        let leaves: Vec<Option<NodeId>> = types[..3].iter().map(leaf).collect();
         let mut builder = SlopeBuilder { graph: graph.clone(), axes: AxesOf::new(&types) };
+        let leaves = ["a", "b", "c"].map(|name| builder.leaf(name));
         let found = joints(&mut builder, graph.len(), &leaves);
         found.into_iter().map(|id| crate::expr::Expr::new(&graph, id).expect("a node").to_string()).collect()
     }

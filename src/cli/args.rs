@@ -3,7 +3,7 @@
 use crate::cli::model_args::ModelArgs;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
-use crate::prepare::{Prepare, RuleSet, Set};
+use crate::prepare::{Prepare, RuleClass, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
 use cembra_vm::value::array::MAX_ROWS;
@@ -257,7 +257,7 @@ impl ExprArgs {
         match (self.optimizer, self.float_mode) {
             (OptimizerArg::None, FloatModeArg::Strict) => Prepare::standard().without_optimizer(),
             (_, FloatModeArg::Strict) => Prepare::with_rules(rules),
-            (_, FloatModeArg::Contract) => Prepare::with_rules(rules.with(Set::Contract)),
+            (_, FloatModeArg::Contract) => Prepare::with_rules(rules.with(RuleClass::Contract)),
         }
     }
 }

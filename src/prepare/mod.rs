@@ -39,6 +39,6 @@ pub mod types;
 
 pub use error::PrepareError;
 pub use join::Source;
-pub use optimize::{RuleSet, Set};
+pub use optimize::{RuleClass, RuleSet};
 pub use pipeline::Prepare;
 pub use prepared::Prepared;

@@ -1,7 +1,7 @@
 //! Rules of arithmetic: neutral elements, double negation, sums of four, products that are added.
 
 use crate::expr::NodeId;
-use crate::prepare::optimize::{Rewriter, Rule, Set};
+use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
 use cembra_vm::value::{ScalarType, ScalarValue, Value};
 
@@ -9,64 +9,64 @@ use cembra_vm::value::{ScalarType, ScalarValue, Value};
 pub const RULES: &[Rule] = &[
     Rule {
         name: "multiply_one",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x * 1 -> x, 1 * x -> x",
         operators: &["math.multiply"],
         apply: multiply_one,
     },
     Rule {
         name: "divide_one",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x / 1 -> x",
         operators: &["math.divide"],
         apply: divide_one,
     },
     Rule {
         name: "divide_power_of_two",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x / 2^k -> x * 2^-k for arrays of floats",
         operators: &["math.divide"],
         apply: divide_power_of_two,
     },
     Rule {
         name: "subtract_zero",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x - 0 -> x",
         operators: &["math.subtract"],
         apply: subtract_zero,
     },
     Rule {
         name: "add_zero_integer",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x + 0 -> x, 0 + x -> x for integers",
         operators: &["math.add"],
         apply: add_zero_integer,
     },
     Rule {
         name: "negate_twice",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "-(-x) -> x",
         operators: &["math.neg"],
         apply: negate_twice,
     },
-    Rule { name: "pos", set: Set::Strict, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
+    Rule { name: "pos", class: RuleClass::Strict, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
     Rule {
         name: "add_zero_float",
-        set: Set::FastMath,
+        class: RuleClass::FastMath,
         meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
         operators: &["math.add"],
         apply: add_zero_float,
     },
     Rule {
         name: "add4",
-        set: Set::FastMath,
+        class: RuleClass::FastMath,
         meaning: "a + b + c + d in any grouping -> math._add4(a, b, c, d), added from the left",
         operators: &["math.add"],
         apply: add4,
     },
     Rule {
         name: "contract",
-        set: Set::Contract,
+        class: RuleClass::Contract,
         meaning: "a * b + c -> math.fma(a, b, c) for floats; the same of c + a * b, a * b - c and c - a * b",
         operators: &["math.add", "math.subtract"],
         apply: contract,

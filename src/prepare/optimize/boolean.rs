@@ -1,7 +1,7 @@
 //! Rules of truth values: negated comparisons, and truth values that only make masks.
 
 use crate::expr::NodeId;
-use crate::prepare::optimize::{Rewriter, Rule, Set};
+use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
 use cembra_vm::value::qtype::BOOLEAN;
 use cembra_vm::value::{ScalarValue, Value};
@@ -10,49 +10,49 @@ use cembra_vm::value::{ScalarValue, Value};
 pub const RULES: &[Rule] = &[
     Rule {
         name: "logical_not_twice",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "not not x -> x",
         operators: &["bool.logical_not"],
         apply: logical_not_twice,
     },
     Rule {
         name: "not_equal",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "not (x == y) -> x != y, not (x != y) -> x == y",
         operators: &["bool.logical_not"],
         apply: not_equal,
     },
     Rule {
         name: "not_less",
-        set: Set::FastMath,
+        class: RuleClass::FastMath,
         meaning: "not (x < y) -> y <= x, not (x <= y) -> y < x (wrong for NaN)",
         operators: &["bool.logical_not"],
         apply: not_less,
     },
     Rule {
         name: "mask_of_comparison",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "core.equal(bool.less(x, y), true) -> core.less(x, y), and for the other comparisons",
         operators: &["core.equal"],
         apply: mask_of_comparison,
     },
     Rule {
         name: "mask_of_not",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "core.equal(not x, true) -> core.equal(x, false) and the other way round",
         operators: &["core.equal"],
         apply: mask_of_not,
     },
     Rule {
         name: "mask_of_and_or",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "core.equal(x and y, true) -> core.equal(x, true) & core.equal(y, true); or with |",
         operators: &["core.equal"],
         apply: mask_of_and_or,
     },
     Rule {
         name: "if_to_where",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "logical_if(x, t, f, m) -> where(core.equal(x, true), t, f) if x is never missing",
         operators: &["bool.logical_if"],
         apply: if_to_where,

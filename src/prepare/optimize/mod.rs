@@ -29,7 +29,7 @@ pub type Apply = fn(&mut Rewriter<'_>, NodeId) -> Result<Option<NodeId>, LowerEr
 
 /// Which values a rule may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Set {
+pub enum RuleClass {
     /// No bit of any.
     Strict,
     /// Signs of zeros, the order of sums, comparisons with NaN.
@@ -43,8 +43,8 @@ pub enum Set {
 pub struct Rule {
     /// Name, to switch it on and off.
     pub name: &'static str,
-    /// The set that it belongs to.
-    pub set: Set,
+    /// What it may change.
+    pub class: RuleClass,
     /// What it does, as `before -> after`.
     pub meaning: &'static str,
     /// Operators of the nodes it looks at.
@@ -84,18 +84,18 @@ impl RuleSet {
 
     /// The strict rules.
     pub fn strict() -> RuleSet {
-        RuleSet::none().with(Set::Strict)
+        RuleSet::none().with(RuleClass::Strict)
     }
 
     /// The strict rules and those of the `fast_math` set.
     pub fn fast_math() -> RuleSet {
-        RuleSet::strict().with(Set::FastMath)
+        RuleSet::strict().with(RuleClass::FastMath)
     }
 
-    /// These rules and all of a set.
+    /// These rules and all of a class.
     #[must_use]
-    pub fn with(mut self, set: Set) -> RuleSet {
-        self.enabled.extend(all_rules().iter().filter(|r| r.set == set).map(|r| r.name));
+    pub fn with(mut self, class: RuleClass) -> RuleSet {
+        self.enabled.extend(all_rules().iter().filter(|r| r.class == class).map(|r| r.name));
         self
     }
 

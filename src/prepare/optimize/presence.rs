@@ -1,7 +1,7 @@
 //! Rules of presence: masks, defaults, and conditions known at compile time.
 
 use crate::expr::NodeId;
-use crate::prepare::optimize::{Rewriter, Rule, Set};
+use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
 use cembra_vm::value::{QType, ScalarType, Value};
 
@@ -9,77 +9,77 @@ use cembra_vm::value::{QType, ScalarType, Value};
 pub const RULES: &[Rule] = &[
     Rule {
         name: "has_known",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "has(to_optional(x)) -> present; has(x & m) -> m for a scalar x, has(x) & m else",
         operators: &["core.has._optional"],
         apply: has_known,
     },
     Rule {
         name: "has_inward",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "has(x | y) -> has(x) | has(y), has(where(m, x, y)) -> where(m, has(x), has(y))",
         operators: &["core.has._optional"],
         apply: has_inward,
     },
     Rule {
         name: "not_twice",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "~~m -> m",
         operators: &["core.presence_not"],
         apply: not_twice,
     },
     Rule {
         name: "and_known",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "x & present -> x, x & missing -> missing, m & m -> m",
         operators: &["core.presence_and"],
         apply: and_known,
     },
     Rule {
         name: "and_of_optional",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "to_optional(x) & m -> x & m",
         operators: &["core.presence_and"],
         apply: and_of_optional,
     },
     Rule {
         name: "or_known",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "to_optional(x) | y -> x, missing | y -> y, m | present -> present, m | m -> m",
         operators: &["core.presence_or"],
         apply: or_known,
     },
     Rule {
         name: "or_of_ands",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "(m & n) | (m & k) -> m & (n | k) for masks",
         operators: &["core.presence_or"],
         apply: or_of_ands,
     },
     Rule {
         name: "or_to_where",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "(x & m) | (y & ~m) -> where(m, x, y)",
         operators: &["core.presence_or"],
         apply: or_to_where,
     },
     Rule {
         name: "and_or",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "(x & m) | y -> _presence_and_or(x, m, y)",
         operators: &["core.presence_or"],
         apply: and_or,
     },
     Rule {
         name: "value_of_optional",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "get_optional_value(to_optional(x)) -> x",
         operators: &["core.get_optional_value"],
         apply: value_of_optional,
     },
     Rule {
         name: "where_known",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "where(present, x, y) -> x, where(missing, x, y) -> y, where(m, x, x) -> x",
         operators: &["core.where"],
         apply: where_known,

@@ -1,21 +1,21 @@
 //! Rules of tuples and views: a tuple that is only taken apart is not built.
 
 use crate::expr::NodeId;
-use crate::prepare::optimize::{Rewriter, Rule, Set};
+use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
 
 /// The rules of this file.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "field_of_tuple",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "get_nth(make_tuple(x0, x1, …), n) -> xn",
         operators: &["core.get_nth"],
         apply: field_of_tuple,
     },
     Rule {
         name: "retype_twice",
-        set: Set::Strict,
+        class: RuleClass::Strict,
         meaning: "downcast(A, upcast(B, x)) -> x if x is A, upcast and downcast alike",
         operators: &["derived_qtype.upcast", "derived_qtype.downcast"],
         apply: retype_twice,

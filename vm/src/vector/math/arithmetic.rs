@@ -15,7 +15,6 @@ pub trait Arithmetic: 'static {
 pub struct Hardware;
 
 /// A multiply-add in integer arithmetic: as exact, and many times slower.
-#[cfg(not(target_arch = "aarch64"))]
 pub struct Software;
 
 impl Arithmetic for Hardware {
@@ -25,7 +24,6 @@ impl Arithmetic for Hardware {
     }
 }
 
-#[cfg(not(target_arch = "aarch64"))]
 impl Arithmetic for Software {
     #[inline(always)]
     fn fma(a: f64, b: f64, c: f64) -> f64 {

@@ -388,11 +388,11 @@ pub trait Fused: Copy {
 }
 
 macro_rules! fused {
-    ($float:ty, $software:path) => {
+    ($float:ty, $hardware:path, $software:path) => {
         impl Fused for $float {
             #[inline(always)]
             fn in_hardware(self, y: Self, z: Self) -> Self {
-                self.mul_add(y, z)
+                $hardware(self, y, z)
             }
 
             #[inline(always)]
@@ -403,8 +403,8 @@ macro_rules! fused {
     };
 }
 
-fused!(f64, libm::fma);
-fused!(f32, libm::fmaf);
+fused!(f64, Hardware::fma, Software::fma);
+fused!(f32, f32::mul_add, libm::fmaf);
 
 #[cfg(test)]
 mod tests {
@@ -418,7 +418,7 @@ mod tests {
         for (i, j, k) in (0..1000).map(|n| (n / 100, n / 10 % 10, n % 10)) {
             let (x, y) = (parts[i], parts[j]);
             for z in [parts[k], -(x * y)] {
-                let (found, expected) = (x.in_software(y, z), x.in_hardware(y, z));
+                let (found, expected) = (x.in_software(y, z), fused(x, y, z));
                 assert!(
                     found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
                     "{x} {y} {z}"
