@@ -77,6 +77,10 @@ fn evaluations(c: &mut Criterion) {
                 compiled.evaluate(black_box(&theta), &mut frame).expect("a spectrum")[0]
             });
         });
+        let data = vec![1.0; compiled.shape().iter().product()];
+        group.bench_function("squares", |b| {
+            b.iter(|| compiled.evaluate_squares(black_box(&theta), &data, &mut frame).expect("a sum"));
+        });
         group.bench_function("components", |b| {
             b.iter(|| compiled.evaluate_curves(black_box(&theta), &mut frame).expect("curves").spectrum[0]);
         });

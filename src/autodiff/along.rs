@@ -6,7 +6,7 @@
 //! ```
 
 use crate::autodiff::axes::{Dynamic, axes_argument};
-use crate::autodiff::builder::SlopeBuilder;
+use crate::autodiff::builder::{Slope, SlopeBuilder};
 use crate::autodiff::error::AutodiffError;
 use crate::expr::NodeId;
 use cembra_vm::value::Value;
@@ -47,6 +47,25 @@ pub(super) fn slope(
     let spread = spread(builder, slope, operands[0], &x, &repeated)?;
     rest.insert(0, spread);
     builder.apply(name, &rest)
+}
+
+/// The slope of an inner product: the sum of what each operand's slope gives with the other operand.
+///
+/// # Errors
+/// There are too many nodes.
+pub fn of_dot(
+    builder: &mut SlopeBuilder,
+    operands: &[NodeId],
+    slopes: &[Slope],
+) -> Result<NodeId, AutodiffError> {
+    let mut sum = None;
+    for (slope, other) in slopes.iter().zip([operands[1], operands[0]]) {
+        // The other operand has all axes, so that the product has them.
+        let term = slope.map(|slope| builder.apply("math.multiply", &[slope, other])).transpose()?;
+        sum = builder.sum(sum, term)?;
+    }
+    let sum = sum.ok_or_else(|| AutodiffError::NotDifferentiable { operator: "nd.dot".into() })?;
+    builder.apply("nd.sum", &[sum])
 }
 
 fn tuple(axes: &[usize]) -> Value {

@@ -15,6 +15,7 @@
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
 //! 7. A scalar operand of an operator over arrays keeps its bytes to the end: the operator runs later, with the
 //!    rest of its tile region, and a scalar in the place of another would cut the region in two.
+//!    For the same reason an array that is a reduction of another gets bytes that nobody had before it.
 //! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
 
@@ -79,6 +80,8 @@ struct Walk<'e> {
     next_literal: usize,
     /// Rule 3: holders whose bytes a holder must not share.
     clear_of: HashMap<ValueId, Vec<ValueId>>,
+    /// True for holders of reductions (rule 7).
+    is_reduction: Vec<bool>,
     /// True for holders whose slots are given back at the end only (rules 6 and 7).
     is_kept: Vec<bool>,
     /// Their slots.
@@ -123,6 +126,7 @@ impl<'e> Walk<'e> {
         };
         Walk {
             literals: literals.collect(),
+            is_reduction: reductions(emission, &holder),
             clear_of: values_to_keep_clear(emission),
             emission,
             arena,
@@ -255,6 +259,9 @@ impl<'e> Walk<'e> {
 
     fn choose(&mut self, holder: ValueId) -> TypedSlot {
         let qtype = &self.emission.values[holder.index()].qtype;
+        if self.is_reduction[holder.index()] && !qtype.is_plain() {
+            return self.arena.pin(qtype);
+        }
         let others = self.clear_of.get(&holder).map_or(&[][..], Vec::as_slice);
         let inputs = if self.is_side_output[holder.index()] { &self.emission.inputs[..] } else { &[] };
         let avoided = others.iter().chain(inputs).filter_map(|v| self.slots[v.index()].clone());
@@ -357,6 +364,18 @@ fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
         }
     }
     is_operand
+}
+
+/// Rule 7: by value, whether it holds what an operator makes of more elements.
+fn reductions(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
+    let mut is_reduction = vec![false; emission.values.len()];
+    for instruction in emission.body.instructions() {
+        if let Instruction::Operator { operator, result, .. } = instruction {
+            let reduces = emission.body.operators()[*operator as usize].reduces();
+            is_reduction[holder[result.index()].index()] |= reduces;
+        }
+    }
+    is_reduction
 }
 
 /// Rule 3, both ways. A result with one definition needs no entry: it is placed while its operands

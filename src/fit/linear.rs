@@ -9,8 +9,8 @@
 //! Columns that depend on each other share the shortest step.
 
 use crate::fit::bounds::Bounds;
-use crate::fit::lanes::dot;
 use crate::fit::matrix::Decomposition;
+use cembra_vm::vector::lanes::dot;
 
 /// Singular values below this part of the greatest count as zero.
 const RANK: f64 = 1e-12;

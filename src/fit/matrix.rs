@@ -1,6 +1,6 @@
 //! Small matrices: inverses, and singular values.
 
-use crate::fit::lanes::dot;
+use cembra_vm::vector::lanes::dot;
 
 /// Sweeps over all pairs of columns after which a decomposition ends in any case; ten are usual.
 const SWEEPS: usize = 60;

@@ -12,7 +12,6 @@ pub mod bounds;
 pub mod caution;
 pub mod confidence;
 pub mod error;
-pub mod lanes;
 pub mod least_squares;
 pub mod linear;
 pub mod matrix;

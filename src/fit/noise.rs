@@ -1,8 +1,8 @@
 //! What is known about the noise: how a difference between data and model becomes a residual.
 
 use crate::fit::error::FitError;
-use crate::fit::lanes::sum;
 use cembra_vm::vector::Level;
+use cembra_vm::vector::lanes::sum;
 use cembra_vm::vector::level::Loop;
 use cembra_vm::vector::math::double;
 
@@ -55,22 +55,28 @@ impl Noise {
         !matches!(self, Noise::Poisson { .. })
     }
 
+    /// What differences of data and model are multiplied by to be residuals; none if it depends on them.
+    pub fn factor(self) -> Option<f64> {
+        match self {
+            Noise::Unknown => Some(1.0),
+            Noise::Gaussian { sigma } => Some(1.0 / sigma),
+            Noise::Poisson { .. } => None,
+        }
+    }
+
     /// How residuals change with the values of the model: what derivatives of the model are multiplied by. It is
     /// alike for all values, or `each` gets one for each.
     ///
     /// # Panics
     /// There are more data than values of the model, or fewer.
     pub fn slopes<'e>(self, data: &[f64], model: &[f64], each: &'e mut Vec<f64>) -> Slopes<'e> {
-        match self {
-            Noise::Unknown => Slopes::Alike(-1.0),
-            Noise::Gaussian { sigma } => Slopes::Alike(-1.0 / sigma),
-            Noise::Poisson { scale } => {
-                assert_eq!(data.len(), model.len(), "a value of the model for each of the data");
-                each.clear();
-                each.extend(data.iter().zip(model).map(|(data, model)| poisson_slope(*data, *model, scale)));
-                Slopes::Each(each)
-            }
-        }
+        let Noise::Poisson { scale } = self else {
+            return Slopes::Alike(-self.factor().expect("it is the same for all"));
+        };
+        assert_eq!(data.len(), model.len(), "a value of the model for each of the data");
+        each.clear();
+        each.extend(data.iter().zip(model).map(|(data, model)| poisson_slope(*data, *model, scale)));
+        Slopes::Each(each)
     }
 
     /// The noise of the mean of so many values.

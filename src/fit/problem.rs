@@ -72,6 +72,11 @@ impl<'m> Problem<'m> {
         self.energies.len() * self.times.len()
     }
 
+    /// True if all data count.
+    pub fn counts_all(&self) -> bool {
+        self.count() == self.data.len()
+    }
+
     /// The noise.
     pub fn noise(&self) -> Noise {
         self.noise

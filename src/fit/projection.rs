@@ -13,11 +13,11 @@
 use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::lanes::dot;
 use crate::fit::least_squares;
 use crate::fit::linear::{Step, solve};
 use crate::fit::objective::{Member, Objective, check_start};
 use crate::fit::triangle::{Rows, Triangle};
+use cembra_vm::vector::lanes::dot;
 
 /// The theta with the smallest sum of squares, as far as steps downhill from the start lead.
 ///

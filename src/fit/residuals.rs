@@ -1,5 +1,5 @@
 //! The residuals of one problem, computed by an evaluator. They are squared, or rotated into a triangle, time after
-//! time, and never stand in memory all at once.
+//! time, and never stand in memory all at once; an evaluator that can squares them where it computes them.
 //!
 //! Derivatives come from the evaluator if it knows them; otherwise from central differences of fourth
 //! order, which are exact to about ten digits where the model is smooth.
@@ -256,10 +256,20 @@ impl Objective for Residuals<'_> {
 
     fn chi_square(&mut self, theta: &[f64]) -> Result<f64, FitError> {
         self.evaluations += 1;
-        let (problem, spectrum) = (self.problem, self.evaluator.evaluate(theta)?);
+        let problem = self.problem;
+        let factor = problem.noise().factor().filter(|_| problem.counts_all());
         let squares =
-            |part: Range<usize>| problem.noise().squares(&problem.data()[part.clone()], &spectrum[part]);
-        let chi_square = problem.stretches().map(squares).sum();
+            factor.and_then(|factor| Some((factor, self.evaluator.squares(theta, problem.data())?)));
+        let chi_square = match squares {
+            Some((factor, squares)) => squares? * (factor * factor),
+            None => {
+                let spectrum = self.evaluator.evaluate(theta)?;
+                let squares = |part: Range<usize>| {
+                    problem.noise().squares(&problem.data()[part.clone()], &spectrum[part])
+                };
+                problem.stretches().map(squares).sum()
+            }
+        };
         self.observer.evaluated(chi_square);
         Ok(chi_square)
     }
@@ -296,7 +306,7 @@ impl Objective for Residuals<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::lanes::dot;
+    use cembra_vm::vector::lanes::dot;
 
     /// Lengths and angles do not tell whether columns were rotated together.
     #[test]

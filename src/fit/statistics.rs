@@ -1,11 +1,11 @@
 //! What a fit says: values, standard errors, covariance, and how well the model describes the data.
 
 use crate::fit::error::FitError;
-use crate::fit::lanes::dot;
 use crate::fit::matrix::{Matrix, inverse};
 use crate::fit::objective::{Member, Objective};
 use crate::model::quantity::{Number, Quantity};
 use crate::model::tree::{Model, ParameterId};
+use cembra_vm::vector::lanes::dot;
 use cembra_vm::vector::math::double;
 
 /// The result of a fit.

@@ -14,8 +14,8 @@
 //! products, `JᵀJ`, it keeps the condition number of `J`. A column that is not finite becomes one with NaN; the others do
 //! not suffer, so that a sum of squares is known where a derivative is not.
 
-use crate::fit::lanes::dot;
 use cembra_vm::vector::Level;
+use cembra_vm::vector::lanes::dot;
 use cembra_vm::vector::level::Loop;
 
 /// Rows from which on a block is worth rotating.

@@ -1,4 +1,5 @@
-//! A model as programs: the spectrum, with its components, with its derivatives, with those that it is linear in.
+//! A model as programs: the spectrum, with its components, with its derivatives, with those that it is linear in; and
+//! how far data are from it.
 //!
 //! The program of the spectrum is compiled at once, each of the others when it is first asked for: derivatives
 //! cost several times the spectrum, and most commands need none.
@@ -6,7 +7,7 @@
 use crate::autodiff::{self, Dependence, jacobian};
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
-use crate::backend::model::program::{Late, ModelFrame, Parts, Program};
+use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares};
 use crate::expr::Expr;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
@@ -19,9 +20,10 @@ use cembra_vm::value::qtype::FLOAT64;
 pub struct CompiledModel {
     lowered: Lowered,
     spectrum: Program,
-    with_curves: Late,
-    with_columns: Late,
-    with_linear_columns: Late,
+    with_curves: Late<Program>,
+    with_columns: Late<Program>,
+    with_linear_columns: Late<Program>,
+    squares: Late<Squares>,
     linear: Vec<usize>,
 }
 
@@ -41,6 +43,7 @@ impl CompiledModel {
             with_curves: Late::default(),
             with_columns: Late::default(),
             with_linear_columns: Late::default(),
+            squares: Late::default(),
             linear,
         })
     }
@@ -114,7 +117,7 @@ impl CompiledModel {
 
     /// The program of the spectrum, for dumps.
     pub fn bound(&self) -> &BoundExpr {
-        &self.spectrum.bound
+        self.spectrum.bound()
     }
 
     /// The program of the spectrum with its derivatives, for dumps.
@@ -122,7 +125,7 @@ impl CompiledModel {
     /// # Errors
     /// The derivatives are beyond a limit of expressions or frames.
     pub fn bound_jacobian(&self) -> Result<&BoundExpr, ModelCompileError> {
-        Ok(&self.with_columns()?.bound)
+        Ok(self.with_columns()?.bound())
     }
 
     /// A frame, which serves any number of evaluations one after the other.
@@ -143,6 +146,21 @@ impl CompiledModel {
         frame: &'f mut ModelFrame,
     ) -> Result<&'f [f64], ModelRunError> {
         Ok(self.spectrum.run(theta, &mut frame.spectrum, self.lowered.sizes)?.spectrum)
+    }
+
+    /// The sum of the squares of the differences between data, a value for each of the spectrum, and the spectrum at
+    /// theta, which is not laid out for it. On a warm frame nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate); or the data have another size, or the sum cannot be compiled.
+    pub fn evaluate_squares(
+        &self,
+        theta: &[f64],
+        data: &[f64],
+        frame: &mut ModelFrame,
+    ) -> Result<f64, ModelRunError> {
+        let squares = self.squares.get(|| Squares::new(&self.lowered))?;
+        squares.run(theta, data, &mut frame.squares, self.lowered.sizes)
     }
 
     /// The spectrum and what each component adds to it.

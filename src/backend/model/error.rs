@@ -5,7 +5,8 @@ use crate::compile::CompileError;
 use crate::expr::GraphError;
 use crate::prepare::PrepareError;
 use cembra_vm::frame::FrameError;
-use cembra_vm::machine::{BindError, RunError};
+use cembra_vm::machine::{BindError, CallError, RunError};
+use cembra_vm::value::NdError;
 use thiserror::Error;
 
 /// A schedule that does not become a program.
@@ -56,4 +57,10 @@ pub enum ModelRunError {
     /// A run that fails.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Data of another size than the spectrum.
+    #[error("the data: {0}")]
+    Data(#[from] NdError),
+    /// Data that cannot be lent, or a run on them that fails.
+    #[error(transparent)]
+    Call(#[from] CallError),
 }

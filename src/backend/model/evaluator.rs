@@ -31,6 +31,16 @@ pub trait Evaluator: Send {
     /// Theta has another length than the model's, or the evaluator cannot compute.
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind>;
 
+    /// The sum of the squares of the differences between data, a value for each of the spectrum, and the spectrum at
+    /// theta; none if the evaluator would have to lay the spectrum out for it.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Evaluator::evaluate); or the data have another size, or there is no program of the sum.
+    fn squares(&mut self, theta: &[f64], data: &[f64]) -> Option<Result<f64, ModelErrorKind>> {
+        let _ = (theta, data);
+        None
+    }
+
     /// The spectrum with its derivatives by the wanted parameters of theta at least; none if the evaluator does
     /// not know them.
     ///
@@ -84,6 +94,10 @@ impl Linearized<'_> {
 impl<E: Evaluator + ?Sized> Evaluator for &mut E {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         (**self).evaluate(theta)
+    }
+
+    fn squares(&mut self, theta: &[f64], data: &[f64]) -> Option<Result<f64, ModelErrorKind>> {
+        (**self).squares(theta, data)
     }
 
     fn linearize(
@@ -279,6 +293,13 @@ impl Evaluator for Machine<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
         self.compiled.evaluate(&self.theta, &mut self.frame).map_err(failure)
+    }
+
+    fn squares(&mut self, theta: &[f64], data: &[f64]) -> Option<Result<f64, ModelErrorKind>> {
+        let ordered = reorder(&self.places, theta, &mut self.theta);
+        let squares =
+            |()| self.compiled.evaluate_squares(&self.theta, data, &mut self.frame).map_err(failure);
+        Some(ordered.and_then(squares))
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {

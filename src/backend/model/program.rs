@@ -1,31 +1,67 @@
-//! Programs of a model: the spectrum with parts beside it, each program with a layout of its own.
+//! Programs of a model, each with a layout of its own: the spectrum with parts beside it, and what data differ from it.
 
 use crate::autodiff::split;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::{Part, PartSlot, ResultSlot};
 use crate::compile::{Binder, Options, SlotReuse};
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprBuilder};
 use crate::model::lower::Lowered;
 use crate::prepare::{Prepare, Source};
 use cembra_vm::frame::{Frame, FrameError};
-use cembra_vm::layout::Slot;
+use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr};
-use cembra_vm::value::QType;
 use cembra_vm::value::qtype::FLOAT64;
+use cembra_vm::value::{NdType, NdView, QType, ScalarType};
 use std::sync::OnceLock;
+
+/// Code with theta as inputs.
+#[derive(Debug)]
+struct OfTheta {
+    bound: BoundExpr,
+    theta: Vec<Slot<f64>>,
+}
+
+impl OfTheta {
+    fn new(lowered: &Lowered, source: Source) -> Result<OfTheta, ModelCompileError> {
+        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
+        binder.add(&Prepare::standard().run(source)?)?;
+        let bound = binder.build()?.swap_remove(0);
+        let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
+        Ok(OfTheta { bound, theta })
+    }
+
+    /// A frame with theta in it, which is made if there is none yet.
+    fn frame<'f>(&self, theta: &[f64], frame: &'f mut Option<Frame>) -> Result<&'f mut Frame, ModelRunError> {
+        if theta.len() != self.theta.len() {
+            return Err(ModelRunError::ThetaLength { expected: self.theta.len(), actual: theta.len() });
+        }
+        let frame = match frame {
+            Some(frame) => frame,
+            None => frame.insert(self.bound.new_frame()?),
+        };
+        for (slot, value) in self.theta.iter().zip(theta) {
+            frame.set(*slot, *value);
+        }
+        Ok(frame)
+    }
+}
+
+/// Leaves for theta.
+fn leaves(lowered: &Lowered) -> impl Iterator<Item = (&str, QType)> {
+    lowered.theta.iter().map(|name| (name.as_str(), FLOAT64))
+}
 
 /// The spectrum and some parts that broadcast to it.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) bound: BoundExpr,
-    theta: Vec<Slot<f64>>,
+    code: OfTheta,
     parts: Vec<PartSlot>,
 }
 
 impl Program {
     /// Compiles the spectrum of a model with parts; those that are not there are zero everywhere.
     pub(super) fn new(lowered: &Lowered, parts: &[Option<Expr>]) -> Result<Program, ModelCompileError> {
-        let leaves: Vec<(&str, QType)> = lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
+        let leaves: Vec<(&str, QType)> = leaves(lowered).collect();
         let mut source = Source::new(lowered.spectrum.clone(), leaves.iter().cloned());
         let mut is_product = Vec::with_capacity(parts.len());
         for (index, part) in parts.iter().enumerate() {
@@ -40,11 +76,8 @@ impl Program {
             source.side_outputs.extend(named);
             source.side_outputs.push((part_name(index).into(), values));
         }
-        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
-        binder.add(&Prepare::standard().run(source)?)?;
-        let bound = binder.build()?.swap_remove(0);
-        let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
-        let result = |name: String| ResultSlot::side_output(&bound, &name);
+        let code = OfTheta::new(lowered, source)?;
+        let result = |name: String| ResultSlot::side_output(&code.bound, &name);
         let part = |(index, part): (usize, &Option<Expr>)| match part {
             None => Ok(PartSlot::Zero),
             Some(_) if is_product[index] => {
@@ -53,7 +86,12 @@ impl Program {
             Some(_) => result(part_name(index)).map(PartSlot::Values),
         };
         let parts = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>()?;
-        Ok(Program { bound, theta, parts })
+        Ok(Program { code, parts })
+    }
+
+    /// The program, for dumps.
+    pub(super) fn bound(&self) -> &BoundExpr {
+        &self.code.bound
     }
 
     /// Evaluates at theta, in a frame that is made if there is none yet.
@@ -63,20 +101,49 @@ impl Program {
         frame: &'f mut Option<Frame>,
         sizes: [usize; 2],
     ) -> Result<Parts<'f>, ModelRunError> {
-        if theta.len() != self.theta.len() {
-            return Err(ModelRunError::ThetaLength { expected: self.theta.len(), actual: theta.len() });
-        }
-        let frame = match frame {
-            Some(frame) => frame,
-            None => frame.insert(self.bound.new_frame()?),
-        };
-        for (slot, value) in self.theta.iter().zip(theta) {
-            frame.set(*slot, *value);
-        }
-        self.bound.execute(frame)?;
-        let view = frame.nd_view(self.bound.output_slot())?;
+        let frame = self.code.frame(theta, frame)?;
+        self.bound().execute(frame)?;
+        let view = frame.nd_view(self.bound().output_slot())?;
         let spectrum = view.as_slice().expect("results of operators are contiguous");
         Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
+    }
+}
+
+/// The sum of the squares of what data differ from the spectrum, which is never laid out as a whole.
+#[derive(Debug)]
+pub(super) struct Squares {
+    code: OfTheta,
+    data: TypedSlot,
+    sum: Slot<f64>,
+}
+
+/// The leaf of the data. No parameter has a name with a space.
+const DATA: &str = "measured data";
+
+impl Squares {
+    pub(super) fn new(lowered: &Lowered) -> Result<Squares, ModelCompileError> {
+        let builder = ExprBuilder::new();
+        let residual = builder.leaf(DATA) - builder.import(&lowered.spectrum);
+        let sum = builder.call("nd.dot", &[residual, residual]).build()?;
+        let data = NdType::new(ScalarType::Float64, lowered.sizes.len(), 0).expect("two axes");
+        let leaves = leaves(lowered).chain([(DATA, QType::NdArray(data))]);
+        let code = OfTheta::new(lowered, Source::new(sum, leaves))?;
+        let (data, sum) = (code.bound.input_slot(DATA)?.clone(), code.bound.output::<f64>()?);
+        Ok(Squares { code, data, sum })
+    }
+
+    /// The sum at theta, in a frame that is made if there is none yet.
+    pub(super) fn run(
+        &self,
+        theta: &[f64],
+        data: &[f64],
+        frame: &mut Option<Frame>,
+        sizes: [usize; 2],
+    ) -> Result<f64, ModelRunError> {
+        let data = NdView::from_slice(data, &sizes)?;
+        let frame = self.code.frame(theta, frame)?;
+        let outputs = self.code.bound.call(frame).input(&self.data, &data)?.run()?;
+        Ok(outputs.frame().get(self.sum))
     }
 }
 
@@ -89,15 +156,21 @@ fn part_name(index: usize) -> String {
 }
 
 /// A program that is compiled when it is first asked for, once for all threads.
-#[derive(Debug, Default)]
-pub(super) struct Late(OnceLock<Result<Program, ModelCompileError>>);
+#[derive(Debug)]
+pub(super) struct Late<P>(OnceLock<Result<P, ModelCompileError>>);
 
-impl Late {
+impl<P> Default for Late<P> {
+    fn default() -> Late<P> {
+        Late(OnceLock::new())
+    }
+}
+
+impl<P> Late<P> {
     /// The program; `compile` runs unless it has run before.
     pub(super) fn get(
         &self,
-        compile: impl FnOnce() -> Result<Program, ModelCompileError>,
-    ) -> Result<&Program, ModelCompileError> {
+        compile: impl FnOnce() -> Result<P, ModelCompileError>,
+    ) -> Result<&P, ModelCompileError> {
         self.0.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 }
@@ -110,12 +183,13 @@ pub struct ModelFrame {
     pub(super) curves: Option<Frame>,
     pub(super) columns: Option<Frame>,
     pub(super) linear_columns: Option<Frame>,
+    pub(super) squares: Option<Frame>,
 }
 
 impl ModelFrame {
     /// Memory for the spectrum alone; the rest comes when it is needed.
     pub(super) fn new(spectrum: &Program) -> Result<ModelFrame, FrameError> {
-        Ok(ModelFrame { spectrum: Some(spectrum.bound.new_frame()?), ..ModelFrame::default() })
+        Ok(ModelFrame { spectrum: Some(spectrum.bound().new_frame()?), ..ModelFrame::default() })
     }
 }
 

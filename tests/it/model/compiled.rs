@@ -23,6 +23,7 @@ fn spectra_of_the_machine_are_those_of_the_interpreter() {
         for case in folder(name) {
             let model = model(&case);
             let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
+            let mut machine = EvaluatorKind::Compiled.open(&model).expect("an evaluator");
             assert!(
                 evaluator.fallback_reasons().is_empty(),
                 "{}: {:?}",
@@ -32,7 +33,17 @@ fn spectra_of_the_machine_are_those_of_the_interpreter() {
             for (index, eval) in case["evals"].as_array().expect("evaluations").iter().enumerate() {
                 let theta = theta(&case, eval, &model.theta_names());
                 match evaluator.evaluate(&theta) {
-                    Ok(_) => evaluations += 1,
+                    Ok(spectrum) => {
+                        let data: Vec<f64> = spectrum.iter().map(|value| value.mul_add(0.9, 0.25)).collect();
+                        let squares = data.iter().zip(spectrum).map(|(data, value)| (data - value).powi(2));
+                        let expected: f64 = squares.sum();
+                        let found = machine.squares(&theta, &data).expect("the machine adds up squares");
+                        let found = found.unwrap_or_else(|e| panic!("{}: {e}", id(&case)));
+                        let is_nan = found.is_nan() && expected.is_nan();
+                        let is_close = is_nan || (found / expected - 1.0).abs() < 1e-12;
+                        assert!(is_close, "{} eval {index}: {found}, not {expected}", id(&case));
+                        evaluations += 1;
+                    }
                     Err(error) => wrong.push(format!("{} eval {index}: {error}", id(&case))),
                 }
             }

@@ -32,10 +32,12 @@ fn evaluations_leave_memory_as_it_is() {
         let compiled = CompiledModel::new(&schedule).unwrap_or_else(|e| panic!("{e}"));
         let mut frame = compiled.new_frame().expect("memory");
         let mut theta = compiled.initial_theta().to_vec();
+        let data = vec![1.0; compiled.shape().iter().product()];
         let mut run = |evaluations: usize| {
             for _ in 0..evaluations {
                 theta[0] += 1e-9;
                 compiled.evaluate(&theta, &mut frame).expect("a spectrum");
+                compiled.evaluate_squares(&theta, &data, &mut frame).expect("a sum");
             }
         };
         // Pages of the code are read when it first runs.

@@ -55,6 +55,24 @@ fn with_running_sums(rng: &mut Rng) -> String {
     }
 }
 
+/// Random expressions, of which some are reduced along the last axes, and one is kept.
+fn with_reductions(rng: &mut Rng) -> String {
+    let (a, b, c) = (expression(rng, 2), expression(rng, 2), expression(rng, 2));
+    let mut reduced = |x: &str| {
+        let operator = ["sum", "mean", "min", "max", "any", "all", "count"][rng.usize(0..7)];
+        let axes = ["", ", -1", ", -1, keep=true", ", tuple(-2, -1)", ", 0"][rng.usize(0..5)];
+        format!("nd.{operator}({x}{axes})")
+    };
+    let (first, second, third) =
+        (reduced(&b), reduced(&format!("({b} * {c})")), reduced(&format!("({b} - {a})")));
+    match rng.u8(0..4) {
+        3 => format!("core.make_tuple(nd.dot({b}, math.abs({b})), nd.dot({a}, {a}), {second})"),
+        0 => format!("core.make_tuple({a}, {first}, {second}, {third})"),
+        1 => format!("core.make_tuple({first}, {second})"),
+        _ => format!("{a} - {second}"),
+    }
+}
+
 fn bind(text: &str, types: &[(&str, QType)]) -> Option<BoundExpr> {
     let parsed = parse_with(text, &Registry::standard(), Dialect::Cembra, &Limits::default());
     let source = Source::new(parsed.unwrap_or_else(|e| panic!("{text}: {e}")), types.to_vec());
@@ -228,7 +246,11 @@ fn regions_agree_with_operators() {
     let mut compared = 0;
     for number in 0..PROGRAMS / 4 {
         let mut rng = Rng::with_seed(FIRST ^ number);
-        let text = if rng.bool() { with_running_sums(&mut rng) } else { expression(&mut rng, 4) };
+        let text = match rng.u8(0..4) {
+            0 | 1 => with_reductions(&mut rng),
+            2 => with_running_sums(&mut rng),
+            _ => expression(&mut rng, 4),
+        };
         let last = SIZES[rng.usize(0..SIZES.len())];
         let most = if rng.u8(0..50) == 0 { 150_000 } else { 3_000 };
         let outer = rng.usize(0..3).min(most / last.max(1));
@@ -294,6 +316,11 @@ fn same_array(a: &Value, b: &Value) -> bool {
         (Value::NdArray(a), Value::NdArray(b)) => {
             a.shape() == b.shape() && a.view().scalars().zip(b.view().scalars()).all(|(a, b)| same(&a, &b))
         }
+        (Value::Tuple(a), Value::Tuple(b)) => {
+            a.fields().len() == b.fields().len()
+                && a.fields().iter().zip(b.fields()).all(|(a, b)| same_array(a, b))
+        }
+        (Value::Scalar(a), Value::Scalar(b)) => same(a, b),
         (a, b) => a == b,
     }
 }

@@ -23,6 +23,7 @@ pub mod general;
 pub mod general_cell;
 pub mod lifting;
 pub mod nd_pointwise;
+pub(crate) mod nd_reduction;
 pub mod nd_walk;
 pub mod ndwise;
 pub mod pair;

@@ -56,6 +56,13 @@ impl Space {
         self.shape[self.last()]
     }
 
+    /// True if all elements of an operand with these strides, which has them in order along a run, stand in order.
+    fn is_in_order(&self, strides: &Strides) -> bool {
+        let follows =
+            |axis: usize| strides[axis - 1] == strides[axis].wrapping_mul(self.shape[axis] as isize);
+        (1..self.rank).all(follows)
+    }
+
     fn has_long_runs(&self) -> bool {
         self.run() >= SHORT_RUN
     }
@@ -139,7 +146,7 @@ impl<'a> Walk<'a> {
             _ if !is_aligned => Way::Gathered,
             0 if !repeats => Way::Gathered,
             0 if strides[..last].iter().all(|stride| *stride == 0) => Way::One,
-            step if step == size as isize && space.rank == 1 => Way::InOrder,
+            step if step == size as isize && space.is_in_order(&strides) => Way::InOrder,
             step if (step == 0 || step == size as isize) && space.has_long_runs() => {
                 Way::ByRun(step as usize)
             }

@@ -6,6 +6,9 @@
 //! ```
 //!
 //! Sums from the other end visit the blocks from the last to the first.
+//!
+//! Each sum waits for the one before it. Runs do not wait for each other: where a block is a run, several of them are
+//! summed up side by side.
 
 use crate::operator::general::GeneralKernel;
 use std::ops::Add;
@@ -26,6 +29,8 @@ pub(crate) struct ScanKernel {
     pub(crate) whole: GeneralKernel,
     /// The code over a block.
     pub(crate) block: ScanRun,
+    /// The code over several runs.
+    pub(crate) side_by_side: SideBySideRun,
     /// The order of blocks.
     pub(crate) direction: Direction,
 }
@@ -33,11 +38,11 @@ pub(crate) struct ScanKernel {
 impl ScanKernel {
     /// The kernel of sums of `R`, which the code over whole arrays adds up in the same order.
     pub(crate) fn new<R: Copy + Add<Output = R>>(direction: Direction, whole: GeneralKernel) -> ScanKernel {
-        let block: ScanRun = match direction {
-            Direction::Forward => forward::<R>,
-            Direction::Back => back::<R>,
+        let (block, side_by_side): (ScanRun, SideBySideRun) = match direction {
+            Direction::Forward => (forward::<R>, side_by_side::<R, false>),
+            Direction::Back => (back::<R>, side_by_side::<R, true>),
         };
-        ScanKernel { whole, block, direction }
+        ScanKernel { whole, block, side_by_side, direction }
     }
 }
 
@@ -112,6 +117,40 @@ unsafe fn back<R: Copy + Add<Output = R>>(block: Block, carry: &mut u64) {
     }
 }
 
+/// Runs that are summed up at a time.
+pub(crate) const SIDE_BY_SIDE: usize = 2;
+
+/// Computes the sums of whole runs of one size, which is not 0.
+///
+/// # Safety
+/// There are that many elements of the kernel's type behind each of the first pointers, aligned, and room for as many
+/// sums behind each of the second, of which no byte is an element's.
+pub(crate) type SideBySideRun = unsafe fn(runs: [(*const u8, *mut u8); SIDE_BY_SIDE], size: usize);
+
+/// # Safety
+/// The contract of [`SideBySideRun`].
+unsafe fn side_by_side<R: Copy + Add<Output = R>, const BACK: bool>(
+    runs: [(*const u8, *mut u8); SIDE_BY_SIDE],
+    size: usize,
+) {
+    let runs = runs.map(|(from, to)| (from.cast::<R>(), to.cast::<R>()));
+    let place = |step: usize| if BACK { size - 1 - step } else { step };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sums = runs.map(|(from, to)| {
+            let first = from.add(place(0)).read();
+            to.add(place(0)).write(first);
+            first
+        });
+        for place in (1..size).map(place) {
+            for ((from, to), sum) in runs.iter().zip(&mut sums) {
+                *sum = *sum + from.add(place).read();
+                to.add(place).write(*sum);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +189,19 @@ mod tests {
                     }
                     assert_eq!(&sums, expected, "runs of {run}, blocks of {size}");
                 }
+            }
+            let kernels = [side_by_side::<f64, false> as SideBySideRun, side_by_side::<f64, true>];
+            for (kernel, expected) in kernels.into_iter().zip(&expected) {
+                let mut sums = vec![0.0; elements.len()];
+                let pairs = elements.chunks_exact(run).zip(sums.chunks_exact_mut(run));
+                let mut runs = pairs.map(|(from, to)| (from.as_ptr().cast(), to.as_mut_ptr().cast()));
+                let mut count = 0;
+                while let (Some(first), Some(second)) = (runs.next(), runs.next()) {
+                    // SAFETY: each run has its elements and sums.
+                    unsafe { kernel([first, second], run) };
+                    count += 2 * run;
+                }
+                assert_eq!(sums[..count], expected[..count], "runs of {run} side by side");
             }
         }
     }

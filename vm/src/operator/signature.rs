@@ -1,9 +1,11 @@
 //! Overloads: one operator for exact types, and what may be assumed of it.
 
 use crate::layout::slot::TypedSlot;
+use crate::operator::block::BlockKernel;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::nd_pointwise::NdPointwise;
+use crate::operator::nd_reduction::NdReductionKernel;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
@@ -51,6 +53,8 @@ pub(crate) enum Kernel {
     NdPointwise(NdPointwise),
     /// Code that reduces the rows of an array to one value.
     Reduction(ReductionKernel),
+    /// Code that reduces the last axes of an n-dimensional array.
+    NdReduction(NdReductionKernel),
     /// Running sums along the last axis of an n-dimensional array.
     Scan(ScanKernel),
     /// A closure on the slots as they are.
@@ -86,6 +90,20 @@ pub struct Overload {
 }
 
 impl Kernel {
+    /// The code over rows or elements, if that is what the kernel is.
+    pub(crate) fn block(&self) -> Option<&BlockKernel> {
+        match self {
+            Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
+            Kernel::NdPointwise(pointwise) => Some(&pointwise.kernel),
+            _ => None,
+        }
+    }
+
+    /// True if the result has not the rows or elements of the operands, which become one or fewer.
+    pub(crate) fn reduces(&self) -> bool {
+        matches!(self, Kernel::Reduction(_) | Kernel::NdReduction(_))
+    }
+
     /// A closure on the slots as they are.
     pub fn general(f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> Kernel {
         Kernel::General(GeneralKernel::new(f))
@@ -146,6 +164,11 @@ impl Overload {
         matches!(self.kernel, Kernel::Scalar(_))
     }
 
+    /// True if the result has fewer elements than operands have: it is there when all of them have been seen.
+    pub fn reduces(&self) -> bool {
+        self.kernel.reduces()
+    }
+
     /// True if an operand may stand in the field of the result that it goes to.
     pub fn assembles(&self) -> bool {
         matches!(self.kernel, Kernel::Assemble)
@@ -172,6 +195,7 @@ impl Overload {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }
+            Kernel::NdReduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),

@@ -5,6 +5,8 @@
 //! depends on the platform's mathematics library.
 
 pub mod float;
+pub mod fold;
+pub mod lanes;
 pub mod level;
 pub mod math;
 pub mod order;

@@ -70,8 +70,14 @@ macro_rules! real {
 
 real!(f32, f64);
 
-/// Values that are added in eight running sums.
-const BLOCK: usize = 128;
+/// Most elements of a leaf.
+pub const LEAF: usize = 128;
+
+/// Elements in the left half of so many; `None` if they are a leaf.
+pub fn left_half(count: usize) -> Option<usize> {
+    let half = count / 2;
+    (count > LEAF).then_some(half - half % 8)
+}
 
 /// The sum, added in pairs; 0 of no values.
 pub fn sum<T: Real>(values: &[T]) -> T {
@@ -84,23 +90,30 @@ fn sum_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
 }
 
 fn add_in_pairs<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
-    if values.len() < 8 {
-        return values.iter().fold(T::ZERO, |sum, x| sum + f(*x));
+    match left_half(values.len()) {
+        None => leaf(values, f),
+        Some(left) => {
+            let (left, right) = values.split_at(left);
+            add_in_pairs(left, f) + add_in_pairs(right, f)
+        }
     }
-    if values.len() > BLOCK {
-        let half = values.len() / 2;
-        let (left, right) = values.split_at(half - half % 8);
-        return add_in_pairs(left, f) + add_in_pairs(right, f);
-    }
+}
+
+/// The sum of a few values, in eight running sums; it may be -0.
+#[inline(always)]
+pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
     let (eights, rest) = values.as_chunks::<8>();
-    let (first, more) = eights.split_first().expect("there are eight values");
+    let Some((first, more)) = eights.split_first() else {
+        return values.iter().fold(T::ZERO, |sum, x| sum + f(*x));
+    };
     let mut sums = first.map(f);
     for eight in more {
         for (sum, x) in sums.iter_mut().zip(eight) {
             *sum = *sum + f(*x);
         }
     }
-    let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
+    // A compiler that sees the order of the last additions takes it for the loop as well, two sums at a time.
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(sums);
     rest.iter().fold(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)), |sum, x| sum + f(*x))
 }
 

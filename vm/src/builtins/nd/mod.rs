@@ -7,10 +7,12 @@
 //! | file | operators |
 //! | --- | --- |
 //! | reduce | sum, mean, min, quantile, …: many elements to one |
+//! | dot | the inner product |
 //! | along | sums up to each element; elements taken along an axis; arrays put one after the other |
 //! | shape | axes added, dropped, exchanged; other shapes; conversions |
 
 pub mod along;
+pub mod dot;
 pub mod reduce;
 pub mod shape;
 
@@ -18,5 +20,5 @@ use crate::operator::Family;
 
 /// The rows of this folder.
 pub fn rows() -> Vec<Family> {
-    [reduce::rows(), along::rows(), shape::rows()].into_iter().flatten().collect()
+    [reduce::rows(), dot::rows(), along::rows(), shape::rows()].into_iter().flatten().collect()
 }

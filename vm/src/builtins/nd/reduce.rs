@@ -9,50 +9,41 @@
 //! memory: the result does not depend on strides.
 
 use crate::layout::PlainSlot;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::general::GeneralKernel;
+use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel, result_shape, runs};
+use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
+use crate::vector::fold::{Best, Count, Fold, Mean, Sum, Truth, fold};
 use crate::vector::spread::{self, Real};
 use bumpalo::Bump;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
-    let reductions = [
-        reduction(
-            "nd._sum",
-            "Sum; 0 of no elements. Integers and truths are added as INT64.",
-            &[],
-            wide,
-            sum,
-        ),
-        reduction("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", &[], wide, prod),
-        reduction("nd._mean", "Mean; NaN of no elements.", &[], real, mean),
-        reduction("nd._var", "Mean square of the deviations from the mean.", &[INT64], real, var),
-        reduction("nd._std", "Square root of the variance.", &[INT64], real, std),
-        reduction(
+    let folds = [
+        folding("nd._sum", "Sum; 0 of no elements. Integers and truths are added as INT64.", wide, sum),
+        folding("nd._mean", "Mean; NaN of no elements.", real, mean),
+        folding(
             "nd._min",
             "The least element; NaN if there is one. Raises without elements.",
-            &[],
             same,
-            min,
+            |element| best::<false>(element, "minimum"),
         ),
-        reduction(
+        folding(
             "nd._max",
             "The greatest element; NaN if there is one. Raises without elements.",
-            &[],
             same,
-            max,
+            |element| best::<true>(element, "maximum"),
         ),
-        reduction("nd._any", "True if an element is not zero.", &[], truth, any),
-        reduction("nd._all", "True if no element is zero.", &[], truth, all),
-        reduction(
-            "nd._count",
-            "Number of the elements that are not zero.",
-            &[],
-            |_| Some(ScalarType::Int64),
-            count,
-        ),
+        folding("nd._any", "True if an element is not zero.", truth, is_true::<false>),
+        folding("nd._all", "True if no element is zero.", truth, is_true::<true>),
+        folding("nd._count", "Number of the elements that are not zero.", |_| Some(ScalarType::Int64), count),
+    ];
+    let others = [
+        reduction("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", &[], wide, prod),
+        reduction("nd._var", "Mean square of the deviations from the mean.", &[INT64], real, var),
+        reduction("nd._std", "Square root of the variance.", &[INT64], real, std),
         reduction("nd._median", "The element in the middle, or the mean of two.", &[], real, median),
         reduction(
             "nd._quantile",
@@ -62,7 +53,7 @@ pub fn rows() -> Vec<Family> {
             quantile,
         ),
     ];
-    reductions.into_iter().flatten().collect()
+    folds.into_iter().chain(others).flatten().collect()
 }
 
 /// The code of a reduction.
@@ -77,18 +68,71 @@ fn reduction(
     element: fn(ScalarType) -> Option<ScalarType>,
     run: Run,
 ) -> [Family; 2] {
+    both(name, meaning, more, element, move |_, axes| Kernel::general(move |call| run(call, axes)))
+}
+
+/// The rows of a fold, which is a member of regions along the last axes.
+fn folding(
+    name: &str,
+    meaning: &str,
+    element: fn(ScalarType) -> Option<ScalarType>,
+    code: fn(ScalarType) -> Folding,
+) -> [Family; 2] {
+    both(name, meaning, &[], element, move |t, axes| {
+        let Folding { whole, fold } = code(t.element());
+        let whole = GeneralKernel::new(move |call| {
+            let (run, runs) = runs(call.nd(0).shape(), axes);
+            fold.check_elements(run, runs)?;
+            whole(call, axes);
+            Ok(())
+        });
+        let reduced = |axis: usize| axes.contains(axis) || t.is_unit(axis);
+        let first = (0..t.rank()).find(|axis| axes.contains(*axis) && !t.is_unit(*axis));
+        match (first.unwrap_or(t.rank())..t.rank()).all(reduced) {
+            true => Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
+            false => Kernel::General(whole),
+        }
+    })
+}
+
+/// The rows of a reduction with this code for arrays of a type along axes.
+fn both(
+    name: &str,
+    meaning: &str,
+    more: &'static [QType],
+    element: fn(ScalarType) -> Option<ScalarType>,
+    kernel: impl Fn(NdType, Axes) -> Kernel + Clone + Send + Sync + 'static,
+) -> [Family; 2] {
     let row = |name: &str, result: fn(NdType, Axes, ScalarType) -> Option<QType>| {
+        let kernel = kernel.clone();
         Family::new(name, &["x", "axes", "*more"], meaning).cost_of(10).raises().on_demand(
             move |family: &Family, args: &[QType]| -> Option<Overload> {
                 let [QType::NdArray(t), QType::Axes(axes), given @ ..] = args else { return None };
                 let (t, axes) = (*t, *axes);
                 let fits = axes.iter().all(|axis| axis < t.rank()) && given == more;
                 let result = result(t, axes, element(t.element())?).filter(|_| fits)?;
-                Some(family.make_general(args, result, move |call| run(call, axes)))
+                Some(family.make(args, result, kernel(t, axes)))
             },
         )
     };
     [row(name, without_axes), row(&format!("{name}_kept"), with_unit_axes)]
+}
+
+/// The code of a fold: over whole arrays, and over blocks.
+struct Folding {
+    whole: fn(&mut Call<'_>, Axes),
+    fold: FoldKernel,
+}
+
+impl Folding {
+    fn new<C: Cell, F: Fold<Out: Cell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
+        Folding {
+            whole: |call, axes| {
+                reduce(call, axes, |cells: &[C]| fold::<F>(bytemuck::cast_slice(cells)));
+            },
+            fold: FoldKernel::new::<C, F>(needs),
+        }
+    }
 }
 
 /// The type of an array without some of its axes; without any, that of a scalar.
@@ -149,14 +193,7 @@ fn reduce_with<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, f:
         each_group(arena, &outer, &inner, &mut |values| value = Some(f(values)));
         return call.set_plain(value.expect("without axes there is one group"));
     };
-    let mut kept = outer.shape().iter().copied();
-    let drops = result.rank() < view.rank();
-    let shape: PerAxis = (0..view.rank())
-        .filter_map(|axis| match axes.contains(axis) {
-            true => (!drops).then_some(1),
-            false => kept.next(),
-        })
-        .collect();
+    let shape = result_shape(view.shape(), axes, result);
     let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<R>());
     each_group(arena, &outer, &inner, &mut |values: &[T]| {
         let cell = cells.next().expect("the result has a cell for each group");
@@ -208,15 +245,47 @@ macro_rules! by_element {
     };
 }
 
-fn sum(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().map(|x| i64::from(*x)).sum::<i64>()),
-        Int32 => reduce(call, axes, |x: &[i32]| x.iter().fold(0i64, |sum, x| sum.wrapping_add((*x).into()))),
-        Int64 => reduce(call, axes, |x: &[i64]| x.iter().fold(0i64, |sum, x| sum.wrapping_add(*x))),
-        Float32 => reduce(call, axes, |x: &[f32]| spread::sum(x)),
-        Float64 => reduce(call, axes, |x: &[f64]| spread::sum(x)),
-    );
-    Ok(())
+/// The same for an element that is known when an operator is made.
+macro_rules! folding_of {
+    ($element:expr, $fold:ident $(<$parameter:ident>)?, $needs:expr) => {
+        match $element {
+            ScalarType::Boolean => Folding::new::<bool, $fold<u8 $(, $parameter)?>>($needs),
+            ScalarType::Int32 => Folding::new::<i32, $fold<i32 $(, $parameter)?>>($needs),
+            ScalarType::Int64 => Folding::new::<i64, $fold<i64 $(, $parameter)?>>($needs),
+            ScalarType::Float32 => Folding::new::<f32, $fold<f32 $(, $parameter)?>>($needs),
+            ScalarType::Float64 => Folding::new::<f64, $fold<f64 $(, $parameter)?>>($needs),
+            other => unreachable!("no overload takes {other}"),
+        }
+    };
+}
+
+fn sum(element: ScalarType) -> Folding {
+    folding_of!(element, Sum, None)
+}
+
+fn mean(element: ScalarType) -> Folding {
+    folding_of!(element, Mean, None)
+}
+
+fn best<const GREATEST: bool>(element: ScalarType, what: &'static str) -> Folding {
+    match (element, GREATEST) {
+        // Of truths the least one says whether all of them hold.
+        (ScalarType::Boolean, false) => Folding::new::<bool, Truth<u8, true>>(Some(what)),
+        (ScalarType::Boolean, true) => Folding::new::<bool, Truth<u8, false>>(Some(what)),
+        (ScalarType::Int32, _) => Folding::new::<i32, Best<i32, GREATEST>>(Some(what)),
+        (ScalarType::Int64, _) => Folding::new::<i64, Best<i64, GREATEST>>(Some(what)),
+        (ScalarType::Float32, _) => Folding::new::<f32, Best<f32, GREATEST>>(Some(what)),
+        (ScalarType::Float64, _) => Folding::new::<f64, Best<f64, GREATEST>>(Some(what)),
+        (other, _) => unreachable!("no overload takes {other}"),
+    }
+}
+
+fn is_true<const ALL: bool>(element: ScalarType) -> Folding {
+    folding_of!(element, Truth<ALL>, None)
+}
+
+fn count(element: ScalarType) -> Folding {
+    folding_of!(element, Count, None)
 }
 
 fn prod(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
@@ -226,17 +295,6 @@ fn prod(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
         Int64 => reduce(call, axes, |x: &[i64]| x.iter().fold(1i64, |n, x| n.wrapping_mul(*x))),
         Float32 => reduce(call, axes, |x: &[f32]| x.iter().product::<f32>()),
         Float64 => reduce(call, axes, |x: &[f64]| x.iter().product::<f64>()),
-    );
-    Ok(())
-}
-
-fn mean(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| spread::mean_by(x, |x| f64::from(u8::from(x)))),
-        Int32 => reduce(call, axes, |x: &[i32]| spread::mean_by(x, f64::from)),
-        Int64 => reduce(call, axes, |x: &[i64]| spread::mean_by(x, |x| x as f64)),
-        Float32 => reduce(call, axes, |x: &[f32]| spread::mean_by(x, |x| x)),
-        Float64 => reduce(call, axes, |x: &[f64]| spread::mean_by(x, |x| x)),
     );
     Ok(())
 }
@@ -272,82 +330,6 @@ fn std(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
         Int64 => reduce(call, axes, |x: &[i64]| integer_variance(x, used, |x| x).root()),
         Float32 => reduce(call, axes, |x: &[f32]| float_variance(x, used).root()),
         Float64 => reduce(call, axes, |x: &[f64]| float_variance(x, used).root()),
-    );
-    Ok(())
-}
-
-/// The best of the elements, which are not none; NaN if there is one.
-fn best<T: Copy + PartialOrd>(values: &[T], better: impl Fn(T, T) -> bool) -> T {
-    let is_nan = |x: T| x.partial_cmp(&x).is_none();
-    let next = |best: T, x: T| if !is_nan(best) && (is_nan(x) || better(x, best)) { x } else { best };
-    let found = values.iter().copied().reduce(next);
-    found.expect("an operator that needs elements has checked that there are some")
-}
-
-/// An error if results are asked for, but there are no elements to make them of.
-fn check_elements(call: &Call<'_>, axes: Axes, what: &str) -> Result<(), Fault> {
-    let view = call.nd(0);
-    let none = axes.iter().any(|axis| view.shape()[axis] == 0);
-    let asked = (0..view.rank()).all(|axis| axes.contains(axis) || view.shape()[axis] > 0);
-    match none && asked {
-        true => Err(Fault::Range { message: format!("no elements, of which there is no {what}") }),
-        false => Ok(()),
-    }
-}
-
-fn min(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    check_elements(call, axes, "minimum")?;
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().all(|x| *x)),
-        Int32 => reduce(call, axes, |x: &[i32]| best(x, |a, b| a < b)),
-        Int64 => reduce(call, axes, |x: &[i64]| best(x, |a, b| a < b)),
-        Float32 => reduce(call, axes, |x: &[f32]| best(x, |a, b| a < b)),
-        Float64 => reduce(call, axes, |x: &[f64]| best(x, |a, b| a < b)),
-    );
-    Ok(())
-}
-
-fn max(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    check_elements(call, axes, "maximum")?;
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().any(|x| *x)),
-        Int32 => reduce(call, axes, |x: &[i32]| best(x, |a, b| a > b)),
-        Int64 => reduce(call, axes, |x: &[i64]| best(x, |a, b| a > b)),
-        Float32 => reduce(call, axes, |x: &[f32]| best(x, |a, b| a > b)),
-        Float64 => reduce(call, axes, |x: &[f64]| best(x, |a, b| a > b)),
-    );
-    Ok(())
-}
-
-fn any(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().any(|x| *x)),
-        Int32 => reduce(call, axes, |x: &[i32]| x.iter().any(|x| *x != 0)),
-        Int64 => reduce(call, axes, |x: &[i64]| x.iter().any(|x| *x != 0)),
-        Float32 => reduce(call, axes, |x: &[f32]| x.iter().any(|x| *x != 0.0)),
-        Float64 => reduce(call, axes, |x: &[f64]| x.iter().any(|x| *x != 0.0)),
-    );
-    Ok(())
-}
-
-fn all(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().all(|x| *x)),
-        Int32 => reduce(call, axes, |x: &[i32]| x.iter().all(|x| *x != 0)),
-        Int64 => reduce(call, axes, |x: &[i64]| x.iter().all(|x| *x != 0)),
-        Float32 => reduce(call, axes, |x: &[f32]| x.iter().all(|x| *x != 0.0)),
-        Float64 => reduce(call, axes, |x: &[f64]| x.iter().all(|x| *x != 0.0)),
-    );
-    Ok(())
-}
-
-fn count(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| x.iter().filter(|x| **x).count() as i64),
-        Int32 => reduce(call, axes, |x: &[i32]| x.iter().filter(|x| **x != 0).count() as i64),
-        Int64 => reduce(call, axes, |x: &[i64]| x.iter().filter(|x| **x != 0).count() as i64),
-        Float32 => reduce(call, axes, |x: &[f32]| x.iter().filter(|x| **x != 0.0).count() as i64),
-        Float64 => reduce(call, axes, |x: &[f64]| x.iter().filter(|x| **x != 0.0).count() as i64),
     );
     Ok(())
 }

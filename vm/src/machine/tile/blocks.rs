@@ -1,40 +1,12 @@
-//! The rows of a region, block by block, on one thread or several.
-//!
-//! ```text
-//! rows      chunk 0            | chunk 1            | …       65,536 rows each, dealt to threads
-//! blocks    b0 | b1 | … | b127 | b0 | …                       128 to 1,024 rows
-//! members   m0 m1 m2 …                                        all of a block before the next one
-//! ```
-//!
-//! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
-//! does not depend on the number of threads.
-//!
-//! Running sums are carried from block to block on one thread; those from the other end have all blocks computed from
-//! the last to the first.
+//! What all blocks of a region have in common while it runs, and what reductions take in.
 
-use crate::machine::tile::axes::{Buffers, Elements};
-use crate::machine::tile::lent::{LaidOut, Lent};
-use crate::machine::tile::region::{Code, MemberFault, Presence, Region, Step};
-use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
-use crate::operator::reduction::{CHUNK, State};
-use crate::operator::scan::{Block, Direction};
-use crate::value::Fault;
-use crate::value::array::ROWS_OF_A_WORD;
-use crate::vector::Level;
-use crate::vector::prefetch::prefetch;
-use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
-use std::ops::Range;
-
-/// Bytes of inputs and outputs that are likely to be in a second-level cache.
-const CACHED_BYTES: usize = 512 << 10;
-
-/// Bytes of a column in a block from which on hardware sees by itself what comes next: it looks for streams a page
-/// at a time.
-const PAGE: usize = 4096;
-
-/// Bytes of the next block that are worth asking for at a time.
-const LEAST_SHARE: usize = 512;
+use crate::machine::tile::axes::Elements;
+use crate::machine::tile::lent::Lent;
+use crate::machine::tile::region::{MemberFault, Presence, Region};
+use crate::operator::block::Column;
+use crate::operator::nd_reduction::Folded;
+use crate::operator::reduction::State;
+use crate::operator::scan::Direction;
 
 /// What all blocks of a run have in common.
 pub(super) struct Blocks<'r> {
@@ -48,6 +20,16 @@ pub(super) struct Blocks<'r> {
     pub(super) moving: &'r [u16],
     /// Inputs that do not.
     pub(super) uneven: Uneven<'r>,
+    /// Elements that become one, for each reduction along axes.
+    pub(super) runs: &'r [usize],
+}
+
+/// What reductions have taken in.
+pub(super) struct Reduced<'r, 'a> {
+    /// The states of those of rows.
+    pub(super) states: &'r mut [State],
+    /// The leaves of those along axes.
+    pub(super) folded: &'r mut [Folded<'a>],
 }
 
 /// Inputs that stand other than row after row in memory.
@@ -63,78 +45,12 @@ pub(super) enum Uneven<'r> {
 // every thread accesses its own chunks only.
 unsafe impl Sync for Blocks<'_> {}
 
-type Outcome = Result<(), Box<MemberFault>>;
+/// Success, or the first fault of the lowest row.
+pub(super) type Outcome = Result<(), Box<MemberFault>>;
 
 impl Blocks<'_> {
-    /// Computes all rows and takes them into the states of the reductions.
-    ///
-    /// # Safety
-    /// Inputs and outputs have the rows, and nobody else accesses the outputs.
-    pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, states: &mut [State]) -> Outcome {
-        let chunks = self.rows.div_ceil(CHUNK);
-        // Running sums go from chunk to chunk.
-        let threads = if self.region.scans > 0 { 1 } else { threads.min(chunks) };
-        if threads > 1 {
-            // SAFETY: the caller's promise.
-            return unsafe { self.run_on(threads, chunks, states) };
-        }
-        let columns = std::mem::take(&mut self.columns);
-        // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(&self, columns, arena) };
-        for number in 0..chunks {
-            let chunk = if self.is_reversed() { chunks - 1 - number } else { number };
-            let of_chunk = arena.alloc_slice_fill_iter(self.new_states());
-            // SAFETY: the caller's promise.
-            unsafe { worker.chunk(chunk, of_chunk)? };
-            self.merge(states, of_chunk);
-        }
-        Ok(())
-    }
-
-    /// The same on several threads.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`].
-    #[cold]
-    unsafe fn run_on(&self, threads: usize, chunks: usize, states: &mut [State]) -> Outcome {
-        let mut parts: Vec<(Range<usize>, Vec<Vec<State>>, Outcome)> = (0..threads)
-            .map(|thread| (chunks * thread / threads..chunks * (thread + 1) / threads, Vec::new(), Ok(())))
-            .collect();
-        rayon::scope(|scope| {
-            for (range, of_chunks, outcome) in &mut parts {
-                scope.spawn(move |_| {
-                    // SAFETY: the caller's promise; no chunk is in two parts.
-                    *outcome = unsafe { self.part(range.clone(), of_chunks) };
-                });
-            }
-        });
-        // The parts stand in the order of rows: the first that failed has the lowest row.
-        for (_, of_chunks, outcome) in parts {
-            outcome?;
-            of_chunks.iter().for_each(|of_chunk| self.merge(states, of_chunk));
-        }
-        Ok(())
-    }
-
-    /// The chunks of one thread.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`]; nobody else computes these chunks.
-    unsafe fn part(&self, chunks: Range<usize>, of_chunks: &mut Vec<Vec<State>>) -> Outcome {
-        let arena = Bump::new();
-        // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
-        for chunk in chunks {
-            let mut states: Vec<State> = self.new_states().collect();
-            // SAFETY: the caller's promise.
-            unsafe { worker.chunk(chunk, &mut states)? };
-            of_chunks.push(states);
-        }
-        Ok(())
-    }
-
     /// Elements along the last axis.
-    fn size_of_run(&self) -> usize {
+    pub(super) fn size_of_run(&self) -> usize {
         match self.uneven {
             Uneven::Rows(_) => self.rows,
             Uneven::Elements(elements) => *elements.shape().last().expect("running sums have an axis"),
@@ -142,299 +58,11 @@ impl Blocks<'_> {
     }
 
     /// True if blocks are computed from the last to the first. There are no reductions then.
-    fn is_reversed(&self) -> bool {
+    pub(super) fn is_reversed(&self) -> bool {
         self.region.direction == Some(Direction::Back)
     }
 
-    fn has_own_presence(&self, column: usize) -> bool {
+    pub(super) fn has_own_presence(&self, column: usize) -> bool {
         self.presence.get(column) == Some(&Presence::Own)
-    }
-
-    fn new_states(&self) -> impl ExactSizeIterator<Item = State> {
-        self.region.reductions.iter().map(|reduction| reduction.kernel.init())
-    }
-
-    fn merge(&self, states: &mut [State], next: &[State]) {
-        for ((reduction, state), next) in self.region.reductions.iter().zip(states).zip(next) {
-            reduction.kernel.merge(state, next);
-        }
-    }
-}
-
-/// What one thread works with.
-struct Worker<'w> {
-    blocks: &'w Blocks<'w>,
-    /// The columns at the block to be computed.
-    columns: &'w mut [Column],
-    /// Where a block of each uneven input is laid out.
-    places: Places<'w>,
-    /// True if there are columns with the presence of an input.
-    has_followers: bool,
-    /// Row that the columns stand at.
-    at: usize,
-    /// The last sums that were computed, by the numbers of the running sums.
-    carries: &'w mut [u64],
-    /// First rows of the blocks of a chunk that is computed from its end.
-    starts: BumpVec<'w, usize>,
-}
-
-/// Places for a block of each uneven input.
-enum Places<'w> {
-    Rows(&'w [Lent], &'w [LaidOut]),
-    Elements(&'w Elements<'w>, Buffers<'w>),
-}
-
-impl<'w> Places<'w> {
-    fn new(uneven: Uneven<'w>, block: usize, arena: &'w Bump) -> Places<'w> {
-        match uneven {
-            Uneven::Rows(lent) => {
-                let places = lent.iter().map(|lent| LaidOut::new(lent, block, arena));
-                Places::Rows(lent, arena.alloc_slice_fill_iter(places))
-            }
-            Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
-        }
-    }
-}
-
-impl<'w> Worker<'w> {
-    /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`].
-    unsafe fn new(blocks: &'w Blocks<'w>, columns: &'w mut [Column], arena: &'w Bump) -> Worker<'w> {
-        let region = blocks.region;
-        let layout =
-            std::alloc::Layout::from_size_align(region.scratch, 64).expect("a region has few blocks");
-        let scratch = arena.alloc_layout(layout).as_ptr();
-        for (index, offset) in region.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
-            // SAFETY: the place lies in the scratch memory.
-            let data = unsafe { scratch.add(offset as usize) };
-            columns[index].data = data;
-            if blocks.has_own_presence(index) {
-                // Behind the data of a block.
-                columns[index].presence = data.wrapping_add(region.block * 8).cast();
-            }
-        }
-        let places = Places::new(blocks.uneven, region.block, arena);
-        let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        let carries = arena.alloc_slice_fill_copy(region.scans, 0);
-        let starts = BumpVec::new_in(arena);
-        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
-    }
-
-    /// Computes the rows of a chunk.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`].
-    unsafe fn chunk(&mut self, chunk: usize, states: &mut [State]) -> Outcome {
-        let rows = self.blocks.rows;
-        let (first, end) = (chunk * CHUNK, rows.min((chunk + 1) * CHUNK));
-        if self.blocks.is_reversed() {
-            // SAFETY: the caller's promise.
-            return unsafe { self.backwards(first, end, states) };
-        }
-        let region = self.blocks.region;
-        let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = region.block * 8 >= PAGE;
-        let mut start = first;
-        while start < end {
-            let next = self.end_of_block(start, end);
-            let ahead = if is_cached || is_stream { 0 } else { region.block.min(rows - next) };
-            // SAFETY: the caller's promise.
-            unsafe { self.block_at(start..next, ahead, states)? };
-            start = next;
-        }
-        Ok(())
-    }
-
-    /// Computes rows, the last block first.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`].
-    unsafe fn backwards(&mut self, first: usize, end: usize, states: &mut [State]) -> Outcome {
-        self.starts.clear();
-        let mut start = first;
-        while start < end {
-            self.starts.push(start);
-            start = self.end_of_block(start, end);
-        }
-        while let Some(start) = self.starts.pop() {
-            let next = self.end_of_block(start, end);
-            // SAFETY: the caller's promise.
-            unsafe { self.block_at(start..next, 0, states)? };
-        }
-        Ok(())
-    }
-
-    /// Where the block that begins at a row ends.
-    fn end_of_block(&self, start: usize, end: usize) -> usize {
-        let most = self.blocks.region.block;
-        match self.blocks.uneven {
-            Uneven::Rows(_) => (start + most).min(end),
-            Uneven::Elements(elements) => elements.end_of_block(start, most, end),
-        }
-    }
-
-    /// Computes the block of these rows.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`].
-    unsafe fn block_at(&mut self, rows: Range<usize>, ahead: usize, states: &mut [State]) -> Outcome {
-        self.go_to(rows.start);
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.lay_out(rows.len());
-            self.block(rows.len(), ahead, states)
-        }
-    }
-
-    /// Moves the columns to a row; those in scratch memory stay.
-    fn go_to(&mut self, row: usize) {
-        // Downwards it is a step of the type's whole range less so many rows.
-        let rows = row.wrapping_sub(self.at);
-        for index in self.blocks.moving.iter().map(|index| *index as usize) {
-            let column = &mut self.columns[index];
-            column.data = column.data.wrapping_add(rows.wrapping_mul(column.step));
-            if !column.presence.is_null() {
-                column.presence = column.presence.wrapping_add(rows / ROWS_OF_A_WORD);
-            }
-        }
-        self.at = row;
-    }
-
-    /// Lays out a block of the uneven inputs, and points the columns with the presence of an input to it.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`]; there are that many rows.
-    unsafe fn lay_out(&mut self, count: usize) {
-        match &self.places {
-            Places::Rows(lent, places) => {
-                for (lent, place) in lent.iter().zip(*places) {
-                    // SAFETY: the caller's promise; the rows are lent until the end of the call.
-                    unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
-                }
-                if self.has_followers {
-                    self.follow_inputs();
-                }
-            }
-            // SAFETY: the caller's promise; the block is one that the elements gave.
-            Places::Elements(elements, buffers) => unsafe {
-                elements.fill(self.at, count, buffers, self.columns);
-            },
-        }
-    }
-
-    /// Points columns that have the presence of an input to where that stands now.
-    fn follow_inputs(&mut self) {
-        for index in self.blocks.region.inputs.len()..self.columns.len() {
-            if let Presence::Input(input) = self.blocks.presence[index] {
-                self.columns[index].presence = self.columns[input as usize].presence;
-            }
-        }
-    }
-
-    /// Computes one block of `count` rows. Between members it asks for the `ahead` rows of the next one, so
-    /// that memory works while the processor computes.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`]; there are that many rows.
-    unsafe fn block(&mut self, mut count: usize, ahead: usize, states: &mut [State]) -> Outcome {
-        let region = self.blocks.region;
-        let mut ahead = Ahead::new(self.blocks, ahead);
-        let mut lowest = None;
-        for step in &region.steps {
-            if ahead.left > 0 {
-                ahead.ask(self.blocks, self.columns);
-            }
-            // SAFETY: the caller's promise.
-            if let Err(fault) = unsafe { self.step(step, count, states) } {
-                let RowFault { row, fault } = *fault;
-                // Later members can only raise in a lower row.
-                count = row;
-                let (ip, row) = (region.members[step.member as usize].ip, (self.at + row) as u64);
-                lowest = Some(MemberFault { ip, fault: Fault::Row { row, fault: fault.into() } });
-            }
-        }
-        lowest.map_or(Ok(()), |fault| Err(Box::new(fault)))
-    }
-
-    /// # Safety
-    /// As [`Worker::block`].
-    unsafe fn step(&mut self, step: &Step, count: usize, states: &mut [State]) -> Result<(), Box<RowFault>> {
-        match step.code {
-            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
-            // a column that is written is cast to be so.
-            Code::Rows { run, is_lifted } => unsafe {
-                let index = self.blocks.region.inputs.len() + step.member as usize;
-                let columns = self.columns.as_ptr();
-                let Column { data, presence: words, .. } = *columns.add(index);
-                let args = Operands { columns, positions: &step.args };
-                let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
-                if is_lifted && self.blocks.has_own_presence(index) {
-                    let operands = (0..step.arity as usize).map(|arg| args.column(arg));
-                    intersect(operands, target.presence, count);
-                }
-                run(args, target, count)
-            },
-            Code::Scan(run, number) => {
-                let index = self.blocks.region.inputs.len() + step.member as usize;
-                let (from, to) = (self.columns[step.args[0] as usize].data, self.columns[index].data);
-                let size = self.blocks.size_of_run();
-                let place = self.at % size;
-                let block = Block { from, to: to.cast_mut(), count, place, run: size };
-                // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
-                // elements, and the result has room for them.
-                unsafe { run(block, &mut self.carries[number as usize]) };
-                Ok(())
-            }
-            Code::Reduce(number) => {
-                let column = &self.columns[step.args[0] as usize];
-                let kernel = &self.blocks.region.reductions[number as usize].kernel;
-                // SAFETY: the caller's promise; blocks begin at words, and chunks end with them.
-                unsafe { kernel.step(Level::best(), &mut states[number as usize], column, count) };
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Rows of the next block that have not been asked for.
-struct Ahead {
-    rows: usize,
-    /// Bytes of them.
-    left: usize,
-    /// Which of the moving columns comes next.
-    column: usize,
-    /// From which of its bytes.
-    byte: usize,
-    /// Bytes to ask for at a time.
-    share: usize,
-}
-
-impl Ahead {
-    fn new(blocks: &Blocks<'_>, rows: usize) -> Ahead {
-        let left = rows * 8 * blocks.moving.len();
-        let share = (left / blocks.region.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
-        Ahead { rows, left, column: 0, byte: 0, share }
-    }
-
-    fn ask(&mut self, blocks: &Blocks<'_>, columns: &[Column]) {
-        let mut share = self.share;
-        while share > 0 && self.left > 0 {
-            let Some(index) = blocks.moving.get(self.column) else {
-                // Cells of less than 8 bytes: there is nothing left.
-                self.left = 0;
-                return;
-            };
-            let column = &columns[*index as usize];
-            let size = self.rows * column.step;
-            let part = share.min(size - self.byte);
-            prefetch(column.data.wrapping_add(blocks.region.block * column.step + self.byte), part);
-            share -= part;
-            self.byte += part;
-            if self.byte == size {
-                (self.column, self.byte) = (self.column + 1, 0);
-            }
-        }
     }
 }

@@ -3,10 +3,11 @@
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Code, Input, InputPlace, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Reduction, Region, Step,
+    Code, Fold, Input, InputPlace, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Reduction, Region, Step,
 };
 use crate::operator::Kernel;
 use crate::operator::block::{Arithmetic, BlockKernel, BlockRun, Column};
+use crate::operator::nd_reduction::NdReductionKernel;
 use crate::operator::nd_walk::repeats_by_type;
 use crate::operator::pair::{Side, pair};
 use crate::program::{Instruction, Routine, ValueId};
@@ -48,9 +49,12 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         .members()
         .map(|number| columns.member(number, group.members[number], place(number)))
         .collect();
-    let is_scan = |number: &usize| matches!(columns.kernels[*number], Kernel::Scan(_));
-    let scans: Vec<usize> = columns.members().filter(is_scan).collect();
-    let reductions: Vec<usize> = columns.members().filter(|number| !is_array(*number)).collect();
+    let of_kind = |kind: fn(&Kernel) -> bool| -> Vec<usize> {
+        columns.members().filter(|number| kind(columns.kernels[*number])).collect()
+    };
+    let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan(_)));
+    let reductions = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
+    let folds = of_kind(|kernel| matches!(kernel, Kernel::NdReduction(_)));
     let in_scratch = columns.members().filter_map(|number| match place(number) {
         Place::Scratch(offset) => Some((columns.of_member(number) as u16, offset)),
         _ => None,
@@ -59,7 +63,16 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         Kernel::Reduction(kernel) => {
             Reduction { kernel: *kernel, offset: routine.slot(columns.results[*number]).offset() }
         }
-        other => unreachable!("{other:?} gives rows"),
+        other => unreachable!("{other:?} reduces no rows"),
+    };
+    let fold = |number: &usize| match columns.kernels[*number] {
+        Kernel::NdReduction(NdReductionKernel { fold, axes, .. }) => Fold {
+            ip: group.members[*number],
+            kernel: *fold,
+            axes: *axes,
+            slot: routine.slot(columns.results[*number]).clone(),
+        },
+        other => unreachable!("{other:?} reduces no elements"),
     };
     let output = |number: &usize| Output {
         column: columns.of_member(*number) as u16,
@@ -73,10 +86,11 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         moving: columns.moving(&outputs),
         in_scratch: in_scratch.collect(),
         has_masks: members.iter().any(|member| !member.is_lifted),
-        steps: drafts.steps.iter().map(|draft| columns.step(draft, &scans, &reductions)).collect(),
+        steps: drafts.steps.iter().map(|draft| columns.step(draft, [&scans, &reductions, &folds])).collect(),
         scans: scans.len(),
         direction: group.direction,
         reductions: reductions.iter().map(reduction).collect(),
+        folds: folds.iter().map(fold).collect(),
         closed: group.closed,
         block,
         scratch: scratch.places * place_bytes(block),
@@ -155,11 +169,7 @@ impl<'r> Columns<'r> {
 
     /// The code over rows of a member; none of a reduction or a running sum.
     fn block_kernel(&self, number: usize) -> Option<&'r BlockKernel> {
-        match self.kernels[number] {
-            Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
-            Kernel::NdPointwise(pointwise) => Some(&pointwise.kernel),
-            _ => None,
-        }
+        self.kernels[number].block()
     }
 
     /// Number of the column that a member computes.
@@ -178,6 +188,7 @@ impl<'r> Columns<'r> {
     /// Type of the rows that a member computes; `None` for a reduction.
     fn element(&self, number: usize) -> Option<ScalarType> {
         match self.routine.slot(self.results[number]).qtype() {
+            _ if self.kernels[number].reduces() => None,
             QType::Array(t) => Some(t.element),
             QType::NdArray(t) => Some(t.element()),
             _ => None,
@@ -198,14 +209,18 @@ impl<'r> Columns<'r> {
         Member { ip, args: self.args(operands), arity: operands.len() as u8, is_lifted, place }
     }
 
-    fn step(&self, draft: &Draft, scans: &[usize], reductions: &[usize]) -> Step {
+    /// The code of a draft; its number is that among the running sums, reductions or folds.
+    fn step(&self, draft: &Draft, [scans, reductions, folds]: [&[usize]; 3]) -> Step {
         let code = match (draft.pair, self.block_kernel(draft.member)) {
             (Some(run), _) => Code::Rows { run, is_lifted: true },
             (None, Some(kernel)) => {
                 Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
             }
             (None, None) => match self.kernels[draft.member] {
-                Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
+                Kernel::Scan(scan) => {
+                    Code::Scan(scan.block, scan.side_by_side, position(scans, &draft.member))
+                }
+                Kernel::NdReduction(_) => Code::Fold(position(folds, &draft.member)),
                 _ => Code::Reduce(position(reductions, &draft.member)),
             },
         };

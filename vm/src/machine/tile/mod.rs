@@ -26,11 +26,13 @@
 mod axes;
 mod blocks;
 pub(super) mod build;
+mod chunks;
 mod lent;
 pub(super) mod plan;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;
+mod worker;
 
 pub use plan::{Closed, Extent};
 pub use report::RegionReport;

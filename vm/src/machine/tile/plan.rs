@@ -9,7 +9,8 @@
 //!
 //! One pass over each basic block. Several regions can be open at once; an operator that reads arrays of
 //! two of them makes them one. Arrays of other axes than a region has do not join it: they are computed
-//! before, once, and repeated in it. Running sums of one region all begin at the same end.
+//! before, once, and repeated in it. Running sums of one region all begin at the same end. What reductions give is
+//! there when the region has run: nobody reads it inside. A reduction of what is in memory anyway runs by itself.
 
 use crate::layout::TypedSlot;
 use crate::operator::Kernel;
@@ -119,12 +120,8 @@ pub(in crate::machine) enum Role {
 /// Groups the instructions of a routine.
 pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
     let body = &routine.body;
-    let is_tiled = |operator: &Kernel| {
-        matches!(
-            operator,
-            Kernel::Pointwise(_) | Kernel::NdPointwise(_) | Kernel::Reduction(_) | Kernel::Scan(_)
-        )
-    };
+    let is_tiled =
+        |kernel: &Kernel| kernel.block().is_some() || kernel.reduces() || matches!(kernel, Kernel::Scan(_));
     if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
         return Plan::default();
     }
@@ -137,8 +134,8 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
             Instruction::Operator { operator, operands, result }
                 if is_tiled(body.operators()[*operator as usize].kernel()) =>
             {
-                let order = Order::of(body.operators()[*operator as usize].kernel());
-                planner.member(ip as u32, order, body.list(*operands), *result);
+                let kernel = body.operators()[*operator as usize].kernel();
+                planner.member(ip as u32, kernel, body.list(*operands), *result);
             }
             Instruction::Operator { .. } => planner.between(ip as u32, instruction),
             _ => planner.close_all(Closed::End),
@@ -153,31 +150,29 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool]) -> Plan {
 struct Order {
     /// The direction of running sums.
     direction: Option<Direction>,
-    /// True if a member can raise: the lowest row is reported, so that rows are computed from the first one on.
-    is_fallible: bool,
+    /// True if rows have to be computed from the first one on: a member can raise, and the lowest row is reported, or
+    /// it takes them in for a reduction.
+    is_forward: bool,
 }
 
 impl Order {
     fn of(kernel: &Kernel) -> Order {
         match kernel {
-            Kernel::Pointwise(pointwise) => {
-                Order { direction: None, is_fallible: pointwise.kernel.is_fallible }
+            Kernel::Scan(scan) => Order { direction: Some(scan.direction), is_forward: false },
+            _ => {
+                let can_raise = kernel.block().is_some_and(|block| block.is_fallible);
+                Order { direction: None, is_forward: can_raise || kernel.reduces() }
             }
-            Kernel::NdPointwise(pointwise) => {
-                Order { direction: None, is_fallible: pointwise.kernel.is_fallible }
-            }
-            Kernel::Scan(scan) => Order { direction: Some(scan.direction), is_fallible: false },
-            _ => Order::default(),
         }
     }
 
     /// The order of both; none if they are at odds.
     fn with(self, other: Order) -> Option<Order> {
-        let is_fallible = self.is_fallible || other.is_fallible;
+        let is_forward = self.is_forward || other.is_forward;
         let direction = self.direction.or(other.direction);
         let agree = other.direction.is_none_or(|other| Some(other) == direction);
-        (agree && !(is_fallible && direction == Some(Direction::Back)))
-            .then_some(Order { direction, is_fallible })
+        (agree && !(is_forward && direction == Some(Direction::Back)))
+            .then_some(Order { direction, is_forward })
     }
 }
 
@@ -236,19 +231,26 @@ impl<'r> Planner<'r> {
         Planner { routine, body, open: Vec::new(), redefined, plan }
     }
 
-    fn member(&mut self, ip: u32, order: Order, operands: &[ValueId], result: ValueId) {
+    fn member(&mut self, ip: u32, kernel: &Kernel, operands: &[ValueId], result: ValueId) {
         let result = self.routine.same_bytes(result);
         let slot = self.routine.slot(result);
         let extent_of = |value: &ValueId| Extent::of(self.routine.slot(*value).qtype());
-        // A reduction's result is no array.
-        let extent = extent_of(&result).or_else(|| operands.iter().find_map(extent_of));
-        let is_array = |value: &ValueId| extent_of(value) == extent;
+        let extent = match kernel.reduces() {
+            true => operands.iter().find_map(extent_of),
+            false => extent_of(&result),
+        };
         // The result takes the place of something that a delayed member reads.
         self.close_if(Closed::PlaceTaken(ip), |open| open.reads_from_frame(slot));
         let operands: Vec<ValueId> = operands.iter().map(|v| self.routine.same_bytes(*v)).collect();
-        // A scalar or an array of fewer axes that an open region computes has to be there first.
+        // A scalar or an array of fewer axes that an open region computes has to be there first, and so has what it
+        // reduces.
+        let is_array = |value: &ValueId| {
+            let reduces = |open: &Open| open.results.contains(value) && !open.arrays.contains(value);
+            extent_of(value) == extent && !self.open.iter().any(reduces)
+        };
         let (arrays, others): (Vec<ValueId>, Vec<ValueId>) = operands.iter().copied().partition(is_array);
         self.close_readers(ip, &others);
+        let order = Order::of(kernel);
         let mut region = Open { extent: extent.unwrap_or_default(), order, ..Open::default() };
         let mut index = 0;
         while index < self.open.len() {
@@ -271,7 +273,7 @@ impl<'r> Planner<'r> {
         let external = operands.iter().filter(|v| !region.results.contains(*v));
         region.external.extend(external.map(|v| self.routine.slot(*v).clone()));
         region.arrays.extend(arrays);
-        if is_array(&result) {
+        if !kernel.reduces() {
             region.arrays.insert(result);
         }
         region.results.insert(result);
@@ -283,6 +285,16 @@ impl<'r> Planner<'r> {
         self.open.push(region);
         let is_last = self.redefined.contains(&result);
         self.close_if(Closed::End, |open| is_last && open.members.last() == Some(&ip));
+    }
+
+    /// The kernel of an instruction.
+    fn kernel(&self, ip: u32) -> Option<&'r Kernel> {
+        match &self.body.instructions()[ip as usize] {
+            Instruction::Operator { operator, .. } => {
+                Some(self.body.operators()[*operator as usize].kernel())
+            }
+            _ => None,
+        }
     }
 
     /// An instruction that runs before the open regions, unless they have to run before it.
@@ -320,6 +332,12 @@ impl<'r> Planner<'r> {
     }
 
     fn close(&mut self, region: Open, reason: Closed) {
+        let runs_by_itself = |ip: u32| matches!(self.kernel(ip), Some(Kernel::NdReduction(_)));
+        if let [ip] = region.members[..]
+            && runs_by_itself(ip)
+        {
+            return;
+        }
         let number = self.plan.regions.len() as u32;
         for ip in &region.members {
             self.plan.region_of[*ip as usize] = Some(number);

@@ -14,10 +14,11 @@
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::operator::block::{BlockRun, Column};
+use crate::operator::nd_reduction::FoldKernel;
 use crate::operator::reduction::ReductionKernel;
-use crate::operator::scan::{Direction, ScanRun};
+use crate::operator::scan::{Direction, ScanRun, SideBySideRun};
 use crate::program::ValueId;
-use crate::value::{Fault, NdType, QType, ScalarType};
+use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -41,6 +42,8 @@ pub(in crate::machine) struct Region {
     pub(super) direction: Option<Direction>,
     /// The reductions, in the order of their states.
     pub(super) reductions: Box<[Reduction]>,
+    /// The reductions along axes.
+    pub(super) folds: Box<[Fold]>,
     /// Steps and types of all columns, before a run fills in where they stand.
     pub(super) columns: Box<[Column]>,
     /// True if a member computes presence, so that rows may be missing although no input misses any.
@@ -161,10 +164,12 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
-    /// Computes running sums; the number is that of what is carried.
-    Scan(ScanRun, u16),
+    /// Computes running sums, of a block or of several runs; the number is that of what is carried.
+    Scan(ScanRun, SideBySideRun, u16),
     /// Takes the rows into the state of the reduction with this number.
     Reduce(u16),
+    /// Takes the elements into the parts of the reduction along axes with this number.
+    Fold(u16),
 }
 
 /// A reduction of rows to a value.
@@ -176,6 +181,19 @@ pub(super) struct Reduction {
     pub(super) offset: u32,
 }
 
+/// A reduction of elements along axes.
+#[derive(Debug)]
+pub(super) struct Fold {
+    /// Its instruction.
+    pub(super) ip: u32,
+    /// The code.
+    pub(super) kernel: FoldKernel,
+    /// The axes.
+    pub(super) axes: Axes,
+    /// The slot of the result.
+    pub(super) slot: TypedSlot,
+}
+
 /// Where the result of a member goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -185,7 +203,7 @@ pub(super) enum Place {
     Output(u16),
     /// Registers of the step that it is the first half of.
     Registers,
-    /// The frame, as one value.
+    /// The frame, when all rows have been reduced.
     Value,
 }
 

@@ -6,15 +6,18 @@
 //! ```
 
 use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
-use crate::machine::tile::blocks::{Blocks, Uneven};
+use crate::machine::tile::blocks::{Blocks, Reduced, Uneven};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Presence, Reduction, Region};
+use crate::machine::tile::region::{
+    Fold, Input, InputPlace, MemberFault, Place, Presence, Reduction, Region,
+};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::nd_reduction::{Folded, result_shape, runs};
 use crate::value::array::cell_size;
-use crate::value::{ArrayRows, Fault};
+use crate::value::{ArrayRows, Fault, NdRows, NdType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
@@ -57,14 +60,7 @@ impl Region {
         let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
-            // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-            let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
-            let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-            let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven };
-            // SAFETY: all columns but those in scratch memory have this many elements now.
-            let outcome = unsafe { blocks.run(arena, threads, &mut []) };
-            return outcome.map_err(|fault| Box::new(elements.locate(*fault)));
+            return unsafe { self.run_over_axes(axes, frame, columns, arena, threads) };
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
@@ -74,9 +70,9 @@ impl Region {
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
         let states =
             arena.alloc_slice_fill_iter(self.reductions.iter().map(|reduction| reduction.kernel.init()));
-        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven };
+        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, runs: &[] };
         // SAFETY: all columns but those in scratch memory have this many rows now.
-        let outcome = unsafe { blocks.run(arena, threads, states) };
+        let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
         if !presence.is_empty() {
             for output in &self.outputs {
                 // SAFETY: as above.
@@ -87,6 +83,45 @@ impl Region {
         for (Reduction { kernel, offset }, state) in self.reductions.iter().zip(states) {
             // SAFETY: the slot was verified to have the type of the reduction's result.
             unsafe { kernel.finish(state, frame.add(*offset as usize)) };
+        }
+        Ok(())
+    }
+
+    /// Computes all elements of the outputs.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn run_over_axes(
+        &self,
+        axes: NdType,
+        frame: *mut u8,
+        columns: &mut [Column],
+        arena: &Bump,
+        threads: usize,
+    ) -> Result<(), Box<MemberFault>> {
+        // SAFETY: the caller's promise.
+        let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
+        let runs_of = |fold: &Fold| runs(elements.shape(), fold.axes);
+        for fold in &self.folds {
+            let (run, runs) = runs_of(fold);
+            let checked = fold.kernel.check_elements(run, runs);
+            checked.map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
+        }
+        // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
+        let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
+        let folds = if rows > 0 { &*self.folds } else { &[] };
+        let runs = arena.alloc_slice_fill_iter(folds.iter().map(|fold| runs_of(fold).0));
+        let folded = arena.alloc_slice_fill_iter(runs.iter().map(|run| Folded::new(*run, 0, arena)));
+        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
+        let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs };
+        // SAFETY: all columns but those in scratch memory have this many elements now.
+        let outcome = unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) };
+        outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
+        for (number, fold) in self.folds.iter().enumerate() {
+            let parts = folded.get(number).map_or(&[][..], |folded| &folded.parts);
+            let (run, runs) = runs_of(fold);
+            // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
+            unsafe { fold.kernel.finish(parts, run, runs, fold.make_room(frame, elements.shape())) };
         }
         Ok(())
     }
@@ -204,12 +239,38 @@ impl Region {
     unsafe fn place_elements(&self, frame: *mut u8, shape: &[usize], columns: &mut [Column]) -> usize {
         for output in &self.outputs {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
-            // SAFETY: the caller's promise: an array's handle stands in its slot, and nobody else accesses it.
-            let array = unsafe { (*frame.add(output.slot.offset() as usize).cast::<NdHandle>()).owned() };
+            // SAFETY: the caller's promise.
+            let array = unsafe { elements_at(frame, output.slot.offset()) };
             columns[output.column as usize].data = array.resize(qtype, shape).as_mut_ptr();
         }
         shape.iter().product()
     }
+}
+
+impl Fold {
+    /// The place of the result, or of its elements, of elements with this shape.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn make_room(&self, frame: *mut u8, shape: &[usize]) -> *mut u8 {
+        match self.slot.qtype().nd() {
+            // SAFETY: the caller's promise.
+            Some(qtype) => unsafe {
+                let array = elements_at(frame, self.slot.offset());
+                array.resize(qtype, &result_shape(shape, self.axes, qtype)).as_mut_ptr()
+            },
+            None => frame.wrapping_add(self.slot.offset() as usize),
+        }
+    }
+}
+
+/// The frame's own elements of a slot of an n-dimensional array.
+///
+/// # Safety
+/// The handle of such an array stands at the offset, and nobody else accesses it.
+unsafe fn elements_at<'f>(frame: *mut u8, offset: u32) -> &'f mut NdRows {
+    // SAFETY: the caller's promise.
+    unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).owned() }
 }
 
 /// The frame's own rows of an array slot.

@@ -1,0 +1,69 @@
+//! The inner product of two arrays.
+
+use crate::layout::PlainSlot;
+use crate::operator::general::GeneralKernel;
+use crate::operator::nd_pointwise::common_shape;
+use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel};
+use crate::operator::{Call, Family, Kernel, Overload};
+use crate::value::nd_view::Cell;
+use crate::value::{Axes, Fault, NdView, QType, ScalarType};
+use crate::vector::Level;
+use crate::vector::fold::Number;
+use crate::vector::lanes;
+use crate::vector::level::Loop;
+use bumpalo::Bump;
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    let meaning = "Sum of the products of the elements of two arrays with the same axes; of integers as INT64. It is \
+        added up in 32 running sums, which takes less time than nd.sum, and is less exact.";
+    vec![Family::new("nd.dot", &["x", "y"], meaning).cost_of(10).raises().on_demand(dot)]
+}
+
+fn dot(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(t), QType::NdArray(other)] = args else { return None };
+    let axes = Axes::new(0..t.rank()).filter(|_| t == other)?;
+    let (result, run, fold): (ScalarType, Run, FoldKernel) = match t.element() {
+        ScalarType::Int32 => (ScalarType::Int64, whole::<i32>, FoldKernel::dot::<i32>()),
+        ScalarType::Int64 => (ScalarType::Int64, whole::<i64>, FoldKernel::dot::<i64>()),
+        ScalarType::Float32 => (ScalarType::Float32, whole::<f32>, FoldKernel::dot::<f32>()),
+        ScalarType::Float64 => (ScalarType::Float64, whole::<f64>, FoldKernel::dot::<f64>()),
+        _ => return None,
+    };
+    let whole = GeneralKernel::new(run);
+    Some(family.make(
+        args,
+        QType::Scalar(result),
+        Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
+    ))
+}
+
+/// The code over whole arrays.
+type Run = fn(&mut Call<'_>) -> Result<(), Fault>;
+
+fn whole<T: Number<Wide: PlainSlot> + Cell>(call: &mut Call<'_>) -> Result<(), Fault> {
+    let (x, y) = (call.nd(0), call.nd(1));
+    let arrays = [0, 1].into_iter().zip([x.shape(), y.shape()]);
+    let arrays = arrays.map(|(index, shape)| (shape, call.qtype(index).nd().expect("an array")));
+    common_shape(arrays, x.rank())?;
+    let pairs = Pairs(elements::<T>(call.arena(), &x), elements(call.arena(), &y));
+    call.set_plain(Level::best().run(pairs));
+    Ok(())
+}
+
+/// The elements in order.
+fn elements<'a, T: Cell>(arena: &'a Bump, view: &NdView<'a>) -> &'a [T] {
+    view.as_slice().unwrap_or_else(|| arena.alloc_slice_fill_iter(view.cells()))
+}
+
+/// Elements whose products are added.
+struct Pairs<'v, T>(&'v [T], &'v [T]);
+
+impl<T: Number> Loop for Pairs<'_, T> {
+    type Output = T::Wide;
+
+    #[inline(always)]
+    fn run(self) -> T::Wide {
+        lanes::sum(self.0, self.1, T::wide_product)
+    }
+}

@@ -1,0 +1,365 @@
+//! Worker: what one thread computes blocks with.
+//!
+//! ```text
+//! block     go to its first row | lay out uneven inputs | step, step, …
+//!           columns move on       gathered, shifted       between them: ask for the next block
+//! ```
+
+use crate::machine::tile::axes::{Buffers, Elements};
+use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven};
+use crate::machine::tile::lent::{LaidOut, Lent};
+use crate::machine::tile::region::{Code, MemberFault, Presence, Step};
+use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::scan::Block;
+use crate::value::Fault;
+use crate::value::array::ROWS_OF_A_WORD;
+use crate::vector::Level;
+use crate::vector::prefetch::prefetch;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use std::ops::Range;
+
+/// Bytes of inputs and outputs that are likely to be in a second-level cache.
+const CACHED_BYTES: usize = 512 << 10;
+
+/// Bytes of a column in a block from which on hardware sees by itself what comes next: it looks for streams a page
+/// at a time.
+const PAGE: usize = 4096;
+
+/// Bytes of the next block that are worth asking for at a time.
+const LEAST_SHARE: usize = 512;
+
+/// What one thread works with.
+pub(super) struct Worker<'w> {
+    blocks: &'w Blocks<'w>,
+    /// The columns at the block to be computed.
+    columns: &'w mut [Column],
+    /// Where a block of each uneven input is laid out.
+    places: Places<'w>,
+    /// True if there are columns with the presence of an input.
+    has_followers: bool,
+    /// Row that the columns stand at.
+    at: usize,
+    /// The last sums that were computed, by the numbers of the running sums.
+    carries: &'w mut [u64],
+    /// First rows of the blocks of a chunk that is computed from its end.
+    starts: BumpVec<'w, usize>,
+}
+
+/// Places for a block of each uneven input.
+enum Places<'w> {
+    Rows(&'w [Lent], &'w [LaidOut]),
+    Elements(&'w Elements<'w>, Buffers<'w>),
+}
+
+impl<'w> Places<'w> {
+    fn new(uneven: Uneven<'w>, block: usize, arena: &'w Bump) -> Places<'w> {
+        match uneven {
+            Uneven::Rows(lent) => {
+                let places = lent.iter().map(|lent| LaidOut::new(lent, block, arena));
+                Places::Rows(lent, arena.alloc_slice_fill_iter(places))
+            }
+            Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
+        }
+    }
+}
+
+impl<'w> Worker<'w> {
+    /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    pub(super) unsafe fn new(
+        blocks: &'w Blocks<'w>,
+        columns: &'w mut [Column],
+        arena: &'w Bump,
+    ) -> Worker<'w> {
+        let region = blocks.region;
+        let layout =
+            std::alloc::Layout::from_size_align(region.scratch, 64).expect("a region has few blocks");
+        let scratch = arena.alloc_layout(layout).as_ptr();
+        for (index, offset) in region.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
+            // SAFETY: the place lies in the scratch memory.
+            let data = unsafe { scratch.add(offset as usize) };
+            columns[index].data = data;
+            if blocks.has_own_presence(index) {
+                // Behind the data of a block.
+                columns[index].presence = data.wrapping_add(region.block * 8).cast();
+            }
+        }
+        let places = Places::new(blocks.uneven, region.block, arena);
+        let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
+        let carries = arena.alloc_slice_fill_copy(region.scans, 0);
+        let starts = BumpVec::new_in(arena);
+        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
+    }
+
+    /// Computes the rows of a chunk, or some of them.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    pub(super) unsafe fn rows(&mut self, range: Range<usize>, reduced: &mut Reduced<'_, '_>) -> Outcome {
+        let rows = self.blocks.rows;
+        let Range { start: first, end } = range;
+        if self.blocks.is_reversed() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.backwards(first, end, reduced) };
+        }
+        let region = self.blocks.region;
+        let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
+        let is_stream = region.block * 8 >= PAGE;
+        let mut start = first;
+        while start < end {
+            let next = self.end_of_block(start, end);
+            let ahead = if is_cached || is_stream { 0 } else { region.block.min(rows - next) };
+            // SAFETY: the caller's promise.
+            unsafe { self.block_at(start..next, ahead, reduced)? };
+            start = next;
+        }
+        Ok(())
+    }
+
+    /// Computes rows, the last block first.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn backwards(&mut self, first: usize, end: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
+        self.starts.clear();
+        let mut start = first;
+        while start < end {
+            self.starts.push(start);
+            start = self.end_of_block(start, end);
+        }
+        while let Some(start) = self.starts.pop() {
+            let next = self.end_of_block(start, end);
+            // SAFETY: the caller's promise.
+            unsafe { self.block_at(start..next, 0, reduced)? };
+        }
+        Ok(())
+    }
+
+    /// Where the block that begins at a row ends.
+    fn end_of_block(&self, start: usize, end: usize) -> usize {
+        let most = self.blocks.region.block;
+        match self.blocks.uneven {
+            Uneven::Rows(_) => (start + most).min(end),
+            Uneven::Elements(elements) => elements.end_of_block(start, most, end),
+        }
+    }
+
+    /// Computes the block of these rows.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    pub(super) unsafe fn block_at(
+        &mut self,
+        rows: Range<usize>,
+        ahead: usize,
+        reduced: &mut Reduced<'_, '_>,
+    ) -> Outcome {
+        self.go_to(rows.start);
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.lay_out(rows.len());
+            self.block(rows.len(), ahead, reduced)
+        }
+    }
+
+    /// Moves the columns to a row; those in scratch memory stay.
+    pub(super) fn go_to(&mut self, row: usize) {
+        // Downwards it is a step of the type's whole range less so many rows.
+        let rows = row.wrapping_sub(self.at);
+        for index in self.blocks.moving.iter().map(|index| *index as usize) {
+            let column = &mut self.columns[index];
+            column.data = column.data.wrapping_add(rows.wrapping_mul(column.step));
+            if !column.presence.is_null() {
+                column.presence = column.presence.wrapping_add(rows / ROWS_OF_A_WORD);
+            }
+        }
+        self.at = row;
+    }
+
+    /// Lays out a block of the uneven inputs, and points the columns with the presence of an input to it.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`]; there are that many rows.
+    pub(super) unsafe fn lay_out(&mut self, count: usize) {
+        match &self.places {
+            Places::Rows(lent, places) => {
+                for (lent, place) in lent.iter().zip(*places) {
+                    // SAFETY: the caller's promise; the rows are lent until the end of the call.
+                    unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
+                }
+                if self.has_followers {
+                    self.follow_inputs();
+                }
+            }
+            // SAFETY: the caller's promise; the block is one that the elements gave.
+            Places::Elements(elements, buffers) => unsafe {
+                elements.fill(self.at, count, buffers, self.columns);
+            },
+        }
+    }
+
+    /// Points columns that have the presence of an input to where that stands now.
+    fn follow_inputs(&mut self) {
+        for index in self.blocks.region.inputs.len()..self.columns.len() {
+            if let Presence::Input(input) = self.blocks.presence[index] {
+                self.columns[index].presence = self.columns[input as usize].presence;
+            }
+        }
+    }
+
+    /// Computes one block of `count` rows. Between members it asks for the `ahead` rows of the next one, so
+    /// that memory works while the processor computes.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`]; there are that many rows.
+    unsafe fn block(&mut self, count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
+        let mut ahead = Ahead::new(self.blocks, ahead);
+        let mut progress = Progress { count, lowest: None };
+        for step in &self.blocks.region.steps {
+            if ahead.left > 0 {
+                ahead.ask(self.blocks, self.columns);
+            }
+            // SAFETY: the caller's promise.
+            unsafe { self.next_step(step, &mut progress, reduced) };
+        }
+        progress.outcome()
+    }
+
+    /// Computes the rows of a block that count.
+    ///
+    /// # Safety
+    /// As [`Worker::block`].
+    #[inline(always)]
+    pub(super) unsafe fn next_step(
+        &mut self,
+        step: &Step,
+        progress: &mut Progress,
+        reduced: &mut Reduced<'_, '_>,
+    ) {
+        // SAFETY: the caller's promise.
+        if let Err(fault) = unsafe { self.step(step, progress.count, reduced) } {
+            let RowFault { row, fault } = *fault;
+            // Later members can only raise in a lower row.
+            progress.count = row;
+            let ip = self.blocks.region.members[step.member as usize].ip;
+            let fault = Fault::Row { row: (self.at + row) as u64, fault: fault.into() };
+            progress.lowest = Some(Box::new(MemberFault { ip, fault }));
+        }
+    }
+
+    /// Where the elements of a running sum stand, and where its sums go.
+    pub(super) fn scanned(&self, step: &Step) -> (*const u8, *mut u8) {
+        let result = self.blocks.region.inputs.len() + step.member as usize;
+        (self.columns[step.args[0] as usize].data, self.columns[result].data.cast_mut())
+    }
+
+    /// # Safety
+    /// As [`Worker::block`].
+    unsafe fn step(
+        &mut self,
+        step: &Step,
+        count: usize,
+        reduced: &mut Reduced<'_, '_>,
+    ) -> Result<(), Box<RowFault>> {
+        match step.code {
+            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
+            // a column that is written is cast to be so.
+            Code::Rows { run, is_lifted } => unsafe {
+                let index = self.blocks.region.inputs.len() + step.member as usize;
+                let columns = self.columns.as_ptr();
+                let Column { data, presence: words, .. } = *columns.add(index);
+                let args = Operands { columns, positions: &step.args };
+                let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
+                if is_lifted && self.blocks.has_own_presence(index) {
+                    let operands = (0..step.arity as usize).map(|arg| args.column(arg));
+                    intersect(operands, target.presence, count);
+                }
+                run(args, target, count)
+            },
+            Code::Scan(run, _, number) => {
+                let (from, to) = self.scanned(step);
+                let size = self.blocks.size_of_run();
+                let place = self.at % size;
+                let block = Block { from, to, count, place, run: size };
+                // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
+                // elements, and the result has room for them.
+                unsafe { run(block, &mut self.carries[number as usize]) };
+                Ok(())
+            }
+            Code::Reduce(number) => {
+                let column = &self.columns[step.args[0] as usize];
+                let kernel = &self.blocks.region.reductions[number as usize].kernel;
+                // SAFETY: the caller's promise; blocks begin at words, and chunks end with them.
+                unsafe { kernel.step(Level::best(), &mut reduced.states[number as usize], column, count) };
+                Ok(())
+            }
+            Code::Fold(number) => {
+                let from = [0, 1].map(|arg| self.columns[step.args[arg] as usize].data);
+                let kernel = &self.blocks.region.folds[number as usize].kernel;
+                // SAFETY: the caller's promise: the operands have all axes of the region, so that they have these
+                // elements.
+                unsafe { kernel.step(&mut reduced.folded[number as usize], from, count) };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// How far a block has come.
+pub(super) struct Progress {
+    /// Rows before the first that raised.
+    pub(super) count: usize,
+    /// What it raised.
+    pub(super) lowest: Option<Box<MemberFault>>,
+}
+
+impl Progress {
+    /// What comes of the block.
+    pub(super) fn outcome(self) -> Outcome {
+        self.lowest.map_or(Ok(()), Err)
+    }
+}
+
+/// Rows of the next block that have not been asked for.
+struct Ahead {
+    rows: usize,
+    /// Bytes of them.
+    left: usize,
+    /// Which of the moving columns comes next.
+    column: usize,
+    /// From which of its bytes.
+    byte: usize,
+    /// Bytes to ask for at a time.
+    share: usize,
+}
+
+impl Ahead {
+    fn new(blocks: &Blocks<'_>, rows: usize) -> Ahead {
+        let left = rows * 8 * blocks.moving.len();
+        let share = (left / blocks.region.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
+        Ahead { rows, left, column: 0, byte: 0, share }
+    }
+
+    fn ask(&mut self, blocks: &Blocks<'_>, columns: &[Column]) {
+        let mut share = self.share;
+        while share > 0 && self.left > 0 {
+            let Some(index) = blocks.moving.get(self.column) else {
+                // Cells of less than 8 bytes: there is nothing left.
+                self.left = 0;
+                return;
+            };
+            let column = &columns[*index as usize];
+            let size = self.rows * column.step;
+            let part = share.min(size - self.byte);
+            prefetch(column.data.wrapping_add(blocks.region.block * column.step + self.byte), part);
+            share -= part;
+            self.byte += part;
+            if self.byte == size {
+                (self.column, self.byte) = (self.column + 1, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Folds: many elements become one, by leaves that are computed where the elements are and joined afterwards.
+//!
+//! ```text
+//! elements   0 … 71 | 72 … 143 | 144 … 215 | 216 … 299      300 elements: four leaves of up to 128
+//! parts        p0        p1          p2          p3
+//! result         (p0 · p1)    ·    (p2 · p3)                joined as the halves were parted
+//! ```
+//!
+//! The tree is that of the [pairwise sum](super::spread), whatever is folded. It depends on the number of elements
+//! only: neither blocks nor threads change a bit of the result.
+
+use crate::vector::level::{Level, Loop};
+use crate::vector::spread::{self, Real, left_half};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+
+/// The sizes of the leaves of so many elements, in order, again and again.
+#[derive(Clone, Debug)]
+pub struct Leaves {
+    count: usize,
+    /// Sizes of the halves to come, the next one last. Each is at least a quarter of the one before.
+    halves: [usize; 48],
+    len: usize,
+}
+
+impl Leaves {
+    /// The leaves of `count` elements, which are not none, from the one on that an element is in. The second number
+    /// is the place of that element in its leaf.
+    pub fn from(count: usize, element: usize) -> (Leaves, usize) {
+        let mut leaves = Leaves { count, halves: [0; 48], len: 0 };
+        leaves.push(count);
+        let mut before = element % count;
+        loop {
+            let size = leaves.halves[leaves.len - 1];
+            match left_half(size) {
+                // All of it comes before.
+                _ if size <= before => {
+                    before -= size;
+                    leaves.len -= 1;
+                }
+                Some(left) => leaves.part(left),
+                None => return (leaves, before),
+            }
+        }
+    }
+
+    /// How many elements there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The size of the next leaf.
+    pub fn next_size(&mut self) -> usize {
+        if self.len == 0 {
+            self.push(self.count);
+        }
+        while let Some(left) = left_half(self.halves[self.len - 1]) {
+            self.part(left);
+        }
+        self.len -= 1;
+        self.halves[self.len]
+    }
+
+    /// Parts the next half in two.
+    fn part(&mut self, left: usize) {
+        self.halves[self.len - 1] -= left;
+        self.push(left);
+    }
+
+    fn push(&mut self, size: usize) {
+        self.halves[self.len] = size;
+        self.len += 1;
+    }
+}
+
+/// A number that is folded.
+pub trait Number: Pod + PartialOrd {
+    /// What sums of it are.
+    type Wide: Summand;
+    /// What means of it are.
+    type Real: Summand + Real;
+    /// Zero.
+    const ZERO: Self;
+
+    /// The number as a summand.
+    fn wide(self) -> Self::Wide;
+
+    /// The number as a real.
+    fn real(self) -> Self::Real;
+
+    /// A product as a summand.
+    #[inline(always)]
+    fn wide_product(self, other: Self) -> Self::Wide {
+        self.wide().times(other.wide())
+    }
+}
+
+macro_rules! number {
+    ($($rust:ident: $wide:ident, $real:ident, |$x:ident| $number:expr;)*) => {$(
+        impl Number for $rust {
+            type Wide = $wide;
+            type Real = $real;
+            const ZERO: $rust = 0 as $rust;
+
+            #[inline(always)]
+            fn wide(self) -> $wide {
+                let $x = self;
+                $number as $wide
+            }
+
+            #[inline(always)]
+            fn real(self) -> $real {
+                let $x = self;
+                $number as $real
+            }
+        }
+    )*};
+}
+
+// A truth is a byte that is not 0.
+number! {
+    u8: i64, f64, |x| u8::from(x != 0);
+    i32: i64, f64, |x| x;
+    i64: i64, f64, |x| x;
+    f32: f32, f32, |x| x;
+    f64: f64, f64, |x| x;
+}
+
+/// What can be added up.
+pub trait Summand: Pod {
+    /// The sum of a leaf, which may be -0.
+    fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> Self + Copy) -> Self;
+
+    /// The sum of two.
+    fn plus(self, other: Self) -> Self;
+
+    /// The product of two.
+    fn times(self, other: Self) -> Self;
+}
+
+impl Summand for i64 {
+    #[inline(always)]
+    fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> i64 + Copy) -> i64 {
+        values.iter().fold(0, |sum: i64, x| sum.wrapping_add(f(*x)))
+    }
+
+    #[inline(always)]
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn times(self, other: i64) -> i64 {
+        self.wrapping_mul(other)
+    }
+}
+
+macro_rules! summand {
+    ($($rust:ident),*) => {$(
+        impl Summand for $rust {
+            #[inline(always)]
+            fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> $rust + Copy) -> $rust {
+                spread::leaf(values, f)
+            }
+
+            #[inline(always)]
+            fn plus(self, other: $rust) -> $rust {
+                self + other
+            }
+
+            #[inline(always)]
+            fn times(self, other: $rust) -> $rust {
+                self * other
+            }
+        }
+    )*};
+}
+
+summand!(f32, f64);
+
+/// How elements become one.
+pub trait Fold: 'static {
+    /// An element.
+    type Element: Number;
+    /// What is known of some of them, in 8 bytes at most.
+    type Part: Pod;
+    /// The result.
+    type Out: Copy;
+
+    /// What is known of a leaf.
+    fn leaf(values: &[Self::Element]) -> Self::Part;
+
+    /// What is known of neighbours.
+    fn join(left: Self::Part, right: Self::Part) -> Self::Part;
+
+    /// The result of so many elements.
+    fn finish(part: Self::Part, count: usize) -> Self::Out;
+}
+
+/// A leaf.
+struct Leaf<'v, F: Fold>(&'v [F::Element]);
+
+impl<F: Fold> Loop for Leaf<'_, F> {
+    type Output = F::Part;
+
+    #[inline(always)]
+    fn run(self) -> F::Part {
+        F::leaf(self.0)
+    }
+}
+
+/// Folds elements.
+pub fn fold<F: Fold>(values: &[F::Element]) -> F::Out {
+    fn part<F: Fold>(values: &[F::Element]) -> F::Part {
+        match left_half(values.len()) {
+            None => Level::best().run(Leaf::<F>(values)),
+            Some(left) => F::join(part::<F>(&values[..left]), part::<F>(&values[left..])),
+        }
+    }
+    F::finish(part::<F>(values), values.len())
+}
+
+/// Joins the parts of the leaves of `count` elements, in order.
+///
+/// # Panics
+/// If there are not as many parts as leaves.
+pub fn join_leaves<F: Fold>(parts: &mut impl Iterator<Item = F::Part>, count: usize) -> F::Out {
+    fn joined<F: Fold>(parts: &mut impl Iterator<Item = F::Part>, count: usize) -> F::Part {
+        match left_half(count) {
+            None => parts.next().expect("there is a part for each leaf"),
+            Some(left) => {
+                let first = joined::<F>(parts, left);
+                F::join(first, joined::<F>(parts, count - left))
+            }
+        }
+    }
+    let part = if count == 0 { F::leaf(&[]) } else { joined::<F>(parts, count) };
+    F::finish(part, count)
+}
+
+/// The sum; 0 of no elements, and never -0.
+pub struct Sum<T>(PhantomData<T>);
+
+impl<T: Number> Fold for Sum<T> {
+    type Element = T;
+    type Part = T::Wide;
+    type Out = T::Wide;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> T::Wide {
+        T::Wide::leaf(values, T::wide)
+    }
+
+    fn join(left: T::Wide, right: T::Wide) -> T::Wide {
+        left.plus(right)
+    }
+
+    fn finish(part: T::Wide, _: usize) -> T::Wide {
+        T::ZERO.wide().plus(part)
+    }
+}
+
+/// The arithmetic mean; NaN of no elements.
+pub struct Mean<T>(PhantomData<T>);
+
+impl<T: Number> Fold for Mean<T> {
+    type Element = T;
+    type Part = T::Real;
+    type Out = T::Real;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> T::Real {
+        T::Real::leaf(values, T::real)
+    }
+
+    fn join(left: T::Real, right: T::Real) -> T::Real {
+        left.plus(right)
+    }
+
+    fn finish(part: T::Real, count: usize) -> T::Real {
+        T::Real::ZERO.plus(part) / T::Real::of(count as f64)
+    }
+}
+
+/// The least element, with `GREATEST` the greatest; NaN if there is one.
+pub struct Best<T, const GREATEST: bool>(PhantomData<T>);
+
+impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
+    type Element = T;
+    type Part = T;
+    type Out = T;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> T {
+        values.iter().copied().reduce(Self::join).unwrap_or(T::ZERO)
+    }
+
+    #[inline(always)]
+    fn join(best: T, next: T) -> T {
+        let is_nan = |x: T| x.partial_cmp(&x).is_none();
+        let is_better = if GREATEST { next > best } else { next < best };
+        if !is_nan(best) && (is_nan(next) || is_better) { next } else { best }
+    }
+
+    fn finish(part: T, _: usize) -> T {
+        part
+    }
+}
+
+/// True if an element is not zero, or with `ALL` if none is.
+pub struct Truth<T, const ALL: bool>(PhantomData<T>);
+
+impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
+    type Element = T;
+    type Part = u8;
+    type Out = bool;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> u8 {
+        u8::from(match ALL {
+            true => values.iter().all(|x| *x != T::ZERO),
+            false => values.iter().any(|x| *x != T::ZERO),
+        })
+    }
+
+    fn join(left: u8, right: u8) -> u8 {
+        if ALL { left & right } else { left | right }
+    }
+
+    fn finish(part: u8, _: usize) -> bool {
+        part != 0
+    }
+}
+
+/// How many elements are not zero.
+pub struct Count<T>(PhantomData<T>);
+
+impl<T: Number> Fold for Count<T> {
+    type Element = T;
+    type Part = i64;
+    type Out = i64;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> i64 {
+        values.iter().filter(|x| **x != T::ZERO).count() as i64
+    }
+
+    fn join(left: i64, right: i64) -> i64 {
+        left + right
+    }
+
+    fn finish(part: i64, _: usize) -> i64 {
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_those_of_the_tree() {
+        fn sizes(count: usize, into: &mut Vec<usize>) {
+            match left_half(count) {
+                None => into.push(count),
+                Some(left) => {
+                    sizes(left, into);
+                    sizes(count - left, into);
+                }
+            }
+        }
+        for count in [1, 7, 128, 129, 300, 1000, 4097, 176_000] {
+            let mut expected = Vec::new();
+            sizes(count, &mut expected);
+            let (mut leaves, place) = Leaves::from(count, 0);
+            assert_eq!(place, 0);
+            for _ in 0..2 {
+                let found: Vec<usize> = expected.iter().map(|_| leaves.next_size()).collect();
+                assert_eq!(found, expected, "{count} elements");
+            }
+            for element in [0, count / 3, count / 2, count - 1] {
+                let (mut leaves, place) = Leaves::from(count, element + 3 * count);
+                let mut first = 0;
+                let leaf = expected.iter().position(|size| {
+                    first += size;
+                    first > element
+                });
+                let leaf = leaf.expect("the element is in a leaf");
+                assert_eq!(place, element + expected[leaf] - first, "element {element} of {count}");
+                assert_eq!(leaves.next_size(), expected[leaf]);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_leaves_join_to_the_result() {
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 37) * 0.1 - 1.0).collect();
+        for count in [0, 1, 100, 129, 777, 1000] {
+            let mut parts = Vec::new();
+            let mut rest = &values[..count];
+            if count > 0 {
+                let (mut leaves, _) = Leaves::from(count, 0);
+                while !rest.is_empty() {
+                    let (leaf, more) = rest.split_at(leaves.next_size());
+                    parts.push(Sum::<f64>::leaf(leaf));
+                    rest = more;
+                }
+            }
+            let joined = join_leaves::<Sum<f64>>(&mut parts.into_iter(), count);
+            assert_eq!(joined.to_bits(), spread::sum(&values[..count]).to_bits());
+            assert_eq!(joined.to_bits(), fold::<Sum<f64>>(&values[..count]).to_bits());
+        }
+        assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
+        assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
+        assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));
+        assert_eq!(fold::<Count<f32>>(&[0.0, -0.0, f32::NAN]), 1);
+    }
+}
