@@ -67,9 +67,9 @@ impl NdPointwise {
         let buffers = walks.each_ref().map(buffer);
         let size = cell_size(result.element());
         let out = call.nd_out().resize(result, shape);
-        let (mut first, count) = (0, out.len() / size);
+        let (mut first, count, most) = (0, out.len() / size, space.block(CHUNK));
         while first < count {
-            let end = space.end_of_block(first, CHUNK, count);
+            let end = space.end_of_block(first, most, count);
             let (place, rows) = (space.place(first), end - first);
             let columns: [Column; MAX_OPERANDS] = std::array::from_fn(|index| match &walks[index] {
                 // SAFETY: the elements are a block of the space, and a buffer has room for a block.

@@ -6,14 +6,16 @@
 //! blocks              a . . . . . | b . . . . . | c . .           what a block has of its last leaf is kept
 //! ```
 //!
-//! The parts of all leaves are joined when all blocks have been seen.
+//! The parts of all leaves are joined when all blocks have been seen. An inner product has no leaves, but a sum for each
+//! 65,536 elements.
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
+use crate::operator::reduction::CHUNK;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Fault, NdType};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, Leaves, Number, join_leaves};
+use crate::vector::fold::{Fold, Leaves, Number, Summand, join_leaves};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
@@ -40,8 +42,17 @@ pub(crate) struct FoldKernel {
     needs: Option<&'static str>,
     step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
     finish: unsafe fn(&[u64], usize, usize, *mut u8),
-    /// True if elements may be taken in from the beginning of any leaf on.
-    pub(crate) has_leaves: bool,
+    /// Where threads may begin.
+    cut: Cut,
+}
+
+/// What is known of elements by itself, and joined in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// The leaves of the pairwise sum.
+    Leaves,
+    /// So many elements as a [`CHUNK`] has.
+    Chunks,
 }
 
 impl fmt::Debug for FoldKernel {
@@ -57,13 +68,13 @@ impl FoldKernel {
             assert!(size_of::<C>() == size_of::<F::Element>() && align_of::<C>() == align_of::<F::Element>());
             assert!(size_of::<F::Part>() <= size_of::<u64>());
         }
-        FoldKernel { needs, step: step::<F>, finish: finish::<F>, has_leaves: true }
+        FoldKernel { needs, step: step::<F>, finish: finish::<F>, cut: Cut::Leaves }
     }
 
     /// The kernel of the inner product of two operands.
     pub(crate) fn dot<T: Number<Wide: PlainSlot>>() -> FoldKernel {
         const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
-        FoldKernel { needs: None, step: step_of_dot::<T>, finish: finish_dot::<T>, has_leaves: false }
+        FoldKernel { needs: None, step: step_of_dot::<T>, finish: finish_dot::<T>, cut: Cut::Chunks }
     }
 
     /// An error if runs have no element, but results are asked for.
@@ -74,6 +85,31 @@ impl FoldKernel {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The first place from an element on where a thread may begin. Reductions agree on it if they are of a kind and
+    /// have the same runs.
+    pub(crate) fn next_cut(&self, run: usize, element: usize) -> usize {
+        match (self.cut, Leaves::from(run, element)) {
+            (Cut::Chunks, _) => element.next_multiple_of(CHUNK).min(run),
+            (Cut::Leaves, (_, 0)) => element,
+            (Cut::Leaves, (mut leaves, place)) => element - place + leaves.next_size(),
+        }
+    }
+
+    /// True if threads may begin at the same places as for another reduction of the same runs.
+    pub(crate) fn is_cut_like(&self, other: &FoldKernel) -> bool {
+        self.cut == other.cut
+    }
+
+    /// What is known before an element where a thread may begin, of runs that are not empty.
+    pub(crate) fn begin<'a>(&self, run: usize, element: usize, arena: &'a Bump) -> Folded<'a> {
+        let (mut leaves, _) = Leaves::from(run, element);
+        let (leaf, kept) = match self.cut {
+            Cut::Leaves => (leaves.next_size(), 0),
+            Cut::Chunks => (0, element),
+        };
+        Folded { parts: BumpVec::new_in(arena), leaves, leaf, kept, cells: Cells([0; LEAF]) }
     }
 
     /// Takes in the elements that follow; of the second operand if there is one.
@@ -103,7 +139,7 @@ pub(crate) struct Folded<'a> {
     leaves: Leaves,
     /// The size of the leaf that the next element is in.
     leaf: usize,
-    /// How many of its elements are kept, or how many there were if there are no leaves.
+    /// How many of its elements are kept; without leaves, how many elements there were.
     kept: usize,
     cells: Cells,
 }
@@ -111,24 +147,6 @@ pub(crate) struct Folded<'a> {
 /// The cells of a leaf, or lanes.
 #[repr(align(64))]
 struct Cells([u64; LEAF]);
-
-impl<'a> Folded<'a> {
-    /// Before the element with a number, which a leaf begins with, of runs that are not empty.
-    pub(crate) fn new(run: usize, element: usize, arena: &'a Bump) -> Folded<'a> {
-        let (mut leaves, place) = Leaves::from(run, element);
-        debug_assert_eq!(place, 0, "a leaf begins there");
-        let leaf = leaves.next_size();
-        Folded { parts: BumpVec::new_in(arena), leaves, leaf, kept: 0, cells: Cells([0; LEAF]) }
-    }
-}
-
-/// Where the leaf ends that an element is in, or where it begins if it begins there.
-pub(crate) fn end_of_leaf(run: usize, element: usize) -> usize {
-    match Leaves::from(run, element) {
-        (_, 0) => element,
-        (mut leaves, place) => element - place + leaves.next_size(),
-    }
-}
 
 /// # Safety
 /// The contract of [`FoldKernel::step`].
@@ -208,24 +226,49 @@ impl<T: Number> Loop for AddProducts<'_, '_, T> {
         let AddProducts { state: Folded { parts, leaves, kept, cells, .. }, operands: [a, b] } = self;
         let sums = bytemuck::cast_slice_mut::<u64, T::Wide>(&mut cells.0).first_chunk_mut();
         let sums = sums.expect("there is room for the lanes");
-        match std::ptr::eq(a, b) {
-            // Squares: a compiler that knows it reads elements once.
-            true => lanes::add(sums, *kept % LANES, a, a, T::wide_product),
-            false => lanes::add(sums, *kept % LANES, a, b, T::wide_product),
-        }
-        *kept += a.len();
-        if *kept == leaves.count() {
-            parts.push(to_word(lanes::total(*sums)));
+        let (mut a, mut b) = (a, b);
+        while !a.is_empty() {
+            let ((head_a, rest_a), (head_b, rest_b)) = {
+                let count = a.len().min(CHUNK - *kept % CHUNK);
+                (a.split_at(count), b.split_at(count))
+            };
+            match std::ptr::eq(head_a, head_b) {
+                // Squares: a compiler that knows it reads elements once.
+                true => lanes::add(sums, *kept % LANES, head_a, head_a, T::wide_product),
+                false => lanes::add(sums, *kept % LANES, head_a, head_b, T::wide_product),
+            }
+            *kept += head_a.len();
+            if kept.is_multiple_of(CHUNK) || *kept == leaves.count() {
+                parts.push(to_word(lanes::total(*sums)));
+                *sums = [T::Wide::zeroed(); LANES];
+            }
+            (a, b) = (rest_a, rest_b);
         }
     }
+}
+
+/// The inner product.
+///
+/// # Panics
+/// There are more elements of one than of the other.
+pub(crate) fn dot<T: Number<Wide: PlainSlot>>(a: &[T], b: &[T], arena: &Bump) -> T::Wide {
+    if a.is_empty() {
+        return T::Wide::zeroed();
+    }
+    let mut state = FoldKernel::dot::<T>().begin(a.len(), 0, arena);
+    Level::best().run(AddProducts { state: &mut state, operands: [a, b] });
+    sum_of_chunks::<T>(&state.parts)
+}
+
+fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
+    parts.iter().fold(T::Wide::zeroed(), |sum, word| sum.plus(of_word(*word)))
 }
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
 unsafe fn finish_dot<T: Number<Wide: PlainSlot>>(parts: &[u64], _: usize, _: usize, out: *mut u8) {
-    let value = parts.first().map_or(Zeroable::zeroed(), |word| of_word::<T::Wide>(*word));
     // SAFETY: the caller's promise.
-    unsafe { PlainSlot::store(out, value) };
+    unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
 }
 
 fn to_word<T: Pod>(part: T) -> u64 {

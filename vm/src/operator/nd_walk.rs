@@ -67,15 +67,26 @@ impl Space {
         self.run() >= SHORT_RUN
     }
 
-    /// Where a block from an element on ends: it has at most `most` elements, and those of one run if runs
-    /// are long. The blocks of a run are of about one size.
-    pub(crate) fn end_of_block(&self, first: usize, most: usize, end: usize) -> usize {
-        let run = self.run();
-        if self.rank == 1 || !self.has_long_runs() {
-            return (first + most).min(end);
+    /// Elements of a block: at most so many. The blocks of a long run are of about one size.
+    pub(crate) fn block(&self, most: usize) -> usize {
+        match self.ends_with_runs() {
+            true => self.run().div_ceil(self.run().div_ceil(most)).next_multiple_of(8).min(most),
+            false => most,
         }
-        let even = run.div_ceil(run.div_ceil(most)).next_multiple_of(8).min(most);
-        (first + even.min(run - first % run)).min(end)
+    }
+
+    /// Where a block of so many elements that begins with an element ends: it has elements of one run only if runs are
+    /// long.
+    pub(crate) fn end_of_block(&self, first: usize, block: usize, end: usize) -> usize {
+        let count = match self.ends_with_runs() {
+            true => block.min(self.run() - first % self.run()),
+            false => block,
+        };
+        (first + count).min(end)
+    }
+
+    fn ends_with_runs(&self) -> bool {
+        self.rank > 1 && self.has_long_runs()
     }
 
     /// The place of an element on each axis.
@@ -286,12 +297,13 @@ mod tests {
     fn blocks_end_with_long_runs_and_are_of_about_one_size() {
         let space = Space { shape: [2, 440, 1, 1, 1, 1], rank: 2 };
         let mut ends = vec![0];
+        let block = space.block(256);
         while ends.last() != Some(&880) {
-            ends.push(space.end_of_block(ends[ends.len() - 1], 256, 880));
+            ends.push(space.end_of_block(ends[ends.len() - 1], block, 880));
         }
         assert_eq!(ends, [0, 224, 440, 664, 880]);
         let short = Space { shape: [100, 7, 1, 1, 1, 1], rank: 2 };
-        assert_eq!(short.end_of_block(0, 256, 700), 256);
+        assert_eq!((short.block(256), short.end_of_block(0, 256, 700)), (256, 256));
         assert_eq!(short.place(256)[..2], [36, 4]);
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
+    /// Elements of a block.
+    block: usize,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
     /// The columns that move on from block to block: inputs that stand in order, and outputs.
@@ -76,7 +78,7 @@ impl Region {
         let is_output = |column: &u16| *column as usize >= self.inputs.len();
         moving.extend(self.moving.iter().copied().filter(is_output));
         let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
-        Ok(Elements { rank, shape, space, walks, moving })
+        Ok(Elements { rank, shape, space, block: space.block(self.block), walks, moving })
     }
 
     /// The first member whose operands have no common shape.
@@ -119,8 +121,8 @@ impl Elements<'_> {
     }
 
     /// Where a block from an element on ends.
-    pub(super) fn end_of_block(&self, first: usize, most: usize, end: usize) -> usize {
-        self.space.end_of_block(first, most, end)
+    pub(super) fn end_of_block(&self, first: usize, end: usize) -> usize {
+        self.space.end_of_block(first, self.block, end)
     }
 
     /// Places for blocks of inputs that are gathered.

@@ -7,6 +7,7 @@ use crate::operator::block::Column;
 use crate::operator::nd_reduction::Folded;
 use crate::operator::reduction::State;
 use crate::operator::scan::Direction;
+use bumpalo::Bump;
 
 /// What all blocks of a run have in common.
 pub(super) struct Blocks<'r> {
@@ -47,6 +48,14 @@ unsafe impl Sync for Blocks<'_> {}
 
 /// Success, or the first fault of the lowest row.
 pub(super) type Outcome = Result<(), Box<MemberFault>>;
+
+/// Items in an arena, which is not asked for room for none.
+pub(super) fn list<T>(arena: &Bump, items: impl ExactSizeIterator<Item = T>) -> &mut [T] {
+    match items.len() {
+        0 => &mut [],
+        _ => arena.alloc_slice_fill_iter(items),
+    }
+}
 
 impl Blocks<'_> {
     /// Elements along the last axis.

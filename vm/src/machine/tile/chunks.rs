@@ -15,14 +15,14 @@
 //! so that the additions of one fill the time that those of the other wait:
 //!
 //! ```text
-//! runs      r0 | r1          r2 | r3          …
-//! members   m0 m0 m1 m1 …    m0 m0 m1 m1      a running sum of both runs at once
+//! runs      r0 | r1                     r2 | r3
+//! members   m0 m1  m0 m1  m2  m3  m3    m0 m1  m0 m1  …      m2: a running sum of both runs at once
 //! ```
 
-use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven};
-use crate::machine::tile::region::{Code, MemberFault};
+use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
+use crate::machine::tile::region::{Code, Fold, MemberFault};
 use crate::machine::tile::worker::{Progress, Worker};
-use crate::operator::nd_reduction::{Folded, end_of_leaf};
+use crate::operator::nd_reduction::Folded;
 use crate::operator::reduction::{CHUNK, State};
 use crate::operator::scan::SIDE_BY_SIDE;
 use bumpalo::Bump;
@@ -49,11 +49,7 @@ impl Blocks<'_> {
     /// Inputs and outputs have the rows, and nobody else accesses the outputs.
     pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, reduced: Reduced<'_, '_>) -> Outcome {
         let chunks = self.rows.div_ceil(CHUNK);
-        // Running sums go from chunk to chunk; leaves of different runs end at different places.
-        let has_leaves = self.region.folds.iter().all(|fold| fold.kernel.has_leaves);
-        let has_parts =
-            self.region.scans == 0 && has_leaves && self.runs.windows(2).all(|runs| runs[0] == runs[1]);
-        let threads = if has_parts { threads.min(chunks) } else { 1 };
+        let threads = if self.has_parts() { threads.min(chunks) } else { 1 };
         if threads > 1 {
             // SAFETY: the caller's promise.
             return unsafe { self.run_on(threads, chunks, reduced) };
@@ -68,13 +64,29 @@ impl Blocks<'_> {
         let mut worker = unsafe { Worker::new(&self, columns, arena) };
         for number in 0..chunks {
             let chunk = if self.is_reversed() { chunks - 1 - number } else { number };
-            let of_chunk = arena.alloc_slice_fill_iter(self.new_states());
+            let of_chunk = list(arena, self.new_states());
             let rows = chunk * CHUNK..self.rows.min((chunk + 1) * CHUNK);
             // SAFETY: the caller's promise.
             unsafe { worker.rows(rows, &mut Reduced { states: of_chunk, folded })? };
             self.merge(states, of_chunk);
         }
         Ok(())
+    }
+
+    /// True if rows can be dealt to threads. Running sums go from chunk to chunk, and reductions of different runs or
+    /// kinds do not begin at the same places.
+    fn has_parts(&self) -> bool {
+        let is_alike = |(fold, run): (&Fold, usize)| {
+            self.folds()
+                .next()
+                .is_none_or(|(first, of_first)| run == of_first && fold.kernel.is_cut_like(&first.kernel))
+        };
+        self.region.scans == 0 && self.folds().all(is_alike)
+    }
+
+    /// The reductions along axes, with the elements that become one.
+    fn folds(&self) -> impl Iterator<Item = (&Fold, usize)> {
+        self.region.folds.iter().zip(self.runs.iter().copied())
     }
 
     /// Elements of a run, if blocks are whole runs, several at a time.
@@ -124,10 +136,15 @@ impl Blocks<'_> {
             unsafe { worker.lay_out(run) };
         }
         let mut progress = [(); SIDE_BY_SIDE].map(|()| Progress { count: run, lowest: None });
-        for step in &self.region.steps {
+        for part in self.region.steps.split_inclusive(|step| matches!(step.code, Code::Scan(..))) {
+            let (last, steps) = part.split_last().expect("a part has a step");
+            for (worker, progress) in workers.iter_mut().zip(&mut progress) {
+                // SAFETY: the caller's promise.
+                steps.iter().for_each(|step| unsafe { worker.next_step(step, progress, reduced) });
+            }
             let is_whole = progress.iter().all(|progress| progress.count == run);
-            if let (Code::Scan(_, side_by_side, _), true) = (&step.code, is_whole) {
-                let runs = workers.each_ref().map(|worker| worker.scanned(step));
+            if let (Code::Scan(_, side_by_side, _), true) = (&last.code, is_whole) {
+                let runs = workers.each_ref().map(|worker| worker.scanned(last));
                 // SAFETY: the caller's promise: the operands have all axes of the region, so that they have these
                 // elements, and the results have room for them.
                 unsafe { side_by_side(runs, run) };
@@ -135,7 +152,7 @@ impl Blocks<'_> {
             }
             for (worker, progress) in workers.iter_mut().zip(&mut progress) {
                 // SAFETY: the caller's promise.
-                unsafe { worker.next_step(step, progress, reduced) };
+                unsafe { worker.next_step(last, progress, reduced) };
             }
         }
         // The first that failed has the lowest row.
@@ -150,7 +167,8 @@ impl Blocks<'_> {
     unsafe fn run_on(&self, threads: usize, chunks: usize, reduced: Reduced<'_, '_>) -> Outcome {
         let first_row = |thread: usize| {
             let row = self.rows.min(chunks * thread / threads * CHUNK);
-            self.runs.first().map_or(row, |run| end_of_leaf(*run, row))
+            let first = self.region.folds.first().zip(self.runs.first());
+            first.map_or(row, |(fold, run)| fold.kernel.next_cut(*run, row))
         };
         let mut parts: Vec<(Range<usize>, PartOutcome)> = (0..threads)
             .map(|thread| (first_row(thread)..first_row(thread + 1), Ok(Part::default())))
@@ -183,7 +201,7 @@ impl Blocks<'_> {
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
         let mut folded: Vec<Folded<'_>> =
-            self.runs.iter().map(|run| Folded::new(*run, rows.start, &arena)).collect();
+            self.folds().map(|(fold, run)| fold.kernel.begin(run, rows.start, &arena)).collect();
         let mut of_chunks = Vec::new();
         let mut start = rows.start;
         while start < rows.end {

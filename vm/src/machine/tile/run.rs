@@ -6,7 +6,7 @@
 //! ```
 
 use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
-use crate::machine::tile::blocks::{Blocks, Reduced, Uneven};
+use crate::machine::tile::blocks::{Blocks, Reduced, Uneven, list};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{
@@ -15,7 +15,7 @@ use crate::machine::tile::region::{
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::operator::nd_reduction::{Folded, result_shape, runs};
+use crate::operator::nd_reduction::{result_shape, runs};
 use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault, NdRows, NdType};
 use bumpalo::Bump;
@@ -68,8 +68,7 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence) };
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
-        let states =
-            arena.alloc_slice_fill_iter(self.reductions.iter().map(|reduction| reduction.kernel.init()));
+        let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
         let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, runs: &[] };
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
@@ -110,8 +109,9 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
         let folds = if rows > 0 { &*self.folds } else { &[] };
-        let runs = arena.alloc_slice_fill_iter(folds.iter().map(|fold| runs_of(fold).0));
-        let folded = arena.alloc_slice_fill_iter(runs.iter().map(|run| Folded::new(*run, 0, arena)));
+        let runs = list(arena, folds.iter().map(|fold| runs_of(fold).0));
+        let begin = |(fold, run): (&Fold, &usize)| fold.kernel.begin(*run, 0, arena);
+        let folded = list(arena, folds.iter().zip(&*runs).map(begin));
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs };
         // SAFETY: all columns but those in scratch memory have this many elements now.

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::machine::tile::axes::{Buffers, Elements};
-use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven};
+use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Code, MemberFault, Presence, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
@@ -57,7 +57,7 @@ impl<'w> Places<'w> {
         match uneven {
             Uneven::Rows(lent) => {
                 let places = lent.iter().map(|lent| LaidOut::new(lent, block, arena));
-                Places::Rows(lent, arena.alloc_slice_fill_iter(places))
+                Places::Rows(lent, list(arena, places))
             }
             Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
         }
@@ -75,9 +75,11 @@ impl<'w> Worker<'w> {
         arena: &'w Bump,
     ) -> Worker<'w> {
         let region = blocks.region;
-        let layout =
-            std::alloc::Layout::from_size_align(region.scratch, 64).expect("a region has few blocks");
-        let scratch = arena.alloc_layout(layout).as_ptr();
+        let layout = std::alloc::Layout::from_size_align(region.scratch, 64);
+        let scratch = match region.scratch {
+            0 => std::ptr::null_mut(),
+            _ => arena.alloc_layout(layout.expect("a region has few blocks")).as_ptr(),
+        };
         for (index, offset) in region.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
             // SAFETY: the place lies in the scratch memory.
             let data = unsafe { scratch.add(offset as usize) };
@@ -89,7 +91,7 @@ impl<'w> Worker<'w> {
         }
         let places = Places::new(blocks.uneven, region.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        let carries = arena.alloc_slice_fill_copy(region.scans, 0);
+        let carries = list(arena, (0..region.scans).map(|_| 0));
         let starts = BumpVec::new_in(arena);
         Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
     }
@@ -140,10 +142,9 @@ impl<'w> Worker<'w> {
 
     /// Where the block that begins at a row ends.
     fn end_of_block(&self, start: usize, end: usize) -> usize {
-        let most = self.blocks.region.block;
         match self.blocks.uneven {
-            Uneven::Rows(_) => (start + most).min(end),
-            Uneven::Elements(elements) => elements.end_of_block(start, most, end),
+            Uneven::Rows(_) => (start + self.blocks.region.block).min(end),
+            Uneven::Elements(elements) => elements.end_of_block(start, end),
         }
     }
 
@@ -216,10 +217,10 @@ impl<'w> Worker<'w> {
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn block(&mut self, count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
-        let mut ahead = Ahead::new(self.blocks, ahead);
+        let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, ahead));
         let mut progress = Progress { count, lowest: None };
         for step in &self.blocks.region.steps {
-            if ahead.left > 0 {
+            if let Some(ahead) = &mut ahead {
                 ahead.ask(self.blocks, self.columns);
             }
             // SAFETY: the caller's promise.
