@@ -14,7 +14,6 @@
 //!    words all rows are present.
 //! 3. What stands under a missing row is not part of the value: it may be anything of its type.
 
-use crate::value::cells::Cells;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::fmt;
@@ -84,8 +83,8 @@ impl fmt::Display for ArrayType {
 pub struct ArrayRows {
     element: ScalarType,
     len: usize,
-    /// Plain cells, or the bytes of all strings.
-    cells: Cells,
+    /// Plain cells, or the bytes of all strings, in words for their alignment.
+    cells: Vec<u64>,
     /// For strings: where each row ends, in bytes.
     ends: Vec<u64>,
     /// Empty, or the words of invariant 2.
@@ -95,7 +94,7 @@ pub struct ArrayRows {
 impl ArrayRows {
     /// No rows.
     pub fn new(element: ScalarType) -> ArrayRows {
-        ArrayRows { element, len: 0, cells: Cells::default(), ends: Vec::new(), presence: Vec::new() }
+        ArrayRows { element, len: 0, cells: Vec::new(), ends: Vec::new(), presence: Vec::new() }
     }
 
     /// These rows.
@@ -177,12 +176,12 @@ impl ArrayRows {
 
     /// Plain cells as bytes.
     pub fn bytes(&self) -> &[u8] {
-        self.cells.bytes()
+        bytemuck::cast_slice(&self.cells)
     }
 
     /// Plain cells as bytes, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.cells.bytes_mut()
+        bytemuck::cast_slice_mut(&mut self.cells)
     }
 
     fn cell<T: bytemuck::AnyBitPattern>(&self, row: usize) -> T {
@@ -195,7 +194,10 @@ impl ArrayRows {
         self.len = len;
         self.presence.clear();
         self.ends.clear();
-        self.cells.make_room(len * cell_size(element));
+        let words = (len * cell_size(element)).div_ceil(size_of::<u64>());
+        if self.cells.len() < words {
+            self.cells.resize(words, 0);
+        }
     }
 
     /// Begins anew, to be filled row by row.
@@ -292,7 +294,10 @@ impl ArrayRows {
 
     fn push_cell(&mut self, cell: &[u8]) {
         let start = self.len * cell.len();
-        self.cells.make_room(start + cell.len());
+        let words = (start + cell.len()).div_ceil(size_of::<u64>());
+        if self.cells.len() < words {
+            self.cells.resize(words.next_power_of_two(), 0);
+        }
         self.bytes_mut()[start..start + cell.len()].copy_from_slice(cell);
         self.len += 1;
     }
@@ -301,7 +306,7 @@ impl ArrayRows {
     fn push_bytes(&mut self, bytes: &[u8]) {
         let start = self.ends.last().map_or(0, |end| *end as usize);
         let end = start + bytes.len();
-        self.cells.make_room(end);
+        self.cells.resize(end.div_ceil(size_of::<u64>()), 0);
         self.bytes_mut()[start..end].copy_from_slice(bytes);
         self.ends.push(end as u64);
         self.len += 1;
@@ -340,7 +345,7 @@ impl ArrayRows {
     pub fn copy_from(&mut self, other: &ArrayRows) {
         self.element = other.element;
         self.len = other.len;
-        self.cells.copy_from(&other.cells);
+        self.cells.clone_from(&other.cells);
         self.ends.clone_from(&other.ends);
         self.presence.clone_from(&other.presence);
     }

@@ -5,7 +5,6 @@
 
 pub mod array;
 pub mod array_view;
-mod cells;
 pub mod edge;
 pub mod fault;
 pub mod nd_host;

@@ -13,7 +13,6 @@
 //! 2. The strides fit the cells, as in [`NdView`].
 
 use crate::value::array::{HASHED, cell_size};
-use crate::value::cells::Cells;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Cell, NdError, NdView, Shape, Strides, c_strides, element_count, padded};
 use crate::value::scalar_value::ScalarValue;
@@ -26,16 +25,17 @@ pub struct NdRows {
     shape: Shape,
     start: usize,
     strides: Strides,
-    cells: Cells,
+    /// In words for their alignment.
+    cells: Vec<u64>,
 }
 
 impl NdRows {
     /// The zero of a type: its dynamic axes have no elements.
     pub fn empty(qtype: NdType) -> NdRows {
         let shape: Vec<usize> = qtype.units().map(usize::from).collect();
-        let mut rows = NdRows { qtype, shape: [1; 6], start: 0, strides: [0; 6], cells: Cells::default() };
+        let mut rows = NdRows { qtype, shape: [1; 6], start: 0, strides: [0; 6], cells: Vec::new() };
         rows.set_shape(qtype, &shape);
-        rows.cells.make_room(1);
+        rows.cells.resize(1, 0);
         rows
     }
 
@@ -101,9 +101,8 @@ impl NdRows {
     ) -> Result<NdRows, NdError> {
         check_shape(qtype, shape)?;
         NdView::new(qtype.element(), bytes, start, shape, strides)?;
-        let mut cells = Cells::default();
-        cells.make_room(bytes.len().max(1));
-        cells.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        let mut cells = vec![0u64; bytes.len().div_ceil(size_of::<u64>()).max(1)];
+        bytemuck::cast_slice_mut(&mut cells)[..bytes.len()].copy_from_slice(bytes);
         Ok(NdRows { qtype, shape: padded(shape, 1), start, strides: padded(strides, 0), cells })
     }
 
@@ -121,7 +120,7 @@ impl NdRows {
     pub fn view(&self) -> NdView<'_> {
         let (element, rank) = (self.qtype.element(), self.qtype.rank());
         // The strides fit the cells (invariant 2).
-        let bytes = self.cells.bytes();
+        let bytes = bytemuck::cast_slice(&self.cells);
         NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
     }
 
@@ -133,8 +132,11 @@ impl NdRows {
         let count = check_shape(qtype, shape).expect("a shape of the type");
         self.set_shape(qtype, shape);
         let bytes = count * cell_size(qtype.element());
-        self.cells.make_room(bytes.max(1));
-        &mut self.cells.bytes_mut()[..bytes]
+        let words = bytes.div_ceil(size_of::<u64>()).max(1);
+        if self.cells.len() < words {
+            self.cells.resize(words, 0);
+        }
+        &mut bytemuck::cast_slice_mut(&mut self.cells)[..bytes]
     }
 
     /// Takes the elements of a view, the last axis fastest, keeping the memory.
