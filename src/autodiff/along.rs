@@ -53,7 +53,7 @@ pub(super) fn slope(
 ///
 /// # Errors
 /// There are too many nodes.
-pub fn of_dot(
+pub(super) fn of_dot(
     builder: &mut SlopeBuilder,
     operands: &[NodeId],
     slopes: &[Slope],

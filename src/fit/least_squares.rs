@@ -9,7 +9,7 @@
 
 use crate::fit::bounds::Bounds;
 use crate::fit::error::FitError;
-use crate::fit::objective::{Objective, check_start};
+use crate::fit::objective::{Objective, check_points};
 use crate::fit::triangle::Triangle;
 use rmpfit::{MPConfig, MPError, MPFitter, MPMaxFev, MPPar, MPResult, MPSide};
 
@@ -18,7 +18,7 @@ use rmpfit::{MPConfig, MPError, MPFitter, MPMaxFev, MPPar, MPResult, MPSide};
 /// # Errors
 /// Nothing varies, there are too few points, or residuals are not finite.
 pub fn minimize(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
-    let start = check_start(objective)?;
+    let start = check_points(objective)?;
     minimize_from(objective, &start)
 }
 
@@ -85,6 +85,10 @@ impl<'p> Solver<'p> {
                 self.failure = Some(error);
                 MPError::Eval
             })?;
+            if self.tried.is_none() && !triangle.chi_square().is_finite() {
+                self.failure = Some(FitError::NotFinite);
+                return Err(MPError::Eval);
+            }
             self.tried = Some((inner.to_vec(), triangle));
         }
         Ok(&self.tried.as_ref().expect("it has just been put there").1)

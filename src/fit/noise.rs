@@ -52,7 +52,7 @@ impl Noise {
 
     /// True if residuals are linear in the model.
     pub fn is_linear(self) -> bool {
-        !matches!(self, Noise::Poisson { .. })
+        self.factor().is_some()
     }
 
     /// What differences of data and model are multiplied by to be residuals; none if it depends on them.
@@ -111,14 +111,11 @@ impl Noise {
     /// There are more data than values of the model or places, or fewer.
     pub fn residuals(self, data: &[f64], model: &[f64], residuals: &mut [f64]) {
         assert!(data.len() == model.len() && data.len() == residuals.len(), "a residual for each value");
-        let factor = match self {
-            Noise::Unknown => 1.0,
-            Noise::Gaussian { sigma } => 1.0 / sigma,
-            Noise::Poisson { scale } => {
-                let each = residuals.iter_mut().zip(data.iter().zip(model));
-                return each.for_each(|(residual, (data, model))| *residual = poisson(*data, *model, scale));
-            }
-        };
+        if let Noise::Poisson { scale } = self {
+            let each = residuals.iter_mut().zip(data.iter().zip(model));
+            return each.for_each(|(residual, (data, model))| *residual = poisson(*data, *model, scale));
+        }
+        let factor = self.factor().expect("it is the same for all");
         Level::best().run(Differences { factor, data, model, residuals });
     }
 

@@ -81,6 +81,19 @@ impl Member<'_> {
 /// # Errors
 /// One of these does not hold.
 pub fn check_start(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> {
+    let start = check_points(objective)?;
+    match objective.chi_square(&start)?.is_finite() {
+        true => Ok(start),
+        false => Err(FitError::NotFinite),
+    }
+}
+
+/// The start, if something varies and the points suffice. Whether residuals are finite there is left to who evaluates
+/// them next.
+///
+/// # Errors
+/// One of these does not hold.
+pub fn check_points(objective: &dyn Objective) -> Result<Vec<f64>, FitError> {
     let start = objective.start();
     let (free, points) = (start.len(), objective.count());
     if free == 0 {
@@ -89,8 +102,5 @@ pub fn check_start(objective: &mut dyn Objective) -> Result<Vec<f64>, FitError> 
     if free >= points {
         return Err(FitError::TooFewPoints { free, points });
     }
-    match objective.chi_square(&start)?.is_finite() {
-        true => Ok(start),
-        false => Err(FitError::NotFinite),
-    }
+    Ok(start)
 }

@@ -199,7 +199,10 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
 unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], run: usize, runs: usize, out: *mut u8) {
     let mut parts = parts.iter().map(|word| of_word::<F::Part>(*word));
     for number in 0..runs {
-        let value = join_leaves::<F>(&mut parts, run);
+        let value = join_leaves::<F>(run, &mut |size| match size {
+            0 => F::leaf(&[]),
+            _ => parts.next().expect("there is a part for each leaf"),
+        });
         // SAFETY: the caller's promise.
         unsafe { F::Out::store(out.add(number * size_of::<F::Out>()), value) };
     }

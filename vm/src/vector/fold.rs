@@ -210,32 +210,28 @@ impl<F: Fold> Loop for Leaf<'_, F> {
 }
 
 /// Folds elements.
-pub fn fold<F: Fold>(values: &[F::Element]) -> F::Out {
-    fn part<F: Fold>(values: &[F::Element]) -> F::Part {
-        match left_half(values.len()) {
-            None => Level::best().run(Leaf::<F>(values)),
-            Some(left) => F::join(part::<F>(&values[..left]), part::<F>(&values[left..])),
-        }
-    }
-    F::finish(part::<F>(values), values.len())
+pub fn fold<F: Fold>(mut values: &[F::Element]) -> F::Out {
+    let count = values.len();
+    join_leaves::<F>(count, &mut |size| {
+        let (leaf, rest) = values.split_at(size);
+        values = rest;
+        Level::best().run(Leaf::<F>(leaf))
+    })
 }
 
-/// Joins the parts of the leaves of `count` elements, in order.
-///
-/// # Panics
-/// If there are not as many parts as leaves.
-pub fn join_leaves<F: Fold>(parts: &mut impl Iterator<Item = F::Part>, count: usize) -> F::Out {
-    fn joined<F: Fold>(parts: &mut impl Iterator<Item = F::Part>, count: usize) -> F::Part {
+/// Joins the parts of the leaves of `count` elements. `part` gives that of the next leaf, by its size: 0 of no
+/// elements.
+pub fn join_leaves<F: Fold>(count: usize, part: &mut impl FnMut(usize) -> F::Part) -> F::Out {
+    fn joined<F: Fold>(count: usize, part: &mut impl FnMut(usize) -> F::Part) -> F::Part {
         match left_half(count) {
-            None => parts.next().expect("there is a part for each leaf"),
+            None => part(count),
             Some(left) => {
-                let first = joined::<F>(parts, left);
-                F::join(first, joined::<F>(parts, count - left))
+                let first = joined::<F>(left, part);
+                F::join(first, joined::<F>(count - left, part))
             }
         }
     }
-    let part = if count == 0 { F::leaf(&[]) } else { joined::<F>(parts, count) };
-    F::finish(part, count)
+    F::finish(joined::<F>(count, part), count)
 }
 
 /// The sum; 0 of no elements, and never -0.
@@ -396,19 +392,8 @@ mod tests {
     fn parts_of_leaves_join_to_the_result() {
         let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 37) * 0.1 - 1.0).collect();
         for count in [0, 1, 100, 129, 777, 1000] {
-            let mut parts = Vec::new();
-            let mut rest = &values[..count];
-            if count > 0 {
-                let (mut leaves, _) = Leaves::from(count, 0);
-                while !rest.is_empty() {
-                    let (leaf, more) = rest.split_at(leaves.next_size());
-                    parts.push(Sum::<f64>::leaf(leaf));
-                    rest = more;
-                }
-            }
-            let joined = join_leaves::<Sum<f64>>(&mut parts.into_iter(), count);
-            assert_eq!(joined.to_bits(), spread::sum(&values[..count]).to_bits());
-            assert_eq!(joined.to_bits(), fold::<Sum<f64>>(&values[..count]).to_bits());
+            let folded = fold::<Sum<f64>>(&values[..count]);
+            assert_eq!(folded.to_bits(), spread::sum(&values[..count]).to_bits());
         }
         assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
         assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
