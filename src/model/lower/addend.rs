@@ -55,7 +55,8 @@ fn running(shape: Term<'_>, energies: usize) -> Term<'_> {
             shape * ones
         }
     };
-    Term { node: spread.along("nd.cumsum", -1, true), rates: spread.rates }
+    let [axis, reverse, in_groups] = [builder.literal(-1i64), builder.literal(true), builder.literal(true)];
+    Term { node: builder.call("nd.cumsum", &[spread.node, axis, reverse, in_groups]), rates: spread.rates }
 }
 
 /// The sum of some products; what has one trace is added before it is multiplied. `None` of none.

@@ -24,18 +24,22 @@ pub fn energy<'b>(
         (Function::GaussAsym, &[a, x0, sd, ratio]) => {
             (Some(a), gauss(x - x0, x.less(x0).select(sd, sd * ratio)))
         }
-        (Function::Lorentz, &[a, x0, w]) => (Some(a), 1.0 / (1.0 + (x - x0).over(w / 2.0).square())),
+        (Function::Lorentz, &[a, x0, w]) => {
+            let u = Squares::new(x - x0, w / 2.0);
+            (Some(a), 1.0 / (1.0 + u.times(w.beside(1.0))))
+        }
         (Function::Voigt, &[a, x0, sd, w]) => {
             let curve = voigt(x - x0, sd, w);
             (Some(a / voigt_scale(semantics, curve, sd, w)), curve)
         }
         (Function::Gls, &[a, x0, f, m]) => {
-            let u = (x - x0).over(f).square();
-            (Some(a), (1.0 - m) * (-4.0 * LN_2 * u).exp() + m / (1.0 + 4.0 * u))
+            let u = Squares::new(x - x0, f);
+            let [gauss, lorentz] = [u.times(f.beside(-4.0 * LN_2)), u.times(f.beside(4.0))];
+            (Some(a), (1.0 - m) * gauss.exp() + m / (1.0 + lorentz))
         }
         (Function::Glp, &[a, x0, f, m]) => {
-            let u = (x - x0).over(f).square();
-            (Some(a), (-4.0 * LN_2 * (1.0 - m) * u).exp() / (1.0 + 4.0 * m * u))
+            let u = Squares::new(x - x0, f);
+            (Some(a), u.times(-4.0 * LN_2 * (1.0 - m)).exp() / (1.0 + u.times(4.0 * m)))
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
             let angle = PI * alpha / 2.0 + (1.0 - alpha) * (x - x0).over(f).apply("math.trig.atan");
@@ -49,7 +53,33 @@ pub fn energy<'b>(
 }
 
 fn gauss<'b>(distance: Term<'b>, sd: Term<'b>) -> Term<'b> {
-    (-0.5 * distance.over(sd).square()).exp()
+    Squares::new(distance, sd).times(sd.beside(-0.5)).exp()
+}
+
+/// The square of a distance in widths.
+#[derive(Clone, Copy)]
+enum Squares<'b> {
+    /// The square of the distance, and one over that of the width, which has fewer axes.
+    Apart(Term<'b>, Term<'b>),
+    /// The square of the quotient.
+    Whole(Term<'b>),
+}
+
+impl<'b> Squares<'b> {
+    fn new(distance: Term<'b>, width: Term<'b>) -> Squares<'b> {
+        match width.has_fewer_axes(distance) {
+            true => Squares::Apart(distance.square(), 1.0 / width.square()),
+            false => Squares::Whole((distance / width).square()),
+        }
+    }
+
+    /// The product with a factor: one multiplication for each element, where factor and width have fewer axes.
+    fn times(self, factor: Term<'b>) -> Term<'b> {
+        match self {
+            Squares::Apart(distance, of_width) => factor * of_width * distance,
+            Squares::Whole(square) => factor * square,
+        }
+    }
 }
 
 /// What a Voigt line is divided by: its value at the centre, or in the older semantics the highest of the axis.

@@ -119,10 +119,15 @@ impl<'b> Term<'b> {
     /// The quotient, by the reciprocal of a divisor that has fewer axes: one division for all elements along the
     /// others. It differs from the quotient by a rounding.
     pub fn over(self, divisor: Term<'b>) -> Term<'b> {
-        match self.rates != divisor.rates && self.rates.has(divisor.rates) {
+        match divisor.has_fewer_axes(self) {
             true => self * (1.0 / divisor),
             false => self / divisor,
         }
+    }
+
+    /// True if the other changes along all of its axes and more.
+    pub fn has_fewer_axes(self, other: Term<'b>) -> bool {
+        self.rates != other.rates && other.rates.has(self.rates)
     }
 
     /// `e` to this power.

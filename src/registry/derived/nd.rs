@@ -273,15 +273,23 @@ fn of_axes(
 }
 
 fn cumsum() -> OperatorDef {
-    let meaning =
-        "Sum of the elements up to this one along each of the axes; with reverse, from this one on.";
-    by_rule("nd.cumsum", &["x", "axes", "reverse"], meaning, |given| {
-        let rank = given.nd(0)?.rank();
-        let machine = if given.flag(2)? { "nd._cumsum_back" } else { "nd._cumsum" };
-        let axes = given.axes(1, rank, 0..rank)?;
+    let meaning = "Sum of the elements up to this one along each of the axes; with reverse, from this one on. In groups, \
+        eight floats along the last axis are added up by themselves first: three times as fast, with other last digits.";
+    by_rule("nd.cumsum", &["x", "axes", "reverse", "in_groups"], meaning, |given| {
+        let t = given.nd(0)?;
+        let axes = given.axes(1, t.rank(), 0..t.rank())?;
+        let has_groups = matches!(t.element(), ScalarType::Float32 | ScalarType::Float64)
+            && axes.iter().eq([t.rank() - 1]);
+        let machine = match (given.flag(3)? && has_groups, given.flag(2)?) {
+            (false, false) => "nd._cumsum",
+            (false, true) => "nd._cumsum_back",
+            (true, false) => "nd._cumsum_in_groups",
+            (true, true) => "nd._cumsum_in_groups_back",
+        };
         Ok((machine.to_owned(), vec![given.unchanged(0), Argument::axes(axes)]))
     })
     .default("reverse", Literal::from(false))
+    .default("in_groups", Literal::from(false))
 }
 
 fn expand_dims() -> OperatorDef {

@@ -47,11 +47,12 @@ fn expression(rng: &mut Rng, depth: u32) -> String {
 /// A random expression with running sums along the last axis, from either end.
 fn with_running_sums(rng: &mut Rng) -> String {
     let (a, b, c) = (expression(rng, 2), expression(rng, 2), expression(rng, 2));
-    let (of_a, of_b) = (rng.bool(), rng.bool());
-    let sum = format!("nd.cumsum(core.to_float64({a}), -1, reverse={of_a}) * {c}");
+    let mut flags = || format!("reverse={}, in_groups={}", rng.bool(), rng.bool());
+    let sum = format!("nd.cumsum(core.to_float64({a}), -1, {}) * {c}", flags());
+    let second = format!("{c} - nd.cumsum(core.to_float32({sum} + {b}), -1, {})", flags());
     match rng.bool() {
         true => sum,
-        false => format!("{c} - nd.cumsum(core.to_float32({sum} + {b}), -1, reverse={of_b})"),
+        false => second,
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Side {
     Left,
     /// `z • (x ∘ y)`, of the operands x, y and z
     Right,
+    /// `(x ∘ y) • (x ∘ y)`, of the operands x and y
+    Both,
 }
 
 /// The code of a pair for this machine; `None` if there is no code that computes both in one pass.
@@ -29,19 +31,20 @@ pub fn pair(first: Arithmetic, second: Arithmetic, side: Side) -> Option<BlockRu
         return None;
     }
     let runs = match first {
-        Arithmetic::Add => of_second::<Add>(second, side),
-        Arithmetic::Subtract => of_second::<Subtract>(second, side),
-        Arithmetic::Multiply => of_second::<Multiply>(second, side),
-        // A quotient takes longer than what is saved.
-        Arithmetic::Divide => return None,
+        Arithmetic::Add => of_second::<Add>(second, side)?,
+        Arithmetic::Subtract => of_second::<Subtract>(second, side)?,
+        Arithmetic::Multiply => of_second::<Multiply>(second, side)?,
+        Arithmetic::Divide => of_second::<Divide>(second, side)?,
     };
     Some(runs[Level::best() as usize])
 }
 
 type Runs = [BlockRun; Level::ALL.len()];
 
-fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Runs {
-    match (second, side) {
+fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Option<Runs> {
+    Some(match (second, side) {
+        (Arithmetic::Multiply, Side::Both) => runs::<F, Square, true>(),
+        (_, Side::Both) => return None,
         // The same on both sides, but for which NaN comes out of two.
         (Arithmetic::Add, _) => runs::<F, Add, true>(),
         (Arithmetic::Multiply, _) => runs::<F, Multiply, true>(),
@@ -49,7 +52,7 @@ fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Runs {
         (Arithmetic::Subtract, Side::Right) => runs::<F, Subtract, false>(),
         (Arithmetic::Divide, Side::Left) => runs::<F, Divide, true>(),
         (Arithmetic::Divide, Side::Right) => runs::<F, Divide, false>(),
-    }
+    })
 }
 
 fn runs<F: Operation, S: Operation, const LEFT: bool>() -> Runs {
@@ -79,6 +82,16 @@ operation!(Subtract, -);
 operation!(Multiply, *);
 operation!(Divide, /);
 
+/// Of the first operand; there is no second.
+struct Square;
+
+impl Operation for Square {
+    #[inline(always)]
+    fn apply(x: f64, _: f64) -> f64 {
+        x * x
+    }
+}
+
 #[inline(always)]
 fn apply<F: Operation, S: Operation, const LEFT: bool>(x: f64, y: f64, z: f64) -> f64 {
     match LEFT {
@@ -88,7 +101,7 @@ fn apply<F: Operation, S: Operation, const LEFT: bool>(x: f64, y: f64, z: f64) -
 }
 
 /// # Safety
-/// The contract of [`BlockRun`], for three columns and a target of FLOAT64.
+/// The contract of [`BlockRun`], for three columns and a target of FLOAT64; of a square, the third is any.
 #[inline(always)]
 unsafe fn run<F: Operation, S: Operation, const LEFT: bool>(
     args: Operands<'_>,
@@ -187,7 +200,7 @@ mod tests {
         };
         for (first, second) in ALL.into_iter().flat_map(|first| ALL.map(|second| (first, second))) {
             for (side, ones) in
-                [Side::Left, Side::Right].into_iter().flat_map(|s| (0..7).map(move |n| (s, n)))
+                [Side::Left, Side::Right, Side::Both].into_iter().flat_map(|s| (0..7).map(move |n| (s, n)))
             {
                 for rows in [0, 1, 7, 8, 9, 17, 23] {
                     let is_one = |index: usize| ones >> index & 1 == 1;
@@ -205,6 +218,7 @@ mod tests {
                         let expected = match side {
                             Side::Left => of(second, between, z),
                             Side::Right => of(second, z, between),
+                            Side::Both => of(second, between, between),
                         };
                         assert_eq!(
                             result.to_bits(),

@@ -7,11 +7,19 @@
 //!
 //! Sums from the other end visit the blocks from the last to the first.
 //!
-//! Each sum waits for the one before it. Runs do not wait for each other: where a block is a run, several of them are
-//! summed up side by side.
+//! One by one, each sum waits for the one before it. *In groups* only the first of eight does:
+//!
+//! ```text
+//! elements      a b c d e f g h           | i j k …
+//! of the group  a, a+b, (a+b)+c, …, t     | i, i+j, …
+//! sums          s+a, s+(a+b), …, s+t      | (s+t)+i, …           s: the sum of all groups before
+//! ```
+//!
+//! Groups are places of a run from one multiple of eight to the next, whatever end sums begin at, so that blocks and
+//! threads cannot be seen in a sum.
 
 use crate::operator::general::GeneralKernel;
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 /// Which end of a run its sums begin at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,22 +37,39 @@ pub(crate) struct ScanKernel {
     pub(crate) whole: GeneralKernel,
     /// The code over a block.
     pub(crate) block: ScanRun,
-    /// The code over several runs.
-    pub(crate) side_by_side: SideBySideRun,
     /// The order of blocks.
     pub(crate) direction: Direction,
 }
 
-impl ScanKernel {
-    /// The kernel of sums of `R`, which the code over whole arrays adds up in the same order.
-    pub(crate) fn new<R: Copy + Add<Output = R>>(direction: Direction, whole: GeneralKernel) -> ScanKernel {
-        let (block, side_by_side): (ScanRun, SideBySideRun) = match direction {
-            Direction::Forward => (forward::<R>, side_by_side::<R, false>),
-            Direction::Back => (back::<R>, side_by_side::<R, true>),
-        };
-        ScanKernel { whole, block, side_by_side, direction }
+/// The code of sums of `R`, one by one.
+pub(crate) fn one_by_one<R: Summand>(direction: Direction) -> ScanRun {
+    match direction {
+        Direction::Forward => by_runs::<R, OneByOne, false>,
+        Direction::Back => by_runs::<R, OneByOne, true>,
     }
 }
+
+/// The code of sums of `R`, in groups.
+pub(crate) fn in_groups<R: Summand>(direction: Direction) -> ScanRun {
+    match direction {
+        Direction::Forward => by_runs::<R, InGroups, false>,
+        Direction::Back => by_runs::<R, InGroups, true>,
+    }
+}
+
+/// Running sums in groups, of runs of so many elements that lie one after the other.
+pub(crate) fn sum_in_groups<R: Summand>(elements: &mut [R], run: usize, direction: Direction) {
+    let (at, count) = (elements.as_mut_ptr().cast::<u8>(), elements.len());
+    let block = Block { from: at, to: at, count, place: 0, run };
+    // SAFETY: the sums take the room of the elements, which are as many runs.
+    unsafe { in_groups::<R>(direction)(block, &mut Carry::default()) };
+}
+
+/// What is summed up: 0 is its default.
+pub(crate) trait Summand: Copy + Default + Add<Output = Self> {}
+
+impl Summand for f32 {}
+impl Summand for f64 {}
 
 /// Elements of a block: where they are, where their sums go, and where they stand.
 #[derive(Clone, Copy, Debug)]
@@ -58,95 +83,179 @@ pub(crate) struct Block {
     pub(crate) run: usize,
 }
 
-/// Computes the sums of a block. The last sum of the block that was computed before is in `carry`, which has room for
-/// one and its alignment, and is not read where a run begins.
+/// What goes from block to block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(8))]
+pub(crate) struct Carry([u64; 2]);
+
+/// Computes the sums of a block. `carry` is what the block that was computed before left; it is not read where a run
+/// begins.
 ///
 /// # Safety
-/// There are that many elements of the kernel's type, aligned, and room for as many sums, of which no byte is an
-/// element's. `place < run`.
-pub(crate) type ScanRun = unsafe fn(block: Block, carry: &mut u64);
+/// There are that many elements of the kernel's type, aligned, and room for as many sums, which is that of the elements
+/// or has no byte of one. `place < run`.
+pub(crate) type ScanRun = unsafe fn(block: Block, carry: &mut Carry);
 
-/// # Safety
-/// The contract of [`ScanRun`].
-unsafe fn forward<R: Copy + Add<Output = R>>(block: Block, carry: &mut u64) {
-    let Block { count, mut place, run, .. } = block;
-    let (from, to, carry) = (block.from.cast::<R>(), block.to.cast::<R>(), (&raw mut *carry).cast::<R>());
-    let mut first = 0;
-    while first < count {
-        let end = count.min(first + run - place);
-        // SAFETY: the caller's promise; a carry was written before a run goes on.
-        unsafe {
-            let mut sum = from.add(first).read();
-            if place > 0 {
-                sum = carry.read() + sum;
-            }
-            to.add(first).write(sum);
-            for row in first + 1..end {
-                sum = sum + from.add(row).read();
-                to.add(row).write(sum);
-            }
-            carry.write(sum);
-        }
-        (first, place) = (end, 0);
-    }
+/// What has been summed up of a run.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Sums<R> {
+    /// Of all groups before the last one.
+    before: R,
+    /// Of the last one, or of all elements where there are no groups.
+    last: R,
+}
+
+/// An order of additions.
+trait Order<R> {
+    /// Sums up a piece of a run, of which `sums` is what stood before; none of it where a run begins. The pointers are
+    /// those of the first of its places.
+    ///
+    /// # Safety
+    /// The contract of [`ScanRun`], for the elements of these places.
+    unsafe fn piece<const BACK: bool>(
+        from: *const R,
+        to: *mut R,
+        places: Range<usize>,
+        sums: Option<Sums<R>>,
+    ) -> Sums<R>;
 }
 
 /// # Safety
 /// The contract of [`ScanRun`].
-unsafe fn back<R: Copy + Add<Output = R>>(block: Block, carry: &mut u64) {
+unsafe fn by_runs<R: Summand, O: Order<R>, const BACK: bool>(block: Block, carry: &mut Carry) {
+    const { assert!(size_of::<Sums<R>>() <= size_of::<Carry>() && align_of::<Sums<R>>() <= align_of::<Carry>()) };
     let Block { count, place, run, .. } = block;
-    let (from, to, carry) = (block.from.cast::<R>(), block.to.cast::<R>(), (&raw mut *carry).cast::<R>());
-    let mut end = count;
-    while end > 0 {
-        let places = (place + end - 1) % run + 1;
-        let first = end.saturating_sub(places);
+    let (from, to, carry) =
+        (block.from.cast::<R>(), block.to.cast::<R>(), (&raw mut *carry).cast::<Sums<R>>());
+    let mut rest = 0..count;
+    while !rest.is_empty() {
+        // The piece that comes next, and its places.
+        let (piece, places) = if BACK {
+            let end = (place + rest.end - 1) % run + 1;
+            let first = rest.end.saturating_sub(end);
+            (first..rest.end, end - (rest.end - first)..end)
+        } else {
+            let start = (place + rest.start) % run;
+            let end = rest.end.min(rest.start + run - start);
+            (rest.start..end, start..start + (end - rest.start))
+        };
+        let begins = if BACK { places.end == run } else { places.start == 0 };
+        rest = if BACK { 0..piece.start } else { piece.end..count };
         // SAFETY: the caller's promise; a carry was written before a run goes on.
         unsafe {
-            let mut sum = from.add(end - 1).read();
-            if places < run {
-                sum = carry.read() + sum;
-            }
-            to.add(end - 1).write(sum);
-            for row in (first..end - 1).rev() {
-                sum = sum + from.add(row).read();
-                to.add(row).write(sum);
-            }
-            carry.write(sum);
+            let sums = (!begins).then(|| carry.read());
+            carry.write(O::piece::<BACK>(from.add(piece.start), to.add(piece.start), places, sums));
         }
-        end = first;
     }
 }
 
-/// Runs that are summed up at a time.
-pub(crate) const SIDE_BY_SIDE: usize = 2;
+/// Each element is added to the sum before it.
+struct OneByOne;
 
-/// Computes the sums of whole runs of one size, which is not 0.
+impl<R: Summand> Order<R> for OneByOne {
+    unsafe fn piece<const BACK: bool>(
+        from: *const R,
+        to: *mut R,
+        places: Range<usize>,
+        sums: Option<Sums<R>>,
+    ) -> Sums<R> {
+        let count = places.len();
+        let place = |step: usize| if BACK { count - 1 - step } else { step };
+        // SAFETY: the caller's promise; a piece has an element.
+        unsafe {
+            let first = from.add(place(0)).read();
+            let mut sum = sums.map_or(first, |sums| sums.last + first);
+            to.add(place(0)).write(sum);
+            for place in (1..count).map(place) {
+                sum = sum + from.add(place).read();
+                to.add(place).write(sum);
+            }
+            Sums { before: R::default(), last: sum }
+        }
+    }
+}
+
+/// Elements of a group.
+const GROUP: usize = 8;
+
+/// Each element is added to the sum of those of its group before it, and that to the sum of all groups before.
+struct InGroups;
+
+impl<R: Summand> Order<R> for InGroups {
+    #[inline(always)]
+    unsafe fn piece<const BACK: bool>(
+        from: *const R,
+        to: *mut R,
+        places: Range<usize>,
+        sums: Option<Sums<R>>,
+    ) -> Sums<R> {
+        let mut sums = sums.unwrap_or(Sums { before: R::default(), last: R::default() });
+        // Whole groups, with what is before and behind them.
+        let start = places.start.next_multiple_of(GROUP).min(places.end);
+        let whole = start..start.max(places.end / GROUP * GROUP);
+        let (first, last) = (places.start..whole.start, whole.end..places.end);
+        let (before, behind) = if BACK { (last, first) } else { (first, last) };
+        let element = |place: usize| place - places.start;
+        // SAFETY: the caller's promise.
+        unsafe {
+            cut_group::<R, BACK>(from, to, places.start, before, &mut sums);
+            for number in 0..whole.len() / GROUP {
+                let first =
+                    if BACK { whole.end - (number + 1) * GROUP } else { whole.start + number * GROUP };
+                let (from, to) = (from.add(element(first)), to.add(element(first)));
+                group::<R, BACK>(from.cast(), to.cast(), &mut sums);
+            }
+            cut_group::<R, BACK>(from, to, places.start, behind, &mut sums);
+        }
+        sums
+    }
+}
+
+/// Sums up a whole group.
 ///
 /// # Safety
-/// There are that many elements of the kernel's type behind each of the first pointers, aligned, and room for as many
-/// sums behind each of the second, of which no byte is an element's.
-pub(crate) type SideBySideRun = unsafe fn(runs: [(*const u8, *mut u8); SIDE_BY_SIDE], size: usize);
-
-/// # Safety
-/// The contract of [`SideBySideRun`].
-unsafe fn side_by_side<R: Copy + Add<Output = R>, const BACK: bool>(
-    runs: [(*const u8, *mut u8); SIDE_BY_SIDE],
-    size: usize,
+/// The contract of [`ScanRun`].
+#[inline(always)]
+unsafe fn group<R: Summand, const BACK: bool>(
+    from: *const [R; GROUP],
+    to: *mut [R; GROUP],
+    sums: &mut Sums<R>,
 ) {
-    let runs = runs.map(|(from, to)| (from.cast::<R>(), to.cast::<R>()));
-    let place = |step: usize| if BACK { size - 1 - step } else { step };
     // SAFETY: the caller's promise.
-    unsafe {
-        let mut sums = runs.map(|(from, to)| {
-            let first = from.add(place(0)).read();
-            to.add(place(0)).write(first);
-            first
-        });
-        for place in (1..size).map(place) {
-            for ((from, to), sum) in runs.iter().zip(&mut sums) {
-                *sum = *sum + from.add(place).read();
-                to.add(place).write(*sum);
-            }
+    let mut group = unsafe { from.read() };
+    sums.before = sums.before + sums.last;
+    for step in 1..GROUP {
+        let (place, last) = if BACK { (GROUP - 1 - step, GROUP - step) } else { (step, step - 1) };
+        group[place] = group[last] + group[place];
+    }
+    sums.last = group[if BACK { 0 } else { GROUP - 1 }];
+    // SAFETY: as above.
+    unsafe { to.write(group.map(|sum| sums.before + sum)) };
+}
+
+/// Sums up some places of a group. The pointers are those of the place `first`.
+///
+/// # Safety
+/// The contract of [`ScanRun`].
+#[inline(always)]
+unsafe fn cut_group<R: Summand, const BACK: bool>(
+    from: *const R,
+    to: *mut R,
+    first: usize,
+    places: Range<usize>,
+    sums: &mut Sums<R>,
+) {
+    for step in 0..places.len() {
+        let place = if BACK { places.end - 1 - step } else { places.start + step };
+        let begins = place % GROUP == if BACK { GROUP - 1 } else { 0 };
+        if begins {
+            *sums = Sums { before: sums.before + sums.last, last: R::default() };
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            sums.last = sums.last + from.add(place - first).read();
+            to.add(place - first).write(sums.before + sums.last);
         }
     }
 }
@@ -155,53 +264,56 @@ unsafe fn side_by_side<R: Copy + Add<Output = R>, const BACK: bool>(
 mod tests {
     use super::*;
 
+    /// The sums of each run of some elements, element by element.
+    fn expected(elements: &[f64], run: usize, is_back: bool, in_groups: bool) -> Vec<f64> {
+        let mut sums = elements.to_vec();
+        for row in sums.chunks_mut(run) {
+            let (mut before, mut last) = (0.0, 0.0);
+            for step in 0..row.len() {
+                let place = if is_back { row.len() - 1 - step } else { step };
+                if in_groups && place % GROUP == if is_back { GROUP - 1 } else { 0 } {
+                    (before, last) = (before + last, 0.0);
+                }
+                last += row[place];
+                row[place] = before + last;
+            }
+        }
+        sums
+    }
+
     #[test]
     fn blocks_of_any_size_give_the_sums_of_runs() {
-        let elements: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
-        for run in [1, 3, 4, 15, 60] {
-            let mut expected = [elements.clone(), elements.clone()];
-            for row in expected[0].chunks_mut(run) {
-                (1..run).for_each(|i| row[i] += row[i - 1]);
-            }
-            for row in expected[1].chunks_mut(run) {
-                (0..run - 1).rev().for_each(|i| row[i] += row[i + 1]);
-            }
-            for size in [1, 2, 7, 15, 60] {
-                let scans = [(forward::<f64> as ScanRun, false), (back::<f64>, true)];
-                for ((scan, is_back), expected) in scans.into_iter().zip(&expected) {
-                    let mut sums = vec![0.0; elements.len()];
-                    let mut firsts: Vec<usize> = (0..elements.len()).step_by(size).collect();
-                    if is_back {
-                        firsts.reverse();
-                    }
-                    let mut carry = f64::NAN.to_bits();
-                    for first in firsts {
-                        let count = size.min(elements.len() - first);
-                        let block = Block {
-                            from: elements[first..].as_ptr().cast(),
-                            to: sums[first..].as_mut_ptr().cast(),
-                            count,
-                            place: first % run,
-                            run,
-                        };
-                        // SAFETY: the elements and sums of a block are in their lists.
-                        unsafe { scan(block, &mut carry) };
-                    }
-                    assert_eq!(&sums, expected, "runs of {run}, blocks of {size}");
-                }
-            }
-            let kernels = [side_by_side::<f64, false> as SideBySideRun, side_by_side::<f64, true>];
-            for (kernel, expected) in kernels.into_iter().zip(&expected) {
+        let elements: Vec<f64> = (0..120).map(|i| f64::from(i * i % 17) * 0.1 - 0.3).collect();
+        let directions = [Direction::Forward, Direction::Back];
+        let kernels = directions.into_iter().flat_map(|direction| {
+            [(one_by_one::<f64>(direction), direction, false), (in_groups::<f64>(direction), direction, true)]
+        });
+        for (scan, direction, in_groups) in kernels {
+            for (run, size) in [1, 3, 8, 15, 20, 24, 60, 120]
+                .into_iter()
+                .flat_map(|run| [1, 2, 7, 8, 15, 16, 60, 120].map(|size| (run, size)))
+            {
+                let is_back = direction == Direction::Back;
                 let mut sums = vec![0.0; elements.len()];
-                let pairs = elements.chunks_exact(run).zip(sums.chunks_exact_mut(run));
-                let mut runs = pairs.map(|(from, to)| (from.as_ptr().cast(), to.as_mut_ptr().cast()));
-                let mut count = 0;
-                while let (Some(first), Some(second)) = (runs.next(), runs.next()) {
-                    // SAFETY: each run has its elements and sums.
-                    unsafe { kernel([first, second], run) };
-                    count += 2 * run;
+                let mut firsts: Vec<usize> = (0..elements.len()).step_by(size).collect();
+                if is_back {
+                    firsts.reverse();
                 }
-                assert_eq!(sums[..count], expected[..count], "runs of {run} side by side");
+                let mut carry = Carry([f64::NAN.to_bits(); 2]);
+                for first in firsts {
+                    let count = size.min(elements.len() - first);
+                    let block = Block {
+                        from: elements[first..].as_ptr().cast(),
+                        to: sums[first..].as_mut_ptr().cast(),
+                        count,
+                        place: first % run,
+                        run,
+                    };
+                    // SAFETY: the elements and sums of a block are in their lists.
+                    unsafe { scan(block, &mut carry) };
+                }
+                let expected = expected(&elements, run, is_back, in_groups);
+                assert_eq!(sums, expected, "{direction:?}, runs of {run}, blocks of {size}");
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::builtins::nd::reduce::wide;
 use crate::operator::general::GeneralKernel;
 use crate::operator::nd_pointwise::check_count;
-use crate::operator::scan::{Direction, ScanKernel};
+use crate::operator::scan::{self, Direction, ScanKernel, Summand};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::nd_view::{Cell, PerAxis};
@@ -13,20 +13,10 @@ use std::ops::Add;
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new(
-            "nd._cumsum",
-            &["x", "axes"],
-            "Sum of the elements up to this one, along each of the axes. Integers and truths become INT64.",
-        )
-        .cost_of(10)
-        .on_demand(|family, args| cumsum(family, args, Direction::Forward)),
-        Family::new(
-            "nd._cumsum_back",
-            &["x", "axes"],
-            "Sum of the elements from this one on, along each of the axes.",
-        )
-        .cost_of(10)
-        .on_demand(|family, args| cumsum(family, args, Direction::Back)),
+        running_sum("nd._cumsum", "up to this one", Direction::Forward, Additions::OneByOne),
+        running_sum("nd._cumsum_back", "from this one on", Direction::Back, Additions::OneByOne),
+        running_sum("nd._cumsum_in_groups", "up to this one", Direction::Forward, Additions::InGroups),
+        running_sum("nd._cumsum_in_groups_back", "from this one on", Direction::Back, Additions::InGroups),
         Family::new(
             "nd._take",
             &["x", "indices", "axis"],
@@ -42,9 +32,34 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn cumsum(family: &Family, args: &[QType], direction: Direction) -> Option<Overload> {
-    let [QType::NdArray(t), QType::Axes(axes)] = args else { return None };
-    let (axes, result) = (*axes, t.with_element(wide(t.element())?)?);
+/// The order of the additions of a running sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Additions {
+    /// Each element is added to the sum before it.
+    OneByOne,
+    /// Eight elements are added up by themselves, along the last axis only.
+    InGroups,
+}
+
+fn running_sum(name: &str, which: &str, direction: Direction, additions: Additions) -> Family {
+    let meaning = match additions {
+        Additions::OneByOne => {
+            format!("Sum of the elements {which}, along each of the axes. Integers and truths become INT64.")
+        }
+        Additions::InGroups => format!("Sum of the floats {which}, along the last axis, in groups of eight."),
+    };
+    Family::new(name, &["x", "axes"], &meaning).cost_of(10).on_demand(move |family, args| {
+        let [QType::NdArray(t), QType::Axes(axes)] = args else { return None };
+        let result = t.with_element(wide(t.element())?)?;
+        let kernel = match additions {
+            Additions::OneByOne => cumsum(*t, *axes, result, direction),
+            Additions::InGroups => cumsum_in_groups(*t, *axes, direction),
+        };
+        Some(family.make(args, QType::NdArray(result), kernel?))
+    })
+}
+
+fn cumsum(t: NdType, axes: Axes, result: NdType, direction: Direction) -> Option<Kernel> {
     if !axes.iter().all(|axis| axis < t.rank()) {
         return None;
     }
@@ -63,13 +78,42 @@ fn cumsum(family: &Family, args: &[QType], direction: Direction) -> Option<Overl
         }
         Ok(())
     });
-    let is_along_rows = axes.iter().eq([t.rank() - 1]);
-    let kernel = match t.element() {
-        ScalarType::Float32 if is_along_rows => Kernel::Scan(ScanKernel::new::<f32>(direction, whole)),
-        ScalarType::Float64 if is_along_rows => Kernel::Scan(ScanKernel::new::<f64>(direction, whole)),
-        _ => Kernel::General(whole),
+    let block = match t.element() {
+        ScalarType::Float32 => scan::one_by_one::<f32>(direction),
+        ScalarType::Float64 => scan::one_by_one::<f64>(direction),
+        _ => return Some(Kernel::General(whole)),
     };
-    Some(family.make(args, QType::NdArray(result), kernel))
+    Some(match is_last(t, axes) {
+        true => Kernel::Scan(ScanKernel { whole, block, direction }),
+        false => Kernel::General(whole),
+    })
+}
+
+fn is_last(t: NdType, axes: Axes) -> bool {
+    axes.iter().eq([t.rank() - 1])
+}
+
+fn cumsum_in_groups(t: NdType, axes: Axes, direction: Direction) -> Option<Kernel> {
+    match t.element() {
+        _ if !is_last(t, axes) => None,
+        ScalarType::Float32 => Some(in_groups::<f32>(t, direction)),
+        ScalarType::Float64 => Some(in_groups::<f64>(t, direction)),
+        _ => None,
+    }
+}
+
+fn in_groups<R: Cell + bytemuck::Pod + Summand>(t: NdType, direction: Direction) -> Kernel {
+    let whole = GeneralKernel::new(move |call| {
+        let view = call.nd(0);
+        let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(t, view.shape()));
+        match view.as_slice::<R>() {
+            Some(values) => cells.copy_from_slice(values),
+            None => cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = x),
+        }
+        scan::sum_in_groups(cells, view.shape().last().copied().unwrap_or(1), direction);
+        Ok(())
+    });
+    Kernel::Scan(ScanKernel { whole, block: scan::in_groups::<R>(direction), direction })
 }
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of

@@ -31,8 +31,8 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
     let is_read_outside =
         |number: usize| reads[columns.results[number].index()] > inside[columns.of_member(number)];
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
-    let is_read_once = |number: usize| !is_read_outside(number) && inside[columns.of_member(number)] == 1;
-    let drafts = Drafts::new(&columns, is_read_once);
+    let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[columns.of_member(number)]);
+    let drafts = Drafts::new(&columns, reads_of);
     let last_reader = columns.last_readers(&drafts.steps);
     let scratch = Scratch::assign(&drafts.steps, |number| {
         let is_scratch = is_array(number) && !is_read_outside(number);
@@ -117,7 +117,7 @@ fn place_bytes(block: usize) -> usize {
 }
 
 /// A column, while the number of inputs is not known.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Input(usize),
     Member(usize),
@@ -217,9 +217,7 @@ impl<'r> Columns<'r> {
                 Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
             }
             (None, None) => match self.kernels[draft.member] {
-                Kernel::Scan(scan) => {
-                    Code::Scan(scan.block, scan.side_by_side, position(scans, &draft.member))
-                }
+                Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
                 Kernel::NdReduction(_) => Code::Fold(position(folds, &draft.member)),
                 _ => Code::Reduce(position(reductions, &draft.member)),
             },
@@ -286,8 +284,8 @@ struct Draft {
     pair: Option<BlockRun>,
 }
 
-/// The steps of a region: its members in order, but arithmetic whose result only other arithmetic reads, once,
-/// is the first half of a [pair](crate::operator::pair).
+/// The steps of a region: its members in order, but arithmetic whose result only one other operation of arithmetic
+/// reads is the first half of a [pair](crate::operator::pair).
 struct Drafts {
     steps: Vec<Draft>,
     /// By member: true if it is the first half of a pair.
@@ -295,28 +293,35 @@ struct Drafts {
 }
 
 impl Drafts {
-    fn new(columns: &Columns<'_>, is_read_once: impl Fn(usize) -> bool) -> Drafts {
+    /// `reads` says how often members read the result of one; none, if others do.
+    fn new(columns: &Columns<'_>, reads: impl Fn(usize) -> Option<u32>) -> Drafts {
         let count = columns.results.len();
         let (mut is_half, mut is_pair) = (vec![false; count], vec![false; count]);
         let arithmetic = |number: usize| columns.block_kernel(number).and_then(|kernel| kernel.arithmetic);
         let mut steps: Vec<Draft> = Vec::with_capacity(count);
         for member in columns.members() {
             let operands = &columns.operands[member];
-            let half = |operand: usize, second: Arithmetic| match operands[operand] {
-                Source::Member(first) if is_read_once(first) && !is_pair[first] => {
-                    let side = if operand == 0 { Side::Left } else { Side::Right };
-                    Some((first, operand, pair(arithmetic(first)?, second, side)?))
+            let half = |operand: usize, side: Side, second: Arithmetic| match operands[operand] {
+                Source::Member(first) if !is_pair[first] => {
+                    let of_pair = if side == Side::Both { 2 } else { 1 };
+                    let run = pair(arithmetic(first)?, second, side)?;
+                    (reads(first) == Some(of_pair)).then_some((first, operand, side, run))
                 }
                 _ => None,
             };
-            let found = arithmetic(member).and_then(|second| half(0, second).or_else(|| half(1, second)));
-            let Some((first, operand, run)) = found else {
+            let found = arithmetic(member).and_then(|second| match operands[0] == operands[1] {
+                true => half(0, Side::Both, second),
+                false => half(0, Side::Left, second).or_else(|| half(1, Side::Right, second)),
+            });
+            let Some((first, operand, side, run)) = found else {
                 steps.push(Draft { member, sources: operands.clone(), pair: None });
                 continue;
             };
             (is_half[first], is_pair[member]) = (true, true);
             let mut sources = columns.operands[first].clone();
-            sources.push(operands[1 - operand]);
+            if side != Side::Both {
+                sources.push(operands[1 - operand]);
+            }
             steps.push(Draft { member, sources, pair: Some(run) });
         }
         steps.retain(|draft| !is_half[draft.member]);

@@ -11,25 +11,15 @@
 //! the sizes of axes say: threads begin with a leaf.
 //!
 //! Running sums are carried from block to block on one thread; those from the other end have all blocks computed from
-//! the last to the first. Where a block can be a whole run nothing is carried, and two runs are computed side by side,
-//! so that the additions of one fill the time that those of the other wait:
-//!
-//! ```text
-//! runs      r0 | r1                     r2 | r3
-//! members   m0 m1  m0 m1  m2  m3  m3    m0 m1  m0 m1  …      m2: a running sum of both runs at once
-//! ```
+//! the last to the first.
 
-use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
-use crate::machine::tile::region::{Code, Fold, MemberFault};
-use crate::machine::tile::worker::{Progress, Worker};
+use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, list};
+use crate::machine::tile::region::{Fold, MemberFault};
+use crate::machine::tile::worker::Worker;
 use crate::operator::nd_reduction::Folded;
 use crate::operator::reduction::{CHUNK, State};
-use crate::operator::scan::SIDE_BY_SIDE;
 use bumpalo::Bump;
 use std::ops::Range;
-
-/// Elements of a run that are worth a block of their own.
-const MIN_RUN: usize = 64;
 
 /// What reductions have taken in of the rows of one thread.
 #[derive(Default)]
@@ -53,10 +43,6 @@ impl Blocks<'_> {
         if threads > 1 {
             // SAFETY: the caller's promise.
             return unsafe { self.run_on(threads, chunks, reduced) };
-        }
-        if let Some(run) = self.side_by_side() {
-            // SAFETY: the caller's promise.
-            return unsafe { self.run_side_by_side(run, arena, reduced) };
         }
         let Reduced { states, folded } = reduced;
         let columns = std::mem::take(&mut self.columns);
@@ -87,76 +73,6 @@ impl Blocks<'_> {
     /// The reductions along axes, with the elements that become one.
     fn folds(&self) -> impl Iterator<Item = (&Fold, usize)> {
         self.region.folds.iter().zip(self.runs.iter().copied())
-    }
-
-    /// Elements of a run, if blocks are whole runs, several at a time.
-    fn side_by_side(&self) -> Option<usize> {
-        let (Uneven::Elements(elements), 1..) = (self.uneven, self.region.scans) else { return None };
-        let run = *elements.shape().last()?;
-        let is_block = (MIN_RUN..=self.region.block).contains(&run);
-        (is_block && self.rows >= SIDE_BY_SIDE * run).then_some(run)
-    }
-
-    /// The same of runs of elements, several at a time.
-    ///
-    /// # Safety
-    /// As [`Blocks::run`]; the run is that of [`Blocks::side_by_side`].
-    unsafe fn run_side_by_side(&self, run: usize, arena: &Bump, mut reduced: Reduced<'_, '_>) -> Outcome {
-        let mut workers: [Worker<'_>; SIDE_BY_SIDE] = std::array::from_fn(|_| {
-            // SAFETY: the caller's promise.
-            unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), arena) }
-        });
-        let together = SIDE_BY_SIDE * run;
-        let rest = self.rows - self.rows % together;
-        for first in (0..rest).step_by(together) {
-            // SAFETY: the caller's promise: a run is a block.
-            unsafe { self.runs_at(first, run, &mut workers, &mut reduced)? };
-        }
-        for first in (rest..self.rows).step_by(run) {
-            // SAFETY: as above.
-            unsafe { workers[0].block_at(first..first + run, 0, &mut reduced)? };
-        }
-        Ok(())
-    }
-
-    /// Computes runs from an element on, one by each worker.
-    ///
-    /// # Safety
-    /// As [`Blocks::run_side_by_side`].
-    unsafe fn runs_at(
-        &self,
-        first: usize,
-        run: usize,
-        workers: &mut [Worker<'_>; SIDE_BY_SIDE],
-        reduced: &mut Reduced<'_, '_>,
-    ) -> Outcome {
-        for (number, worker) in workers.iter_mut().enumerate() {
-            worker.go_to(first + number * run);
-            // SAFETY: the caller's promise.
-            unsafe { worker.lay_out(run) };
-        }
-        let mut progress = [(); SIDE_BY_SIDE].map(|()| Progress { count: run, lowest: None });
-        for part in self.region.steps.split_inclusive(|step| matches!(step.code, Code::Scan(..))) {
-            let (last, steps) = part.split_last().expect("a part has a step");
-            for (worker, progress) in workers.iter_mut().zip(&mut progress) {
-                // SAFETY: the caller's promise.
-                steps.iter().for_each(|step| unsafe { worker.next_step(step, progress, reduced) });
-            }
-            let is_whole = progress.iter().all(|progress| progress.count == run);
-            if let (Code::Scan(_, side_by_side, _), true) = (&last.code, is_whole) {
-                let runs = workers.each_ref().map(|worker| worker.scanned(last));
-                // SAFETY: the caller's promise: the operands have all axes of the region, so that they have these
-                // elements, and the results have room for them.
-                unsafe { side_by_side(runs, run) };
-                continue;
-            }
-            for (worker, progress) in workers.iter_mut().zip(&mut progress) {
-                // SAFETY: the caller's promise.
-                unsafe { worker.next_step(last, progress, reduced) };
-            }
-        }
-        // The first that failed has the lowest row.
-        progress.into_iter().try_for_each(Progress::outcome)
     }
 
     /// The same on several threads.

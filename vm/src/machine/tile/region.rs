@@ -16,7 +16,7 @@ use crate::machine::tile::plan::{Closed, Extent};
 use crate::operator::block::{BlockRun, Column};
 use crate::operator::nd_reduction::FoldKernel;
 use crate::operator::reduction::ReductionKernel;
-use crate::operator::scan::{Direction, ScanRun, SideBySideRun};
+use crate::operator::scan::{Direction, ScanRun};
 use crate::program::ValueId;
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 
@@ -164,8 +164,8 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
-    /// Computes running sums, of a block or of several runs; the number is that of what is carried.
-    Scan(ScanRun, SideBySideRun, u16),
+    /// Computes running sums; the number is that of what is carried.
+    Scan(ScanRun, u16),
     /// Takes the rows into the state of the reduction with this number.
     Reduce(u16),
     /// Takes the elements into the parts of the reduction along axes with this number.

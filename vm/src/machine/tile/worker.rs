@@ -10,7 +10,7 @@ use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Code, MemberFault, Presence, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
-use crate::operator::scan::Block;
+use crate::operator::scan::{Block, Carry};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
@@ -40,8 +40,8 @@ pub(super) struct Worker<'w> {
     has_followers: bool,
     /// Row that the columns stand at.
     at: usize,
-    /// The last sums that were computed, by the numbers of the running sums.
-    carries: &'w mut [u64],
+    /// What has been summed up, by the numbers of the running sums.
+    carries: &'w mut [Carry],
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
 }
@@ -91,7 +91,7 @@ impl<'w> Worker<'w> {
         }
         let places = Places::new(blocks.uneven, region.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        let carries = list(arena, (0..region.scans).map(|_| 0));
+        let carries = list(arena, (0..region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
         Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
     }
@@ -152,7 +152,7 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`].
-    pub(super) unsafe fn block_at(
+    unsafe fn block_at(
         &mut self,
         rows: Range<usize>,
         ahead: usize,
@@ -167,7 +167,7 @@ impl<'w> Worker<'w> {
     }
 
     /// Moves the columns to a row; those in scratch memory stay.
-    pub(super) fn go_to(&mut self, row: usize) {
+    fn go_to(&mut self, row: usize) {
         // Downwards it is a step of the type's whole range less so many rows.
         let rows = row.wrapping_sub(self.at);
         for index in self.blocks.moving.iter().map(|index| *index as usize) {
@@ -184,7 +184,7 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
-    pub(super) unsafe fn lay_out(&mut self, count: usize) {
+    unsafe fn lay_out(&mut self, count: usize) {
         match &self.places {
             Places::Rows(lent, places) => {
                 for (lent, place) in lent.iter().zip(*places) {
@@ -216,45 +216,24 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
-    unsafe fn block(&mut self, count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
+    unsafe fn block(&mut self, mut count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
         let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, ahead));
-        let mut progress = Progress { count, lowest: None };
+        let mut lowest = Ok(());
         for step in &self.blocks.region.steps {
             if let Some(ahead) = &mut ahead {
                 ahead.ask(self.blocks, self.columns);
             }
             // SAFETY: the caller's promise.
-            unsafe { self.next_step(step, &mut progress, reduced) };
+            if let Err(fault) = unsafe { self.step(step, count, reduced) } {
+                let RowFault { row, fault } = *fault;
+                // Later members can only raise in a lower row.
+                count = row;
+                let ip = self.blocks.region.members[step.member as usize].ip;
+                let fault = Fault::Row { row: (self.at + row) as u64, fault: fault.into() };
+                lowest = Err(Box::new(MemberFault { ip, fault }));
+            }
         }
-        progress.outcome()
-    }
-
-    /// Computes the rows of a block that count.
-    ///
-    /// # Safety
-    /// As [`Worker::block`].
-    #[inline(always)]
-    pub(super) unsafe fn next_step(
-        &mut self,
-        step: &Step,
-        progress: &mut Progress,
-        reduced: &mut Reduced<'_, '_>,
-    ) {
-        // SAFETY: the caller's promise.
-        if let Err(fault) = unsafe { self.step(step, progress.count, reduced) } {
-            let RowFault { row, fault } = *fault;
-            // Later members can only raise in a lower row.
-            progress.count = row;
-            let ip = self.blocks.region.members[step.member as usize].ip;
-            let fault = Fault::Row { row: (self.at + row) as u64, fault: fault.into() };
-            progress.lowest = Some(Box::new(MemberFault { ip, fault }));
-        }
-    }
-
-    /// Where the elements of a running sum stand, and where its sums go.
-    pub(super) fn scanned(&self, step: &Step) -> (*const u8, *mut u8) {
-        let result = self.blocks.region.inputs.len() + step.member as usize;
-        (self.columns[step.args[0] as usize].data, self.columns[result].data.cast_mut())
+        lowest
     }
 
     /// # Safety
@@ -280,11 +259,12 @@ impl<'w> Worker<'w> {
                 }
                 run(args, target, count)
             },
-            Code::Scan(run, _, number) => {
-                let (from, to) = self.scanned(step);
+            Code::Scan(run, number) => {
+                let result = self.blocks.region.inputs.len() + step.member as usize;
+                let from = self.columns[step.args[0] as usize].data;
+                let to = self.columns[result].data.cast_mut();
                 let size = self.blocks.size_of_run();
-                let place = self.at % size;
-                let block = Block { from, to, count, place, run: size };
+                let block = Block { from, to, count, place: self.at % size, run: size };
                 // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
                 // elements, and the result has room for them.
                 unsafe { run(block, &mut self.carries[number as usize]) };
@@ -306,21 +286,6 @@ impl<'w> Worker<'w> {
                 Ok(())
             }
         }
-    }
-}
-
-/// How far a block has come.
-pub(super) struct Progress {
-    /// Rows before the first that raised.
-    pub(super) count: usize,
-    /// What it raised.
-    pub(super) lowest: Option<Box<MemberFault>>,
-}
-
-impl Progress {
-    /// What comes of the block.
-    pub(super) fn outcome(self) -> Outcome {
-        self.lowest.map_or(Ok(()), Err)
     }
 }
 

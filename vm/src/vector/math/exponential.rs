@@ -75,6 +75,18 @@ pub fn scale(x: f64, n: f64) -> f64 {
     x * power_of_two(half) * power_of_two(n - half)
 }
 
+/// `x * 2^n` for an x near 1 and -1077 <= n <= 1025, rounded once.
+#[inline(always)]
+pub fn scale_near(x: f64, n: f64) -> f64 {
+    // The first product is exact, far from both ends of the range; the second one reaches them.
+    let is_below = n < 0.0;
+    let (shift, back) = (select(is_below, 128.0, -64.0), select(is_below, TWO_TO_MINUS_128, TWO_TO_64));
+    x * power_of_two(n + shift) * back
+}
+
+const TWO_TO_MINUS_128: f64 = f64::from_bits((1023 - 128) << 52);
+const TWO_TO_64: f64 = f64::from_bits((1023 + 64) << 52);
+
 /// x where it lies between the bounds, else the nearer bound; NaN stays.
 #[inline(always)]
 pub fn clamp(x: f64, low: f64, high: f64) -> f64 {
@@ -92,17 +104,11 @@ pub fn exp_double<A: Arithmetic>(x: Double) -> (Double, f64) {
     (Double { high: sum.high, low: sum.low + (r.low + tail::<A>(r.high)) }, n)
 }
 
-/// `e^x` for |x| < 1400, in range or not.
-#[inline(always)]
-pub fn exp_unclamped<A: Arithmetic>(x: f64) -> f64 {
-    let (n, r) = reduce::<A>(x);
-    scale(1.0 + (r.high + tail::<A>(r.high)), n)
-}
-
 impl Unary for Exp {
     #[inline(always)]
     fn lane<A: Arithmetic>(x: f64) -> f64 {
-        exp_unclamped::<A>(clamp(x, -746.0, 710.0))
+        let (n, r) = reduce::<A>(clamp(x, -746.0, 710.0));
+        scale_near(1.0 + (r.high + tail::<A>(r.high)), n)
     }
 }
 
@@ -114,7 +120,7 @@ impl Unary for Exp2 {
         let r = x - n;
         let square = r * r;
         let tail = square * polynomial::<A, 11>(r, square, &EXP2);
-        scale(1.0 + A::fma(r, LN_2, tail), n)
+        scale_near(1.0 + A::fma(r, LN_2, tail), n)
     }
 }
 
