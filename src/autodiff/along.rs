@@ -58,13 +58,38 @@ pub(super) fn of_dot(
     operands: &[NodeId],
     slopes: &[Slope],
 ) -> Result<NodeId, AutodiffError> {
+    // The other operand has all axes, so that the products have them.
+    of_pairs(builder, "nd.dot", slopes, [operands[1], operands[0]])
+}
+
+/// The slope of a squared distance: twice the sum of what each operand's slope gives with its difference from the other
+/// operand.
+///
+/// # Errors
+/// There are too many nodes.
+pub(super) fn of_squared_distance(
+    builder: &mut SlopeBuilder,
+    operands: &[NodeId],
+    slopes: &[Slope],
+) -> Result<NodeId, AutodiffError> {
+    let [x, y] = [operands[0], operands[1]];
+    let differences = [builder.apply("math.subtract", &[x, y])?, builder.apply("math.subtract", &[y, x])?];
+    let half = of_pairs(builder, "nd.squared_distance", slopes, differences)?;
+    builder.apply("math.add", &[half, half])
+}
+
+fn of_pairs(
+    builder: &mut SlopeBuilder,
+    name: &str,
+    slopes: &[Slope],
+    factors: [NodeId; 2],
+) -> Result<NodeId, AutodiffError> {
     let mut sum = None;
-    for (slope, other) in slopes.iter().zip([operands[1], operands[0]]) {
-        // The other operand has all axes, so that the product has them.
-        let term = slope.map(|slope| builder.apply("math.multiply", &[slope, other])).transpose()?;
+    for (slope, factor) in slopes.iter().zip(factors) {
+        let term = slope.map(|slope| builder.apply("math.multiply", &[slope, factor])).transpose()?;
         sum = builder.sum(sum, term)?;
     }
-    let sum = sum.ok_or_else(|| AutodiffError::NotDifferentiable { operator: "nd.dot".into() })?;
+    let sum = sum.ok_or_else(|| AutodiffError::NotDifferentiable { operator: name.into() })?;
     builder.apply("nd.sum", &[sum])
 }
 

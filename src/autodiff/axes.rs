@@ -62,7 +62,7 @@ impl AxesOf {
                 Some(without(&x, &axes, keep))
             }
             "nd.cumsum" => x(),
-            "nd.dot" => Some(Dynamic::default()),
+            "nd.dot" | "nd.squared_distance" => Some(Dynamic::default()),
             "nd.squeeze" => {
                 let x = x()?;
                 let units = (0..x.len()).filter(|axis| !x[*axis]);

@@ -115,6 +115,9 @@ impl Forward {
             _ if name.starts_with("annotation.") => Ok(slopes[0]),
             _ if has_steps_only(name) => Ok(None),
             "nd.dot" => along::of_dot(&mut self.builder, &operands, slopes).map(Some),
+            "nd.squared_distance" => {
+                along::of_squared_distance(&mut self.builder, &operands, slopes).map(Some)
+            }
             _ if name.starts_with("nd.") => match slopes[0] {
                 Some(slope) => along::slope(&mut self.builder, id, name, slope).map(Some),
                 None => Err(AutodiffError::NotDifferentiable { operator: name.clone() }),

@@ -91,6 +91,7 @@ fn elements_and_axes() {
     check("nd.take(m * a, 1, 0) + nd.take(a * b * e + t * 0.0, -1, 0)");
     check("nd.broadcast_to(a * e, 3, 4) * b");
     check("nd.dot(m * a - e * t, m * a - e * t) + b * nd.dot(m * b, m)");
+    check("nd.squared_distance(m * a, m - e * b) + nd.squared_distance(m, m * a * t)");
     check("nd.max(m * a + e * b, 1, keep=true) / nd.min(m * b + a, 0)");
 }
 

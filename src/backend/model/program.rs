@@ -123,8 +123,13 @@ const DATA: &str = "measured data";
 impl Squares {
     pub(super) fn new(lowered: &Lowered) -> Result<Squares, ModelCompileError> {
         let builder = ExprBuilder::new();
-        let residual = builder.leaf(DATA) - builder.import(&lowered.spectrum);
-        let sum = builder.call("nd.dot", &[residual, residual]).build()?;
+        let (data, spectrum) = (builder.leaf(DATA), builder.import(&lowered.spectrum));
+        let sum = match lowered.sizes.contains(&1) {
+            // The type of the spectrum may have unit axes, which that of the data has not.
+            true => builder.call("nd.dot", &[data - spectrum, data - spectrum]),
+            false => builder.call("nd.squared_distance", &[data, spectrum]),
+        };
+        let sum = sum.build()?;
         let data = NdType::new(ScalarType::Float64, lowered.sizes.len(), 0).expect("two axes");
         let leaves = leaves(lowered).chain([(DATA, QType::NdArray(data))]);
         let code = OfTheta::new(lowered, Source::new(sum, leaves))?;

@@ -67,7 +67,9 @@ fn with_reductions(rng: &mut Rng) -> String {
     let (first, second, third) =
         (reduced(&b), reduced(&format!("({b} * {c})")), reduced(&format!("({b} - {a})")));
     match rng.u8(0..4) {
-        3 => format!("core.make_tuple(nd.dot({b}, math.abs({b})), nd.dot({a}, {a}), {second})"),
+        3 => format!(
+            "core.make_tuple(nd.dot({b}, math.abs({b})), nd.dot({a}, {a}), nd.squared_distance({a}, {b} - {a}), {second})"
+        ),
         0 => format!("core.make_tuple({a}, {first}, {second}, {third})"),
         1 => format!("core.make_tuple({first}, {second})"),
         _ => format!("{a} - {second}"),

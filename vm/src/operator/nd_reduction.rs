@@ -6,8 +6,8 @@
 //! blocks              a . . . . . | b . . . . . | c . .           what a block has of its last leaf is kept
 //! ```
 //!
-//! The parts of all leaves are joined when all blocks have been seen. An inner product has no leaves, but a sum for each
-//! 65,536 elements.
+//! The parts of all leaves are joined when all blocks have been seen. Sums over pairs of elements, such as an inner product,
+//! have no leaves, but a sum for each 65,536 elements.
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
@@ -23,6 +23,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::{Pod, Zeroable};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A reduction along some axes.
 #[derive(Clone, Debug)]
@@ -71,10 +72,10 @@ impl FoldKernel {
         FoldKernel { needs, step: step::<F>, finish: finish::<F>, cut: Cut::Leaves }
     }
 
-    /// The kernel of the inner product of two operands.
-    pub(crate) fn dot<T: Number<Wide: PlainSlot>>() -> FoldKernel {
+    /// The kernel of the sum of what comes of pairs of elements of two operands.
+    pub(crate) fn of_pairs<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
-        FoldKernel { needs: None, step: step_of_dot::<T>, finish: finish_dot::<T>, cut: Cut::Chunks }
+        FoldKernel { needs: None, step: step_of_pairs::<T, P>, finish: finish_pairs::<T>, cut: Cut::Chunks }
     }
 
     /// An error if runs have no element, but results are asked for.
@@ -210,23 +211,51 @@ unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], run: usize, runs: usize
 
 /// # Safety
 /// The contract of [`FoldKernel::step`].
-unsafe fn step_of_dot<T: Number>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+unsafe fn step_of_pairs<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
     // SAFETY: the caller's promise; every byte pattern is an element.
     let operands = from.map(|from| unsafe { std::slice::from_raw_parts(from.cast::<T>(), count) });
-    Level::best().run(AddProducts { state, operands });
+    Level::best().run(AddPairs { state, operands, of_pair: PhantomData::<P> });
 }
 
-struct AddProducts<'v, 'a, T> {
+/// What comes of a pair of elements.
+pub(crate) trait OfPair: 'static {
+    /// It.
+    fn of<T: Number>(a: T, b: T) -> T::Wide;
+}
+
+/// Their product.
+pub(crate) struct Product;
+
+impl OfPair for Product {
+    #[inline(always)]
+    fn of<T: Number>(a: T, b: T) -> T::Wide {
+        a.wide().times(b.wide())
+    }
+}
+
+/// The square of their difference.
+pub(crate) struct SquaredDifference;
+
+impl OfPair for SquaredDifference {
+    #[inline(always)]
+    fn of<T: Number>(a: T, b: T) -> T::Wide {
+        let difference = a.wide().minus(b.wide());
+        difference.times(difference)
+    }
+}
+
+struct AddPairs<'v, 'a, T, P> {
     state: &'v mut Folded<'a>,
     operands: [&'v [T]; 2],
+    of_pair: PhantomData<P>,
 }
 
-impl<T: Number> Loop for AddProducts<'_, '_, T> {
+impl<T: Number, P: OfPair> Loop for AddPairs<'_, '_, T, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let AddProducts { state: Folded { parts, leaves, kept, cells, .. }, operands: [a, b] } = self;
+        let AddPairs { state: Folded { parts, leaves, kept, cells, .. }, operands: [a, b], .. } = self;
         let sums = bytemuck::cast_slice_mut::<u64, T::Wide>(&mut cells.0).first_chunk_mut();
         let sums = sums.expect("there is room for the lanes");
         let (mut a, mut b) = (a, b);
@@ -237,8 +266,8 @@ impl<T: Number> Loop for AddProducts<'_, '_, T> {
             };
             match std::ptr::eq(head_a, head_b) {
                 // Squares: a compiler that knows it reads elements once.
-                true => lanes::add(sums, *kept % LANES, head_a, head_a, T::wide_product),
-                false => lanes::add(sums, *kept % LANES, head_a, head_b, T::wide_product),
+                true => lanes::add(sums, *kept % LANES, head_a, head_a, P::of),
+                false => lanes::add(sums, *kept % LANES, head_a, head_b, P::of),
             }
             *kept += head_a.len();
             if kept.is_multiple_of(CHUNK) || *kept == leaves.count() {
@@ -250,16 +279,20 @@ impl<T: Number> Loop for AddProducts<'_, '_, T> {
     }
 }
 
-/// The inner product.
+/// The sum of what comes of pairs of elements.
 ///
 /// # Panics
 /// There are more elements of one than of the other.
-pub(crate) fn dot<T: Number<Wide: PlainSlot>>(a: &[T], b: &[T], arena: &Bump) -> T::Wide {
+pub(crate) fn sum_of_pairs<T, P>(a: &[T], b: &[T], arena: &Bump) -> T::Wide
+where
+    T: Number<Wide: PlainSlot>,
+    P: OfPair,
+{
     if a.is_empty() {
         return T::Wide::zeroed();
     }
-    let mut state = FoldKernel::dot::<T>().begin(a.len(), 0, arena);
-    Level::best().run(AddProducts { state: &mut state, operands: [a, b] });
+    let mut state = FoldKernel::of_pairs::<T, P>().begin(a.len(), 0, arena);
+    Level::best().run(AddPairs { state: &mut state, operands: [a, b], of_pair: PhantomData::<P> });
     sum_of_chunks::<T>(&state.parts)
 }
 
@@ -269,7 +302,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish_dot<T: Number<Wide: PlainSlot>>(parts: &[u64], _: usize, _: usize, out: *mut u8) {
+unsafe fn finish_pairs<T: Number<Wide: PlainSlot>>(parts: &[u64], _: usize, _: usize, out: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
 }

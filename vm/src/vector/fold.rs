@@ -87,12 +87,6 @@ pub trait Number: Pod + PartialOrd {
 
     /// The number as a real.
     fn real(self) -> Self::Real;
-
-    /// A product as a summand.
-    #[inline(always)]
-    fn wide_product(self, other: Self) -> Self::Wide {
-        self.wide().times(other.wide())
-    }
 }
 
 macro_rules! number {
@@ -134,6 +128,9 @@ pub trait Summand: Pod {
     /// The sum of two.
     fn plus(self, other: Self) -> Self;
 
+    /// The difference of two.
+    fn minus(self, other: Self) -> Self;
+
     /// The product of two.
     fn times(self, other: Self) -> Self;
 }
@@ -147,6 +144,11 @@ impl Summand for i64 {
     #[inline(always)]
     fn plus(self, other: i64) -> i64 {
         self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn minus(self, other: i64) -> i64 {
+        self.wrapping_sub(other)
     }
 
     #[inline(always)]
@@ -166,6 +168,11 @@ macro_rules! summand {
             #[inline(always)]
             fn plus(self, other: $rust) -> $rust {
                 self + other
+            }
+
+            #[inline(always)]
+            fn minus(self, other: $rust) -> $rust {
+                self - other
             }
 
             #[inline(always)]

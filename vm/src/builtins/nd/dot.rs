@@ -1,9 +1,11 @@
-//! The inner product of two arrays.
+//! Sums over the pairs of elements of two arrays: inner product, squared distance.
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
 use crate::operator::nd_pointwise::common_shape;
-use crate::operator::nd_reduction::{self, FoldKernel, NdReductionKernel};
+use crate::operator::nd_reduction::{
+    FoldKernel, NdReductionKernel, OfPair, Product, SquaredDifference, sum_of_pairs,
+};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
@@ -12,19 +14,31 @@ use bumpalo::Bump;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
-    let meaning = "Sum of the products of the elements of two arrays with the same axes; of integers as INT64. It is \
-        added up in 32 running sums for each 65,536 elements, which takes less time than nd.sum and is less exact.";
-    vec![Family::new("nd.dot", &["x", "y"], meaning).cost_of(10).raises().on_demand(dot)]
+    vec![
+        of_pairs::<Product>(
+            "nd.dot",
+            "Sum of the products of the elements of two arrays with the same axes; of integers as INT64. It is added up \
+            in 32 running sums for each 65,536 elements, which takes less time than nd.sum and is less exact.",
+        ),
+        of_pairs::<SquaredDifference>(
+            "nd.squared_distance",
+            "Sum of the squares of the differences of the elements of two arrays with the same axes, added up as nd.dot.",
+        ),
+    ]
 }
 
-fn dot(family: &Family, args: &[QType]) -> Option<Overload> {
+fn of_pairs<P: OfPair>(name: &str, meaning: &str) -> Family {
+    Family::new(name, &["x", "y"], meaning).cost_of(10).raises().on_demand(overload::<P>)
+}
+
+fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(t), QType::NdArray(other)] = args else { return None };
     let axes = Axes::new(0..t.rank()).filter(|_| t == other)?;
     let (result, run, fold): (ScalarType, Run, FoldKernel) = match t.element() {
-        ScalarType::Int32 => (ScalarType::Int64, whole::<i32>, FoldKernel::dot::<i32>()),
-        ScalarType::Int64 => (ScalarType::Int64, whole::<i64>, FoldKernel::dot::<i64>()),
-        ScalarType::Float32 => (ScalarType::Float32, whole::<f32>, FoldKernel::dot::<f32>()),
-        ScalarType::Float64 => (ScalarType::Float64, whole::<f64>, FoldKernel::dot::<f64>()),
+        ScalarType::Int32 => (ScalarType::Int64, whole::<i32, P>, FoldKernel::of_pairs::<i32, P>()),
+        ScalarType::Int64 => (ScalarType::Int64, whole::<i64, P>, FoldKernel::of_pairs::<i64, P>()),
+        ScalarType::Float32 => (ScalarType::Float32, whole::<f32, P>, FoldKernel::of_pairs::<f32, P>()),
+        ScalarType::Float64 => (ScalarType::Float64, whole::<f64, P>, FoldKernel::of_pairs::<f64, P>()),
         _ => return None,
     };
     let whole = GeneralKernel::new(run);
@@ -38,13 +52,13 @@ fn dot(family: &Family, args: &[QType]) -> Option<Overload> {
 /// The code over whole arrays.
 type Run = fn(&mut Call<'_>) -> Result<(), Fault>;
 
-fn whole<T: Number<Wide: PlainSlot> + Cell>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn whole<T: Number<Wide: PlainSlot> + Cell, P: OfPair>(call: &mut Call<'_>) -> Result<(), Fault> {
     let (x, y) = (call.nd(0), call.nd(1));
     let arrays = [0, 1].into_iter().zip([x.shape(), y.shape()]);
     let arrays = arrays.map(|(index, shape)| (shape, call.qtype(index).nd().expect("an array")));
     common_shape(arrays, x.rank())?;
     let (x, y) = (elements::<T>(call.arena(), &x), elements::<T>(call.arena(), &y));
-    call.set_plain(nd_reduction::dot(x, y, call.arena()));
+    call.set_plain(sum_of_pairs::<T, P>(x, y, call.arena()));
     Ok(())
 }
 
