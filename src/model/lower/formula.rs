@@ -4,10 +4,13 @@
 //! computed once for all times, however its amplitude changes. Both sides of a condition are evaluated and one
 //! is taken, element by element; where the other side would have no finite slope, it is given an argument
 //! that has one, so that derivatives are finite wherever the formula's are.
+//!
+//! `exp(-4 ln 2 u)` is `2^(-4 u)`, and the square of a distance in widths is its square times one over that of the
+//! width: both take less time, and differ from the formula as written by a few roundings.
 
 use crate::model::component::{Function, Semantics};
 use crate::model::lower::term::{Rates, Term};
-use std::f64::consts::{LN_2, PI, SQRT_2};
+use std::f64::consts::{LOG2_E, PI, SQRT_2};
 
 /// Amplitude, if the formula has one as a factor, and line of a component over energy.
 ///
@@ -34,12 +37,12 @@ pub fn energy<'b>(
         }
         (Function::Gls, &[a, x0, f, m]) => {
             let u = Squares::new(x - x0, f);
-            let [gauss, lorentz] = [u.times(f.beside(-4.0 * LN_2)), u.times(f.beside(4.0))];
-            (Some(a), (1.0 - m) * gauss.exp() + m / (1.0 + lorentz))
+            let [gauss, lorentz] = [u.times(f.beside(-4.0)), u.times(f.beside(4.0))];
+            (Some(a), (1.0 - m) * gauss.exp2() + m / (1.0 + lorentz))
         }
         (Function::Glp, &[a, x0, f, m]) => {
             let u = Squares::new(x - x0, f);
-            (Some(a), u.times(-4.0 * LN_2 * (1.0 - m)).exp() / (1.0 + u.times(4.0 * m)))
+            (Some(a), u.times(-4.0 * (1.0 - m)).exp2() / (1.0 + u.times(4.0 * m)))
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
             let angle = PI * alpha / 2.0 + (1.0 - alpha) * (x - x0).over(f).apply("math.trig.atan");
@@ -53,7 +56,7 @@ pub fn energy<'b>(
 }
 
 fn gauss<'b>(distance: Term<'b>, sd: Term<'b>) -> Term<'b> {
-    Squares::new(distance, sd).times(sd.beside(-0.5)).exp()
+    Squares::new(distance, sd).times(sd.beside(-0.5 * LOG2_E)).exp2()
 }
 
 /// The square of a distance in widths.

@@ -135,6 +135,11 @@ impl<'b> Term<'b> {
         self.apply("math.exp")
     }
 
+    /// 2 to this power, which takes less time than `e` to it.
+    pub fn exp2(self) -> Term<'b> {
+        self.apply("math.exp2")
+    }
+
     /// The larger one; NaN if either is.
     pub fn maximum(self, other: Term<'b>) -> Term<'b> {
         self.with("math.maximum", other)

@@ -293,7 +293,7 @@ fn all_or_nothing_is_linear() {
     keep(&mut model, &["GLP_01_x0", "GLP_01_m"]);
     let error = fit_with(&Problem::new(&model, data).expect("all data"), settings, &()).expect_err("refused");
     let reason =
-        "no free parameter is linear: `GLP_01_x0` is in `math.multiply`, `GLP_01_m` is in `math.exp`";
+        "no free parameter is linear: `GLP_01_x0` is in `math.multiply`, `GLP_01_m` is in `math.exp2`";
     assert!(error.to_string().contains(reason), "{error}");
 }
 

@@ -72,8 +72,11 @@ impl NdPointwise {
             let end = space.end_of_block(first, most, count);
             let (place, rows) = (space.place(first), end - first);
             let columns: [Column; MAX_OPERANDS] = std::array::from_fn(|index| match &walks[index] {
-                // SAFETY: the elements are a block of the space, and a buffer has room for a block.
-                Some(walk) => unsafe { walk.column(&space, &place, rows, buffers[index].cast()) },
+                Some(walk) => {
+                    // SAFETY: the elements are a block of the space, and a buffer has room for a block.
+                    let data = unsafe { walk.data(&space, &place, rows, buffers[index].cast()) };
+                    Column { data, ..walk.column() }
+                }
                 None => Column::MISSING,
             });
             // Elements are never missing, and a kernel of plain types does not ask.

@@ -181,40 +181,41 @@ impl<'a> Walk<'a> {
         !matches!(self.way, Way::One | Way::InOrder)
     }
 
-    /// The column of an operand at the first element.
-    pub(crate) fn first(&self) -> Column {
-        Column::of_cells(self.first, if self.way == Way::InOrder { self.size } else { 0 })
+    /// The column of an operand at the first element. In other blocks only its data stand elsewhere.
+    pub(crate) fn column(&self) -> Column {
+        let step = match self.way {
+            Way::One => 0,
+            Way::InOrder | Way::Gathered => self.size,
+            Way::ByRun(step) => step,
+        };
+        Column::of_cells(self.first, step)
     }
 
-    /// The column of a block of `count` elements from `first` on, which stands at `place`.
+    /// Where a block of `count` elements stands that begins at `place`.
     ///
     /// # Safety
     /// The space has these elements, in a block as [`Space::end_of_block`] gives it. If blocks are gathered,
     /// `buffer` has room for them.
-    pub(crate) unsafe fn column(
+    #[inline]
+    pub(crate) unsafe fn data(
         &self,
         space: &Space,
         place: &Shape,
         count: usize,
         buffer: *mut u8,
-    ) -> Column {
-        let step = match self.way {
-            Way::One => 0,
-            Way::InOrder => self.size,
-            Way::ByRun(step) => step,
-            Way::Gathered => {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match self.size {
-                        1 => self.gather::<u8>(space, place, count, buffer),
-                        4 => self.gather::<u32>(space, place, count, buffer),
-                        _ => self.gather::<u64>(space, place, count, buffer),
-                    }
-                }
-                return Column::of_cells(buffer, self.size);
+    ) -> *const u8 {
+        if !self.is_gathered() {
+            return self.at(space, place);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.size {
+                1 => self.gather::<u8>(space, place, count, buffer),
+                4 => self.gather::<u32>(space, place, count, buffer),
+                _ => self.gather::<u64>(space, place, count, buffer),
             }
-        };
-        Column::of_cells(self.at(space, place), step)
+        }
+        buffer
     }
 
     /// The element at a place.
@@ -225,7 +226,7 @@ impl<'a> Walk<'a> {
     }
 
     /// # Safety
-    /// As [`Walk::column`]; cells are of the size of `T`.
+    /// As [`Walk::data`]; cells are of the size of `T`.
     unsafe fn gather<T: Copy>(&self, space: &Space, place: &Shape, mut count: usize, buffer: *mut u8) {
         let (last, mut place, mut to) = (space.last(), *place, buffer.cast::<T>());
         while count > 0 {

@@ -68,7 +68,7 @@ impl Region {
         let mut moving = BumpVec::with_capacity_in(columns.len(), arena);
         for ((column, view, qtype), strides) in arrays.into_iter().zip(strides) {
             let walk = Walk::new(view, *strides, &space, repeats_by_type(Some(qtype), &shape[..rank]));
-            columns[column as usize] = walk.first();
+            columns[column as usize] = walk.column();
             if walk.changes_by_block() {
                 walks.push((column, walk));
             } else if walk.is_in_order() {
@@ -151,7 +151,7 @@ impl Elements<'_> {
         let place = self.space.place(first);
         for ((column, walk), buffer) in self.walks.iter().zip(buffers) {
             // SAFETY: the caller's promise.
-            columns[*column as usize] = unsafe { walk.column(&self.space, &place, count, *buffer) };
+            columns[*column as usize].data = unsafe { walk.data(&self.space, &place, count, *buffer) };
         }
     }
 
