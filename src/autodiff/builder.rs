@@ -43,6 +43,11 @@ impl SlopeBuilder {
         }
     }
 
+    /// True if the node is known to have many elements.
+    pub(super) fn is_array(&mut self, id: NodeId) -> bool {
+        self.axes.of(&self.graph, id).is_some_and(|axes| axes.contains(&true))
+    }
+
     fn literal_number(&self, id: NodeId) -> Option<f64> {
         self.graph.value(id).and_then(|value| value.scalar()?.as_f64())
     }
