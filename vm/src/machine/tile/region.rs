@@ -22,8 +22,8 @@ use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
-/// Fewest rows of a block.
-pub(super) const MIN_BLOCK: usize = 128;
+/// Fewest rows of a block: of shorter ones the steps cost more than misses of the first cache do.
+pub(super) const MIN_BLOCK: usize = 256;
 
 /// A group of members with what they read and write, and the steps that compute it.
 #[derive(Debug)]
