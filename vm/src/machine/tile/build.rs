@@ -19,8 +19,6 @@ use hashbrown::HashMap;
 
 /// Bytes that the blocks of a region may fill: three quarters of a first-level cache of 32 KiB.
 const WORKING_SET: usize = 24 << 10;
-/// What places begin at a multiple of.
-const CACHE_LINE: usize = 64;
 
 /// Builds the region of a group. `reads` counts the readers of each value in the routine.
 pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32]) -> Region {
@@ -110,11 +108,23 @@ fn block_rows(streams: usize) -> usize {
     (rows - rows % ROWS_OF_A_WORD).clamp(MIN_BLOCK, MAX_BLOCK)
 }
 
-/// Bytes of one block of 8-byte cells and its words of presence, with a gap behind: blocks at the same
-/// distance from a page start are in each other's way.
-fn place_bytes(block: usize) -> usize {
-    (block * 8 + block / ROWS_OF_A_WORD * 8).next_multiple_of(CACHE_LINE) + CACHE_LINE
+/// Bytes of one block of 8-byte cells and its words of presence.
+pub(super) fn block_bytes(block: usize) -> usize {
+    block * 8 + block / ROWS_OF_A_WORD * 8
 }
+
+/// Bytes from one place to the next. Blocks at about the same distance from a page start are in each other's way: a load
+/// waits for a store to another page, a little before, as if it were to its own.
+pub(super) fn place_bytes(block: usize) -> usize {
+    let bytes = block_bytes(block);
+    bytes + (PLACE_STEP + PAGE - bytes % PAGE) % PAGE
+}
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+/// How much farther from a page start a place begins than the one before: an odd number of cache lines, not near a
+/// small fraction of a page.
+const PLACE_STEP: usize = 43 * 64;
 
 /// A column, while the number of inputs is not known.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What a region is made of, for people.
 
 use crate::layout::TypedSlot;
+use crate::machine::tile::build::{block_bytes, place_bytes};
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::region::{Input, Place, Region};
 use crate::program::ValueId;
@@ -19,7 +20,7 @@ pub struct RegionReport {
     pub in_registers: Vec<usize>,
     /// Rows of a block.
     pub block: usize,
-    /// Bytes of all that a block reads, computes and writes, with words of presence and padding.
+    /// Bytes of all that a block reads, computes and writes, with words of presence.
     pub block_bytes: usize,
     /// Arrays with the region's axes, read in place.
     pub arrays: Vec<ValueId>,
@@ -44,7 +45,8 @@ impl RegionReport {
             members: region.members.iter().map(|member| member.ip as usize).collect(),
             in_registers: halves.map(|member| member.ip as usize).collect(),
             block: region.block,
-            block_bytes: region.scratch + region.moving.len() * region.block * 8,
+            block_bytes: region.scratch / place_bytes(region.block) * block_bytes(region.block)
+                + region.moving.len() * region.block * 8,
             arrays: arrays().filter(|input| !is_repeated(input)).map(|input| input.value).collect(),
             repeated: arrays().filter(is_repeated).map(|input| input.value).collect(),
             scalars: region.inputs.iter().filter(|i| !i.is_array()).map(|i| i.value).collect(),
