@@ -5,6 +5,7 @@
 //! | can raise | row by row, present rows only |
 //! | plain arguments and result | all rows in the widest steps that the compiler finds, cells only |
 //! | takes or gives an `Option` | 64 rows at a time, one byte of presence each, then packed to a word |
+//! | gives a mask of cells of 8 bytes | 64 rows at a time, straight to the bits of a word |
 //!
 //! Each loop but the first is compiled once for every [`Level`](crate::vector::Level) that makes a difference. An operand that is
 //! one value for all rows is either read once, or laid out 64 times, so that its loop is the one of rows.
@@ -67,10 +68,27 @@ fn pack(bytes: &[u8; ROWS_OF_A_WORD]) -> u64 {
     chunks.fold(0, |word, (i, chunk)| word | u64::from_le_bytes(*chunk).wrapping_mul(GATHER) >> 56 << (8 * i))
 }
 
-/// True where vectors of 512 bits are worth a copy of the loop: arithmetic on floats. Loops with presence are as
-/// fast in 256 bits.
-const fn gains_by_width(has_presence: bool, result: ScalarType) -> bool {
-    !has_presence && matches!(result, ScalarType::Float32 | ScalarType::Float64)
+/// True where vectors of 512 bits are worth a copy of the loop: arithmetic on floats, and masks by bits. Other loops
+/// with presence are as fast in 256 bits.
+const fn gains_by_width(has_presence: bool, result: ScalarType, by_bits: bool) -> bool {
+    by_bits || !has_presence && matches!(result, ScalarType::Float32 | ScalarType::Float64)
+}
+
+/// True if presence becomes the bits of a word row by row, without bytes in between: of a result that is nothing else, by
+/// cells as wide as words.
+const fn by_bits(arguments: &[(ScalarType, bool)], result: ScalarType) -> bool {
+    let (mut widest, mut index) = (0, 0);
+    while index < arguments.len() {
+        let (scalar, is_optional) = arguments[index];
+        if is_optional {
+            return false;
+        }
+        if cell_size(scalar) > widest {
+            widest = cell_size(scalar);
+        }
+        index += 1;
+    }
+    widest == 8 && matches!(result, ScalarType::Unit)
 }
 
 macro_rules! block_kernel {
@@ -87,7 +105,10 @@ macro_rules! block_kernel {
             BlockKernel {
                 runs: if const { O::FALLIBLE } {
                     [$each::<F, $($A,)+ R, O>; 3]
-                } else if const { !gains_by_width(R::OPTIONAL $(|| $A::OPTIONAL)+, R::SCALAR) } {
+                } else if const {
+                    let by_bits = by_bits(&[$(($A::SCALAR, $A::OPTIONAL)),+], R::SCALAR);
+                    !gains_by_width(R::OPTIONAL $(|| $A::OPTIONAL)+, R::SCALAR, by_bits)
+                } {
                     [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>]
                 } else {
                     [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx512::<F, $($A,)+ R, O>]
@@ -242,21 +263,32 @@ macro_rules! block_kernel {
                         }
                     )+
                     let out = target.data.add(number * ROWS_OF_A_WORD * cell_size(R::SCALAR));
-                    let mut there = [0; ROWS_OF_A_WORD];
                     // The number of rows is known to the compiler for all words but the last.
-                    match rows - number * ROWS_OF_A_WORD {
+                    let there = match rows - number * ROWS_OF_A_WORD {
                         rest if rest < ROWS_OF_A_WORD => {
+                            let mut there = [0; ROWS_OF_A_WORD];
                             for row in 0..rest {
-                                block_kernel!(@row f, R, out, there, row; $($A $a $word),+);
+                                there[row] = block_kernel!(@row f, R, out, row; $($A $a $word),+);
                             }
+                            pack(&there)
+                        }
+                        _ if const { by_bits(&[$(($A::SCALAR, $A::OPTIONAL)),+], R::SCALAR) } => {
+                            let mut bits = 0;
+                            for row in 0..ROWS_OF_A_WORD {
+                                let there: u8 = block_kernel!(@row f, R, out, row; $($A $a $word),+);
+                                bits |= u64::from(there) << row;
+                            }
+                            bits
                         }
                         _ => {
+                            let mut there = [0; ROWS_OF_A_WORD];
                             for row in 0..ROWS_OF_A_WORD {
-                                block_kernel!(@row f, R, out, there, row; $($A $a $word),+);
+                                there[row] = block_kernel!(@row f, R, out, row; $($A $a $word),+);
                             }
+                            pack(&there)
                         }
-                    }
-                    target.presence.add(number).write(pack(&there) & known);
+                    };
+                    target.presence.add(number).write(there & known);
                 }
             }
         }
@@ -284,12 +316,13 @@ macro_rules! block_kernel {
         #[cfg(not(target_arch = "x86_64"))]
         use $name as $copy;
     };
-    (@row $f:ident, $R:ident, $out:ident, $there:ident, $row:ident; $($A:ident $a:ident $word:ident),+) => {
+    (@row $f:ident, $R:ident, $out:ident, $row:ident; $($A:ident $a:ident $word:ident),+) => {{
         $(let $a = $A::load_row($a.add($row * cell_size($A::SCALAR)), $word >> $row & 1 == 1);)+
-        if let Ok(value) = $f($($a),+).outcome() {
-            $there[$row] = u8::from(value.store_row($out.add($row * cell_size($R::SCALAR))));
+        match $f($($a),+).outcome() {
+            Ok(value) => u8::from(value.store_row($out.add($row * cell_size($R::SCALAR)))),
+            Err(_) => 0,
         }
-    };
+    }};
     (@scalars $apply:ident, $size:ident, $target:ident, $rows:ident;
      $A:ident $a:ident $sa:ident, $B:ident $b:ident $sb:ident) => {
         // SAFETY: as above. If the second operand has rows, the first is one value; else it is the first

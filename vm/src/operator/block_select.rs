@@ -54,69 +54,79 @@ impl Bits for () {
     fn choose(_: u64, (): Self, (): Self) -> Self {}
 }
 
-/// Cells of the rows of a word, and how far it is to those of the next word: the column's own, or `spread`, where
-/// its one value is laid out.
-///
-/// # Safety
-/// The column has rows of cells of the type, or one such cell, or none of it is present.
-#[inline(always)]
-unsafe fn stream<C: Bits>(column: &Column, spread: &mut [C; ROWS_OF_A_WORD]) -> (*const C, usize) {
-    let cells = column.data.cast::<C>();
-    if column.step != 0 {
-        return (cells, ROWS_OF_A_WORD);
+/// Rows that are chosen at a time.
+const GROUP: usize = 8;
+
+/// Cells in groups: a column's own, or its one value laid out for all rows of a group.
+#[derive(Clone, Copy)]
+struct Groups<C> {
+    first: *const [C; GROUP],
+    /// How far it is from one group to the next.
+    step: usize,
+}
+
+impl<C: Bits> Groups<C> {
+    /// # Safety
+    /// The column has rows of cells of the type, or one such cell, or none of it is present.
+    #[inline(always)]
+    unsafe fn of(column: &Column, spread: &mut [C; GROUP]) -> Groups<C> {
+        let cells = column.data.cast::<C>();
+        if column.step != 0 {
+            return Groups { first: cells.cast(), step: 1 };
+        }
+        if !cells.is_null() {
+            // SAFETY: the caller's promise.
+            *spread = [unsafe { cells.read() }; GROUP];
+        }
+        Groups { first: spread, step: 0 }
     }
-    if !cells.is_null() {
+
+    /// # Safety
+    /// The column has such a group, or rows of it.
+    #[inline(always)]
+    unsafe fn at(self, group: usize) -> *const [C; GROUP] {
         // SAFETY: the caller's promise.
-        *spread = [unsafe { cells.read() }; ROWS_OF_A_WORD];
+        unsafe { self.first.add(group * self.step) }
     }
-    (spread.as_ptr(), 0)
 }
 
 /// # Safety
 /// The contract of [`BlockRun`].
 #[inline(always)]
 unsafe fn run<C: Bits>(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>> {
-    let mut spreads = [[C::default(); ROWS_OF_A_WORD]; 2];
+    let mut spreads = [[C::default(); GROUP]; 2];
     let [of_x, of_y] = &mut spreads;
     // SAFETY: the caller's promise.
     unsafe {
         let (mask, x, y) = (args.column(0), args.column(1), args.column(2));
-        let ((from_x, step_x), (from_y, step_y)) = (stream::<C>(x, of_x), stream::<C>(y, of_y));
+        let (from_x, from_y) = (Groups::of(x, of_x), Groups::of(y, of_y));
+        let out = target.data.cast::<[C; GROUP]>();
         for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
             let bits = mask.word(number);
             let present = bits & x.word(number) | !bits & y.word(number);
             target.presence.add(number).write(present & rows_of_word(number, rows));
-            let (x, y) = (from_x.add(number * step_x), from_y.add(number * step_y));
-            let out = target.data.cast::<C>().add(number * ROWS_OF_A_WORD);
-            match rows - number * ROWS_OF_A_WORD {
-                rest if rest < ROWS_OF_A_WORD => {
-                    for row in 0..rest {
-                        out.add(row).write(C::choose(bits >> row, x.add(row).read(), y.add(row).read()));
-                    }
+            let groups = number * GROUPS_OF_A_WORD..(number + 1) * GROUPS_OF_A_WORD;
+            if rows >= groups.end * GROUP {
+                for (index, group) in groups.enumerate() {
+                    let (x, y) = (from_x.at(group).read(), from_y.at(group).read());
+                    let bits = bits >> (index * GROUP);
+                    out.add(group).write(std::array::from_fn(|row| C::choose(bits >> row, x[row], y[row])));
                 }
-                _ => whole_word::<C>(bits, x.cast(), y.cast(), out.cast()),
+                continue;
+            }
+            for row in groups.start * GROUP..rows {
+                let (group, place) = (row / GROUP, row % GROUP);
+                let cell = |groups: Groups<C>| groups.at(group).cast::<C>().add(place).read();
+                let chosen = C::choose(bits >> (row % ROWS_OF_A_WORD), cell(from_x), cell(from_y));
+                out.cast::<C>().add(row).write(chosen);
             }
         }
     }
     Ok(())
 }
 
-/// Rows that are chosen at a time.
-const GROUP: usize = 8;
-
-/// # Safety
-/// There are the groups of a word at both places, and room for them.
-#[inline(always)]
-unsafe fn whole_word<C: Bits>(bits: u64, x: *const [C; GROUP], y: *const [C; GROUP], out: *mut [C; GROUP]) {
-    for group in 0..ROWS_OF_A_WORD / GROUP {
-        let bits = bits >> (group * GROUP);
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (x, y) = (x.add(group).read(), y.add(group).read());
-            out.add(group).write(std::array::from_fn(|row| C::choose(bits >> row, x[row], y[row])));
-        }
-    }
-}
+/// Groups of the rows of a word of presence.
+const GROUPS_OF_A_WORD: usize = ROWS_OF_A_WORD / GROUP;
 
 macro_rules! compiled {
     ($name:ident, $features:literal) => {

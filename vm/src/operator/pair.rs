@@ -6,8 +6,10 @@
 //! t1 = t0 • z       ─────>     rows of t1, none of t0
 //! ```
 //!
-//! Each row goes through both operations one after the other, each rounded by itself: the bits are those of the
-//! two operators. There is a loop for each choice of operands that are one value for all rows, which stay in
+//! Sums and differences of two products are three operators in one pass: `x * y + z * w`.
+//!
+//! Each row goes through all operations one after the other, each rounded by itself: the bits are those of the
+//! operators. There is a loop for each choice of operands that are one value for all rows, which stay in
 //! registers: such a pair reads and writes memory half as often as its two operators.
 
 use crate::operator::block::{Arithmetic, BlockRun, Column, Operands, RowFault, Target};
@@ -35,6 +37,21 @@ pub fn pair(first: Arithmetic, second: Arithmetic, side: Side) -> Option<BlockRu
         Arithmetic::Subtract => of_second::<Subtract>(second, side)?,
         Arithmetic::Multiply => of_second::<Multiply>(second, side)?,
         Arithmetic::Divide => of_second::<Divide>(second, side)?,
+    };
+    Some(runs[Level::best() as usize])
+}
+
+/// The code of `x * y + z * w` or `x * y - z * w`, of the operands x, y, z and w; `None` as of [`pair`].
+pub fn products(second: Arithmetic) -> Option<BlockRun> {
+    if cfg!(target_arch = "x86_64") && Level::best() == Level::Baseline {
+        return None;
+    }
+    let runs: Runs = match second {
+        Arithmetic::Add => [products_avx2::<Add>, products_avx2::<Add>, products_avx512::<Add>],
+        Arithmetic::Subtract => {
+            [products_avx2::<Subtract>, products_avx2::<Subtract>, products_avx512::<Subtract>]
+        }
+        Arithmetic::Multiply | Arithmetic::Divide => return None,
     };
     Some(runs[Level::best() as usize])
 }
@@ -153,28 +170,131 @@ unsafe fn each<F: Operation, S: Operation, const LEFT: bool, const X: bool, cons
     }
 }
 
+/// A product of two operands.
+#[derive(Clone, Copy)]
+struct Product {
+    x: *const f64,
+    y: *const f64,
+    /// How many of them have rows; if it is one, x.
+    with_rows: usize,
+}
+
+impl Product {
+    fn of(x: &Column, y: &Column) -> Product {
+        let [has_x, has_y] = [x, y].map(|column| column.step != 0);
+        // The same either way, but for which NaN comes out of two.
+        let (x, y) = if has_y && !has_x { (y, x) } else { (x, y) };
+        let with_rows = usize::from(has_x) + usize::from(has_y);
+        Product { x: x.data.cast(), y: y.data.cast(), with_rows }
+    }
+
+    /// What does not change from row to row: the second factor, or the product.
+    ///
+    /// # Safety
+    /// Both have a cell.
+    #[inline(always)]
+    unsafe fn constant<const ROWS: usize>(self) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match ROWS {
+                0 => self.x.read() * self.y.read(),
+                _ => self.y.read(),
+            }
+        }
+    }
+
+    /// # Safety
+    /// Where there are rows, they have this one.
+    #[inline(always)]
+    unsafe fn at<const ROWS: usize>(self, constant: f64, row: usize) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match ROWS {
+                0 => constant,
+                1 => self.x.add(row).read() * constant,
+                _ => self.x.add(row).read() * self.y.add(row).read(),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`BlockRun`], for four columns and a target of FLOAT64.
+#[inline(always)]
+unsafe fn run_products<S: Operation>(
+    args: Operands<'_>,
+    target: Target,
+    rows: usize,
+) -> Result<(), Box<RowFault>> {
+    if rows == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise; there is a row.
+    unsafe {
+        let products =
+            [Product::of(args.column(0), args.column(1)), Product::of(args.column(2), args.column(3))];
+        let out = target.data.cast::<f64>();
+        match products.map(|product| product.with_rows) {
+            [0, 0] => each_sum::<S, 0, 0>(products, out, rows),
+            [0, 1] => each_sum::<S, 0, 1>(products, out, rows),
+            [0, _] => each_sum::<S, 0, 2>(products, out, rows),
+            [1, 0] => each_sum::<S, 1, 0>(products, out, rows),
+            [1, 1] => each_sum::<S, 1, 1>(products, out, rows),
+            [1, _] => each_sum::<S, 1, 2>(products, out, rows),
+            [_, 0] => each_sum::<S, 2, 0>(products, out, rows),
+            [_, 1] => each_sum::<S, 2, 1>(products, out, rows),
+            [_, _] => each_sum::<S, 2, 2>(products, out, rows),
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a sum of products of which so many factors have rows.
+///
+/// # Safety
+/// As [`run_products`]; there is a row.
+#[inline(always)]
+unsafe fn each_sum<S: Operation, const X: usize, const Z: usize>(
+    [first, second]: [Product; 2],
+    out: *mut f64,
+    rows: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (of_first, of_second) = (first.constant::<X>(), second.constant::<Z>());
+        for row in 0..rows {
+            let value = S::apply(first.at::<X>(of_first, row), second.at::<Z>(of_second, row));
+            out.add(row).write(value);
+        }
+    }
+}
+
 macro_rules! compiled {
-    ($name:ident, $features:literal) => {
+    ($name:ident, $run:ident, $features:literal, [$($declared:tt)*], [$($generic:tt)*]) => {
         /// # Safety
-        /// The contract of [`run`]; the machine has the features.
+        #[doc = concat!("The contract of [`", stringify!($run), "`]; the machine has the features.")]
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<F: Operation, S: Operation, const LEFT: bool>(
+        unsafe fn $name<$($declared)*>(
             args: Operands<'_>,
             target: Target,
             rows: usize,
         ) -> Result<(), Box<RowFault>> {
             // SAFETY: the caller's promise.
-            unsafe { run::<F, S, LEFT>(args, target, rows) }
+            unsafe { $run::<$($generic)*>(args, target, rows) }
         }
 
         #[cfg(not(target_arch = "x86_64"))]
-        use run as $name;
+        use $run as $name;
+    };
+    ($avx2:ident, $avx512:ident, $run:ident, $declared:tt, $generic:tt) => {
+        compiled!($avx2, $run, "avx2,fma", $declared, $generic);
+        compiled!($avx512, $run, "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl", $declared, $generic);
     };
 }
 
-compiled!(run_avx2, "avx2,fma");
-compiled!(run_avx512, "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl");
+compiled!(run_avx2, run_avx512, run, [F: Operation, S: Operation, const LEFT: bool], [F, S, LEFT]);
+compiled!(products_avx2, products_avx512, run_products, [S: Operation], [S]);
 
 #[cfg(test)]
 mod tests {
@@ -192,41 +312,56 @@ mod tests {
         }
     }
 
+    /// Where columns begin among the values.
+    const FROM: [usize; 4] = [3, 0, 11, 7];
+
+    /// The rows that code computes of columns of which some are one value, beside those that `expected` says.
+    fn check(run: BlockRun, ones: usize, rows: usize, what: &str, expected: impl Fn([f64; 4]) -> f64) {
+        let values: Vec<f64> = (0..43).map(|i| (f64::from(i) - 20.0) * 0.37).collect();
+        let is_one = |index: usize| ones >> index & 1 == 1;
+        let columns: [Column; 4] = std::array::from_fn(|index| {
+            Column::of_cells(values[FROM[index]..].as_ptr().cast(), if is_one(index) { 0 } else { 8 })
+        });
+        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        let mut out = vec![0.0f64; rows];
+        let target = Target { data: out.as_mut_ptr().cast(), presence: std::ptr::null_mut() };
+        // SAFETY: every column has these rows behind its first one; the target has room for them.
+        unsafe { run(args, target, rows) }.expect("no fault");
+        for (row, result) in out.iter().enumerate() {
+            let at = |index: usize| values[FROM[index] + if is_one(index) { 0 } else { row }];
+            let expected = expected(std::array::from_fn(at));
+            assert_eq!(result.to_bits(), expected.to_bits(), "{what} {ones:b} {row}");
+        }
+    }
+
+    const ROWS: [usize; 7] = [0, 1, 7, 8, 9, 17, 23];
+
     #[test]
     fn every_pair_gives_the_bits_of_its_two_operations() {
-        let values: Vec<f64> = (0..43).map(|i| (f64::from(i) - 20.0) * 0.37).collect();
-        let column = |from: usize, is_one: bool| {
-            Column::of_cells(values[from..].as_ptr().cast(), if is_one { 0 } else { 8 })
-        };
         for (first, second) in ALL.into_iter().flat_map(|first| ALL.map(|second| (first, second))) {
-            for (side, ones) in
-                [Side::Left, Side::Right, Side::Both].into_iter().flat_map(|s| (0..7).map(move |n| (s, n)))
-            {
-                for rows in [0, 1, 7, 8, 9, 17, 23] {
-                    let is_one = |index: usize| ones >> index & 1 == 1;
-                    let columns = [column(3, is_one(0)), column(0, is_one(1)), column(11, is_one(2))];
-                    let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
-                    let mut out = vec![0.0f64; rows];
-                    let target = Target { data: out.as_mut_ptr().cast(), presence: std::ptr::null_mut() };
-                    let Some(run) = pair(first, second, side) else { continue };
-                    // SAFETY: every column has these rows behind its first one; the target has room for them.
-                    unsafe { run(args, target, rows) }.expect("no fault");
-                    for (row, result) in out.iter().enumerate() {
-                        let at = |from: usize, index| values[from + if is_one(index) { 0 } else { row }];
-                        let (x, y, z) = (at(3, 0), at(0, 1), at(11, 2));
-                        let between = of(first, x, y);
-                        let expected = match side {
-                            Side::Left => of(second, between, z),
-                            Side::Right => of(second, z, between),
-                            Side::Both => of(second, between, between),
-                        };
-                        assert_eq!(
-                            result.to_bits(),
-                            expected.to_bits(),
-                            "{first:?} {second:?} {side:?} {row}"
-                        );
+            for side in [Side::Left, Side::Right, Side::Both] {
+                let Some(run) = pair(first, second, side) else { continue };
+                let expected = |[x, y, z, _]: [f64; 4]| {
+                    let between = of(first, x, y);
+                    match side {
+                        Side::Left => of(second, between, z),
+                        Side::Right => of(second, z, between),
+                        Side::Both => of(second, between, between),
                     }
+                };
+                for (ones, rows) in (0..7).flat_map(|ones| ROWS.map(|rows| (ones, rows))) {
+                    check(run, ones, rows, &format!("{first:?} {second:?} {side:?}"), expected);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_products_give_the_bits_of_their_three_operations() {
+        for second in ALL {
+            let Some(run) = products(second) else { continue };
+            for (ones, rows) in (0..16).flat_map(|ones| ROWS.map(|rows| (ones, rows))) {
+                check(run, ones, rows, &format!("{second:?}"), |[x, y, z, w]| of(second, x * y, z * w));
             }
         }
     }

@@ -352,7 +352,7 @@ impl ArrayRows {
 }
 
 /// Bytes of a plain row; 0 for UNIT and strings.
-pub fn cell_size(element: ScalarType) -> usize {
+pub const fn cell_size(element: ScalarType) -> usize {
     match element {
         ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => 0,
         plain => plain.size() as usize,

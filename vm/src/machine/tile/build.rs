@@ -9,7 +9,7 @@ use crate::operator::Kernel;
 use crate::operator::block::{Arithmetic, BlockKernel, BlockRun, Column};
 use crate::operator::nd_reduction::NdReductionKernel;
 use crate::operator::nd_walk::repeats_by_type;
-use crate::operator::pair::{Side, pair};
+use crate::operator::pair::{Side, pair, products};
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::nd_view::PerAxis;
@@ -290,15 +290,15 @@ struct Draft {
     member: usize,
     /// What it reads.
     sources: Vec<Source>,
-    /// Its code, if it computes another member on the way.
+    /// Its code, if it computes other members on the way.
     pair: Option<BlockRun>,
 }
 
 /// The steps of a region: its members in order, but arithmetic whose result only one other operation of arithmetic
-/// reads is the first half of a [pair](crate::operator::pair).
+/// reads is part of a [pair](crate::operator::pair), or of a sum of two products.
 struct Drafts {
     steps: Vec<Draft>,
-    /// By member: true if it is the first half of a pair.
+    /// By member: true if the step of another computes it on the way.
     is_half: Vec<bool>,
 }
 
@@ -319,6 +319,19 @@ impl Drafts {
                 }
                 _ => None,
             };
+            let product = |operand: usize| match operands[operand] {
+                Source::Member(first) if !is_pair[first] && reads(first) == Some(1) => {
+                    (arithmetic(first) == Some(Arithmetic::Multiply)).then_some(first)
+                }
+                _ => None,
+            };
+            let sum = |second: Arithmetic| Some((product(0)?, product(1)?, products(second)?));
+            if let Some((x, y, run)) = arithmetic(member).and_then(sum) {
+                (is_half[x], is_half[y], is_pair[member]) = (true, true, true);
+                let sources = [&*columns.operands[x], &*columns.operands[y]].concat();
+                steps.push(Draft { member, sources, pair: Some(run) });
+                continue;
+            }
             let found = arithmetic(member).and_then(|second| match operands[0] == operands[1] {
                 true => half(0, Side::Both, second),
                 false => half(0, Side::Left, second).or_else(|| half(1, Side::Right, second)),
