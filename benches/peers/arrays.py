@@ -9,9 +9,7 @@ all rounds; ratios are those of the medians to Cembra's.
 """
 
 import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
@@ -29,6 +27,8 @@ import numexpr
 import numpy as np
 import polars as pl
 from arolla import arolla
+
+from program import Program
 
 ROUNDS = 21
 SLICE_NS = 20_000_000
@@ -200,21 +200,6 @@ def arolla_call(expr, **inputs):
     return lambda: compiled(**values)
 
 
-class Cembra:
-    """The Rust program, asked for one slice at a time."""
-
-    def __init__(self):
-        target = os.environ.get("CARGO_TARGET_DIR", str(pathlib.Path(__file__).parent / "target"))
-        self.process = subprocess.Popen(
-            [pathlib.Path(target) / "release" / "arrays"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def elapsed(self, workload, engine, rows, times):
-        self.process.stdin.write(f"{workload} {engine} {rows} {times}\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-
 def elapsed(run, times):
     start = time.process_time_ns()
     for _ in range(times):
@@ -224,7 +209,7 @@ def elapsed(run, times):
 
 def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    cembra = Cembra()
+    cembra = Program("arrays")
     print(f"| workload, {rows} rows | engine | smallest | median | x Cembra |")
     print("| --- | --- | --: | --: | --: |")
     for workload in (axpby, quad, glp, bs):

@@ -1,30 +1,30 @@
-"""Graphs side by side: Cembra's figures, the published engine and numpy by hand, one thread.
+"""Graphs side by side: Cembra, the published engine and numpy by hand in one run, one thread.
 
-    cargo bench --bench graphs
+    cargo build --release --manifest-path benches/peers/Cargo.toml --bin graphs
     python3 -m venv venv && venv/bin/pip install civic-digital-twins numpy numexpr
     venv/bin/python benches/peers/graphs.py
 
-Cembra's times are the medians that its bench has left behind; run both one after the other on an idle machine.
-Python's are the smallest and the median of all rounds, in microseconds; ratios are those of the medians to
-Cembra's. numpy writes into arrays that are allocated once.
+Engines take turns within a round. Times are processor microseconds of an evaluation, the smallest and the median of
+all rounds; ratios are those of the medians to Cembra's. numpy writes into arrays that are allocated once.
 """
 
-import json
 import os
-import pathlib
 import statistics
 import time
 
 for name in ("OMP_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
     os.environ[name] = "1"
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 import numexpr
 import numpy as np
 from civic_digital_twins.dt_model.engine.frontend import graph, linearize
 from civic_digital_twins.dt_model.engine.numpybackend import executor
 
-ROUNDS = 15
-SLICE_NS = 50_000_000
+from program import Program
+
+ROUNDS = 21
+SLICE_NS = 20_000_000
 T, E, S = 101, 101, 84
 
 
@@ -122,25 +122,11 @@ def overtourism():
     return {"engine": engine_call(roots, values), "numpy": numpy}
 
 
-def rounds(call):
-    """Microseconds a call, in rounds of some milliseconds."""
-    call()
+def elapsed(run, times):
     start = time.thread_time_ns()
-    call()
-    count = max(1, SLICE_NS // max(1, time.thread_time_ns() - start))
-    times = []
-    for _ in range(ROUNDS):
-        start = time.thread_time_ns()
-        for _ in range(count):
-            call()
-        times.append((time.thread_time_ns() - start) / count / 1e3)
-    return min(times), statistics.median(times)
-
-
-def cembra(name):
-    """The median of the bench, in microseconds."""
-    root = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "criterion" / "graphs"
-    return json.loads((root / name / "new" / "estimates.json").read_text())["median"]["point_estimate"] / 1e3
+    for _ in range(times):
+        run()
+    return time.thread_time_ns() - start
 
 
 def main():
@@ -151,16 +137,30 @@ def main():
         "overtourism": overtourism(),
         "arith6": arith6(),
     }
-    for name, engines in workloads.items():
-        results = [call() for call in engines.values()]
+    cembra = Program("graphs")
+    print("| workload | engine | smallest | median | x Cembra |")
+    print("| --- | --- | --: | --: | --: |")
+    for name, peers in workloads.items():
+        results = [call() for call in peers.values()]
         for other in results[1:]:
             for left, right in zip(results[0], other):
                 np.testing.assert_allclose(left, right, rtol=1e-14)
-        own = cembra(name)
-        print(f"{name:12} {'Cembra':8} {own:12.3f}")
-        for engine, call in engines.items():
-            least, median = rounds(call)
-            print(f"{name:12} {engine:8} {median:12.3f} (least {least:.3f})  {median / own:7.2f} x Cembra")
+        engines = {"cembra": lambda times, name=name: cembra.elapsed(name, times)}
+        for engine, run in peers.items():
+            engines[engine] = lambda times, run=run: elapsed(run, times)
+        times = {}
+        for engine, measure in engines.items():
+            measure(2)
+            times[engine] = max(1, SLICE_NS // max(1, measure(1)))
+        found = {engine: [] for engine in engines}
+        for _ in range(ROUNDS):
+            for engine, measure in engines.items():
+                found[engine].append(measure(times[engine]) / times[engine] / 1e3)
+        base = statistics.median(found["cembra"])
+        for engine, figures in found.items():
+            median = statistics.median(figures)
+            print(f"| {name} | {engine} | {min(figures):.3f} | {median:.3f} | {median / base:.2f} |")
 
 
-main()
+if __name__ == "__main__":
+    main()
