@@ -92,10 +92,8 @@ fn evaluations(c: &mut Criterion) {
         let mut columns = vec![0.0; compiled.shape().iter().product::<usize>() * theta.len()];
         group.bench_function("jacobian, every element", |b| {
             b.iter(|| {
-                compiled
-                    .evaluate_jacobian(black_box(&theta), &mut frame)
-                    .expect("columns")
-                    .copy_to(&mut columns);
+                compiled.evaluate_jacobian_into(black_box(&theta), &mut frame, &mut columns).expect("columns")
+                    [0]
             });
         });
         group.bench_function("interpreter", |b| {

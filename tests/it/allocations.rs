@@ -8,7 +8,7 @@ use cembra::dag::{Array, Graph, Scalar, ir, linearize, where_};
 use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
-use cembra::vm::machine::RunOptions;
+use cembra::vm::machine::{Room, RunOptions};
 use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, NdType, NdView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size.
@@ -130,6 +130,15 @@ fn lent_nd_arrays_allocate_nothing() {
     };
     (0..WARM_UP).for_each(|i| run(i as f64));
     assert_eq!(measure(|| (0..RUNS).for_each(|i| run(i as f64))).count_total, 0);
+    let mut target = vec![0.0; 60_000];
+    let mut run_into = |scale: f64| {
+        let call = bound.call(&mut frame).value(slot("s"), &Value::from(scale)).expect("its type");
+        let call = call.input(slot("x"), &x).expect("its type").input(slot("y"), &y).expect("its type");
+        call.run_into(&mut [Room::new(bound.output_slot(), &mut target)]).expect("no error");
+        assert_eq!(target[0], 1.0 + table[0]);
+    };
+    (0..WARM_UP).for_each(|i| run_into(i as f64));
+    assert_eq!(measure(|| (0..RUNS).for_each(|i| run_into(i as f64))).count_total, 0);
 }
 
 /// Graphs of arrays, of single values and of texts.

@@ -30,6 +30,7 @@ mod properties;
 mod random;
 mod reference;
 mod reuse;
+mod rooms;
 mod row_by_row;
 mod support;
 mod tutorials;

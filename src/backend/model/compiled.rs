@@ -189,6 +189,25 @@ impl CompiledModel {
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: None })
     }
 
+    /// The spectrum at theta; and its derivatives go to `columns`, parameter after parameter, each with a value for every
+    /// time and energy. On a warm frame nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`evaluate_jacobian`](Self::evaluate_jacobian).
+    ///
+    /// # Panics
+    /// There is not a place for each value of each column.
+    pub fn evaluate_jacobian_into<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut ModelFrame,
+        columns: &mut [f64],
+    ) -> Result<&'f [f64], ModelRunError> {
+        frame.arena.reset();
+        let ModelFrame { columns: of_columns, arena, .. } = frame;
+        self.with_columns()?.run_into(theta, of_columns, self.lowered.sizes, columns, arena)
+    }
+
     /// Places in theta of the parameters that the spectrum is linear in, all of them at once.
     pub fn linear(&self) -> &[usize] {
         &self.linear
@@ -261,17 +280,5 @@ impl<'f> Jacobian<'f> {
             }
         };
         self.parts.part(column)
-    }
-
-    /// Writes the columns one after the other, each with a value for every time and energy.
-    ///
-    /// # Panics
-    /// The target has another length.
-    pub fn copy_to(&self, target: &mut [f64]) {
-        let size = self.spectrum.len();
-        assert_eq!(target.len(), size * self.columns(), "a place for each value of each column");
-        for (index, column) in target.chunks_exact_mut(size.max(1)).enumerate() {
-            self.parts.part(index).copy_to(column);
-        }
     }
 }

@@ -28,7 +28,7 @@ impl ResultSlot {
         }
     }
 
-    fn read<'f>(&self, frame: &'f Frame) -> Result<Values<'f>, FrameError> {
+    pub(super) fn read<'f>(&self, frame: &'f Frame) -> Result<Values<'f>, FrameError> {
         Ok(match self {
             ResultSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
             ResultSlot::Array(slot) => Values::Array(frame.nd_view(slot)?),
@@ -48,6 +48,24 @@ pub(super) enum PartSlot {
 }
 
 impl PartSlot {
+    /// The slot of an array that has a value for each time and energy, so many of them, whatever theta is.
+    pub(super) fn whole(&self, sizes: [usize; 2]) -> Option<&TypedSlot> {
+        let PartSlot::Values(ResultSlot::Array(slot)) = self else { return None };
+        let qtype = slot.qtype().nd()?;
+        let (missing, sizes) = sizes.split_at(2 - qtype.rank());
+        let is_repeated = |(is_unit, size): (bool, &usize)| is_unit && *size != 1;
+        let is_whole = missing.iter().all(|size| *size == 1) && !qtype.units().zip(sizes).any(is_repeated);
+        is_whole.then_some(slot)
+    }
+
+    /// The factor and the slot of the values of a product with an array.
+    pub(super) fn product(&self) -> Option<(&ResultSlot, &TypedSlot)> {
+        match self {
+            PartSlot::Product(factor, ResultSlot::Array(slot)) => Some((factor, slot)),
+            _ => None,
+        }
+    }
+
     /// What stands there, of a spectrum of so many times and energies.
     pub(super) fn read<'f>(&self, frame: &'f Frame, sizes: [usize; 2]) -> Result<Part<'f>, FrameError> {
         let (factor, values) = match self {
@@ -69,8 +87,9 @@ pub struct Part<'f> {
     sizes: [usize; 2],
 }
 
+/// Numbers for all times and energies.
 #[derive(Clone, Copy, Debug)]
-enum Values<'f> {
+pub(super) enum Values<'f> {
     Everywhere(f64),
     Array(NdView<'f>),
 }
@@ -86,6 +105,15 @@ impl Values<'_> {
                 sizes[2 - known.len()..].copy_from_slice(known);
                 (view.as_slice().expect("results of operators are contiguous"), sizes)
             }
+        }
+    }
+
+    /// Writes the products of these values, which are the same at all energies, and others, one for each time and energy.
+    pub(super) fn multiply(&self, values: &[f64], [_, energies]: [usize; 2], target: &mut [f64]) {
+        let rows = target.chunks_exact_mut(energies.max(1)).zip(values.chunks_exact(energies.max(1)));
+        for (time, (target, values)) in rows.enumerate() {
+            let factor = self.row(time)[0];
+            target.iter_mut().zip(values).for_each(|(target, value)| *target = factor * value);
         }
     }
 

@@ -7,9 +7,11 @@ use crate::compile::{Binder, Options, SlotReuse};
 use crate::expr::{Expr, ExprBuilder};
 use crate::model::lower::Lowered;
 use crate::prepare::{Prepare, Source};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr};
+use cembra_vm::machine::{BindError, BoundExpr, Room};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdType, NdView, QType, ScalarType};
 use std::sync::OnceLock;
@@ -103,9 +105,53 @@ impl Program {
     ) -> Result<Parts<'f>, ModelRunError> {
         let frame = self.code.frame(theta, frame)?;
         self.bound().execute(frame)?;
-        let view = frame.nd_view(self.bound().output_slot())?;
-        let spectrum = view.as_slice().expect("results of operators are contiguous");
+        let spectrum = self.spectrum(frame)?;
         Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
+    }
+
+    /// Evaluates at theta and writes every value of every part, part after part; gives the spectrum. Parts that stand at
+    /// all times and energies are computed where they belong.
+    ///
+    /// # Panics
+    /// The target has another length.
+    pub(super) fn run_into<'f>(
+        &'f self,
+        theta: &[f64],
+        frame: &'f mut Option<Frame>,
+        sizes: [usize; 2],
+        target: &mut [f64],
+        arena: &Bump,
+    ) -> Result<&'f [f64], ModelRunError> {
+        let size = sizes[0] * sizes[1];
+        assert_eq!(target.len(), size * self.parts.len(), "a place for each value of each part");
+        let frame = self.code.frame(theta, frame)?;
+        // The spectrum stays in the frame.
+        let output = self.bound().output_slot();
+        let whole = |part: usize| self.parts[part].whole(sizes).filter(|slot| *slot != output);
+        let columns = target.chunks_exact_mut(size.max(1)).enumerate();
+        let mut rooms = BumpVec::with_capacity_in(self.parts.len(), arena);
+        rooms.extend(columns.filter_map(|(part, column)| Some(Room::new(whole(part)?, column))));
+        self.bound().call(frame).run_into(&mut rooms)?;
+        drop(rooms);
+        for (index, part) in self.parts.iter().enumerate().filter(|(index, _)| whole(*index).is_none()) {
+            let range = |part: usize| part * size..(part + 1) * size;
+            let written = part.product().and_then(|(factor, values)| {
+                Some((factor, (0..self.parts.len()).find(|other| whole(*other) == Some(values))?))
+            });
+            let Some((factor, other)) = written else {
+                part.read(frame, sizes)?.copy_to(&mut target[range(index)]);
+                continue;
+            };
+            let columns = target.get_disjoint_mut([range(index), range(other)]);
+            let [column, values] = columns.expect("a product is not computed where it belongs");
+            factor.read(frame)?.multiply(values, sizes, column);
+        }
+        self.spectrum(frame)
+    }
+
+    fn spectrum<'f>(&self, frame: &'f Frame) -> Result<&'f [f64], ModelRunError> {
+        let view = frame.nd_view(self.bound().output_slot())?;
+        Ok(view.as_slice().expect("results of operators are contiguous"))
     }
 }
 
@@ -189,6 +235,8 @@ pub struct ModelFrame {
     pub(super) columns: Option<Frame>,
     pub(super) linear_columns: Option<Frame>,
     pub(super) squares: Option<Frame>,
+    /// For lists that a call needs.
+    pub(super) arena: Bump,
 }
 
 impl ModelFrame {

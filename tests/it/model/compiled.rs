@@ -104,6 +104,10 @@ fn has_steps(name: &str) -> bool {
     name.ends_with("_t0") || name.ends_with("xStart") || name.ends_with("xStop") || name.ends_with("width")
 }
 
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
 #[test]
 fn derivatives_are_those_of_differences() {
     let (mut columns, mut wrong) = (0, Vec::new());
@@ -116,7 +120,18 @@ fn derivatives_are_those_of_differences() {
             let jacobian = compiled.evaluate_jacobian(&theta, &mut frame).expect("a Jacobian");
             let size = jacobian.spectrum.len();
             let mut all = vec![0.0; size * jacobian.columns()];
-            jacobian.copy_to(&mut all);
+            for (index, column) in all.chunks_mut(size).enumerate() {
+                jacobian.column(index).copy_to(column);
+            }
+            let spectrum = jacobian.spectrum.to_vec();
+            // The same with every column in place, and then again where they stand in a frame.
+            let mut written = vec![f64::NAN; all.len()];
+            let found = compiled.evaluate_jacobian_into(&theta, &mut frame, &mut written).expect("columns");
+            assert_eq!(bits(found), bits(&spectrum), "{}", id(case));
+            assert_eq!(bits(&written), bits(&all), "{}", id(case));
+            let again = compiled.evaluate_jacobian(&theta, &mut frame).expect("a Jacobian");
+            again.column(0).copy_to(&mut written[..size]);
+            assert_eq!(bits(&written[..size]), bits(&all[..size]), "{}", id(case));
             for (index, column) in all.chunks(size).enumerate() {
                 columns += 1;
                 let found = wrong_points(&compiled, &theta, index, column);

@@ -6,7 +6,7 @@ use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
-use cembra::vm::machine::{BoundExpr, Profile, RunOptions};
+use cembra::vm::machine::{BoundExpr, Profile, Room, RunOptions};
 use cembra::vm::value::nd_type::ND_ELEMENTS;
 use cembra::vm::value::{NdRows, NdType, NdView, QType, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
@@ -246,7 +246,7 @@ fn check(number: u64) -> u64 {
 #[test]
 fn regions_agree_with_operators() {
     const SIZES: [usize; 15] = [0, 1, 2, 7, 47, 48, 49, 64, 96, 128, 255, 440, 513, 1025, 2100];
-    let mut compared = 0;
+    let (mut compared, mut in_rooms) = (0, 0);
     for number in 0..PROGRAMS / 4 {
         let mut rng = Rng::with_seed(FIRST ^ number);
         let text = match rng.u8(0..4) {
@@ -275,6 +275,7 @@ fn regions_agree_with_operators() {
                 assert!(same_array(&fused, &threaded), "{}\nfused {fused}\nthreads {threaded}", what());
                 let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
                 assert!(same_array(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
+                in_rooms += u64::from(agrees_in_room(&bound, &values, &fused));
                 compared += 1;
             }
             (Err(fused), Err(threaded), Err(_)) => {
@@ -285,6 +286,27 @@ fn regions_agree_with_operators() {
         }
     }
     assert!(compared > PROGRAMS / 20, "only {compared} programs were compared");
+    assert!(in_rooms > compared / 4, "only {in_rooms} of {compared} wrote to memory of the host");
+}
+
+/// True if the output is an array of FLOAT64; then it has gone to memory of the host as it went to a frame.
+fn agrees_in_room(bound: &BoundExpr, values: &[(&str, Value)], expected: &Value) -> bool {
+    let Value::NdArray(rows) = expected else { return false };
+    if rows.qtype().element() != ScalarType::Float64 {
+        return false;
+    }
+    let mut frame = bound.new_frame().expect("memory");
+    for (name, value) in values {
+        if let Ok(slot) = bound.input_slot(name) {
+            frame.write(slot, value).expect("the input's type");
+        }
+    }
+    let mut target = vec![1.25f64; rows.view().len()];
+    let mut rooms = [Room::new(bound.output_slot(), &mut target)];
+    bound.call(&mut frame).run_into(&mut rooms).expect("it runs");
+    let found = target.into_iter().map(ScalarValue::Float64);
+    assert!(rows.view().scalars().zip(found).all(|(wanted, found)| same(&wanted, &found)), "{expected}");
+    true
 }
 
 /// Runs on arrays that are lent for the call.

@@ -3,10 +3,11 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
-use crate::value::array::ArrayRows;
+use crate::value::array::{ArrayRows, cell_size};
 use crate::value::edge::Edge;
 use crate::value::nd_type::NdType;
-use crate::value::ndarray::NdRows;
+use crate::value::nd_view::{Shape, c_strides, padded};
+use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
 use crate::value::{ArrayView, NdView};
@@ -178,17 +179,35 @@ pub enum NdHandle {
     Owned(Box<NdRows>),
     /// A literal shared with the layout, or an array shared by the host.
     Shared(Arc<NdRows>),
-    /// An array that a host lends for one run.
+    /// An array that a host lends for one run, or memory for one.
     Lent(Box<LentNd>),
 }
 
-/// An array of the host, and the frame's own to come back to.
+/// What a host lends, and the frame's own array to come back to.
 #[derive(Debug)]
 pub struct LentNd {
     /// Where the host's elements stand, during the run.
     view: Option<NdView<'static>>,
+    /// Memory for elements that the run computes.
+    room: Option<RawRoom>,
+    /// The type and the sizes of the axes of what has been written there.
+    written: Option<(NdType, Shape)>,
     own: NdRows,
 }
+
+/// Memory for elements whose lifetime somebody else guards.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRoom {
+    /// The first byte, aligned for the elements.
+    pub first: *mut u8,
+    /// How many there are.
+    pub bytes: usize,
+}
+
+// SAFETY: whoever lends it sees to it that nobody else accesses the memory meanwhile.
+unsafe impl Send for RawRoom {}
+// SAFETY: as above.
+unsafe impl Sync for RawRoom {}
 
 impl NdHandle {
     /// Lends an array for a run. The frame's own array stays for later.
@@ -198,28 +217,76 @@ impl NdHandle {
     pub unsafe fn lend(&mut self, view: &NdView<'_>) {
         // SAFETY: the view is not looked at after it has been taken back, and until then its bytes are there.
         let view = unsafe { std::mem::transmute::<NdView<'_>, NdView<'static>>(*view) };
-        if let NdHandle::Lent(lent) = self {
-            lent.view = Some(view);
-            return;
-        }
-        let own = std::mem::replace(self.owned(), NdRows::empty(unused()));
-        *self = NdHandle::Lent(Box::new(LentNd { view: Some(view), own }));
+        self.lent().view = Some(view);
     }
 
-    /// Ends what [`NdHandle::lend`] began.
-    pub fn take_back(&mut self) {
-        if let NdHandle::Lent(lent) = self {
-            lent.view = None;
+    /// Lends memory for what a run computes, unless there is some already. The frame's own array stays for later.
+    ///
+    /// # Safety
+    /// Nobody else accesses the memory until [`NdHandle::take_back`].
+    pub unsafe fn lend_room(&mut self, room: RawRoom) -> bool {
+        let lent = self.lent();
+        let is_free = lent.room.is_none();
+        lent.room.get_or_insert(room);
+        is_free
+    }
+
+    fn lent(&mut self) -> &mut LentNd {
+        if !matches!(self, NdHandle::Lent(_)) {
+            let own = std::mem::replace(self.owned(), NdRows::empty(unused()));
+            *self = NdHandle::Lent(Box::new(LentNd { view: None, room: None, written: None, own }));
         }
+        match self {
+            NdHandle::Lent(lent) => lent,
+            _ => unreachable!("it is lent now"),
+        }
+    }
+
+    /// Ends what [`NdHandle::lend`] or [`NdHandle::lend_room`] began; true if elements stand in lent memory.
+    pub fn take_back(&mut self) -> bool {
+        let NdHandle::Lent(lent) = self else { return false };
+        (lent.view, lent.room) = (None, None);
+        lent.written.take().is_some()
+    }
+
+    /// Makes room for elements one after the other: in lent memory that is as large, or in the frame's own. What
+    /// stands there is zero or what stood there.
+    ///
+    /// # Panics
+    /// If the shape is not one of the type; operators check sizes before.
+    pub fn make_room(&mut self, qtype: NdType, shape: &[usize]) -> *mut u8 {
+        if let NdHandle::Lent(lent) = self
+            && let Some(room) = lent.room
+        {
+            let count = check_shape(qtype, shape).expect("a shape of the type");
+            if count * cell_size(qtype.element()) == room.bytes {
+                lent.written = Some((qtype, padded(shape, 1)));
+                return room.first;
+            }
+        }
+        self.owned().resize(qtype, shape).as_mut_ptr()
     }
 
     /// The elements where they lie, lent or not.
     pub fn view(&self) -> NdView<'_> {
-        let lent = match self {
-            NdHandle::Lent(lent) => lent.view,
-            _ => None,
-        };
-        lent.unwrap_or_else(|| self.rows().view())
+        match self {
+            NdHandle::Lent(lent) => lent.view.unwrap_or_else(|| self.computed().1),
+            _ => self.rows().view(),
+        }
+    }
+
+    /// The type and the elements of what is no array of a host: the frame's own, or what stands in lent memory.
+    pub fn computed(&self) -> (NdType, NdView<'_>) {
+        if let NdHandle::Lent(lent) = self
+            && let (Some(room), Some((qtype, shape))) = (lent.room, lent.written)
+        {
+            // SAFETY: whoever made this room has written it, and nobody does while the handle is borrowed.
+            let bytes = unsafe { std::slice::from_raw_parts(room.first, room.bytes) };
+            let (element, rank) = (qtype.element(), qtype.rank());
+            let strides = c_strides(&shape[..rank], cell_size(element));
+            return (qtype, NdView::trusted(element, rank, bytes, 0, shape, strides));
+        }
+        (self.rows().qtype(), self.rows().view())
     }
 
     /// An array without elements. It has some type, which the first write replaces.
@@ -244,7 +311,7 @@ impl NdHandle {
         match self {
             NdHandle::Owned(rows) => rows,
             NdHandle::Lent(lent) => {
-                lent.view = None;
+                (lent.view, lent.written) = (None, None);
                 &mut lent.own
             }
             NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),

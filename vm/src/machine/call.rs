@@ -5,6 +5,8 @@
 //!             └──────────── 'f ───────────┘
 //! ```
 //!
+//! Results that tile regions compute can go to memory of the host at once, see [`Call::run_into`].
+//!
 //! 1. A view lives as long as the frame is borrowed for the call.
 //! 2. Whatever happens, panics included, no lent rows are left in the frame, and their inputs count as not
 //!    written.
@@ -17,6 +19,7 @@ use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::bound::BoundExpr;
 use crate::machine::error::RunError;
 use crate::machine::options::RunOptions;
+use crate::machine::room::{self, Room, RoomError};
 use crate::value::ndarray::check_shape;
 use crate::value::{ArrayRows, ArrayView, NdView, QType, ScalarType, Value};
 use thiserror::Error;
@@ -48,6 +51,9 @@ pub enum CallError {
         /// Sizes of the axes.
         shape: Vec<usize>,
     },
+    /// An output does not go to a room.
+    #[error(transparent)]
+    Room(#[from] RoomError),
     /// The slot cannot be read or written.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -166,7 +172,7 @@ impl Borrowed<'_> {
         unsafe {
             match self {
                 Borrowed::Rows(_) => (*at.cast::<ArrayHandle>()).take_back(),
-                Borrowed::Elements(_) => (*at.cast::<NdHandle>()).take_back(),
+                Borrowed::Elements(_) => drop((*at.cast::<NdHandle>()).take_back()),
             }
         }
     }
@@ -185,13 +191,16 @@ pub struct Outputs<'f> {
 type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, Borrowed<'f>)) + 'g;
 
 /// Takes lent rows back when it goes. It lives inside of [`Call::run`] only, so that nobody can forget it.
-struct Guard<'g, 'f> {
+struct Guard<'g, 'f, 'r> {
     frame: &'g mut Frame,
     lent: &'g EachView<'g, 'f>,
+    rooms: &'g mut [Room<'r>],
 }
 
-impl Drop for Guard<'_, '_> {
+impl Drop for Guard<'_, '_, '_> {
     fn drop(&mut self) {
+        // SAFETY: the rooms were checked.
+        self.rooms.iter_mut().for_each(|room| unsafe { room.take_back(self.frame) });
         (self.lent)(&mut |bit, borrowed| {
             self.frame.written_mut().unset(bit);
             let at = self.frame.layout().inputs()[bit as usize].offset();
@@ -249,11 +258,26 @@ impl<'f> Call<'_, 'f> {
     /// # Errors
     /// As [`BoundExpr::execute`].
     pub fn run(self) -> Result<Outputs<'f>, CallError> {
+        self.run_into(&mut [])
+    }
+
+    /// Runs, and puts the elements of some outputs into memory of the host, where tile regions write them at once;
+    /// what other operators compute is copied. Outputs that were not copied count as not written in the frame.
+    ///
+    /// # Errors
+    /// As [`run`](Call::run); or a room is not for elements of its slot, or, after the run, not for as many.
+    pub fn run_into(self, rooms: &mut [Room<'_>]) -> Result<Outputs<'f>, CallError> {
         let Call { bound, frame, first, rest, options, .. } = self;
+        if !rooms.is_empty() {
+            bound.check_layout(frame).map_err(RunError::before_start)?;
+            rooms.iter().try_for_each(|room| room.check(frame.layout()))?;
+        }
         let lent = |each: &mut dyn FnMut(u32, Borrowed<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
-        let guard = Guard { frame, lent: &lent };
+        let guard = Guard { frame, lent: &lent, rooms };
+        // SAFETY: the rooms were checked, and the guard takes them back.
+        guard.rooms.iter_mut().for_each(|room| unsafe { room.lend(guard.frame) });
         lent(&mut |bit, view| {
             let slot = &guard.frame.layout().inputs()[bit as usize];
             // SAFETY: the slot is of the layout and was checked to take the view; the frame is borrowed alone,
@@ -267,6 +291,7 @@ impl<'f> Call<'_, 'f> {
         let outcome = bound.execute_with(guard.frame, options);
         drop(guard);
         outcome?;
+        room::finish(rooms, frame)?;
         Ok(Outputs { frame })
     }
 }

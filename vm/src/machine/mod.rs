@@ -23,6 +23,7 @@ pub mod error;
 pub mod invoke;
 pub mod observer;
 pub mod options;
+pub mod room;
 mod run;
 pub mod tile;
 
@@ -32,4 +33,5 @@ pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
 pub use options::{CancelToken, RunOptions};
+pub use room::{Room, RoomError};
 pub use tile::RegionReport;

@@ -239,9 +239,9 @@ impl<'f> Call<'f> {
         match slot.qtype() {
             QType::NdArray(t) => {
                 // SAFETY: a slot of an n-dimensional array holds such a handle.
-                let rows = unsafe { (*self.at(slot).cast::<NdHandle>()).rows() };
-                assert_eq!(rows.qtype(), *t, "what {slot} holds");
-                rows.view()
+                let (qtype, view) = unsafe { (*self.at(slot).cast::<NdHandle>()).computed() };
+                assert_eq!(qtype, *t, "what {slot} holds");
+                view
             }
             QType::Scalar(t) if ND_ELEMENTS.contains(t) => {
                 // SAFETY: a plain scalar slot has initialised bytes of its size (invariant 1), and by
@@ -411,8 +411,8 @@ pub(crate) unsafe fn move_value(source: *const u8, from: u32, target: *mut u8, t
                 (*into.cast::<ArrayHandle>()).owned().copy_from((*at.cast::<ArrayHandle>()).view());
             }
             QType::NdArray(_) => {
-                let rows = (*at.cast::<NdHandle>()).rows();
-                (*into.cast::<NdHandle>()).owned().copy_from(rows.qtype(), &rows.view());
+                let (qtype, view) = (*at.cast::<NdHandle>()).computed();
+                (*into.cast::<NdHandle>()).owned().copy_from(qtype, &view);
             }
             QType::Scalar(ScalarType::Text) => Text::assign(into, Text::view(at)),
             QType::Scalar(ScalarType::Bytes) => Bytes::assign(into, Bytes::view(at)),

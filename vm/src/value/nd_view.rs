@@ -208,7 +208,7 @@ impl<'a> NdView<'a> {
 
     /// True if the lowest and the highest byte of the elements lie in the buffer.
     /// A view that is known to be valid, of axes padded as [`padded`] does.
-    pub(super) fn trusted(
+    pub(crate) fn trusted(
         element: ScalarType,
         rank: usize,
         bytes: &'a [u8],

@@ -17,7 +17,7 @@ use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::operator::nd_reduction::{result_shape, runs};
 use crate::value::array::cell_size;
-use crate::value::{ArrayRows, Fault, NdRows, NdType};
+use crate::value::{ArrayRows, Fault, NdType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
@@ -240,8 +240,8 @@ impl Region {
         for output in &self.outputs {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
             // SAFETY: the caller's promise.
-            let array = unsafe { elements_at(frame, output.slot.offset()) };
-            columns[output.column as usize].data = array.resize(qtype, shape).as_mut_ptr();
+            let handle = unsafe { handle_at(frame, output.slot.offset()) };
+            columns[output.column as usize].data = handle.make_room(qtype, shape);
         }
         shape.iter().product()
     }
@@ -256,21 +256,21 @@ impl Fold {
         match self.slot.qtype().nd() {
             // SAFETY: the caller's promise.
             Some(qtype) => unsafe {
-                let array = elements_at(frame, self.slot.offset());
-                array.resize(qtype, &result_shape(shape, self.axes, qtype)).as_mut_ptr()
+                let handle = handle_at(frame, self.slot.offset());
+                handle.make_room(qtype, &result_shape(shape, self.axes, qtype))
             },
             None => frame.wrapping_add(self.slot.offset() as usize),
         }
     }
 }
 
-/// The frame's own elements of a slot of an n-dimensional array.
+/// The handle in a slot of an n-dimensional array.
 ///
 /// # Safety
-/// The handle of such an array stands at the offset, and nobody else accesses it.
-unsafe fn elements_at<'f>(frame: *mut u8, offset: u32) -> &'f mut NdRows {
+/// It stands at the offset, and nobody else accesses it.
+unsafe fn handle_at<'f>(frame: *mut u8, offset: u32) -> &'f mut NdHandle {
     // SAFETY: the caller's promise.
-    unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).owned() }
+    unsafe { &mut *frame.add(offset as usize).cast::<NdHandle>() }
 }
 
 /// The frame's own rows of an array slot.
