@@ -12,6 +12,8 @@ pub(super) type Slope = Option<NodeId>;
 pub(super) struct SlopeBuilder {
     pub(super) graph: Graph,
     pub(super) axes: AxesOf,
+    /// How many nodes the expression has; all others are of slopes.
+    pub(super) nodes: usize,
 }
 
 impl SlopeBuilder {
@@ -23,8 +25,8 @@ impl SlopeBuilder {
         })
     }
 
-    /// A product without factors of one; `None` if a factor is zero.
-    pub(super) fn product(&mut self, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
+    /// A product of two as they are, without factors of one; `None` if a factor is zero.
+    pub(super) fn times(&mut self, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
         match (self.literal_number(x), self.literal_number(y)) {
             (Some(0.0), _) | (_, Some(0.0)) => Ok(None),
             (Some(1.0), _) => Ok(Some(y)),
@@ -35,20 +37,13 @@ impl SlopeBuilder {
         }
     }
 
-    /// A sum without zeros.
-    pub(super) fn sum(&mut self, x: Slope, y: Slope) -> Result<Slope, AutodiffError> {
-        match (x, y) {
-            (Some(x), Some(y)) => self.apply("math.add", &[x, y]).map(Some),
-            (x, y) => Ok(x.or(y)),
-        }
-    }
-
-    /// True if the node is known to have many elements.
+    /// True unless the node is known to have one element.
     pub(super) fn is_array(&mut self, id: NodeId) -> bool {
-        self.axes.of(&self.graph, id).is_some_and(|axes| axes.contains(&true))
+        self.axes.of(&self.graph, id).is_none_or(|axes| axes.contains(&true))
     }
 
-    fn literal_number(&self, id: NodeId) -> Option<f64> {
+    /// The number that a literal is.
+    pub(super) fn literal_number(&self, id: NodeId) -> Option<f64> {
         self.graph.value(id).and_then(|value| value.scalar()?.as_f64())
     }
 

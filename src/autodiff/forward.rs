@@ -43,7 +43,7 @@ impl Forward {
             return Err(AutodiffError::Leaf { name });
         }
         let nodes = graph.len();
-        let builder = SlopeBuilder { graph, axes };
+        let builder = SlopeBuilder { graph, axes, nodes };
         Ok(Forward { builder, partials: Partials::default(), nodes, leaves: leaves.len() })
     }
 
@@ -70,7 +70,8 @@ impl Forward {
                 let (Some(slope), Some(of_joint)) = (by_joints[joint][target], slopes[joint]) else {
                     continue;
                 };
-                let term = self.builder.product(slope, of_joint)?;
+                // As it is: what stands in the slopes by several leaves is computed once.
+                let term = self.builder.times(slope, of_joint)?;
                 slopes[target] = self.builder.sum(slopes[target], term)?;
             }
         }
@@ -105,7 +106,7 @@ impl Forward {
     fn slope(&mut self, id: NodeId, name: &Arc<str>, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
         let operands = self.builder.graph.operands(id).to_vec();
         match &**name {
-            "math.divide" => self.quotient(id, operands[1], slopes).map(Some),
+            "math.divide" => self.quotient(id, operands[1], slopes),
             "math.maximum" => self.chosen("bool.greater_equal", &operands, slopes).map(Some),
             "math.minimum" => self.chosen("bool.less_equal", &operands, slopes).map(Some),
             "nd.where" | "core.where" => {
@@ -151,23 +152,24 @@ impl Forward {
 
     /// `(x/y)' = (x' - (x/y) y') / y`, which reads the quotient that is there already. Slopes by several leaves share
     /// one over an array y: a division takes as long as three multiplications.
-    fn quotient(&mut self, quotient: NodeId, y: NodeId, slopes: &[Slope]) -> Result<NodeId, AutodiffError> {
+    fn quotient(&mut self, quotient: NodeId, y: NodeId, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
         let by_divisor = match slopes[1] {
             None => None,
             Some(slope) => self.builder.product(quotient, slope)?,
         };
         let numerator = match (slopes[0], by_divisor) {
-            (Some(x), Some(y)) => self.builder.apply("math.subtract", &[x, y])?,
-            (Some(x), None) => x,
-            (None, Some(y)) => self.builder.apply("math.neg", &[y])?,
-            (None, None) => self.builder.number(0.0)?,
+            (Some(x), Some(y)) => self.builder.difference(x, y)?,
+            (Some(x), None) => Some(x),
+            (None, Some(y)) => Some(self.builder.apply("math.neg", &[y])?),
+            (None, None) => None,
         };
+        let Some(numerator) = numerator else { return Ok(None) };
         if self.leaves < 2 || !self.builder.is_array(y) {
-            return self.builder.apply("math.divide", &[numerator, y]);
+            return self.builder.apply("math.divide", &[numerator, y]).map(Some);
         }
         let one = self.builder.number(1.0)?;
         let reciprocal = self.builder.apply("math.divide", &[one, y])?;
-        self.builder.apply("math.multiply", &[numerator, reciprocal])
+        self.builder.product(numerator, reciprocal)
     }
 
     /// The slope of the first operand where a comparison says so, else that of the second.

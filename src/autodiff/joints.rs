@@ -160,7 +160,8 @@ mod tests {
         let types: Vec<(&str, QType)> = scalars.into_iter().chain(arrays).collect();
         let expr = parse(text).expect("an expression");
         let graph = expr.graph().clone();
-        let mut builder = SlopeBuilder { graph: graph.clone(), axes: AxesOf::new(&types) };
+        let (axes, nodes) = (AxesOf::new(&types), graph.len());
+        let mut builder = SlopeBuilder { graph: graph.clone(), axes, nodes };
         let leaves = ["a", "b", "c"].map(|name| builder.leaf(name));
         let found = joints(&mut builder, graph.len(), &leaves);
         found.into_iter().map(|id| crate::expr::Expr::new(&graph, id).expect("a node").to_string()).collect()

@@ -7,7 +7,8 @@
 //! Forward mode: for each leaf, a walk over the nodes carries the slope of every node by that leaf. Equal nodes
 //! are one node, so what slopes share with each other and with the expression itself is computed once when they
 //! are compiled together. Where several leaves act through one value of few axes, there is one walk from that value
-//! for all of them (`joints.rs`).
+//! for all of them (`joints.rs`). Products of slopes are kept by their factors, so that scalars are multiplied first and
+//! what terms have in common is taken out (`factors.rs`).
 //!
 //! | operator | slope |
 //! | --- | --- |
@@ -38,6 +39,7 @@ mod along;
 mod axes;
 mod builder;
 mod error;
+mod factors;
 mod forward;
 mod joints;
 mod linear;
