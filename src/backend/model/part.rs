@@ -7,7 +7,6 @@
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr};
-use cembra_vm::value::NdView;
 
 /// Where a result stands.
 #[derive(Clone, Debug)]
@@ -31,7 +30,12 @@ impl ResultSlot {
     pub(super) fn read<'f>(&self, frame: &'f Frame) -> Result<Values<'f>, FrameError> {
         Ok(match self {
             ResultSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
-            ResultSlot::Array(slot) => Values::Array(frame.nd_view(slot)?),
+            ResultSlot::Array(slot) => {
+                let view = frame.nd_view(slot)?;
+                let mut sizes = [1, 1];
+                sizes[2 - view.rank()..].copy_from_slice(view.shape());
+                Values::Array(view.as_slice().expect("results of operators are contiguous"), sizes)
+            }
         })
     }
 }
@@ -91,7 +95,8 @@ pub struct Part<'f> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Values<'f> {
     Everywhere(f64),
-    Array(NdView<'f>),
+    /// Row after row, and the sizes of the axes time and energy.
+    Array(&'f [f64], [usize; 2]),
 }
 
 impl Values<'_> {
@@ -99,12 +104,7 @@ impl Values<'_> {
     fn all(&self) -> (&[f64], [usize; 2]) {
         match self {
             Values::Everywhere(value) => (std::slice::from_ref(value), [1, 1]),
-            Values::Array(view) => {
-                let mut sizes = [1, 1];
-                let known = view.shape();
-                sizes[2 - known.len()..].copy_from_slice(known);
-                (view.as_slice().expect("results of operators are contiguous"), sizes)
-            }
+            Values::Array(values, sizes) => (values, *sizes),
         }
     }
 

@@ -342,6 +342,17 @@ impl<'a> NdView<'a> {
         self.offsets().map(move |at| scalar(element, &bytes[at..]))
     }
 
+    /// The element that begins at one of the [`offsets`](NdView::offsets).
+    pub(super) fn scalar_at(&self, offset: usize) -> ScalarValue {
+        scalar(self.element, &self.bytes[offset..])
+    }
+
+    /// The bytes of the elements, if they lie one after the other.
+    pub(super) fn contiguous_bytes(&self) -> Option<&'a [u8]> {
+        let bytes = self.len() * cell_size(self.element);
+        (self.is_contiguous() && bytes > 0).then(|| &self.bytes[self.start..][..bytes])
+    }
+
     /// The elements as a slice, if they lie one after the other and are aligned.
     ///
     /// # Panics
@@ -411,6 +422,21 @@ impl Iterator for Offsets {
         Some(at)
     }
 
+    fn nth(&mut self, count: usize) -> Option<usize> {
+        self.left = self.left.saturating_sub(count);
+        if self.left == 0 {
+            return None;
+        }
+        let mut carry = count;
+        for axis in (0..self.rank).rev() {
+            let (place, size) = (self.index[axis] + carry, self.shape[axis]);
+            self.at += self.strides[axis] * ((place % size) as isize - self.index[axis] as isize);
+            self.index[axis] = place % size;
+            carry = place / size;
+        }
+        self.next()
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left, Some(self.left))
     }
@@ -471,6 +497,10 @@ mod tests {
         assert_eq!(of(20, &[3], &[-8]), Ok(vec![5, 3, 1]));
         assert_eq!(of(8, &[2, 2], &[0, 4]), Ok(vec![2, 3, 2, 3]));
         assert_eq!(of(100, &[2, 0], &[400, 4]), Ok(vec![]));
+        let by_columns = NdView::new(ScalarType::Int32, bytes, 0, &[3, 2], &[4, 12]).expect("inside");
+        let all: Vec<usize> = by_columns.offsets().collect();
+        assert!((0..8).all(|place| by_columns.offsets().nth(place) == all.get(place).copied()));
+        assert_eq!(by_columns.offsets().step_by(4).collect::<Vec<_>>(), [all[0], all[4]]);
         assert_eq!(of(16, &[], &[]), Ok(vec![4]));
         let outside = "the shape [3] with the strides [-8] reaches beyond the 24 bytes from 12 on";
         assert_eq!(of(12, &[3], &[-8]).unwrap_err().to_string(), outside);
