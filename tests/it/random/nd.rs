@@ -60,8 +60,9 @@ fn with_running_sums(rng: &mut Rng) -> String {
 fn with_reductions(rng: &mut Rng) -> String {
     let (a, b, c) = (expression(rng, 2), expression(rng, 2), expression(rng, 2));
     let mut reduced = |x: &str| {
-        let operator = ["sum", "mean", "min", "max", "any", "all", "count"][rng.usize(0..7)];
-        let axes = ["", ", -1", ", -1, keep=true", ", tuple(-2, -1)", ", 0"][rng.usize(0..5)];
+        let operator = ["sum", "mean", "min", "max", "any", "all", "count", "prod"][rng.usize(0..8)];
+        let axes = ["", ", -1", ", -1, keep=true", ", tuple(-2, -1)", ", 0", ", -2", ", -2, keep=true"]
+            [rng.usize(0..7)];
         format!("nd.{operator}({x}{axes})")
     };
     let (first, second, third) =

@@ -1,9 +1,12 @@
-//! Kernels of reductions along the last axes: of a whole array, or a block at a time.
+//! Kernels of reductions along axes that stand together: of a whole array, or a block at a time.
 //!
 //! ```text
 //! (2, 300) -> (2)     runs of 300 elements become one each
 //! leaves              72 | 72 | 72 | 84 || 72 | 72 | 72 | 84
 //! blocks              a . . . . . | b . . . . . | c . .           what a block has of its last leaf is kept
+//!
+//! (300, 2) -> (2)     two runs side by side
+//! leaves              rows 0 … 71, 72 … 143, …                    a row is taken into the sums of all columns
 //! ```
 //!
 //! The parts of all leaves are joined when all blocks have been seen. Sums over pairs of elements, such as an inner product,
@@ -15,7 +18,7 @@ use crate::operator::reduction::CHUNK;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Fault, NdType};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, Leaves, Number, Summand, join_leaves};
+use crate::vector::fold::{Fold, Leaves, Number, RowOfLeaf, Summand, join_leaves};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
@@ -32,8 +35,19 @@ pub(crate) struct NdReductionKernel {
     pub(crate) whole: GeneralKernel,
     /// The code over blocks.
     pub(crate) fold: FoldKernel,
-    /// The axes: the last ones but for unit axes.
+    /// The axes, between which there are unit axes only.
     pub(crate) axes: Axes,
+}
+
+/// How elements become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Runs {
+    /// Elements that become one.
+    pub(crate) run: usize,
+    /// Results.
+    pub(crate) count: usize,
+    /// Runs side by side: how far it is from one element of a run to the next.
+    pub(crate) width: usize,
 }
 
 /// The code of a reduction over blocks.
@@ -42,7 +56,11 @@ pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
     needs: Option<&'static str>,
     step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
-    finish: unsafe fn(&[u64], usize, usize, *mut u8),
+    /// The step where runs stand side by side.
+    step_by_rows: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
+    finish: unsafe fn(&[u64], Runs, *mut u8),
+    /// Words that are kept for each of such runs.
+    lanes: usize,
     /// Where threads may begin.
     cut: Cut,
 }
@@ -69,19 +87,38 @@ impl FoldKernel {
             assert!(size_of::<C>() == size_of::<F::Element>() && align_of::<C>() == align_of::<F::Element>());
             assert!(size_of::<F::Part>() <= size_of::<u64>());
         }
-        FoldKernel { needs, step: step::<F>, finish: finish::<F>, cut: Cut::Leaves }
+        FoldKernel::of_leaves::<F>(needs)
+    }
+
+    fn of_leaves<F: Fold<Out: PlainSlot>>(needs: Option<&'static str>) -> FoldKernel {
+        FoldKernel {
+            needs,
+            step: step::<F>,
+            step_by_rows: step_by_rows::<F>,
+            finish: finish::<F>,
+            lanes: F::LANES,
+            cut: Cut::Leaves,
+        }
     }
 
     /// The kernel of the sum of what comes of pairs of elements of two operands.
     pub(crate) fn of_pairs<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
-        FoldKernel { needs: None, step: step_of_pairs::<T, P>, finish: finish_pairs::<T>, cut: Cut::Chunks }
+        FoldKernel {
+            needs: None,
+            step: step_of_pairs::<T, P>,
+            // All elements are one run.
+            step_by_rows: step_of_pairs::<T, P>,
+            finish: finish_pairs::<T>,
+            lanes: 0,
+            cut: Cut::Chunks,
+        }
     }
 
     /// An error if runs have no element, but results are asked for.
-    pub(crate) fn check_elements(&self, run: usize, runs: usize) -> Result<(), Fault> {
+    pub(crate) fn check_elements(&self, runs: Runs) -> Result<(), Fault> {
         match self.needs {
-            Some(what) if run == 0 && runs > 0 => {
+            Some(what) if runs.run == 0 && runs.count > 0 => {
                 Err(Fault::Range { message: format!("no elements, of which there is no {what}") })
             }
             _ => Ok(()),
@@ -90,12 +127,16 @@ impl FoldKernel {
 
     /// The first place from an element on where a thread may begin. Reductions agree on it if they are of a kind and
     /// have the same runs.
-    pub(crate) fn next_cut(&self, run: usize, element: usize) -> usize {
-        match (self.cut, Leaves::from(run, element)) {
-            (Cut::Chunks, _) => element.next_multiple_of(CHUNK).min(run),
-            (Cut::Leaves, (_, 0)) => element,
-            (Cut::Leaves, (mut leaves, place)) => element - place + leaves.next_size(),
+    pub(crate) fn next_cut(&self, Runs { run, width, .. }: Runs, element: usize) -> usize {
+        if self.cut == Cut::Chunks {
+            return element.next_multiple_of(CHUNK).min(run);
         }
+        let row = element.div_ceil(width);
+        let row = match Leaves::from(run, row) {
+            (_, 0) => row,
+            (mut leaves, place) => row - place + leaves.next_size(),
+        };
+        row * width
     }
 
     /// True if threads may begin at the same places as for another reduction of the same runs.
@@ -104,13 +145,21 @@ impl FoldKernel {
     }
 
     /// What is known before an element where a thread may begin, of runs that are not empty.
-    pub(crate) fn begin<'a>(&self, run: usize, element: usize, arena: &'a Bump) -> Folded<'a> {
-        let (mut leaves, _) = Leaves::from(run, element);
+    pub(crate) fn begin<'a>(
+        &self,
+        Runs { run, width, .. }: Runs,
+        element: usize,
+        arena: &'a Bump,
+    ) -> Folded<'a> {
+        let (mut leaves, _) = Leaves::from(run, element / width);
         let (leaf, kept) = match self.cut {
             Cut::Leaves => (leaves.next_size(), 0),
             Cut::Chunks => (0, element),
         };
-        Folded { parts: BumpVec::new_in(arena), leaves, leaf, kept, cells: Cells([0; LEAF]) }
+        let lanes = if width > 1 { self.lanes * width } else { 0 };
+        let lanes = arena.alloc_slice_fill_copy(lanes, 0);
+        let (parts, cells) = (BumpVec::new_in(arena), Cells([0; LEAF]));
+        Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes }
     }
 
     /// Takes in the elements that follow; of the second operand if there is one.
@@ -118,17 +167,18 @@ impl FoldKernel {
     /// # Safety
     /// There are that many elements of the kernel's type, aligned.
     pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+        let step = if state.width > 1 { self.step_by_rows } else { self.step };
         // SAFETY: the caller's promise.
-        unsafe { (self.step)(state, from, count) }
+        unsafe { step(state, from, count) }
     }
 
     /// Writes the results of all runs.
     ///
     /// # Safety
     /// The parts are those of all leaves of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, parts: &[u64], run: usize, runs: usize, out: *mut u8) {
+    pub(crate) unsafe fn finish(&self, parts: &[u64], runs: Runs, out: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { (self.finish)(parts, run, runs, out) }
+        unsafe { (self.finish)(parts, runs, out) }
     }
 }
 
@@ -140,9 +190,15 @@ pub(crate) struct Folded<'a> {
     leaves: Leaves,
     /// The size of the leaf that the next element is in.
     leaf: usize,
-    /// How many of its elements are kept; without leaves, how many elements there were.
+    /// How many of its elements, or rows, are kept; without leaves, how many elements there were.
     kept: usize,
     cells: Cells,
+    /// Runs side by side.
+    width: usize,
+    /// The one that the next element is of.
+    column: usize,
+    /// What is kept of each.
+    lanes: &'a mut [u64],
 }
 
 /// The cells of a leaf, or lanes.
@@ -173,7 +229,7 @@ impl<F: Fold> Loop for TakeIn<'_, '_, F> {
 
 #[inline(always)]
 fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
-    let Folded { parts, leaves, leaf, kept, cells } = state;
+    let Folded { parts, leaves, leaf, kept, cells, .. } = state;
     let cells: &mut [F::Element] = &mut bytemuck::cast_slice_mut(&mut cells.0)[..LEAF];
     if *kept > 0 {
         let (head, rest) = values.split_at(values.len().min(*leaf - *kept));
@@ -196,17 +252,78 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
 }
 
 /// # Safety
-/// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], run: usize, runs: usize, out: *mut u8) {
-    let mut parts = parts.iter().map(|word| of_word::<F::Part>(*word));
-    for number in 0..runs {
-        let value = join_leaves::<F>(run, &mut |size| match size {
+/// The contract of [`FoldKernel::step`].
+unsafe fn step_by_rows<F: Fold>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+    // SAFETY: the caller's promise; every byte pattern is an element.
+    let values: &[F::Element] = unsafe { std::slice::from_raw_parts(from[0].cast(), count) };
+    Level::best().run(TakeRows::<F> { state, values });
+}
+
+struct TakeRows<'v, 'a, F: Fold> {
+    state: &'v mut Folded<'a>,
+    values: &'v [F::Element],
+}
+
+impl<F: Fold> Loop for TakeRows<'_, '_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Folded { parts, leaves, leaf, kept, width, column, lanes, .. } = self.state;
+        let lanes = &mut bytemuck::cast_slice_mut::<u64, F::Part>(lanes)[..F::LANES * *width];
+        let mut values = self.values;
+        while !values.is_empty() {
+            let (head, rest) = values.split_at(values.len().min(*width - *column));
+            let at = RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width };
+            F::take_row(lanes, at, head);
+            values = rest;
+            *column += head.len();
+            if *column < *width {
+                return;
+            }
+            (*column, *kept) = (0, *kept + 1);
+            if *kept == *leaf {
+                parts.extend(lanes[..*width].iter().map(|part| to_word(*part)));
+                (*leaf, *kept) = (leaves.next_size(), 0);
+            }
+        }
+    }
+}
+
+/// The results of runs whose parts are those of all leaves.
+fn results<F: Fold>(parts: &[u64], Runs { run, count, width }: Runs) -> impl Iterator<Item = F::Out> {
+    let leaves = parts.len() / count.max(1);
+    (0..count).map(move |number| {
+        let first = number / width * width * leaves + number % width;
+        let mut of_run = parts[first.min(parts.len())..].iter().step_by(width);
+        join_leaves::<F>(run, &mut |size| match size {
             0 => F::leaf(&[]),
-            _ => parts.next().expect("there is a part for each leaf"),
-        });
+            _ => of_word(*of_run.next().expect("there is a part for each leaf")),
+        })
+    })
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::finish`].
+unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], runs: Runs, out: *mut u8) {
+    for (number, value) in results::<F>(parts, runs).enumerate() {
         // SAFETY: the caller's promise.
         unsafe { F::Out::store(out.add(number * size_of::<F::Out>()), value) };
     }
+}
+
+/// Folds runs that stand side by side and are not empty, and calls with the result of each.
+pub(crate) fn fold_side_by_side<F: Fold>(
+    values: &[F::Element],
+    runs: Runs,
+    arena: &Bump,
+    each: impl FnMut(F::Out),
+) where
+    F::Out: PlainSlot,
+{
+    let mut state = FoldKernel::of_leaves::<F>(None).begin(runs, 0, arena);
+    Level::best().run(TakeRows::<F> { state: &mut state, values });
+    results::<F>(&state.parts, runs).for_each(each);
 }
 
 /// # Safety
@@ -291,7 +408,8 @@ where
     if a.is_empty() {
         return T::Wide::zeroed();
     }
-    let mut state = FoldKernel::of_pairs::<T, P>().begin(a.len(), 0, arena);
+    let runs = Runs { run: a.len(), count: 1, width: 1 };
+    let mut state = FoldKernel::of_pairs::<T, P>().begin(runs, 0, arena);
     Level::best().run(AddPairs { state: &mut state, operands: [a, b], of_pair: PhantomData::<P> });
     sum_of_chunks::<T>(&state.parts)
 }
@@ -302,7 +420,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish_pairs<T: Number<Wide: PlainSlot>>(parts: &[u64], _: usize, _: usize, out: *mut u8) {
+unsafe fn finish_pairs<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
 }
@@ -317,13 +435,15 @@ fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }
 
-/// Elements of a run, and how many runs there are, in an array of a shape.
-pub(crate) fn runs(shape: &[usize], axes: Axes) -> (usize, usize) {
+/// How elements of an array of a shape become one along axes between which there are unit axes only.
+pub(crate) fn runs(shape: &[usize], axes: Axes) -> Runs {
     let product = |reduced: bool| {
         let of = shape.iter().enumerate().filter(|(axis, _)| axes.contains(*axis) == reduced);
         of.map(|(_, size)| size).product()
     };
-    (product(true), product(false))
+    let last = (0..shape.len()).rev().find(|axis| axes.contains(*axis) && shape[*axis] != 1);
+    let width = last.map_or(1, |last| shape[last + 1..].iter().product());
+    Runs { run: product(true), count: product(false), width }
 }
 
 /// The shape of an array of results: without the axes, or with unit axes for them if its type has as many.
@@ -334,4 +454,72 @@ pub(crate) fn result_shape(shape: &[usize], axes: Axes, result: NdType) -> PerAx
         false => Some(*size),
     };
     shape.iter().enumerate().filter_map(size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::fold::{self as folds, Best, Count, Mean, Sum, Truth, fold};
+
+    /// Columns folded row by row, beside each of them gathered and folded by itself.
+    fn check<F: Fold<Element = f64, Out: PlainSlot + fmt::Debug>>(bits: impl Fn(F::Out) -> u64) {
+        let arena = Bump::new();
+        for run in [1, 2, 7, 8, 9, 16, 127, 128, 129, 300, 1000] {
+            for (outer, width) in [(1, 2), (3, 5), (1, 70)] {
+                let count = outer * run * width;
+                let mut values: Vec<f64> =
+                    (0..count).map(|i| f64::from((i * 37 % 101) as u32) * 0.1 - 3.0).collect();
+                values[count / 2] = if run == 300 { f64::NAN } else { -0.0 };
+                let runs = Runs { run, count: outer * width, width };
+                let mut expected = Vec::new();
+                for number in 0..runs.count {
+                    let first = number / width * run * width + number % width;
+                    let column: Vec<f64> = (0..run).map(|row| values[first + row * width]).collect();
+                    expected.push(bits(fold::<F>(&column)));
+                }
+                let mut found = Vec::new();
+                fold_side_by_side::<F>(&values, runs, &arena, |value| found.push(bits(value)));
+                assert_eq!(found, expected, "{outer} times {run} rows of {width}");
+                // Blocks of any size, from any place where a thread may begin.
+                let kernel = FoldKernel::of_leaves::<F>(None);
+                let cut = kernel.next_cut(runs, count / 2);
+                let mut parts = Vec::new();
+                for range in [0..cut, cut..count] {
+                    let mut state = kernel.begin(runs, range.start, &arena);
+                    for block in values[range].chunks(13) {
+                        // SAFETY: the block has so many elements of the kernel's type.
+                        unsafe { kernel.step(&mut state, [block.as_ptr().cast(); 2], block.len()) };
+                    }
+                    parts.extend_from_slice(&state.parts);
+                }
+                let joined: Vec<u64> = results::<F>(&parts, runs).map(&bits).collect();
+                assert_eq!(joined, expected, "{outer} times {run} rows of {width}, in blocks");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_side_by_side_have_the_bits_of_each_by_itself() {
+        check::<Sum<f64>>(f64::to_bits);
+        check::<Mean<f64>>(f64::to_bits);
+        check::<folds::Product<f64>>(f64::to_bits);
+        check::<Best<f64, true>>(f64::to_bits);
+        check::<Best<f64, false>>(f64::to_bits);
+        check::<Truth<f64, true>>(u64::from);
+        check::<Count<f64>>(|count| count as u64);
+    }
+
+    #[test]
+    fn runs_of_a_shape() {
+        let axes = |list: &[usize]| Axes::new(list.iter().copied()).expect("few axes");
+        let of = |shape: &[usize], list: &[usize]| {
+            let Runs { run, count, width } = runs(shape, axes(list));
+            (run, count, width)
+        };
+        assert_eq!(of(&[2, 300], &[1]), (300, 2, 1));
+        assert_eq!(of(&[300, 2], &[0]), (300, 2, 2));
+        assert_eq!(of(&[4, 300, 2, 5], &[1]), (300, 40, 10));
+        assert_eq!(of(&[4, 300, 1, 5], &[1, 2]), (300, 20, 5));
+        assert_eq!(of(&[1, 5], &[0]), (1, 5, 1));
+    }
 }

@@ -53,7 +53,7 @@ pub(crate) enum Kernel {
     NdPointwise(NdPointwise),
     /// Code that reduces the rows of an array to one value.
     Reduction(ReductionKernel),
-    /// Code that reduces the last axes of an n-dimensional array.
+    /// Code that reduces axes of an n-dimensional array that stand together.
     NdReduction(NdReductionKernel),
     /// Running sums along the last axis of an n-dimensional array.
     Scan(ScanKernel),

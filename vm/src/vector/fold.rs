@@ -81,6 +81,8 @@ pub trait Number: Pod + PartialOrd {
     type Real: Summand + Real;
     /// Zero.
     const ZERO: Self;
+    /// One.
+    const ONE: Self;
 
     /// The number as a summand.
     fn wide(self) -> Self::Wide;
@@ -95,6 +97,7 @@ macro_rules! number {
             type Wide = $wide;
             type Real = $real;
             const ZERO: $rust = 0 as $rust;
+            const ONE: $rust = 1 as $rust;
 
             #[inline(always)]
             fn wide(self) -> $wide {
@@ -200,9 +203,61 @@ pub trait Fold: 'static {
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
 
+    /// What a leaf is kept in for each column while its elements come row by row.
+    const LANES: usize = 1;
+
+    /// Takes in the elements of a row of the leaves of neighbouring columns; each leaf has `size` elements. After the
+    /// last row the parts are in the first lane. The lanes have a place for each column, one after the other.
+    #[inline(always)]
+    fn take_row(lanes: &mut [Self::Part], at: RowOfLeaf, values: &[Self::Element]) {
+        for (part, value) in lanes[at.column..].iter_mut().zip(values) {
+            let next = Self::leaf(std::slice::from_ref(value));
+            *part = if at.row == 0 { next } else { Self::join(*part, next) };
+        }
+    }
+
     /// The result of so many elements.
     fn finish(part: Self::Part, count: usize) -> Self::Out;
 }
+
+/// A row of the leaves of columns.
+#[derive(Clone, Copy, Debug)]
+pub struct RowOfLeaf {
+    /// Its number.
+    pub row: usize,
+    /// How many there are.
+    pub size: usize,
+    /// The first column of interest.
+    pub column: usize,
+    /// How many columns there are.
+    pub width: usize,
+}
+
+/// Adds a row to the sums of leaves as [`spread::leaf`] does: eight sums, which are joined before the rows that are left.
+#[inline(always)]
+fn add_row<T: Copy, S: Summand>(lanes: &mut [S], at: RowOfLeaf, values: &[T], f: impl Fn(T) -> S) {
+    let RowOfLeaf { row, size, column, width } = at;
+    let in_lanes = size - size % SUMS;
+    let lane = if row < in_lanes { row % SUMS } else { 0 };
+    let sums = lanes[lane * width + column..].iter_mut().zip(values);
+    match (row < in_lanes && row < SUMS, row) {
+        (true, _) => sums.for_each(|(sum, x)| *sum = f(*x)),
+        (false, 0) => sums.for_each(|(sum, x)| *sum = S::zeroed().plus(f(*x))),
+        (false, _) => sums.for_each(|(sum, x)| *sum = sum.plus(f(*x))),
+    }
+    if row + 1 == in_lanes {
+        let mut all = lanes.chunks_exact_mut(width).map(|lane| &mut lane[column..][..values.len()]);
+        let [s0, s1, s2, s3, s4, s5, s6, s7] =
+            std::array::from_fn(|_| all.next().expect("there are as many"));
+        for index in 0..values.len() {
+            let low = s0[index].plus(s1[index]).plus(s2[index].plus(s3[index]));
+            s0[index] = low.plus(s4[index].plus(s5[index]).plus(s6[index].plus(s7[index])));
+        }
+    }
+}
+
+/// Running sums of a leaf.
+const SUMS: usize = 8;
 
 /// A leaf.
 struct Leaf<'v, F: Fold>(&'v [F::Element]);
@@ -258,8 +313,38 @@ impl<T: Number> Fold for Sum<T> {
         left.plus(right)
     }
 
+    const LANES: usize = SUMS;
+
+    #[inline(always)]
+    fn take_row(lanes: &mut [T::Wide], at: RowOfLeaf, values: &[T]) {
+        add_row(lanes, at, values, T::wide);
+    }
+
     fn finish(part: T::Wide, _: usize) -> T::Wide {
         T::ZERO.wide().plus(part)
+    }
+}
+
+/// The product; 1 of no elements.
+pub struct Product<T>(PhantomData<T>);
+
+impl<T: Number> Fold for Product<T> {
+    type Element = T;
+    type Part = T::Wide;
+    type Out = T::Wide;
+
+    #[inline(always)]
+    fn leaf(values: &[T]) -> T::Wide {
+        values.iter().fold(T::ONE.wide(), |product, x| product.times(x.wide()))
+    }
+
+    #[inline(always)]
+    fn join(left: T::Wide, right: T::Wide) -> T::Wide {
+        left.times(right)
+    }
+
+    fn finish(part: T::Wide, _: usize) -> T::Wide {
+        part
     }
 }
 
@@ -278,6 +363,13 @@ impl<T: Number> Fold for Mean<T> {
 
     fn join(left: T::Real, right: T::Real) -> T::Real {
         left.plus(right)
+    }
+
+    const LANES: usize = SUMS;
+
+    #[inline(always)]
+    fn take_row(lanes: &mut [T::Real], at: RowOfLeaf, values: &[T]) {
+        add_row(lanes, at, values, T::real);
     }
 
     fn finish(part: T::Real, count: usize) -> T::Real {

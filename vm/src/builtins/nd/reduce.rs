@@ -10,12 +10,12 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
-use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel, result_shape, runs};
+use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel, fold_side_by_side, result_shape, runs};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
-use crate::vector::fold::{Best, Count, Fold, Mean, Sum, Truth, fold};
+use crate::vector::fold::{Best, Count, Fold, Mean, Product, Sum, Truth, fold};
 use crate::vector::spread::{self, Real};
 use bumpalo::Bump;
 
@@ -38,10 +38,10 @@ pub fn rows() -> Vec<Family> {
         ),
         folding("nd._any", "True if an element is not zero.", truth, is_true::<false>),
         folding("nd._all", "True if no element is zero.", truth, is_true::<true>),
+        folding("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", wide, prod),
         folding("nd._count", "Number of the elements that are not zero.", |_| Some(ScalarType::Int64), count),
     ];
     let others = [
-        reduction("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", &[], wide, prod),
         reduction("nd._var", "Mean square of the deviations from the mean.", &[INT64], real, var),
         reduction("nd._std", "Square root of the variance.", &[INT64], real, std),
         reduction("nd._median", "The element in the middle, or the mean of two.", &[], real, median),
@@ -71,7 +71,7 @@ fn reduction(
     both(name, meaning, more, element, move |_, axes| Kernel::general(move |call| run(call, axes)))
 }
 
-/// The rows of a fold, which is a member of regions along the last axes.
+/// The rows of a fold, which is a member of regions along axes that stand together.
 fn folding(
     name: &str,
     meaning: &str,
@@ -81,18 +81,22 @@ fn folding(
     both(name, meaning, &[], element, move |t, axes| {
         let Folding { whole, fold } = code(t.element());
         let whole = GeneralKernel::new(move |call| {
-            let (run, runs) = runs(call.nd(0).shape(), axes);
-            fold.check_elements(run, runs)?;
+            fold.check_elements(runs(call.nd(0).shape(), axes))?;
             whole(call, axes);
             Ok(())
         });
-        let reduced = |axis: usize| axes.contains(axis) || t.is_unit(axis);
-        let first = (0..t.rank()).find(|axis| axes.contains(*axis) && !t.is_unit(*axis));
-        match (first.unwrap_or(t.rank())..t.rank()).all(reduced) {
+        match are_together(axes, |axis| t.is_unit(axis)) {
             true => Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
             false => Kernel::General(whole),
         }
     })
+}
+
+/// True if there are only unit axes between the axes that are reduced.
+fn are_together(axes: Axes, is_unit: impl Fn(usize) -> bool) -> bool {
+    let reduced = || axes.iter().filter(|axis| !is_unit(*axis));
+    let (first, last) = (reduced().min().unwrap_or(0), reduced().max().unwrap_or(0));
+    (first..last).all(|axis| axes.contains(axis) || is_unit(axis))
 }
 
 /// The rows of a reduction with this code for arrays of a type along axes.
@@ -128,11 +132,32 @@ impl Folding {
     fn new<C: Cell, F: Fold<Out: Cell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
         Folding {
             whole: |call, axes| {
-                reduce(call, axes, |cells: &[C]| fold::<F>(bytemuck::cast_slice(cells)));
+                if !side_by_side::<C, F>(call, axes) {
+                    reduce(call, axes, |cells: &[C]| fold::<F>(bytemuck::cast_slice(cells)));
+                }
             },
             fold: FoldKernel::new::<C, F>(needs),
         }
     }
+}
+
+/// Folds an array row by row, if its runs stand side by side; false if they do not.
+fn side_by_side<C: Cell, F: Fold<Out: Cell + PlainSlot>>(call: &mut Call<'_>, axes: Axes) -> bool {
+    let view = call.nd(0);
+    let (shape, arena) = (view.shape(), call.arena());
+    let of = runs(shape, axes);
+    let is_so = of.width > 1 && of.run > 0 && are_together(axes, |axis| shape[axis] == 1);
+    let (Some(values), QType::NdArray(result)) = (view.as_slice::<C>().filter(|_| is_so), call.result_type())
+    else {
+        return false;
+    };
+    let (result, shape) = (*result, result_shape(shape, axes, *result));
+    let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<F::Out>());
+    fold_side_by_side::<F>(bytemuck::cast_slice(values), of, arena, |value| {
+        let cell = cells.next().expect("the result has a cell for each run");
+        cell.copy_from_slice(bytemuck::bytes_of(&value));
+    });
+    true
 }
 
 /// The type of an array without some of its axes; without any, that of a scalar.
@@ -263,6 +288,10 @@ fn sum(element: ScalarType) -> Folding {
     folding_of!(element, Sum, None)
 }
 
+fn prod(element: ScalarType) -> Folding {
+    folding_of!(element, Product, None)
+}
+
 fn mean(element: ScalarType) -> Folding {
     folding_of!(element, Mean, None)
 }
@@ -286,17 +315,6 @@ fn is_true<const ALL: bool>(element: ScalarType) -> Folding {
 
 fn count(element: ScalarType) -> Folding {
     folding_of!(element, Count, None)
-}
-
-fn prod(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| i64::from(x.iter().all(|x| *x))),
-        Int32 => reduce(call, axes, |x: &[i32]| x.iter().fold(1i64, |n, x| n.wrapping_mul((*x).into()))),
-        Int64 => reduce(call, axes, |x: &[i64]| x.iter().fold(1i64, |n, x| n.wrapping_mul(*x))),
-        Float32 => reduce(call, axes, |x: &[f32]| x.iter().product::<f32>()),
-        Float64 => reduce(call, axes, |x: &[f64]| x.iter().product::<f64>()),
-    );
-    Ok(())
 }
 
 /// The variance of integers, whose sum is exact.

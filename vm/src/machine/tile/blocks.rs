@@ -4,7 +4,7 @@ use crate::machine::tile::axes::Elements;
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::region::{MemberFault, Presence, Region};
 use crate::operator::block::Column;
-use crate::operator::nd_reduction::Folded;
+use crate::operator::nd_reduction::{Folded, Runs};
 use crate::operator::reduction::State;
 use crate::operator::scan::Direction;
 use bumpalo::Bump;
@@ -21,8 +21,8 @@ pub(super) struct Blocks<'r> {
     pub(super) moving: &'r [u16],
     /// Inputs that do not.
     pub(super) uneven: Uneven<'r>,
-    /// Elements that become one, for each reduction along axes.
-    pub(super) runs: &'r [usize],
+    /// How elements become one, for each reduction along axes.
+    pub(super) runs: &'r [Runs],
 }
 
 /// What reductions have taken in.

@@ -16,7 +16,7 @@
 use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, list};
 use crate::machine::tile::region::{Fold, MemberFault};
 use crate::machine::tile::worker::Worker;
-use crate::operator::nd_reduction::Folded;
+use crate::operator::nd_reduction::{Folded, Runs};
 use crate::operator::reduction::{CHUNK, State};
 use bumpalo::Bump;
 use std::ops::Range;
@@ -62,16 +62,16 @@ impl Blocks<'_> {
     /// True if rows can be dealt to threads. Running sums go from chunk to chunk, and reductions of different runs or
     /// kinds do not begin at the same places.
     fn has_parts(&self) -> bool {
-        let is_alike = |(fold, run): (&Fold, usize)| {
+        let is_alike = |(fold, runs): (&Fold, Runs)| {
             self.folds()
                 .next()
-                .is_none_or(|(first, of_first)| run == of_first && fold.kernel.is_cut_like(&first.kernel))
+                .is_none_or(|(first, of_first)| runs == of_first && fold.kernel.is_cut_like(&first.kernel))
         };
         self.region.scans == 0 && self.folds().all(is_alike)
     }
 
-    /// The reductions along axes, with the elements that become one.
-    fn folds(&self) -> impl Iterator<Item = (&Fold, usize)> {
+    /// The reductions along axes, and how elements become one.
+    fn folds(&self) -> impl Iterator<Item = (&Fold, Runs)> {
         self.region.folds.iter().zip(self.runs.iter().copied())
     }
 

@@ -15,7 +15,7 @@ use crate::machine::tile::region::{
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::operator::nd_reduction::{result_shape, runs};
+use crate::operator::nd_reduction::{Runs, result_shape, runs};
 use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault, NdType};
 use bumpalo::Bump;
@@ -102,15 +102,14 @@ impl Region {
         let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
         let runs_of = |fold: &Fold| runs(elements.shape(), fold.axes);
         for fold in &self.folds {
-            let (run, runs) = runs_of(fold);
-            let checked = fold.kernel.check_elements(run, runs);
+            let checked = fold.kernel.check_elements(runs_of(fold));
             checked.map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
         let folds = if rows > 0 { &*self.folds } else { &[] };
-        let runs = list(arena, folds.iter().map(|fold| runs_of(fold).0));
-        let begin = |(fold, run): (&Fold, &usize)| fold.kernel.begin(*run, 0, arena);
+        let runs = list(arena, folds.iter().map(runs_of));
+        let begin = |(fold, runs): (&Fold, &Runs)| fold.kernel.begin(*runs, 0, arena);
         let folded = list(arena, folds.iter().zip(&*runs).map(begin));
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs };
@@ -119,9 +118,8 @@ impl Region {
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         for (number, fold) in self.folds.iter().enumerate() {
             let parts = folded.get(number).map_or(&[][..], |folded| &folded.parts);
-            let (run, runs) = runs_of(fold);
             // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
-            unsafe { fold.kernel.finish(parts, run, runs, fold.make_room(frame, elements.shape())) };
+            unsafe { fold.kernel.finish(parts, runs_of(fold), fold.make_room(frame, elements.shape())) };
         }
         Ok(())
     }
