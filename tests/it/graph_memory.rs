@@ -9,8 +9,8 @@
 //! first, so that only memory for elements is counted.
 //!
 //! Regions keep no whole arrays of what only they read, so that most graphs need less. Some need one array more: the
-//! result of an operator on arrays does not take the memory of its operand. Of 200 random graphs 180 hold at most 1.1
-//! times the yardstick, all together 0.85 times.
+//! result of an operator on arrays does not take the memory of its operand. Of 200 random graphs, 185 of which hold more
+//! than a megabyte, 3 hold more than 1.1 times the yardstick, all together 0.55 times.
 
 use allocation_counter::measure;
 use cembra::backend::{Flags, Plan, State, evaluate_dag};
@@ -202,7 +202,7 @@ fn random_graphs_hold_what_must_be_alive() {
     assert!(held <= needed, "{held} bytes held, {needed} needed");
     let above = large.iter().filter(|bytes| bytes.ratio() > 1.1).count();
     assert!(
-        above * 6 < large.len(),
+        above * 20 < large.len(),
         "{above} of {} graphs hold more than 1.1 times the yardstick",
         large.len()
     );
