@@ -198,6 +198,8 @@ pub struct LentNd {
 /// Memory for elements whose lifetime somebody else guards.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRoom {
+    /// Type of the elements. No others are ever written there.
+    pub element: ScalarType,
     /// The first byte, aligned for the elements.
     pub first: *mut u8,
     /// How many there are.
@@ -259,7 +261,7 @@ impl NdHandle {
             && let Some(room) = lent.room
         {
             let count = check_shape(qtype, shape).expect("a shape of the type");
-            if count * cell_size(qtype.element()) == room.bytes {
+            if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
                 lent.written = Some((qtype, padded(shape, 1)));
                 return room.first;
             }

@@ -80,9 +80,9 @@ impl<'a> Room<'a> {
         let layout = frame.layout();
         let is_computed =
             layout.bit_of(self.slot) as usize > layout.inputs().len() && !layout.is_literal(self.slot);
-        let (first, bytes) = (self.first, self.bytes());
+        let room = RawRoom { element: self.element, first: self.first, bytes: self.bytes() };
         // SAFETY: the caller's promise: the handle of an array stands there. The room borrows the target alone.
-        self.is_lent = is_computed && unsafe { self.handle(frame).lend_room(RawRoom { first, bytes }) };
+        self.is_lent = is_computed && unsafe { self.handle(frame).lend_room(room) };
     }
 
     /// Takes the memory back.
