@@ -136,7 +136,7 @@ fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, Lo
 }
 
 fn is_float(cx: &Rewriter<'_>, id: NodeId) -> bool {
-    cx.draft().qtype_of(id).element().is_some_and(|t| t.is_float())
+    cx.draft().qtype_of(id).scalar_inside().is_some_and(|t| t.is_float())
 }
 
 fn add_zero_integer(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {

@@ -117,12 +117,7 @@ impl FoldKernel {
 
     /// An error if runs have no element, but results are asked for.
     pub(crate) fn check_elements(&self, runs: Runs) -> Result<(), Fault> {
-        match self.needs {
-            Some(what) if runs.run == 0 && runs.count > 0 => {
-                Err(Fault::Range { message: format!("no elements, of which there is no {what}") })
-            }
-            _ => Ok(()),
-        }
+        self.needs.map_or(Ok(()), |what| check_elements(what, runs))
     }
 
     /// The first place from an element on where a thread may begin. Reductions agree on it if they are of a kind and
@@ -433,6 +428,14 @@ fn to_word<T: Pod>(part: T) -> u64 {
 
 fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
+}
+
+/// An error if runs have no element, but results are asked for, of which there are none then.
+pub(crate) fn check_elements(what: &str, runs: Runs) -> Result<(), Fault> {
+    match runs.run == 0 && runs.count > 0 {
+        true => Err(Fault::Range { message: format!("no elements, of which there is no {what}") }),
+        false => Ok(()),
+    }
 }
 
 /// How elements of an array of a shape become one along axes between which there are unit axes only.

@@ -10,7 +10,9 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
-use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel, fold_side_by_side, result_shape, runs};
+use crate::operator::nd_reduction::{
+    FoldKernel, NdReductionKernel, check_elements, fold_side_by_side, result_shape, runs,
+};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
@@ -47,7 +49,7 @@ pub fn rows() -> Vec<Family> {
         reduction("nd._median", "The element in the middle, or the mean of two.", &[], real, median),
         reduction(
             "nd._quantile",
-            "The element at a share of the way from least to greatest.",
+            "The element at a share of the way from least to greatest. Raises without elements.",
             &[FLOAT64],
             quantiles,
             quantile,
@@ -383,6 +385,7 @@ fn quantile(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Fault::Range { message: format!("a quantile is from 0 to 1, got {share}") });
     }
+    check_elements("quantile", runs(call.nd(0).shape(), axes))?;
     by_element!(call,
         Int32 => reduce_reordering(call, axes, |x: i32| f64::from(x), |x| spread::quantile(x, share)),
         Int64 => reduce_reordering(call, axes, |x: i64| x as f64, |x| spread::quantile(x, share)),
