@@ -9,7 +9,6 @@ all rounds; ratios are those of the medians to Cembra's.
 """
 
 import os
-import statistics
 import sys
 import time
 
@@ -28,10 +27,8 @@ import numpy as np
 import polars as pl
 from arolla import arolla
 
-from program import Program
+from program import Program, print_rows, take_turns
 
-ROUNDS = 21
-SLICE_NS = 20_000_000
 M = arolla.M
 L = arolla.L
 
@@ -220,18 +217,7 @@ def main():
         }
         for engine, run in workload(rows).items():
             engines[engine] = lambda times, run=run: elapsed(run, times)
-        times = {}
-        for engine, measure in engines.items():
-            measure(2)
-            times[engine] = max(1, SLICE_NS // max(1, measure(1)))
-        found = {engine: [] for engine in engines}
-        for _ in range(ROUNDS):
-            for engine, measure in engines.items():
-                found[engine].append(measure(times[engine]) / times[engine] / rows)
-        base = statistics.median(found["cembra"])
-        for engine, figures in found.items():
-            median = statistics.median(figures)
-            print(f"| {name} | {engine} | {min(figures):.2f} | {median:.2f} | {median / base:.2f} |")
+        print_rows(name, take_turns(engines), rows)
 
 
 if __name__ == "__main__":

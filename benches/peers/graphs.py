@@ -9,7 +9,6 @@ all rounds; ratios are those of the medians to Cembra's. numpy writes into array
 """
 
 import os
-import statistics
 import time
 
 for name in ("OMP_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
@@ -21,10 +20,8 @@ import numpy as np
 from civic_digital_twins.dt_model.engine.frontend import graph, linearize
 from civic_digital_twins.dt_model.engine.numpybackend import executor
 
-from program import Program
+from program import Program, print_rows, take_turns
 
-ROUNDS = 21
-SLICE_NS = 20_000_000
 T, E, S = 101, 101, 84
 
 
@@ -148,18 +145,7 @@ def main():
         engines = {"cembra": lambda times, name=name: cembra.elapsed(name, times)}
         for engine, run in peers.items():
             engines[engine] = lambda times, run=run: elapsed(run, times)
-        times = {}
-        for engine, measure in engines.items():
-            measure(2)
-            times[engine] = max(1, SLICE_NS // max(1, measure(1)))
-        found = {engine: [] for engine in engines}
-        for _ in range(ROUNDS):
-            for engine, measure in engines.items():
-                found[engine].append(measure(times[engine]) / times[engine] / 1e3)
-        base = statistics.median(found["cembra"])
-        for engine, figures in found.items():
-            median = statistics.median(figures)
-            print(f"| {name} | {engine} | {min(figures):.3f} | {median:.3f} | {median / base:.2f} |")
+        print_rows(name, take_turns(engines), 1e3)
 
 
 if __name__ == "__main__":

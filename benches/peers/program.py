@@ -1,8 +1,12 @@
-"""A Rust program beside the Python peers, asked for one slice at a time."""
+"""Engines beside each other: a Rust program that is asked for one slice at a time, and turns of all engines."""
 
 import os
 import pathlib
+import statistics
 import subprocess
+
+ROUNDS = 21
+SLICE_NS = 20_000_000
 
 
 class Program:
@@ -16,3 +20,26 @@ class Program:
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
+
+
+def take_turns(engines):
+    """The nanoseconds of an evaluation in each round, by engine: engines take turns within a round. Each is a function
+    from a number of evaluations to the nanoseconds that they took."""
+    times = {}
+    for engine, measure in engines.items():
+        measure(2)
+        times[engine] = max(1, SLICE_NS // max(1, measure(1)))
+    found = {engine: [] for engine in engines}
+    for _ in range(ROUNDS):
+        for engine, measure in engines.items():
+            found[engine].append(measure(times[engine]) / times[engine])
+    return found
+
+
+def print_rows(name, found, unit):
+    """A row of a table for each engine: the smallest and the median time in units of so many nanoseconds, and the ratio
+    of its median to Cembra's."""
+    base = statistics.median(found["cembra"])
+    for engine, figures in found.items():
+        least, median = min(figures), statistics.median(figures)
+        print(f"| {name} | {engine} | {least / unit:.3f} | {median / unit:.3f} | {median / base:.2f} |")

@@ -12,7 +12,7 @@ pub(super) type Slope = Option<NodeId>;
 pub(super) struct SlopeBuilder {
     pub(super) graph: Graph,
     pub(super) axes: AxesOf,
-    /// How many nodes the expression has; all others are of slopes.
+    /// How many nodes the expression has, operands first, the root last; all others are of slopes.
     pub(super) nodes: usize,
 }
 

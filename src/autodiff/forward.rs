@@ -28,8 +28,6 @@ pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr
 struct Forward {
     builder: SlopeBuilder,
     partials: Partials,
-    /// The nodes of the expression itself, operands first, the root last.
-    nodes: usize,
     /// How many leaves there are slopes by.
     leaves: usize,
 }
@@ -44,15 +42,15 @@ impl Forward {
         }
         let nodes = graph.len();
         let builder = SlopeBuilder { graph, axes, nodes };
-        Ok(Forward { builder, partials: Partials::default(), nodes, leaves: leaves.len() })
+        Ok(Forward { builder, partials: Partials::default(), leaves: leaves.len() })
     }
 
     /// The slopes of the root by leaves.
     fn slopes(&mut self, leaves: &[(&str, QType)]) -> Result<Vec<Slope>, AutodiffError> {
         let leaves: Vec<Option<NodeId>> = leaves.iter().map(|(name, _)| self.builder.leaf(name)).collect();
-        let joints = joints(&mut self.builder, self.nodes, &leaves);
+        let joints = joints(&mut self.builder, &leaves);
         let mut targets = joints.clone();
-        targets.push(NodeId::at(self.nodes - 1));
+        targets.push(NodeId::at(self.builder.nodes - 1));
         let by_leaves: Vec<Vec<Slope>> = leaves
             .iter()
             .map(|leaf| leaf.map_or_else(|| Ok(vec![None; targets.len()]), |leaf| self.walk(leaf, &targets)))
@@ -80,10 +78,10 @@ impl Forward {
 
     /// The slopes of targets by a node, not through other targets.
     fn walk(&mut self, by: NodeId, targets: &[NodeId]) -> Result<Vec<Slope>, AutodiffError> {
-        let mut slopes: Vec<Slope> = vec![None; self.nodes];
+        let mut slopes: Vec<Slope> = vec![None; self.builder.nodes];
         let mut found = vec![None; targets.len()];
         slopes[by.index()] = Some(self.builder.number(1.0)?);
-        for id in (by.index() + 1..self.nodes).map(NodeId::at) {
+        for id in (by.index() + 1..self.builder.nodes).map(NodeId::at) {
             let Node::Operator(operator, operands) = self.builder.graph.node(id) else { continue };
             let given: Vec<Slope> = operands.iter().map(|o| slopes[o.index()]).collect();
             if given.iter().all(Option::is_none) {

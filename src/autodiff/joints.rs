@@ -39,8 +39,9 @@ struct Candidate {
     leaves: BTreeSet<usize>,
 }
 
-/// The joints between some leaves and the last of so many nodes, operands first.
-pub(super) fn joints(builder: &mut SlopeBuilder, nodes: usize, leaves: &[Option<NodeId>]) -> Vec<NodeId> {
+/// The joints between some leaves and the root of the expression, operands first.
+pub(super) fn joints(builder: &mut SlopeBuilder, leaves: &[Option<NodeId>]) -> Vec<NodeId> {
+    let nodes = builder.nodes;
     let axes: Vec<Option<Dynamic>> =
         (0..nodes).map(|index| builder.axes.of(&builder.graph, NodeId::at(index))).collect();
     let is_narrow = narrow(&builder.graph, &axes);
@@ -163,7 +164,7 @@ mod tests {
         let (axes, nodes) = (AxesOf::new(&types), graph.len());
         let mut builder = SlopeBuilder { graph: graph.clone(), axes, nodes };
         let leaves = ["a", "b", "c"].map(|name| builder.leaf(name));
-        let found = joints(&mut builder, graph.len(), &leaves);
+        let found = joints(&mut builder, &leaves);
         found.into_iter().map(|id| crate::expr::Expr::new(&graph, id).expect("a node").to_string()).collect()
     }
 

@@ -56,8 +56,6 @@ pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
     needs: Option<&'static str>,
     step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
-    /// The step where runs stand side by side.
-    step_by_rows: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
     finish: unsafe fn(&[u64], Runs, *mut u8),
     /// Words that are kept for each of such runs.
     lanes: usize,
@@ -91,14 +89,7 @@ impl FoldKernel {
     }
 
     fn of_leaves<F: Fold<Out: PlainSlot>>(needs: Option<&'static str>) -> FoldKernel {
-        FoldKernel {
-            needs,
-            step: step::<F>,
-            step_by_rows: step_by_rows::<F>,
-            finish: finish::<F>,
-            lanes: F::LANES,
-            cut: Cut::Leaves,
-        }
+        FoldKernel { needs, step: step::<F>, finish: finish::<F>, lanes: F::LANES, cut: Cut::Leaves }
     }
 
     /// The kernel of the sum of what comes of pairs of elements of two operands.
@@ -107,8 +98,6 @@ impl FoldKernel {
         FoldKernel {
             needs: None,
             step: step_of_pairs::<T, P>,
-            // All elements are one run.
-            step_by_rows: step_of_pairs::<T, P>,
             finish: finish_pairs::<T>,
             lanes: 0,
             cut: Cut::Chunks,
@@ -162,9 +151,8 @@ impl FoldKernel {
     /// # Safety
     /// There are that many elements of the kernel's type, aligned.
     pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
-        let step = if state.width > 1 { self.step_by_rows } else { self.step };
         // SAFETY: the caller's promise.
-        unsafe { step(state, from, count) }
+        unsafe { (self.step)(state, from, count) }
     }
 
     /// Writes the results of all runs.
@@ -218,7 +206,10 @@ impl<F: Fold> Loop for TakeIn<'_, '_, F> {
 
     #[inline(always)]
     fn run(self) {
-        take_in::<F>(self.state, self.values);
+        match self.state.width > 1 {
+            true => take_rows::<F>(self.state, self.values),
+            false => take_in::<F>(self.state, self.values),
+        }
     }
 }
 
@@ -246,41 +237,23 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     *kept = values.len();
 }
 
-/// # Safety
-/// The contract of [`FoldKernel::step`].
-unsafe fn step_by_rows<F: Fold>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
-    // SAFETY: the caller's promise; every byte pattern is an element.
-    let values: &[F::Element] = unsafe { std::slice::from_raw_parts(from[0].cast(), count) };
-    Level::best().run(TakeRows::<F> { state, values });
-}
-
-struct TakeRows<'v, 'a, F: Fold> {
-    state: &'v mut Folded<'a>,
-    values: &'v [F::Element],
-}
-
-impl<F: Fold> Loop for TakeRows<'_, '_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Folded { parts, leaves, leaf, kept, width, column, lanes, .. } = self.state;
-        let lanes = &mut bytemuck::cast_slice_mut::<u64, F::Part>(lanes)[..F::LANES * *width];
-        let mut values = self.values;
-        while !values.is_empty() {
-            let (head, rest) = values.split_at(values.len().min(*width - *column));
-            let at = RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width };
-            F::take_row(lanes, at, head);
-            values = rest;
-            *column += head.len();
-            if *column < *width {
-                return;
-            }
-            (*column, *kept) = (0, *kept + 1);
-            if *kept == *leaf {
-                parts.extend(lanes[..*width].iter().map(|part| to_word(*part)));
-                (*leaf, *kept) = (leaves.next_size(), 0);
-            }
+/// The elements of runs that stand side by side.
+#[inline(always)]
+fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
+    let Folded { parts, leaves, leaf, kept, width, column, lanes, .. } = state;
+    let lanes = &mut bytemuck::cast_slice_mut::<u64, F::Part>(lanes)[..F::LANES * *width];
+    while !values.is_empty() {
+        let (head, rest) = values.split_at(values.len().min(*width - *column));
+        F::take_row(lanes, RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width }, head);
+        values = rest;
+        *column += head.len();
+        if *column < *width {
+            return;
+        }
+        (*column, *kept) = (0, *kept + 1);
+        if *kept == *leaf {
+            parts.extend(lanes[..*width].iter().map(|part| to_word(*part)));
+            (*leaf, *kept) = (leaves.next_size(), 0);
         }
     }
 }
@@ -317,7 +290,7 @@ pub(crate) fn fold_side_by_side<F: Fold>(
     F::Out: PlainSlot,
 {
     let mut state = FoldKernel::of_leaves::<F>(None).begin(runs, 0, arena);
-    Level::best().run(TakeRows::<F> { state: &mut state, values });
+    Level::best().run(TakeIn::<F> { state: &mut state, values });
     results::<F>(&state.parts, runs).for_each(each);
 }
 

@@ -28,35 +28,33 @@ pub enum Side {
 
 /// The code of a pair for this machine; `None` if there is no code that computes both in one pass.
 pub fn pair(first: Arithmetic, second: Arithmetic, side: Side) -> Option<BlockRun> {
-    if cfg!(target_arch = "x86_64") && Level::best() == Level::Baseline {
-        // Not worth a copy of all loops.
-        return None;
-    }
-    let runs = match first {
+    for_this_machine(match first {
         Arithmetic::Add => of_second::<Add>(second, side)?,
         Arithmetic::Subtract => of_second::<Subtract>(second, side)?,
         Arithmetic::Multiply => of_second::<Multiply>(second, side)?,
         Arithmetic::Divide => of_second::<Divide>(second, side)?,
-    };
-    Some(runs[Level::best() as usize])
+    })
 }
 
 /// The code of `x * y + z * w` or `x * y - z * w`, of the operands x, y, z and w; `None` as of [`pair`].
 pub fn products(second: Arithmetic) -> Option<BlockRun> {
-    if cfg!(target_arch = "x86_64") && Level::best() == Level::Baseline {
-        return None;
-    }
-    let runs: Runs = match second {
+    for_this_machine(match second {
         Arithmetic::Add => [products_avx2::<Add>, products_avx2::<Add>, products_avx512::<Add>],
         Arithmetic::Subtract => {
             [products_avx2::<Subtract>, products_avx2::<Subtract>, products_avx512::<Subtract>]
         }
         Arithmetic::Multiply | Arithmetic::Divide => return None,
-    };
-    Some(runs[Level::best() as usize])
+    })
 }
 
 type Runs = [BlockRun; Level::ALL.len()];
+
+/// The code for the instructions that there are; none for the oldest ones, which are not worth a copy of all loops.
+fn for_this_machine(runs: Runs) -> Option<BlockRun> {
+    let level = Level::best();
+    let has_code = cfg!(not(target_arch = "x86_64")) || level != Level::Baseline;
+    has_code.then(|| runs[level as usize])
+}
 
 fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Option<Runs> {
     Some(match (second, side) {
@@ -73,7 +71,7 @@ fn of_second<F: Operation>(second: Arithmetic, side: Side) -> Option<Runs> {
 }
 
 fn runs<F: Operation, S: Operation, const LEFT: bool>() -> Runs {
-    // On x86-64 the first is never taken, see `pair`.
+    // On x86-64 the first is never taken, see `for_this_machine`.
     [run_avx2::<F, S, LEFT>, run_avx2::<F, S, LEFT>, run_avx512::<F, S, LEFT>]
 }
 
