@@ -58,6 +58,35 @@ fn leaves(lowered: &Lowered) -> impl Iterator<Item = (&str, QType)> {
 pub(super) struct Program {
     code: OfTheta,
     parts: Vec<PartSlot>,
+    ways: Vec<Way>,
+}
+
+/// How the values of a part come to memory of the host.
+#[derive(Debug)]
+enum Way {
+    /// They are computed there, into this slot's room.
+    Computed(TypedSlot),
+    /// They are the products of a factor and those of another part, which are computed there.
+    Multiplied(ResultSlot, usize),
+    /// They are copied from the frame.
+    Copied,
+}
+
+impl Way {
+    /// The ways of parts, of which none may take the spectrum out of the frame.
+    fn of_parts(parts: &[PartSlot], spectrum: &TypedSlot, sizes: [usize; 2]) -> Vec<Way> {
+        let whole = |part: &PartSlot| part.whole(sizes).filter(|slot| *slot != spectrum).cloned();
+        let computed: Vec<Option<TypedSlot>> = parts.iter().map(whole).collect();
+        let way = |(part, own): (&PartSlot, &Option<TypedSlot>)| match (own, part.product()) {
+            (Some(slot), _) => Way::Computed(slot.clone()),
+            (None, Some((factor, values))) => {
+                let other = computed.iter().position(|slot| slot.as_ref() == Some(values));
+                other.map_or(Way::Copied, |other| Way::Multiplied(factor.clone(), other))
+            }
+            (None, None) => Way::Copied,
+        };
+        parts.iter().zip(&computed).map(way).collect()
+    }
 }
 
 impl Program {
@@ -87,8 +116,9 @@ impl Program {
             }
             Some(_) => result(part_name(index)).map(PartSlot::Values),
         };
-        let parts = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>()?;
-        Ok(Program { code, parts })
+        let parts: Vec<PartSlot> = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>()?;
+        let ways = Way::of_parts(&parts, code.bound.output_slot(), lowered.sizes);
+        Ok(Program { code, parts, ways })
     }
 
     /// The program, for dumps.
@@ -125,26 +155,25 @@ impl Program {
         let size = sizes[0] * sizes[1];
         assert_eq!(target.len(), size * self.parts.len(), "a place for each value of each part");
         let frame = self.code.frame(theta, frame)?;
-        // The spectrum stays in the frame.
-        let output = self.bound().output_slot();
-        let whole = |part: usize| self.parts[part].whole(sizes).filter(|slot| *slot != output);
-        let columns = target.chunks_exact_mut(size.max(1)).enumerate();
+        let columns = target.chunks_exact_mut(size.max(1)).zip(&self.ways);
         let mut rooms = BumpVec::with_capacity_in(self.parts.len(), arena);
-        rooms.extend(columns.filter_map(|(part, column)| Some(Room::new(whole(part)?, column))));
+        rooms.extend(columns.filter_map(|(column, way)| match way {
+            Way::Computed(slot) => Some(Room::new(slot, column)),
+            _ => None,
+        }));
         self.bound().call(frame).run_into(&mut rooms)?;
         drop(rooms);
-        for (index, part) in self.parts.iter().enumerate().filter(|(index, _)| whole(*index).is_none()) {
-            let range = |part: usize| part * size..(part + 1) * size;
-            let written = part.product().and_then(|(factor, values)| {
-                Some((factor, (0..self.parts.len()).find(|other| whole(*other) == Some(values))?))
-            });
-            let Some((factor, other)) = written else {
-                part.read(frame, sizes)?.copy_to(&mut target[range(index)]);
-                continue;
-            };
-            let columns = target.get_disjoint_mut([range(index), range(other)]);
-            let [column, values] = columns.expect("a product is not computed where it belongs");
-            factor.read(frame)?.multiply(values, sizes, column);
+        let range = |part: usize| part * size..(part + 1) * size;
+        for (index, way) in self.ways.iter().enumerate() {
+            match way {
+                Way::Computed(_) => {}
+                Way::Multiplied(factor, other) => {
+                    let columns = target.get_disjoint_mut([range(index), range(*other)]);
+                    let [column, values] = columns.expect("a product is not computed where it belongs");
+                    factor.read(frame)?.multiply(values, sizes, column);
+                }
+                Way::Copied => self.parts[index].read(frame, sizes)?.copy_to(&mut target[range(index)]),
+            }
         }
         self.spectrum(frame)
     }
