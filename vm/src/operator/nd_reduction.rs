@@ -57,7 +57,7 @@ pub(crate) struct FoldKernel {
     needs: Option<&'static str>,
     step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
     finish: unsafe fn(&[u64], Runs, *mut u8),
-    /// Words that are kept for each of such runs.
+    /// Words that are kept for each of runs that stand side by side, or one for each element of shorter ones.
     lanes: usize,
     /// Where threads may begin.
     cut: Cut,
@@ -140,7 +140,8 @@ impl FoldKernel {
             Cut::Leaves => (leaves.next_size(), 0),
             Cut::Chunks => (0, element),
         };
-        let lanes = if width > 1 { self.lanes * width } else { 0 };
+        // Short runs have no lanes but the first.
+        let lanes = if width > 1 { self.lanes.min(run) * width } else { 0 };
         let lanes = arena.alloc_slice_fill_copy(lanes, 0);
         let (parts, cells) = (BumpVec::new_in(arena), Cells([0; LEAF]));
         Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes }
@@ -241,7 +242,7 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
 #[inline(always)]
 fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     let Folded { parts, leaves, leaf, kept, width, column, lanes, .. } = state;
-    let lanes = &mut bytemuck::cast_slice_mut::<u64, F::Part>(lanes)[..F::LANES * *width];
+    let lanes = bytemuck::cast_slice_mut::<u64, F::Part>(lanes);
     while !values.is_empty() {
         let (head, rest) = values.split_at(values.len().min(*width - *column));
         F::take_row(lanes, RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width }, head);
