@@ -22,6 +22,7 @@ pub mod function;
 pub mod general;
 pub mod general_cell;
 pub mod lifting;
+pub(crate) mod nd_pairs;
 pub mod nd_pointwise;
 pub(crate) mod nd_reduction;
 pub mod nd_walk;

@@ -9,24 +9,23 @@
 //! leaves              rows 0 … 71, 72 … 143, …                    a row is taken into the sums of all columns
 //! ```
 //!
-//! The parts of all leaves are joined when all blocks have been seen. Sums over pairs of elements, such as an inner product,
-//! have no leaves, but a sum for each 65,536 elements.
+//! The parts of all leaves are joined when all blocks have been seen. Sums over [pairs](super::nd_pairs) of elements have no
+//! leaves, but a sum for each 65,536 elements.
 
 use crate::layout::PlainSlot;
+use crate::operator::block::Column;
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::CHUNK;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Fault, NdType};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, Leaves, Number, RowOfLeaf, Summand, join_leaves};
-use crate::vector::lanes::{self, LANES};
+use crate::vector::fold::{Fold, Leaves, RowOfLeaf, join_leaves};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// A reduction along some axes.
 #[derive(Clone, Debug)]
@@ -54,18 +53,22 @@ pub(crate) struct Runs {
 #[derive(Clone, Copy)]
 pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
-    needs: Option<&'static str>,
-    step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
-    finish: unsafe fn(&[u64], Runs, *mut u8),
+    pub(super) needs: Option<&'static str>,
+    pub(super) step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
+    pub(super) step_of_sum: Option<StepOfSum>,
+    pub(super) finish: unsafe fn(&[u64], Runs, *mut u8),
     /// Words that are kept for each of runs that stand side by side, or one for each element of shorter ones.
-    lanes: usize,
+    pub(super) lanes: usize,
     /// Where threads may begin.
-    cut: Cut,
+    pub(super) cut: Cut,
 }
+
+/// Takes in the elements of `a * b + c` as those of the first operand; the columns are a, b, c and the other operand.
+type StepOfSum = unsafe fn(&mut Folded<'_>, [&Column; 4], usize);
 
 /// What is known of elements by itself, and joined in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
+pub(super) enum Cut {
     /// The leaves of the pairwise sum.
     Leaves,
     /// So many elements as a [`CHUNK`] has.
@@ -89,18 +92,13 @@ impl FoldKernel {
     }
 
     fn of_leaves<F: Fold<Out: PlainSlot>>(needs: Option<&'static str>) -> FoldKernel {
-        FoldKernel { needs, step: step::<F>, finish: finish::<F>, lanes: F::LANES, cut: Cut::Leaves }
-    }
-
-    /// The kernel of the sum of what comes of pairs of elements of two operands.
-    pub(crate) fn of_pairs<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
-        const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
         FoldKernel {
-            needs: None,
-            step: step_of_pairs::<T, P>,
-            finish: finish_pairs::<T>,
-            lanes: 0,
-            cut: Cut::Chunks,
+            needs,
+            step: step::<F>,
+            step_of_sum: None,
+            finish: finish::<F>,
+            lanes: F::LANES,
+            cut: Cut::Leaves,
         }
     }
 
@@ -156,6 +154,15 @@ impl FoldKernel {
         unsafe { (self.step)(state, from, count) }
     }
 
+    /// Takes in the elements of `a * b + c` as those of one of two operands, of the columns a, b, c and the other
+    /// operand; `None` if there is no code for it.
+    ///
+    /// # Safety
+    /// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows.
+    pub(crate) fn step_of_sum(&self) -> Option<StepOfSum> {
+        self.step_of_sum
+    }
+
     /// Writes the results of all runs.
     ///
     /// # Safety
@@ -171,12 +178,12 @@ pub(crate) struct Folded<'a> {
     /// The parts of whole leaves.
     pub(crate) parts: BumpVec<'a, u64>,
     /// The leaves that come next.
-    leaves: Leaves,
+    pub(super) leaves: Leaves,
     /// The size of the leaf that the next element is in.
     leaf: usize,
     /// How many of its elements, or rows, are kept; without leaves, how many elements there were.
-    kept: usize,
-    cells: Cells,
+    pub(super) kept: usize,
+    pub(super) cells: Cells,
     /// Runs side by side.
     width: usize,
     /// The one that the next element is of.
@@ -187,7 +194,7 @@ pub(crate) struct Folded<'a> {
 
 /// The cells of a leaf, or lanes.
 #[repr(align(64))]
-struct Cells([u64; LEAF]);
+pub(super) struct Cells(pub(super) [u64; LEAF]);
 
 /// # Safety
 /// The contract of [`FoldKernel::step`].
@@ -295,112 +302,13 @@ pub(crate) fn fold_side_by_side<F: Fold>(
     results::<F>(&state.parts, runs).for_each(each);
 }
 
-/// # Safety
-/// The contract of [`FoldKernel::step`].
-unsafe fn step_of_pairs<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
-    // SAFETY: the caller's promise; every byte pattern is an element.
-    let operands = from.map(|from| unsafe { std::slice::from_raw_parts(from.cast::<T>(), count) });
-    Level::best().run(AddPairs { state, operands, of_pair: PhantomData::<P> });
-}
-
-/// What comes of a pair of elements.
-pub(crate) trait OfPair: 'static {
-    /// It.
-    fn of<T: Number>(a: T, b: T) -> T::Wide;
-}
-
-/// Their product.
-pub(crate) struct Product;
-
-impl OfPair for Product {
-    #[inline(always)]
-    fn of<T: Number>(a: T, b: T) -> T::Wide {
-        a.wide().times(b.wide())
-    }
-}
-
-/// The square of their difference.
-pub(crate) struct SquaredDifference;
-
-impl OfPair for SquaredDifference {
-    #[inline(always)]
-    fn of<T: Number>(a: T, b: T) -> T::Wide {
-        let difference = a.wide().minus(b.wide());
-        difference.times(difference)
-    }
-}
-
-struct AddPairs<'v, 'a, T, P> {
-    state: &'v mut Folded<'a>,
-    operands: [&'v [T]; 2],
-    of_pair: PhantomData<P>,
-}
-
-impl<T: Number, P: OfPair> Loop for AddPairs<'_, '_, T, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let AddPairs { state: Folded { parts, leaves, kept, cells, .. }, operands: [a, b], .. } = self;
-        let sums = bytemuck::cast_slice_mut::<u64, T::Wide>(&mut cells.0).first_chunk_mut();
-        let sums = sums.expect("there is room for the lanes");
-        let (mut a, mut b) = (a, b);
-        while !a.is_empty() {
-            let ((head_a, rest_a), (head_b, rest_b)) = {
-                let count = a.len().min(CHUNK - *kept % CHUNK);
-                (a.split_at(count), b.split_at(count))
-            };
-            match std::ptr::eq(head_a, head_b) {
-                // Squares: a compiler that knows it reads elements once.
-                true => lanes::add(sums, *kept % LANES, head_a, head_a, P::of),
-                false => lanes::add(sums, *kept % LANES, head_a, head_b, P::of),
-            }
-            *kept += head_a.len();
-            if kept.is_multiple_of(CHUNK) || *kept == leaves.count() {
-                parts.push(to_word(lanes::total(*sums)));
-                *sums = [T::Wide::zeroed(); LANES];
-            }
-            (a, b) = (rest_a, rest_b);
-        }
-    }
-}
-
-/// The sum of what comes of pairs of elements.
-///
-/// # Panics
-/// There are more elements of one than of the other.
-pub(crate) fn sum_of_pairs<T, P>(a: &[T], b: &[T], arena: &Bump) -> T::Wide
-where
-    T: Number<Wide: PlainSlot>,
-    P: OfPair,
-{
-    if a.is_empty() {
-        return T::Wide::zeroed();
-    }
-    let runs = Runs { run: a.len(), count: 1, width: 1 };
-    let mut state = FoldKernel::of_pairs::<T, P>().begin(runs, 0, arena);
-    Level::best().run(AddPairs { state: &mut state, operands: [a, b], of_pair: PhantomData::<P> });
-    sum_of_chunks::<T>(&state.parts)
-}
-
-fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
-    parts.iter().fold(T::Wide::zeroed(), |sum, word| sum.plus(of_word(*word)))
-}
-
-/// # Safety
-/// The contract of [`FoldKernel::finish`].
-unsafe fn finish_pairs<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8) {
-    // SAFETY: the caller's promise.
-    unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
-}
-
-fn to_word<T: Pod>(part: T) -> u64 {
+pub(super) fn to_word<T: Pod>(part: T) -> u64 {
     let mut word = 0;
     bytemuck::bytes_of_mut(&mut word)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&part));
     word
 }
 
-fn of_word<T: Pod>(word: u64) -> T {
+pub(super) fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }
 

@@ -14,34 +14,27 @@ pub const LANES: usize = 32;
 #[repr(align(64))]
 struct CacheLines<T>([T; LANES]);
 
-/// Adds `term` of pairs of values to sums, the first to that of the lane `next`.
+/// Adds terms to sums, the first to that of the lane `next`. `term` gives that of a number below `count`.
 ///
 /// # Panics
-/// There are more of one than of the other, or there is no such lane.
+/// There is no such lane.
 #[inline(always)]
-pub fn add<A: Copy, T: Summand>(
-    sums: &mut [T; LANES],
-    next: usize,
-    a: &[A],
-    b: &[A],
-    term: impl Fn(A, A) -> T,
-) {
-    assert_eq!(a.len(), b.len(), "pairs");
-    let open = if next == 0 { 0 } else { a.len().min(LANES - next) };
-    let ((first_a, a), (first_b, b)) = (a.split_at(open), b.split_at(open));
-    let first = sums[next..].iter_mut().zip(first_a).zip(first_b);
-    first.for_each(|((sum, a), b)| *sum = sum.plus(term(*a, *b)));
-    let ((chunks_a, rest_a), (chunks_b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+pub fn add_terms<T: Summand>(sums: &mut [T; LANES], next: usize, count: usize, term: impl Fn(usize) -> T) {
+    let open = if next == 0 { 0 } else { count.min(LANES - next) };
+    let first = sums[next..].iter_mut().zip(0..open);
+    first.for_each(|(sum, number)| *sum = sum.plus(term(number)));
+    let (chunks, mut at) = ((count - open) / LANES, open);
     let mut wide = *sums;
-    for (a, b) in chunks_a.iter().zip(chunks_b) {
-        for lane in 0..LANES {
-            wide[lane] = wide[lane].plus(term(a[lane], b[lane]));
+    for _ in 0..chunks {
+        for (lane, sum) in wide.iter_mut().enumerate() {
+            *sum = sum.plus(term(at + lane));
         }
+        at += LANES;
     }
     // A compiler that sees in which order the lanes are added up takes that order for the loop as well.
     *sums = black_box(wide);
-    let rest = sums.iter_mut().zip(rest_a).zip(rest_b);
-    rest.for_each(|((sum, a), b)| *sum = sum.plus(term(*a, *b)));
+    let rest = sums.iter_mut().zip(at..count);
+    rest.for_each(|(sum, number)| *sum = sum.plus(term(number)));
 }
 
 /// The sum of all lanes.
@@ -63,7 +56,10 @@ pub fn total<T: Summand>(mut sums: [T; LANES]) -> T {
 #[inline(always)]
 pub fn sum<A: Copy, T: Summand>(a: &[A], b: &[A], term: impl Fn(A, A) -> T) -> T {
     let mut sums = CacheLines([T::zeroed(); LANES]);
-    add(&mut sums.0, 0, a, b, term);
+    assert_eq!(a.len(), b.len(), "pairs");
+    // SAFETY: there are so many of both.
+    let term = |number: usize| unsafe { term(*a.get_unchecked(number), *b.get_unchecked(number)) };
+    add_terms(&mut sums.0, 0, a.len(), term);
     total(sums.0)
 }
 
@@ -96,7 +92,8 @@ mod tests {
         for size in [1, 7, 32, 33, 64, 199] {
             let mut sums = [0.0; LANES];
             for (number, part) in values.chunks(size).enumerate() {
-                add(&mut sums, number * size % LANES, part, part, |a, b| a * b);
+                let square = |number: usize| part[number] * part[number];
+                add_terms(&mut sums, number * size % LANES, part.len(), square);
             }
             assert_eq!(total(sums).to_bits(), whole.to_bits(), "parts of {size}");
         }

@@ -2,10 +2,9 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
+use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, kernel_of_floats, sum_of_pairs};
 use crate::operator::nd_pointwise::common_shape;
-use crate::operator::nd_reduction::{
-    FoldKernel, NdReductionKernel, OfPair, Product, SquaredDifference, sum_of_pairs,
-};
+use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
@@ -35,10 +34,10 @@ fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(t), QType::NdArray(other)] = args else { return None };
     let axes = Axes::new(0..t.rank()).filter(|_| t == other)?;
     let (result, run, fold): (ScalarType, Run, FoldKernel) = match t.element() {
-        ScalarType::Int32 => (ScalarType::Int64, whole::<i32, P>, FoldKernel::of_pairs::<i32, P>()),
-        ScalarType::Int64 => (ScalarType::Int64, whole::<i64, P>, FoldKernel::of_pairs::<i64, P>()),
-        ScalarType::Float32 => (ScalarType::Float32, whole::<f32, P>, FoldKernel::of_pairs::<f32, P>()),
-        ScalarType::Float64 => (ScalarType::Float64, whole::<f64, P>, FoldKernel::of_pairs::<f64, P>()),
+        ScalarType::Int32 => (ScalarType::Int64, whole::<i32, P>, kernel::<i32, P>()),
+        ScalarType::Int64 => (ScalarType::Int64, whole::<i64, P>, kernel::<i64, P>()),
+        ScalarType::Float32 => (ScalarType::Float32, whole::<f32, P>, kernel::<f32, P>()),
+        ScalarType::Float64 => (ScalarType::Float64, whole::<f64, P>, kernel_of_floats::<P>()),
         _ => return None,
     };
     let whole = GeneralKernel::new(run);

@@ -221,12 +221,13 @@ impl<'r> Columns<'r> {
 
     /// The code of a draft; its number is that among the running sums, reductions or folds.
     fn step(&self, draft: &Draft, [scans, reductions, folds]: [&[usize]; 3]) -> Step {
-        let code = match (draft.pair, self.block_kernel(draft.member)) {
-            (Some(run), _) => Code::Rows { run, is_lifted: true },
-            (None, Some(kernel)) => {
+        let code = match (draft.pass, self.block_kernel(draft.member)) {
+            (Pass::Joined(run) | Pass::Sum(run), _) => Code::Rows { run, is_lifted: true },
+            (Pass::FoldOfSum, _) => Code::FoldOfSum(position(folds, &draft.member)),
+            (Pass::Own, Some(kernel)) => {
                 Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
             }
-            (None, None) => match self.kernels[draft.member] {
+            (Pass::Own, None) => match self.kernels[draft.member] {
                 Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
                 Kernel::NdReduction(_) => Code::Fold(position(folds, &draft.member)),
                 _ => Code::Reduce(position(reductions, &draft.member)),
@@ -290,12 +291,28 @@ struct Draft {
     member: usize,
     /// What it reads.
     sources: Vec<Source>,
-    /// Its code, if it computes other members on the way.
-    pair: Option<BlockRun>,
+    /// How it computes it.
+    pass: Pass,
+    /// Other members, which it computes on the way.
+    halves: Vec<usize>,
+}
+
+/// How a step computes the result of a member.
+#[derive(Clone, Copy)]
+enum Pass {
+    /// By the code of the member.
+    Own,
+    /// By the code of several operators.
+    Joined(BlockRun),
+    /// By the code of two, which add to a product.
+    Sum(BlockRun),
+    /// By the code of a reduction that computes a sum with a product on the way.
+    FoldOfSum,
 }
 
 /// The steps of a region: its members in order, but arithmetic whose result only one other operation of arithmetic
-/// reads is part of a [pair](crate::operator::pair), or of a sum of two products.
+/// reads is part of a [pair](crate::operator::pair), or of a sum of two products. Sums with a product that only a
+/// reduction of [pairs of elements](crate::operator::nd_pairs) reads are part of that.
 struct Drafts {
     steps: Vec<Draft>,
     /// By member: true if the step of another computes it on the way.
@@ -305,50 +322,97 @@ struct Drafts {
 impl Drafts {
     /// `reads` says how often members read the result of one; none, if others do.
     fn new(columns: &Columns<'_>, reads: impl Fn(usize) -> Option<u32>) -> Drafts {
-        let count = columns.results.len();
-        let (mut is_half, mut is_pair) = (vec![false; count], vec![false; count]);
-        let arithmetic = |number: usize| columns.block_kernel(number).and_then(|kernel| kernel.arithmetic);
-        let mut steps: Vec<Draft> = Vec::with_capacity(count);
-        for member in columns.members() {
-            let operands = &columns.operands[member];
-            let half = |operand: usize, side: Side, second: Arithmetic| match operands[operand] {
-                Source::Member(first) if !is_pair[first] => {
-                    let of_pair = if side == Side::Both { 2 } else { 1 };
-                    let run = pair(arithmetic(first)?, second, side)?;
-                    (reads(first) == Some(of_pair)).then_some((first, operand, side, run))
-                }
-                _ => None,
-            };
-            let product = |operand: usize| match operands[operand] {
-                Source::Member(first) if !is_pair[first] && reads(first) == Some(1) => {
-                    (arithmetic(first) == Some(Arithmetic::Multiply)).then_some(first)
-                }
-                _ => None,
-            };
-            let sum = |second: Arithmetic| Some((product(0)?, product(1)?, products(second)?));
-            if let Some((x, y, run)) = arithmetic(member).and_then(sum) {
-                (is_half[x], is_half[y], is_pair[member]) = (true, true, true);
-                let sources = [&*columns.operands[x], &*columns.operands[y]].concat();
-                steps.push(Draft { member, sources, pair: Some(run) });
-                continue;
-            }
-            let found = arithmetic(member).and_then(|second| match operands[0] == operands[1] {
-                true => half(0, Side::Both, second),
-                false => half(0, Side::Left, second).or_else(|| half(1, Side::Right, second)),
-            });
-            let Some((first, operand, side, run)) = found else {
-                steps.push(Draft { member, sources: operands.clone(), pair: None });
-                continue;
-            };
-            (is_half[first], is_pair[member]) = (true, true);
-            let mut sources = columns.operands[first].clone();
+        let mut drafting = Drafting { columns, reads, by_member: Vec::with_capacity(columns.results.len()) };
+        columns.members().for_each(|member| drafting.add(member));
+        let mut steps = drafting.by_member;
+        let mut is_half = vec![false; steps.len()];
+        steps.iter().flat_map(|draft| &draft.halves).for_each(|half| is_half[*half] = true);
+        steps.retain(|draft| !is_half[draft.member]);
+        Drafts { steps, is_half }
+    }
+}
+
+/// Drafts on their way.
+struct Drafting<'c, 'r, R> {
+    columns: &'c Columns<'r>,
+    reads: R,
+    by_member: Vec<Draft>,
+}
+
+impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
+    fn add(&mut self, member: usize) {
+        let joined = self.fold_of_sum(member).or_else(|| self.products(member)).or_else(|| self.pair(member));
+        self.by_member.push(joined.unwrap_or_else(|| {
+            let sources = self.columns.operands[member].clone();
+            Draft { member, sources, pass: Pass::Own, halves: Vec::new() }
+        }));
+    }
+
+    fn fold_of_sum(&self, member: usize) -> Option<Draft> {
+        let Kernel::NdReduction(NdReductionKernel { fold, .. }) = self.columns.kernels[member] else {
+            return None;
+        };
+        fold.step_of_sum()?;
+        let operands = &self.columns.operands[member];
+        (0..2).find_map(|operand| {
+            let sum = self.read_only_here(operands[operand], 1)?;
+            let sources = [&*sum.sources, &[operands[1 - operand]]].concat();
+            let draft = Draft { member, sources, pass: Pass::FoldOfSum, halves: vec![sum.member] };
+            matches!(sum.pass, Pass::Sum(_)).then_some(draft)
+        })
+    }
+
+    fn products(&self, member: usize) -> Option<Draft> {
+        let run = products(self.arithmetic(member)?)?;
+        let product = |operand: usize| {
+            let (draft, arithmetic) = self.arithmetic_only_here(self.columns.operands[member][operand], 1)?;
+            (arithmetic == Arithmetic::Multiply).then_some(draft)
+        };
+        let (x, y) = (product(0)?, product(1)?);
+        let sources = [&*x.sources, &*y.sources].concat();
+        Some(Draft { member, sources, pass: Pass::Joined(run), halves: vec![x.member, y.member] })
+    }
+
+    fn pair(&self, member: usize) -> Option<Draft> {
+        let second = self.arithmetic(member)?;
+        let operands = &self.columns.operands[member];
+        let with = |operand: usize, side: Side| {
+            let reads = if side == Side::Both { 2 } else { 1 };
+            let (half, first) = self.arithmetic_only_here(operands[operand], reads)?;
+            let run = pair(first, second, side)?;
+            let mut sources = half.sources.clone();
             if side != Side::Both {
                 sources.push(operands[1 - operand]);
             }
-            steps.push(Draft { member, sources, pair: Some(run) });
+            let pass = match (first, second) {
+                (Arithmetic::Multiply, Arithmetic::Add) => Pass::Sum(run),
+                _ => Pass::Joined(run),
+            };
+            Some(Draft { member, sources, pass, halves: vec![half.member] })
+        };
+        match operands[0] == operands[1] {
+            true => with(0, Side::Both),
+            false => with(0, Side::Left).or_else(|| with(1, Side::Right)),
         }
-        steps.retain(|draft| !is_half[draft.member]);
-        Drafts { steps, is_half }
+    }
+
+    /// The operation on FLOAT64 that a member is.
+    fn arithmetic(&self, member: usize) -> Option<Arithmetic> {
+        self.columns.block_kernel(member)?.arithmetic
+    }
+
+    /// The draft of a member that is an operation on FLOAT64 by its own code, if it is read so often and only inside.
+    fn arithmetic_only_here(&self, source: Source, reads: u32) -> Option<(&Draft, Arithmetic)> {
+        let draft = self.read_only_here(source, reads)?;
+        matches!(draft.pass, Pass::Own).then_some((draft, self.arithmetic(draft.member)?))
+    }
+
+    /// The draft of a member, if it is read so often and only inside.
+    fn read_only_here(&self, source: Source, reads: u32) -> Option<&Draft> {
+        match source {
+            Source::Member(member) if (self.reads)(member) == Some(reads) => Some(&self.by_member[member]),
+            _ => None,
+        }
     }
 }
 

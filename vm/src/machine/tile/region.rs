@@ -141,7 +141,7 @@ impl Member {
     }
 }
 
-/// What runs for a block: a member, or two of them as a [pair](crate::operator::pair).
+/// What runs for a block: a member, perhaps with others on the way to it, as a [pair](crate::operator::pair) has one.
 #[derive(Debug)]
 pub(super) struct Step {
     /// The columns that it reads.
@@ -170,6 +170,8 @@ pub(super) enum Code {
     Reduce(u16),
     /// Takes the elements into the parts of the reduction along axes with this number.
     Fold(u16),
+    /// The same, with `a * b + c` as one of two operands.
+    FoldOfSum(u16),
 }
 
 /// A reduction of rows to a value.

@@ -285,6 +285,14 @@ impl<'w> Worker<'w> {
                 unsafe { kernel.step(&mut reduced.folded[number as usize], from, count) };
                 Ok(())
             }
+            Code::FoldOfSum(number) => {
+                let from = step.args.map(|arg| &self.columns[arg as usize]);
+                let kernel = &self.blocks.region.folds[number as usize].kernel;
+                let take_in = kernel.step_of_sum().expect("the step was made for it");
+                // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.
+                unsafe { take_in(&mut reduced.folded[number as usize], from, count) };
+                Ok(())
+            }
         }
     }
 }

@@ -1,0 +1,293 @@
+//! Sums over pairs of elements of two arrays, such as an inner product: kernels of reductions.
+//!
+//! ```text
+//! x  . . . . . | . . . . .        one chunk after the other: 32 running sums each
+//! y  . . . . . | . . . . .
+//! ```
+//!
+//! Where x is `a * b + c` that nobody else reads, a region computes it on the way: it stands in registers.
+
+use crate::layout::PlainSlot;
+use crate::operator::block::Column;
+use crate::operator::nd_reduction::{Cells, Cut, FoldKernel, Folded, Runs, of_word, to_word};
+use crate::operator::reduction::CHUNK;
+use crate::vector::Level;
+use crate::vector::fold::{Number, Summand};
+use crate::vector::lanes::{self, LANES};
+use crate::vector::level::Loop;
+use bumpalo::Bump;
+use bytemuck::Zeroable;
+use std::marker::PhantomData;
+
+/// What comes of a pair of elements.
+pub(crate) trait OfPair: 'static {
+    /// It; the same of both orders, but for which NaN comes out of two.
+    fn of<T: Number>(x: T, y: T) -> T::Wide;
+}
+
+/// Their product.
+pub(crate) struct Product;
+
+impl OfPair for Product {
+    #[inline(always)]
+    fn of<T: Number>(x: T, y: T) -> T::Wide {
+        x.wide().times(y.wide())
+    }
+}
+
+/// The square of their difference.
+pub(crate) struct SquaredDifference;
+
+impl OfPair for SquaredDifference {
+    #[inline(always)]
+    fn of<T: Number>(x: T, y: T) -> T::Wide {
+        let difference = x.wide().minus(y.wide());
+        difference.times(difference)
+    }
+}
+
+/// The kernel of the sum of what comes of pairs of elements of two operands.
+pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
+    const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
+    FoldKernel {
+        needs: None,
+        step: step::<T, P>,
+        step_of_sum: None,
+        finish: finish::<T>,
+        lanes: 0,
+        cut: Cut::Chunks,
+    }
+}
+
+/// The same of FLOAT64.
+pub(crate) fn kernel_of_floats<P: OfPair>() -> FoldKernel {
+    FoldKernel { step_of_sum: Some(step_of_sum::<P>), ..kernel::<f64, P>() }
+}
+
+/// The sum of what comes of pairs of elements.
+///
+/// # Panics
+/// There are more elements of one than of the other.
+pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump) -> T::Wide
+where
+    T: Number<Wide: PlainSlot>,
+    P: OfPair,
+{
+    assert_eq!(x.len(), y.len(), "pairs");
+    if x.is_empty() {
+        return T::Wide::zeroed();
+    }
+    let runs = Runs { run: x.len(), count: 1, width: 1 };
+    let mut state = kernel::<T, P>().begin(runs, 0, arena);
+    // SAFETY: both are slices of so many elements.
+    unsafe { step::<T, P>(&mut state, [x.as_ptr().cast(), y.as_ptr().cast()], x.len()) };
+    sum_of_chunks::<T>(&state.parts)
+}
+
+fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
+    parts.iter().fold(T::Wide::zeroed(), |sum, word| sum.plus(of_word(*word)))
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::finish`].
+unsafe fn finish<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::step`].
+unsafe fn step<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+    let operands = from.map(|from| Each(from.cast::<T>()));
+    Level::best().run(AddElements { state, operands, count, of_pair: PhantomData::<P> });
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::step_of_sum`].
+unsafe fn step_of_sum<P: OfPair>(state: &mut Folded<'_>, from: [&Column; 4], count: usize) {
+    Level::best().run(AddSums { state, from, count, of_pair: PhantomData::<P> });
+}
+
+/// Numbers, one for each row.
+trait Rows: Copy {
+    type Number: Number;
+
+    /// # Safety
+    /// There is such a row.
+    unsafe fn at(self, row: usize) -> Self::Number;
+}
+
+/// A number for each row, one after the other.
+#[derive(Clone, Copy)]
+struct Each<T>(*const T);
+
+impl<T: Number> Rows for Each<T> {
+    type Number = T;
+
+    #[inline(always)]
+    unsafe fn at(self, row: usize) -> T {
+        // SAFETY: the caller's promise; every byte pattern is a number.
+        unsafe { self.0.add(row).read() }
+    }
+}
+
+/// One number for all rows.
+#[derive(Clone, Copy)]
+struct One(f64);
+
+impl Rows for One {
+    type Number = f64;
+
+    #[inline(always)]
+    unsafe fn at(self, _: usize) -> f64 {
+        self.0
+    }
+}
+
+/// A product and something.
+#[derive(Clone, Copy)]
+struct Sum<A, B, C>(A, B, C);
+
+impl<A, B, C> Rows for Sum<A, B, C>
+where
+    A: Rows<Number = f64>,
+    B: Rows<Number = f64>,
+    C: Rows<Number = f64>,
+{
+    type Number = f64;
+
+    #[inline(always)]
+    unsafe fn at(self, row: usize) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.at(row) * self.1.at(row) + self.2.at(row) }
+    }
+}
+
+struct AddPairs<'v, 'a, X, Y, P> {
+    state: &'v mut Folded<'a>,
+    x: X,
+    y: Y,
+    count: usize,
+    of_pair: PhantomData<P>,
+}
+
+impl<X: Rows, Y: Rows<Number = X::Number>, P: OfPair> Loop for AddPairs<'_, '_, X, Y, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AddPairs { state: Folded { parts, leaves, kept, cells, .. }, x, y, count, .. } = self;
+        type Wide<X> = <<X as Rows>::Number as Number>::Wide;
+        let sums = bytemuck::cast_slice_mut::<u64, Wide<X>>(&mut cells.0).first_chunk_mut();
+        let sums = sums.expect("there is room for the lanes");
+        let mut first = 0;
+        while first < count {
+            let of_chunk = (count - first).min(CHUNK - *kept % CHUNK);
+            lanes::add_terms(sums, *kept % LANES, of_chunk, |row| {
+                // SAFETY: who made this promised so many rows.
+                unsafe { P::of(x.at(first + row), y.at(first + row)) }
+            });
+            *kept += of_chunk;
+            first += of_chunk;
+            if kept.is_multiple_of(CHUNK) || *kept == leaves.count() {
+                parts.push(to_word(lanes::total(*sums)));
+                *sums = [Wide::<X>::zeroed(); LANES];
+            }
+        }
+    }
+}
+
+struct AddElements<'v, 'a, T, P> {
+    state: &'v mut Folded<'a>,
+    operands: [Each<T>; 2],
+    count: usize,
+    of_pair: PhantomData<P>,
+}
+
+impl<T: Number, P: OfPair> Loop for AddElements<'_, '_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AddElements { state, operands: [x, y], count, of_pair } = self;
+        match x.0 == y.0 {
+            // A compiler that knows it reads elements once.
+            true => AddPairs { state, x, y: x, count, of_pair }.run(),
+            false => AddPairs { state, x, y, count, of_pair }.run(),
+        }
+    }
+}
+
+struct AddSums<'v, 'a, P> {
+    state: &'v mut Folded<'a>,
+    from: [&'v Column; 4],
+    count: usize,
+    of_pair: PhantomData<P>,
+}
+
+impl<P: OfPair> Loop for AddSums<'_, '_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [a, b, c, y] = self.from.map(|column| Each(column.data.cast::<f64>()));
+        let [has_a, has_b, has_c, _] = self.from.map(|column| column.step != 0);
+        // The same either way, but for which NaN comes out of two.
+        let (a, b, has_a, has_b) = if has_b && !has_a { (b, a, true, false) } else { (a, b, has_a, has_b) };
+        // SAFETY: who made this promised a cell where there are no rows.
+        let one = |x: Each<f64>| One(unsafe { x.at(0) });
+        match (has_a, has_b, has_c) {
+            (true, true, true) => self.add(Sum(a, b, c), y),
+            (true, true, false) => self.add(Sum(a, b, one(c)), y),
+            (true, false, true) => self.add(Sum(a, one(b), c), y),
+            (true, false, false) => self.add(Sum(a, one(b), one(c)), y),
+            (false, _, true) => self.add(Sum(one(a), one(b), c), y),
+            (false, _, false) => self.add(Sum(one(a), one(b), one(c)), y),
+        }
+    }
+}
+
+impl<P: OfPair> AddSums<'_, '_, P> {
+    #[inline(always)]
+    fn add(self, x: impl Rows<Number = f64>, y: Each<f64>) {
+        let AddSums { state, count, of_pair, .. } = self;
+        AddPairs { state, x, y, count, of_pair }.run();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns of which some are one value, in blocks, beside the sum laid out.
+    fn check<P: OfPair>() {
+        let values: Vec<f64> = (0..250).map(|i| f64::from(i * 37 % 101) * 0.1 - 3.0).collect();
+        let kernel = kernel_of_floats::<P>();
+        let take_in = kernel.step_of_sum().expect("of FLOAT64 there is code");
+        let arena = Bump::new();
+        for (ones, count) in (0..8).flat_map(|ones| [1, 7, 31, 32, 33, 200].map(|count| (ones, count))) {
+            let has_rows = |index: usize| ones >> index & 1 == 0;
+            let column = |index: usize| &values[index * 13..];
+            let at = |index: usize, row: usize| column(index)[if has_rows(index) { row } else { 0 }];
+            let sums: Vec<f64> = (0..count).map(|row| at(0, row) * at(1, row) + at(2, row)).collect();
+            let expected = sum_of_pairs::<f64, P>(&sums, &column(3)[..count], &arena);
+            let mut state = kernel.begin(Runs { run: count, count: 1, width: 1 }, 0, &arena);
+            for first in (0..count).step_by(19) {
+                let columns: [Column; 4] = std::array::from_fn(|index| match has_rows(index) {
+                    true => Column::of_cells(column(index)[first..].as_ptr().cast(), 8),
+                    false => Column::of_cells(column(index).as_ptr().cast(), 0),
+                });
+                // SAFETY: every column has these rows behind its first one.
+                unsafe { take_in(&mut state, columns.each_ref(), (count - first).min(19)) };
+            }
+            let found = sum_of_chunks::<f64>(&state.parts);
+            assert_eq!(found.to_bits(), expected.to_bits(), "{count} rows, {ones:03b} of them one");
+        }
+    }
+
+    #[test]
+    fn a_sum_on_the_way_gives_the_bits_of_one_laid_out() {
+        check::<Product>();
+        check::<SquaredDifference>();
+    }
+}
