@@ -67,7 +67,8 @@ fn with_reductions(rng: &mut Rng) -> String {
     };
     let (first, second, third) =
         (reduced(&b), reduced(&format!("({b} * {c})")), reduced(&format!("({b} - {a})")));
-    match rng.u8(0..4) {
+    match rng.u8(0..5) {
+        4 => format!("nd.squared_distance({a} * {b} + {c}, {b}) - nd.dot({c}, {c} + {a} * ({b}))"),
         3 => format!(
             "core.make_tuple(nd.dot({b}, math.abs({b})), nd.dot({a}, {a}), nd.squared_distance({a}, {b} - {a}), {second})"
         ),
