@@ -40,6 +40,10 @@ fn expression(rng: &mut Rng, depth: u32) -> String {
         format!("core.to_float32({a})"),
         format!("bool.logical_not(bool.equal({a}, {b}))"),
         format!("nd.where(bool.less({a}, {b}), {c}, {a})"),
+        format!("((({a} * {b} - 1.5) * {b} + 0.25) * {b})"),
+        format!("(((0.5 * {a} + 2.0) * {a} - 1.0) * {a} + 0.75)"),
+        format!("({a} / (0.5 * {b} + {c}))"),
+        format!("(({a} * {b} + 1.5) / {c})"),
     ];
     forms[rng.usize(0..forms.len())].clone()
 }

@@ -45,6 +45,9 @@ const REDUCTIONS: &[&str] = &[
     "math.sum(core.where(x > y, x, y)) - math.sum(core.where(x > y, y, x))",
     "math.cum_sum(x * y) * 2.0 + x",
     "n // (n | 1)",
+    "((1.5 * x - 0.5) * x + 2.0) * x + math.sum(y)",
+    "(((x * y + 1.0) * y - 0.25) * y + 3.0) * y",
+    "core.make_tuple(y / (x * 3.0 + y), (x * y + 2.0) / x, 1.0 / (0.25 * x + 1.0))",
 ];
 
 fn bind(source: Source) -> Option<BoundExpr> {

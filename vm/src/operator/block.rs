@@ -118,13 +118,19 @@ pub struct RowFault {
     pub fault: Fault,
 }
 
+/// Most operands of an operator over rows, or of several that run in one pass.
+pub const MAX_OPERANDS: usize = 8;
+
+/// The positions of operands that are the first columns.
+pub const IN_ORDER: [u16; MAX_OPERANDS] = [0, 1, 2, 3, 4, 5, 6, 7];
+
 /// Columns, and which of them are the operands; what is beyond their number is not looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands<'a> {
     /// The first column.
     pub columns: *const Column,
     /// Positions of the operands among the columns.
-    pub positions: &'a [u16; 4],
+    pub positions: &'a [u16; MAX_OPERANDS],
 }
 
 impl<'a> Operands<'a> {
@@ -218,7 +224,7 @@ impl BlockKernel {
         let mut cells = vec![0u64; rows + 1];
         let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
         let target = Target { data: cells.as_mut_ptr().cast(), presence: words.as_mut_ptr() };
-        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
         // SAFETY: the columns have the rows, of the kernel's types; the target has room for them.
         unsafe { (self.run(level))(args, target, rows) }.expect("the kernel cannot fail");
         let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();

@@ -11,6 +11,7 @@ use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::nd_reduction::{Cells, Cut, FoldKernel, Folded, Runs, of_word, to_word};
 use crate::operator::reduction::CHUNK;
+use crate::operator::row_numbers::{Each, Rows, WithRows, with_sum};
 use crate::vector::Level;
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
@@ -108,61 +109,6 @@ unsafe fn step_of_sum<P: OfPair>(state: &mut Folded<'_>, from: [&Column; 4], cou
     Level::best().run(AddSums { state, from, count, of_pair: PhantomData::<P> });
 }
 
-/// Numbers, one for each row.
-trait Rows: Copy {
-    type Number: Number;
-
-    /// # Safety
-    /// There is such a row.
-    unsafe fn at(self, row: usize) -> Self::Number;
-}
-
-/// A number for each row, one after the other.
-#[derive(Clone, Copy)]
-struct Each<T>(*const T);
-
-impl<T: Number> Rows for Each<T> {
-    type Number = T;
-
-    #[inline(always)]
-    unsafe fn at(self, row: usize) -> T {
-        // SAFETY: the caller's promise; every byte pattern is a number.
-        unsafe { self.0.add(row).read() }
-    }
-}
-
-/// One number for all rows.
-#[derive(Clone, Copy)]
-struct One(f64);
-
-impl Rows for One {
-    type Number = f64;
-
-    #[inline(always)]
-    unsafe fn at(self, _: usize) -> f64 {
-        self.0
-    }
-}
-
-/// A product and something.
-#[derive(Clone, Copy)]
-struct Sum<A, B, C>(A, B, C);
-
-impl<A, B, C> Rows for Sum<A, B, C>
-where
-    A: Rows<Number = f64>,
-    B: Rows<Number = f64>,
-    C: Rows<Number = f64>,
-{
-    type Number = f64;
-
-    #[inline(always)]
-    unsafe fn at(self, row: usize) -> f64 {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.at(row) * self.1.at(row) + self.2.at(row) }
-    }
-}
-
 struct AddPairs<'v, 'a, X, Y, P> {
     state: &'v mut Folded<'a>,
     x: X,
@@ -230,27 +176,27 @@ impl<P: OfPair> Loop for AddSums<'_, '_, P> {
 
     #[inline(always)]
     fn run(self) {
-        let [a, b, c, y] = self.from.map(|column| Each(column.data.cast::<f64>()));
-        let [has_a, has_b, has_c, _] = self.from.map(|column| column.step != 0);
-        // The same either way, but for which NaN comes out of two.
-        let (a, b, has_a, has_b) = if has_b && !has_a { (b, a, true, false) } else { (a, b, has_a, has_b) };
-        // SAFETY: who made this promised a cell where there are no rows.
-        let one = |x: Each<f64>| One(unsafe { x.at(0) });
-        match (has_a, has_b, has_c) {
-            (true, true, true) => self.add(Sum(a, b, c), y),
-            (true, true, false) => self.add(Sum(a, b, one(c)), y),
-            (true, false, true) => self.add(Sum(a, one(b), c), y),
-            (true, false, false) => self.add(Sum(a, one(b), one(c)), y),
-            (false, _, true) => self.add(Sum(one(a), one(b), c), y),
-            (false, _, false) => self.add(Sum(one(a), one(b), one(c)), y),
-        }
+        let [a, b, c, y] = self.from;
+        let y = Each(y.data.cast::<f64>());
+        // SAFETY: who made this promised a cell, or one for each row.
+        unsafe {
+            with_sum([a, b, c], AddRows { state: self.state, y, count: self.count, of_pair: self.of_pair })
+        };
     }
 }
 
-impl<P: OfPair> AddSums<'_, '_, P> {
+/// A sum of pairs whose first elements are computed.
+struct AddRows<'v, 'a, P> {
+    state: &'v mut Folded<'a>,
+    y: Each<f64>,
+    count: usize,
+    of_pair: PhantomData<P>,
+}
+
+impl<P: OfPair> WithRows for AddRows<'_, '_, P> {
     #[inline(always)]
-    fn add(self, x: impl Rows<Number = f64>, y: Each<f64>) {
-        let AddSums { state, count, of_pair, .. } = self;
+    fn run(self, x: impl Rows<Number = f64>) {
+        let AddRows { state, y, count, of_pair } = self;
         AddPairs { state, x, y, count, of_pair }.run();
     }
 }

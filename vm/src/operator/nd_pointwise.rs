@@ -81,7 +81,7 @@ impl NdPointwise {
             });
             // Elements are never missing, and a kernel of plain types does not ask.
             let target = Target { data: out[first * size..].as_mut_ptr(), presence: std::ptr::null_mut() };
-            let args = block::Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+            let args = block::Operands { columns: columns.as_ptr(), positions: &block::IN_ORDER };
             // SAFETY: each column is an argument of the type that the kernel takes and has this many rows; the
             // target was sized for all blocks, and an owned array shares no byte with arguments.
             let outcome = unsafe { (kernel.run(Level::best()))(args, target, rows) };

@@ -297,6 +297,7 @@ compiled!(products_avx2, products_avx512, run_products, [S: Operation], [S]);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator::block::IN_ORDER;
 
     const ALL: [Arithmetic; 4] =
         [Arithmetic::Add, Arithmetic::Subtract, Arithmetic::Multiply, Arithmetic::Divide];
@@ -320,7 +321,7 @@ mod tests {
         let columns: [Column; 4] = std::array::from_fn(|index| {
             Column::of_cells(values[FROM[index]..].as_ptr().cast(), if is_one(index) { 0 } else { 8 })
         });
-        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
         let mut out = vec![0.0f64; rows];
         let target = Target { data: out.as_mut_ptr().cast(), presence: std::ptr::null_mut() };
         // SAFETY: every column has these rows behind its first one; the target has room for them.

@@ -2,7 +2,7 @@
 //!
 //! Arrays have one size; scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{BlockKernel, Column, Operands, Target, intersect};
+use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, Target, intersect};
 use crate::operator::call::Call;
 use crate::value::Fault;
 use crate::vector::Level;
@@ -32,7 +32,7 @@ impl Pointwise {
         let may_miss = !self.kernel.is_lifted || !columns_used.clone().all(Column::is_all_present);
         let presence = if may_miss { out.presence_mut().as_mut_ptr() } else { std::ptr::null_mut() };
         let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
-        let args = Operands { columns: columns.as_ptr(), positions: &[0, 1, 2, 3] };
+        let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
         // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
         // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
         let outcome = unsafe {

@@ -27,6 +27,8 @@ mod axes;
 mod blocks;
 pub(super) mod build;
 mod chunks;
+mod columns;
+mod draft;
 mod lent;
 pub(super) mod plan;
 pub(super) mod region;

@@ -13,8 +13,9 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::operator::block::{BlockRun, Column};
+use crate::operator::block::{BlockRun, Column, MAX_OPERANDS};
 use crate::operator::nd_reduction::FoldKernel;
+use crate::operator::polynomial::Polynomial;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scan::{Direction, ScanRun};
 use crate::program::ValueId;
@@ -145,7 +146,7 @@ impl Member {
 #[derive(Debug)]
 pub(super) struct Step {
     /// The columns that it reads.
-    pub(super) args: [u16; 4],
+    pub(super) args: [u16; MAX_OPERANDS],
     /// How many there are.
     pub(super) arity: u8,
     /// Number of the member whose result it computes.
@@ -164,6 +165,8 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
+    /// Computes a polynomial.
+    Polynomial(Polynomial),
     /// Computes running sums; the number is that of what is carried.
     Scan(ScanRun, u16),
     /// Takes the rows into the state of the reduction with this number.

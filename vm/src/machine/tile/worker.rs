@@ -236,6 +236,26 @@ impl<'w> Worker<'w> {
         lowest
     }
 
+    /// The operands of a step, and where its result goes, whose presence is there already if it `is_lifted`.
+    ///
+    /// # Safety
+    /// As [`Worker::block`]; the step computes rows.
+    unsafe fn operands<'s>(&self, step: &'s Step, is_lifted: bool, count: usize) -> (Operands<'s>, Target) {
+        let index = self.blocks.region.inputs.len() + step.member as usize;
+        let Column { data, presence: words, .. } = self.columns[index];
+        let args = Operands { columns: self.columns.as_ptr(), positions: &step.args };
+        // Only a column that is written is cast to be so.
+        let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
+        if is_lifted && self.blocks.has_own_presence(index) {
+            // SAFETY: the caller's promise: the operands have these rows, the result has room for them.
+            unsafe {
+                let operands = (0..step.arity as usize).map(|arg| args.column(arg));
+                intersect(operands, target.presence, count);
+            }
+        }
+        (args, target)
+    }
+
     /// # Safety
     /// As [`Worker::block`].
     unsafe fn step(
@@ -245,19 +265,16 @@ impl<'w> Worker<'w> {
         reduced: &mut Reduced<'_, '_>,
     ) -> Result<(), Box<RowFault>> {
         match step.code {
-            // SAFETY: the caller's promise: the operands have these rows, the result has room for them; only
-            // a column that is written is cast to be so.
+            // SAFETY: the caller's promise.
             Code::Rows { run, is_lifted } => unsafe {
-                let index = self.blocks.region.inputs.len() + step.member as usize;
-                let columns = self.columns.as_ptr();
-                let Column { data, presence: words, .. } = *columns.add(index);
-                let args = Operands { columns, positions: &step.args };
-                let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
-                if is_lifted && self.blocks.has_own_presence(index) {
-                    let operands = (0..step.arity as usize).map(|arg| args.column(arg));
-                    intersect(operands, target.presence, count);
-                }
+                let (args, target) = self.operands(step, is_lifted, count);
                 run(args, target, count)
+            },
+            // SAFETY: as above.
+            Code::Polynomial(polynomial) => unsafe {
+                let (args, target) = self.operands(step, true, count);
+                polynomial.run(args, target, count);
+                Ok(())
             },
             Code::Scan(run, number) => {
                 let result = self.blocks.region.inputs.len() + step.member as usize;
@@ -286,7 +303,7 @@ impl<'w> Worker<'w> {
                 Ok(())
             }
             Code::FoldOfSum(number) => {
-                let from = step.args.map(|arg| &self.columns[arg as usize]);
+                let from = [0, 1, 2, 3].map(|arg| &self.columns[step.args[arg] as usize]);
                 let kernel = &self.blocks.region.folds[number as usize].kernel;
                 let take_in = kernel.step_of_sum().expect("the step was made for it");
                 // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.

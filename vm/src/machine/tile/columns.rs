@@ -1,0 +1,152 @@
+//! Columns of a region that is built: what its members read from the frame, and what they compute.
+
+use crate::layout::TypedSlot;
+use crate::machine::tile::plan::Extent;
+use crate::machine::tile::region::{Input, InputPlace};
+use crate::operator::Kernel;
+use crate::operator::block::{BlockKernel, Column};
+use crate::operator::nd_walk::repeats_by_type;
+use crate::program::{Instruction, Routine, ValueId};
+use crate::value::array::cell_size;
+use crate::value::nd_view::PerAxis;
+use crate::value::{QType, ScalarType};
+use hashbrown::HashMap;
+use std::ops::Range;
+
+/// A column, while the number of inputs is not known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Input(usize),
+    Member(usize),
+}
+
+/// The columns of a region: what members read from the frame, and what they compute.
+pub(super) struct Columns<'r> {
+    routine: &'r Routine,
+    pub(super) inputs: Vec<Input>,
+    source_of: HashMap<ValueId, Source>,
+    /// Operands of each member.
+    pub(super) operands: Vec<Vec<Source>>,
+    /// What each member computes.
+    pub(super) results: Vec<ValueId>,
+    pub(super) kernels: Vec<&'r Kernel>,
+}
+
+impl<'r> Columns<'r> {
+    pub(super) fn new(routine: &'r Routine) -> Columns<'r> {
+        let (inputs, operands, results, kernels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Columns { routine, inputs, source_of: HashMap::new(), operands, results, kernels }
+    }
+
+    pub(super) fn add_member(&mut self, ip: u32) {
+        let body = &self.routine.body;
+        let Instruction::Operator { operator, operands, result } = body.instructions()[ip as usize] else {
+            unreachable!("a member is an operator")
+        };
+        let values = body.list(operands).iter().map(|value| self.routine.same_bytes(*value));
+        let sources = values.map(|value| self.source(value)).collect();
+        let result = self.routine.same_bytes(result);
+        self.source_of.insert(result, Source::Member(self.results.len()));
+        self.operands.push(sources);
+        self.results.push(result);
+        self.kernels.push(body.operators()[operator as usize].kernel());
+    }
+
+    fn source(&mut self, value: ValueId) -> Source {
+        *self.source_of.entry(value).or_insert_with(|| {
+            let place = place(self.routine.slot(value));
+            self.inputs.push(Input { value, place });
+            Source::Input(self.inputs.len() - 1)
+        })
+    }
+
+    pub(super) fn members(&self) -> Range<usize> {
+        0..self.results.len()
+    }
+
+    /// The code over rows of a member; none of a reduction or a running sum.
+    pub(super) fn block_kernel(&self, number: usize) -> Option<&'r BlockKernel> {
+        self.kernels[number].block()
+    }
+
+    /// Number of the column that a member computes.
+    pub(super) fn of_member(&self, number: usize) -> usize {
+        self.inputs.len() + number
+    }
+
+    /// Number of a column.
+    pub(super) fn index(&self, source: Source) -> usize {
+        match source {
+            Source::Input(input) => input,
+            Source::Member(member) => self.of_member(member),
+        }
+    }
+
+    /// Type of the rows that a member computes; `None` for a reduction.
+    pub(super) fn element(&self, number: usize) -> Option<ScalarType> {
+        match self.routine.slot(self.results[number]).qtype() {
+            _ if self.kernels[number].reduces() => None,
+            QType::Array(t) => Some(t.element),
+            QType::NdArray(t) => Some(t.element()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn args<const N: usize>(&self, sources: &[Source]) -> [u16; N] {
+        let mut args = [0; N];
+        for (arg, source) in args.iter_mut().zip(sources) {
+            *arg = self.index(*source) as u16;
+        }
+        args
+    }
+
+    /// By column: how often members read it.
+    pub(super) fn reads_inside(&self) -> Vec<u32> {
+        let mut reads = vec![0; self.inputs.len() + self.results.len()];
+        self.operands.iter().flatten().for_each(|source| reads[self.index(*source)] += 1);
+        reads
+    }
+
+    /// How many inputs have other rows in every block, as far as types tell.
+    pub(super) fn streams(&self, extent: Extent) -> usize {
+        let shape: PerAxis = match extent {
+            Extent::Elements(axes) => axes.units().map(|is_unit| if is_unit { 1 } else { 2 }).collect(),
+            Extent::Rows => PerAxis::default(),
+        };
+        let is_stream = |input: &&Input| match input.place {
+            InputPlace::Array { .. } => true,
+            InputPlace::Elements { qtype, .. } => !repeats_by_type(Some(qtype), &shape),
+            InputPlace::Scalar { .. } => false,
+        };
+        self.inputs.iter().filter(is_stream).count()
+    }
+
+    /// What is known of the columns before a run.
+    pub(super) fn templates(&self) -> Box<[Column]> {
+        let inputs = self.inputs.iter().map(|_| Column::MISSING);
+        let computed = self.members().map(|number| {
+            let step = self.element(number).map_or(0, cell_size);
+            Column { step, all: u64::MAX, ..Column::MISSING }
+        });
+        inputs.chain(computed).collect()
+    }
+
+    /// The columns of arrays outside of the scratch memory.
+    pub(super) fn moving(&self, outputs: &[usize]) -> Box<[u16]> {
+        let inputs = (0..self.inputs.len()).filter(|input| self.inputs[*input].is_array());
+        let outputs = outputs.iter().map(|number| self.of_member(*number));
+        inputs.chain(outputs).map(|column| column as u16).collect()
+    }
+}
+
+fn place(slot: &TypedSlot) -> InputPlace {
+    match slot.qtype() {
+        QType::Array(t) => InputPlace::Array { offset: slot.offset(), element: t.element },
+        QType::NdArray(t) => InputPlace::Elements { offset: slot.offset(), qtype: *t },
+        QType::Optional(_) => InputPlace::Scalar {
+            offset: slot.value().map_or(slot.offset(), |value| value.offset()),
+            presence: Some(slot.offset()),
+        },
+        _ => InputPlace::Scalar { offset: slot.offset(), presence: None },
+    }
+}
