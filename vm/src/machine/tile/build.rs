@@ -2,9 +2,9 @@
 
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::draft::{Draft, Drafts, Pass};
-use crate::machine::tile::plan::Group;
+use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Code, Fold, MAX_BLOCK, MIN_BLOCK, Member, Output, Place, Reduction, Region, Step,
+    Code, Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region, Step,
 };
 use crate::operator::Kernel;
 use crate::operator::nd_reduction::NdReductionKernel;
@@ -32,7 +32,8 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
         let is_scratch = is_array(number) && !is_read_outside(number);
         is_scratch.then(|| last_reader[columns.of_member(number)])
     });
-    let block = block_rows(columns.streams(group.extent) + outputs.len() + scratch.places);
+    let streams = columns.streams(group.extent) + outputs.len() + scratch.places;
+    let block = block_rows(group.extent, streams);
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
         None if drafts.is_half[number] => Place::Registers,
@@ -103,9 +104,13 @@ fn position<T: Ord>(list: &[T], item: &T) -> u16 {
 }
 
 /// Rows of a block such that this many of 8 bytes a row fit the working set: whole words of presence.
-fn block_rows(streams: usize) -> usize {
+fn block_rows(extent: Extent, streams: usize) -> usize {
     let rows = WORKING_SET / (8 * streams.max(1));
-    (rows - rows % ROWS_OF_A_WORD).clamp(MIN_BLOCK, MAX_BLOCK)
+    let fewest = match extent {
+        Extent::Rows => MIN_BLOCK,
+        Extent::Elements(_) => MIN_ELEMENTS,
+    };
+    (rows - rows % ROWS_OF_A_WORD).clamp(fewest, MAX_BLOCK)
 }
 
 /// Bytes of one block of 8-byte cells and its words of presence.

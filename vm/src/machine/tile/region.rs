@@ -25,6 +25,9 @@ use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 pub(super) const MAX_BLOCK: usize = 1024;
 /// Fewest rows of a block: of shorter ones the steps cost more than misses of the first cache do.
 pub(super) const MIN_BLOCK: usize = 256;
+/// Fewest elements of a block of arrays with axes, which ends where a run of elements does: two halves of a run cost
+/// more than the one.
+pub(super) const MIN_ELEMENTS: usize = 512;
 
 /// A group of members with what they read and write, and the steps that compute it.
 #[derive(Debug)]

@@ -22,8 +22,8 @@ use std::ops::Range;
 /// Bytes of inputs and outputs that are likely to be in a second-level cache.
 const CACHED_BYTES: usize = 512 << 10;
 
-/// Bytes of a column in a block from which on hardware sees by itself what comes next: it looks for streams a page
-/// at a time.
+/// Most bytes of a column in a block of which hardware does not see by itself what comes next: it looks for streams a
+/// page at a time.
 const PAGE: usize = 4096;
 
 /// Bytes of the next block that are worth asking for at a time.
@@ -109,7 +109,7 @@ impl<'w> Worker<'w> {
         }
         let region = self.blocks.region;
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = region.block * 8 >= PAGE;
+        let is_stream = region.block * 8 > PAGE;
         let mut start = first;
         while start < end {
             let next = self.end_of_block(start, end);
@@ -240,6 +240,7 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Worker::block`]; the step computes rows.
+    #[inline(always)]
     unsafe fn operands<'s>(&self, step: &'s Step, is_lifted: bool, count: usize) -> (Operands<'s>, Target) {
         let index = self.blocks.region.inputs.len() + step.member as usize;
         let Column { data, presence: words, .. } = self.columns[index];
