@@ -119,11 +119,21 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
             return None;
         };
         fold.step_of_sum()?;
+        self.of_sum(member, |_| Pass::FoldOfSum)
+    }
+
+    fn quotient(&self, member: usize) -> Option<Draft> {
+        let is_quotient = self.arithmetic(member)? == Arithmetic::Divide;
+        is_quotient.then(|| self.of_sum(member, |sum| Pass::Joined(quotient_of_sum(sum == 1))))?
+    }
+
+    /// A member of whose two operands one is a sum with a product; `pass` tells by which.
+    fn of_sum(&self, member: usize, pass: impl Fn(usize) -> Pass) -> Option<Draft> {
         let operands = &self.columns.operands[member];
         (0..2).find_map(|operand| {
             let sum = self.read_only_here(operands[operand], 1)?;
             let sources = [&*sum.sources, &[operands[1 - operand]]].concat();
-            let draft = Draft { member, sources, pass: Pass::FoldOfSum, halves: sum.with_halves() };
+            let draft = Draft { member, sources, pass: pass(operand), halves: sum.with_halves() };
             matches!(sum.pass, Pass::Sum(_)).then_some(draft)
         })
     }
@@ -176,20 +186,6 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         let constants = [&*chain.constants, &[(constant, is_subtracted)]].concat();
         let halves = [&*chain.halves, &[*member]].concat();
         Some(Chain { a: chain.a, x: chain.x, constants, ends_with_x: false, halves })
-    }
-
-    fn quotient(&self, member: usize) -> Option<Draft> {
-        if self.arithmetic(member)? != Arithmetic::Divide {
-            return None;
-        }
-        let operands = &self.columns.operands[member];
-        (0..2).find_map(|operand| {
-            let sum = self.read_only_here(operands[operand], 1)?;
-            let sources = [&*sum.sources, &[operands[1 - operand]]].concat();
-            let pass = Pass::Joined(quotient_of_sum(operand == 1));
-            let draft = Draft { member, sources, pass, halves: sum.with_halves() };
-            matches!(sum.pass, Pass::Sum(_)).then_some(draft)
-        })
     }
 
     fn products(&self, member: usize) -> Option<Draft> {
