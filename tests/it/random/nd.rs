@@ -266,33 +266,60 @@ fn regions_agree_with_operators() {
         let mut shape: Vec<usize> = (0..outer).map(|_| rng.usize(1..4)).collect();
         shape.extend([rng.usize(0..20).max(most / last.max(1) / 20).min(900), last]);
         let values: Vec<(&str, Value)> = LEAVES.iter().map(|name| (*name, leaf(&mut rng, &shape))).collect();
-        let types: Vec<(&str, QType)> = values.iter().map(|(name, value)| (*name, value.qtype())).collect();
-        let Some(bound) = bind(&text, &types).filter(|bound| !bound.regions().is_empty()) else { continue };
-        let inputs = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let mut profile = Profile::default();
-        let fused = support::run(&bound, &inputs, RunOptions::new());
-        let threaded = support::run(&bound, &inputs, RunOptions::new().threads(3));
-        let stepped = support::run(&bound, &inputs, RunOptions::new().observer(&mut profile));
-        let lent = run_lent(&bound, &values);
         let what = || format!("program {number}, shape {shape:?}: {text}");
-        match (fused, threaded, stepped) {
-            (Ok(fused), Ok(threaded), Ok(stepped)) => {
-                assert!(same_array(&fused, &stepped), "{}\nfused {fused}\nstepped {stepped}", what());
-                assert!(same_array(&fused, &threaded), "{}\nfused {fused}\nthreads {threaded}", what());
-                let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
-                assert!(same_array(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
-                in_rooms += u64::from(agrees_in_room(&bound, &values, &fused));
-                compared += 1;
-            }
-            (Err(fused), Err(threaded), Err(_)) => {
-                assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
-                assert_eq!(lent.err(), Some(fused.to_string()), "{}", what());
-            }
-            other => panic!("{}\n{other:?}", what()),
-        }
+        let Some(in_room) = region_agrees(&text, &values, &what) else { continue };
+        in_rooms += u64::from(in_room);
+        compared += 1;
     }
     assert!(compared > PROGRAMS / 20, "only {compared} programs were compared");
     assert!(in_rooms > compared / 4, "only {in_rooms} of {compared} wrote to memory of the host");
+}
+
+#[test]
+fn sums_that_are_computed_on_the_way_agree_over_chunks() {
+    let mut rng = Rng::with_seed(FIRST);
+    let of = |units: u8| NdType::new(ScalarType::Float64, 2, units).expect("a type");
+    let mut array = |units: u8, shape: &[usize]| Value::NdArray(Arc::new(array(&mut rng, of(units), shape)));
+    let text = "nd.squared_distance(x * y + s, y) + nd.dot(y, s * x + t) - nd.squared_distance(t * r + s, x)";
+    for rows in [1, 7, 300] {
+        let all = || [rows, 440];
+        let values = [
+            ("x", array(0, &all())),
+            ("y", array(0, &all())),
+            ("t", array(1, &[1, 440])),
+            ("r", array(2, &[rows, 1])),
+            ("s", Value::from(0.75)),
+        ];
+        assert!(region_agrees(text, &values, &|| format!("{rows} rows")).is_some());
+    }
+}
+
+/// Compares a program in regions, on threads and on lent arrays with its operators one by one. `None` if it is no program,
+/// has no regions, or raises everywhere; else whether the output has gone to memory of the host as well.
+fn region_agrees(text: &str, values: &[(&str, Value)], what: &dyn Fn() -> String) -> Option<bool> {
+    let types: Vec<(&str, QType)> = values.iter().map(|(name, value)| (*name, value.qtype())).collect();
+    let bound = bind(text, &types).filter(|bound| !bound.regions().is_empty())?;
+    let inputs = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let mut profile = Profile::default();
+    let fused = support::run(&bound, &inputs, RunOptions::new());
+    let threaded = support::run(&bound, &inputs, RunOptions::new().threads(3));
+    let stepped = support::run(&bound, &inputs, RunOptions::new().observer(&mut profile));
+    let lent = run_lent(&bound, values);
+    match (fused, threaded, stepped) {
+        (Ok(fused), Ok(threaded), Ok(stepped)) => {
+            assert!(same_array(&fused, &stepped), "{}\nfused {fused}\nstepped {stepped}", what());
+            assert!(same_array(&fused, &threaded), "{}\nfused {fused}\nthreads {threaded}", what());
+            let lent = lent.unwrap_or_else(|e| panic!("{}\nlent: {e}", what()));
+            assert!(same_array(&fused, &lent), "{}\nfused {fused}\nlent {lent}", what());
+            Some(agrees_in_room(&bound, values, &fused))
+        }
+        (Err(fused), Err(threaded), Err(_)) => {
+            assert_eq!(fused.to_string(), threaded.to_string(), "{}", what());
+            assert_eq!(lent.err(), Some(fused.to_string()), "{}", what());
+            None
+        }
+        other => panic!("{}\n{other:?}", what()),
+    }
 }
 
 /// True if the output is an array of FLOAT64; then it has gone to memory of the host as it went to a frame.

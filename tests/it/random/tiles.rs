@@ -30,7 +30,7 @@ const SIZES: [usize; 18] =
 /// More rows than one chunk has.
 const LARGE: usize = 100_000;
 
-/// Reductions and what is computed of them, on leaves `x`, `y` and `n`.
+/// Reductions and what is computed of them, on leaves `x`, `y` and `n`, which are arrays, `c`, an optional, and `d`.
 const REDUCTIONS: &[&str] = &[
     "math.sum(x * y)",
     "math.sum(n * n) + math.sum(n)",
@@ -47,6 +47,7 @@ const REDUCTIONS: &[&str] = &[
     "n // (n | 1)",
     "((1.5 * x - 0.5) * x + 2.0) * x + math.sum(y)",
     "(((x * y + 1.0) * y - 0.25) * y + 3.0) * y",
+    "((x * y + c) * y - d) * y + math.sum((c * x + d) * x - c)",
     "core.make_tuple(y / (x * 3.0 + y), (x * y + 2.0) / x, 1.0 / (0.25 * x + 1.0))",
 ];
 
@@ -318,6 +319,8 @@ fn reductions_do_not_depend_on_blocks_or_threads() {
         ("x", array(ScalarType::Float64)),
         ("y", array(ScalarType::Float64)),
         ("n", array(ScalarType::Int64)),
+        ("c", QType::Optional(ScalarType::Float64)),
+        ("d", QType::Scalar(ScalarType::Float64)),
     ];
     let mut rng = Rng::with_seed(FIRST);
     let mut compared = 0;
@@ -332,8 +335,12 @@ fn reductions_do_not_depend_on_blocks_or_threads() {
                 let values: HashMap<String, Value> = leaves
                     .iter()
                     .map(|(name, t)| {
-                        let qtype = t.array().expect("an array");
-                        ((*name).to_owned(), column(&mut rng, qtype, size, fewest))
+                        let value = match t.array() {
+                            Some(qtype) => column(&mut rng, qtype, size, fewest),
+                            None if t.is_optional() => Value::from(rng.bool().then_some(0.5)),
+                            None => Value::from(-1.5),
+                        };
+                        ((*name).to_owned(), value)
                     })
                     .collect();
                 let value = check(&bound, &values, &mut rng, &|| format!("{text}, {size} rows"));

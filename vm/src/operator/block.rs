@@ -118,11 +118,11 @@ pub struct RowFault {
     pub fault: Fault,
 }
 
-/// Most operands of an operator over rows, or of several that run in one pass.
-pub const MAX_OPERANDS: usize = 8;
+/// Most operands of operators that run in one pass over rows.
+pub const MAX_STEP_OPERANDS: usize = 8;
 
 /// The positions of operands that are the first columns.
-pub const IN_ORDER: [u16; MAX_OPERANDS] = [0, 1, 2, 3, 4, 5, 6, 7];
+pub const IN_ORDER: [u16; MAX_STEP_OPERANDS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Columns, and which of them are the operands; what is beyond their number is not looked at.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +130,7 @@ pub struct Operands<'a> {
     /// The first column.
     pub columns: *const Column,
     /// Positions of the operands among the columns.
-    pub positions: &'a [u16; MAX_OPERANDS],
+    pub positions: &'a [u16; MAX_STEP_OPERANDS],
 }
 
 impl<'a> Operands<'a> {

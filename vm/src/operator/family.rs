@@ -220,7 +220,7 @@ impl Family {
         self.lift2(scalar::hot_binary::<_, A, B, R, O>(f), f)
     }
 
-    /// Adds the overloads of an operation of arithmetic on FLOAT64, which regions run in
+    /// Adds the overloads of an operation of arithmetic on FLOAT64, of which regions run several in one pass, such as
     /// [pairs](crate::operator::pair).
     pub fn arithmetic(
         self,

@@ -104,9 +104,11 @@ unsafe fn step<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [*const u8; 2
 }
 
 /// # Safety
-/// The contract of [`FoldKernel::step_of_sum`].
+/// The contract of `StepOfSum`.
 unsafe fn step_of_sum<P: OfPair>(state: &mut Folded<'_>, from: [&Column; 4], count: usize) {
-    Level::best().run(AddSums { state, from, count, of_pair: PhantomData::<P> });
+    let [a, b, c, y] = from;
+    let rest = AddRows { state, y: Each(y.data.cast()), count, of_pair: PhantomData::<P> };
+    Level::best().run(AddSums { columns: [a, b, c], rest });
 }
 
 struct AddPairs<'v, 'a, X, Y, P> {
@@ -165,10 +167,9 @@ impl<T: Number, P: OfPair> Loop for AddElements<'_, '_, T, P> {
 }
 
 struct AddSums<'v, 'a, P> {
-    state: &'v mut Folded<'a>,
-    from: [&'v Column; 4],
-    count: usize,
-    of_pair: PhantomData<P>,
+    /// a, b and c of the first elements, which are `a * b + c`.
+    columns: [&'v Column; 3],
+    rest: AddRows<'v, 'a, P>,
 }
 
 impl<P: OfPair> Loop for AddSums<'_, '_, P> {
@@ -176,16 +177,12 @@ impl<P: OfPair> Loop for AddSums<'_, '_, P> {
 
     #[inline(always)]
     fn run(self) {
-        let [a, b, c, y] = self.from;
-        let y = Each(y.data.cast::<f64>());
         // SAFETY: who made this promised a cell, or one for each row.
-        unsafe {
-            with_sum([a, b, c], AddRows { state: self.state, y, count: self.count, of_pair: self.of_pair })
-        };
+        unsafe { with_sum(self.columns, self.rest) };
     }
 }
 
-/// A sum of pairs whose first elements are computed.
+/// A sum of pairs whose first elements are not known yet.
 struct AddRows<'v, 'a, P> {
     state: &'v mut Folded<'a>,
     y: Each<f64>,

@@ -9,8 +9,8 @@
 //! leaves              rows 0 … 71, 72 … 143, …                    a row is taken into the sums of all columns
 //! ```
 //!
-//! The parts of all leaves are joined when all blocks have been seen. Sums over [pairs](super::nd_pairs) of elements have no
-//! leaves, but a sum for each 65,536 elements.
+//! The parts of all leaves are joined when all blocks have been seen. Sums over [pairs](super::nd_pairs) of elements
+//! have no leaves, but a sum for each 65,536 elements.
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
@@ -57,13 +57,18 @@ pub(crate) struct FoldKernel {
     pub(super) step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
     pub(super) step_of_sum: Option<StepOfSum>,
     pub(super) finish: unsafe fn(&[u64], Runs, *mut u8),
-    /// Words that are kept for each of runs that stand side by side, or one for each element of shorter ones.
+    /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
+    /// shorter runs.
     pub(super) lanes: usize,
     /// Where threads may begin.
     pub(super) cut: Cut,
 }
 
-/// Takes in the elements of `a * b + c` as those of the first operand; the columns are a, b, c and the other operand.
+/// Takes in the elements of `a * b + c` as those of one of two operands; the columns are a, b, c and the other operand.
+///
+/// # Safety
+/// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows. There is an
+/// element.
 type StepOfSum = unsafe fn(&mut Folded<'_>, [&Column; 4], usize);
 
 /// What is known of elements by itself, and joined in order.
@@ -138,8 +143,11 @@ impl FoldKernel {
             Cut::Leaves => (leaves.next_size(), 0),
             Cut::Chunks => (0, element),
         };
-        // Short runs have no lanes but the first.
-        let lanes = if width > 1 { self.lanes.min(run) * width } else { 0 };
+        let lanes = match width > 1 {
+            true if run < self.lanes => width,
+            true => self.lanes * width,
+            false => 0,
+        };
         let lanes = arena.alloc_slice_fill_copy(lanes, 0);
         let (parts, cells) = (BumpVec::new_in(arena), Cells([0; LEAF]));
         Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes }
@@ -154,11 +162,7 @@ impl FoldKernel {
         unsafe { (self.step)(state, from, count) }
     }
 
-    /// Takes in the elements of `a * b + c` as those of one of two operands, of the columns a, b, c and the other
-    /// operand; `None` if there is no code for it.
-    ///
-    /// # Safety
-    /// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows.
+    /// The code that takes in sums with a product; `None` if there is none.
     pub(crate) fn step_of_sum(&self) -> Option<StepOfSum> {
         self.step_of_sum
     }

@@ -1,5 +1,5 @@
-//! Polynomials by Horner's rule, and quotients of sums with a product: longer chains of arithmetic on FLOAT64 in one pass
-//! over rows.
+//! Polynomials by Horner's rule, and quotients of sums with a product: longer chains of arithmetic on FLOAT64 in one
+//! pass over rows.
 //!
 //! ```text
 //! ((a x + c0) x - c1) x       of the operands a, x, c0, c1      one load of x, one store; five operations in registers
@@ -9,13 +9,13 @@
 //! Each row goes through all operations one after the other, each rounded by itself: the bits are those of the
 //! operators.
 
-use crate::operator::block::{BlockRun, Column, MAX_OPERANDS, Operands, RowFault, Target};
-use crate::operator::row_numbers::{Rows, WithBoth, and, with_column, with_sum};
+use crate::operator::block::{BlockRun, Column, MAX_STEP_OPERANDS, Operands, RowFault, Target};
+use crate::operator::row_numbers::{And, Rows, WithBoth, with_column, with_sum};
 use crate::vector::Level;
 use crate::vector::level::Loop;
 
 /// Most constants of a polynomial: beside them stand a and x.
-pub const MAX_CONSTANTS: usize = MAX_OPERANDS - 2;
+pub const MAX_CONSTANTS: usize = MAX_STEP_OPERANDS - 2;
 
 /// The code of a polynomial.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +31,9 @@ type Run = unsafe fn(&[bool; MAX_CONSTANTS], Operands<'_>, Target, usize);
 
 impl Polynomial {
     /// The code that begins with a, multiplies by x and adds or subtracts each constant in turn, and multiplies by x
-    /// once more if it ends with x. `None` if that is less than three operations, or there are too many constants.
+    /// once more if it ends with x. `None` if that is less than three operations, or more than with all constants.
     pub fn new(subtracted: &[bool], ends_with_x: bool) -> Option<Polynomial> {
+        const { assert!(MAX_CONSTANTS == 6, "there is code for each number of constants") }
         let run: Run = match (subtracted.len(), ends_with_x) {
             (1, true) => run::<1, true>,
             (2, false) => run::<2, false>,
@@ -43,8 +44,7 @@ impl Polynomial {
             (4, true) => run::<4, true>,
             (5, false) => run::<5, false>,
             (5, true) => run::<5, true>,
-            (6, false) => run::<6, false>,
-            (6, true) => run::<6, true>,
+            (MAX_CONSTANTS, false) => run::<MAX_CONSTANTS, false>,
             _ => return None,
         };
         let mut is_subtracted = [false; MAX_CONSTANTS];
@@ -99,7 +99,7 @@ impl<const N: usize, const ENDS_WITH_X: bool> Loop for Horner<'_, N, ENDS_WITH_X
     fn run(self) {
         let [a, x] = self.columns;
         // SAFETY: who made this promised columns of FLOAT64 with a row.
-        unsafe { with_column(a, and(x, self)) }
+        unsafe { with_column(a, And::new(x, self)) }
     }
 }
 
@@ -150,7 +150,7 @@ impl<const INVERTED: bool> Loop for Quotient<'_, INVERTED> {
     fn run(self) {
         let [a, b, c, w] = self.columns;
         // SAFETY: who made this promised columns of FLOAT64 with a row.
-        unsafe { with_sum([a, b, c], and(w, self)) }
+        unsafe { with_sum([a, b, c], And::new(w, self)) }
     }
 }
 
@@ -176,11 +176,11 @@ mod tests {
     fn check(
         run: impl Fn(Operands<'_>, Target, usize),
         has_rows: &[bool],
-        expected: impl Fn([f64; MAX_OPERANDS]) -> f64,
+        expected: impl Fn([f64; MAX_STEP_OPERANDS]) -> f64,
     ) {
         let values: Vec<f64> = (0..90).map(|i| (f64::from(i * 37 % 101) - 50.0) * 0.37).collect();
         let one_for_all = |index: usize| has_rows.get(index) != Some(&true);
-        let columns: [Column; MAX_OPERANDS] = std::array::from_fn(|index| {
+        let columns: [Column; MAX_STEP_OPERANDS] = std::array::from_fn(|index| {
             let step = if one_for_all(index) { 0 } else { 8 };
             Column::of_cells(values[index * 5..].as_ptr().cast(), step)
         });
@@ -201,11 +201,12 @@ mod tests {
         for (constants, ends_with_x) in (0..=7).flat_map(|count| [(count, false), (count, true)]) {
             let subtracted: Vec<bool> = (0..constants).map(|index| index % 3 == 1).collect();
             let Some(polynomial) = Polynomial::new(&subtracted, ends_with_x) else {
-                assert!(2 * constants + usize::from(ends_with_x) < 3 || constants > MAX_CONSTANTS);
+                let operations = 2 * constants + usize::from(ends_with_x);
+                assert!(!(3..=2 * MAX_CONSTANTS).contains(&operations));
                 continue;
             };
             for has_rows in [[true, true], [true, false], [false, true]] {
-                let expected = |of: [f64; MAX_OPERANDS]| {
+                let expected = |of: [f64; MAX_STEP_OPERANDS]| {
                     let [a, x] = [of[0], of[1]];
                     let sum = of[2..].iter().zip(&subtracted).fold(a, |sum, (constant, subtracted)| {
                         if *subtracted { sum * x - constant } else { sum * x + constant }
@@ -228,7 +229,7 @@ mod tests {
             [false, true].into_iter().flat_map(|inverted| (0..15).map(move |o| (inverted, o)))
         {
             let has_rows = [0, 1, 2, 3].map(|index| ones >> index & 1 == 0);
-            let expected = |[a, b, c, w, ..]: [f64; MAX_OPERANDS]| {
+            let expected = |[a, b, c, w, ..]: [f64; MAX_STEP_OPERANDS]| {
                 let sum = a * b + c;
                 if inverted { w / sum } else { sum / w }
             };

@@ -98,24 +98,35 @@ pub(super) struct And<'c, B> {
     body: B,
 }
 
-/// A loop with a column as its second operand.
-///
-/// # Safety
-/// It is a column of FLOAT64 with a row.
-#[inline(always)]
-pub(super) unsafe fn and<B: WithBoth>(column: &Column, body: B) -> And<'_, B> {
-    And { column, body }
+impl<'c, B: WithBoth> And<'c, B> {
+    /// A loop with this column.
+    ///
+    /// # Safety
+    /// It is a column of FLOAT64 with a row.
+    #[inline(always)]
+    pub(super) unsafe fn new(column: &'c Column, body: B) -> And<'c, B> {
+        And { column, body }
+    }
 }
 
 impl<B: WithBoth> WithRows for And<'_, B> {
     #[inline(always)]
     fn run(self, x: impl Rows<Number = f64>) {
-        let numbers = Each(self.column.data.cast::<f64>());
-        match self.column.step != 0 {
-            true => self.body.run(x, numbers),
-            // SAFETY: who made this promised a row.
-            false => self.body.run(x, One(unsafe { numbers.at(0) })),
-        }
+        // SAFETY: who made this promised it.
+        unsafe { with_column(self.column, Second { x, body: self.body }) }
+    }
+}
+
+/// A loop whose first operand is known.
+struct Second<X, B> {
+    x: X,
+    body: B,
+}
+
+impl<X: Rows<Number = f64>, B: WithBoth> WithRows for Second<X, B> {
+    #[inline(always)]
+    fn run(self, y: impl Rows<Number = f64>) {
+        self.body.run(self.x, y);
     }
 }
 

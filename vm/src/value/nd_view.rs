@@ -206,7 +206,6 @@ impl<'a> NdView<'a> {
         NdView::new(T::ELEMENT, bytemuck::cast_slice(values), 0, shape, &strides[..shape.len().min(MAX_RANK)])
     }
 
-    /// True if the lowest and the highest byte of the elements lie in the buffer.
     /// A view that is known to be valid, of axes padded as [`padded`] does.
     pub(crate) fn trusted(
         element: ScalarType,

@@ -34,8 +34,9 @@ pub struct NdRows {
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 
-/// Bytes of arrays that begin with a line: of so few, a region that repeats them reads them again and again from the
-/// first cache, where a wide load from two lines takes twice as long. Allocators give memory at multiples of 16.
+/// Bytes of arrays that begin with a line where they are resized: of so few, a region that repeats them reads them again
+/// and again from a near cache, where a wide load from two lines takes twice as long. Allocators give memory at
+/// multiples of 16, where clones stand.
 const REREAD: RangeInclusive<usize> = 512..=65_536;
 
 impl NdRows {

@@ -1,9 +1,9 @@
 //! Inputs of a region over axes: shapes, and where each block of an input stands.
 //!
 //! ```text
-//! region [time, energy] of (400, 440)     blocks of 224 and 216 elements
+//! region [time, energy] of (400, 1100)    blocks of 368, 368 and 364 elements
 //! amplitude  [time, 1]                    one element in each block
-//! gauss      [1, energy]                  the same 440 elements, row after row
+//! gauss      [1, energy]                  the same 1100 elements, row after row
 //! data       [time, energy], by columns   gathered, a block at a time
 //! ```
 

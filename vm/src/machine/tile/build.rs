@@ -13,7 +13,8 @@ use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
 use hashbrown::HashMap;
 
-/// Bytes that the blocks of a region may fill: three quarters of a first-level cache of 32 KiB.
+/// Bytes that the blocks of a region fill, unless it has so many that blocks would be short: three quarters of a
+/// first-level cache of 32 KiB.
 const WORKING_SET: usize = 24 << 10;
 
 /// Builds the region of a group. `reads` counts the readers of each value in the routine.
@@ -36,7 +37,7 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
     let block = block_rows(group.extent, streams);
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
-        None if drafts.is_half[number] => Place::Registers,
+        None if drafts.is_fused[number] => Place::Registers,
         None if is_array(number) => Place::Output(position(&outputs, &number)),
         None => Place::Value,
     };

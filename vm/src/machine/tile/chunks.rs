@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows      chunk 0            | chunk 1            | …       65,536 rows each, dealt to threads
-//! blocks    b0 | b1 | … | b127 | b0 | …                       128 to 1,024 rows
+//! blocks    b0 | b1 | … | b127 | b0 | …                       256 to 1,024 rows, 512 to 1,024 elements
 //! members   m0 m1 m2 …                                        all of a block before the next one
 //! ```
 //!

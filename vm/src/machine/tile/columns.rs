@@ -93,6 +93,7 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn args<const N: usize>(&self, sources: &[Source]) -> [u16; N] {
+        assert!(sources.len() <= N, "a place for each operand");
         let mut args = [0; N];
         for (arg, source) in args.iter_mut().zip(sources) {
             *arg = self.index(*source) as u16;

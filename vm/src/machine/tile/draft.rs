@@ -21,13 +21,13 @@ pub(super) struct Draft {
     /// How it computes it.
     pub(super) pass: Pass,
     /// All other members that it computes on the way.
-    halves: Vec<usize>,
+    fused: Vec<usize>,
 }
 
 impl Draft {
     /// All members that it computes.
-    fn with_halves(&self) -> Vec<usize> {
-        [&*self.halves, &[self.member]].concat()
+    fn with_fused(&self) -> Vec<usize> {
+        [&*self.fused, &[self.member]].concat()
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Pass {
 pub(super) struct Drafts {
     pub(super) steps: Vec<Draft>,
     /// By member: true if the step of another computes it on the way.
-    pub(super) is_half: Vec<bool>,
+    pub(super) is_fused: Vec<bool>,
 }
 
 impl Drafts {
@@ -62,15 +62,15 @@ impl Drafts {
         let mut drafting = Drafting { columns, reads, by_member: Vec::new(), chains: Vec::new() };
         columns.members().for_each(|member| drafting.add(member));
         let mut steps = drafting.by_member;
-        let mut is_half = vec![false; steps.len()];
-        // From the last: what only a half would compute on the way is computed by itself.
+        let mut is_fused = vec![false; steps.len()];
+        // From the last: what only a fused one would compute on the way is computed by itself.
         for draft in steps.iter().rev() {
-            if !is_half[draft.member] {
-                draft.halves.iter().for_each(|half| is_half[*half] = true);
+            if !is_fused[draft.member] {
+                draft.fused.iter().for_each(|member| is_fused[*member] = true);
             }
         }
-        steps.retain(|draft| !is_half[draft.member]);
-        Drafts { steps, is_half }
+        steps.retain(|draft| !is_fused[draft.member]);
+        Drafts { steps, is_fused }
     }
 
     /// By column: the last step that reads it; 0 if none does.
@@ -100,7 +100,7 @@ struct Chain {
     constants: Vec<(Source, bool)>,
     ends_with_x: bool,
     /// All members but the last.
-    halves: Vec<usize>,
+    fused: Vec<usize>,
 }
 
 impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
@@ -110,7 +110,7 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         let joined = joined.or_else(|| self.products(member)).or_else(|| self.quotient(member));
         self.by_member.push(joined.or_else(|| self.pair(member)).unwrap_or_else(|| {
             let sources = self.columns.operands[member].clone();
-            Draft { member, sources, pass: Pass::Own, halves: Vec::new() }
+            Draft { member, sources, pass: Pass::Own, fused: Vec::new() }
         }));
     }
 
@@ -123,33 +123,35 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
     }
 
     fn quotient(&self, member: usize) -> Option<Draft> {
-        let is_quotient = self.arithmetic(member)? == Arithmetic::Divide;
-        is_quotient.then(|| self.of_sum(member, |sum| Pass::Joined(quotient_of_sum(sum == 1))))?
+        if self.arithmetic(member)? != Arithmetic::Divide {
+            return None;
+        }
+        self.of_sum(member, |sum| Pass::Joined(quotient_of_sum(sum == 1)))
     }
 
     /// A member of whose two operands one is a sum with a product; `pass` tells by which.
     fn of_sum(&self, member: usize, pass: impl Fn(usize) -> Pass) -> Option<Draft> {
         let operands = &self.columns.operands[member];
         (0..2).find_map(|operand| {
-            let sum = self.read_only_here(operands[operand], 1)?;
+            let sum = self.read_only_here(operands[operand], 1);
+            let sum = sum.filter(|draft| matches!(draft.pass, Pass::Sum(_)))?;
             let sources = [&*sum.sources, &[operands[1 - operand]]].concat();
-            let draft = Draft { member, sources, pass: pass(operand), halves: sum.with_halves() };
-            matches!(sum.pass, Pass::Sum(_)).then_some(draft)
+            Some(Draft { member, sources, pass: pass(operand), fused: sum.with_fused() })
         })
     }
 
     fn polynomial(&self, member: usize) -> Option<Draft> {
-        let Chain { a, x, constants, ends_with_x, halves } = self.chains[member].as_ref()?;
+        let Chain { a, x, constants, ends_with_x, fused } = self.chains[member].as_ref()?;
         let (constants, is_subtracted): (Vec<Source>, Vec<bool>) = constants.iter().copied().unzip();
         let pass = Pass::Polynomial(Polynomial::new(&is_subtracted, *ends_with_x)?);
-        Some(Draft { member, sources: [&[*a, *x], &*constants].concat(), pass, halves: halves.clone() })
+        Some(Draft { member, sources: [&[*a, *x], &*constants].concat(), pass, fused: fused.clone() })
     }
 
     /// The chain that a member ends.
     fn chain(&self, member: usize) -> Option<Chain> {
         let arithmetic = self.arithmetic(member)?;
         let (x, y) = (self.columns.operands[member][0], self.columns.operands[member][1]);
-        let product = || Chain { a: x, x: y, constants: Vec::new(), ends_with_x: true, halves: Vec::new() };
+        let product = || Chain { a: x, x: y, constants: Vec::new(), ends_with_x: true, fused: Vec::new() };
         match arithmetic {
             Arithmetic::Multiply => {
                 Some(self.times(x, y).or_else(|| self.times(y, x)).unwrap_or_else(product))
@@ -165,13 +167,15 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         let Draft { member, .. } = self.read_only_here(sum, 1)?;
         let chain = self.chains[*member].as_ref().filter(|chain| !chain.ends_with_x)?;
         let a = match chain.constants.len() {
+            // The product begins another chain.
+            MAX_CONSTANTS => return None,
             _ if chain.x == x => chain.a,
             // Of the first product either factor may be the x.
             1 if chain.a == x => chain.x,
             _ => return None,
         };
-        let halves = [&*chain.halves, &[*member]].concat();
-        Some(Chain { a, x, constants: chain.constants.clone(), ends_with_x: true, halves })
+        let fused = [&*chain.fused, &[*member]].concat();
+        Some(Chain { a, x, constants: chain.constants.clone(), ends_with_x: true, fused })
     }
 
     /// A chain that goes on with a constant.
@@ -180,12 +184,12 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         let chain = self.chains[*member].as_ref().filter(|chain| chain.ends_with_x)?;
         let is_constant =
             matches!(constant, Source::Input(number) if !self.columns.inputs[number].is_array());
-        if !is_constant || chain.constants.len() == MAX_CONSTANTS {
+        if !is_constant {
             return None;
         }
         let constants = [&*chain.constants, &[(constant, is_subtracted)]].concat();
-        let halves = [&*chain.halves, &[*member]].concat();
-        Some(Chain { a: chain.a, x: chain.x, constants, ends_with_x: false, halves })
+        let fused = [&*chain.fused, &[*member]].concat();
+        Some(Chain { a: chain.a, x: chain.x, constants, ends_with_x: false, fused })
     }
 
     fn products(&self, member: usize) -> Option<Draft> {
@@ -196,7 +200,7 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         };
         let (x, y) = (product(0)?, product(1)?);
         let sources = [&*x.sources, &*y.sources].concat();
-        Some(Draft { member, sources, pass: Pass::Joined(run), halves: vec![x.member, y.member] })
+        Some(Draft { member, sources, pass: Pass::Joined(run), fused: vec![x.member, y.member] })
     }
 
     fn pair(&self, member: usize) -> Option<Draft> {
@@ -214,7 +218,7 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
                 (Arithmetic::Multiply, Arithmetic::Add) => Pass::Sum(run),
                 _ => Pass::Joined(run),
             };
-            Some(Draft { member, sources, pass, halves: vec![half.member] })
+            Some(Draft { member, sources, pass, fused: vec![half.member] })
         };
         match operands[0] == operands[1] {
             true => with(0, Side::Both),

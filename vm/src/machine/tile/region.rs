@@ -13,7 +13,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::operator::block::{BlockRun, Column, MAX_OPERANDS};
+use crate::operator::block::{BlockRun, Column, MAX_STEP_OPERANDS};
 use crate::operator::nd_reduction::FoldKernel;
 use crate::operator::polynomial::Polynomial;
 use crate::operator::reduction::ReductionKernel;
@@ -149,7 +149,7 @@ impl Member {
 #[derive(Debug)]
 pub(super) struct Step {
     /// The columns that it reads.
-    pub(super) args: [u16; MAX_OPERANDS],
+    pub(super) args: [u16; MAX_STEP_OPERANDS],
     /// How many there are.
     pub(super) arity: u8,
     /// Number of the member whose result it computes.
@@ -209,7 +209,7 @@ pub(super) enum Place {
     Scratch(u32),
     /// The output with this number.
     Output(u16),
-    /// Registers of the step that it is the first half of.
+    /// Registers of the step that computes it on the way.
     Registers,
     /// The frame, when all rows have been reduced.
     Value,

@@ -37,13 +37,13 @@ pub struct RegionReport {
 impl RegionReport {
     pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
         let is_repeated = |input: &&Input| Some(region.extent) != input.extent();
-        let halves = region.members.iter().filter(|member| member.place == Place::Registers);
+        let fused = region.members.iter().filter(|member| member.place == Place::Registers);
         let arrays = || region.inputs.iter().filter(|input| input.is_array());
         RegionReport {
             routine,
             extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
-            in_registers: halves.map(|member| member.ip as usize).collect(),
+            in_registers: fused.map(|member| member.ip as usize).collect(),
             block: region.block,
             block_bytes: region.scratch / place_bytes(region.block) * block_bytes(region.block)
                 + region.moving.len() * region.block * 8,
