@@ -113,7 +113,7 @@ impl<'w> Worker<'w> {
         let mut start = first;
         while start < end {
             let next = self.end_of_block(start, end);
-            let ahead = if is_cached || is_stream { 0 } else { region.block.min(rows - next) };
+            let ahead = if is_cached || is_stream { 0 } else { (next - start).min(rows - next) };
             // SAFETY: the caller's promise.
             unsafe { self.block_at(start..next, ahead, reduced)? };
             start = next;
@@ -217,7 +217,7 @@ impl<'w> Worker<'w> {
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn block(&mut self, mut count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
-        let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, ahead));
+        let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, count, ahead));
         let mut lowest = Ok(());
         for step in &self.blocks.region.steps {
             if let Some(ahead) = &mut ahead {
@@ -317,6 +317,9 @@ impl<'w> Worker<'w> {
 
 /// Rows of the next block that have not been asked for.
 struct Ahead {
+    /// Rows of this block.
+    block: usize,
+    /// Rows of the next one.
     rows: usize,
     /// Bytes of them.
     left: usize,
@@ -329,10 +332,10 @@ struct Ahead {
 }
 
 impl Ahead {
-    fn new(blocks: &Blocks<'_>, rows: usize) -> Ahead {
+    fn new(blocks: &Blocks<'_>, block: usize, rows: usize) -> Ahead {
         let left = rows * 8 * blocks.moving.len();
         let share = (left / blocks.region.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
-        Ahead { rows, left, column: 0, byte: 0, share }
+        Ahead { block, rows, left, column: 0, byte: 0, share }
     }
 
     fn ask(&mut self, blocks: &Blocks<'_>, columns: &[Column]) {
@@ -346,7 +349,7 @@ impl Ahead {
             let column = &columns[*index as usize];
             let size = self.rows * column.step;
             let part = share.min(size - self.byte);
-            prefetch(column.data.wrapping_add(blocks.region.block * column.step + self.byte), part);
+            prefetch(column.data.wrapping_add(self.block * column.step + self.byte), part);
             share -= part;
             self.byte += part;
             if self.byte == size {
