@@ -67,8 +67,8 @@ pub(crate) struct FoldKernel {
 /// Takes in the elements of `a * b + c` as those of one of two operands; the columns are a, b, c and the other operand.
 ///
 /// # Safety
-/// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows. There is an
-/// element.
+/// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows, and a first one
+/// even if no element is taken in.
 type StepOfSum = unsafe fn(&mut Folded<'_>, [&Column; 4], usize);
 
 /// What is known of elements by itself, and joined in order.
