@@ -3,11 +3,14 @@
 use crate::cli::model_args::ModelArgs;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
-use crate::prepare::{Prepare, RuleClass, RuleSet};
+use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
+use cembra_vm::value::Budget;
 use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::value::budget::DEFAULT_BYTES_ALIVE;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use core::time::Duration;
 use std::path::PathBuf;
 
 /// Compiles expressions to frames and evaluates them.
@@ -81,6 +84,52 @@ pub struct LimitArgs {
     /// Bytes of a frame.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_FRAME_LIMIT, value_parser = value_parser!(u32).range(..=i64::from(MAX_FRAME_LIMIT)), hide_short_help = true)]
     pub limit_frame: u32,
+    /// Rows that operators on literals may go over while an expression is compiled.
+    #[arg(long, value_name = "N", default_value_t = FoldLimits::default().rows, hide_short_help = true)]
+    pub limit_fold_rows: u64,
+    /// Bytes of rows and texts that become literals while an expression is compiled.
+    #[arg(long, value_name = "BYTES", default_value_t = FoldLimits::default().bytes_kept, hide_short_help = true)]
+    pub limit_fold_bytes: u64,
+}
+
+/// What a run may use up.
+#[derive(Debug, Args)]
+pub struct BudgetArgs {
+    /// Instructions that an evaluation may use, of each batch.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub fuel: Option<u64>,
+    /// Rows that operators may go over, of each batch.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub limit_rows: Option<u64>,
+    /// Bytes of rows and texts that may be alive at one time.
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_BYTES_ALIVE, hide_short_help = true)]
+    pub limit_bytes: u64,
+    /// Rows of one array.
+    #[arg(long, value_name = "N", default_value_t = MAX_ROWS as u64, value_parser = value_parser!(u64).range(..=MAX_ROWS as u64), hide_short_help = true)]
+    pub limit_array_rows: u64,
+    /// Time that evaluation may take.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub limit_time: Option<Duration>,
+}
+
+impl BudgetArgs {
+    /// The budget.
+    pub fn budget(&self) -> Budget {
+        Budget {
+            instructions: self.fuel,
+            rows: self.limit_rows,
+            bytes_alive: self.limit_bytes,
+            array_rows: self.limit_array_rows,
+            time: self.limit_time,
+            cancel: None,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "a number of seconds is expected".to_owned())
 }
 
 /// Arguments of `eval`.
@@ -89,9 +138,9 @@ pub struct EvalArgs {
     /// The expression.
     #[command(flatten)]
     pub expr: ExprArgs,
-    /// Instructions an evaluation may use.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub fuel: Option<u64>,
+    /// What an evaluation may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// Evaluate a file of cases, {"cases": [{"id", "expr", "inputs"}]}, and print one JSON line each.
     #[arg(id = "instead", long = "batch", value_name = "FILE", conflicts_with_all = ["expr", "file", "input"])]
     pub batch: Option<PathBuf>,
@@ -163,6 +212,9 @@ pub struct RunArgs {
     /// Print no summary and no progress.
     #[arg(short, long)]
     pub quiet: bool,
+    /// What the run may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 }
 
 fn batch_rows(text: &str) -> Result<usize, String> {
@@ -254,11 +306,13 @@ impl ExprArgs {
             OptimizerArg::Strict => RuleSet::strict(),
             OptimizerArg::FastMath => RuleSet::fast_math(),
         };
-        match (self.optimizer, self.float_mode) {
+        let prepare = match (self.optimizer, self.float_mode) {
             (OptimizerArg::None, FloatModeArg::Strict) => Prepare::standard().without_optimizer(),
             (_, FloatModeArg::Strict) => Prepare::with_rules(rules),
             (_, FloatModeArg::Contract) => Prepare::with_rules(rules.with(RuleClass::Contract)),
-        }
+        };
+        let LimitArgs { limit_fold_rows: rows, limit_fold_bytes: bytes_kept, .. } = self.limits;
+        prepare.fold_limits(FoldLimits { rows, bytes_kept, ..FoldLimits::default() })
     }
 }
 

@@ -84,5 +84,5 @@ fn evaluate(case: &Json, args: &EvalArgs) -> Result<Value, Report> {
     let expr = parse(&args.expr, text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
     let bound = bind(&args.expr, &expr, types, Vec::new(), Options::default())?;
-    execute(&bound, &inputs, args.fuel)
+    execute(&bound, &inputs, &args.budget.budget())
 }

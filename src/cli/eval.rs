@@ -10,7 +10,7 @@ use crate::registry::Registry;
 use crate::syntax::{Limits, parse_with};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::value::repr::write_payload;
-use cembra_vm::value::{Category, QType, ScalarValue, Value};
+use cembra_vm::value::{Budget, Category, QType, ScalarValue, Value};
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ pub fn run(eval: &EvalArgs) -> ExitCode {
         Ok(source) => source,
         Err(report) => return report.print(None, args.json),
     };
-    match evaluate(args, &source, eval.fuel) {
+    match evaluate(args, &source, &eval.budget.budget()) {
         Ok(value) => {
             let text = if args.json { json::typed(&value).to_string() } else { plain(&value) };
             print(&format!("{text}\n"));
@@ -33,12 +33,12 @@ pub fn run(eval: &EvalArgs) -> ExitCode {
     }
 }
 
-fn evaluate(args: &ExprArgs, source: &Source, fuel: Option<u64>) -> Result<Value, Report> {
+fn evaluate(args: &ExprArgs, source: &Source, budget: &Budget) -> Result<Value, Report> {
     let inputs = args.input.iter().map(|i| input::parse_input(i)).collect::<Result<Vec<_>, _>>()?;
     let expr = parse(args, &source.text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
     let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
-    execute(&bound, &inputs, fuel)
+    execute(&bound, &inputs, budget)
 }
 
 /// Parses an expression under the limits of the command line.
@@ -107,7 +107,7 @@ pub fn bind(
 ///
 /// # Errors
 /// The run fails.
-pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64>) -> Result<Value, Report> {
+pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], budget: &Budget) -> Result<Value, Report> {
     let host = |error: &dyn std::fmt::Display| Report::new(Category::Limit, Phase::Eval, error.to_string());
     let mut frame = bound.new_frame().map_err(|e| host(&e))?;
     for (name, value) in inputs {
@@ -116,8 +116,7 @@ pub fn execute(bound: &BoundExpr, inputs: &[(Arc<str>, Value)], fuel: Option<u64
             frame.write(&slot, value).map_err(|e| host(&e))?;
         }
     }
-    let options = RunOptions::new();
-    bound.execute_with(&mut frame, fuel.into_iter().fold(options, RunOptions::fuel))?;
+    bound.execute_with(&mut frame, RunOptions::new().budget(budget))?;
     frame.read(bound.output_slot()).map_err(|e| host(&e))
 }
 

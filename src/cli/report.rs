@@ -39,6 +39,9 @@ const LIMIT_OPTIONS: &[(&str, &str)] = &[
     ("limit expression-nodes:", "--limit-nodes"),
     ("limit frame-bytes:", "--limit-frame"),
     ("out of fuel:", "--fuel"),
+    ("out of rows:", "--limit-rows"),
+    ("out of time:", "--limit-time"),
+    ("limit bytes-alive:", "--limit-bytes"),
 ];
 
 /// An error as users see it.

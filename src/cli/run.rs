@@ -135,6 +135,7 @@ fn plan(args: &RunArgs, results: Results) -> Result<Plan, Report> {
             on_error: args.on_error.on_error(),
             head: args.head.unwrap_or(0),
             enough: args.head.filter(|_| args.out.is_none()).map(|rows| rows as u64),
+            budget: args.budget.budget(),
         },
         ..Plan::new(results)
     })

@@ -16,10 +16,11 @@
 use crate::columns::error::{ColumnsError, Problem};
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind};
-use cembra_vm::value::{ArrayClass, ArrayRows, Fault, ScalarType, ScalarValue, Value};
+use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, RunOptions};
+use cembra_vm::value::{ArrayClass, ArrayRows, Budget, Exhausted, Fault, ScalarType, ScalarValue, Value};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What happens to a row that cannot be read or computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +54,9 @@ pub struct Evaluator {
     /// Types of the results.
     elements: Vec<ScalarType>,
     scope: Scope,
+    budget: Budget,
+    /// When the first batch began.
+    started: Option<Instant>,
 }
 
 /// What a batch gives.
@@ -87,7 +91,13 @@ impl Evaluator {
             }
         }
         let inputs = inputs.iter().map(|name| bound.input_slot(name).cloned()).collect::<Result<_, _>>()?;
-        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope })
+        let (budget, started) = (Budget::default(), None);
+        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope, budget, started })
+    }
+
+    /// The same within a budget.
+    pub fn within(self, budget: Budget) -> Evaluator {
+        Evaluator { budget, ..self }
     }
 
     /// Computes a batch of `count` rows, of which some are known to be bad.
@@ -205,6 +215,22 @@ impl Evaluator {
         }
     }
 
+    /// Runs the program in the time that the batches before it have left.
+    fn execute(&mut self) -> Result<(), RunError> {
+        let started = *self.started.get_or_insert_with(Instant::now);
+        let left = self.budget.time.map(|time| time.saturating_sub(started.elapsed()));
+        let budget = Budget { time: left, ..self.budget.clone() };
+        let outcome = self.bound.execute_with(&mut self.frame, RunOptions::new().budget(&budget));
+        outcome.map_err(|mut error| {
+            if let (RunErrorKind::Fault(Fault::Exhausted(Exhausted::Time { limit })), Some(time)) =
+                (&mut error.kind, self.budget.time)
+            {
+                *limit = time;
+            }
+            error
+        })
+    }
+
     fn run(&mut self, columns: &mut [ArrayRows]) -> Result<Result<(), RunError>, ColumnsError> {
         let take = |rows: &mut ArrayRows| {
             let empty = ArrayRows::new(rows.element());
@@ -214,7 +240,7 @@ impl Evaluator {
         for (slot, rows) in self.inputs.iter().zip(&shared) {
             self.frame.write(slot, &Value::Array(ArrayClass::Dense, rows.clone()))?;
         }
-        let outcome = self.bound.execute(&mut self.frame);
+        let outcome = self.execute();
         // An output may be an input itself: it keeps its rows until it is read.
         let is_output = |slot: &TypedSlot| self.outputs.contains(slot);
         for ((slot, rows), column) in self.inputs.iter().zip(shared).zip(columns) {

@@ -2,7 +2,7 @@
 
 use crate::columns::error::RowError;
 use crate::columns::evaluate::OnError;
-use cembra_vm::value::ArrayRows;
+use cembra_vm::value::{ArrayRows, Budget};
 
 /// Rows of a batch unless the host asks for another number.
 pub const DEFAULT_BATCH_ROWS: usize = 1 << 16;
@@ -18,11 +18,19 @@ pub struct RunOptions {
     pub head: usize,
     /// Rows of the results after which the run may end.
     pub enough: Option<u64>,
+    /// What the run may use up: time and cancellation for all batches together, anything else for each batch.
+    pub budget: Budget,
 }
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { batch_rows: Some(DEFAULT_BATCH_ROWS), on_error: OnError::Fail, head: 0, enough: None }
+        RunOptions {
+            batch_rows: Some(DEFAULT_BATCH_ROWS),
+            on_error: OnError::Fail,
+            head: 0,
+            enough: None,
+            budget: Budget::default(),
+        }
     }
 }
 

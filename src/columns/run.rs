@@ -81,6 +81,7 @@ impl Job {
         let slots: Vec<TypedSlot> = outputs.iter().map(|(_, slot)| slot.clone()).collect();
         let elements = columns.iter().map(|column| column.element).collect();
         let evaluator = Evaluator::new(bound, &names, slots, elements, constants, scope)?;
+        let evaluator = evaluator.within(options.budget.clone());
         Ok(Job { sources, evaluator, names, outputs: columns, options })
     }
 

@@ -29,7 +29,7 @@ use crate::registry::{Dialect, Registry};
 use cembra_vm::frame::{Frame, FramePool};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::QType;
+use cembra_vm::value::{Budget, QType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub struct ExecutorOptions {
     pub allow_output_casting: bool,
     /// Side outputs that nobody listens to are not an error.
     pub ignore_not_listened_outputs: bool,
-    /// Instructions a run may use.
-    pub fuel: Option<u64>,
+    /// What a run may use up.
+    pub budget: Budget,
 }
 
 /// A compiled model: from data of type `I` to a value of type `O`, side outputs to sinks of type `S`.
@@ -65,7 +65,7 @@ struct Shared<I: ?Sized, O, S: ?Sized> {
     /// The model with its side outputs, in the same layout.
     listened: Option<Listened<I, O, S>>,
     pool: FramePool,
-    fuel: Option<u64>,
+    budget: Budget,
 }
 
 /// A model with side outputs, and who is told them.
@@ -141,7 +141,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
             _ => None,
         };
         let pool = plain.bound.new_pool();
-        let shared = Arc::new(Shared { plain, listened, pool, fuel: options.fuel });
+        let shared = Arc::new(Shared { plain, listened, pool, budget: options.budget });
         Ok(ModelExecutor { shared })
     }
 
@@ -150,8 +150,16 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
     /// # Errors
     /// An input cannot be loaded, the run fails, or the output is missing.
     pub fn execute(&self, input: &I) -> Result<O, HostError> {
+        self.execute_within(input, &self.shared.budget)
+    }
+
+    /// The same within a budget of its own, such as one with the token or the deadline of a request.
+    ///
+    /// # Errors
+    /// As [`ModelExecutor::execute`].
+    pub fn execute_within(&self, input: &I, budget: &Budget) -> Result<O, HostError> {
         let mut frame = self.shared.pool.take()?;
-        self.shared.run(&mut frame, input)
+        self.shared.run(&mut frame, input, budget)
     }
 
     /// Evaluates and tells the side outputs to a sink.
@@ -159,8 +167,16 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> ModelExecutor<I, O, S>
     /// # Errors
     /// As [`ModelExecutor::execute`].
     pub fn execute_into(&self, input: &I, sink: &mut S) -> Result<O, HostError> {
+        self.execute_into_within(input, sink, &self.shared.budget)
+    }
+
+    /// The same within a budget of its own.
+    ///
+    /// # Errors
+    /// As [`ModelExecutor::execute`].
+    pub fn execute_into_within(&self, input: &I, sink: &mut S, budget: &Budget) -> Result<O, HostError> {
         let mut frame = self.shared.pool.take()?;
-        self.shared.run_into(&mut frame, input, sink)
+        self.shared.run_into(&mut frame, input, sink, budget)
     }
 
     /// An executor with a frame of its own, for a loop in one thread.
@@ -197,7 +213,16 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> LocalExecutor<I, O, S>
     /// As [`ModelExecutor::execute`]. After a panic of an operator the frame is replaced.
     pub fn execute(&mut self, input: &I) -> Result<O, HostError> {
         self.replace_poisoned()?;
-        self.shared.run(&mut self.frame, input)
+        self.shared.run(&mut self.frame, input, &self.shared.budget)
+    }
+
+    /// The same within a budget of its own, such as one with the token or the deadline of a request.
+    ///
+    /// # Errors
+    /// As [`LocalExecutor::execute`].
+    pub fn execute_within(&mut self, input: &I, budget: &Budget) -> Result<O, HostError> {
+        self.replace_poisoned()?;
+        self.shared.run(&mut self.frame, input, budget)
     }
 
     /// Evaluates on the own frame and tells the side outputs to a sink.
@@ -206,7 +231,16 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> LocalExecutor<I, O, S>
     /// As [`LocalExecutor::execute`].
     pub fn execute_into(&mut self, input: &I, sink: &mut S) -> Result<O, HostError> {
         self.replace_poisoned()?;
-        self.shared.run_into(&mut self.frame, input, sink)
+        self.shared.run_into(&mut self.frame, input, sink, &self.shared.budget)
+    }
+
+    /// The same within a budget of its own.
+    ///
+    /// # Errors
+    /// As [`LocalExecutor::execute`].
+    pub fn execute_into_within(&mut self, input: &I, sink: &mut S, budget: &Budget) -> Result<O, HostError> {
+        self.replace_poisoned()?;
+        self.shared.run_into(&mut self.frame, input, sink, budget)
     }
 
     fn replace_poisoned(&mut self) -> Result<(), HostError> {
@@ -218,14 +252,20 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> LocalExecutor<I, O, S>
 }
 
 impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> Shared<I, O, S> {
-    fn run(&self, frame: &mut Frame, input: &I) -> Result<O, HostError> {
-        self.plain.run(frame, input, self.fuel)?;
+    fn run(&self, frame: &mut Frame, input: &I, budget: &Budget) -> Result<O, HostError> {
+        self.plain.run(frame, input, budget)?;
         (self.plain.reader)(frame).ok_or(HostError::MissingOutput)
     }
 
-    fn run_into(&self, frame: &mut Frame, input: &I, sink: &mut S) -> Result<O, HostError> {
-        let Some((model, tellers)) = &self.listened else { return self.run(frame, input) };
-        model.run(frame, input, self.fuel)?;
+    fn run_into(
+        &self,
+        frame: &mut Frame,
+        input: &I,
+        sink: &mut S,
+        budget: &Budget,
+    ) -> Result<O, HostError> {
+        let Some((model, tellers)) = &self.listened else { return self.run(frame, input, budget) };
+        model.run(frame, input, budget)?;
         tellers.iter().for_each(|tell| tell(frame, sink));
         (model.reader)(frame).ok_or(HostError::MissingOutput)
     }
@@ -238,15 +278,11 @@ impl<I: ?Sized + 'static, O: Output> Model<I, O> {
         Ok(Model { reader: O::reader(&bound), bound, setters })
     }
 
-    fn run(&self, frame: &mut Frame, input: &I, fuel: Option<u64>) -> Result<(), HostError> {
+    fn run(&self, frame: &mut Frame, input: &I, budget: &Budget) -> Result<(), HostError> {
         for setter in &self.setters {
             setter(input, frame)?;
         }
-        match fuel {
-            None => self.bound.execute(frame)?,
-            Some(fuel) => self.bound.execute_with(frame, RunOptions::new().fuel(fuel))?,
-        }
-        Ok(())
+        Ok(self.bound.execute_with(frame, RunOptions::new().budget(budget))?)
     }
 }
 

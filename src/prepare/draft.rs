@@ -12,6 +12,7 @@
 //! lowered and cast is in [`lowering`](crate::prepare::lowering), how one of literals is evaluated in
 //! [`evaluate`](crate::prepare::evaluate).
 
+use crate::prepare::evaluate::FoldLimits;
 use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
 use crate::prepare::error::PrepareError;
 use crate::prepare::signature::{Signature, SignatureId, SignatureTable};
@@ -48,6 +49,8 @@ pub struct Draft {
     pub dialect: Dialect,
     /// True if operators of literals are evaluated as soon as they appear.
     pub folding: bool,
+    /// What that may still use up.
+    pub fold_limits: FoldLimits,
     types: TypeTable,
     info: Vec<Info>,
     signatures: SignatureTable,
@@ -91,6 +94,7 @@ impl Draft {
             registry,
             dialect,
             folding: true,
+            fold_limits: FoldLimits::default(),
             types: TypeTable::new(),
             info: Vec::new(),
             signatures: SignatureTable::new(),

@@ -3,15 +3,47 @@
 //! It applies the very operator a program would run, so the bits are the same. A node that raises is
 //! not an error here: it may stand in a branch that is never taken. It stays, with its fault noted; the
 //! last step decides whether some evaluation must reach it. Operators of the host are not called at
-//! compile time, and sequences are not computed, because they may be large.
+//! compile time, and sequences are not computed, because they may be large. [`FoldLimits`] bound what is computed and
+//! kept; a node beyond them stays as well, and is computed by every run.
 
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
 use crate::registry::define::LowerError;
 use cembra_vm::machine::RunErrorKind;
-use cembra_vm::machine::invoke::{InvokeError, invoke};
+use cembra_vm::machine::invoke::{InvokeError, invoke_within};
 use cembra_vm::operator::Effects;
-use cembra_vm::value::{Fault, QType, ScalarValue, Value};
+use cembra_vm::value::{Budget, Fault, QType, ScalarValue, Value};
+
+/// What folding may use up in one preparation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldLimits {
+    /// Rows that folded operators go over, all together: 1,048,576 by default.
+    pub rows: u64,
+    /// Bytes of rows and texts that one operator may have alive: 256 MiB by default.
+    pub bytes_alive: u64,
+    /// Bytes of rows and texts that become literals, all together: 16 MiB by default.
+    pub bytes_kept: u64,
+}
+
+impl Default for FoldLimits {
+    fn default() -> FoldLimits {
+        FoldLimits { rows: 1 << 20, bytes_alive: 256 << 20, bytes_kept: 16 << 20 }
+    }
+}
+
+impl FoldLimits {
+    /// Takes what an operator went over and its value; false if there is not as much left.
+    fn take(&mut self, args: &[Value], value: &Value) -> bool {
+        let rows = args.iter().chain([value]).map(Value::rows).max().unwrap_or(0) as u64;
+        let (Some(rows), Some(kept)) =
+            (self.rows.checked_sub(rows), self.bytes_kept.checked_sub(value.heap_bytes()))
+        else {
+            return false;
+        };
+        (self.rows, self.bytes_kept) = (rows, kept);
+        true
+    }
+}
 
 impl Draft {
     /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
@@ -40,7 +72,7 @@ impl Draft {
 
 /// Evaluates an exact operator node of literals: its value, the fault it raises, or nothing if it must
 /// not or cannot be evaluated now.
-fn evaluate(draft: &Draft, id: NodeId) -> Option<Result<Value, Fault>> {
+fn evaluate(draft: &mut Draft, id: NodeId) -> Option<Result<Value, Fault>> {
     let operands = draft.graph.operands(id);
     let operator = draft.graph.name(draft.graph.operator(id)?);
     let signature = draft.signature(id)?;
@@ -58,13 +90,19 @@ fn evaluate(draft: &Draft, id: NodeId) -> Option<Result<Value, Fault>> {
         }
         _ => {}
     }
-    let overload = signature.overload.as_ref()?;
+    let (overload, result_type) = (signature.overload.clone()?, signature.result);
     if overload.effects() == Effects::Host || matches!(result, QType::Sequence(_)) {
         return None;
     }
     let args: Option<Vec<Value>> = operands.iter().map(|o| draft.graph.value(*o).cloned()).collect();
-    match invoke(overload, &args?) {
-        Ok(value) => Some(Ok(retyped(&value, result))),
+    let (args, FoldLimits { rows, bytes_alive, .. }) = (args?, draft.fold_limits);
+    let budget = Budget::new().rows(rows).bytes_alive(bytes_alive);
+    match invoke_within(&overload, &args, &budget) {
+        Ok(value) => {
+            let folded = retyped(&value, draft.get_type(result_type));
+            draft.fold_limits.take(&args, &value).then_some(Ok(folded))
+        }
+        Err(InvokeError::Run(RunErrorKind::Fault(Fault::Exhausted(_)))) => None,
         Err(InvokeError::Run(RunErrorKind::Fault(fault))) => Some(Err(fault)),
         Err(_) => None,
     }

@@ -38,6 +38,7 @@ pub mod signature;
 pub mod types;
 
 pub use error::PrepareError;
+pub use evaluate::FoldLimits;
 pub use join::Source;
 pub use optimize::{RuleClass, RuleSet};
 pub use pipeline::Prepare;

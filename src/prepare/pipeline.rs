@@ -15,6 +15,7 @@ use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
 use crate::prepare::extend::reduce::Reduce;
 use crate::prepare::extend::{Extended, Extension, extend};
+use crate::prepare::evaluate::FoldLimits;
 use crate::prepare::fold::fold_literals;
 use crate::prepare::join::{Source, join};
 use crate::prepare::lazy::lazy_nodes;
@@ -51,6 +52,7 @@ pub struct Prepare {
     extend: Option<ExtendStep>,
     place: PlaceStep,
     check: bool,
+    fold_limits: FoldLimits,
 }
 
 impl fmt::Debug for Prepare {
@@ -86,7 +88,14 @@ impl Prepare {
             extend: Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
             place: Arc::new(step("place branches", place_branches)),
             check: cfg!(debug_assertions),
+            fold_limits: FoldLimits::default(),
         }
+    }
+
+    /// Replaces the limits of literal folding.
+    pub fn fold_limits(mut self, limits: FoldLimits) -> Prepare {
+        self.fold_limits = limits;
+        self
     }
 
     /// Replaces the optimizer rules.
@@ -218,6 +227,7 @@ impl Prepare {
         observer: StageObserver<'_>,
     ) -> Result<Prepared, PrepareError> {
         draft.folding = self.fold.is_some();
+        draft.fold_limits = self.fold_limits;
         for (step, holds) in self.draft_steps() {
             draft = step.run(draft)?;
             self.check_draft(step.name(), &mut draft, holds)?;

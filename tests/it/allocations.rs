@@ -9,7 +9,7 @@ use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{Room, RunOptions};
-use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, NdType, NdView, QType, ScalarType, Value};
+use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, Budget, NdType, NdView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size.
 const WARM_UP: usize = 3;
@@ -222,7 +222,7 @@ fn listening_fuel_and_errors_allocate_nothing_in_the_machine() {
         &expr,
         &loader,
         Some(&listener),
-        ExecutorOptions { fuel: Some(100), ..ExecutorOptions::default() },
+        ExecutorOptions { budget: Budget::new().instructions(100), ..ExecutorOptions::default() },
     );
     let executor = executor.expect("valid");
     let mut sum = 0.0;

@@ -302,7 +302,7 @@ fn arrays_of_another_type_are_not_read() {
     let wrong = Family::new("test.wrong", &["x"], "INT32 where FLOAT64 should be");
     let wrong = wrong.exact_general(std::slice::from_ref(&qtype), qtype.clone(), |call| {
         let length = call.array(0).len();
-        call.array_out().resize(ScalarType::Int32, length);
+        call.array_out().resize(ScalarType::Int32, length)?;
         Ok(())
     });
     let mut registry = Registry::standard();

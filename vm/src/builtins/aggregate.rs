@@ -7,13 +7,16 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::reduction::{self as reducers, Count, IntegerSum, Mask, ReductionKernel, reduction};
+use crate::operator::meter::{Meter, STRIDE, Scratch};
+use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
+use crate::value::budget::Account;
+use crate::value::edge::Groups;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{ArrayRows, Edge, Fault, QType, ScalarType};
-use crate::vector::reduce::{self, Number};
-use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
+use crate::vector::reduce::{self, Number, Stop};
+use std::ops::Deref;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -65,22 +68,22 @@ pub fn rows() -> Vec<Family> {
             "math._mean",
             "Arithmetic mean of the present rows.",
             mean_kernel,
-            |x, _| reduce::mean(x),
-            |x, _| reduce::mean(x),
+            |x, _, stop| reduce::mean(x, stop),
+            |x, _, stop| reduce::mean(x, stop),
         ),
         reals(
             "math._skew",
             "Third standardised moment of the present rows.",
             no_kernel,
-            |x, _| reduce::skew(x),
-            |x, _| reduce::skew(x),
+            |x, _, stop| reduce::skew(x, stop),
+            |x, _, stop| reduce::skew(x, stop),
         ),
         reals(
             "math._kurtosis",
             "Fourth standardised moment of the present rows, less 3.",
             no_kernel,
-            |x, _| reduce::kurtosis(x),
-            |x, _| reduce::kurtosis(x),
+            |x, _, stop| reduce::kurtosis(x, stop),
+            |x, _, stop| reduce::kurtosis(x, stop),
         ),
         reals(
             "math._var",
@@ -104,7 +107,7 @@ pub fn rows() -> Vec<Family> {
                 if let Some(overload) = over_whole(family, args, &result, whole) {
                     return Some(overload);
                 }
-                Some(over_groups::<Unit, i64>(family, args, QType::Scalar(ScalarType::Int64), |rows, _| {
+                Some(over_groups::<Unit, i64>(family, args, QType::Scalar(ScalarType::Int64), |rows, _, _| {
                     rows.values.len() as i64
                 }))
             },
@@ -134,11 +137,18 @@ struct Unit;
 /// What the rows of an array are read as.
 trait Cell: Copy {
     fn read(rows: &ArrayRows, row: usize) -> Self;
+
+    /// All cells, if they stand one after the other as they are read.
+    fn all(rows: &ArrayRows) -> Option<&[Self]>;
 }
 
 impl Cell for Unit {
     fn read(_: &ArrayRows, _: usize) -> Unit {
         Unit
+    }
+
+    fn all(_: &ArrayRows) -> Option<&[Unit]> {
+        None
     }
 }
 
@@ -148,6 +158,10 @@ macro_rules! cells {
             fn read(rows: &ArrayRows, row: usize) -> $rust {
                 bytemuck::pod_read_unaligned(&rows.bytes()[row * size_of::<$rust>()..][..size_of::<$rust>()])
             }
+
+            fn all(rows: &ArrayRows) -> Option<&[$rust]> {
+                Some(bytemuck::cast_slice(&rows.bytes()[..rows.len() * size_of::<$rust>()]))
+            }
         }
     )*};
 }
@@ -156,25 +170,91 @@ cells!(u8, i32, i64, f32, f64);
 
 /// The present rows of a group, and where in the group each stood.
 struct Present<'a, T> {
-    values: &'a mut [T],
-    places: &'a [usize],
+    values: &'a [T],
+    /// By value; `None` if no row of the group is missing.
+    places: Option<&'a [u32]>,
     /// Rows of the group, missing ones too.
     size: usize,
 }
 
-/// The present ones of these rows.
-fn present<'a, T: Cell>(
-    rows: &ArrayRows,
-    group: impl ExactSizeIterator<Item = usize>,
-    arena: &'a Bump,
-) -> Present<'a, T> {
-    let size = group.len();
-    let present = group.enumerate().filter(|(_, row)| rows.is_present(*row));
-    let present = BumpVec::from_iter_in(present, arena);
-    Present {
-        values: arena.alloc_slice_fill_iter(present.iter().map(|(_, row)| T::read(rows, *row))),
-        places: arena.alloc_slice_fill_iter(present.iter().map(|(place, _)| *place)),
-        size,
+impl<T> Present<'_, T> {
+    fn place(&self, value: usize) -> i64 {
+        self.places.map_or(value as i64, |places| i64::from(places[value]))
+    }
+}
+
+/// Buffers for the present rows of one group after the other.
+struct Gathered<'m, T> {
+    values: Scratch<'m, T>,
+    places: Scratch<'m, u32>,
+}
+
+impl<'m, T: Cell> Gathered<'m, T> {
+    fn new(meter: &'m Meter<'m>) -> Result<Gathered<'m, T>, Fault> {
+        Ok(Gathered { values: meter.vec(0)?, places: meter.vec(0)? })
+    }
+
+    /// The present ones of these rows.
+    fn present(
+        &mut self,
+        rows: &ArrayRows,
+        group: impl ExactSizeIterator<Item = usize>,
+        meter: &Meter<'_>,
+    ) -> Result<Present<'_, T>, Fault> {
+        let size = group.len();
+        self.values.clear();
+        self.places.clear();
+        self.values.reserve_exact(size)?;
+        for (place, row) in group.enumerate() {
+            if place.is_multiple_of(STRIDE) {
+                meter.poll()?;
+            }
+            if rows.is_present(row) {
+                // Places are kept from the first missing row on.
+                if self.values.len() < place {
+                    self.places.reserve_exact(size)?;
+                    (self.places.len()..self.values.len()).for_each(|known| self.places.push(known as u32));
+                    self.places.push(place as u32);
+                }
+                self.values.push(T::read(rows, row));
+            }
+        }
+        let places = (!self.places.is_empty()).then_some(&*self.places);
+        Ok(Present { values: &self.values, places, size })
+    }
+
+    /// The present rows of an array, which are not copied if all are.
+    fn of_all<'a>(&'a mut self, rows: &'a ArrayRows, meter: &Meter<'_>) -> Result<Present<'a, T>, Fault> {
+        match T::all(rows).filter(|_| rows.presence().is_none()) {
+            Some(values) => Ok(Present { values, places: None, size: rows.len() }),
+            None => self.present(rows, 0..rows.len(), meter),
+        }
+    }
+}
+
+/// The groups of an edge, whose memory counts until they go.
+pub(super) struct GroupsOf<'m> {
+    groups: Groups,
+    meter: &'m Meter<'m>,
+}
+
+impl<'m> GroupsOf<'m> {
+    pub(super) fn new(edge: &Edge, meter: &'m Meter<'m>) -> Result<GroupsOf<'m>, Fault> {
+        Ok(GroupsOf { groups: edge.groups_within(meter)?, meter })
+    }
+}
+
+impl Deref for GroupsOf<'_> {
+    type Target = Groups;
+
+    fn deref(&self) -> &Groups {
+        &self.groups
+    }
+}
+
+impl Drop for GroupsOf<'_> {
+    fn drop(&mut self) {
+        self.meter.give_back(self.groups.heap_bytes());
     }
 }
 
@@ -193,7 +273,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     family: &Family,
     args: &[QType],
     result: QType,
-    f: impl Fn(Present<'_, T>, bool) -> R + Send + Sync + 'static,
+    f: impl Fn(Present<'_, T>, bool, Stop<'_>) -> R + Send + Sync + 'static,
 ) -> Overload {
     let option = (args.last() == Some(&BOOLEAN)).then(|| args.len() - 1);
     let edge = matches!(args.get(1), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
@@ -205,29 +285,41 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     // An edge may have another number of children than the array has rows.
     let family = if edge { family.clone().raises() } else { family.clone() };
     family.make_general(args, array.unwrap_or(result), move |call| {
-        let (rows, arena) = (call.array(0), call.arena());
+        let (rows, meter) = (call.array(0), call.meter());
         let option = option.is_some_and(|index| call.plain::<bool>(index));
         if edge {
             check_children(rows, call.edge(1))?;
         }
+        let mut gathered = Gathered::<T>::new(meter)?;
+        let stop = || meter.stop();
         if !is_array {
-            call.set_plain(f(present(rows, 0..rows.len(), arena), option));
+            let value = f(gathered.of_all(rows, meter)?, option, &stop);
+            meter.poll()?;
+            call.set_plain(value);
             return Ok(());
         }
-        let groups = call.edge(1).groups();
-        let out = call.array_out();
+        let groups = GroupsOf::new(call.edge(1), meter)?;
+        call.charge_rows(groups.len())?;
+        let mut out = call.array_out();
         out.start(element);
+        out.reserve(groups.len())?;
+        let mut since_poll = 0;
         for group in groups.iter() {
-            push(out, f(present(rows, group.iter().copied(), arena), option));
+            since_poll += group.len() + 1;
+            if since_poll >= STRIDE {
+                meter.poll()?;
+                since_poll = 0;
+            }
+            push(&mut out, f(gathered.present(rows, group.iter().copied(), meter)?, option, &stop))?;
         }
-        Ok(())
+        meter.poll()
     })
 }
 
 /// Appends a plain value to rows of its type.
-fn push<R: PlainSlot>(out: &mut ArrayRows, value: R) {
+fn push<R: PlainSlot>(out: &mut RowsOut<'_>, value: R) -> Result<(), Fault> {
     let (present, cell) = value.to_cell();
-    out.push_raw(present, &cell[..cell_size(R::SCALAR)]);
+    out.push_raw(present, &cell[..cell_size(R::SCALAR)])
 }
 
 /// An edge is for arrays of as many rows as it has children.
@@ -244,13 +336,13 @@ trait Reduce: Copy + Send + Sync + 'static {
     where
         Option<T>: PlainSlot;
 
-    fn apply<T: Number + PlainSlot>(rows: Present<'_, T>) -> Self::Of<T>
+    fn apply<T: Number + PlainSlot>(rows: Present<'_, T>, stop: Stop<'_>) -> Self::Of<T>
     where
         Option<T>: PlainSlot;
 }
 
 macro_rules! reductions {
-    ($($name:ident: $result:ty, |$rows:ident| $value:expr;)*) => {$(
+    ($($name:ident: $result:ty, |$rows:ident, $stop:ident| $value:expr;)*) => {$(
         #[derive(Clone, Copy)]
         struct $name;
 
@@ -260,7 +352,7 @@ macro_rules! reductions {
             where
                 Option<T>: PlainSlot;
 
-            fn apply<T: Number + PlainSlot>($rows: Present<'_, T>) -> $result
+            fn apply<T: Number + PlainSlot>($rows: Present<'_, T>, $stop: Stop<'_>) -> $result
             where
                 Option<T>: PlainSlot,
             {
@@ -271,13 +363,13 @@ macro_rules! reductions {
 }
 
 reductions! {
-    Sum: T, |rows| T::sum(rows.values);
-    Prod: Option<T>, |rows| reduce::prod(rows.values);
-    Min: Option<T>, |rows| reduce::min(rows.values);
-    Max: Option<T>, |rows| reduce::max(rows.values);
-    Median: Option<T>, |rows| reduce::median(rows.values);
-    ArgMin: Option<i64>, |rows| reduce::argmin(rows.values).map(|at| rows.places[at] as i64);
-    ArgMax: Option<i64>, |rows| reduce::argmax(rows.values).map(|at| rows.places[at] as i64);
+    Sum: T, |rows, stop| T::sum(rows.values, stop);
+    Prod: Option<T>, |rows, stop| reduce::prod(rows.values, stop);
+    Min: Option<T>, |rows, stop| reduce::min(rows.values, stop);
+    Max: Option<T>, |rows, stop| reduce::max(rows.values, stop);
+    Median: Option<T>, |rows, stop| reduce::median(rows.values, stop);
+    ArgMin: Option<i64>, |rows, stop| reduce::argmin(rows.values, stop).map(|at| rows.place(at));
+    ArgMax: Option<i64>, |rows, stop| reduce::argmax(rows.values, stop).map(|at| rows.place(at));
 }
 
 /// The kernel for the rows of a whole array, if there is one that needs no more than a look at each.
@@ -325,10 +417,10 @@ fn numbers<R: Reduce>(
             return Some(overload);
         }
         Some(match element {
-            ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _| R::apply(rows)),
-            ScalarType::Int64 => over_groups::<i64, _>(family, args, result, |rows, _| R::apply(rows)),
-            ScalarType::Float32 => over_groups::<f32, _>(family, args, result, |rows, _| R::apply(rows)),
-            ScalarType::Float64 => over_groups::<f64, _>(family, args, result, |rows, _| R::apply(rows)),
+            ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
+            ScalarType::Int64 => over_groups::<i64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
+            ScalarType::Float32 => over_groups::<f32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
+            ScalarType::Float64 => over_groups::<f64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
             _ => return None,
         })
     })
@@ -338,8 +430,8 @@ fn reals(
     name: &str,
     meaning: &str,
     whole: WholeArray,
-    single: fn(&[f32], bool) -> Option<f32>,
-    double: fn(&[f64], bool) -> Option<f64>,
+    single: fn(&[f32], bool, Stop<'_>) -> Option<f32>,
+    double: fn(&[f64], bool, Stop<'_>) -> Option<f64>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
         let element = grouped(args)?;
@@ -349,10 +441,14 @@ fn reals(
         }
         Some(match element {
             ScalarType::Float32 => {
-                over_groups::<f32, _>(family, args, result, move |rows, option| single(rows.values, option))
+                over_groups::<f32, _>(family, args, result, move |rows, option, stop| {
+                    single(rows.values, option, stop)
+                })
             }
             ScalarType::Float64 => {
-                over_groups::<f64, _>(family, args, result, move |rows, option| double(rows.values, option))
+                over_groups::<f64, _>(family, args, result, move |rows, option, stop| {
+                    double(rows.values, option, stop)
+                })
             }
             _ => return None,
         })
@@ -367,7 +463,7 @@ fn mask(name: &str, meaning: &str, whole: ReductionKernel, holds: fn(Present<'_,
             return Some(family.make(args, OPTIONAL_UNIT, Kernel::Reduction(whole)));
         }
         (grouped(args)? == ScalarType::Unit).then(|| {
-            over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _| holds(rows).then_some(()))
+            over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _, _| holds(rows).then_some(()))
         })
     })
 }
@@ -377,7 +473,7 @@ fn kleene(name: &str, meaning: &str, decides: bool) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
         let result = QType::Optional(ScalarType::Boolean);
         (grouped(args)? == ScalarType::Boolean).then(|| {
-            over_groups::<u8, _>(family, args, result, move |rows, _| {
+            over_groups::<u8, _>(family, args, result, move |rows, _, _| {
                 match rows.values.iter().any(|truth| (*truth != 0) == decides) {
                     true => Some(decides),
                     false => (rows.values.len() == rows.size).then_some(!decides),

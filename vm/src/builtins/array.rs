@@ -1,10 +1,11 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
+use crate::builtins::distinct::Distinct;
+use crate::operator::rows_out::RowsOut;
 use crate::operator::{Call, Family, Overload};
-use crate::value::array::MAX_ROWS;
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
-use std::collections::HashSet;
+use std::ops::Range;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -74,15 +75,15 @@ fn filling(
     family: &Family,
     args: &[QType],
     result: QType,
-    fill: impl Fn(&Call<'_>, &mut ArrayRows) -> Result<(), Fault> + Send + Sync + 'static,
+    fill: impl Fn(&mut Call<'_>, &mut RowsOut<'_>) -> Result<(), Fault> + Send + Sync + 'static,
 ) -> Overload {
     let element = result.element().expect("the result is an array");
     family.make_general(args, result, move |call| {
         // The rows leave the frame while arguments are read.
-        let mut out = std::mem::replace(call.array_out(), ArrayRows::new(element));
-        out.start(element);
-        let filled = fill(call, &mut out);
-        *call.array_out() = out;
+        let mut rows = std::mem::replace(call.array_rows_out(), ArrayRows::new(element));
+        rows.start(element);
+        let filled = fill(call, &mut RowsOut::new(&mut rows, call.meter()));
+        *call.array_rows_out() = rows;
         filled
     })
 }
@@ -116,10 +117,14 @@ fn take(family: &Family, args: &[QType]) -> Option<Overload> {
     (ids.element == ScalarType::Int64 && x.class == ids.class).then(|| {
         filling(family, args, args[0].clone(), |call, out| {
             let (rows, ids) = (call.array(0), call.array(1));
-            for id in ids.iter() {
-                match id.and_then(|id| id.as_i64()) {
-                    Some(id) => out.push_row_of(rows, row_number(id, rows.len())?),
-                    None => out.push_missing(),
+            call.charge_rows(ids.len())?;
+            out.reserve(ids.len())?;
+            for stride in call.meter().strides(ids.len()) {
+                for place in stride? {
+                    match ids.get(place).and_then(|id| id.as_i64()) {
+                        Some(id) => out.push_row_of(rows, row_number(id, rows.len())?)?,
+                        None => out.push_missing()?,
+                    }
                 }
             }
             Ok(())
@@ -142,8 +147,8 @@ fn slice(family: &Family, args: &[QType]) -> Option<Overload> {
                 return Err(refuse(format!("expected `size` in [0, {left}], but got {size}")));
             }
             let size = if size < 0 { left } else { size };
-            (offset..offset + size).for_each(|row| out.push_row_of(rows, row as usize));
-            Ok(())
+            out.reserve(size as usize)?;
+            push_rows(call, out, rows, offset as usize..(offset + size) as usize)
         })
     })
 }
@@ -156,8 +161,7 @@ fn select(family: &Family, args: &[QType]) -> Option<Overload> {
             if rows.len() != mask.len() {
                 return Err(Fault::Sizes { sizes: vec![rows.len() as u64, mask.len() as u64] });
             }
-            (0..rows.len()).filter(|row| mask.is_present(*row)).for_each(|row| out.push_row_of(rows, row));
-            Ok(())
+            push_where(call, out, rows, |row| mask.is_present(row))
         })
     })
 }
@@ -166,8 +170,11 @@ fn present_indices(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
     Some(filling(family, args, QType::Array(t.of(ScalarType::Int64)), |call, out| {
         let rows = call.array(0);
-        let present = (0..rows.len()).filter(|row| rows.is_present(*row));
-        present.for_each(|row| out.push_value(&ScalarValue::Int64(row as i64)));
+        for stride in call.meter().strides(rows.len()) {
+            for row in stride?.filter(|row| rows.is_present(*row)) {
+                out.push(Some(&ScalarValue::Int64(row as i64)))?;
+            }
+        }
         Ok(())
     }))
 }
@@ -176,8 +183,7 @@ fn present_values(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(_)] = args else { return None };
     Some(filling(family, args, args[0].clone(), |call, out| {
         let rows = call.array(0);
-        (0..rows.len()).filter(|row| rows.is_present(*row)).for_each(|row| out.push_row_of(rows, row));
-        Ok(())
+        push_where(call, out, rows, |row| rows.is_present(row))
     }))
 }
 
@@ -185,11 +191,11 @@ fn concat(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(x), QType::Array(y)] = args else { return None };
     (x == y).then(|| {
         filling(family, args, args[0].clone(), |call, out| {
-            check_rows((call.array(0).len() + call.array(1).len()) as u64)?;
-            for rows in [call.array(0), call.array(1)] {
-                (0..rows.len()).for_each(|row| out.push_row_of(rows, row));
-            }
-            Ok(())
+            let (x, y) = (call.array(0), call.array(1));
+            call.charge_rows(x.len() + y.len())?;
+            out.reserve(x.len() + y.len())?;
+            push_rows(call, out, x, 0..x.len())?;
+            push_rows(call, out, y, 0..y.len())
         })
     })
 }
@@ -198,10 +204,13 @@ fn unique(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(_)] = args else { return None };
     Some(filling(family, args, args[0].clone(), |call, out| {
         let rows = call.array(0);
-        let mut seen = HashSet::new();
-        for (row, value) in rows.iter().enumerate() {
-            if value.is_some_and(|value| seen.insert(value)) {
-                out.push_row_of(rows, row);
+        let mut seen = Distinct::new(rows, false, call.meter())?;
+        for stride in call.meter().strides(rows.len()) {
+            for row in stride?.filter(|row| rows.is_present(*row)) {
+                let known = seen.len();
+                if seen.number(row)? == known {
+                    out.push_row_of(rows, row)?;
+                }
             }
         }
         Ok(())
@@ -213,28 +222,64 @@ fn inverse_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
     (t.element == ScalarType::Int64).then(|| {
         filling(family, args, args[0].clone(), |call, out| {
             let rows = call.array(0);
-            let mut inverse: Vec<Option<i64>> = vec![None; rows.len()];
-            for (row, value) in rows.iter().enumerate() {
-                let Some(target) = value.and_then(|v| v.as_i64()) else { continue };
-                let place = usize::try_from(target).ok().and_then(|target| inverse.get_mut(target));
-                let place = place.ok_or_else(|| {
-                    refuse(format!(
-                        "invalid permutation, element {target} is out of range [0, {})",
-                        rows.len()
-                    ))
-                })?;
-                if place.replace(row as i64).is_some() {
-                    return Err(refuse(format!(
-                        "invalid permutation, element {target} appears twice in the permutation"
-                    )));
+            // Numbers of rows from 1; 0 where there is none yet.
+            let mut inverse = call.meter().zeros::<u32>(rows.len())?;
+            for stride in call.meter().strides(rows.len()) {
+                for row in stride? {
+                    let Some(target) = rows.get(row).and_then(|v| v.as_i64()) else { continue };
+                    let place = usize::try_from(target).ok().and_then(|target| inverse.get_mut(target));
+                    let place = place.ok_or_else(|| {
+                        refuse(format!(
+                            "invalid permutation, element {target} is out of range [0, {})",
+                            rows.len()
+                        ))
+                    })?;
+                    if std::mem::replace(place, row as u32 + 1) > 0 {
+                        return Err(refuse(format!(
+                            "invalid permutation, element {target} appears twice in the permutation"
+                        )));
+                    }
                 }
             }
-            for row in inverse {
-                out.push(row.map(ScalarValue::Int64).as_ref());
+            out.reserve(rows.len())?;
+            for stride in call.meter().strides(rows.len()) {
+                for row in inverse[stride?].iter().map(|number| number.checked_sub(1)) {
+                    out.push(row.map(|row| ScalarValue::Int64(i64::from(row))).as_ref())?;
+                }
             }
             Ok(())
         })
     })
+}
+
+/// Appends rows of an array.
+fn push_rows(
+    call: &Call<'_>,
+    out: &mut RowsOut<'_>,
+    rows: &ArrayRows,
+    range: Range<usize>,
+) -> Result<(), Fault> {
+    for stride in call.meter().strides(range.len()) {
+        for row in stride? {
+            out.push_row_of(rows, range.start + row)?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends the rows for which something holds.
+fn push_where(
+    call: &Call<'_>,
+    out: &mut RowsOut<'_>,
+    rows: &ArrayRows,
+    holds: impl Fn(usize) -> bool,
+) -> Result<(), Fault> {
+    for stride in call.meter().strides(rows.len()) {
+        for row in stride?.filter(|row| holds(*row)) {
+            out.push_row_of(rows, row)?;
+        }
+    }
+    Ok(())
 }
 
 fn search(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -280,16 +325,12 @@ fn shape(call: &mut Call<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_rows(rows: u64) -> Result<(), Fault> {
-    match rows > MAX_ROWS as u64 {
-        true => Err(Fault::Limit { limit: "array-rows", actual: rows, maximum: MAX_ROWS as u64 }),
-        false => Ok(()),
-    }
-}
-
 fn rows_of_shape(call: &Call<'_>) -> Result<usize, Fault> {
     match call.value(0) {
-        Value::ArrayShape(_, size) => check_rows(size).map(|()| size as usize),
+        Value::ArrayShape(_, size) => {
+            let rows = usize::try_from(size).unwrap_or(usize::MAX);
+            call.meter().check_array(rows).map(|()| rows)
+        }
         other => panic!("{other} is no shape"),
     }
 }
@@ -298,7 +339,15 @@ fn iota(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::ArrayShape(class)] = args else { return None };
     let result = QType::Array(ArrayType { class: *class, element: ScalarType::Int64 });
     Some(filling(family, args, result, |call, out| {
-        (0..rows_of_shape(call)?).for_each(|row| out.push_value(&ScalarValue::Int64(row as i64)));
+        let rows = rows_of_shape(call)?;
+        call.charge_rows(rows)?;
+        out.resize(ScalarType::Int64, rows)?;
+        let cells: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
+        for stride in call.meter().strides(rows) {
+            for row in stride? {
+                cells[row] = row as i64;
+            }
+        }
         Ok(())
     }))
 }
@@ -311,8 +360,7 @@ fn of_shape(family: &Family, args: &[QType]) -> Option<Overload> {
             if shape != rows {
                 return Err(Fault::Sizes { sizes: vec![shape as u64, rows as u64] });
             }
-            call.copy(1);
-            Ok(())
+            call.copy(1)
         })
     })
 }
@@ -322,8 +370,13 @@ fn constant(family: &Family, args: &[QType]) -> Option<Overload> {
     let result = QType::Array(ArrayType { class: *class, element: value.scalar()? });
     Some(filling(family, args, result, |call, out| {
         let value = call.value(1);
-        for _ in 0..rows_of_shape(call)? {
-            out.push(value.scalar());
+        let rows = rows_of_shape(call)?;
+        call.charge_rows(rows)?;
+        out.reserve(rows)?;
+        for stride in call.meter().strides(rows) {
+            for _ in stride? {
+                out.push(value.scalar())?;
+            }
         }
         Ok(())
     }))

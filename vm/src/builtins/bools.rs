@@ -96,7 +96,6 @@ fn logical_if(family: &Family, args: &[QType]) -> Option<Overload> {
             Some(true) => 1,
             Some(false) => 2,
             None => 3,
-        });
-        Ok(())
+        })
     }))
 }

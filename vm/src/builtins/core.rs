@@ -116,8 +116,7 @@ fn copy(family: &Family, args: &[QType]) -> Option<Overload> {
         _ => None,
     };
     Some(either(family, code, args, x.clone(), |call| {
-        call.copy(0);
-        Ok(())
+        call.copy(0)
     }))
 }
 
@@ -125,8 +124,7 @@ fn to_optional(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Scalar(t)] = args else { return None };
     let code = for_plain!(t, T => scalar::unary(|x: T| Some(x)));
     Some(either(family, code, args, QType::Optional(*t), |call| {
-        call.copy_as_present(0);
-        Ok(())
+        call.copy_as_present(0)
     }))
 }
 
@@ -134,10 +132,9 @@ fn rows_present(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
     Some(family.make_general(args, QType::Array(t.of(ScalarType::Unit)), |call| {
         let rows = call.array(0);
-        let out = call.array_out();
-        out.resize(ScalarType::Unit, rows.len());
+        let mut out = call.rows_out(ScalarType::Unit, rows.len())?;
         if let Some(words) = rows.presence() {
-            out.presence_mut().copy_from_slice(words);
+            out.presence_mut()?.copy_from_slice(words);
         }
         Ok(())
     }))
@@ -178,8 +175,8 @@ fn presence_and(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(either(family, code, args, x.to_optional()?, |call| {
         match (call.get::<Option<()>>(1).is_some() && call.is_present(0), call.qtype(0).is_optional()) {
             (false, _) => call.set_missing(),
-            (true, true) => call.copy(0),
-            (true, false) => call.copy_as_present(0),
+            (true, true) => call.copy(0)?,
+            (true, false) => call.copy_as_present(0)?,
         }
         Ok(())
     }))
@@ -196,8 +193,7 @@ fn presence_or(family: &Family, args: &[QType]) -> Option<Overload> {
     };
     Some(either(family, code, args, y.clone(), |call| {
         let chosen = if call.is_present(0) { 0 } else { 1 };
-        copy_present(call, chosen);
-        Ok(())
+        copy_present(call, chosen)
     }))
 }
 
@@ -222,13 +218,12 @@ fn presence_and_or(family: &Family, args: &[QType]) -> Option<Overload> {
     };
     Some(either(family, code, args, b.clone(), |call| {
         let chosen = if call.get::<Option<()>>(1).is_some() && call.is_present(0) { 0 } else { 2 };
-        copy_present(call, chosen);
-        Ok(())
+        copy_present(call, chosen)
     }))
 }
 
 /// Copies an argument whose type may be the optional or the scalar form of the result's.
-fn copy_present(call: &mut Call<'_>, index: usize) {
+fn copy_present(call: &mut Call<'_>, index: usize) -> Result<(), Fault> {
     match (call.qtype(index).is_optional(), call.result_type().is_optional()) {
         (false, true) => call.copy_as_present(index),
         (true, false) => call.copy_value_behind(index),
@@ -293,8 +288,7 @@ fn select(family: &Family, args: &[QType]) -> Option<Overload> {
     };
     Some(either(family, code, args, yes.clone(), |call| {
         let chosen = if call.get::<Option<()>>(0).is_some() { 1 } else { 2 };
-        call.copy(chosen);
-        Ok(())
+        call.copy(chosen)
     }))
 }
 
@@ -309,10 +303,7 @@ fn with_assertion(family: &Family, args: &[QType]) -> Option<Overload> {
         return None;
     }
     Some(family.make_general(args, value.clone(), |call| match call.get::<Option<()>>(1) {
-        Some(()) => {
-            call.copy(0);
-            Ok(())
-        }
+        Some(()) => call.copy(0),
         None => Err(Fault::Assertion { message: call.text(2).to_owned() }),
     }))
 }

@@ -1,11 +1,16 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
-use crate::builtins::aggregate::check_children;
+use crate::builtins::aggregate::{GroupsOf, check_children};
+use crate::builtins::distinct::Distinct;
+use crate::builtins::strings::units::check_length;
+use crate::operator::meter::{Meter, STRIDE};
+use crate::operator::rows_out::RowsOut;
 use crate::operator::{Call, Family, Overload};
+use crate::value::budget::Account;
+use crate::value::edge::{NOT_FROM_0, UNSORTED};
 use crate::value::qtype::{FLOAT64, INT64, TEXT};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, Fault, QType, ScalarType, ScalarValue, Value};
 use crate::vector::order;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rows of this file.
@@ -96,11 +101,11 @@ fn make_edge(
     family: &Family,
     args: &[QType],
     class: ArrayClass,
-    make: impl Fn(&Call<'_>) -> Result<Edge, Fault> + Send + Sync + 'static,
+    make: impl Fn(&mut Call<'_>) -> Result<Edge, Fault> + Send + Sync + 'static,
 ) -> Overload {
     family.make_general(args, QType::Edge(class), move |call| {
         let edge = make(call)?;
-        call.set_value(&Value::Edge(class, Arc::new(edge)));
+        call.set_edge(edge);
         Ok(())
     })
 }
@@ -110,22 +115,41 @@ fn int64_rows(args: &[QType]) -> Option<ArrayClass> {
     (t.element == ScalarType::Int64).then_some(t.class)
 }
 
-/// Integers that must all be there.
-fn integers(rows: &ArrayRows, what: &str) -> Result<Vec<i64>, Fault> {
-    let integers: Option<Vec<i64>> = rows.iter().map(|row| row?.as_i64()).collect();
-    integers.ok_or_else(|| refuse(format!("{what} should be full")))
+/// Makes split points, one more than there are rows, of integers that must all be there.
+fn split_points(
+    call: &Call<'_>,
+    what: &str,
+    first: &[usize],
+    mut next: impl FnMut(Option<usize>, i64) -> Result<usize, Fault>,
+) -> Result<Edge, Fault> {
+    let rows = call.array(0);
+    let mut points = call.meter().vec::<usize>(rows.len() + first.len())?;
+    first.iter().for_each(|point| points.push(*point));
+    for stride in call.meter().strides(rows.len()) {
+        for row in stride? {
+            let value = rows.get(row).and_then(|row| row.as_i64());
+            let value = value.ok_or_else(|| refuse(format!("{what} should be full")))?;
+            let point = next(points.last().copied(), value)?;
+            points.push(point);
+        }
+    }
+    let points = points.into_alive();
+    let bytes = (points.capacity() * size_of::<usize>()) as u64;
+    Edge::from_points(points).map_err(|message| {
+        call.meter().give_back(bytes);
+        refuse(message)
+    })
 }
 
 fn from_sizes(family: &Family, args: &[QType]) -> Option<Overload> {
     let [_] = args else { return None };
     let class = int64_rows(args)?;
     Some(make_edge(family, args, class, |call| {
-        let mut points = vec![0i64];
-        for size in integers(call.array(0), "operator edge.from_sizes: the array of sizes")? {
-            let next = points[points.len() - 1].checked_add(size).filter(|_| size >= 0);
-            points.push(next.ok_or_else(|| refuse(format!("a group cannot have {size} rows")))?);
-        }
-        Edge::from_split_points(&points).map_err(refuse)
+        split_points(call, "operator edge.from_sizes: the array of sizes", &[0], |last, size| {
+            let size = usize::try_from(size).map_err(|_| refuse(format!("a group cannot have {size} rows")))?;
+            // Far beyond what an edge may have, it is refused at the end.
+            Ok(last.unwrap_or(0).saturating_add(size))
+        })
     }))
 }
 
@@ -133,9 +157,36 @@ fn from_split_points(family: &Family, args: &[QType]) -> Option<Overload> {
     let [_] = args else { return None };
     let class = int64_rows(args)?;
     Some(make_edge(family, args, class, |call| {
-        let points = integers(call.array(0), "split points")?;
-        Edge::from_split_points(&points).map_err(refuse)
+        split_points(call, "split points", &[], |last, point| match (last, usize::try_from(point)) {
+            (_, Ok(point)) => Ok(point),
+            (None, Err(_)) => Err(refuse(NOT_FROM_0.to_owned())),
+            (Some(_), Err(_)) => Err(refuse(UNSORTED.to_owned())),
+        })
     }))
+}
+
+/// Fills rows whose memory stays alive if all goes well.
+fn fill_rows(
+    meter: &Meter<'_>,
+    fill: impl FnOnce(&mut ArrayRows) -> Result<(), Fault>,
+) -> Result<ArrayRows, Fault> {
+    let mut rows = ArrayRows::new(ScalarType::Int64);
+    match fill(&mut rows) {
+        Ok(()) => Ok(rows),
+        Err(fault) => {
+            meter.give_back(rows.heap_bytes());
+            Err(fault)
+        }
+    }
+}
+
+/// An edge of a mapping whose memory is counted.
+fn mapped(meter: &Meter<'_>, mapping: ArrayRows, parents: usize) -> Result<Edge, Fault> {
+    let bytes = mapping.heap_bytes();
+    Edge::from_mapping(mapping, parents).map_err(|message| {
+        meter.give_back(bytes);
+        refuse(message)
+    })
 }
 
 fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -144,29 +195,37 @@ fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(make_edge(family, args, class, |call| {
         let size = call.plain::<i64>(1);
         let parents = usize::try_from(size).map_err(|_| refuse(format!("parent_size {size} is below 0")))?;
-        Edge::from_mapping(call.array(0).clone(), parents).map_err(refuse)
+        let (rows, meter) = (call.array(0), call.meter());
+        let mapping = fill_rows(meter, |mapping| Ok(mapping.copy_within(rows, meter)?))?;
+        mapped(meter, mapping, parents)
     }))
 }
 
 fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
-    Some(make_edge(family, args, t.class, |call| {
-        let mut groups: HashMap<ScalarValue, i64> = HashMap::new();
-        let mut mapping = ArrayRows::new(ScalarType::Int64);
-        for row in call.array(0).iter() {
-            if row.as_ref().and_then(ScalarValue::as_f64).is_some_and(f64::is_nan) {
-                return Err(refuse("unable to group by NaN".to_owned()));
+    let is_float = t.element.is_float();
+    Some(make_edge(family, args, t.class, move |call| {
+        let (rows, meter) = (call.array(0), call.meter());
+        let mut groups = Distinct::new(rows, true, meter)?;
+        let mapping = fill_rows(meter, |mapping| {
+            let mut out = RowsOut::new(mapping, meter);
+            out.reserve(rows.len())?;
+            for stride in meter.strides(rows.len()) {
+                for row in stride? {
+                    if !rows.is_present(row) {
+                        out.push_missing()?;
+                        continue;
+                    }
+                    let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
+                    if is_float && is_nan() {
+                        return Err(refuse("unable to group by NaN".to_owned()));
+                    }
+                    out.push(Some(&ScalarValue::Int64(groups.number(row)? as i64)))?;
+                }
             }
-            let next = groups.len() as i64;
-            // 0 and -0 are equal, though their bits are not.
-            let key = row.map(|row| match row {
-                ScalarValue::Float64(0.0) => ScalarValue::Float64(0.0),
-                ScalarValue::Float32(0.0) => ScalarValue::Float32(0.0),
-                other => other,
-            });
-            mapping.push(key.map(|key| ScalarValue::Int64(*groups.entry(key).or_insert(next))).as_ref());
-        }
-        Edge::from_mapping(mapping, groups.len()).map_err(refuse)
+            Ok(())
+        })?;
+        mapped(meter, mapping, groups.len())
     }))
 }
 
@@ -194,19 +253,25 @@ fn int64_array(class: ArrayClass) -> QType {
 fn mapping(family: &Family, args: &[QType]) -> Option<Overload> {
     let class = class_of_edge(args)?;
     Some(family.make_general(args, int64_array(class), |call| {
-        let mapping = call.edge(0).mapping();
-        call.array_out().copy_from(&mapping);
-        Ok(())
+        let (edge, meter) = (call.edge(0), call.meter());
+        call.charge_rows(edge.child_size())?;
+        meter.check_array(edge.child_size())?;
+        Ok(edge.write_mapping(call.array_rows_out(), meter)?)
     }))
 }
 
 fn sizes(family: &Family, args: &[QType]) -> Option<Overload> {
     let class = class_of_edge(args)?;
     Some(family.make_general(args, int64_array(class), |call| {
-        let groups = call.edge(0).groups();
-        let out = call.array_out();
-        out.start(ScalarType::Int64);
-        groups.iter().for_each(|group| out.push_value(&ScalarValue::Int64(group.len() as i64)));
+        let meter = call.meter();
+        let groups = GroupsOf::new(call.edge(0), meter)?;
+        let mut out = call.rows_out(ScalarType::Int64, groups.len())?;
+        let sizes: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
+        for stride in meter.strides(groups.len()) {
+            for group in stride? {
+                sizes[group] = groups.of(group).len() as i64;
+            }
+        }
         Ok(())
     }))
 }
@@ -228,24 +293,41 @@ fn expand(family: &Family, args: &[QType]) -> Option<Overload> {
             if rows.len() != edge.parent_size() {
                 return Err(Fault::Sizes { sizes: vec![rows.len() as u64, edge.parent_size() as u64] });
             }
-            let out = call.array_out();
+            let meter = call.meter();
+            let mapping = fill_rows(meter, |mapping| Ok(edge.write_mapping(mapping, meter)?))?;
+            call.charge_rows(mapping.len())?;
+            let mut out = call.array_out();
             out.start(rows.element());
-            for parent in edge.mapping().iter() {
-                match parent.and_then(|parent| parent.as_i64()) {
-                    Some(parent) => out.push_row_of(rows, parent as usize),
-                    None => out.push_missing(),
-                }
-            }
-            Ok(())
+            let outcome = expand_rows(rows, &mapping, &mut out, meter);
+            meter.give_back(mapping.heap_bytes());
+            outcome
         })
     })
+}
+
+fn expand_rows(
+    rows: &ArrayRows,
+    mapping: &ArrayRows,
+    out: &mut RowsOut<'_>,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    out.reserve(mapping.len())?;
+    for stride in meter.strides(mapping.len()) {
+        for row in stride? {
+            match mapping.get(row).and_then(|parent| parent.as_i64()) {
+                Some(parent) => out.push_row_of(rows, parent as usize)?,
+                None => out.push_missing()?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// One row for each group of rows; without an edge, of all rows.
 fn each_group(
     family: &Family,
     args: &[QType],
-    f: impl Fn(&Call<'_>, &ArrayRows, &[usize]) -> Option<ScalarValue> + Send + Sync + 'static,
+    f: impl Fn(&Call<'_>, &ArrayRows, &[usize]) -> Result<Option<ScalarValue>, Fault> + Send + Sync + 'static,
 ) -> Option<Overload> {
     let QType::Array(t) = *args.first()? else { return None };
     let edge = match args.get(1) {
@@ -260,29 +342,62 @@ fn each_group(
         if edge {
             check_children(rows, call.edge(1))?;
         }
-        let all: Vec<usize> = (0..rows.len()).collect();
-        if to_scalar {
-            let value = f(call, rows, &all).map_or(Value::Missing(t.element), Value::Present);
-            call.set_value(&value);
-            return Ok(());
+        let meter = call.meter();
+        if to_scalar || !edge {
+            let all = meter.collect(0..rows.len())?;
+            let value = f(call, rows, &all)?;
+            if to_scalar {
+                call.set_value(&value.map_or(Value::Missing(t.element), Value::Present));
+                return Ok(());
+            }
+            let mut out = call.array_out();
+            out.start(t.element);
+            return out.push(value.as_ref());
         }
-        let values: Vec<Option<ScalarValue>> = match edge {
-            true => call.edge(1).groups().iter().map(|group| f(call, rows, group)).collect(),
-            false => vec![f(call, rows, &all)],
-        };
-        let out = call.array_out();
-        out.start(t.element);
-        values.iter().for_each(|value| out.push(value.as_ref()));
-        Ok(())
+        let groups = GroupsOf::new(call.edge(1), meter)?;
+        // The rows leave the frame while arguments are read.
+        let mut rows_out = std::mem::replace(call.array_rows_out(), ArrayRows::new(t.element));
+        rows_out.start(t.element);
+        let mut out = RowsOut::new(&mut rows_out, meter);
+        let mut since_poll = 0;
+        let filled = groups.iter().try_for_each(|group| {
+            since_poll += group.len() + 1;
+            if since_poll >= STRIDE {
+                meter.poll()?;
+                since_poll = 0;
+            }
+            out.push(f(call, rows, group)?.as_ref())
+        });
+        *call.array_rows_out() = rows_out;
+        filled
     }))
+}
+
+/// The values of the present rows of a group, with polls.
+fn each_present(
+    call: &Call<'_>,
+    rows: &ArrayRows,
+    group: &[usize],
+    mut f: impl FnMut(ScalarValue) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    for stride in call.meter().strides(group.len()) {
+        group[stride?].iter().filter_map(|row| rows.get(*row)).try_for_each(&mut f)?;
+    }
+    Ok(())
 }
 
 fn collapse(family: &Family, args: &[QType]) -> Option<Overload> {
     (args.len() <= 2).then_some(())?;
-    each_group(family, args, |_, rows, group| {
-        let mut present = group.iter().filter_map(|row| rows.get(*row));
-        let first = present.next()?;
-        present.all(|other| other == first).then_some(first)
+    each_group(family, args, |call, rows, group| {
+        let (mut first, mut is_one) = (None, true);
+        each_present(call, rows, group, |value| {
+            match &first {
+                None => first = Some(value),
+                Some(first) => is_one &= *first == value,
+            }
+            Ok(())
+        })?;
+        Ok(first.filter(|_| is_one))
     })
 }
 
@@ -290,15 +405,21 @@ fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
     (t.element == ScalarType::Text && args.last() == Some(&TEXT)).then_some(())?;
     each_group(family, args, |call, rows, group| {
-        let texts: Vec<ScalarValue> = group.iter().filter_map(|row| rows.get(*row)).collect();
-        let texts: Vec<&str> = texts
-            .iter()
-            .filter_map(|text| match text {
-                ScalarValue::Text(text) => Some(&**text),
-                _ => None,
-            })
-            .collect();
-        (!texts.is_empty()).then(|| ScalarValue::Text(texts.join(call.text(call.len() - 1)).into()))
+        let separator = call.text(call.len() - 1);
+        let mut joined: Option<String> = None;
+        each_present(call, rows, group, |value| {
+            let ScalarValue::Text(text) = value else { return Ok(()) };
+            match &mut joined {
+                None => joined = Some((*text).to_owned()),
+                Some(joined) => {
+                    check_length(joined.len() + separator.len() + text.len())?;
+                    joined.push_str(separator);
+                    joined.push_str(&text);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(joined.map(|joined| ScalarValue::Text(joined.into())))
     })
 }
 
@@ -309,10 +430,10 @@ fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
     each_group(family, args, |call, rows, group| {
         let value = |row: &usize| rows.get(*row).and_then(|row| row.as_f64());
         let present: Vec<f64> = group.iter().filter_map(value).collect();
-        let value = order::inverse_cdf(&present, call.plain::<f64>(call.len() - 1))?;
-        Some(match rows.element() {
+        let value = order::inverse_cdf(&present, call.plain::<f64>(call.len() - 1));
+        Ok(value.map(|value| match rows.element() {
             ScalarType::Float32 => ScalarValue::Float32(value as f32),
             _ => ScalarValue::Float64(value),
-        })
+        }))
     })
 }

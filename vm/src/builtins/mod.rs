@@ -14,6 +14,7 @@ pub mod bitwise;
 pub mod bools;
 pub mod casts;
 pub mod core;
+mod distinct;
 pub mod edge;
 #[cfg(test)]
 mod levels;

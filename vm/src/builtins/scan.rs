@@ -151,10 +151,11 @@ fn scan_overload(
         } else {
             values = f(&(0..rows.len()).map(number).collect::<Vec<_>>(), of, option);
         }
-        let out = call.array_out();
+        let mut out = call.array_out();
         out.start(element);
-        values.into_iter().for_each(|value| out.push(value.map(|value| rounded(value, element)).as_ref()));
-        Ok(())
+        values
+            .into_iter()
+            .try_for_each(|value| out.push(value.map(|value| rounded(value, element)).as_ref()))
     }))
 }
 

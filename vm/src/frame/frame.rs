@@ -8,6 +8,9 @@ use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
 use std::sync::Arc;
 
+/// Most bytes of scratch memory that are kept between runs: 16 MiB.
+const KEPT_ARENA: usize = 16 << 20;
+
 /// One block of memory for one run at a time.
 #[derive(Debug)]
 pub struct Frame {
@@ -16,6 +19,8 @@ pub struct Frame {
     arena: Bump,
     calls: CallStack,
     poisoned: bool,
+    /// Bytes that buffers hold, those of idle callees too.
+    alive: u64,
 }
 
 /// The frames of called routines: those active now, and those kept warm for the next call.
@@ -50,6 +55,7 @@ impl Frame {
             arena: Bump::new(),
             calls: CallStack::default(),
             poisoned: false,
+            alive: 0,
         })
     }
 
@@ -122,6 +128,15 @@ impl Frame {
         self.poisoned = true;
     }
 
+    /// Bytes of rows and texts that buffers of the frame hold; those that a host wrote as texts or lends do not count.
+    pub fn alive(&self) -> u64 {
+        self.alive
+    }
+
+    pub(crate) fn set_alive(&mut self, bytes: u64) {
+        self.alive = bytes;
+    }
+
     pub(crate) fn base(&self) -> *mut u8 {
         self.memory.base()
     }
@@ -141,8 +156,10 @@ impl Frame {
 
     /// Gives the scratch memory of a run back, keeping the largest chunk for the next.
     pub(crate) fn reset_arena(&mut self) {
-        if self.arena.allocated_bytes() > 0 {
-            self.arena.reset();
+        match self.arena.allocated_bytes() {
+            0 => {}
+            bytes if bytes > KEPT_ARENA => self.arena = Bump::new(),
+            _ => self.arena.reset(),
         }
     }
 

@@ -107,7 +107,10 @@ impl Frame {
         }
         // SAFETY: `check` found the slot to hold a handle of this kind; `&mut self` makes the access exclusive.
         let handle = unsafe { &mut *self.base().add(slot.offset() as usize).cast::<NdHandle>() };
+        let before = handle.owned().heap_bytes();
         handle.owned().copy_from(qtype, view);
+        let grown = handle.owned().heap_bytes() - before.min(handle.owned().heap_bytes());
+        self.set_alive(self.alive() + grown);
         Ok(())
     }
 

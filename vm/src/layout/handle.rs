@@ -4,6 +4,7 @@
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
 use crate::value::array::{ArrayRows, cell_size};
+use crate::value::budget::{Account, Exhausted};
 use crate::value::edge::Edge;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Shape, c_strides, padded};
@@ -254,19 +255,27 @@ impl NdHandle {
     /// Makes room for elements one after the other: in lent memory that is as large, or in the frame's own. What
     /// stands there is zero or what stood there.
     ///
+    /// # Errors
+    /// The account or the system refuses.
+    ///
     /// # Panics
     /// If the shape is not one of the type; operators check sizes before.
-    pub fn make_room(&mut self, qtype: NdType, shape: &[usize]) -> *mut u8 {
+    pub fn make_room(
+        &mut self,
+        qtype: NdType,
+        shape: &[usize],
+        account: &dyn Account,
+    ) -> Result<*mut u8, Exhausted> {
         if let NdHandle::Lent(lent) = self
             && let Some(room) = lent.room
         {
             let count = check_shape(qtype, shape).expect("a shape of the type");
             if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
                 lent.written = Some((qtype, padded(shape, 1)));
-                return room.first;
+                return Ok(room.first);
             }
         }
-        self.owned().resize(qtype, shape).as_mut_ptr()
+        self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
     }
 
     /// The elements where they lie, lent or not.
@@ -345,6 +354,14 @@ macro_rules! impl_handle {
                 match self {
                     $handle::Owned(buffer) => buffer.$as_view(),
                     $handle::Shared($shared) => $shared_view,
+                }
+            }
+
+            /// Items that the frame's own buffer has room for.
+            pub fn capacity(&self) -> usize {
+                match self {
+                    $handle::Owned(buffer) => buffer.capacity(),
+                    $handle::Shared(_) => 0,
                 }
             }
 

@@ -8,6 +8,7 @@ use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::options::RunOptions;
 use crate::machine::run::{Halt, Run, unwind};
 use crate::machine::tile::report::RegionReport;
+use crate::operator::meter::Watch;
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;
@@ -211,11 +212,15 @@ impl BoundExpr {
 
     fn run(&self, frame: &mut Frame, options: RunOptions<'_>, codes: &[Code]) -> Result<(), RunError> {
         self.check_frame(frame).map_err(RunError::before_start)?;
-        let mut run = Run::new(&self.program, codes, frame, options);
+        let watch = options.watch();
+        let watched = watch.as_ref().map(|watch| watch as &dyn Watch);
+        let meter = options.meter(frame.alive()).watched(watched);
+        let mut run = Run::new(&self.program, codes, frame, options, &meter, watch.as_ref());
         // Boxed, so that the outcome fits a register: only failures pay.
         let outcome = catch_unwind(AssertUnwindSafe(|| run.run().map_err(Box::new)));
         let halt = match outcome {
             Ok(Ok(())) => {
+                frame.set_alive(meter.alive());
                 frame.written_mut().clear(&self.overridden);
                 frame.written_mut().set_all(&self.produced);
                 frame.reset_arena();
@@ -228,6 +233,7 @@ impl BoundExpr {
                 Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }
             }
         };
+        frame.set_alive(meter.alive());
         Err(self.fail(frame, halt))
     }
 

@@ -4,7 +4,7 @@ use crate::frame::FrameError;
 use crate::layout::LayoutId;
 use crate::program::instruction::Span;
 use crate::program::{Instruction, Program};
-use crate::value::{Category, Fault, QType};
+use crate::value::{Category, Exhausted, Fault, QType};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -56,7 +56,7 @@ fn has_rows(qtype: &QType) -> bool {
 pub enum RunErrorKind {
     /// An operator raised a fault.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Fault(Fault),
     /// An operator panicked; the frame is poisoned.
     #[error("the operator panicked: {message}")]
     Panic {
@@ -108,6 +108,15 @@ pub enum RunErrorKind {
     /// A frame for a called routine could not be made.
     #[error(transparent)]
     Frame(#[from] FrameError),
+}
+
+impl From<Fault> for RunErrorKind {
+    fn from(fault: Fault) -> RunErrorKind {
+        match fault {
+            Fault::Exhausted(Exhausted::Cancelled) => RunErrorKind::Cancelled,
+            fault => RunErrorKind::Fault(fault),
+        }
+    }
 }
 
 /// Why a run did not finish, and where.

@@ -3,11 +3,12 @@
 use crate::layout::{FrameLayout, LayoutError};
 use crate::machine::bound::BoundExpr;
 use crate::machine::error::{RunError, RunErrorKind};
+use crate::machine::options::RunOptions;
 use crate::operator::Overload;
 use crate::program::instruction::Span;
 use crate::program::program::ValueInfo;
 use crate::program::{Body, Program, Routine, ValueId};
-use crate::value::Value;
+use crate::value::{Budget, Value};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -33,6 +34,18 @@ pub enum InvokeError {
 /// # Errors
 /// Wrong types, or what the operator raises.
 pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeError> {
+    invoke_within(overload, args, &Budget::default())
+}
+
+/// The same within a budget.
+///
+/// # Errors
+/// As [`invoke`], and what the run used up.
+pub fn invoke_within(
+    overload: &Arc<Overload>,
+    args: &[Value],
+    budget: &Budget,
+) -> Result<Value, InvokeError> {
     let types: Vec<_> = args.iter().map(Value::qtype).collect();
     if !overload.accepts(types.iter()) {
         return Err(InvokeError::Arguments { overload: overload.to_string() });
@@ -69,6 +82,7 @@ pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeE
     for (slot, value) in bound.program().main().values.iter().zip(args) {
         frame.write(&slot.slot, value).expect("the slot has the value's type");
     }
-    bound.execute(&mut frame).map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
+    let options = RunOptions::new().budget(budget);
+    bound.execute_with(&mut frame, options).map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
     Ok(frame.read(&out).expect("a run that ends well has written its output"))
 }

@@ -32,6 +32,7 @@ pub use call::{Borrowed, Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
-pub use options::{CancelToken, RunOptions};
+pub use crate::value::budget::{Budget, CancelToken};
+pub use options::RunOptions;
 pub use room::{Room, RoomError};
 pub use tile::RegionReport;

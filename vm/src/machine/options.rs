@@ -1,9 +1,12 @@
-//! What a host may ask of a run: fuel, cancellation, limits, observation.
+//! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
 use crate::machine::observer::Observer;
+use crate::operator::meter::{Meter, Watch};
+use crate::value::budget::{Budget, DEFAULT_BYTES_ALIVE};
+use crate::value::array::MAX_ROWS;
+use crate::value::{CancelToken, Exhausted};
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Calls of routines that may be open at once unless told otherwise.
 pub const DEFAULT_CALL_DEPTH: usize = 1_000;
@@ -11,32 +14,15 @@ pub const DEFAULT_CALL_DEPTH: usize = 1_000;
 /// Bytes that the frames of open calls may have together unless told otherwise: 256 MiB.
 pub const DEFAULT_CALL_FRAME_BYTES: u64 = 256 << 20;
 
-/// Stops runs from another thread.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// A token that has not been cancelled.
-    pub fn new() -> CancelToken {
-        CancelToken::default()
-    }
-
-    /// Asks every run that carries this token to stop.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// True after [`CancelToken::cancel`].
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// Options of one run.
 #[derive(Default)]
 pub struct RunOptions<'o> {
     pub(super) fuel: Option<u64>,
-    pub(super) cancel: Option<&'o CancelToken>,
+    rows: Option<u64>,
+    bytes_alive: Option<u64>,
+    array_rows: Option<u64>,
+    time: Option<Duration>,
+    cancel: Option<&'o CancelToken>,
     pub(super) observer: Option<&'o mut dyn Observer>,
     pub(super) call_depth: Option<usize>,
     pub(super) call_frame_bytes: Option<u64>,
@@ -57,8 +43,41 @@ impl<'o> RunOptions<'o> {
         self
     }
 
+    /// All of a budget.
+    pub fn budget(self, budget: &'o Budget) -> Self {
+        RunOptions {
+            fuel: budget.instructions,
+            rows: budget.rows,
+            bytes_alive: Some(budget.bytes_alive),
+            array_rows: Some(budget.array_rows),
+            time: budget.time,
+            cancel: budget.cancel.as_ref(),
+            ..self
+        }
+    }
+
+    /// Rows that operators may go over, all operators together. Deterministic, as fuel is; an operator is charged
+    /// for the longest of its arguments and its result.
+    pub fn rows(mut self, rows: u64) -> Self {
+        self.rows = Some(rows);
+        self
+    }
+
+    /// Bytes of rows and texts that the frame and its operators may have alive at one time, 4 GiB unless told
+    /// otherwise. What a host lends or shares does not count.
+    pub fn bytes_alive(mut self, bytes: u64) -> Self {
+        self.bytes_alive = Some(bytes);
+        self
+    }
+
+    /// Time that the run may take. The clock is looked at where a token is.
+    pub fn time(mut self, time: Duration) -> Self {
+        self.time = Some(time);
+        self
+    }
+
     /// A token that stops the run; it is looked at before the first instruction, every 64
-    /// instructions and at each backward jump.
+    /// instructions, at each backward jump, and every few thousand rows.
     pub fn cancel(mut self, token: &'o CancelToken) -> Self {
         self.cancel = Some(token);
         self
@@ -90,10 +109,58 @@ impl<'o> RunOptions<'o> {
     }
 }
 
+impl<'o> RunOptions<'o> {
+    /// Begins to watch the clock and the token; `None` if there is nothing to watch.
+    pub(super) fn watch(&self) -> Option<RunWatch<'o>> {
+        if self.time.is_none() && self.cancel.is_none() {
+            return None;
+        }
+        // A time beyond what the clock can say never comes.
+        let deadline = self.time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
+        Some(RunWatch { cancel: self.cancel, deadline })
+    }
+
+    /// The meter of a run on a frame with so many bytes alive.
+    pub(super) fn meter<'r>(&self, alive: u64) -> Meter<'r> {
+        let bytes_alive = self.bytes_alive.unwrap_or(DEFAULT_BYTES_ALIVE);
+        Meter::new(self.rows, bytes_alive, self.array_rows.unwrap_or(MAX_ROWS as u64), alive)
+    }
+}
+
+/// The clock and the token of one run.
+#[derive(Debug)]
+pub(super) struct RunWatch<'o> {
+    cancel: Option<&'o CancelToken>,
+    /// When the time is over, and how long it is.
+    deadline: Option<(Instant, Duration)>,
+}
+
+impl RunWatch<'_> {
+    /// True if the token has been fired.
+    #[inline]
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(CancelToken::is_cancelled)
+    }
+}
+
+impl Watch for RunWatch<'_> {
+    fn ask(&self) -> Result<(), Exhausted> {
+        if self.is_cancelled() {
+            return Err(Exhausted::Cancelled);
+        }
+        match self.deadline {
+            Some((end, limit)) if Instant::now() >= end => Err(Exhausted::Time { limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Debug for RunOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunOptions")
             .field("fuel", &self.fuel)
+            .field("rows", &self.rows)
+            .field("time", &self.time)
             .field("cancel", &self.cancel)
             .field("threads", &self.threads)
             .field("observed", &self.observer.is_some())

@@ -10,10 +10,12 @@ use crate::frame::frame::{ActiveCall, CallStack};
 use crate::machine::code::{Code, RoutineCall};
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{CancelToken, DEFAULT_CALL_DEPTH, DEFAULT_CALL_FRAME_BYTES, RunOptions};
+use crate::machine::options::{DEFAULT_CALL_DEPTH, DEFAULT_CALL_FRAME_BYTES, RunOptions, RunWatch};
 use crate::operator::call::move_value;
 use crate::operator::cell::{Cell, Registers, Stop};
+use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
+use crate::value::Fault;
 use bumpalo::Bump;
 use std::sync::Arc;
 
@@ -31,7 +33,10 @@ pub(super) struct Run<'r, 'o> {
     codes: &'r [Code],
     frame: &'r mut Frame,
     fuel: u64,
-    cancel: Option<&'o CancelToken>,
+    meter: &'r Meter<'r>,
+    watch: Option<&'r RunWatch<'o>>,
+    /// Pauses until the clock is looked at.
+    until_clock: u32,
     observer: Option<&'o mut dyn Observer>,
     call_depth: usize,
     call_frame_limit: u64,
@@ -41,6 +46,9 @@ pub(super) struct Run<'r, 'o> {
     open_step: Option<u32>,
     pub(super) registers: Registers,
 }
+
+/// Pauses between two looks at the clock.
+const CLOCK_INTERVAL: u32 = 16;
 
 /// Fuel of a run without a limit; far beyond what a machine can execute.
 const UNLIMITED: u64 = i64::MAX as u64;
@@ -53,6 +61,8 @@ impl<'r, 'o> Run<'r, 'o> {
         codes: &'r [Code],
         frame: &'r mut Frame,
         options: RunOptions<'o>,
+        meter: &'r Meter<'r>,
+        watch: Option<&'r RunWatch<'o>>,
     ) -> Run<'r, 'o> {
         let fuel = options.fuel.unwrap_or(UNLIMITED).min(UNLIMITED);
         let registers = Registers {
@@ -68,13 +78,16 @@ impl<'r, 'o> Run<'r, 'o> {
             threads: options.threads.unwrap_or(1),
             blamed: None,
             arena: std::ptr::null(),
+            meter: (&raw const *meter).cast(),
         };
         Run {
             program,
             codes,
             frame,
             fuel,
-            cancel: options.cancel,
+            meter,
+            watch,
+            until_clock: CLOCK_INTERVAL,
             observer: options.observer,
             call_depth: options.call_depth.unwrap_or(DEFAULT_CALL_DEPTH),
             call_frame_limit: options.call_frame_bytes.unwrap_or(DEFAULT_CALL_FRAME_BYTES),
@@ -86,8 +99,8 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Runs to the end.
     pub(super) fn run(&mut self) -> Result<(), Halt> {
-        if self.cancel.is_some_and(CancelToken::is_cancelled) {
-            return Err(self.halt(RunErrorKind::Cancelled));
+        if let Some(Err(stop)) = self.watch.map(Watch::ask) {
+            return Err(self.halt(Fault::from(stop).into()));
         }
         let mut cell = self.enter(0)?;
         loop {
@@ -169,13 +182,23 @@ impl<'r, 'o> Run<'r, 'o> {
             // SAFETY: a chain resumes at a cell of its own array.
             self.step(routine, unsafe { (*cell).ip });
         }
-        match self.cancel.is_some_and(CancelToken::is_cancelled) {
-            true => {
-                self.registers.at = cell;
-                Err(self.halt(RunErrorKind::Cancelled))
-            }
-            false => Ok(()),
+        match self.watch {
+            None => Ok(()),
+            Some(watch) => self.ask(watch, cell),
         }
+    }
+
+    /// Looks at the token, and now and then at the clock, which takes longer than 64 instructions do.
+    fn ask(&mut self, watch: &RunWatch<'_>, cell: *const Cell) -> Result<(), Halt> {
+        self.until_clock -= 1;
+        if self.until_clock > 0 && !watch.is_cancelled() {
+            return Ok(());
+        }
+        self.until_clock = CLOCK_INTERVAL;
+        watch.ask().map_err(|stop| {
+            self.registers.at = cell;
+            self.halt(Fault::from(stop).into())
+        })
     }
 
     /// Reports the instruction that has finished and the one about to start.
@@ -238,7 +261,10 @@ impl<'r, 'o> Run<'r, 'o> {
         let source = self.current_frame().base();
         for (from, to) in &call.arguments {
             // SAFETY: both slots were verified to have this type in their frames, which are distinct.
-            unsafe { move_value(source, from.offset(), frame.base(), to.offset(), from.qtype()) };
+            let moved = unsafe {
+                move_value(source, from.offset(), frame.base(), to.offset(), from.qtype(), self.meter)
+            };
+            moved.map_err(|fault| self.halt(fault.into()))?;
         }
         self.open_step = None;
         self.call_frame_bytes = actual;
@@ -261,7 +287,10 @@ impl<'r, 'o> Run<'r, 'o> {
         let target = self.current_frame().base();
         for (from, to) in &call.results {
             // SAFETY: as in `call`.
-            unsafe { move_value(done.frame.base(), from.offset(), target, to.offset(), from.qtype()) };
+            let moved = unsafe {
+                move_value(done.frame.base(), from.offset(), target, to.offset(), from.qtype(), self.meter)
+            };
+            moved.map_err(|fault| self.halt(fault.into()))?;
         }
         self.open_step = self.observer.is_some().then_some(cell.ip);
         give_back(self.frame.calls_mut(), done);

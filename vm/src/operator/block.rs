@@ -53,6 +53,15 @@ impl Column {
         }
     }
 
+    /// The column from a row on, the first one of a word of presence.
+    pub(crate) fn from_row(self, row: usize) -> Column {
+        let presence = match self.presence.is_null() {
+            true => self.presence,
+            false => self.presence.wrapping_add(row / ROWS_OF_A_WORD),
+        };
+        Column { data: self.data.wrapping_add(row * self.step), presence, ..self }
+    }
+
     /// One value for all rows.
     pub fn of_value(data: *const u8, is_present: bool) -> Column {
         Column { data, step: 0, presence: std::ptr::null(), all: if is_present { u64::MAX } else { 0 } }

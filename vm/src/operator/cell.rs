@@ -18,6 +18,7 @@
 //! 4. It returns null after setting `registers.stop`, or a cell to resume at.
 
 use crate::operator::general::GeneralCall;
+use crate::operator::meter::Meter;
 use crate::value::Fault;
 use bumpalo::Bump;
 
@@ -81,6 +82,8 @@ pub struct Registers {
     pub blamed: Option<u32>,
     /// Scratch memory of the running frame.
     pub arena: *const Bump,
+    /// What the run may still use; valid for the run.
+    pub meter: *const Meter<'static>,
 }
 
 /// Runs the cell after this one.

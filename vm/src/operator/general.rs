@@ -3,7 +3,9 @@
 use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
-use crate::value::{Category, Fault};
+use crate::operator::meter::Meter;
+use crate::value::budget::Account;
+use crate::value::{Category, Fault, QType};
 use bumpalo::Bump;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +47,10 @@ pub struct GeneralCall {
     pub(super) args: Box<[TypedSlot]>,
     pub(super) out: TypedSlot,
     pub(super) lift: Option<Lift>,
+    /// True if an argument has rows.
+    has_rows: bool,
+    /// True if the result is a text, bytes or a sequence, whose buffer kernels fill as they like.
+    fills_buffer: bool,
 }
 
 /// What comes before the kernel of a lifted call; see [`GeneralCall::lifted`].
@@ -63,7 +69,8 @@ pub(super) struct Lift {
 impl GeneralCall {
     /// Binds a kernel to slots of its own types.
     pub fn new(kernel: GeneralKernel, args: Box<[TypedSlot]>, out: TypedSlot) -> GeneralCall {
-        GeneralCall { kernel, args, out, lift: None }
+        let (has_rows, fills_buffer) = (args.iter().any(has_rows), fills_buffer(&out));
+        GeneralCall { kernel, args, out, lift: None, has_rows, fills_buffer }
     }
 
     /// Binds a kernel that takes scalars to optionals: the result is missing if an argument is that the
@@ -89,6 +96,9 @@ impl GeneralCall {
                 value: value.clone(),
                 is_whole: lifted.gives_optional,
             }),
+            // Optionals have no rows.
+            has_rows: false,
+            fills_buffer: fills_buffer(&value),
             out: if lifted.gives_optional { out } else { value },
         }
     }
@@ -100,7 +110,7 @@ impl GeneralCall {
     ///
     /// # Safety
     /// For the slots the call was bound to, the contract of [`Call::new`] holds.
-    pub unsafe fn run(&self, frame: *mut u8, arena: &Bump) -> Result<(), Fault> {
+    pub unsafe fn run(&self, frame: *mut u8, arena: &Bump, meter: &Meter<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise; presence bytes are the first of their slots.
         unsafe {
             if let Some(lift) = &self.lift {
@@ -113,11 +123,36 @@ impl GeneralCall {
                     return Ok(());
                 }
             }
-            let mut call = Call::new(frame, &self.args, &self.out, arena);
-            (self.kernel.0)(&mut call)?;
+            let mut call = Call::new(frame, &self.args, &self.out, arena, meter);
+            if self.has_rows {
+                call.charge_arguments()?;
+            }
+            if self.fills_buffer {
+                let before = call.result_bytes();
+                (self.kernel.0)(&mut call)?;
+                match call.result_bytes().checked_sub(before) {
+                    Some(more) => meter.charge(more)?,
+                    None => meter.give_back(before - call.result_bytes()),
+                }
+            } else {
+                (self.kernel.0)(&mut call)?;
+            }
             if call.is_written() { Ok(()) } else { Err(no_result()) }
         }
     }
+}
+
+fn has_rows(slot: &TypedSlot) -> bool {
+    matches!(
+        slot.qtype(),
+        QType::Array(_) | QType::NdArray(_) | QType::Edge(_) | QType::EdgeToScalar(_)
+    )
+}
+
+/// Strings are short by their own limit, so that they are counted when they are there.
+fn fills_buffer(slot: &TypedSlot) -> bool {
+    let string = slot.qtype().scalar().is_some_and(|scalar| !scalar.is_plain());
+    string || matches!(slot.qtype(), QType::Sequence(_))
 }
 
 #[cold]

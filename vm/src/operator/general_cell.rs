@@ -20,7 +20,7 @@ pub unsafe fn run_general(
         let bound = &*(*registers).calls.add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let outcome = bound.run(frame, &*(*registers).arena);
+        let outcome = bound.run(frame, &*(*registers).arena, &*(*registers).meter);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),

@@ -16,6 +16,7 @@ use crate::vector::Level;
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
+use crate::vector::reduce::Stop;
 use bumpalo::Bump;
 use bytemuck::Zeroable;
 use std::marker::PhantomData;
@@ -67,9 +68,11 @@ pub(crate) fn kernel_of_floats<P: OfPair>() -> FoldKernel {
 
 /// The sum of what comes of pairs of elements.
 ///
+/// Asks now and then whether to stop; the sum is then of no use.
+///
 /// # Panics
 /// There are more elements of one than of the other.
-pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump) -> T::Wide
+pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump, stop: Stop<'_>) -> T::Wide
 where
     T: Number<Wide: PlainSlot>,
     P: OfPair,
@@ -80,8 +83,13 @@ where
     }
     let runs = Runs { run: x.len(), count: 1, width: 1 };
     let mut state = kernel::<T, P>().begin(runs, 0, arena);
-    // SAFETY: both are slices of so many elements.
-    unsafe { step::<T, P>(&mut state, [x.as_ptr().cast(), y.as_ptr().cast()], x.len()) };
+    for (x, y) in x.chunks(CHUNK).zip(y.chunks(CHUNK)) {
+        // SAFETY: both are slices of so many elements.
+        unsafe { step::<T, P>(&mut state, [x.as_ptr().cast(), y.as_ptr().cast()], x.len()) };
+        if stop() {
+            break;
+        }
+    }
     sum_of_chunks::<T>(&state.parts)
 }
 
@@ -213,7 +221,7 @@ mod tests {
             let column = |index: usize| &values[index * 13..];
             let at = |index: usize, row: usize| column(index)[if has_rows(index) { row } else { 0 }];
             let sums: Vec<f64> = (0..count).map(|row| at(0, row) * at(1, row) + at(2, row)).collect();
-            let expected = sum_of_pairs::<f64, P>(&sums, &column(3)[..count], &arena);
+            let expected = sum_of_pairs::<f64, P>(&sums, &column(3)[..count], &arena, &|| false);
             let mut state = kernel.begin(Runs { run: count, count: 1, width: 1 }, 0, &arena);
             for first in (0..count).step_by(19) {
                 let columns: [Column; 4] = std::array::from_fn(|index| match has_rows(index) {

@@ -10,6 +10,7 @@
 
 use crate::operator::block::{self, BlockKernel, Column, Target};
 use crate::operator::call::Call;
+use crate::operator::meter::STRIDE;
 use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
 use crate::value::array::{MAX_ROWS, cell_size};
 use crate::value::nd_type::MAX_RANK;
@@ -66,9 +67,15 @@ impl NdPointwise {
         };
         let buffers = walks.each_ref().map(buffer);
         let size = cell_size(result.element());
-        let out = call.nd_out().resize(result, shape);
+        let meter = call.meter();
+        let out = call.nd_out(result, shape)?;
         let (mut first, count, most) = (0, out.len() / size, space.block(CHUNK));
+        let mut polled = 0;
         while first < count {
+            if first - polled >= STRIDE {
+                meter.poll()?;
+                polled = first;
+            }
             let end = space.end_of_block(first, most, count);
             let (place, rows) = (space.place(first), end - first);
             let columns: [Column; MAX_OPERANDS] = std::array::from_fn(|index| match &walks[index] {
@@ -95,6 +102,9 @@ impl NdPointwise {
 /// The fault with the place of the element that raised it.
 #[cold]
 pub(crate) fn in_element(number: usize, shape: &[usize], fault: Fault) -> Fault {
+    if let Fault::Exhausted(_) = fault {
+        return fault;
+    }
     let mut rest = number;
     let mut index: Vec<u64> = shape
         .iter()

@@ -15,7 +15,9 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::general::GeneralKernel;
+use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::reduction::CHUNK;
+use crate::value::budget::Account;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Fault, NdType};
 use crate::vector::Level;
@@ -151,6 +153,17 @@ impl FoldKernel {
         let lanes = arena.alloc_slice_fill_copy(lanes, 0);
         let (parts, cells) = (BumpVec::new_in(arena), Cells([0; LEAF]));
         Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes }
+    }
+
+    /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
+    pub(crate) fn kept_bytes(&self, Runs { run, width, count }: Runs) -> u64 {
+        let lanes = match width > 1 {
+            true => self.lanes.min(run) * width,
+            false => 0,
+        };
+        // A vector in an arena grows by doubling and leaves its old places behind.
+        let parts = run.div_ceil(LEAF / 2).saturating_mul(count) * 2;
+        (lanes.saturating_add(parts) as u64).saturating_mul(8)
     }
 
     /// Takes in the elements that follow; of the second operand if there is one.
@@ -292,18 +305,34 @@ unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], runs: Runs, out: *mut u
     }
 }
 
-/// Folds runs that stand side by side and are not empty, and calls with the result of each.
-pub(crate) fn fold_side_by_side<F: Fold>(
+/// Folds runs that stand side by side and are not empty, or one run, and calls with the result of each.
+///
+/// # Errors
+/// The run has to stop.
+pub(crate) fn fold_runs<F: Fold>(
     values: &[F::Element],
     runs: Runs,
     arena: &Bump,
+    meter: &Meter<'_>,
     each: impl FnMut(F::Out),
-) where
+) -> Result<(), Fault>
+where
     F::Out: PlainSlot,
 {
-    let mut state = FoldKernel::of_leaves::<F>(None).begin(runs, 0, arena);
-    Level::best().run(TakeIn::<F> { state: &mut state, values });
-    results::<F>(&state.parts, runs).for_each(each);
+    let kernel = FoldKernel::of_leaves::<F>(None);
+    let kept = kernel.kept_bytes(runs);
+    meter.charge(kept)?;
+    let mut state = kernel.begin(runs, 0, arena);
+    let outcome = values.chunks(STRIDE).try_for_each(|values| {
+        meter.poll()?;
+        Level::best().run(TakeIn::<F> { state: &mut state, values });
+        Ok(())
+    });
+    if outcome.is_ok() {
+        results::<F>(&state.parts, runs).for_each(each);
+    }
+    meter.give_back(kept);
+    outcome
 }
 
 pub(super) fn to_word<T: Pod>(part: T) -> u64 {
@@ -367,7 +396,8 @@ mod tests {
                     expected.push(bits(fold::<F>(&column)));
                 }
                 let mut found = Vec::new();
-                fold_side_by_side::<F>(&values, runs, &arena, |value| found.push(bits(value)));
+                fold_runs::<F>(&values, runs, &arena, &Meter::of_default(), |value| found.push(bits(value)))
+                    .expect("no limit");
                 assert_eq!(found, expected, "{outer} times {run} rows of {width}");
                 // Blocks of any size, from any place where a thread may begin.
                 let kernel = FoldKernel::of_leaves::<F>(None);

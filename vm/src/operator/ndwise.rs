@@ -61,8 +61,8 @@ fn apply_one_by_one(kernel: &RowByRow, result: NdType, call: &mut Call<'_>) -> R
     let repeated = views.iter().flatten().map(|view| view.broadcast_to(shape));
     let views: Option<Vec<NdView<'_>>> = repeated.collect();
     let views = views.expect("the shape is that of all arguments");
-    let arena = call.arena();
-    let outcome = kernel.run_elements(arena, &views, call.nd_out().resize(result, shape));
+    let (arena, meter) = (call.arena(), call.meter());
+    let outcome = kernel.run_elements(arena, meter, &views, call.nd_out(result, shape)?);
     outcome.map_err(|RowFault { row, fault }| in_element(row, shape, fault))
 }
 

@@ -5,7 +5,9 @@
 use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, Target, intersect};
 use crate::operator::call::Call;
 use crate::value::Fault;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::vector::Level;
+use std::ops::Range;
 
 /// An operator on arrays whose rows are computed by a block kernel.
 #[derive(Clone, Copy, Debug)]
@@ -26,23 +28,32 @@ impl Pointwise {
         }
         let count = call.len();
         let result = call.result_type().element().expect("the result is an array");
-        let out = call.array_out();
-        out.resize(result, rows);
-        let columns_used = columns.iter().take(count);
-        let may_miss = !self.kernel.is_lifted || !columns_used.clone().all(Column::is_all_present);
-        let presence = if may_miss { out.presence_mut().as_mut_ptr() } else { std::ptr::null_mut() };
-        let target = Target { data: out.bytes_mut().as_mut_ptr(), presence };
-        let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
-        // SAFETY: the columns are arguments of the types that the kernel takes and have this many rows; the
-        // target was sized for them, and a result shares no bytes with arguments (invariant 2 of `Call`).
-        let outcome = unsafe {
-            if self.kernel.is_lifted && may_miss {
-                intersect(columns_used, presence, rows);
-            }
-            (self.kernel.run(Level::best()))(args, target, rows)
-        };
+        let meter = call.meter();
+        let mut out = call.rows_out(result, rows)?;
+        let is_complete = columns[..count].iter().all(Column::is_all_present);
+        let may_miss = !self.kernel.is_lifted || !is_complete;
+        let presence = if may_miss { out.presence_mut()?.as_mut_ptr() } else { std::ptr::null_mut() };
+        let data = out.bytes_mut().as_mut_ptr();
+        let outcome = meter.strides(rows).try_for_each(|stride| {
+            let Range { start, end } = stride?;
+            let columns = columns.map(|column| column.from_row(start));
+            let target = Target {
+                data: data.wrapping_add(start * cell_size(result)),
+                presence: if may_miss { presence.wrapping_add(start / ROWS_OF_A_WORD) } else { presence },
+            };
+            let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
+            // SAFETY: the columns are arguments of the types that the kernel takes and have these rows; the target
+            // was sized for all rows, and a result shares no bytes with arguments (invariant 2 of `Call`).
+            let outcome = unsafe {
+                if self.kernel.is_lifted && may_miss {
+                    intersect(columns[..count].iter(), target.presence, end - start);
+                }
+                (self.kernel.run(Level::best()))(args, target, end - start)
+            };
+            outcome.map_err(|fault| fault.fault.in_row(start + fault.row))
+        });
         out.normalize();
-        outcome.map_err(|fault| Fault::Row { row: fault.row as u64, fault: Box::new(fault.fault) })
+        outcome
     }
 }
 

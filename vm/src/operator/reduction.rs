@@ -77,19 +77,17 @@ impl ReductionKernel {
     /// Reduces the rows of the first argument.
     ///
     /// # Errors
-    /// None; the signature is that of a kernel.
+    /// The run has to stop.
     pub(super) fn run(&self, call: &mut Call<'_>) -> Result<(), Fault> {
         let (rows, mut column) = (call.array(0).len(), call.column(0));
         let mut total = self.init();
         for start in (0..rows).step_by(CHUNK) {
+            call.meter().poll()?;
             let mut state = self.init();
             let count = CHUNK.min(rows - start);
             // SAFETY: the column has these rows; a chunk is a whole number of words.
             unsafe { self.step(Level::best(), &mut state, &column, count) };
-            column.data = column.data.wrapping_add(CHUNK * column.step);
-            if !column.presence.is_null() {
-                column.presence = column.presence.wrapping_add(CHUNK / ROWS_OF_A_WORD);
-            }
+            column = column.from_row(CHUNK);
             self.merge(&mut total, &state);
         }
         let out = call.result_place();

@@ -11,6 +11,8 @@ use crate::layout::slot::TypedSlot;
 use crate::operator::block::RowFault;
 use crate::operator::call::Call;
 use crate::operator::general::GeneralCall;
+use crate::operator::meter::{Meter, SLOW_STRIDE};
+use crate::operator::rows_out::RowsOut;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
 use crate::value::nd_view::Offsets;
@@ -44,34 +46,39 @@ impl RowByRow {
     /// # Errors
     /// The first row that raises, or no memory.
     pub fn run(&self, call: &mut Call<'_>, rows: usize) -> Result<(), Fault> {
+        let mut rows_out = std::mem::replace(call.array_rows_out(), ArrayRows::new(self.element));
+        let outcome = self.fill(call, rows, &mut rows_out);
+        *call.array_rows_out() = rows_out;
+        outcome
+    }
+
+    fn fill(&self, call: &Call<'_>, rows: usize, out: &mut ArrayRows) -> Result<(), Fault> {
         let frame = self.frames.take().map_err(no_memory)?;
         let base = frame.base();
-        let mut out = std::mem::replace(call.array_out(), ArrayRows::new(self.element));
         out.start(self.element);
+        let mut out = RowsOut::new(out, call.meter());
         let arrays: Vec<Option<&ArrayRows>> =
             (0..call.len()).map(|i| call.qtype(i).array().map(|_| call.array(i))).collect();
         for (index, slot) in self.args.iter().enumerate().filter(|(i, _)| arrays[*i].is_none()) {
             // SAFETY: the frame is new to this call, and the slot has the argument's type.
-            unsafe { call.move_to(index, base, slot) };
+            unsafe { call.move_to(index, base, slot)? };
         }
-        for row in 0..rows {
-            for (slot, array) in self.args.iter().zip(&arrays) {
-                if let Some(array) = array {
-                    // SAFETY: the slot of an array's argument has the type of its rows.
-                    unsafe { put(base, slot, array, row) };
+        for stride in call.meter().slow_strides(rows) {
+            for row in stride? {
+                for (slot, array) in self.args.iter().zip(&arrays) {
+                    if let Some(array) = array {
+                        // SAFETY: the slot of an array's argument has the type of its rows.
+                        unsafe { put(base, slot, array, row) };
+                    }
                 }
+                // SAFETY: the slots hold values of their types; nobody else has the frame.
+                let outcome = unsafe { self.kernel.run(base, call.arena(), call.meter()) };
+                outcome.map_err(|fault| fault.in_row(row))?;
+                // SAFETY: the kernel has written its result.
+                unsafe { take(base, &self.out, self.element, &mut out)? };
             }
-            // SAFETY: the slots hold values of their types; nobody else has the frame.
-            let outcome = unsafe { self.kernel.run(base, call.arena()) };
-            if let Err(fault) = outcome {
-                *call.array_out() = out;
-                return Err(Fault::Row { row: row as u64, fault: Box::new(fault) });
-            }
-            // SAFETY: the kernel has written its result.
-            unsafe { take(base, &self.out, &mut out) };
         }
         out.normalize();
-        *call.array_out() = out;
         Ok(())
     }
 }
@@ -82,11 +89,20 @@ impl RowByRow {
     ///
     /// # Errors
     /// The first element that raises, or no memory.
-    pub fn run_elements(&self, arena: &Bump, args: &[NdView<'_>], out: &mut [u8]) -> Result<(), RowFault> {
+    pub fn run_elements(
+        &self,
+        arena: &Bump,
+        meter: &Meter<'_>,
+        args: &[NdView<'_>],
+        out: &mut [u8],
+    ) -> Result<(), RowFault> {
         let frame = self.frames.take().map_err(|error| RowFault { row: 0, fault: no_memory(error) })?;
         let base = frame.base();
         let mut offsets: Vec<Offsets> = args.iter().map(NdView::offsets).collect();
         for (row, cell) in out.chunks_exact_mut(cell_size(self.element)).enumerate() {
+            if row.is_multiple_of(SLOW_STRIDE) {
+                meter.poll().map_err(|fault| RowFault { row, fault })?;
+            }
             for ((slot, view), offsets) in self.args.iter().zip(args).zip(&mut offsets) {
                 let at = offsets.next().expect("an argument has an element for each of the result");
                 let bytes = &view.bytes()[at..][..cell_size(view.element())];
@@ -96,7 +112,7 @@ impl RowByRow {
                 };
             }
             // SAFETY: the slots hold values of their types; nobody else has the frame.
-            unsafe { self.kernel.run(base, arena) }.map_err(|fault| RowFault { row, fault })?;
+            unsafe { self.kernel.run(base, arena, meter) }.map_err(|fault| RowFault { row, fault })?;
             // SAFETY: the kernel has written its result, a scalar of the result's element.
             let result =
                 unsafe { std::slice::from_raw_parts(base.add(self.out.offset() as usize), cell.len()) };
@@ -138,7 +154,12 @@ unsafe fn put(base: *mut u8, slot: &TypedSlot, array: &ArrayRows, row: usize) {
 ///
 /// # Safety
 /// The slot is one of the frame at `base`, a scalar or optional of the rows' element.
-unsafe fn take(base: *const u8, slot: &TypedSlot, rows: &mut ArrayRows) {
+unsafe fn take(
+    base: *const u8,
+    slot: &TypedSlot,
+    element: ScalarType,
+    rows: &mut RowsOut<'_>,
+) -> Result<(), Fault> {
     // SAFETY: as in `put`.
     unsafe {
         let mut at = base.add(slot.offset() as usize);
@@ -147,7 +168,7 @@ unsafe fn take(base: *const u8, slot: &TypedSlot, rows: &mut ArrayRows) {
             present = at.read() != 0;
             at = if *scalar == ScalarType::Unit { at } else { at.add(scalar.align() as usize) };
         }
-        match rows.element() {
+        match element {
             ScalarType::Text => rows.push_raw(present, Text::view(at).as_bytes()),
             ScalarType::Bytes => rows.push_raw(present, Bytes::view(at)),
             plain => rows.push_raw(present, std::slice::from_raw_parts(at, cell_size(plain))),

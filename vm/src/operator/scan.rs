@@ -19,6 +19,8 @@
 //! threads cannot be seen in a sum.
 
 use crate::operator::general::GeneralKernel;
+use crate::operator::meter::{Meter, STRIDE};
+use crate::value::Fault;
 use std::ops::{Add, Range};
 
 /// Which end of a run its sums begin at.
@@ -58,11 +60,40 @@ pub(crate) fn in_groups<R: Summand>(direction: Direction) -> ScanRun {
 }
 
 /// Running sums in groups, of runs of so many elements that lie one after the other.
-pub(crate) fn sum_in_groups<R: Summand>(elements: &mut [R], run: usize, direction: Direction) {
-    let (at, count) = (elements.as_mut_ptr().cast::<u8>(), elements.len());
-    let block = Block { from: at, to: at, count, place: 0, run };
-    // SAFETY: the sums take the room of the elements, which are as many runs.
-    unsafe { in_groups::<R>(direction)(block, &mut Carry::default()) };
+///
+/// # Errors
+/// The run of the program has to stop.
+pub(crate) fn sum_in_groups<R: Summand>(
+    elements: &mut [R],
+    run: usize,
+    direction: Direction,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    // Whole runs, or a part of one that begins with a group.
+    let part = if run <= STRIDE { STRIDE / run.max(1) * run.max(1) } else { STRIDE };
+    let mut carry = Carry::default();
+    for elements in in_direction(elements.chunks_mut(run.max(part)), direction) {
+        for (number, elements) in in_direction(elements.chunks_mut(part).enumerate(), direction) {
+            meter.poll()?;
+            let (at, count) = (elements.as_mut_ptr().cast::<u8>(), elements.len());
+            let place = if run <= STRIDE { 0 } else { number * part };
+            let block = Block { from: at, to: at, count, place, run };
+            // SAFETY: the sums take the room of the elements, which are whole runs or begin at their place in one.
+            unsafe { in_groups::<R>(direction)(block, &mut carry) };
+        }
+    }
+    Ok(())
+}
+
+/// Parts in the order in which running sums go over them.
+fn in_direction<T>(
+    mut parts: impl DoubleEndedIterator<Item = T>,
+    direction: Direction,
+) -> impl Iterator<Item = T> {
+    std::iter::from_fn(move || match direction {
+        Direction::Forward => parts.next(),
+        Direction::Back => parts.next_back(),
+    })
 }
 
 /// What is summed up: 0 is its default.

@@ -206,8 +206,7 @@ impl Overload {
 
 fn assemble(call: &mut Call<'_>) -> Result<(), Fault> {
     call.keep_result();
-    (0..call.len()).for_each(|i| call.copy_to_field(i, i));
-    Ok(())
+    (0..call.len()).try_for_each(|i| call.copy_to_field(i, i))
 }
 
 impl fmt::Display for Overload {

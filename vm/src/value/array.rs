@@ -14,6 +14,7 @@
 //!    words all rows are present.
 //! 3. What stands under a missing row is not part of the value: it may be anything of its type.
 
+use crate::value::budget::{Account, Exhausted, copy_words, reserve, reserve_exact, resize_words};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::fmt;
@@ -296,7 +297,7 @@ impl ArrayRows {
         let start = self.len * cell.len();
         let words = (start + cell.len()).div_ceil(size_of::<u64>());
         if self.cells.len() < words {
-            self.cells.resize(words.next_power_of_two(), 0);
+            self.cells.resize(words, 0);
         }
         self.bytes_mut()[start..start + cell.len()].copy_from_slice(cell);
         self.len += 1;
@@ -322,6 +323,93 @@ impl ArrayRows {
             }
         }
         &mut self.presence
+    }
+
+    /// As [`resize`](ArrayRows::resize), with memory on account. Without it there are no rows.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn resize_within(
+        &mut self,
+        element: ScalarType,
+        len: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        self.start(element);
+        let asked = (len as u64).saturating_mul(cell_size(element) as u64);
+        let words = len.checked_mul(cell_size(element)).ok_or(Exhausted::Memory { asked })?;
+        resize_words(&mut self.cells, words.div_ceil(size_of::<u64>()), account)?;
+        self.len = len;
+        Ok(())
+    }
+
+    /// Makes room on account for the next row, which has so many bytes if the rows are strings.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn reserve_row(
+        &mut self,
+        present: bool,
+        bytes: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        let len = self.len + 1;
+        let bytes = match self.element.is_plain() {
+            true => len * cell_size(self.element),
+            false => self.ends.last().map_or(0, |end| *end as usize) + bytes,
+        };
+        reserve(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)?;
+        if !self.element.is_plain() {
+            reserve(&mut self.ends, len, account)?;
+        }
+        match present && self.presence.is_empty() {
+            true => Ok(()),
+            false => reserve(&mut self.presence, len.div_ceil(ROWS_OF_A_WORD), account),
+        }
+    }
+
+    /// Makes room on account for this many plain rows in all.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn reserve_rows(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        match self.element.is_plain() {
+            true => {
+                reserve_exact(&mut self.cells, (rows * cell_size(self.element)).div_ceil(8), account)
+            }
+            false => reserve_exact(&mut self.ends, rows, account),
+        }
+    }
+
+    /// The words of presence, as [`presence_mut`](ArrayRows::presence_mut), with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn presence_within(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
+        reserve_exact(&mut self.presence, self.len.div_ceil(ROWS_OF_A_WORD), account)?;
+        Ok(self.presence_mut())
+    }
+
+    /// As [`copy_from`](ArrayRows::copy_from), with memory on account. Without it there are no rows.
+    ///
+    /// # Errors
+    /// The account or the system refuses, or the run has to stop.
+    pub fn copy_within(&mut self, other: &ArrayRows, account: &dyn Account) -> Result<(), Exhausted> {
+        self.start(other.element);
+        let copied = copy_words(&mut self.cells, &other.cells, account)
+            .and_then(|()| copy_words(&mut self.ends, &other.ends, account))
+            .and_then(|()| copy_words(&mut self.presence, &other.presence, account));
+        match copied {
+            Ok(()) => self.len = other.len,
+            Err(_) => self.start(other.element),
+        }
+        copied
+    }
+
+    /// Bytes of memory that the rows hold.
+    pub fn heap_bytes(&self) -> u64 {
+        let words = self.cells.capacity() + self.ends.capacity() + self.presence.capacity();
+        (words * size_of::<u64>()) as u64
     }
 
     /// Forgets the words of presence if they say nothing.

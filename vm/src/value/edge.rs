@@ -6,8 +6,9 @@
 //! ```
 
 use crate::value::array::{ArrayRows, MAX_ROWS};
+use crate::value::budget::{Account, Exhausted, Unlimited, reserve_exact};
 use crate::value::scalar::ScalarType;
-use crate::value::scalar_value::ScalarValue;
+use std::ops::Range;
 
 /// How the rows of a child are grouped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +25,9 @@ enum Form {
     /// All rows of the child in one group, which is no row.
     Scalar(usize),
 }
+
+pub(crate) const NOT_FROM_0: &str = "split points array must have first element equal to 0";
+pub(crate) const UNSORTED: &str = "split points must be sorted";
 
 /// An edge is as long as an array may be.
 fn check_rows(rows: usize) -> Result<(), String> {
@@ -51,6 +55,11 @@ impl Groups {
         self.len() == 0
     }
 
+    /// Bytes of memory that the groups hold.
+    pub fn heap_bytes(&self) -> u64 {
+        ((self.starts.capacity() + self.members.capacity()) * size_of::<usize>()) as u64
+    }
+
     /// Child rows of a parent, in order.
     pub fn of(&self, parent: usize) -> &[usize] {
         &self.members[self.starts[parent]..self.starts[parent + 1]]
@@ -69,16 +78,20 @@ impl Edge {
     /// What is wrong: there is no such parent.
     pub fn from_mapping(mapping: ArrayRows, parents: usize) -> Result<Edge, String> {
         check_rows(parents)?;
-        for id in mapping.iter().flatten().filter_map(|id| id.as_i64()) {
-            match usize::try_from(id) {
-                Err(_) => return Err(format!("parent id {id} is below 0")),
-                Ok(row) if row >= parents => {
-                    return Err(format!("parent_size={parents}, but parent id {id} is used"));
-                }
-                Ok(_) => {}
-            }
+        if mapping.element() != ScalarType::Int64 {
+            return Err(format!("parents are numbers of rows, not {}", mapping.element()));
         }
-        Ok(Edge { form: Form::Mapping(mapping, parents) })
+        let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
+        let is_valid = |id: i64| (0..parents as i64).contains(&id);
+        let wrong = match mapping.presence() {
+            None => ids.iter().position(|id| !is_valid(*id)),
+            Some(_) => (0..ids.len()).find(|row| mapping.is_present(*row) && !is_valid(ids[*row])),
+        };
+        match wrong.map(|row| ids[row]) {
+            None => Ok(Edge { form: Form::Mapping(mapping, parents) }),
+            Some(id) if id < 0 => Err(format!("parent id {id} is below 0")),
+            Some(id) => Err(format!("parent_size={parents}, but parent id {id} is used")),
+        }
     }
 
     /// An edge by where the children of each parent begin, and the end.
@@ -88,12 +101,26 @@ impl Edge {
     pub fn from_split_points(points: &[i64]) -> Result<Edge, String> {
         check_rows(points.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0)))?;
         if points.first() != Some(&0) {
-            return Err("split points array must have first element equal to 0".to_owned());
+            return Err(NOT_FROM_0.to_owned());
+        }
+        // Behind 0, a point below 0 is not sorted.
+        let points: Option<Vec<usize>> = points.iter().map(|point| usize::try_from(*point).ok()).collect();
+        points.map_or_else(|| Err(UNSORTED.to_owned()), Edge::from_points)
+    }
+
+    /// The same of points that are not below 0.
+    ///
+    /// # Errors
+    /// As [`Edge::from_split_points`].
+    pub fn from_points(points: Vec<usize>) -> Result<Edge, String> {
+        check_rows(points.last().copied().unwrap_or(0))?;
+        if points.first() != Some(&0) {
+            return Err(NOT_FROM_0.to_owned());
         }
         if points.windows(2).any(|pair| pair[0] > pair[1]) {
-            return Err("split points must be sorted".to_owned());
+            return Err(UNSORTED.to_owned());
         }
-        Ok(Edge { form: Form::SplitPoints(points.iter().map(|point| *point as usize).collect()) })
+        Ok(Edge { form: Form::SplitPoints(points) })
     }
 
     /// No children and no parents.
@@ -109,6 +136,15 @@ impl Edge {
     /// True if the parent is no array.
     pub fn is_to_scalar(&self) -> bool {
         matches!(self.form, Form::Scalar(_))
+    }
+
+    /// Bytes of memory that the edge holds.
+    pub fn heap_bytes(&self) -> u64 {
+        match &self.form {
+            Form::Mapping(mapping, _) => mapping.heap_bytes(),
+            Form::SplitPoints(points) => (points.capacity() * size_of::<usize>()) as u64,
+            Form::Scalar(_) => 0,
+        }
     }
 
     /// Number of child rows.
@@ -139,54 +175,117 @@ impl Edge {
 
     /// The parent of each child row.
     pub fn mapping(&self) -> ArrayRows {
-        match &self.form {
-            Form::Mapping(mapping, _) => mapping.clone(),
-            Form::SplitPoints(points) => {
-                let mut rows = ArrayRows::new(ScalarType::Int64);
-                for (parent, pair) in points.windows(2).enumerate() {
-                    (pair[0]..pair[1]).for_each(|_| rows.push_value(&ScalarValue::Int64(parent as i64)));
-                }
-                rows
-            }
-            Form::Scalar(children) => {
-                let mut rows = ArrayRows::new(ScalarType::Int64);
-                (0..*children).for_each(|_| rows.push_value(&ScalarValue::Int64(0)));
-                rows
-            }
+        let mut rows = ArrayRows::new(ScalarType::Int64);
+        self.write_mapping(&mut rows, &Unlimited).unwrap_or_else(|error| panic!("{error}"));
+        rows
+    }
+
+    /// Writes the parent of each child row, with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses, or the run has to stop.
+    pub fn write_mapping(&self, rows: &mut ArrayRows, account: &dyn Account) -> Result<(), Exhausted> {
+        if let Form::Mapping(mapping, _) = &self.form {
+            return rows.copy_within(mapping, account);
         }
+        rows.resize_within(ScalarType::Int64, self.child_size(), account)?;
+        let ids: &mut [i64] = bytemuck::cast_slice_mut(rows.bytes_mut());
+        let Form::SplitPoints(points) = &self.form else {
+            return each_stretch(self.child_size(), account, |rows| ids[rows].fill(0));
+        };
+        let mut written = 0;
+        for (parent, pair) in points.windows(2).enumerate() {
+            if pair[1] - written >= STRETCH {
+                account.ask()?;
+                written = pair[1];
+            }
+            ids[pair[0]..pair[1]].fill(parent as i64);
+        }
+        Ok(())
     }
 
     /// The child rows of each parent, in order.
     pub fn groups(&self) -> Groups {
+        self.groups_within(&Unlimited).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses, or the run has to stop.
+    pub fn groups_within(&self, account: &dyn Account) -> Result<Groups, Exhausted> {
+        let mut groups = Groups { starts: Vec::new(), members: Vec::new() };
+        let filled = self.fill(&mut groups, account);
+        if filled.is_err() {
+            account.give_back(groups.heap_bytes());
+        }
+        filled.map(|()| groups)
+    }
+
+    fn fill(&self, groups: &mut Groups, account: &dyn Account) -> Result<(), Exhausted> {
+        let Groups { starts, members } = groups;
+        reserve_exact(starts, self.parent_size() + 1, account)?;
         match &self.form {
-            Form::SplitPoints(points) => {
-                Groups { starts: points.clone(), members: (0..self.child_size()).collect() }
-            }
-            Form::Scalar(children) => {
-                Groups { starts: vec![0, *children], members: (0..*children).collect() }
-            }
-            Form::Mapping(mapping, parents) => {
-                let parent = |row: usize| mapping.get(row)?.as_i64().map(|id| id as usize);
-                let mut starts = vec![0; parents + 1];
-                (0..mapping.len()).filter_map(parent).for_each(|parent| starts[parent + 1] += 1);
-                (0..*parents).for_each(|parent| starts[parent + 1] += starts[parent]);
-                let mut next = starts.clone();
-                let mut members = vec![0; starts[*parents]];
-                for row in 0..mapping.len() {
-                    if let Some(parent) = parent(row) {
-                        members[next[parent]] = row;
-                        next[parent] += 1;
-                    }
-                }
-                Groups { starts, members }
+            Form::SplitPoints(points) => starts.extend_from_slice(points),
+            Form::Scalar(children) => starts.extend([0, *children]),
+            Form::Mapping(mapping, parents) => return fill_by_mapping(mapping, *parents, groups, account),
+        }
+        reserve_exact(members, self.child_size(), account)?;
+        each_stretch(self.child_size(), account, |rows| members.extend(rows))
+    }
+}
+
+/// Groups by the parent of each child row; there is room for the starts.
+fn fill_by_mapping(
+    mapping: &ArrayRows,
+    parents: usize,
+    groups: &mut Groups,
+    account: &dyn Account,
+) -> Result<(), Exhausted> {
+    let Groups { starts, members } = groups;
+    let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
+    let parent = |row: &usize| mapping.is_present(*row).then(|| ids[*row] as usize);
+    starts.resize(parents + 1, 0);
+    each_stretch(mapping.len(), account, |rows| {
+        rows.filter_map(|row| parent(&row)).for_each(|parent| starts[parent + 1] += 1);
+    })?;
+    (0..parents).for_each(|parent| starts[parent + 1] += starts[parent]);
+    reserve_exact(members, starts[parents], account)?;
+    members.resize(starts[parents], 0);
+    // Each start moves on to the end of its group, which is the start of the next.
+    each_stretch(mapping.len(), account, |rows| {
+        for row in rows {
+            if let Some(parent) = parent(&row) {
+                members[starts[parent]] = row;
+                starts[parent] += 1;
             }
         }
+    })?;
+    starts.rotate_right(1);
+    starts[0] = 0;
+    Ok(())
+}
+
+/// Rows between two questions whether the run has to stop.
+const STRETCH: usize = 1 << 16;
+
+/// Calls with the rows in stretches.
+fn each_stretch(
+    rows: usize,
+    account: &dyn Account,
+    mut f: impl FnMut(Range<usize>),
+) -> Result<(), Exhausted> {
+    for start in (0..rows).step_by(STRETCH) {
+        account.ask()?;
+        f(start..rows.min(start + STRETCH));
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::scalar_value::ScalarValue;
 
     #[test]
     fn rows_find_their_parents() {

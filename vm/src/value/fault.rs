@@ -3,6 +3,7 @@
 //! A fault knows what happened and with which numbers; the machine adds where (instruction,
 //! operator, source span). Categories are the ones the recorded cases use.
 
+use crate::value::budget::Exhausted;
 use crate::value::scalar::ScalarType;
 use std::fmt;
 use std::sync::Arc;
@@ -37,8 +38,10 @@ pub enum Category {
     UnknownName,
     /// The host asked to stop.
     Cancelled,
-    /// The run used up its fuel.
+    /// The run used up its fuel, or the rows it may go over.
     FuelExhausted,
+    /// The run took longer than it may.
+    DeadlineExceeded,
     /// An operator panicked.
     Panic,
     /// An operator of the host reported an error.
@@ -51,7 +54,7 @@ pub enum Category {
 
 impl Category {
     /// Every category.
-    pub const ALL: [Category; 18] = [
+    pub const ALL: [Category; 19] = [
         Category::DivisionByZero,
         Category::Cast,
         Category::Type,
@@ -66,6 +69,7 @@ impl Category {
         Category::UnknownName,
         Category::Cancelled,
         Category::FuelExhausted,
+        Category::DeadlineExceeded,
         Category::Panic,
         Category::Host,
         Category::Io,
@@ -94,6 +98,7 @@ impl Category {
             Category::UnknownName => "UNKNOWN_NAME",
             Category::Cancelled => "CANCELLED",
             Category::FuelExhausted => "FUEL_EXHAUSTED",
+            Category::DeadlineExceeded => "DEADLINE_EXCEEDED",
             Category::Panic => "PANIC",
             Category::Host => "HOST",
             Category::Io => "IO",
@@ -216,6 +221,9 @@ pub enum Fault {
         /// The host's message.
         message: String,
     },
+    /// The run has used up something it was given.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
 }
 
 impl Fault {
@@ -235,6 +243,20 @@ impl Fault {
             Fault::Assertion { .. } => Category::Assertion,
             Fault::Trap { category, .. } => *category,
             Fault::Host { .. } => Category::Host,
+            Fault::Exhausted(exhausted) => match exhausted {
+                Exhausted::Rows { .. } => Category::FuelExhausted,
+                Exhausted::Bytes { .. } | Exhausted::Memory { .. } => Category::Limit,
+                Exhausted::Time { .. } => Category::DeadlineExceeded,
+                Exhausted::Cancelled => Category::Cancelled,
+            },
+        }
+    }
+
+    /// The fault of a row. What a run has used up is no fault of the row where it noticed.
+    pub fn in_row(self, row: usize) -> Fault {
+        match self {
+            Fault::Exhausted(_) => self,
+            fault => Fault::Row { row: row as u64, fault: Box::new(fault) },
         }
     }
 }

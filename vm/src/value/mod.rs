@@ -5,6 +5,7 @@
 
 pub mod array;
 pub mod array_view;
+pub mod budget;
 pub mod edge;
 pub mod fault;
 pub mod nd_host;
@@ -23,6 +24,7 @@ pub mod value;
 
 pub use array::{ArrayClass, ArrayRows, ArrayType};
 pub use array_view::ArrayView;
+pub use budget::{Budget, CancelToken, Exhausted};
 pub use edge::Edge;
 pub use fault::{Category, Fault};
 pub use nd_type::{Axes, NdType};

@@ -13,6 +13,7 @@
 //! 2. The strides fit the cells, as in [`NdView`].
 
 use crate::value::array::{HASHED, cell_size};
+use crate::value::budget::{Account, Exhausted, Unlimited, resize_words};
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Cell, NdError, NdView, Shape, Strides, c_strides, element_count, padded};
 use crate::value::scalar::ScalarType;
@@ -137,20 +138,42 @@ impl NdRows {
     /// Makes room for elements one after the other and gives their cells, which are zero or what stood there.
     ///
     /// # Panics
-    /// If the shape is not one of the type; operators check sizes before.
+    /// If the shape is not one of the type, operators check sizes before; or the system has no memory.
     pub fn resize(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
+        self.resize_within(qtype, shape, &Unlimited).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same with memory on account. Without it the array is that of [`NdRows::empty`].
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    ///
+    /// # Panics
+    /// If the shape is not one of the type; operators check sizes before.
+    pub fn resize_within(
+        &mut self,
+        qtype: NdType,
+        shape: &[usize],
+        account: &dyn Account,
+    ) -> Result<&mut [u8], Exhausted> {
         let count = check_shape(qtype, shape).expect("a shape of the type");
-        self.set_shape(qtype, shape);
         let bytes = count * cell_size(qtype.element());
         let spare = if REREAD.contains(&bytes) { LINE } else { 0 };
         let words = (bytes + spare).div_ceil(size_of::<u64>()).max(1);
-        if self.cells.len() < words {
-            self.cells.resize(words, 0);
+        if let Err(error) = resize_words(&mut self.cells, words, account) {
+            *self = NdRows::empty(qtype);
+            return Err(error);
         }
+        self.set_shape(qtype, shape);
         if spare > 0 {
             self.start = self.cells.as_ptr().addr().wrapping_neg() % LINE;
         }
-        &mut bytemuck::cast_slice_mut(&mut self.cells)[self.start..][..bytes]
+        Ok(&mut bytemuck::cast_slice_mut(&mut self.cells)[self.start..][..bytes])
+    }
+
+    /// Bytes of memory that the array holds.
+    pub fn heap_bytes(&self) -> u64 {
+        (self.cells.capacity() * size_of::<u64>()) as u64
     }
 
     /// Takes the elements of a view, the last axis fastest, keeping the memory.

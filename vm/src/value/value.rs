@@ -65,6 +65,33 @@ impl TupleValue {
 }
 
 impl Value {
+    /// Rows, elements or children of an array or edge; 0 of any other value.
+    pub fn rows(&self) -> usize {
+        match self {
+            Value::Array(_, rows) => rows.len(),
+            Value::NdArray(array) => array.shape().iter().product(),
+            Value::Edge(_, edge) => edge.child_size(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes of the rows and texts of the value.
+    pub fn heap_bytes(&self) -> u64 {
+        match self {
+            Value::Scalar(value) | Value::Present(value) => match value {
+                ScalarValue::Text(text) => text.len() as u64,
+                ScalarValue::Bytes(bytes) => bytes.len() as u64,
+                _ => 0,
+            },
+            Value::Tuple(tuple) => tuple.fields().iter().map(Value::heap_bytes).sum(),
+            Value::Sequence(sequence) => (sequence.cells().len() * size_of::<u64>()) as u64,
+            Value::Array(_, rows) => rows.heap_bytes(),
+            Value::NdArray(array) => array.heap_bytes(),
+            Value::Edge(_, edge) => edge.heap_bytes(),
+            _ => 0,
+        }
+    }
+
     /// The value's type.
     pub fn qtype(&self) -> QType {
         match self {

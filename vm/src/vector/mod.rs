@@ -12,6 +12,7 @@ pub mod math;
 pub mod order;
 pub mod prefetch;
 pub mod reduce;
+pub mod select;
 pub mod spread;
 
 pub use float::Float;

@@ -12,11 +12,13 @@
 //! Sources: Higham, "The accuracy of floating point summation" (1993), pairwise summation; quantiles by linear
 //! interpolation are definition 7 of Hyndman and Fan (1996).
 
+use crate::vector::reduce::Stop;
+use crate::vector::select::{self, Key};
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A float that is summed in its own precision.
 pub trait Real:
-    Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+    Key + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     /// Zero.
     const ZERO: Self;
@@ -34,9 +36,6 @@ pub trait Real:
 
     /// The square root.
     fn root(self) -> Self;
-
-    /// The order of all values, by which NaN comes last or first.
-    fn order(&self, other: &Self) -> std::cmp::Ordering;
 }
 
 macro_rules! real {
@@ -60,10 +59,6 @@ macro_rules! real {
             fn root(self) -> $rust {
                 self.sqrt()
             }
-
-            fn order(&self, other: &$rust) -> std::cmp::Ordering {
-                self.total_cmp(other)
-            }
         }
     )*};
 }
@@ -81,20 +76,24 @@ pub fn left_half(count: usize) -> Option<usize> {
 
 /// The sum, added in pairs; 0 of no values.
 pub fn sum<T: Real>(values: &[T]) -> T {
-    sum_by(values, |x| x)
+    sum_by(values, &|| false, |x| x)
 }
 
 /// The sum of what a function makes of each value. It begins at 0, so that it is never -0.
-fn sum_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
-    T::ZERO + add_in_pairs(values, f)
+fn sum_by<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
+    T::ZERO + add_in_pairs(values, stop, f)
 }
 
-fn add_in_pairs<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+/// Values of halves that do not ask whether to stop.
+const STRETCH: usize = 1 << 16;
+
+fn add_in_pairs<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
     match left_half(values.len()) {
         None => leaf(values, f),
+        Some(_) if values.len() > STRETCH && stop() => T::ZERO,
         Some(left) => {
             let (left, right) = values.split_at(left);
-            add_in_pairs(left, f) + add_in_pairs(right, f)
+            add_in_pairs(left, stop, f) + add_in_pairs(right, stop, f)
         }
     }
 }
@@ -118,45 +117,59 @@ pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
 }
 
 /// The arithmetic mean of what a function makes of each value; NaN of no values.
-pub fn mean_by<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
-    sum_by(values, f) / T::of(values.len() as f64)
+pub fn mean_by<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
+    sum_by(values, stop, f) / T::of(values.len() as f64)
 }
 
 /// The squares of the deviations from a mean, over the number of values less the degrees of freedom used, or
 /// over 0 if there are not so many.
-pub fn variance_by<A: Copy, T: Real>(values: &[A], mean: T, used: i64, f: impl Fn(A) -> T + Copy) -> T {
+pub fn variance_by<A: Copy, T: Real>(
+    values: &[A],
+    mean: T,
+    used: i64,
+    stop: Stop<'_>,
+    f: impl Fn(A) -> T + Copy,
+) -> T {
     let square = |x: A| {
         let deviation = f(x) - mean;
         deviation * deviation
     };
-    sum_by(values, square) / T::of((values.len() as i64).saturating_sub(used).max(0) as f64)
+    sum_by(values, stop, square) / T::of((values.len() as i64).saturating_sub(used).max(0) as f64)
 }
 
-/// The value in the middle, of an even number the mean of two; NaN if there is one, or no value. Reorders them.
-pub fn median<T: Real>(values: &mut [T]) -> T {
-    if values.is_empty() || values.iter().any(|x| x.is_nan()) {
-        return T::NAN;
-    }
-    let middle = values.len() / 2;
-    let (below, upper, _) = values.select_nth_unstable_by(middle, T::order);
-    let upper = *upper;
-    match below.iter().copied().max_by(T::order).filter(|_| values.len().is_multiple_of(2)) {
-        Some(lower) => (lower + upper) / T::of(2.0),
-        None => upper,
+/// True if one of the values is NaN.
+fn any_nan<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T) -> bool {
+    let mut stretches = values.chunks(STRETCH);
+    stretches.any(|stretch| stretch.iter().any(|x| f(*x).is_nan()) || (stretch.len() == STRETCH && stop()))
+}
+
+/// The value in the middle, as a real, of an even number the mean of two; NaN if there is one, or no value. The reals
+/// have the order of the values.
+pub fn median_by<A: Key, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
+    let Some(lower) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else { return T::NAN };
+    let (lower, upper) = select::at(values, lower / 2, stop);
+    match values.len().is_multiple_of(2) {
+        true => (f(lower) + f(upper)) / T::of(2.0),
+        false => f(lower),
     }
 }
 
-/// The value at a share of the way from the least to the greatest, by linear interpolation; NaN if there is one,
-/// or no value. Reorders the values. The share is from 0 to 1.
-pub fn quantile<T: Real>(values: &mut [T], share: T) -> T {
-    let Some(last) = values.len().checked_sub(1).filter(|_| !values.iter().any(|x| x.is_nan())) else {
+/// The value at a share of the way from the least to the greatest, by linear interpolation between reals; NaN if
+/// there is one, or no value. The share is from 0 to 1.
+pub fn quantile_by<A: Key, T: Real>(
+    values: &[A],
+    share: T,
+    stop: Stop<'_>,
+    f: impl Fn(A) -> T + Copy,
+) -> T {
+    let Some(last) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else {
         return T::NAN;
     };
-    values.sort_unstable_by(T::order);
     let place = T::of(last as f64) * share;
     // As the place is not below 0, its whole part is the number of the value below it.
     let number = (place.wide() as usize).min(last);
-    let (lower, upper) = (values[number], values[(number + 1).min(last)]);
+    let (lower, upper) = select::at(values, number, stop);
+    let (lower, upper) = (f(lower), f(upper));
     let part = place - T::of(number as f64);
     let difference = upper - lower;
     // Either end is met exactly from its own side.
@@ -170,6 +183,10 @@ pub fn quantile<T: Real>(values: &mut [T], share: T) -> T {
 mod tests {
     use super::*;
 
+    fn go_on() -> bool {
+        false
+    }
+
     #[test]
     fn published_values() {
         let tenth = [0.1f64; 1000];
@@ -177,14 +194,14 @@ mod tests {
         assert_eq!(sum(&[0.1f32; 1000]), 100.000_015);
         assert_eq!(sum::<f64>(&[]), 0.0);
         assert!(sum(&[-0.0f64; 3]).is_sign_positive() && sum(&[-0.0f64; 9]).is_sign_positive());
-        assert!(mean_by(&[] as &[f64], |x| x).is_nan());
-        assert_eq!(variance_by(&[1.0, 2.0, 4.0], 7.0 / 3.0, 1, |x: f64| x), 2.333333333333333);
-        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
-        assert_eq!(median(&mut [4.0f32, 1.0, 3.0]), 3.0);
-        assert!(median(&mut [4.0, f64::NAN]).is_nan());
-        assert_eq!(quantile(&mut [4.0, 1.0, 3.0, 2.0], 0.25), 1.75);
-        assert_eq!(quantile(&mut [4.0, 1.0], 1.0), 4.0);
-        assert_eq!(quantile(&mut [7.0f32], 0.3), 7.0);
-        assert!(quantile(&mut [] as &mut [f64], 0.5).is_nan());
+        assert!(mean_by(&[] as &[f64], &go_on, |x| x).is_nan());
+        assert_eq!(variance_by(&[1.0, 2.0, 4.0], 7.0 / 3.0, 1, &go_on, |x: f64| x), 2.333333333333333);
+        assert_eq!(median_by(&[4.0, 1.0, 3.0, 2.0], &go_on, |x| x), 2.5);
+        assert_eq!(median_by(&[4.0f32, 1.0, 3.0], &go_on, |x| x), 3.0);
+        assert!(median_by(&[4.0, f64::NAN], &go_on, |x| x).is_nan());
+        assert_eq!(quantile_by(&[4.0, 1.0, 3.0, 2.0], 0.25, &go_on, |x| x), 1.75);
+        assert_eq!(quantile_by(&[4.0, 1.0], 1.0, &go_on, |x| x), 4.0);
+        assert_eq!(quantile_by(&[7.0f32], 0.3, &go_on, |x| x), 7.0);
+        assert!(quantile_by(&[] as &[f64], 0.5, &go_on, |x| x).is_nan());
     }
 }

@@ -1,7 +1,9 @@
 //! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
 
 use crate::builtins::nd::reduce::wide;
+use crate::operator::call::copy_elements;
 use crate::operator::general::GeneralKernel;
+use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::nd_pointwise::check_count;
 use crate::operator::scan::{self, Direction, ScanKernel, Summand};
 use crate::operator::{Call, Family, Kernel, Overload};
@@ -76,7 +78,6 @@ fn cumsum(t: NdType, axes: Axes, result: NdType, direction: Direction) -> Option
             ScalarType::Float32 => running(call, &view, result, axes, direction, |x: f32| x, f32::add),
             _ => running(call, &view, result, axes, direction, |x: f64| x, f64::add),
         }
-        Ok(())
     });
     let block = match t.element() {
         ScalarType::Float32 => scan::one_by_one::<f32>(direction),
@@ -105,15 +106,32 @@ fn cumsum_in_groups(t: NdType, axes: Axes, direction: Direction) -> Option<Kerne
 fn in_groups<R: Cell + bytemuck::Pod + Summand>(t: NdType, direction: Direction) -> Kernel {
     let whole = GeneralKernel::new(move |call| {
         let view = call.nd(0);
-        let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(t, view.shape()));
-        match view.as_slice::<R>() {
-            Some(values) => cells.copy_from_slice(values),
-            None => cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = x),
-        }
-        scan::sum_in_groups(cells, view.shape().last().copied().unwrap_or(1), direction);
-        Ok(())
+        let meter = call.meter();
+        let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out(t, view.shape())?);
+        widened(&view, cells, |x: R| x, meter)?;
+        let size = view.shape().last().copied().unwrap_or(1);
+        scan::sum_in_groups(cells, size, direction, meter)
     });
     Kernel::Scan(ScanKernel { whole, block: scan::in_groups::<R>(direction), direction })
+}
+
+/// Writes the elements in another type.
+fn widened<T: Cell, R: Copy>(
+    view: &NdView<'_>,
+    cells: &mut [R],
+    widen: impl Fn(T) -> R,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let (values, mut walked) = (view.as_slice::<T>(), view.cells::<T>());
+    for stride in meter.strides(cells.len()) {
+        let stride = stride?;
+        let cells = &mut cells[stride.clone()];
+        match values {
+            Some(values) => cells.iter_mut().zip(&values[stride]).for_each(|(cell, x)| *cell = widen(*x)),
+            None => cells.iter_mut().zip(&mut walked).for_each(|(cell, x)| *cell = widen(x)),
+        }
+    }
+    Ok(())
 }
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of
@@ -126,30 +144,63 @@ fn running<T: Cell, R: Cell + bytemuck::Pod>(
     direction: Direction,
     widen: impl Fn(T) -> R,
     add: impl Fn(R, R) -> R,
-) {
-    let shape: PerAxis = view.shape().iter().copied().collect();
+) -> Result<(), Fault> {
+    let (shape, meter): (PerAxis, _) = (view.shape().iter().copied().collect(), call.meter());
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
-    let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out().resize(result, &shape));
+    let cells: &mut [R] = bytemuck::cast_slice_mut(call.nd_out(result, &shape)?);
     let values = view.as_slice::<T>();
     let rows = axes.iter().next().filter(|axis| axes.len() == 1 && inner(*axis) == 1);
+    let rows = rows.filter(|axis| shape[*axis] <= STRIDE);
     if let (Some(values), Some(axis)) = (values, rows) {
         let size = shape[axis].max(1);
+        let mut since_poll = 0;
         for (cells, values) in cells.chunks_mut(size * ROWS).zip(values.chunks(size * ROWS)) {
+            since_poll += values.len();
+            if since_poll >= STRIDE {
+                meter.poll()?;
+                since_poll = 0;
+            }
             cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x));
             running_rows(cells, size, direction, &add);
         }
-        return;
+        return Ok(());
     }
-    match values {
-        Some(values) => cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x)),
-        None => cells.iter_mut().zip(view.cells()).for_each(|(cell, x)| *cell = widen(x)),
-    }
+    widened(view, cells, widen, meter)?;
     for axis in axes.iter() {
-        match inner(axis) {
-            1 => running_rows(cells, shape[axis].max(1), direction, &add),
-            inner => running_planes(cells, shape[axis], inner, direction, &add),
+        match (inner(axis), shape[axis].max(1)) {
+            (1, size) if size > STRIDE => {
+                cells.chunks_exact_mut(size).try_for_each(|row| running_long(row, direction, &add, meter))?;
+            }
+            (1, size) => {
+                for cells in cells.chunks_mut(size * ROWS * STRIDE.div_ceil(size * ROWS)) {
+                    meter.poll()?;
+                    running_rows(cells, size, direction, &add);
+                }
+            }
+            (inner, size) => running_planes(cells, size, inner, direction, &add, meter)?,
         }
     }
+    Ok(())
+}
+
+/// Running sums along a long row.
+fn running_long<R: Copy>(
+    row: &mut [R],
+    direction: Direction,
+    add: impl Fn(R, R) -> R,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let last = row.len() - 1;
+    for stride in meter.strides(last) {
+        for step in stride? {
+            let (from, to) = match direction {
+                Direction::Forward => (step, step + 1),
+                Direction::Back => (last - step, last - step - 1),
+            };
+            row[to] = add(row[from], row[to]);
+        }
+    }
+    Ok(())
 }
 
 /// Rows in one pass: each waits for its last sum, but not for the other rows.
@@ -199,18 +250,29 @@ fn running_planes<R: Copy>(
     inner: usize,
     direction: Direction,
     add: impl Fn(R, R) -> R,
-) {
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let mut since_poll = 0;
     for block in cells.chunks_exact_mut((size * inner).max(1)) {
         for step in 1..size {
             let (from, to) = match direction {
                 Direction::Forward => (step - 1, step),
                 Direction::Back => (size - step, size - step - 1),
             };
-            for place in 0..inner {
-                block[to * inner + place] = add(block[from * inner + place], block[to * inner + place]);
+            for start in (0..inner).step_by(STRIDE) {
+                let end = inner.min(start + STRIDE);
+                since_poll += end - start;
+                if since_poll >= STRIDE {
+                    meter.poll()?;
+                    since_poll = 0;
+                }
+                for place in start..end {
+                    block[to * inner + place] = add(block[from * inner + place], block[to * inner + place]);
+                }
             }
         }
     }
+    Ok(())
 }
 
 /// The single axis of a list.
@@ -246,7 +308,13 @@ fn take_along(call: &mut Call<'_>, axis: usize) -> Result<(), Fault> {
             message: format!("index {index} is out of range for axis {axis} of size {size}"),
         })
     };
-    indices.cells().try_for_each(|index| place(index).map(drop))?;
+    let meter = call.meter();
+    for (number, index) in indices.cells().enumerate() {
+        if number.is_multiple_of(STRIDE) {
+            meter.poll()?;
+        }
+        place(index)?;
+    }
     let stride = x.strides()[axis];
     let (outer, inner) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
     let step = inner.len() * cell_size(x.element());
@@ -261,11 +329,32 @@ fn take_along(call: &mut Call<'_>, axis: usize) -> Result<(), Fault> {
     };
     let shape: PerAxis = outer.shape().iter().chain(indices.shape()).chain(inner.shape()).copied().collect();
     check_count(&shape)?;
-    let target = call.nd_out().resize(result, &shape);
-    if step > 0 {
-        target.chunks_exact_mut(step).zip(starts).for_each(|(target, at)| inner.at(at).copy_to(target));
+    let target = call.nd_out(result, &shape)?;
+    if step == 0 {
+        return Ok(());
+    }
+    let mut since_poll = STRIDE;
+    for (target, at) in target.chunks_exact_mut(step).zip(starts) {
+        copy_part(&inner.at(at), target, &mut since_poll, meter)?;
     }
     Ok(())
+}
+
+/// Copies a part of a result, which may be small or all of it.
+fn copy_part(
+    view: &NdView<'_>,
+    target: &mut [u8],
+    since_poll: &mut usize,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    *since_poll += view.len();
+    if *since_poll < STRIDE {
+        view.copy_to(target);
+        return Ok(());
+    }
+    *since_poll = 0;
+    meter.poll()?;
+    copy_elements(view, target, meter)
 }
 
 /// Other axes must have one size; the axis itself is dynamic.
@@ -300,14 +389,15 @@ fn join(call: &mut Call<'_>, axis: usize, result: NdType) -> Result<(), Fault> {
     let size = cell_size(result.element());
     let inner: usize = shape[axis + 1..].iter().product();
     let whole = shape[axis] * inner * size;
-    let target = call.nd_out().resize(result, &shape);
-    let mut before = 0;
+    let meter = call.meter();
+    let target = call.nd_out(result, &shape)?;
+    let (mut before, mut since_poll) = (0, STRIDE);
     for view in views.iter() {
         let part = view.shape()[axis] * inner * size;
         let (outer, rest) = (view.select_axes(0..axis), view.select_axes(axis..view.rank()));
         if part > 0 {
             for (block, at) in target.chunks_exact_mut(whole).zip(outer.offsets()) {
-                rest.at(at).copy_to(&mut block[before..before + part]);
+                copy_part(&rest.at(at), &mut block[before..before + part], &mut since_poll, meter)?;
             }
         }
         before += part;

@@ -2,6 +2,7 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
+use crate::operator::meter::{Meter, STRIDE, Scratch};
 use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, kernel_of_floats, sum_of_pairs};
 use crate::operator::nd_pointwise::common_shape;
 use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel};
@@ -9,7 +10,6 @@ use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
 use crate::vector::fold::Number;
-use bumpalo::Bump;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -56,12 +56,29 @@ fn whole<T: Number<Wide: PlainSlot> + Cell, P: OfPair>(call: &mut Call<'_>) -> R
     let arrays = [0, 1].into_iter().zip([x.shape(), y.shape()]);
     let arrays = arrays.map(|(index, shape)| (shape, call.qtype(index).nd().expect("an array")));
     common_shape(arrays, x.rank())?;
-    let (x, y) = (elements::<T>(call.arena(), &x), elements::<T>(call.arena(), &y));
-    call.set_plain(sum_of_pairs::<T, P>(x, y, call.arena()));
+    let (mut spare_x, mut spare_y) = (call.meter().vec(0)?, call.meter().vec(0)?);
+    let (x, y) = (elements(&x, &mut spare_x, call.meter())?, elements(&y, &mut spare_y, call.meter())?);
+    let sum = sum_of_pairs::<T, P>(x, y, call.arena(), &|| call.meter().stop());
+    call.meter().poll()?;
+    call.set_plain(sum);
     Ok(())
 }
 
-/// The elements in order.
-fn elements<'a, T: Cell>(arena: &'a Bump, view: &NdView<'a>) -> &'a [T] {
-    view.as_slice().unwrap_or_else(|| arena.alloc_slice_fill_iter(view.cells()))
+/// The elements in order, laid out if they do not stand so.
+fn elements<'a, T: Cell>(
+    view: &'a NdView<'_>,
+    spare: &'a mut Scratch<'_, T>,
+    meter: &Meter<'_>,
+) -> Result<&'a [T], Fault> {
+    if let Some(elements) = view.as_slice() {
+        return Ok(elements);
+    }
+    spare.reserve_exact(view.len())?;
+    for (number, cell) in view.cells().enumerate() {
+        if number.is_multiple_of(STRIDE) {
+            meter.poll()?;
+        }
+        spare.push(cell);
+    }
+    Ok(spare)
 }

@@ -10,16 +10,17 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
+use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::nd_reduction::{
-    FoldKernel, NdReductionKernel, check_elements, fold_side_by_side, result_shape, runs,
+    FoldKernel, NdReductionKernel, Runs, check_elements, fold_runs, result_shape, runs,
 };
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
 use crate::vector::fold::{Best, Count, Fold, Mean, Product, Sum, Truth, fold};
+use crate::vector::reduce::Stop;
 use crate::vector::spread::{self, Real};
-use bumpalo::Bump;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -84,8 +85,7 @@ fn folding(
         let Folding { whole, fold } = code(t.element());
         let whole = GeneralKernel::new(move |call| {
             fold.check_elements(runs(call.nd(0).shape(), axes))?;
-            whole(call, axes);
-            Ok(())
+            whole(call, axes)
         });
         match are_together(axes, |axis| t.is_unit(axis)) {
             true => Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
@@ -126,7 +126,7 @@ fn both(
 
 /// The code of a fold: over whole arrays, and over blocks.
 struct Folding {
-    whole: fn(&mut Call<'_>, Axes),
+    whole: fn(&mut Call<'_>, Axes) -> Result<(), Fault>,
     fold: FoldKernel,
 }
 
@@ -134,9 +134,20 @@ impl Folding {
     fn new<C: Cell, F: Fold<Out: Cell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
         Folding {
             whole: |call, axes| {
-                if !side_by_side::<C, F>(call, axes) {
-                    reduce(call, axes, |cells: &[C]| fold::<F>(bytemuck::cast_slice(cells)));
+                if side_by_side::<C, F>(call, axes)? {
+                    return Ok(());
                 }
+                let (arena, meter) = (call.arena(), call.meter());
+                reduce(call, axes, |cells: &[C]| {
+                    let values = bytemuck::cast_slice(cells);
+                    if values.len() <= STRIDE {
+                        return Ok(fold::<F>(values));
+                    }
+                    let mut result = None;
+                    let run = Runs { run: values.len(), count: 1, width: 1 };
+                    fold_runs::<F>(values, run, arena, meter, |value| result = Some(value))?;
+                    Ok(result.expect("one run has one result"))
+                })
             },
             fold: FoldKernel::new::<C, F>(needs),
         }
@@ -144,22 +155,26 @@ impl Folding {
 }
 
 /// Folds an array row by row, if its runs stand side by side; false if they do not.
-fn side_by_side<C: Cell, F: Fold<Out: Cell + PlainSlot>>(call: &mut Call<'_>, axes: Axes) -> bool {
+fn side_by_side<C: Cell, F: Fold<Out: Cell + PlainSlot>>(
+    call: &mut Call<'_>,
+    axes: Axes,
+) -> Result<bool, Fault> {
     let view = call.nd(0);
     let (shape, arena) = (view.shape(), call.arena());
     let of = runs(shape, axes);
     let is_so = of.width > 1 && of.run > 0 && are_together(axes, |axis| shape[axis] == 1);
     let (Some(values), QType::NdArray(result)) = (view.as_slice::<C>().filter(|_| is_so), call.result_type())
     else {
-        return false;
+        return Ok(false);
     };
     let (result, shape) = (*result, result_shape(shape, axes, *result));
-    let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<F::Out>());
-    fold_side_by_side::<F>(bytemuck::cast_slice(values), of, arena, |value| {
+    let meter = call.meter();
+    let mut cells = call.nd_out(result, &shape)?.chunks_exact_mut(size_of::<F::Out>());
+    fold_runs::<F>(bytemuck::cast_slice(values), of, arena, meter, |value| {
         let cell = cells.next().expect("the result has a cell for each run");
         cell.copy_from_slice(bytemuck::bytes_of(&value));
-    });
-    true
+    })?;
+    Ok(true)
 }
 
 /// The type of an array without some of its axes; without any, that of a scalar.
@@ -203,45 +218,69 @@ fn quantiles(element: ScalarType) -> Option<ScalarType> {
 const GATHERED: usize = 16;
 
 /// Makes one value of the elements along the axes, for every place along the others.
-fn reduce<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, mut f: impl FnMut(&[T]) -> R) {
-    reduce_with(call, axes, &mut f);
+fn reduce<T: Cell, R: Cell + PlainSlot>(
+    call: &mut Call<'_>,
+    axes: Axes,
+    mut f: impl FnMut(&[T]) -> Result<R, Fault>,
+) -> Result<(), Fault> {
+    reduce_with(call, axes, &mut f)
 }
 
 /// The same with a function behind a pointer: groups are found by one code for all reductions of a type.
-fn reduce_with<T: Cell, R: Cell + PlainSlot>(call: &mut Call<'_>, axes: Axes, f: &mut dyn FnMut(&[T]) -> R) {
-    let view = call.nd(0);
+fn reduce_with<T: Cell, R: Cell + PlainSlot>(
+    call: &mut Call<'_>,
+    axes: Axes,
+    f: &mut dyn FnMut(&[T]) -> Result<R, Fault>,
+) -> Result<(), Fault> {
+    let (view, meter) = (call.nd(0), call.meter());
     let mut sorted: PerAxis = axes.iter().collect();
     sorted.sort();
     let kept = (0..view.rank()).filter(|axis| !axes.contains(*axis));
     let (outer, inner) = (view.select_axes(kept), view.select_axes(sorted.iter().copied()));
-    let arena = call.arena();
     let QType::NdArray(result) = *call.result_type() else {
         let mut value = None;
-        each_group(arena, &outer, &inner, &mut |values| value = Some(f(values)));
-        return call.set_plain(value.expect("without axes there is one group"));
+        each_group(meter, &outer, &inner, &mut |values| {
+            value = Some(f(values)?);
+            meter.poll()
+        })?;
+        call.set_plain(value.expect("without axes there is one group"));
+        return Ok(());
     };
     let shape = result_shape(view.shape(), axes, result);
-    let mut cells = call.nd_out().resize(result, &shape).chunks_exact_mut(size_of::<R>());
-    each_group(arena, &outer, &inner, &mut |values: &[T]| {
+    let mut cells = call.nd_out(result, &shape)?.chunks_exact_mut(size_of::<R>());
+    let mut since_poll = 0;
+    each_group(meter, &outer, &inner, &mut |values: &[T]| {
         let cell = cells.next().expect("the result has a cell for each group");
-        cell.copy_from_slice(bytemuck::bytes_of(&f(values)));
-    });
+        cell.copy_from_slice(bytemuck::bytes_of(&f(values)?));
+        since_poll += values.len() + 1;
+        if since_poll >= STRIDE {
+            since_poll = 0;
+            meter.poll()?;
+        }
+        Ok(())
+    })?;
+    meter.poll()
 }
 
 /// Calls with the elements of `inner` at every element of `outer`, in order.
-fn each_group<T: Cell>(arena: &Bump, outer: &NdView<'_>, inner: &NdView<'_>, f: &mut dyn FnMut(&[T])) {
+fn each_group<T: Cell>(
+    meter: &Meter<'_>,
+    outer: &NdView<'_>,
+    inner: &NdView<'_>,
+    f: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let count = inner.len();
     if inner.is_contiguous() && outer.offsets().next().is_none_or(|at| inner.at(at).as_slice::<T>().is_some())
     {
         let mut run = |at| match inner.at(at).as_slice() {
             Some(values) => f(values),
-            None => f(&inner.at(at).cells().collect::<Vec<T>>()),
+            None => f(&meter.collect(inner.at(at).cells())?),
         };
-        outer.offsets().for_each(&mut run);
-        return;
+        return outer.offsets().try_for_each(&mut run);
     }
     let gathered = outer.len().min(GATHERED);
-    let scratch = arena.alloc_slice_fill_copy(gathered * count, T::default());
+    let mut scratch = meter.vec::<T>(gathered * count)?;
+    scratch.fill_up(T::default());
     let (mut offsets, first) = (outer.offsets(), inner.start());
     loop {
         let mut starts = [0; GATHERED];
@@ -251,14 +290,17 @@ fn each_group<T: Cell>(arena: &Bump, outer: &NdView<'_>, inner: &NdView<'_>, f: 
             groups += 1;
         }
         if groups == 0 {
-            return;
+            return Ok(());
         }
         for (number, at) in inner.offsets().enumerate() {
+            if number.is_multiple_of(STRIDE) {
+                meter.poll()?;
+            }
             for (group, start) in starts[..groups].iter().enumerate() {
                 scratch[group * count + number] = T::read(&outer.bytes()[start + at - first..]);
             }
         }
-        (0..groups).for_each(|group| f(&scratch[group * count..][..count]));
+        (0..groups).try_for_each(|group| f(&scratch[group * count..][..count]))?;
     }
 }
 
@@ -320,77 +362,72 @@ fn count(element: ScalarType) -> Folding {
 }
 
 /// The variance of integers, whose sum is exact.
-fn integer_variance<T: Copy>(values: &[T], used: i64, f: impl Fn(T) -> i64 + Copy) -> f64 {
-    let sum = values.iter().fold(0i64, |sum, x| sum.wrapping_add(f(*x)));
+fn integer_variance<T: Copy>(values: &[T], used: i64, stop: Stop<'_>, f: impl Fn(T) -> i64 + Copy) -> f64 {
+    let mut sum = 0i64;
+    for stretch in values.chunks(STRIDE) {
+        sum = stretch.iter().fold(sum, |sum, x| sum.wrapping_add(f(*x)));
+        if stretch.len() == STRIDE && stop() {
+            break;
+        }
+    }
     let mean = sum as f64 / values.len() as f64;
-    spread::variance_by(values, mean, used, |x| f(x) as f64)
+    spread::variance_by(values, mean, used, stop, |x| f(x) as f64)
 }
 
-fn float_variance<T: Real>(values: &[T], used: i64) -> T {
-    spread::variance_by(values, spread::mean_by(values, |x| x), used, |x| x)
+fn float_variance<T: Real>(values: &[T], used: i64, stop: Stop<'_>) -> T {
+    spread::variance_by(values, spread::mean_by(values, stop, |x| x), used, stop, |x| x)
 }
 
 fn var(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    let used = call.plain::<i64>(2);
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| integer_variance(x, used, i64::from)),
-        Int32 => reduce(call, axes, |x: &[i32]| integer_variance(x, used, i64::from)),
-        Int64 => reduce(call, axes, |x: &[i64]| integer_variance(x, used, |x| x)),
-        Float32 => reduce(call, axes, |x: &[f32]| float_variance(x, used)),
-        Float64 => reduce(call, axes, |x: &[f64]| float_variance(x, used)),
-    );
-    Ok(())
+    variance(call, axes, |x| x, |x| x)
 }
 
 fn std(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    let used = call.plain::<i64>(2);
-    by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| integer_variance(x, used, i64::from).root()),
-        Int32 => reduce(call, axes, |x: &[i32]| integer_variance(x, used, i64::from).root()),
-        Int64 => reduce(call, axes, |x: &[i64]| integer_variance(x, used, |x| x).root()),
-        Float32 => reduce(call, axes, |x: &[f32]| float_variance(x, used).root()),
-        Float64 => reduce(call, axes, |x: &[f64]| float_variance(x, used).root()),
-    );
-    Ok(())
+    variance(call, axes, f32::root, f64::root)
 }
 
-/// Makes one value of the elements as reals, which it may reorder.
-fn reduce_reordering<T: Cell, R: Cell + PlainSlot>(
+/// What functions make of the variances.
+fn variance(
     call: &mut Call<'_>,
     axes: Axes,
-    real: impl Fn(T) -> R,
-    f: impl Fn(&mut [R]) -> R,
-) {
-    let count = axes.iter().map(|axis| call.nd(0).shape()[axis]).product();
-    let scratch = call.arena().alloc_slice_fill_copy(count, R::default());
-    reduce(call, axes, |values: &[T]| {
-        scratch.iter_mut().zip(values).for_each(|(to, from)| *to = real(*from));
-        f(scratch)
-    });
+    single: fn(f32) -> f32,
+    double: fn(f64) -> f64,
+) -> Result<(), Fault> {
+    let (used, meter) = (call.plain::<i64>(2), call.meter());
+    let stop = &|| meter.stop();
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| Ok(double(integer_variance(x, used, stop, i64::from)))),
+        Int32 => reduce(call, axes, |x: &[i32]| Ok(double(integer_variance(x, used, stop, i64::from)))),
+        Int64 => reduce(call, axes, |x: &[i64]| Ok(double(integer_variance(x, used, stop, |x| x)))),
+        Float32 => reduce(call, axes, |x: &[f32]| Ok(single(float_variance(x, used, stop)))),
+        Float64 => reduce(call, axes, |x: &[f64]| Ok(double(float_variance(x, used, stop)))),
+    )
 }
 
 fn median(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+    let meter = call.meter();
+    let stop = &|| meter.stop();
+    let truth = |x: bool| f64::from(u8::from(x));
     by_element!(call,
-        Boolean => reduce_reordering(call, axes, |x: bool| f64::from(u8::from(x)), spread::median),
-        Int32 => reduce_reordering(call, axes, |x: i32| f64::from(x), spread::median),
-        Int64 => reduce_reordering(call, axes, |x: i64| x as f64, spread::median),
-        Float32 => reduce_reordering(call, axes, |x: f32| x, spread::median),
-        Float64 => reduce_reordering(call, axes, |x: f64| x, spread::median),
-    );
-    Ok(())
+        Boolean => reduce(call, axes, |x: &[bool]| Ok(spread::median_by(x, stop, truth))),
+        Int32 => reduce(call, axes, |x: &[i32]| Ok(spread::median_by(x, stop, f64::from))),
+        Int64 => reduce(call, axes, |x: &[i64]| Ok(spread::median_by(x, stop, |x| x as f64))),
+        Float32 => reduce(call, axes, |x: &[f32]| Ok(spread::median_by(x, stop, |x| x))),
+        Float64 => reduce(call, axes, |x: &[f64]| Ok(spread::median_by(x, stop, |x| x))),
+    )
 }
 
 fn quantile(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
-    let share = call.plain::<f64>(2);
+    let (share, meter) = (call.plain::<f64>(2), call.meter());
     if !(0.0..=1.0).contains(&share) {
         return Err(Fault::Range { message: format!("a quantile is from 0 to 1, got {share}") });
     }
     check_elements("quantile", runs(call.nd(0).shape(), axes))?;
+    let stop = &|| meter.stop();
     by_element!(call,
-        Int32 => reduce_reordering(call, axes, |x: i32| f64::from(x), |x| spread::quantile(x, share)),
-        Int64 => reduce_reordering(call, axes, |x: i64| x as f64, |x| spread::quantile(x, share)),
-        Float32 => reduce_reordering(call, axes, |x: f32| x, |x| spread::quantile(x, share as f32)),
-        Float64 => reduce_reordering(call, axes, |x: f64| x, |x| spread::quantile(x, share)),
-    );
-    Ok(())
+        Int32 => reduce(call, axes, |x: &[i32]| Ok(spread::quantile_by(x, share, stop, f64::from))),
+        Int64 => reduce(call, axes, |x: &[i64]| Ok(spread::quantile_by(x, share, stop, |x| x as f64))),
+        Float32 => reduce(call, axes, |x: &[f32]| Ok(spread::quantile_by(x, share as f32, stop, |x| x))),
+        Float64 => reduce(call, axes, |x: &[f64]| Ok(spread::quantile_by(x, share, stop, |x| x))),
+    )
 }

@@ -1,6 +1,7 @@
 //! Shapes: axes added, dropped and exchanged, other shapes of the same elements, conversions.
 
 use crate::builtins::nd::reduce::without_axes;
+use crate::operator::call::copy_elements;
 use crate::operator::nd_pointwise::check_count;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;
@@ -80,10 +81,16 @@ fn axes_of(args: &[QType]) -> Option<(NdType, Axes)> {
 }
 
 /// Writes the elements of a view under a shape; a result without axes is a scalar.
-fn write(call: &mut Call<'_>, view: &NdView<'_>, shape: &[usize]) {
+fn write(call: &mut Call<'_>, view: &NdView<'_>, shape: &[usize]) -> Result<(), Fault> {
     match *call.result_type() {
-        QType::NdArray(result) => view.copy_to(call.nd_out().resize(result, shape)),
-        _ => call.set_value(&Value::Scalar(view.scalars().next().expect("there is one element"))),
+        QType::NdArray(result) => {
+            let meter = call.meter();
+            copy_elements(view, call.nd_out(result, shape)?, meter)
+        }
+        _ => {
+            call.set_value(&Value::Scalar(view.scalars().next().expect("there is one element")));
+            Ok(())
+        }
     }
 }
 
@@ -99,8 +106,7 @@ fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
         let mut sizes = view.shape().iter();
         let size = |axis| if axes.contains(axis) { Some(1) } else { sizes.next().copied() };
         let shape: PerAxis = (0..rank).filter_map(size).collect();
-        write(call, &view, &shape);
-        Ok(())
+        write(call, &view, &shape)
     }))
 }
 
@@ -114,8 +120,7 @@ fn squeeze(family: &Family, args: &[QType]) -> Option<Overload> {
             return Err(Fault::Range { message });
         }
         let kept = view.select_axes((0..view.rank()).filter(|axis| !axes.contains(*axis)));
-        write(call, &kept, kept.shape());
-        Ok(())
+        write(call, &kept, kept.shape())
     }))
 }
 
@@ -125,8 +130,7 @@ fn transpose(family: &Family, args: &[QType]) -> Option<Overload> {
     let result = NdType::of_axes(t.element(), axes.iter().map(|axis| t.is_unit(axis)))?;
     Some(family.make_general(args, QType::NdArray(result), move |call| {
         let view = call.nd(0).select_axes(axes.iter());
-        write(call, &view, view.shape());
-        Ok(())
+        write(call, &view, view.shape())
     }))
 }
 
@@ -178,8 +182,7 @@ fn broadcast(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<()
         return Err(Fault::Shapes { shapes: vec![list(view.shape()), list(&shape)], axis });
     }
     let broadcast = view.broadcast_to(&shape).expect("all axes fit");
-    write(call, &broadcast, &shape);
-    Ok(())
+    write(call, &broadcast, &shape)
 }
 
 fn reshape(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
@@ -200,8 +203,7 @@ fn reshape(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), 
     }
     let size = |size: &i64| usize::try_from(*size).unwrap_or(rest.unwrap_or(0));
     let shape: PerAxis = sizes.iter().map(size).collect();
-    write(call, view, &shape);
-    Ok(())
+    write(call, view, &shape)
 }
 
 fn shape(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -209,7 +211,7 @@ fn shape(family: &Family, args: &[QType]) -> Option<Overload> {
     let result = NdType::new(ScalarType::Int64, 1, 0)?;
     Some(family.make_general(args, QType::NdArray(result), move |call| {
         let view = call.nd(0);
-        let cells = call.nd_out().resize(result, &[view.rank()]).chunks_exact_mut(size_of::<i64>());
+        let cells = call.nd_out(result, &[view.rank()])?.chunks_exact_mut(size_of::<i64>());
         for (cell, size) in cells.zip(view.shape()) {
             cell.copy_from_slice(&(*size as i64).to_ne_bytes());
         }
@@ -230,7 +232,7 @@ fn size(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn to_nd(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
-    let result = NdType::new(t.element, 1, 0)?;
+    let (t, result) = (*t, NdType::new(t.element, 1, 0)?);
     Some(family.make_general(args, QType::NdArray(result), move |call| {
         let rows = call.array(0);
         if let Some(row) = (0..rows.len()).find(|row| !rows.is_present(*row)) {
@@ -238,9 +240,9 @@ fn to_nd(family: &Family, args: &[QType]) -> Option<Overload> {
             return Err(Fault::Row { row: row as u64, fault });
         }
         check_count(&[rows.len()])?;
-        let cells = call.nd_out().resize(result, &[rows.len()]);
-        cells.copy_from_slice(&rows.bytes()[..cells.len()]);
-        Ok(())
+        let bytes = &rows.bytes()[..rows.len() * cell_size(t.element)];
+        let view = NdView::new(t.element, bytes, 0, &[rows.len()], &[cell_size(t.element) as isize]);
+        write(call, &view.expect("rows stand in order"), &[rows.len()])
     }))
 }
 
@@ -251,10 +253,9 @@ fn to_dense_array(family: &Family, args: &[QType]) -> Option<Overload> {
         let result = QType::Array(ArrayType { class: ArrayClass::Dense, element });
         family.make_general(args, result, move |call| {
             let view = call.nd(0);
-            let out = call.array_out();
-            out.resize(element, view.len());
-            view.copy_to(&mut out.bytes_mut()[..view.len() * cell_size(element)]);
-            Ok(())
+            let meter = call.meter();
+            let mut out = call.rows_out(element, view.len())?;
+            copy_elements(&view, &mut out.bytes_mut()[..view.len() * cell_size(element)], meter)
         })
     })
 }

@@ -26,7 +26,7 @@ mod format;
 mod printf;
 mod scalar;
 mod search;
-mod units;
+pub(super) mod units;
 mod utf8;
 
 /// The rows of this namespace.

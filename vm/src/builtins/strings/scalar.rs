@@ -65,8 +65,7 @@ fn as_text() -> Family {
         Ok(())
     })
     .general(&[TEXT], TEXT, |call| {
-        call.copy(0);
-        Ok(())
+        call.copy(0)
     })
     .general(&[BYTES], TEXT, |call| {
         let bytes = call.get::<Bytes>(0);

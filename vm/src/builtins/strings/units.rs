@@ -22,8 +22,8 @@ pub const OPTIONAL_BYTES: QType = QType::Optional(ScalarType::Bytes);
 /// `OPTIONAL_INT64`, the type of a position that need not be given.
 pub const OPTIONAL_INT64: QType = QType::Optional(ScalarType::Int64);
 
-/// Bytes a string made of others may have, so that a short expression cannot fill the memory: 256 MiB.
-pub const MAX_STRING_BYTES: u64 = 1 << 28;
+/// Bytes a string made of others may have, so that a short expression cannot fill the memory: 64 MiB.
+pub const MAX_STRING_BYTES: u64 = 1 << 26;
 
 /// Refuses strings that are too long.
 ///

@@ -4,6 +4,7 @@ use crate::machine::tile::axes::Elements;
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::region::{MemberFault, Presence, Region};
 use crate::operator::block::Column;
+use crate::operator::meter::Watch;
 use crate::operator::nd_reduction::{Folded, Runs};
 use crate::operator::reduction::State;
 use crate::operator::scan::Direction;
@@ -23,6 +24,8 @@ pub(super) struct Blocks<'r> {
     pub(super) uneven: Uneven<'r>,
     /// How elements become one, for each reduction along axes.
     pub(super) runs: &'r [Runs],
+    /// Who knows whether the run has to stop.
+    pub(super) watch: Option<&'r dyn Watch>,
 }
 
 /// What reductions have taken in.
@@ -69,6 +72,13 @@ impl Blocks<'_> {
     /// True if blocks are computed from the last to the first. There are no reductions then.
     pub(super) fn is_reversed(&self) -> bool {
         self.region.direction == Some(Direction::Back)
+    }
+
+    /// A fault if the run has to stop.
+    pub(super) fn poll(&self) -> Outcome {
+        let Some(watch) = self.watch else { return Ok(()) };
+        let ip = self.region.members[0].ip;
+        watch.ask().map_err(|stop| Box::new(MemberFault { ip, fault: stop.into() }))
     }
 
     pub(super) fn has_own_presence(&self, column: usize) -> bool {

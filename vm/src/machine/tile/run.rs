@@ -15,8 +15,11 @@ use crate::machine::tile::region::{
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::meter::Meter;
 use crate::operator::nd_reduction::{Runs, result_shape, runs};
+use crate::operator::rows_out::RowsOut;
 use crate::value::array::cell_size;
+use crate::value::budget::Account;
 use crate::value::{ArrayRows, Fault, NdType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -39,7 +42,7 @@ pub(in crate::machine) unsafe fn run_region(
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let outcome = region.run(frame, &*(*registers).arena, (*registers).threads);
+        let outcome = region.run(frame, &*(*registers).arena, &*(*registers).meter, (*registers).threads);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
@@ -56,20 +59,28 @@ impl Region {
     ///
     /// # Safety
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
-    unsafe fn run(&self, frame: *mut u8, arena: &Bump, threads: usize) -> Result<(), Box<MemberFault>> {
+    unsafe fn run(
+        &self,
+        frame: *mut u8,
+        arena: &Bump,
+        meter: &Meter<'_>,
+        threads: usize,
+    ) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_axes(axes, frame, columns, arena, threads) };
+            return unsafe { self.run_over_axes(axes, frame, columns, arena, meter, threads) };
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
+        self.charge(rows, meter)?;
         let presence = self.plan_presence(columns, arena);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-        unsafe { self.place(frame, rows, columns, presence) };
+        unsafe { self.place(frame, rows, columns, presence, meter)? };
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
         let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
-        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, runs: &[] };
+        let watch = meter.watch();
+        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, runs: &[], watch };
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
         if !presence.is_empty() {
@@ -96,6 +107,7 @@ impl Region {
         frame: *mut u8,
         columns: &mut [Column],
         arena: &Bump,
+        meter: &Meter<'_>,
         threads: usize,
     ) -> Result<(), Box<MemberFault>> {
         // SAFETY: the caller's promise.
@@ -106,20 +118,28 @@ impl Region {
             checked.map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-        let rows = unsafe { self.place_elements(frame, elements.shape(), columns) };
+        let rows = unsafe { self.place_elements(frame, elements.shape(), columns, meter)? };
+        self.charge(rows, meter)?;
+        let lanes = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs_of(fold))).sum();
+        meter.charge(lanes).map_err(|stop| self.stopped(stop.into()))?;
         let folds = if rows > 0 { &*self.folds } else { &[] };
         let runs = list(arena, folds.iter().map(runs_of));
         let begin = |(fold, runs): (&Fold, &Runs)| fold.kernel.begin(*runs, 0, arena);
         let folded = list(arena, folds.iter().zip(&*runs).map(begin));
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-        let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs };
+        let watch = meter.watch();
+        let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many elements now.
         let outcome = unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) };
+        meter.give_back(lanes);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         for (number, fold) in self.folds.iter().enumerate() {
             let parts = folded.get(number).map_or(&[][..], |folded| &folded.parts);
             // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
-            unsafe { fold.kernel.finish(parts, runs_of(fold), fold.make_room(frame, elements.shape())) };
+            unsafe {
+                let out = fold.make_room(frame, elements.shape(), meter)?;
+                fold.kernel.finish(parts, runs_of(fold), out);
+            }
         }
         Ok(())
     }
@@ -217,31 +237,68 @@ impl Region {
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn place(&self, frame: *mut u8, rows: usize, columns: &mut [Column], presence: &[Presence]) {
+    unsafe fn place(
+        &self,
+        frame: *mut u8,
+        rows: usize,
+        columns: &mut [Column],
+        presence: &[Presence],
+        meter: &Meter<'_>,
+    ) -> Result<(), Box<MemberFault>> {
         for output in &self.outputs {
             let index = output.column as usize;
             // SAFETY: the caller's promise.
             let array = unsafe { array_at(frame, output.slot.offset()) };
-            array.resize(output.element, rows);
+            let mut out = RowsOut::new(array, meter);
+            let at_output = |fault| self.fault_of(output.column, fault);
+            out.resize(output.element, rows).map_err(at_output)?;
             if presence.get(index) == Some(&Presence::Own) {
-                columns[index].presence = array.presence_mut().as_mut_ptr();
+                columns[index].presence = out.presence_mut().map_err(at_output)?.as_mut_ptr();
             }
-            columns[index].data = array.bytes_mut().as_mut_ptr();
+            columns[index].data = out.bytes_mut().as_mut_ptr();
         }
+        Ok(())
     }
 
     /// Makes room in the outputs for elements and points their columns to it; gives how many there are.
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn place_elements(&self, frame: *mut u8, shape: &[usize], columns: &mut [Column]) -> usize {
+    unsafe fn place_elements(
+        &self,
+        frame: *mut u8,
+        shape: &[usize],
+        columns: &mut [Column],
+        meter: &Meter<'_>,
+    ) -> Result<usize, Box<MemberFault>> {
         for output in &self.outputs {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
             // SAFETY: the caller's promise.
             let handle = unsafe { handle_at(frame, output.slot.offset()) };
-            columns[output.column as usize].data = handle.make_room(qtype, shape);
+            let room = handle.make_room(qtype, shape, meter);
+            let room = room.map_err(|stop| self.fault_of(output.column, stop.into()))?;
+            columns[output.column as usize].data = room;
         }
-        shape.iter().product()
+        Ok(shape.iter().product())
+    }
+
+    /// Charges the rows that all members go over.
+    fn charge(&self, rows: usize, meter: &Meter<'_>) -> Result<(), Box<MemberFault>> {
+        let all = rows.saturating_mul(self.members.len());
+        meter.check_array(rows).and_then(|()| meter.rows(all)).map_err(|fault| self.stopped(fault))
+    }
+
+    /// A fault of the member whose result is the column.
+    #[cold]
+    fn fault_of(&self, column: u16, fault: Fault) -> Box<MemberFault> {
+        let member = &self.members[column as usize - self.inputs.len()];
+        Box::new(MemberFault { ip: member.ip, fault })
+    }
+
+    /// A fault of all members.
+    #[cold]
+    fn stopped(&self, fault: Fault) -> Box<MemberFault> {
+        Box::new(MemberFault { ip: self.members[0].ip, fault })
     }
 }
 
@@ -250,14 +307,20 @@ impl Fold {
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn make_room(&self, frame: *mut u8, shape: &[usize]) -> *mut u8 {
+    unsafe fn make_room(
+        &self,
+        frame: *mut u8,
+        shape: &[usize],
+        meter: &Meter<'_>,
+    ) -> Result<*mut u8, Box<MemberFault>> {
         match self.slot.qtype().nd() {
             // SAFETY: the caller's promise.
             Some(qtype) => unsafe {
                 let handle = handle_at(frame, self.slot.offset());
-                handle.make_room(qtype, &result_shape(shape, self.axes, qtype))
+                let room = handle.make_room(qtype, &result_shape(shape, self.axes, qtype), meter);
+                room.map_err(|stop| Box::new(MemberFault { ip: self.ip, fault: stop.into() }))
             },
-            None => frame.wrapping_add(self.slot.offset() as usize),
+            None => Ok(frame.wrapping_add(self.slot.offset() as usize)),
         }
     }
 }

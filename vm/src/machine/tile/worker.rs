@@ -26,6 +26,9 @@ const CACHED_BYTES: usize = 512 << 10;
 /// page at a time.
 const PAGE: usize = 4096;
 
+/// Rows between two polls: some blocks.
+const POLLED_ROWS: usize = 8192;
+
 /// Bytes of the next block that are worth asking for at a time.
 const LEAST_SHARE: usize = 512;
 
@@ -101,6 +104,7 @@ impl<'w> Worker<'w> {
     /// # Safety
     /// As [`Blocks::run`].
     pub(super) unsafe fn rows(&mut self, range: Range<usize>, reduced: &mut Reduced<'_, '_>) -> Outcome {
+        self.blocks.poll()?;
         let rows = self.blocks.rows;
         let Range { start: first, end } = range;
         if self.blocks.is_reversed() {
@@ -111,7 +115,12 @@ impl<'w> Worker<'w> {
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
         let is_stream = region.block * 8 > PAGE;
         let mut start = first;
+        let mut polled = first;
         while start < end {
+            if start - polled >= POLLED_ROWS {
+                self.blocks.poll()?;
+                polled = start;
+            }
             let next = self.end_of_block(start, end);
             let ahead = if is_cached || is_stream { 0 } else { (next - start).min(rows - next) };
             // SAFETY: the caller's promise.
@@ -132,7 +141,12 @@ impl<'w> Worker<'w> {
             self.starts.push(start);
             start = self.end_of_block(start, end);
         }
+        let mut polled = end;
         while let Some(start) = self.starts.pop() {
+            if polled - start >= POLLED_ROWS {
+                self.blocks.poll()?;
+                polled = start;
+            }
             let next = self.end_of_block(start, end);
             // SAFETY: the caller's promise.
             unsafe { self.block_at(start..next, 0, reduced)? };

@@ -1,0 +1,140 @@
+//! Distinct rows: numbers the values of an array in order of first appearance.
+//!
+//! Rows are found by a hash of their bytes, in 64 tables by its first bits: a table that grows moves a small part of
+//! the rows, so that a run can be stopped in between.
+
+use crate::operator::meter::{Meter, Scratch};
+use crate::value::array::cell_size;
+use crate::value::budget::Account;
+use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+const TABLES: usize = 64;
+
+/// The distinct values of an array met so far.
+pub(super) struct Distinct<'r> {
+    rows: &'r ArrayRows,
+    /// True if zeros of both signs are one value.
+    joins_zeros: bool,
+    meter: &'r Meter<'r>,
+    hasher: DefaultHashBuilder,
+    tables: Vec<HashTable<u32>>,
+    /// The first row with each value.
+    firsts: Scratch<'r, u32>,
+    /// Bytes of the tables.
+    bytes: u64,
+}
+
+impl<'r> Distinct<'r> {
+    /// No values of these rows yet. Floats are compared by their bits, but zeros if they are to be joined.
+    pub(super) fn new(
+        rows: &'r ArrayRows,
+        joins_zeros: bool,
+        meter: &'r Meter<'r>,
+    ) -> Result<Distinct<'r>, Fault> {
+        let (tables, firsts) = ((0..TABLES).map(|_| HashTable::new()).collect(), meter.vec(0)?);
+        Ok(Distinct { rows, joins_zeros, meter, hasher: DefaultHashBuilder::default(), tables, firsts, bytes: 0 })
+    }
+
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// The number of the value in a row that is present; values are numbered from 0 as they come.
+    pub(super) fn number(&mut self, row: usize) -> Result<usize, Fault> {
+        let Distinct { rows, joins_zeros, hasher, .. } = self;
+        let hash_of = |row: usize| match plain_key(rows, row, *joins_zeros) {
+            Some(key) => hasher.hash_one(key),
+            None => hasher.hash_one(rows.string(row)),
+        };
+        let hash = hash_of(row);
+        let table = &mut self.tables[(hash >> 48) as usize % TABLES];
+        let is_equal = |number: &u32| {
+            let first = self.firsts[*number as usize] as usize;
+            match plain_key(rows, row, *joins_zeros) {
+                Some(key) => plain_key(rows, first, *joins_zeros) == Some(key),
+                None => rows.string(row) == rows.string(first),
+            }
+        };
+        if let Some(number) = table.find(hash, is_equal) {
+            return Ok(*number as usize);
+        }
+        let number = self.firsts.len();
+        if table.len() == table.capacity() {
+            let before = table.allocation_size() as u64;
+            let asked = before.max(256) * 2;
+            self.meter.charge(asked)?;
+            let firsts = &self.firsts;
+            let grown = table.try_reserve(1, |number| hash_of(firsts[*number as usize] as usize));
+            let after = table.allocation_size() as u64;
+            self.meter.give_back(asked + before - after.min(asked + before));
+            self.bytes += after - before;
+            grown.map_err(|_| Exhausted::Memory { asked })?;
+        }
+        self.firsts.append(row as u32)?;
+        let firsts = &self.firsts;
+        table.insert_unique(hash, number as u32, |number| hash_of(firsts[*number as usize] as usize));
+        Ok(number)
+    }
+}
+
+impl Drop for Distinct<'_> {
+    fn drop(&mut self) {
+        self.meter.give_back(self.bytes);
+    }
+}
+
+/// The bits of a plain row; `None` of a string.
+fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
+    let element = rows.element();
+    if !element.is_plain() {
+        return None;
+    }
+    let mut bits = [0; 8];
+    bits[..cell_size(element)].copy_from_slice(rows.raw(row));
+    let bits = u64::from_le_bytes(bits);
+    let negative_zero = match element {
+        ScalarType::Float64 | ScalarType::WeakFloat => (-0.0f64).to_bits(),
+        ScalarType::Float32 => u64::from((-0.0f32).to_bits()),
+        _ => return Some(bits),
+    };
+    Some(if joins_zeros && bits == negative_zero { 0 } else { bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::ScalarValue;
+
+    #[test]
+    fn values_are_numbered_as_they_come() {
+        let values: Vec<_> = (0..5000).map(|i| Some(ScalarValue::Int64(i * 7919 % 1201))).collect();
+        let rows = ArrayRows::from_values(ScalarType::Int64, &values);
+        let meter = Meter::of_default();
+        let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+        for row in 0..5000 {
+            assert_eq!(distinct.number(row), Ok(row % 1201));
+        }
+        assert_eq!(distinct.len(), 1201);
+        assert!(meter.alive() >= 1201 * 8);
+        drop(distinct);
+        assert_eq!(meter.alive(), 0);
+    }
+
+    #[test]
+    fn zeros_and_texts() {
+        let meter = Meter::of_default();
+        let zeros = [0.0, -0.0, 1.0].map(|x| Some(ScalarValue::Float64(x)));
+        let rows = ArrayRows::from_values(ScalarType::Float64, &zeros);
+        for (joins, expected) in [(false, [0, 1, 2]), (true, [0, 0, 1])] {
+            let mut distinct = Distinct::new(&rows, joins, &meter).expect("memory");
+            assert_eq!([0, 1, 2].map(|row| distinct.number(row).expect("memory")), expected);
+        }
+        let texts = ["a", "", "a"].map(|text| Some(ScalarValue::Text(text.into())));
+        let rows = ArrayRows::from_values(ScalarType::Text, &texts);
+        let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+        assert_eq!([0, 1, 2].map(|row| distinct.number(row).expect("memory")), [0, 1, 0]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The rows of a result, to be sized or filled row by row; memory is counted before it is allocated.
+
+use crate::operator::meter::Meter;
+use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
+
+/// The rows of a result.
+#[derive(Debug)]
+pub struct RowsOut<'a> {
+    rows: &'a mut ArrayRows,
+    meter: &'a Meter<'a>,
+}
+
+impl<'a> RowsOut<'a> {
+    /// Rows of a frame, on its meter.
+    pub fn new(rows: &'a mut ArrayRows, meter: &'a Meter<'a>) -> RowsOut<'a> {
+        RowsOut { rows, meter }
+    }
+
+    /// Makes room for rows of a type: their cells are zero or what stood there, all of them are present.
+    ///
+    /// # Errors
+    /// More rows than an array may have, or no memory.
+    pub fn resize(&mut self, element: ScalarType, len: usize) -> Result<(), Fault> {
+        self.meter.check_array(len)?;
+        self.rows.resize_within(element, len, self.meter).map_err(Fault::from)
+    }
+
+    /// Begins anew, to be filled row by row.
+    pub fn start(&mut self, element: ScalarType) {
+        self.rows.start(element);
+    }
+
+    /// Makes room for this many rows at once, which are then appended one by one.
+    ///
+    /// # Errors
+    /// As [`RowsOut::resize`].
+    pub fn reserve(&mut self, rows: usize) -> Result<(), Fault> {
+        self.meter.check_array(rows)?;
+        self.rows.reserve_rows(rows, self.meter).map_err(Fault::from)
+    }
+
+    /// Plain cells as bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.rows.bytes_mut()
+    }
+
+    /// The words of presence, made all present if there were none.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn presence_mut(&mut self) -> Result<&mut [u64], Fault> {
+        self.rows.presence_within(self.meter).map_err(Fault::from)
+    }
+
+    /// Forgets the words of presence if they say nothing.
+    pub fn normalize(&mut self) {
+        self.rows.normalize();
+    }
+
+    /// Takes the rows of another array.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn copy_from(&mut self, other: &ArrayRows) -> Result<(), Fault> {
+        self.rows.copy_within(other, self.meter).map_err(Fault::from)
+    }
+
+    /// Appends a row of another array of the same element.
+    ///
+    /// # Errors
+    /// More rows than an array may have, or no memory.
+    pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) -> Result<(), Fault> {
+        self.push_raw(other.is_present(row), other.raw(row))
+    }
+
+    /// Appends a row of this cell, or of these bytes of a string; what a missing row has does not count.
+    ///
+    /// # Errors
+    /// As [`RowsOut::push_row_of`].
+    pub fn push_raw(&mut self, present: bool, bytes: &[u8]) -> Result<(), Fault> {
+        self.make_room(present, bytes.len())?;
+        self.rows.push_raw(present, bytes);
+        Ok(())
+    }
+
+    /// Appends a row, or a missing one.
+    ///
+    /// # Errors
+    /// As [`RowsOut::push_row_of`].
+    pub fn push(&mut self, value: Option<&ScalarValue>) -> Result<(), Fault> {
+        let bytes = match value {
+            Some(ScalarValue::Text(text)) => text.len(),
+            Some(ScalarValue::Bytes(bytes)) => bytes.len(),
+            _ => 0,
+        };
+        self.make_room(value.is_some(), bytes)?;
+        self.rows.push(value);
+        Ok(())
+    }
+
+    /// Appends a missing row.
+    ///
+    /// # Errors
+    /// As [`RowsOut::push_row_of`].
+    pub fn push_missing(&mut self) -> Result<(), Fault> {
+        self.push(None)
+    }
+
+    fn make_room(&mut self, present: bool, bytes: usize) -> Result<(), Fault> {
+        self.meter.check_array(self.rows.len() + 1)?;
+        self.rows.reserve_row(present, bytes, self.meter).map_err(Fault::from)
+    }
+}

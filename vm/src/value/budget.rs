@@ -1,0 +1,313 @@
+//! Budgets: what a run may use up, and what it says when it has.
+//!
+//! ```text
+//! instructions   off       counted by the machine, the same in every tier
+//! rows           off       rows that operators go over: a median of 1,000 rows counts 1,000
+//! bytes alive    4 GiB     rows and texts that the frame holds, with what operators hold while they run
+//! array rows     2^27      rows or elements of one array
+//! time           off       from the start of the run
+//! cancel         off       a token that another thread may fire
+//! ```
+//!
+//! Bytes are counted before they are allocated; an allocation that the system refuses is an error of the run as
+//! well. Long operators ask for time and cancellation while they run.
+
+use crate::value::array::MAX_ROWS;
+use core::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// Bytes that a run may have alive unless told otherwise: 4 GiB.
+pub const DEFAULT_BYTES_ALIVE: u64 = 4 << 30;
+
+/// Stops runs from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A token that has not been cancelled.
+    pub fn new() -> CancelToken {
+        CancelToken::default()
+    }
+
+    /// Asks every run that carries this token to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True after [`CancelToken::cancel`].
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run may use. The default limits what could harm a process, memory, and nothing else.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Instructions.
+    pub instructions: Option<u64>,
+    /// Rows that operators go over, all operators together.
+    pub rows: Option<u64>,
+    /// Bytes of rows and texts that are alive at one time.
+    pub bytes_alive: u64,
+    /// Rows of one array; more than [`MAX_ROWS`] counts as that.
+    pub array_rows: u64,
+    /// Time from the start of the run.
+    pub time: Option<Duration>,
+    /// A token that stops the run.
+    pub cancel: Option<CancelToken>,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            instructions: None,
+            rows: None,
+            bytes_alive: DEFAULT_BYTES_ALIVE,
+            array_rows: MAX_ROWS as u64,
+            time: None,
+            cancel: None,
+        }
+    }
+}
+
+impl Budget {
+    /// The default budget.
+    pub fn new() -> Budget {
+        Budget::default()
+    }
+
+    /// Instructions that the run may use.
+    pub fn instructions(mut self, instructions: u64) -> Budget {
+        self.instructions = Some(instructions);
+        self
+    }
+
+    /// Rows that operators may go over, all operators together.
+    pub fn rows(mut self, rows: u64) -> Budget {
+        self.rows = Some(rows);
+        self
+    }
+
+    /// Bytes of rows and texts that may be alive at one time.
+    pub fn bytes_alive(mut self, bytes: u64) -> Budget {
+        self.bytes_alive = bytes;
+        self
+    }
+
+    /// Rows that one array may have.
+    pub fn array_rows(mut self, rows: u64) -> Budget {
+        self.array_rows = rows;
+        self
+    }
+
+    /// Time that the run may take.
+    pub fn time(mut self, time: Duration) -> Budget {
+        self.time = Some(time);
+        self
+    }
+
+    /// A token that stops the run.
+    pub fn cancel(mut self, token: &CancelToken) -> Budget {
+        self.cancel = Some(token.clone());
+        self
+    }
+}
+
+/// What a run has used up.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Exhausted {
+    /// The operators would go over more rows than allowed.
+    #[error("out of rows: the operators of the run go over more than {limit} rows")]
+    Rows {
+        /// Rows allowed.
+        limit: u64,
+    },
+    /// More bytes would be alive than allowed.
+    #[error("limit bytes-alive: {asked} bytes more than the {alive} that are alive exceed {limit}")]
+    Bytes {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes alive.
+        alive: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The system has no memory left.
+    #[error("out of memory: {asked} bytes cannot be allocated")]
+    Memory {
+        /// Bytes asked for.
+        asked: u64,
+    },
+    /// The time is over.
+    #[error("out of time: the run takes longer than {limit:?}")]
+    Time {
+        /// Time allowed.
+        limit: Duration,
+    },
+    /// The host asked to stop.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// Who keeps count of memory.
+pub trait Account {
+    /// Counts bytes that are about to be allocated.
+    ///
+    /// # Errors
+    /// They would exceed what is allowed.
+    fn charge(&self, bytes: u64) -> Result<(), Exhausted>;
+
+    /// Counts bytes that have been given back.
+    fn give_back(&self, bytes: u64);
+
+    /// Looks whether the run has to stop.
+    ///
+    /// # Errors
+    /// It has.
+    fn ask(&self) -> Result<(), Exhausted> {
+        Ok(())
+    }
+}
+
+/// An account without a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlimited;
+
+impl Account for Unlimited {
+    fn charge(&self, _: u64) -> Result<(), Exhausted> {
+        Ok(())
+    }
+
+    fn give_back(&self, _: u64) {}
+}
+
+/// Makes room for so many items in all, keeping the ones that are there. Both the old and the new memory count
+/// while items move.
+///
+/// # Errors
+/// The account refuses, or the system does.
+pub fn reserve<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    if count <= items.capacity() {
+        return Ok(());
+    }
+    let count = count.max(items.capacity().saturating_mul(2)).max(64 / size_of::<T>().max(1));
+    reserve_exact(items, count, account)
+}
+
+/// The same without room for more.
+///
+/// # Errors
+/// As [`reserve`].
+pub fn reserve_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    if count <= items.capacity() {
+        return Ok(());
+    }
+    let bytes = |count: usize| (count as u64).saturating_mul(size_of::<T>() as u64);
+    let (asked, before) = (bytes(count), bytes(items.capacity()));
+    account.charge(asked)?;
+    if items.try_reserve_exact(count - items.len()).is_err() {
+        account.give_back(asked);
+        return Err(Exhausted::Memory { asked });
+    }
+    // An allocator may give more than it was asked for.
+    account.give_back(before);
+    match bytes(items.capacity()).checked_sub(asked).filter(|more| *more > 0) {
+        Some(more) => account.charge(more),
+        None => Ok(()),
+    }
+}
+
+/// Words that are copied between two looks at the clock: 4 MiB.
+const COPIED: usize = 1 << 19;
+
+/// Makes a vector hold the words of another, on account.
+///
+/// # Errors
+/// As [`reserve`], or the run has to stop; the vector is empty then.
+pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Result<(), Exhausted> {
+    to.clear();
+    if to.capacity() < from.len() {
+        account.give_back(to.capacity() as u64 * 8);
+        *to = Vec::new();
+        reserve_exact(to, from.len(), account)?;
+    }
+    for part in from.chunks(COPIED) {
+        if let Err(error) = account.ask() {
+            to.clear();
+            return Err(error);
+        }
+        to.extend_from_slice(part);
+    }
+    Ok(())
+}
+
+/// Makes at least so many words, whatever stands there; new memory is zero and not touched before it is used.
+///
+/// # Errors
+/// As [`reserve`].
+pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    if words.len() >= count {
+        return Ok(());
+    }
+    if words.capacity() >= count {
+        words.resize(count, 0);
+        return Ok(());
+    }
+    account.give_back(words.capacity() as u64 * 8);
+    *words = Vec::new();
+    let asked = (count as u64).saturating_mul(8);
+    account.charge(asked)?;
+    match bytemuck::allocation::try_zeroed_vec(count) {
+        Ok(zeros) => {
+            *words = zeros;
+            Ok(())
+        }
+        Err(()) => {
+            account.give_back(asked);
+            Err(Exhausted::Memory { asked })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    struct Counter(Cell<u64>, u64);
+
+    impl Account for Counter {
+        fn charge(&self, asked: u64) -> Result<(), Exhausted> {
+            let (alive, limit) = (self.0.get(), self.1);
+            if alive.saturating_add(asked) > limit {
+                return Err(Exhausted::Bytes { asked, alive, limit });
+            }
+            self.0.set(alive + asked);
+            Ok(())
+        }
+
+        fn give_back(&self, bytes: u64) {
+            self.0.set(self.0.get().saturating_sub(bytes));
+        }
+    }
+
+    #[test]
+    fn what_is_alive_is_what_vectors_have() {
+        let account = Counter(Cell::new(0), 1 << 16);
+        let mut items: Vec<u32> = Vec::new();
+        let mut words: Vec<u64> = Vec::new();
+        for count in [1, 17, 100, 3000] {
+            reserve(&mut items, count, &account).expect("below the limit");
+            resize_words(&mut words, count, &account).expect("below the limit");
+            assert_eq!(account.0.get(), items.capacity() as u64 * 4 + words.capacity() as u64 * 8);
+        }
+        let before = account.0.get();
+        let error = reserve_exact(&mut items, 1 << 20, &account).expect_err("too many");
+        assert_eq!(error, Exhausted::Bytes { asked: 4 << 20, alive: before, limit: 1 << 16 });
+        assert_eq!(account.0.get(), before);
+        let error = reserve(&mut words, usize::MAX / 32, &Unlimited).expect_err("no such memory");
+        assert!(matches!(error, Exhausted::Memory { .. }), "{error}");
+    }
+}
