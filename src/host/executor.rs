@@ -257,13 +257,7 @@ impl<I: ?Sized + 'static, O: Output, S: ?Sized + 'static> Shared<I, O, S> {
         (self.plain.reader)(frame).ok_or(HostError::MissingOutput)
     }
 
-    fn run_into(
-        &self,
-        frame: &mut Frame,
-        input: &I,
-        sink: &mut S,
-        budget: &Budget,
-    ) -> Result<O, HostError> {
+    fn run_into(&self, frame: &mut Frame, input: &I, sink: &mut S, budget: &Budget) -> Result<O, HostError> {
         let Some((model, tellers)) = &self.listened else { return self.run(frame, input, budget) };
         model.run(frame, input, budget)?;
         tellers.iter().for_each(|tell| tell(frame, sink));

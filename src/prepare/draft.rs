@@ -12,9 +12,9 @@
 //! lowered and cast is in [`lowering`](crate::prepare::lowering), how one of literals is evaluated in
 //! [`evaluate`](crate::prepare::evaluate).
 
-use crate::prepare::evaluate::FoldLimits;
 use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
 use crate::prepare::error::PrepareError;
+use crate::prepare::evaluate::FoldLimits;
 use crate::prepare::signature::{Signature, SignatureId, SignatureTable};
 use crate::prepare::types::{TypeId, TypeTable};
 use crate::registry::define::LowerError;

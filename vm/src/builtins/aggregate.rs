@@ -6,8 +6,8 @@
 //! ```
 
 use crate::layout::PlainSlot;
-use crate::operator::reduction::{self as reducers, Count, IntegerSum, Mask, ReductionKernel, reduction};
 use crate::operator::meter::{Meter, STRIDE, Scratch};
+use crate::operator::reduction::{self as reducers, Count, IntegerSum, Mask, ReductionKernel, reduction};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
@@ -107,9 +107,12 @@ pub fn rows() -> Vec<Family> {
                 if let Some(overload) = over_whole(family, args, &result, whole) {
                     return Some(overload);
                 }
-                Some(over_groups::<Unit, i64>(family, args, QType::Scalar(ScalarType::Int64), |rows, _, _| {
-                    rows.values.len() as i64
-                }))
+                Some(over_groups::<Unit, i64>(
+                    family,
+                    args,
+                    QType::Scalar(ScalarType::Int64),
+                    |rows, _, _| rows.values.len() as i64,
+                ))
             },
         ),
         Family::new("array.size", &["x"], "Number of rows.").on_demand(|family, args| {
@@ -417,10 +420,18 @@ fn numbers<R: Reduce>(
             return Some(overload);
         }
         Some(match element {
-            ScalarType::Int32 => over_groups::<i32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
-            ScalarType::Int64 => over_groups::<i64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
-            ScalarType::Float32 => over_groups::<f32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
-            ScalarType::Float64 => over_groups::<f64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop)),
+            ScalarType::Int32 => {
+                over_groups::<i32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+            }
+            ScalarType::Int64 => {
+                over_groups::<i64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+            }
+            ScalarType::Float32 => {
+                over_groups::<f32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+            }
+            ScalarType::Float64 => {
+                over_groups::<f64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+            }
             _ => return None,
         })
     })
@@ -440,16 +451,12 @@ fn reals(
             return Some(overload);
         }
         Some(match element {
-            ScalarType::Float32 => {
-                over_groups::<f32, _>(family, args, result, move |rows, option, stop| {
-                    single(rows.values, option, stop)
-                })
-            }
-            ScalarType::Float64 => {
-                over_groups::<f64, _>(family, args, result, move |rows, option, stop| {
-                    double(rows.values, option, stop)
-                })
-            }
+            ScalarType::Float32 => over_groups::<f32, _>(family, args, result, move |rows, option, stop| {
+                single(rows.values, option, stop)
+            }),
+            ScalarType::Float64 => over_groups::<f64, _>(family, args, result, move |rows, option, stop| {
+                double(rows.values, option, stop)
+            }),
             _ => return None,
         })
     })

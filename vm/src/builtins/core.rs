@@ -115,17 +115,13 @@ fn copy(family: &Family, args: &[QType]) -> Option<Overload> {
         QType::Optional(t) => for_plain!(t, T => scalar::unary(|x: Option<T>| x)),
         _ => None,
     };
-    Some(either(family, code, args, x.clone(), |call| {
-        call.copy(0)
-    }))
+    Some(either(family, code, args, x.clone(), |call| call.copy(0)))
 }
 
 fn to_optional(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Scalar(t)] = args else { return None };
     let code = for_plain!(t, T => scalar::unary(|x: T| Some(x)));
-    Some(either(family, code, args, QType::Optional(*t), |call| {
-        call.copy_as_present(0)
-    }))
+    Some(either(family, code, args, QType::Optional(*t), |call| call.copy_as_present(0)))
 }
 
 fn rows_present(family: &Family, args: &[QType]) -> Option<Overload> {

@@ -34,7 +34,15 @@ impl<'r> Distinct<'r> {
         meter: &'r Meter<'r>,
     ) -> Result<Distinct<'r>, Fault> {
         let (tables, firsts) = ((0..TABLES).map(|_| HashTable::new()).collect(), meter.vec(0)?);
-        Ok(Distinct { rows, joins_zeros, meter, hasher: DefaultHashBuilder::default(), tables, firsts, bytes: 0 })
+        Ok(Distinct {
+            rows,
+            joins_zeros,
+            meter,
+            hasher: DefaultHashBuilder::default(),
+            tables,
+            firsts,
+            bytes: 0,
+        })
     }
 
     /// How many values there are.

@@ -146,7 +146,8 @@ fn from_sizes(family: &Family, args: &[QType]) -> Option<Overload> {
     let class = int64_rows(args)?;
     Some(make_edge(family, args, class, |call| {
         split_points(call, "operator edge.from_sizes: the array of sizes", &[0], |last, size| {
-            let size = usize::try_from(size).map_err(|_| refuse(format!("a group cannot have {size} rows")))?;
+            let size =
+                usize::try_from(size).map_err(|_| refuse(format!("a group cannot have {size} rows")))?;
             // Far beyond what an edge may have, it is refused at the end.
             Ok(last.unwrap_or(0).saturating_add(size))
         })

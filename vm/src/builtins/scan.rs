@@ -153,9 +153,7 @@ fn scan_overload(
         }
         let mut out = call.array_out();
         out.start(element);
-        values
-            .into_iter()
-            .try_for_each(|value| out.push(value.map(|value| rounded(value, element)).as_ref()))
+        values.into_iter().try_for_each(|value| out.push(value.map(|value| rounded(value, element)).as_ref()))
     }))
 }
 

@@ -2,6 +2,10 @@
 
 use crate::frame::error::FrameError;
 use crate::frame::memory::Memory;
+#[cfg(test)]
+use crate::layout::handle::{
+    ArrayHandle, BytesHandle, EdgeHandle, HandleKind, NdHandle, SequenceHandle, TextHandle,
+};
 use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, Slot, SlotType};
 use crate::value::scalar::HANDLE_SIZE;
@@ -131,6 +135,32 @@ impl Frame {
     /// Bytes of rows and texts that buffers of the frame hold; those that a host wrote as texts or lends do not count.
     pub fn alive(&self) -> u64 {
         self.alive
+    }
+
+    /// Bytes that the buffers hold, counted one by one.
+    #[cfg(test)]
+    pub(crate) fn count_alive(&self) -> u64 {
+        let held = |(offset, kind): &(u32, HandleKind)| {
+            let at = self.memory.at(*offset);
+            // SAFETY: handles stand where the layout says (frame invariant 1).
+            unsafe {
+                match kind {
+                    HandleKind::Text => (*at.cast::<TextHandle>()).capacity() as u64,
+                    HandleKind::Bytes => (*at.cast::<BytesHandle>()).capacity() as u64,
+                    HandleKind::Sequence => (*at.cast::<SequenceHandle>()).capacity() as u64 * 8,
+                    HandleKind::Edge => (*at.cast::<EdgeHandle>()).0.heap_bytes(),
+                    HandleKind::Array => match &*at.cast::<ArrayHandle>() {
+                        ArrayHandle::Owned(rows) => rows.heap_bytes(),
+                        _ => 0,
+                    },
+                    HandleKind::NdArray => match &*at.cast::<NdHandle>() {
+                        NdHandle::Owned(array) => array.heap_bytes(),
+                        _ => 0,
+                    },
+                }
+            }
+        };
+        self.layout().handles().iter().map(held).sum()
     }
 
     pub(crate) fn set_alive(&mut self, bytes: u64) {

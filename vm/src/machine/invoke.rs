@@ -1,5 +1,6 @@
 //! One operator on values: for literal folding, host calls and tests.
 
+use crate::frame::Frame;
 use crate::layout::{FrameLayout, LayoutError};
 use crate::machine::bound::BoundExpr;
 use crate::machine::error::{RunError, RunErrorKind};
@@ -46,6 +47,14 @@ pub fn invoke_within(
     args: &[Value],
     budget: &Budget,
 ) -> Result<Value, InvokeError> {
+    let (bound, mut frame) = bind(overload, args)?;
+    let outcome = bound.execute_with(&mut frame, RunOptions::new().budget(budget));
+    outcome.map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
+    Ok(frame.read(bound.output_slot()).expect("a run that ends well has written its output"))
+}
+
+/// A program of one operator, and a frame with its arguments.
+pub(super) fn bind(overload: &Arc<Overload>, args: &[Value]) -> Result<(BoundExpr, Frame), InvokeError> {
     let types: Vec<_> = args.iter().map(Value::qtype).collect();
     if !overload.accepts(types.iter()) {
         return Err(InvokeError::Arguments { overload: overload.to_string() });
@@ -82,7 +91,5 @@ pub fn invoke_within(
     for (slot, value) in bound.program().main().values.iter().zip(args) {
         frame.write(&slot.slot, value).expect("the slot has the value's type");
     }
-    let options = RunOptions::new().budget(budget);
-    bound.execute_with(&mut frame, options).map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
-    Ok(frame.read(&out).expect("a run that ends well has written its output"))
+    Ok((bound, frame))
 }

@@ -15,6 +15,8 @@
 //! when it is entered, so the charge is the same in every tier: a run with just enough fuel succeeds,
 //! and with one less it fails at the same instruction every time.
 
+#[cfg(test)]
+mod asks;
 pub mod bound;
 pub mod call;
 mod cells;
@@ -27,12 +29,12 @@ pub mod room;
 mod run;
 pub mod tile;
 
+pub use crate::value::budget::{Budget, CancelToken};
 pub use bound::{BindError, BoundExpr};
 pub use call::{Borrowed, Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
-pub use crate::value::budget::{Budget, CancelToken};
 pub use options::RunOptions;
 pub use room::{Room, RoomError};
 pub use tile::RegionReport;

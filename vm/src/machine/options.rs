@@ -2,8 +2,8 @@
 
 use crate::machine::observer::Observer;
 use crate::operator::meter::{Meter, Watch};
-use crate::value::budget::{Budget, DEFAULT_BYTES_ALIVE};
 use crate::value::array::MAX_ROWS;
+use crate::value::budget::{Budget, DEFAULT_BYTES_ALIVE};
 use crate::value::{CancelToken, Exhausted};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -23,6 +23,9 @@ pub struct RunOptions<'o> {
     array_rows: Option<u64>,
     time: Option<Duration>,
     cancel: Option<&'o CancelToken>,
+    /// Counts how often the run looks whether it has to stop.
+    #[cfg(test)]
+    asked: Option<&'o std::sync::atomic::AtomicU64>,
     pub(super) observer: Option<&'o mut dyn Observer>,
     pub(super) call_depth: Option<usize>,
     pub(super) call_frame_bytes: Option<u64>,
@@ -112,12 +115,28 @@ impl<'o> RunOptions<'o> {
 impl<'o> RunOptions<'o> {
     /// Begins to watch the clock and the token; `None` if there is nothing to watch.
     pub(super) fn watch(&self) -> Option<RunWatch<'o>> {
-        if self.time.is_none() && self.cancel.is_none() {
+        #[cfg(test)]
+        let is_counted = self.asked.is_some();
+        #[cfg(not(test))]
+        let is_counted = false;
+        if self.time.is_none() && self.cancel.is_none() && !is_counted {
             return None;
         }
         // A time beyond what the clock can say never comes.
         let deadline = self.time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
-        Some(RunWatch { cancel: self.cancel, deadline })
+        Some(RunWatch {
+            cancel: self.cancel,
+            deadline,
+            #[cfg(test)]
+            asked: self.asked,
+        })
+    }
+
+    /// Counts how often the run looks whether it has to stop.
+    #[cfg(test)]
+    pub(super) fn asked(mut self, asked: &'o std::sync::atomic::AtomicU64) -> Self {
+        self.asked = Some(asked);
+        self
     }
 
     /// The meter of a run on a frame with so many bytes alive.
@@ -133,6 +152,8 @@ pub(super) struct RunWatch<'o> {
     cancel: Option<&'o CancelToken>,
     /// When the time is over, and how long it is.
     deadline: Option<(Instant, Duration)>,
+    #[cfg(test)]
+    asked: Option<&'o std::sync::atomic::AtomicU64>,
 }
 
 impl RunWatch<'_> {
@@ -145,6 +166,10 @@ impl RunWatch<'_> {
 
 impl Watch for RunWatch<'_> {
     fn ask(&self) -> Result<(), Exhausted> {
+        #[cfg(test)]
+        if let Some(asked) = self.asked {
+            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
         if self.is_cancelled() {
             return Err(Exhausted::Cancelled);
         }

@@ -269,9 +269,14 @@ impl<'f> Call<'f> {
                 target.add(slot.offset() as usize).write(1);
                 // The value of a mask is its presence byte.
                 match slot.value().filter(|value| value.offset() > slot.offset()) {
-                    Some(value) => {
-                        move_value(self.frame, from.offset(), target, value.offset(), from.qtype(), self.meter)
-                    }
+                    Some(value) => move_value(
+                        self.frame,
+                        from.offset(),
+                        target,
+                        value.offset(),
+                        from.qtype(),
+                        self.meter,
+                    ),
                     None => Ok(()),
                 }
             } else {

@@ -143,10 +143,7 @@ impl GeneralCall {
 }
 
 fn has_rows(slot: &TypedSlot) -> bool {
-    matches!(
-        slot.qtype(),
-        QType::Array(_) | QType::NdArray(_) | QType::Edge(_) | QType::EdgeToScalar(_)
-    )
+    matches!(slot.qtype(), QType::Array(_) | QType::NdArray(_) | QType::Edge(_) | QType::EdgeToScalar(_))
 }
 
 /// Strings are short by their own limit, so that they are counted when they are there.

@@ -61,7 +61,14 @@ impl<'r> Meter<'r> {
     pub fn new(rows: Option<u64>, bytes_alive: u64, array_rows: u64, alive: u64) -> Meter<'r> {
         let rows = rows.unwrap_or(u64::MAX);
         let array_rows = array_rows.min(MAX_ROWS as u64);
-        Meter { rows_left: Cell::new(rows), rows, alive: Cell::new(alive), bytes_alive, array_rows, watch: None }
+        Meter {
+            rows_left: Cell::new(rows),
+            rows,
+            alive: Cell::new(alive),
+            bytes_alive,
+            array_rows,
+            watch: None,
+        }
     }
 
     /// A meter of the default budget.

@@ -15,6 +15,7 @@ use crate::operator::meter::{Meter, SLOW_STRIDE};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
+use crate::value::budget::Account;
 use crate::value::nd_view::Offsets;
 use crate::value::{Fault, NdView, QType, ScalarType};
 use bumpalo::Bump;
@@ -47,7 +48,11 @@ impl RowByRow {
     /// The first row that raises, or no memory.
     pub fn run(&self, call: &mut Call<'_>, rows: usize) -> Result<(), Fault> {
         let mut rows_out = std::mem::replace(call.array_rows_out(), ArrayRows::new(self.element));
+        let (meter, before) =
+            (call.meter(), call.meter().alive() - rows_out.heap_bytes().min(call.meter().alive()));
         let outcome = self.fill(call, rows, &mut rows_out);
+        // Buffers of the kernel's own frame are not the run's.
+        meter.give_back(meter.alive().saturating_sub(before + rows_out.heap_bytes()));
         *call.array_rows_out() = rows_out;
         outcome
     }

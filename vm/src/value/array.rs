@@ -374,9 +374,7 @@ impl ArrayRows {
     /// The account or the system refuses.
     pub fn reserve_rows(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
         match self.element.is_plain() {
-            true => {
-                reserve_exact(&mut self.cells, (rows * cell_size(self.element)).div_ceil(8), account)
-            }
+            true => reserve_exact(&mut self.cells, (rows * cell_size(self.element)).div_ceil(8), account),
             false => reserve_exact(&mut self.ends, rows, account),
         }
     }

@@ -219,8 +219,8 @@ pub fn reserve_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account)
     }
 }
 
-/// Words that are copied between two looks at the clock: 4 MiB.
-const COPIED: usize = 1 << 19;
+/// Words that are copied between two looks at the clock.
+const COPIED: usize = 1 << 16;
 
 /// Makes a vector hold the words of another, on account.
 ///
@@ -229,9 +229,13 @@ const COPIED: usize = 1 << 19;
 pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Result<(), Exhausted> {
     to.clear();
     if to.capacity() < from.len() {
-        account.give_back(to.capacity() as u64 * 8);
+        let (asked, before) = (from.len() as u64 * 8, to.capacity() as u64 * 8);
+        account.charge(asked - before)?;
         *to = Vec::new();
-        reserve_exact(to, from.len(), account)?;
+        if to.try_reserve_exact(from.len()).is_err() {
+            account.give_back(asked);
+            return Err(Exhausted::Memory { asked });
+        }
     }
     for part in from.chunks(COPIED) {
         if let Err(error) = account.ask() {
@@ -246,7 +250,7 @@ pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Res
 /// Makes at least so many words, whatever stands there; new memory is zero and not touched before it is used.
 ///
 /// # Errors
-/// As [`reserve`].
+/// The account refuses, and the words stay as they are. Or the system does, and there are none.
 pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
     if words.len() >= count {
         return Ok(());
@@ -255,10 +259,10 @@ pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -
         words.resize(count, 0);
         return Ok(());
     }
-    account.give_back(words.capacity() as u64 * 8);
+    let (asked, before) = ((count as u64).saturating_mul(8), words.capacity() as u64 * 8);
+    account.charge(asked - before)?;
+    // The old words go before the new ones come.
     *words = Vec::new();
-    let asked = (count as u64).saturating_mul(8);
-    account.charge(asked)?;
     match bytemuck::allocation::try_zeroed_vec(count) {
         Ok(zeros) => {
             *words = zeros;

@@ -142,8 +142,9 @@ impl Edge {
     pub fn heap_bytes(&self) -> u64 {
         match &self.form {
             Form::Mapping(mapping, _) => mapping.heap_bytes(),
-            Form::SplitPoints(points) => (points.capacity() * size_of::<usize>()) as u64,
-            Form::Scalar(_) => 0,
+            // That of no children is what empty slots have.
+            Form::SplitPoints(points) if points.len() > 1 => (points.capacity() * size_of::<usize>()) as u64,
+            Form::SplitPoints(_) | Form::Scalar(_) => 0,
         }
     }
 

@@ -143,7 +143,7 @@ impl NdRows {
         self.resize_within(qtype, shape, &Unlimited).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same with memory on account. Without it the array is that of [`NdRows::empty`].
+    /// The same with memory on account. Without it the array stays as it is, or has no elements.
     ///
     /// # Errors
     /// The account or the system refuses.
@@ -161,7 +161,9 @@ impl NdRows {
         let spare = if REREAD.contains(&bytes) { LINE } else { 0 };
         let words = (bytes + spare).div_ceil(size_of::<u64>()).max(1);
         if let Err(error) = resize_words(&mut self.cells, words, account) {
-            *self = NdRows::empty(qtype);
+            if self.cells.is_empty() {
+                *self = NdRows::empty(qtype);
+            }
             return Err(error);
         }
         self.set_shape(qtype, shape);

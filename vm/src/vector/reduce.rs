@@ -238,7 +238,10 @@ mod tests {
     fn published_values() {
         assert_eq!(f32::sum(&[16_777_216.0, 1.0, 1.0], &go_on), 16_777_218.0);
         assert_eq!(i32::sum(&[i32::MAX, 1], &go_on), i32::MIN);
-        assert_eq!((f64::sum(&[], &go_on), prod::<f64>(&[], &go_on), mean::<f64>(&[], &go_on)), (0.0, None, None));
+        assert_eq!(
+            (f64::sum(&[], &go_on), prod::<f64>(&[], &go_on), mean::<f64>(&[], &go_on)),
+            (0.0, None, None)
+        );
         assert_eq!(var(&[3.32, 0.502], false, &go_on), Some(1.985_280_999_999_999_6));
         assert_eq!((var(&[1.0], true, &go_on), var(&[1.0], false, &go_on)), (None, Some(0.0)));
         assert_eq!(median(&[100, i32::MIN, 1, i32::MIN], &go_on), Some(i32::MIN));

@@ -146,7 +146,9 @@ fn any_nan<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T) -
 /// The value in the middle, as a real, of an even number the mean of two; NaN if there is one, or no value. The reals
 /// have the order of the values.
 pub fn median_by<A: Key, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
-    let Some(lower) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else { return T::NAN };
+    let Some(lower) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else {
+        return T::NAN;
+    };
     let (lower, upper) = select::at(values, lower / 2, stop);
     match values.len().is_multiple_of(2) {
         true => (f(lower) + f(upper)) / T::of(2.0),
@@ -156,12 +158,7 @@ pub fn median_by<A: Key, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) ->
 
 /// The value at a share of the way from the least to the greatest, by linear interpolation between reals; NaN if
 /// there is one, or no value. The share is from 0 to 1.
-pub fn quantile_by<A: Key, T: Real>(
-    values: &[A],
-    share: T,
-    stop: Stop<'_>,
-    f: impl Fn(A) -> T + Copy,
-) -> T {
+pub fn quantile_by<A: Key, T: Real>(values: &[A], share: T, stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
     let Some(last) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else {
         return T::NAN;
     };

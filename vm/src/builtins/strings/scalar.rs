@@ -64,9 +64,7 @@ fn as_text() -> Family {
         write_f64(call.text_out(), x);
         Ok(())
     })
-    .general(&[TEXT], TEXT, |call| {
-        call.copy(0)
-    })
+    .general(&[TEXT], TEXT, |call| call.copy(0))
     .general(&[BYTES], TEXT, |call| {
         let bytes = call.get::<Bytes>(0);
         write_bytes(call.text_out(), bytes);
