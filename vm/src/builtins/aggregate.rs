@@ -135,10 +135,10 @@ pub fn rows() -> Vec<Family> {
 
 /// A row without a value of its own.
 #[derive(Clone, Copy)]
-struct Unit;
+pub(super) struct Unit;
 
 /// What the rows of an array are read as.
-trait Cell: Copy {
+pub(super) trait Cell: Copy {
     fn read(rows: &ArrayRows, row: usize) -> Self;
 
     /// All cells, if they stand one after the other as they are read.
@@ -172,7 +172,7 @@ macro_rules! cells {
 cells!(u8, i32, i64, f32, f64);
 
 /// The present rows of a group, and where in the group each stood.
-struct Present<'a, T> {
+pub(super) struct Present<'a, T> {
     values: &'a [T],
     /// By value; `None` if no row of the group is missing.
     places: Option<&'a [u32]>,
@@ -181,24 +181,33 @@ struct Present<'a, T> {
 }
 
 impl<T> Present<'_, T> {
-    fn place(&self, value: usize) -> i64 {
+    pub(super) fn values(&self) -> &[T] {
+        self.values
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Where in its group a value stood.
+    pub(super) fn place(&self, value: usize) -> i64 {
         self.places.map_or(value as i64, |places| i64::from(places[value]))
     }
 }
 
 /// Buffers for the present rows of one group after the other.
-struct Gathered<'m, T> {
+pub(super) struct Gathered<'m, T> {
     values: Scratch<'m, T>,
     places: Scratch<'m, u32>,
 }
 
 impl<'m, T: Cell> Gathered<'m, T> {
-    fn new(meter: &'m Meter<'m>) -> Result<Gathered<'m, T>, Fault> {
+    pub(super) fn new(meter: &'m Meter<'m>) -> Result<Gathered<'m, T>, Fault> {
         Ok(Gathered { values: meter.vec(0)?, places: meter.vec(0)? })
     }
 
     /// The present ones of these rows.
-    fn present(
+    pub(super) fn present(
         &mut self,
         rows: &ArrayRows,
         group: impl ExactSizeIterator<Item = usize>,
@@ -227,7 +236,11 @@ impl<'m, T: Cell> Gathered<'m, T> {
     }
 
     /// The present rows of an array, which are not copied if all are.
-    fn of_all<'a>(&'a mut self, rows: &'a ArrayRows, meter: &Meter<'_>) -> Result<Present<'a, T>, Fault> {
+    pub(super) fn of_all<'a>(
+        &'a mut self,
+        rows: &'a ArrayRows,
+        meter: &Meter<'_>,
+    ) -> Result<Present<'a, T>, Fault> {
         match T::all(rows).filter(|_| rows.presence().is_none()) {
             Some(values) => Ok(Present { values, places: None, size: rows.len() }),
             None => self.present(rows, 0..rows.len(), meter),

@@ -1,6 +1,6 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
-use crate::builtins::aggregate::{GroupsOf, check_children};
+use crate::builtins::aggregate::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::distinct::Distinct;
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
@@ -10,7 +10,7 @@ use crate::value::budget::Account;
 use crate::value::edge::{NOT_FROM_0, UNSORTED};
 use crate::value::qtype::{FLOAT64, INT64, TEXT};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, Fault, QType, ScalarType, ScalarValue, Value};
-use crate::vector::order;
+use crate::vector::order::{self, Ordered};
 use std::sync::Arc;
 
 /// The rows of this file.
@@ -426,15 +426,25 @@ fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
-    let float = matches!(t.element, ScalarType::Float32 | ScalarType::Float64);
-    (float && args.last() == Some(&FLOAT64)).then_some(())?;
-    each_group(family, args, |call, rows, group| {
-        let value = |row: &usize| rows.get(*row).and_then(|row| row.as_f64());
-        let present: Vec<f64> = group.iter().filter_map(value).collect();
-        let value = order::inverse_cdf(&present, call.plain::<f64>(call.len() - 1));
-        Ok(value.map(|value| match rows.element() {
-            ScalarType::Float32 => ScalarValue::Float32(value as f32),
-            _ => ScalarValue::Float64(value),
-        }))
+    (t.element.is_numeric() && args.last() == Some(&FLOAT64)).then_some(())?;
+    each_group(family, args, |call, rows, group| match rows.element() {
+        ScalarType::Int32 => Ok(share_of(call, rows, group)?.map(ScalarValue::Int32)),
+        ScalarType::Int64 => Ok(share_of(call, rows, group)?.map(ScalarValue::Int64)),
+        ScalarType::Float32 => Ok(share_of(call, rows, group)?.map(ScalarValue::Float32)),
+        _ => Ok(share_of(call, rows, group)?.map(ScalarValue::Float64)),
     })
+}
+
+/// The least present row of a group such that a share of the rows is not above it.
+fn share_of<T: Cell + Ordered>(
+    call: &Call<'_>,
+    rows: &ArrayRows,
+    group: &[usize],
+) -> Result<Option<T>, Fault> {
+    let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
+    let mut gathered = Gathered::<T>::new(meter)?;
+    let present = gathered.present(rows, group.iter().copied(), meter)?;
+    let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
+    meter.poll()?;
+    Ok(value)
 }

@@ -1,169 +1,360 @@
 //! Scans: a row for each row of an array, by the rows of its group before it or all of them.
+//!
+//! ```text
+//! rows of a group     3  -  1  2        present values 3 1 2, at places 0 2 3
+//! scanned             3     4  6        what a function makes of the values
+//! result              3  -  4  6        put where they stood
+//! ```
+//!
+//! Floats are added in double and rounded to their type row by row; integers stay what they are.
 
-use crate::builtins::aggregate::check_children;
-use crate::operator::{Family, Overload};
+use crate::builtins::aggregate::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
+use crate::operator::meter::{Meter, Scratch};
+use crate::operator::{Call, Family};
+use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
-use crate::value::{QType, ScalarType, ScalarValue};
-use crate::vector::order;
+use crate::value::{Fault, QType, ScalarType};
+use crate::vector::Float;
+use crate::vector::order::{self, Ordered, Place};
+use crate::vector::reduce::Real;
+use bytemuck::Pod;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        scan(
+        family(
             "math._cum_sum",
+            "Sum of the present rows up to this one. Integers wrap.",
             None,
-            "Sum of the present rows up to this one.",
-            Gives::Numbers,
-            |rows, element, _| {
-                // Every sum of INT32 wraps, so that it stays exact in a double.
-                let wrapped =
-                    |sum: f64| if element == ScalarType::Int32 { f64::from(sum as i64 as i32) } else { sum };
-                accumulate(rows, |sum, x| wrapped(sum + x))
+            numbers,
+            |element| match element {
+                ScalarType::Int32 => {
+                    Some(kernel(|x, _, out: &mut [i32], m| running(x, out, m, i32::wrapping_add)))
+                }
+                ScalarType::Int64 => {
+                    Some(kernel(|x, _, out: &mut [i64], m| running(x, out, m, i64::wrapping_add)))
+                }
+                ScalarType::Float32 => Some(kernel(running_sum::<f32>)),
+                ScalarType::Float64 => Some(kernel(running_sum::<f64>)),
+                _ => None,
             },
         ),
-        scan(
+        family(
             "math._cum_max",
+            "The greatest present row up to this one; NaN from the first NaN on.",
             None,
-            "The greatest present row up to this one.",
-            Gives::Numbers,
-            |rows, _, _| accumulate(rows, |max, x| if max.is_nan() || max >= x { max } else { x }),
-        ),
-        scan(
-            "array._cum_count",
-            None,
-            "Number of present rows up to this one.",
-            Gives::Counts,
-            |rows, _, _| {
-                accumulate(&rows.iter().map(|row| row.map(|_| 1.0)).collect::<Vec<_>>(), |n, _| n + 1.0)
+            numbers,
+            |element| match element {
+                ScalarType::Int32 => Some(kernel(|x, _, out: &mut [i32], m| running(x, out, m, i32::max))),
+                ScalarType::Int64 => Some(kernel(|x, _, out: &mut [i64], m| running(x, out, m, i64::max))),
+                ScalarType::Float32 => Some(kernel(|x, _, out: &mut [f32], m| {
+                    running(x, out, m, |max, x| if max.is_nan() || max >= x { max } else { x })
+                })),
+                ScalarType::Float64 => Some(kernel(|x, _, out: &mut [f64], m| {
+                    running(x, out, m, |max, x| if max.is_nan() || max >= x { max } else { x })
+                })),
+                _ => None,
             },
         ),
-        scan("array._agg_index", None, "Number of the row in its group.", Gives::Counts, |rows, _, _| {
-            rows.iter().enumerate().map(|(place, row)| row.map(|_| place as f64)).collect()
+        family("array._cum_count", "Number of present rows up to this one.", None, counts, |_| {
+            Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
+                write(x.len(), out, meter, |value| value as i64 + 1)
+            }))
         }),
-        scan(
+        family("array._agg_index", "Number of the row in its group.", None, counts, |_| {
+            Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
+                write(x.len(), out, meter, |value| x.place(value))
+            }))
+        }),
+        family(
             "array._ordinal_rank",
-            Some(BOOLEAN),
             "Place of each present row in their order; of equal rows the first comes first, NaN comes last.",
-            Gives::Ranks,
-            |rows, _, descending| order::ordinal_ranks(rows, descending != 0.0),
-        ),
-        scan(
-            "array._dense_rank",
             Some(BOOLEAN),
+            ranks,
+            |element| match element {
+                ScalarType::Int32 => Some(kernel(ordinal::<i32>)),
+                ScalarType::Int64 => Some(kernel(ordinal::<i64>)),
+                ScalarType::Float32 => Some(kernel(ordinal::<f32>)),
+                ScalarType::Float64 => Some(kernel(ordinal::<f64>)),
+                _ => None,
+            },
+        ),
+        family(
+            "array._dense_rank",
             "Place of each present row among the distinct values in their order; NaN comes last.",
-            Gives::Ranks,
-            |rows, _, descending| order::dense_ranks(rows, descending != 0.0),
+            Some(BOOLEAN),
+            ranks,
+            |element| match element {
+                ScalarType::Int32 => Some(kernel(dense::<i32>)),
+                ScalarType::Int64 => Some(kernel(dense::<i64>)),
+                ScalarType::Float32 => Some(kernel(dense::<f32>)),
+                ScalarType::Float64 => Some(kernel(dense::<f64>)),
+                _ => None,
+            },
         ),
-        scan(
+        family(
             "math._cdf",
-            None,
             "Share of the present rows that are not above the row.",
-            Gives::Numbers,
-            |rows, _, _| order::cdf(rows),
+            None,
+            shares,
+            |element| match element {
+                ScalarType::Int32 => Some(kernel(share::<i32, f64>)),
+                ScalarType::Int64 => Some(kernel(share::<i64, f64>)),
+                ScalarType::Float32 => Some(kernel(share::<f32, f32>)),
+                ScalarType::Float64 => Some(kernel(share::<f64, f64>)),
+                _ => None,
+            },
         ),
-        scan(
+        family(
             "math._softmax",
-            Some(FLOAT64),
             "exp(beta * (x - max)), over the sum of it for all present rows.",
-            Gives::Numbers,
-            |rows, _, beta| order::softmax(rows, beta),
+            Some(FLOAT64),
+            shares,
+            |element| match element {
+                ScalarType::Int32 => Some(kernel(|x: &Present<'_, i32>, beta, out: &mut [f64], m| {
+                    softmax(x, beta, out, m, f64::from)
+                })),
+                ScalarType::Int64 => {
+                    Some(kernel(|x, beta, out: &mut [f64], m| softmax(x, beta, out, m, |x: i64| x as f64)))
+                }
+                ScalarType::Float32 => Some(kernel(|x: &Present<'_, f32>, beta, out: &mut [f32], m| {
+                    softmax(x, beta, out, m, f64::from)
+                })),
+                ScalarType::Float64 => {
+                    Some(kernel(|x, beta, out: &mut [f64], m| softmax(x, beta, out, m, |x: f64| x)))
+                }
+                _ => None,
+            },
         ),
     ]
 }
 
-/// What a scan gives.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gives {
-    /// Numbers of the type of the rows.
-    Numbers,
-    /// INT64, by the order of the rows.
-    Ranks,
-    /// INT64, by where rows are present.
-    Counts,
+/// Numbers of the type of the rows.
+fn numbers(element: ScalarType) -> ScalarType {
+    element
 }
 
-impl Gives {
-    /// The element of the result; `None` if the rows cannot be scanned: INT64 does not fit into the
-    /// doubles that are compared and added here.
-    fn result(self, element: ScalarType) -> Option<ScalarType> {
-        let fits = matches!(element, ScalarType::Int32 | ScalarType::Float32 | ScalarType::Float64);
-        match self {
-            Gives::Numbers => fits.then_some(element),
-            Gives::Ranks => fits.then_some(ScalarType::Int64),
-            Gives::Counts => Some(ScalarType::Int64),
-        }
-    }
+/// By where rows are present.
+fn counts(_: ScalarType) -> ScalarType {
+    ScalarType::Int64
 }
 
-/// The rows of a group, their type, and the option as a number, to the rows of the result.
-type Scan = fn(&[Option<f64>], ScalarType, f64) -> Vec<Option<f64>>;
+/// By the order of the rows.
+fn ranks(_: ScalarType) -> ScalarType {
+    ScalarType::Int64
+}
 
-fn accumulate(rows: &[Option<f64>], next: impl Fn(f64, f64) -> f64) -> Vec<Option<f64>> {
-    let mut last: Option<f64> = None;
-    let step = |row: &Option<f64>| {
-        let value = (*row).map(|x| last.map_or(x, |last| next(last, x)));
-        last = value.or(last);
-        value
-    };
-    rows.iter().map(step).collect()
+/// Shares of integers are FLOAT64.
+fn shares(element: ScalarType) -> ScalarType {
+    if element.is_float() { element } else { ScalarType::Float64 }
+}
+
+/// The code of a scan: over an array, or by the edge behind it, with an option.
+type ScanKernel = Box<dyn Fn(&mut Call<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
+
+/// What a scan makes of the present rows of a group and the option: a result for each.
+type Scan<T, R> = fn(&Present<'_, T>, f64, &mut [R], &Meter<'_>) -> Result<(), Fault>;
+
+fn kernel<T: Cell + 'static, R: Pod>(scan: Scan<T, R>) -> ScanKernel {
+    Box::new(move |call, has_edge, option| run(call, has_edge, option, scan))
 }
 
 /// An operator of an array, perhaps an edge, and perhaps an option of a type.
-fn scan(name: &str, option: Option<QType>, meaning: &str, gives: Gives, f: Scan) -> Family {
-    Family::new(name, &["x", "*grouping"], meaning)
-        .cost_of(30)
-        .on_demand(move |family, args| scan_overload(family, args, option.as_ref(), gives, f))
-}
-
-fn scan_overload(
-    family: &Family,
-    args: &[QType],
-    option: Option<&QType>,
-    gives: Gives,
-    f: Scan,
-) -> Option<Overload> {
-    let (QType::Array(t), rest) = args.split_first()? else { return None };
-    let edge = matches!(rest.first(), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
-    let rest = if edge { &rest[1..] } else { rest };
-    if rest.len() > 1 || rest.first() != option {
-        return None;
-    }
-    let of = t.element;
-    let element = gives.result(t.element)?;
-    // An edge may have another number of children than the array has rows.
-    let family = if edge { family.clone().raises() } else { family.clone() };
-    Some(family.make_general(args, QType::Array(t.of(element)), move |call| {
-        let rows = call.array(0);
-        let last = call.len() - 1;
-        let option = match call.qtype(last) {
-            qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
-            qtype if *qtype == FLOAT64 => call.plain::<f64>(last),
-            _ => 0.0,
-        };
-        let number = |row: usize| rows.get(row).map(|value| value.as_f64().unwrap_or(0.0));
-        let mut values: Vec<Option<f64>> = vec![None; rows.len()];
-        if edge {
-            check_children(rows, call.edge(1))?;
-            for group in call.edge(1).groups().iter() {
-                let numbers: Vec<Option<f64>> = group.iter().map(|row| number(*row)).collect();
-                group.iter().zip(f(&numbers, of, option)).for_each(|(row, value)| values[*row] = value);
-            }
-        } else {
-            values = f(&(0..rows.len()).map(number).collect::<Vec<_>>(), of, option);
+fn family(
+    name: &str,
+    meaning: &str,
+    option: Option<QType>,
+    result: fn(ScalarType) -> ScalarType,
+    kernel: fn(ScalarType) -> Option<ScanKernel>,
+) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(30).on_demand(move |family, args| {
+        let (QType::Array(t), rest) = args.split_first()? else { return None };
+        let has_edge = matches!(rest.first(), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
+        let rest = if has_edge { &rest[1..] } else { rest };
+        if rest.len() > 1 || rest.first() != option.as_ref() {
+            return None;
         }
-        let mut out = call.array_out();
-        out.start(element);
-        values.into_iter().try_for_each(|value| out.push(value.map(|value| rounded(value, element)).as_ref()))
-    }))
+        let scan = kernel(t.element)?;
+        // An edge may have another number of children than the array has rows.
+        let family = if has_edge { family.clone().raises() } else { family.clone() };
+        Some(family.make_general(args, QType::Array(t.of(result(t.element))), move |call| {
+            let last = call.len() - 1;
+            let option = match call.qtype(last) {
+                qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
+                qtype if *qtype == FLOAT64 => call.plain::<f64>(last),
+                _ => 0.0,
+            };
+            scan(call, has_edge, option)
+        }))
+    })
 }
 
-/// A number as a row.
-fn rounded(value: f64, element: ScalarType) -> ScalarValue {
-    match element {
-        // A sum of INT32 wraps.
-        ScalarType::Int32 => ScalarValue::Int32(value as i64 as i32),
-        ScalarType::Int64 => ScalarValue::Int64(value as i64),
-        ScalarType::Float32 => ScalarValue::Float32(value as f32),
-        _ => ScalarValue::Float64(value),
+fn run<T: Cell, R: Pod>(
+    call: &mut Call<'_>,
+    has_edge: bool,
+    option: f64,
+    scan: Scan<T, R>,
+) -> Result<(), Fault> {
+    let (rows, meter) = (call.array(0), call.meter());
+    let edge = has_edge.then(|| call.edge(1));
+    edge.map_or(Ok(()), |edge| check_children(rows, edge))?;
+    let element = call.result_type().element().expect("the result is an array");
+    let mut out = call.rows_out(element, rows.len())?;
+    let (cells, presence) = out.parts()?;
+    presence.fill(0);
+    let cells: &mut [R] = bytemuck::cast_slice_mut(cells);
+    let (mut gathered, mut results) = (Gathered::<T>::new(meter)?, meter.vec::<R>(0)?);
+    let mut group = |present: &Present<'_, T>, row_at: &dyn Fn(usize) -> usize| {
+        results.reset(present.len())?;
+        scan(present, option, &mut results, meter)?;
+        for stride in meter.strides(present.len()) {
+            for value in stride? {
+                let row = row_at(present.place(value) as usize);
+                cells[row] = results[value];
+                presence[row / ROWS_OF_A_WORD] |= 1 << (row % ROWS_OF_A_WORD);
+            }
+        }
+        Ok::<(), Fault>(())
+    };
+    match edge {
+        None => group(&gathered.of_all(rows, meter)?, &|row| row)?,
+        Some(edge) => {
+            for members in GroupsOf::new(edge, meter)?.iter() {
+                let present = gathered.present(rows, members.iter().copied(), meter)?;
+                group(&present, &|place| members[place])?;
+            }
+        }
     }
+    out.normalize();
+    Ok(())
+}
+
+/// Writes a result for each value.
+fn write<R>(count: usize, out: &mut [R], meter: &Meter<'_>, f: impl Fn(usize) -> R) -> Result<(), Fault> {
+    for stride in meter.strides(count) {
+        for value in stride? {
+            out[value] = f(value);
+        }
+    }
+    Ok(())
+}
+
+/// The first value, then what comes of the last result and the next value.
+fn running<T: Copy>(
+    x: &Present<'_, T>,
+    out: &mut [T],
+    meter: &Meter<'_>,
+    next: impl Fn(T, T) -> T,
+) -> Result<(), Fault> {
+    let mut last: Option<T> = None;
+    for stride in meter.strides(x.len()) {
+        for value in stride? {
+            let known = last.map_or(x.values()[value], |last| next(last, x.values()[value]));
+            last = Some(known);
+            out[value] = known;
+        }
+    }
+    Ok(())
+}
+
+fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter<'_>) -> Result<(), Fault> {
+    let mut last: Option<f64> = None;
+    for stride in meter.strides(x.len()) {
+        for value in stride? {
+            let term: f64 = x.values()[value].into();
+            let sum = last.map_or(term, |last| last + term);
+            last = Some(sum);
+            out[value] = T::round(sum);
+        }
+    }
+    Ok(())
+}
+
+/// The places of values in their order.
+fn sorted<'m, T: Ordered>(
+    x: &Present<'_, T>,
+    descending: bool,
+    meter: &'m Meter<'m>,
+) -> Result<Scratch<'m, Place>, Fault> {
+    let keys = x.values().iter().map(|value| order::key(*value, descending));
+    let mut places = meter.collect(keys.zip(0..x.len() as u32))?;
+    let mut spare = meter.zeros::<Place>(places.len())?;
+    order::sort(&mut places, &mut spare, &|| meter.stop());
+    meter.poll()?;
+    Ok(places)
+}
+
+fn ordinal<T: Ordered>(
+    x: &Present<'_, T>,
+    descending: f64,
+    out: &mut [i64],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let places = sorted(x, descending != 0.0, meter)?;
+    for stride in meter.strides(places.len()) {
+        for rank in stride? {
+            out[places[rank].1 as usize] = rank as i64;
+        }
+    }
+    Ok(())
+}
+
+fn dense<T: Ordered>(
+    x: &Present<'_, T>,
+    descending: f64,
+    out: &mut [i64],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let places = sorted(x, descending != 0.0, meter)?;
+    let mut ranks = order::dense(&places);
+    for stride in meter.strides(places.len()) {
+        for (place, rank) in places[stride?].iter().zip(&mut ranks) {
+            out[place.1 as usize] = i64::from(rank);
+        }
+    }
+    Ok(())
+}
+
+/// From the greatest down, equal values share the number of all that are not above them.
+fn share<T: Ordered, R: Real>(
+    x: &Present<'_, T>,
+    _: f64,
+    out: &mut [R],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let places = sorted(x, false, meter)?;
+    let (count, mut end) = (places.len(), places.len());
+    for stride in meter.strides(count) {
+        for index in stride?.map(|step| count - 1 - step) {
+            let (key, value) = places[index];
+            let is_last = index + 1 == count;
+            if !is_last && (key != places[index + 1].0 || x.values()[value as usize].is_nan()) {
+                end = index + 1;
+            }
+            out[value as usize] = R::round(end as f64 / count as f64);
+        }
+    }
+    Ok(())
+}
+
+fn softmax<T: Copy, R: Real + Default>(
+    x: &Present<'_, T>,
+    beta: f64,
+    out: &mut [R],
+    meter: &Meter<'_>,
+    real: impl Fn(T) -> f64,
+) -> Result<(), Fault> {
+    let mut max = f64::NEG_INFINITY;
+    for stride in meter.strides(x.len()) {
+        max = x.values()[stride?].iter().fold(max, |max, x| max.max(real(*x)));
+    }
+    let (mut powers, mut sum) = (meter.vec::<f64>(x.len())?, 0.0);
+    for stride in meter.strides(x.len()) {
+        for value in &x.values()[stride?] {
+            let power = Float::exp(beta * (real(*value) - max));
+            sum += power;
+            powers.push(power);
+        }
+    }
+    write(x.len(), out, meter, |value| R::round(powers[value] / sum))
 }

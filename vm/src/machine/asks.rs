@@ -86,19 +86,22 @@ fn arguments() -> Vec<Value> {
 fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec<&'a Value>)> {
     let mut found = Vec::new();
     let mut types = BTreeSet::new();
-    let has_rows = |args: &[&Value]| {
-        args.iter().any(|value| match value {
-            // It has no rows of its own.
-            Value::Edge(_, edge) => !edge.is_to_scalar(),
-            value => value.rows() > 0 || matches!(value, Value::ArrayShape(..)),
-        })
+    let has_rows = |value: &&Value| match value {
+        // It has no rows of its own.
+        Value::Edge(_, edge) => !edge.is_to_scalar(),
+        // 64 rows are one word.
+        Value::Array(_, rows) => rows.element() != ScalarType::Unit,
+        value => value.rows() > 0,
     };
+    let is_shape = |value: &&Value| matches!(value, Value::ArrayShape(..));
     let mut add = |args: Vec<&'a Value>| {
         let qtypes: Vec<QType> = args.iter().map(|value| value.qtype()).collect();
-        if !has_rows(&args) {
+        if !args.iter().any(|value| has_rows(value) || is_shape(value)) {
             return;
         }
-        if let Some(overload) = family.overload(&qtypes) {
+        if let Some(overload) = family.overload(&qtypes)
+            && (args.iter().any(has_rows) || overload.result().array().is_some())
+        {
             let name = format!("{overload} {:?}", args.iter().map(|value| value.rows()).collect::<Vec<_>>());
             if types.insert(name) {
                 found.push((overload, args));

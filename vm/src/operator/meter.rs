@@ -265,6 +265,20 @@ impl<T> Scratch<'_, T> {
         Ok(())
     }
 
+    /// Makes it so many zeros.
+    ///
+    /// # Errors
+    /// As [`Scratch::reserve_exact`].
+    pub fn reset(&mut self, count: usize) -> Result<(), Fault>
+    where
+        T: bytemuck::Zeroable + Copy,
+    {
+        self.items.clear();
+        self.reserve_exact(count)?;
+        self.items.resize(count, T::zeroed());
+        Ok(())
+    }
+
     /// Takes all the room for copies of an item.
     pub fn fill_up(&mut self, item: T)
     where

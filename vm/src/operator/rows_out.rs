@@ -52,6 +52,15 @@ impl<'a> RowsOut<'a> {
         self.rows.presence_within(self.meter).map_err(Fault::from)
     }
 
+    /// Plain cells as bytes, and the words of presence, made all present if there were none.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn parts(&mut self) -> Result<(&mut [u8], &mut [u64]), Fault> {
+        self.presence_mut()?;
+        Ok(self.rows.parts_mut())
+    }
+
     /// Forgets the words of presence if they say nothing.
     pub fn normalize(&mut self) {
         self.rows.normalize();

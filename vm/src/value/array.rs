@@ -343,6 +343,11 @@ impl ArrayRows {
         Ok(())
     }
 
+    /// Plain cells as bytes, and the words of presence if there are any, to be written.
+    pub fn parts_mut(&mut self) -> (&mut [u8], &mut [u64]) {
+        (bytemuck::cast_slice_mut(&mut self.cells), &mut self.presence)
+    }
+
     /// Makes room on account for the next row, which has so many bytes if the rows are strings.
     ///
     /// # Errors

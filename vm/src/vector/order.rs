@@ -1,91 +1,180 @@
-//! Ranks: places of values in an order.
+//! Orders: places of values among others.
+//!
+//! Values are sorted by keys, unsigned integers of the same order, with their numbers: by digits of eight bits, the last
+//! one first, over two buffers. Every pass is stable and goes over the values once, so the time is linear whatever
+//! they are, and a pass asks now and then whether to stop; the order is then of no use.
+//!
+//! Source: Knuth, *The Art of Computer Programming* 3, 5.2.5, sorting by distribution.
 
-use crate::vector::float::Float;
-use std::cmp::Ordering;
+use crate::vector::reduce::Stop;
+use crate::vector::select::{self, Key};
 
-/// Numbers of the present values, in order: NaN last, equal values in the order they stand in.
-fn sorted(values: &[Option<f64>], descending: bool) -> Vec<(usize, f64)> {
-    let mut present: Vec<(usize, f64)> =
-        values.iter().enumerate().filter_map(|(number, value)| Some((number, (*value)?))).collect();
-    present.sort_by(|(_, a), (_, b)| match (a.is_nan(), b.is_nan()) {
-        (false, false) if descending => b.partial_cmp(a).unwrap_or(Ordering::Equal),
-        (false, false) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-        (a, b) => a.cmp(&b),
-    });
-    present
+/// A value's key and its number.
+pub type Place = (u64, u32);
+
+/// A number that has a place in an order.
+pub trait Ordered: Key {
+    /// True for what is neither above nor below any number.
+    fn is_nan(self) -> bool;
+
+    /// True if −0 and 0 are different keys.
+    fn is_zero(self) -> bool;
 }
 
-/// The place of each value; equal values have different places.
-pub fn ordinal_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<f64>> {
-    let mut ranks = vec![None; values.len()];
-    for (rank, (number, _)) in sorted(values, descending).into_iter().enumerate() {
-        ranks[number] = Some(rank as f64);
-    }
-    ranks
-}
+macro_rules! ordered {
+    ($($rust:ident: $nan:expr, $zero:expr;)*) => {$(
+        impl Ordered for $rust {
+            fn is_nan(self) -> bool {
+                $nan(self)
+            }
 
-/// The place of each value among the distinct ones.
-pub fn dense_ranks(values: &[Option<f64>], descending: bool) -> Vec<Option<f64>> {
-    let mut ranks = vec![None; values.len()];
-    let mut last: Option<(f64, f64)> = None;
-    for (number, value) in sorted(values, descending) {
-        let rank = match last {
-            Some((known, rank)) if known == value || (known.is_nan() && value.is_nan()) => rank,
-            Some((_, rank)) => rank + 1.0,
-            None => 0.0,
-        };
-        last = Some((value, rank));
-        ranks[number] = Some(rank);
-    }
-    ranks
-}
-
-/// The share of the present values that are not above each.
-pub fn cdf(values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let order = sorted(values, false);
-    let mut shares = vec![None; values.len()];
-    let mut end = order.len();
-    // From the greatest down: equal values share the number of all that are not above them.
-    for index in (0..order.len()).rev() {
-        if index + 1 < order.len() && order[index].1 != order[index + 1].1 {
-            end = index + 1;
+            fn is_zero(self) -> bool {
+                $zero(self)
+            }
         }
-        shares[order[index].0] = Some(end as f64 / order.len() as f64);
+    )*};
+}
+
+ordered! {
+    f32: f32::is_nan, |x| x == 0.0;
+    f64: f64::is_nan, |x| x == 0.0;
+    i32: |_| false, |_| false;
+    i64: |_| false, |_| false;
+}
+
+/// A key by which NaN comes last and zeros of both signs are equal.
+#[inline(always)]
+pub fn key<T: Ordered>(value: T, descending: bool) -> u64 {
+    // The key of 0.
+    let key = if value.is_zero() { 1 << 63 } else { value.key() };
+    match (value.is_nan(), descending) {
+        (true, _) => u64::MAX,
+        (false, true) => !key,
+        (false, false) => key,
     }
-    shares
 }
 
-/// `exp(beta * (x - max))`, over the sum of it.
-pub fn softmax(values: &[Option<f64>], beta: f64) -> Vec<Option<f64>> {
-    let max = values.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-    let power = |x: &Option<f64>| x.map(|x| Float::exp(beta * (x - max)));
-    let powers: Vec<Option<f64>> = values.iter().map(power).collect();
-    let sum: f64 = powers.iter().flatten().sum();
-    powers.into_iter().map(|power| Some(power? / sum)).collect()
+/// Bits of a digit.
+const DIGIT: u32 = 8;
+const DIGITS: usize = (u64::BITS / DIGIT) as usize;
+/// As many values are sorted by comparison.
+const FEW: usize = 256;
+/// Values between two questions whether to stop.
+const STRETCH: usize = 1 << 15;
+
+fn digit(key: u64, number: usize) -> usize {
+    (key >> (number as u32 * DIGIT)) as usize & ((1 << DIGIT) - 1)
 }
 
-/// The least value whose share of the values not above it is at least `share`.
-pub fn inverse_cdf(values: &[f64], share: f64) -> Option<f64> {
-    let present: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-    let order = sorted(&present, false);
-    let place = (share * order.len() as f64).ceil() as usize;
-    order.get(place.clamp(1, order.len().max(1)) - 1).map(|(_, value)| *value)
+/// Sorts places by their keys, those of equal keys in the order they stand in. `spare` has as many. Their numbers
+/// ascend.
+pub fn sort(places: &mut [Place], spare: &mut [Place], stop: Stop<'_>) {
+    if places.len() <= FEW {
+        return places.sort_unstable();
+    }
+    let mut counts = [[0u32; 1 << DIGIT]; DIGITS];
+    for stretch in places.chunks(STRETCH) {
+        for (key, _) in stretch {
+            counts.iter_mut().enumerate().for_each(|(number, counts)| counts[digit(*key, number)] += 1);
+        }
+        if stop() {
+            return;
+        }
+    }
+    let (mut from, mut to) = (&mut *places, &mut *spare);
+    let mut is_swapped = false;
+    for (number, counts) in counts.iter().enumerate() {
+        // All keys have this digit.
+        if counts.iter().any(|count| *count as usize == from.len()) {
+            continue;
+        }
+        let mut next = [0usize; 1 << DIGIT];
+        for value in 1..next.len() {
+            next[value] = next[value - 1] + counts[value - 1] as usize;
+        }
+        for stretch in from.chunks(STRETCH) {
+            for place in stretch {
+                let at = &mut next[digit(place.0, number)];
+                to[*at] = *place;
+                *at += 1;
+            }
+            if stop() {
+                return;
+            }
+        }
+        std::mem::swap(&mut from, &mut to);
+        is_swapped = !is_swapped;
+    }
+    if is_swapped {
+        places.copy_from_slice(spare);
+    }
+}
+
+/// The number of distinct keys before each of sorted places.
+pub fn dense(places: &[Place]) -> impl Iterator<Item = u32> {
+    let mut rank = 0;
+    places.iter().enumerate().map(move |(number, place)| {
+        rank += u32::from(number > 0 && places[number - 1].0 != place.0);
+        rank
+    })
+}
+
+/// The least value whose share of the values not above it is at least `share`; NaN is above all.
+pub fn inverse_cdf<T: Ordered>(values: &[T], share: f64, stop: Stop<'_>) -> Option<T> {
+    let last = values.len().checked_sub(1)?;
+    let place = (share * values.len() as f64).ceil() as usize;
+    let of_order = |x: T| if x.is_nan() { u64::MAX } else { x.key() };
+    let key = select::at_by(values, place.max(1).min(last + 1) - 1, stop, of_order).0;
+    // Of NaN any will do: it is the value of the greatest key.
+    match key {
+        u64::MAX => values.iter().copied().find(|x| of_order(*x) == key),
+        key => Some(T::of_key(key)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn go_on() -> bool {
+        false
+    }
+
+    fn sorted<T: Ordered>(values: &[T], descending: bool) -> Vec<u32> {
+        let mut places: Vec<Place> = values.iter().map(|x| key(*x, descending)).zip(0..).collect();
+        let mut spare = vec![(0, 0); values.len()];
+        sort(&mut places, &mut spare, &go_on);
+        places.iter().map(|place| place.1).collect()
+    }
+
     #[test]
     fn places() {
-        let values = [Some(2.0), None, Some(1.0), Some(f64::NAN), Some(2.0)];
-        assert_eq!(ordinal_ranks(&values, false), [Some(1.0), None, Some(0.0), Some(3.0), Some(2.0)]);
-        assert_eq!(dense_ranks(&values, false), [Some(1.0), None, Some(0.0), Some(2.0), Some(1.0)]);
-        assert_eq!(dense_ranks(&values, true), [Some(0.0), None, Some(1.0), Some(2.0), Some(0.0)]);
-        let shares = cdf(&[Some(1.0), Some(2.0), Some(2.0), Some(4.0)]);
-        assert_eq!(shares, [Some(0.25), Some(0.75), Some(0.75), Some(1.0)]);
-        let quantile = |share| inverse_cdf(&[1.0, 2.0, 3.0, 4.0], share);
+        let values = [2.0, 1.0, f64::NAN, 2.0, -0.0, 0.0, -1.0];
+        assert_eq!(sorted(&values, false), [6, 4, 5, 1, 0, 3, 2]);
+        assert_eq!(sorted(&values, true), [0, 3, 1, 4, 5, 6, 2]);
+        let big = 1i64 << 53;
+        assert_eq!(sorted(&[big + 1, big, i64::MAX, i64::MIN], false), [3, 1, 0, 2]);
+        let places = [(1, 0), (1, 1), (3, 2), (7, 3), (7, 4)];
+        assert_eq!(dense(&places).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn many_values_are_sorted_stably() {
+        for count in [255, 257, 40_000] {
+            let values: Vec<f64> = (0..count).map(|i| f64::from(i * 7919 % 1013) - 500.0).collect();
+            let mut expected: Vec<u32> = (0..count).collect();
+            expected.sort_by(|a, b| values[*a as usize].total_cmp(&values[*b as usize]));
+            assert_eq!(sorted(&values, false), expected);
+        }
+    }
+
+    #[test]
+    fn shares() {
+        let quantile = |share| inverse_cdf(&[1.0, 2.0, 3.0, 4.0], share, &go_on);
         assert_eq!([0.5, 0.26, 0.0, 1.0].map(quantile), [Some(2.0), Some(2.0), Some(1.0), Some(4.0)]);
-        assert_eq!(inverse_cdf(&[], 0.5), None);
+        assert_eq!(inverse_cdf::<f64>(&[], 0.5, &go_on), None);
+        assert_eq!(inverse_cdf(&[(1i64 << 53) + 1, 1 << 53], 1.0, &go_on), Some((1 << 53) + 1));
+        assert!(inverse_cdf(&[f64::NAN, 1.0], 1.0, &go_on).is_some_and(f64::is_nan));
+        assert_eq!(inverse_cdf(&[i64::MAX, 0], 1.0, &go_on), Some(i64::MAX));
     }
 }

@@ -80,27 +80,46 @@ const STRETCH: usize = 1 << 16;
 /// # Panics
 /// If there is no such place.
 pub fn at<T: Key>(values: &[T], place: usize, stop: &dyn Fn() -> bool) -> (T, T) {
-    assert!(place < values.len(), "place {place} of {}", values.len());
-    let (key, next) = key_at(values, place, stop);
-    let next = match next {
-        Some(next) => next,
-        None if place + 1 == values.len() => key,
-        None => {
-            let mut next = u64::MAX;
-            each(values, stop, |other| next = if other > key { next.min(other) } else { next });
-            next
-        }
-    };
+    let (key, next) = at_by(values, place, stop, T::key);
     (T::of_key(key), T::of_key(next))
 }
 
+/// The same of keys that a function gives.
+///
+/// # Panics
+/// As [`at`].
+pub fn at_by<T: Copy>(
+    values: &[T],
+    place: usize,
+    stop: &dyn Fn() -> bool,
+    key: impl Fn(T) -> u64 + Copy,
+) -> (u64, u64) {
+    assert!(place < values.len(), "place {place} of {}", values.len());
+    let (found, next) = key_at(values, place, stop, key);
+    let next = match next {
+        Some(next) => next,
+        None if place + 1 == values.len() => found,
+        None => {
+            let mut next = u64::MAX;
+            each(values, stop, key, |other| next = if other > found { next.min(other) } else { next });
+            next
+        }
+    };
+    (found, next)
+}
+
 /// The key at a place of the order, and the one after it if that has come to light.
-fn key_at<T: Key>(values: &[T], mut place: usize, stop: &dyn Fn() -> bool) -> (u64, Option<u64>) {
+fn key_at<T: Copy>(
+    values: &[T],
+    mut place: usize,
+    stop: &dyn Fn() -> bool,
+    key: impl Fn(T) -> u64 + Copy,
+) -> (u64, Option<u64>) {
     // `left` keys have the `known` leading bits of `prefix`.
     let (mut prefix, mut known, mut left) = (0, 0, values.len());
     while left > FEW && known < u64::BITS {
         let digits = DIGIT.min(u64::BITS - known);
-        let counts = count(values, prefix, known, digits, stop);
+        let counts = count(values, prefix, known, digits, stop, key);
         if stop() {
             return (prefix, None);
         }
@@ -117,7 +136,7 @@ fn key_at<T: Key>(values: &[T], mut place: usize, stop: &dyn Fn() -> bool) -> (u
         return (prefix, (place + 1 < left).then_some(prefix));
     }
     let (mut few, mut found) = ([0; FEW], 0);
-    each(values, stop, |key| {
+    each(values, stop, key, |key| {
         if has_prefix(key, prefix, known) && found < FEW {
             few[found] = key;
             found += 1;
@@ -130,18 +149,21 @@ fn key_at<T: Key>(values: &[T], mut place: usize, stop: &dyn Fn() -> bool) -> (u
 }
 
 /// How many of the keys with a prefix have each digit behind it.
-fn count<T: Key>(
+fn count<T: Copy>(
     values: &[T],
     prefix: u64,
     known: u32,
     digits: u32,
     stop: &dyn Fn() -> bool,
+    key: impl Fn(T) -> u64 + Copy,
 ) -> [u32; 1 << DIGIT] {
     let mut counts = [0; 1 << DIGIT];
     let digit = |key: u64| (key << known >> (u64::BITS - digits)) as usize;
     match known {
-        0 => each(values, stop, |key| counts[digit(key)] += 1),
-        _ => each(values, stop, |key| counts[digit(key)] += u32::from(has_prefix(key, prefix, known))),
+        0 => each(values, stop, key, |key| counts[digit(key)] += 1),
+        _ => each(values, stop, key, |key| {
+            counts[digit(key)] += u32::from(has_prefix(key, prefix, known));
+        }),
     }
     counts
 }
@@ -150,9 +172,14 @@ fn has_prefix(key: u64, prefix: u64, known: u32) -> bool {
     known == 0 || (key ^ prefix) >> (u64::BITS - known) == 0
 }
 
-fn each<T: Key>(values: &[T], stop: &dyn Fn() -> bool, mut f: impl FnMut(u64)) {
+fn each<T: Copy>(
+    values: &[T],
+    stop: &dyn Fn() -> bool,
+    key: impl Fn(T) -> u64 + Copy,
+    mut f: impl FnMut(u64),
+) {
     for stretch in values.chunks(STRETCH) {
-        stretch.iter().for_each(|value| f(value.key()));
+        stretch.iter().for_each(|value| f(key(*value)));
         if stretch.len() == STRETCH && stop() {
             return;
         }
