@@ -5,7 +5,7 @@
 //! lines are no rows. Types are [told](crate::columns::csv_infer) by the first rows unless they are given.
 
 use crate::columns::csv_infer::{boolean, float, infer, integer};
-use crate::columns::csv_records::{Record, Records};
+use crate::columns::csv_records::{Record, RecordError, Records};
 use crate::columns::error::{ColumnsError, Problem};
 use crate::columns::source::{Column, Rows, Source, check_names};
 use cembra_vm::value::{ArrayRows, ScalarType};
@@ -69,6 +69,9 @@ impl CsvSource {
                 "the file is empty; a first line names the columns",
             ));
         }
+        if let Some(line) = record.loose_quote {
+            return Err(ColumnsError::malformed(&self.file, Problem::LooseQuote { line }.to_string()));
+        }
         let names = record.iter().enumerate().map(|(index, cell)| {
             let name = std::str::from_utf8(cell).ok().map(str::trim).filter(|name| !name.is_empty());
             let wrong = || format!("column {} has no name of UTF-8 characters in the first line", index + 1);
@@ -103,7 +106,17 @@ impl CsvSource {
 
     /// The next record; false at the end.
     fn next(&mut self, record: &mut Record) -> Result<bool, ColumnsError> {
-        self.records.next(record).map_err(|error| ColumnsError::read(&self.file, error))
+        match self.records.next(record) {
+            Ok(false) if self.records.position() < self.size => {
+                let (read, size) = (self.records.position(), self.size);
+                let what =
+                    format!("the file was cut while it was read: it had {size} bytes, and ends after {read}");
+                Err(ColumnsError::malformed(&self.file, what))
+            }
+            Ok(more) => Ok(more),
+            Err(RecordError::Read(error)) => Err(ColumnsError::read(&self.file, error)),
+            Err(error) => Err(ColumnsError::malformed(&self.file, error.to_string())),
+        }
     }
 }
 
@@ -114,7 +127,8 @@ fn input(path: &Path) -> Result<(String, Box<dyn Read + Send>, u64), ColumnsErro
     }
     let file = path.display().to_string();
     let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
-    let size = opened.metadata().map_or(0, |m| m.len());
+    // Pipes and the like have no size that could be relied on.
+    let size = opened.metadata().ok().filter(|found| found.is_file()).map_or(0, |found| found.len());
     Ok((file, Box::new(opened), size))
 }
 
@@ -162,9 +176,11 @@ impl Source for CsvSource {
 
 /// Appends the cells of a record; a bad one is missing in all columns.
 fn push_record(record: &Record, chosen: &[(usize, Column)], expected: usize, rows: &mut Rows) {
-    if record.len() != expected {
+    let loose = record.loose_quote.map(|line| Problem::LooseQuote { line });
+    let wrong_count = || Problem::Cells { found: record.len(), expected };
+    if let Some(problem) = loose.or_else(|| (record.len() != expected).then(wrong_count)) {
         rows.columns.iter_mut().for_each(ArrayRows::push_missing);
-        return rows.bad.push((rows.count, Problem::Cells { found: record.len(), expected }));
+        return rows.bad.push((rows.count, problem));
     }
     let mut first_problem = None;
     for ((index, column), array) in chosen.iter().zip(&mut rows.columns) {

@@ -208,6 +208,11 @@ pub enum Problem {
         /// Cells of the header.
         expected: usize,
     },
+    /// A quoted cell has characters behind its closing quote; perhaps an earlier quote was not closed.
+    LooseQuote {
+        /// The line with the opening quote.
+        line: u64,
+    },
     /// The format cannot hold a missing value.
     Missing {
         /// The column.
@@ -223,7 +228,10 @@ impl Problem {
     /// The kind of error in one word.
     pub fn category(&self) -> Category {
         match self {
-            Problem::Cell { .. } | Problem::NotUtf8 { .. } | Problem::Cells { .. } => Category::Parse,
+            Problem::Cell { .. }
+            | Problem::NotUtf8 { .. }
+            | Problem::Cells { .. }
+            | Problem::LooseQuote { .. } => Category::Parse,
             Problem::Missing { .. } => Category::MissingValue,
             Problem::Raised(error) => error.category(),
         }
@@ -242,6 +250,9 @@ impl std::fmt::Display for Problem {
             Problem::Cells { found, expected } => {
                 let cells = if *found == 1 { "cell" } else { "cells" };
                 write!(f, "{found} {cells}, the header has {expected}")
+            }
+            Problem::LooseQuote { line } => {
+                write!(f, "the cell whose quote opens in line {line} goes on behind the closing quote")
             }
             Problem::Missing { column, format } => {
                 write!(f, "result `{column}` is missing, which {format} cannot hold")

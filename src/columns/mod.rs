@@ -34,6 +34,7 @@ pub mod ipc;
 pub mod npy_header;
 pub mod npy_sink;
 pub mod npy_source;
+pub mod npz_members;
 pub mod npz_sink;
 pub mod npz_source;
 pub mod outputs;

@@ -81,6 +81,8 @@ pub struct Header {
     pub shape: Vec<u64>,
     /// True if the first index moves fastest; nothing to an array of one axis.
     pub is_fortran: bool,
+    /// Bytes of the header, with all that stands before it.
+    pub length: u64,
 }
 
 impl Header {
@@ -95,16 +97,16 @@ impl Header {
         if &start[..6] != MAGIC {
             return Err(wrong("no NPY array: it does not begin with \\x93NUMPY"));
         }
-        let length = match start[6] {
+        let (before, length) = match start[6] {
             1 => {
                 let mut length = [0; 2];
                 from.read_exact(&mut length)?;
-                usize::from(u16::from_le_bytes(length))
+                (10, usize::from(u16::from_le_bytes(length)))
             }
             2 | 3 => {
                 let mut length = [0; 4];
                 from.read_exact(&mut length)?;
-                u32::from_le_bytes(length) as usize
+                (12, u32::from_le_bytes(length) as usize)
             }
             _ => return Err(wrong("an NPY array of an unknown version")),
         };
@@ -114,7 +116,30 @@ impl Header {
         let mut text = vec![0; length];
         from.read_exact(&mut text).map_err(|_| wrong("the NPY header is cut off"))?;
         let text = std::str::from_utf8(&text).map_err(|_| wrong("the NPY header is not UTF-8"))?;
-        Header::parse(text).ok_or_else(|| wrong("the NPY header is malformed"))
+        let header = Header::parse(text).ok_or_else(|| wrong("the NPY header is malformed"))?;
+        Ok(Header { length: before + length as u64, ..header })
+    }
+
+    /// Checks that an array with this header has exactly so many bytes, before memory is taken for its cells.
+    /// Cells that cannot be read are not counted.
+    ///
+    /// # Errors
+    /// There are fewer bytes or more.
+    pub fn check_length(&self, bytes: u64) -> io::Result<()> {
+        let Some(cells) = self.cells.filter(|cells| cells.element().is_some()) else { return Ok(()) };
+        let empty = self.shape.contains(&0);
+        let cells = match empty {
+            true => Some(0),
+            false => self.shape.iter().try_fold(cells.size as u64, |size, axis| size.checked_mul(*axis)),
+        };
+        let claimed = cells.and_then(|cells| cells.checked_add(self.length));
+        if claimed == Some(bytes) {
+            return Ok(());
+        }
+        let claimed = claimed.map_or("more than 2^64".to_owned(), |bytes| bytes.to_string());
+        let shape = self.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let what = format!("an array of [{shape}] {} has {claimed} bytes, and there are {bytes}", self.descr);
+        Err(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 
     /// Reads the dictionary of a header.
@@ -131,7 +156,7 @@ impl Header {
         // A type with fields is a list, and has no cells that could be read.
         let name = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
         let name = name.map_or_else(|| "a structure".to_owned(), |(name, _)| name.to_owned());
-        Some(Header { cells: Cells::parse(&name), descr: name, shape, is_fortran })
+        Some(Header { cells: Cells::parse(&name), descr: name, shape, is_fortran, length: 0 })
     }
 }
 
@@ -173,12 +198,31 @@ mod tests {
             let bytes = written(cells, &[rows]);
             assert_eq!(bytes.len(), WRITTEN);
             let header = Header::read(&mut &bytes[..]).expect("a header");
-            let descr = "<f8".to_owned();
-            assert_eq!(header, Header { descr, cells: Some(cells), shape: vec![rows], is_fortran: false });
+            let (descr, shape, length) = ("<f8".to_owned(), vec![rows], WRITTEN as u64);
+            assert_eq!(header, Header { descr, cells: Some(cells), shape, is_fortran: false, length });
             let bytes = written(cells, &[rows, rows]);
             assert_eq!(bytes.len(), WRITTEN);
             assert_eq!(Header::read(&mut &bytes[..]).expect("a header").shape, [rows, rows]);
         }
+    }
+
+    #[test]
+    fn bytes_are_what_the_header_says() {
+        let check = |shape: &[u64], bytes| {
+            let cells = Cells { kind: b'f', size: 8, big_endian: false };
+            let header = Header {
+                descr: "<f8".to_owned(),
+                cells: Some(cells),
+                shape: shape.to_vec(),
+                is_fortran: false,
+                length: 128,
+            };
+            header.check_length(bytes).is_ok()
+        };
+        assert!(check(&[], 136) && check(&[3], 152) && check(&[2, 3], 176) && check(&[0, u64::MAX, 2], 128));
+        assert!(
+            !check(&[3], 151) && !check(&[3], 153) && !check(&[u64::MAX, 2], 128) && !check(&[1 << 61], 128)
+        );
     }
 
     #[test]

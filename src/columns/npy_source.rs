@@ -5,7 +5,7 @@
 
 use crate::columns::error::ColumnsError;
 use crate::columns::npy_header::{Cells, Header};
-use crate::columns::source::{Column, Rows, Source, unreadable};
+use crate::columns::source::{Column, Rows, Source, open_regular, unreadable};
 use cembra_vm::value::{ArrayRows, ScalarType};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -29,11 +29,13 @@ impl NpySource {
     /// The file cannot be read, or holds no array of one axis.
     pub fn open(path: &Path) -> Result<NpySource, ColumnsError> {
         let file = path.display().to_string();
-        let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
+        let (opened, size) = open_regular(path)?;
         let mut input = BufReader::new(opened);
-        let header = Header::read(&mut input).map_err(|e| ColumnsError::malformed(&file, e.to_string()))?;
+        let wrong = |error: std::io::Error| ColumnsError::malformed(&file, error.to_string());
+        let header = Header::read(&mut input).map_err(wrong)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let column = column(&file, &name, &header)?;
+        header.check_length(size).map_err(wrong)?;
         let rows = header.shape[0];
         let array = NpyArray::new(input, header.cells);
         Ok(NpySource { file, column: [column], rows, array, selected: false })

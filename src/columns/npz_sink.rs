@@ -7,7 +7,7 @@
 use crate::columns::error::ColumnsError;
 use crate::columns::npy_header::{Cells, written};
 use crate::columns::npy_sink::{cells_of, write_cells};
-use crate::columns::npz_source::PRESENT;
+use crate::columns::npz_members::presence_name;
 use crate::columns::replace::{Output, nameless};
 use crate::columns::sink::{OutputColumn, Sink};
 use cembra_vm::value::ArrayRows;
@@ -79,7 +79,7 @@ impl NpzSink {
         for part in self.columns {
             put(&mut zip, &part.name, part.cells, self.rows, part.data)?;
             if let Some(presence) = part.presence {
-                put(&mut zip, &format!("{}{PRESENT}", part.name), MASK, self.rows, presence)?;
+                put(&mut zip, &presence_name(&part.name), MASK, self.rows, presence)?;
             }
         }
         zip.finish()?.finish()

@@ -10,20 +10,15 @@
 //! all columns come together although the file has one column behind the other.
 
 use crate::columns::error::ColumnsError;
-use crate::columns::npy_header::Header;
 use crate::columns::npy_source::{NpyArray, column, rows_left};
+use crate::columns::npz_members::{
+    Member, MemberBytes, PRESENT, by_name, members, no_presence, presence_name,
+};
 use crate::columns::source::{Column, Rows, Source, check_names, unreadable};
 use cembra_vm::value::{ArrayRows, ScalarType};
-use flate2::CrcReader;
-use flate2::read::DeflateDecoder;
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom, Take};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use zip::{CompressionMethod, ZipArchive};
-
-/// What the name of the member ends with that says which rows are present.
-pub const PRESENT: &str = ".present";
 
 /// An NPZ file.
 pub struct NpzSource {
@@ -36,43 +31,11 @@ pub struct NpzSource {
     selected: Vec<Selected>,
 }
 
-/// A member of the ZIP file.
-#[derive(Clone, Debug)]
-struct Member {
-    /// Name without `.npy`.
-    name: String,
-    start: u64,
-    stored_size: u64,
-    size: u64,
-    crc: u32,
-    deflated: bool,
-}
-
 /// A column that is read.
 struct Selected {
     element: ScalarType,
-    array: NpyArray<Input>,
-    presence: Option<NpyArray<Input>>,
-}
-
-/// The bytes of a member, checked at their end.
-struct Input {
-    bytes: CrcReader<Box<dyn Read + Send>>,
-    left: u64,
-    crc: u32,
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.bytes.read(buffer)?;
-        self.left = self.left.saturating_sub(count as u64);
-        match count > 0 && self.left == 0 && self.bytes.crc().sum() != self.crc {
-            true => {
-                Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a member has a wrong checksum"))
-            }
-            false => Ok(count),
-        }
-    }
+    array: NpyArray<MemberBytes>,
+    presence: Option<NpyArray<MemberBytes>>,
 }
 
 impl NpzSource {
@@ -81,13 +44,10 @@ impl NpzSource {
     /// # Errors
     /// The file cannot be read, or its members are not arrays of one axis and one size.
     pub fn open(path: &Path) -> Result<NpzSource, ColumnsError> {
-        let file = path.display().to_string();
-        let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
-        let members = members(&file, opened)?;
         let mut source = NpzSource {
             path: path.to_owned(),
-            file,
-            members,
+            file: path.display().to_string(),
+            members: members(path)?,
             columns: Vec::new(),
             rows: 0,
             rows_read: 0,
@@ -100,12 +60,16 @@ impl NpzSource {
 
     fn read_headers(&mut self) -> Result<(), ColumnsError> {
         let mut sizes: Vec<(Arc<str>, u64)> = Vec::new();
-        for member in self.members.clone() {
-            let (header, _) = self.array(&member)?;
+        let named = by_name(&self.members);
+        for member in &self.members {
+            let (header, _) = member.open(&self.path)?;
             let found = column(&self.file, &member.name, &header)?;
             sizes.push((found.name.clone(), header.shape[0]));
-            if self.presence_of(&member.name).is_none() {
-                self.columns.push(found);
+            let is_presence = member.name.strip_suffix(PRESENT).is_some_and(|of| named.contains_key(of));
+            match is_presence && found.element != Some(ScalarType::Boolean) {
+                true => return Err(no_presence(&self.file, &member.name, &header)),
+                false if is_presence => {}
+                false => self.columns.push(found),
             }
         }
         self.rows = sizes.first().map_or(0, |(_, rows)| *rows);
@@ -120,67 +84,16 @@ impl NpzSource {
         }
     }
 
-    /// The member whose presence the member of this name says.
-    fn presence_of(&self, name: &str) -> Option<&Member> {
-        let of = name.strip_suffix(PRESENT)?;
-        self.members.iter().find(|member| member.name == of)
-    }
-
-    /// Header and cells of a member.
-    fn array(&self, member: &Member) -> Result<(Header, NpyArray<Input>), ColumnsError> {
-        let mut input = self.input(member).map_err(|e| ColumnsError::read(&self.file, e))?;
-        let header = Header::read(&mut input)
-            .map_err(|e| ColumnsError::malformed(&self.file, format!("{}.npy: {e}", member.name)))?;
-        let array = NpyArray::new(input, header.cells);
-        Ok((header, array))
-    }
-
-    fn input(&self, member: &Member) -> std::io::Result<Input> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(member.start))?;
-        let stored: Take<BufReader<File>> = BufReader::with_capacity(1 << 16, file).take(member.stored_size);
-        let bytes: Box<dyn Read + Send> = match member.deflated {
-            true => Box::new(DeflateDecoder::new(stored).take(member.size)),
-            false => Box::new(stored),
-        };
-        Ok(Input { bytes: CrcReader::new(bytes), left: member.size, crc: member.crc })
-    }
-
-    fn choose(&self, column: &Column) -> Result<Selected, ColumnsError> {
+    fn choose(&self, named: &HashMap<&str, &Member>, column: &Column) -> Result<Selected, ColumnsError> {
         let Some(element) = column.element else { return Err(unreadable(&self.file, column)) };
-        let named = |name: &str| self.members.iter().find(|member| member.name == name);
-        let member = named(&column.name).expect("every column is a member");
-        let presence =
-            named(&format!("{}{PRESENT}", column.name)).map(|member| self.array(member)).transpose()?;
-        let (_, array) = self.array(member)?;
-        Ok(Selected { element, array, presence: presence.map(|(_, array)| array) })
-    }
-}
-
-/// The NPY members of a ZIP file.
-fn members(file: &str, opened: File) -> Result<Vec<Member>, ColumnsError> {
-    let wrong = |error: zip::result::ZipError| ColumnsError::malformed(file, error.to_string());
-    let mut archive = ZipArchive::new(BufReader::new(opened)).map_err(wrong)?;
-    let mut members = Vec::new();
-    for index in 0..archive.len() {
-        let member = archive.by_index_raw(index).map_err(wrong)?;
-        let Some(name) = member.name().ok().and_then(|n| Some(n.strip_suffix(".npy")?.to_owned())) else {
-            continue;
+        let array = |member: &&Member| {
+            let (header, bytes) = member.open(&self.path)?;
+            Ok::<_, ColumnsError>(NpyArray::new(bytes, header.cells))
         };
-        let deflated = match member.compression() {
-            CompressionMethod::Stored => false,
-            CompressionMethod::Deflated => true,
-            other => {
-                let what =
-                    format!("{name}.npy is compressed by {other}; stored and deflated members can be read");
-                return Err(ColumnsError::malformed(file, what));
-            }
-        };
-        let start = member.data_start().ok_or_else(|| ColumnsError::malformed(file, "no data"))?;
-        let (stored_size, size, crc) = (member.compressed_size(), member.size(), member.crc32());
-        members.push(Member { name, start, stored_size, size, crc, deflated });
+        let member = named.get(&*column.name).expect("every column is a member");
+        let presence = named.get(&*presence_name(&column.name)).map(array).transpose()?;
+        Ok(Selected { element, array: array(member)?, presence })
     }
-    Ok(members)
 }
 
 impl Source for NpzSource {
@@ -197,7 +110,8 @@ impl Source for NpzSource {
     }
 
     fn select(&mut self, columns: &[usize]) -> Result<(), ColumnsError> {
-        let chosen = columns.iter().map(|index| self.choose(&self.columns[*index]));
+        let named = by_name(&self.members);
+        let chosen = columns.iter().map(|index| self.choose(&named, &self.columns[*index]));
         self.selected = chosen.collect::<Result<_, _>>()?;
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use crate::columns::error::{ColumnsError, Problem};
 use cembra_vm::value::{ArrayRows, ScalarType};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A column of a file.
@@ -75,6 +77,22 @@ pub fn unreadable(file: &str, column: &Column) -> ColumnsError {
         stored: column.stored.clone(),
         why: "numbers of 8 to 64 bits, booleans, texts and bytes can be read".to_owned(),
     }
+}
+
+/// Opens a file of a format whose sizes stand in the file, and says how many bytes there are to justify them.
+///
+/// # Errors
+/// The file cannot be read, or is no regular file.
+pub fn open_regular(path: &Path) -> Result<(File, u64), ColumnsError> {
+    let file = || path.display().to_string();
+    // A pipe that nobody writes to would be waited for.
+    let found = path.metadata().map_err(|e| ColumnsError::read(&file(), e))?;
+    if !found.is_file() {
+        return Err(ColumnsError::read(&file(), std::io::Error::other("it is no regular file")));
+    }
+    let opened = File::open(path).map_err(|e| ColumnsError::read(&file(), e))?;
+    let size = opened.metadata().map_err(|e| ColumnsError::read(&file(), e))?.len();
+    Ok((opened, size))
 }
 
 /// Checks that the names of the columns of one file are distinct.

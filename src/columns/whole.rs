@@ -10,15 +10,14 @@
 
 use crate::columns::error::ColumnsError;
 use crate::columns::format::{Format, OpenOptions, open};
-use crate::columns::npy_header::Header;
+use crate::columns::npy_header::{Cells, Header};
 use crate::columns::npy_source::NpyArray;
-use crate::columns::source::{Rows, Source};
+use crate::columns::npz_members::{Member, PRESENT, by_name, members, no_presence, presence_name};
+use crate::columns::source::{Rows, Source, open_regular};
 use cembra_vm::value::array::MAX_ROWS;
 use cembra_vm::value::{ArrayRows, ScalarType, ScalarValue};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
-use zip::ZipArchive;
 
 /// Rows that are read at once.
 const BATCH: usize = 1 << 16;
@@ -46,51 +45,85 @@ pub fn read_whole(path: &Path) -> Result<Vec<NumberArray>, ColumnsError> {
     }
 }
 
-fn opened(path: &Path) -> Result<(String, BufReader<File>), ColumnsError> {
-    let file = path.display().to_string();
-    match File::open(path) {
-        Ok(opened) => Ok((file, BufReader::new(opened))),
-        Err(error) => Err(ColumnsError::read(&file, error)),
-    }
-}
-
 fn npy(path: &Path) -> Result<NumberArray, ColumnsError> {
-    let (file, mut input) = opened(path)?;
-    array(&file, &path.file_stem().unwrap_or_default().to_string_lossy(), &mut input)
+    let file = path.display().to_string();
+    let (opened, size) = open_regular(path)?;
+    let mut input = BufReader::new(opened);
+    let read = Header::read(&mut input).and_then(|header| header.check_length(size).map(|()| header));
+    let header = read.map_err(|e| ColumnsError::malformed(&file, e.to_string()))?;
+    array(&file, &path.file_stem().unwrap_or_default().to_string_lossy(), &header, &mut input)
 }
 
 fn npz(path: &Path) -> Result<Vec<NumberArray>, ColumnsError> {
-    let (file, input) = opened(path)?;
-    let wrong = |error: zip::result::ZipError| ColumnsError::malformed(&file, error.to_string());
-    let mut archive = ZipArchive::new(input).map_err(wrong)?;
+    let file = path.display().to_string();
+    let members = members(path)?;
+    let named = by_name(&members);
     let mut arrays = Vec::new();
-    for index in 0..archive.len() {
-        let mut member = archive.by_index(index).map_err(wrong)?;
-        let name = member.name().ok().and_then(|n| Some(n.strip_suffix(".npy")?.to_owned()));
-        if let Some(name) = name {
-            arrays.push(array(&format!("{file}, {name}.npy"), &name, &mut member)?);
+    for member in &members {
+        let name = &*member.name;
+        if name.strip_suffix(PRESENT).is_some_and(|of| named.contains_key(of)) {
+            continue;
         }
+        let (header, mut bytes) = member.open(path)?;
+        let mut read = array(&format!("{file}, {name}.npy"), name, &header, &mut bytes)?;
+        if let Some(presence) = named.get(&*presence_name(name)) {
+            make_missing(&file, presence, path, &mut read)?;
+        }
+        arrays.push(read);
     }
     Ok(arrays)
 }
 
-/// An NPY array with its header.
-fn array(file: &str, name: &str, input: &mut impl Read) -> Result<NumberArray, ColumnsError> {
-    let header = Header::read(input).map_err(|e| ColumnsError::malformed(file, e.to_string()))?;
+/// Numbers that the other array calls missing become NaN.
+fn make_missing(
+    file: &str,
+    presence: &Member,
+    path: &Path,
+    numbers: &mut NumberArray,
+) -> Result<(), ColumnsError> {
+    let (header, mut bytes) = presence.open(path)?;
+    if header.cells.and_then(Cells::element) != Some(ScalarType::Boolean) {
+        return Err(no_presence(file, &presence.name, &header));
+    }
+    let present = array(&format!("{file}, {}.npy", presence.name), &presence.name, &header, &mut bytes)?;
+    if present.shape != numbers.shape {
+        let (found, expected) = (&present.shape, &numbers.shape);
+        let what =
+            format!("{}.npy is of shape {found:?}, {}.npy of {expected:?}", presence.name, numbers.name);
+        return Err(ColumnsError::malformed(file, what));
+    }
+    let missing = present.values.iter().map(|truth| *truth == 0.0);
+    numbers
+        .values
+        .iter_mut()
+        .zip(missing)
+        .filter(|(_, is_missing)| *is_missing)
+        .for_each(|(n, _)| *n = f64::NAN);
+    Ok(())
+}
+
+/// The numbers of an NPY array behind its header, which agrees with the bytes that there are.
+fn array(
+    file: &str,
+    name: &str,
+    header: &Header,
+    input: &mut impl Read,
+) -> Result<NumberArray, ColumnsError> {
     let axes = header.shape.iter().map(|axis| usize::try_from(*axis).ok());
     let shape: Option<Vec<usize>> = axes.collect();
-    let size = shape.as_ref().and_then(|s| s.iter().try_fold(1_usize, |size, axis| size.checked_mul(*axis)));
+    let product = |s: &Vec<usize>| s.iter().try_fold(1_usize, |size, axis| size.checked_mul(*axis));
+    let size = shape.as_ref().and_then(|s| if s.contains(&0) { Some(0) } else { product(s) });
     let (Some(shape), Some(size)) = (shape, size.filter(|size| *size <= MAX_ROWS)) else {
         let what = format!("an array of {:?} has more than {MAX_ROWS} numbers", header.shape);
         return Err(ColumnsError::malformed(file, what));
     };
-    if header.cells.and_then(|cells| cells.element()).is_none() {
+    if header.cells.and_then(Cells::element).is_none() {
         return Err(ColumnsError::malformed(file, format!("cells of type {} are no numbers", header.descr)));
     }
     let mut rows = ArrayRows::new(ScalarType::Unit);
     NpyArray::new(input, header.cells).read(file, size, &mut rows)?;
     let values = numbers(&rows);
-    let values = if header.is_fortran { transposed(&shape, &values) } else { values };
+    let values = if header.is_fortran && size > 0 { transposed(&shape, &values) } else { values };
     Ok(NumberArray { name: name.to_owned(), shape, values })
 }
 
@@ -158,6 +191,8 @@ fn number(value: &ScalarValue) -> f64 {
 mod tests {
     use super::*;
 
+    use std::fs::File;
+
     /// An NPY file of small integers.
     fn npy_bytes(order: &str, shape: &str, cells: &[u8]) -> Vec<u8> {
         let text = format!("{{'descr': '|u1', 'fortran_order': {order}, 'shape': {shape}, }}\n");
@@ -192,7 +227,14 @@ mod tests {
 
     #[test]
     fn arrays_come_in_c_order() {
-        let read = |order, shape, cells: &[u8]| array("a.npy", "a", &mut &npy_bytes(order, shape, cells)[..]);
+        let read = |order, shape, cells: &[u8]| {
+            let bytes = npy_bytes(order, shape, cells);
+            let (mut input, wrong) =
+                (&bytes[..], |e: std::io::Error| ColumnsError::malformed("a.npy", e.to_string()));
+            let header = Header::read(&mut input).map_err(wrong)?;
+            header.check_length(bytes.len() as u64).map_err(wrong)?;
+            array("a.npy", "a", &header, &mut input)
+        };
         let c = read("False", "(2, 3)", &[1, 2, 3, 4, 5, 6]).expect("an array");
         assert_eq!((c.shape, c.values), (vec![2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
         let fortran = read("True", "(2, 3)", &[1, 4, 2, 5, 3, 6]).expect("an array");
@@ -201,6 +243,8 @@ mod tests {
         assert_eq!(deep.values, [1.0, 2.0, 3.0, 4.0]);
         assert!(read("False", "(2, 3)", &[1, 2]).is_err());
         let large = read("False", "(99999, 99999)", &[]).expect_err("too large");
-        assert!(large.to_string().contains("more than"), "{large}");
+        assert!(large.to_string().contains("9999800"), "{large}");
+        let empty = read("True", "(0, 1000000000000, 1000000000000)", &[]).expect("an array");
+        assert_eq!(empty.values, []);
     }
 }

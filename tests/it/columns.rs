@@ -9,41 +9,44 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A directory with files, and the command run in it.
-struct Place {
+pub struct Place {
     directory: TempDir,
 }
 
 /// What a command printed.
-struct Printed {
-    out: String,
-    err: String,
-    success: bool,
+pub struct Printed {
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+    /// True for exit code 0.
+    pub success: bool,
 }
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         Place { directory: tempfile::tempdir().expect("the system has a directory for temporary files") }
     }
 
-    fn with(name: &str, contents: impl AsRef<[u8]>) -> Place {
+    pub fn with(name: &str, contents: impl AsRef<[u8]>) -> Place {
         let place = Place::new();
         place.put(name, contents);
         place
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn put(&self, name: &str, contents: impl AsRef<[u8]>) {
+    pub fn put(&self, name: &str, contents: impl AsRef<[u8]>) {
         std::fs::write(self.path(name), contents).expect("the directory takes files");
     }
 
-    fn text(&self, name: &str) -> String {
+    pub fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.directory.path()).expect("the directory is there");
         let mut names: Vec<String> =
             entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
@@ -51,20 +54,20 @@ impl Place {
         names
     }
 
-    fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
         command.arg("run").current_dir(self.directory.path()).env("NO_COLOR", "1");
         command
     }
 
-    fn run(&self, args: &[&str]) -> Printed {
+    pub fn run(&self, args: &[&str]) -> Printed {
         let output = self.command().args(args).output().expect("the program is built");
         let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");
         Printed { out: text(output.stdout), err: text(output.stderr), success: output.status.success() }
     }
 
     /// Runs quietly and gives what it printed.
-    fn good(&self, args: &[&str]) -> String {
+    pub fn good(&self, args: &[&str]) -> String {
         let printed = self.run(&[args, &["--quiet"]].concat());
         assert!(printed.success, "{args:?}: {}", printed.err);
         assert_eq!(printed.err, "", "{args:?}");
@@ -72,7 +75,7 @@ impl Place {
     }
 
     /// Runs, and gives the first line of the error.
-    fn bad(&self, args: &[&str]) -> String {
+    pub fn bad(&self, args: &[&str]) -> String {
         let printed = self.run(args);
         assert!(!printed.success, "{args:?} succeeds: {}", printed.out);
         printed.err.lines().next().unwrap_or_default().to_owned()
@@ -80,7 +83,7 @@ impl Place {
 }
 
 /// An NPY file.
-fn npy(descr: &str, fortran: &str, shape: &str, cells: &[u8]) -> Vec<u8> {
+pub fn npy(descr: &str, fortran: &str, shape: &str, cells: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
@@ -214,7 +217,11 @@ fn npy_files_that_cannot_be_read() {
     }
     assert_eq!(
         error(&npy("<f8", "False", "(7,)", &cells)),
-        "error[PARSE]: x.npy: the file ends before row 7"
+        "error[PARSE]: x.npy: an array of [7] <f8 has 124 bytes, and there are 116"
+    );
+    assert_eq!(
+        error(&npy("<f8", "False", "(5,)", &cells)),
+        "error[PARSE]: x.npy: an array of [5] <f8 has 108 bytes, and there are 116"
     );
     assert_eq!(
         error(&npy("|b1", "False", "(2,)", &[1, 2])),
@@ -232,7 +239,7 @@ fn npy_files_that_cannot_be_read() {
     // More cells than memory are no reason to allocate them.
     assert_eq!(
         error(&npy("<f8", "False", "(1000000000000,)", &cells)),
-        "error[PARSE]: x.npy: the file ends before row 64"
+        "error[PARSE]: x.npy: an array of [1000000000000] <f8 has 8000000000080 bytes, and there are 128"
     );
 }
 

@@ -21,6 +21,7 @@ mod graph_texts;
 mod graph_types;
 mod graphs;
 mod host;
+mod hostile;
 mod model;
 mod numpy;
 mod oracles;
