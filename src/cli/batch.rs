@@ -3,14 +3,18 @@
 use crate::cli::args::EvalArgs;
 use crate::cli::eval::{bind, execute, parse, read_text};
 use crate::cli::report::{Phase, Report, Source};
-use crate::cli::{json, print};
+use crate::cli::{json, json_text, print};
 use crate::compile::Options;
 use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, Value};
 use serde_json::{Value as Json, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+
+/// What is said of a case that panics; standard error has more.
+pub const BUG: &str = "internal error: the evaluation panicked; this is a bug of cembra";
 
 /// Evaluates all cases of a file; fails only if the file cannot be read.
 pub fn run(file: &Path, args: &EvalArgs) -> ExitCode {
@@ -33,7 +37,7 @@ pub fn cases(file: &Path) -> Result<Vec<Json>, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
     let text = read_text(file)?;
     let mut document: Json =
-        serde_json::from_str(&text).map_err(|e| io(format!("{} is not JSON: {e}", file.display())))?;
+        json_text::parse(&text).map_err(|e| io(format!("{} is not JSON: {e}", file.display())))?;
     match document.get_mut("cases").map(Json::take) {
         Some(Json::Array(cases)) => Ok(cases),
         _ => Err(io(format!("{} has no list `cases`", file.display()))),
@@ -43,7 +47,9 @@ pub fn cases(file: &Path) -> Result<Vec<Json>, Report> {
 /// The result of one case.
 pub fn line(case: &Json, args: &EvalArgs) -> Json {
     let id = case.get("id").cloned().unwrap_or(Json::Null);
-    match evaluate(case, args) {
+    // A bug of ours that one case finds is no reason to lose the others.
+    let outcome = catch_unwind(AssertUnwindSafe(|| evaluate(case, args)));
+    match outcome.unwrap_or_else(|_| Err(Report::new(Category::Panic, Phase::Eval, BUG))) {
         Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
         Err(report) => {
             let text = case.get("expr").and_then(Json::as_str).unwrap_or_default().to_owned();

@@ -10,6 +10,7 @@ use crate::cli::fit_task::{Origin, Task};
 use crate::cli::model_result::Spectra;
 use crate::cli::model_source::{self, Failure, warning_text};
 use crate::cli::report::{Phase, Report};
+use crate::cli::targets::{NamedFile, check_distinct, check_ending};
 use crate::columns::replace::Output;
 use crate::fit::caution::free_onsets;
 use crate::fit::confidence::confidence_intervals;
@@ -32,6 +33,7 @@ use std::path::Path;
 /// Data do not fit the model, or files cannot be read or written.
 pub fn run(args: &FitArgs) -> Result<String, Failure> {
     check_use(args)?;
+    check_files(args)?;
     let sources = model_source::sources(&args.model)?;
     let (library, setup, findings) = model_source::read(&args.model, &sources);
     if !findings.errors.is_empty() {
@@ -82,6 +84,23 @@ fn check_use(args: &FitArgs) -> Result<(), Report> {
         () => return Ok(()),
     };
     Err(wrong(problem))
+}
+
+/// Files that are written: named by what they hold, each another one. The model may take the place of the old one.
+fn check_files(args: &FitArgs) -> Result<(), Report> {
+    let targets = [
+        ("--out", &args.out, "a result as JSON", &["json"][..]),
+        ("--plot", &args.plot, "a picture", &["svg", "png"]),
+        ("--save-model", &args.save_model, "a model", &["yaml", "yml"]),
+    ];
+    let mut written: Vec<NamedFile<'_>> = Vec::new();
+    for (option, file, what, endings) in targets {
+        let Some(file) = file.as_deref() else { continue };
+        check_ending((option, file), what, endings)?;
+        written.push((option, file));
+    }
+    let read: Vec<NamedFile<'_>> = args.data.iter().map(|file| ("--data", &**file)).collect();
+    check_distinct(&written, &read)
 }
 
 /// Everything odd, once.

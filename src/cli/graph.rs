@@ -11,16 +11,19 @@ use crate::backend::{EvalError, Flags, Plan, State, evaluate_in_parallel, record
 use crate::cli::args::{
     BackendArg, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
-use crate::cli::report::Report;
+use crate::cli::report::{Phase, Report};
 use crate::cli::{batch, print};
 use crate::dag::array_text::{Detail, shape_text, value_text};
 use crate::dag::ir::{compile_nodes, compile_trees};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text};
 use crate::dag::{Dag, DagError, Node, forest, linearize};
+use cembra_vm::value::Category;
 use program::{Engine, Program};
 use reports::{dag_report, eval_report, eval_report_in, read_program};
 use serde_json::{Value as Json, json};
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -46,7 +49,11 @@ pub fn run(command: &GraphCommand) -> ExitCode {
 /// Prints each line as soon as it is there.
 fn run_batch(file: &Path, backend: BackendArg) -> Result<String, Report> {
     for case in &batch::cases(file)? {
-        print(&format!("{}\n", recorded::line(case, backend)));
+        // A bug of ours that one case finds is no reason to lose the others.
+        let line = catch_unwind(AssertUnwindSafe(|| recorded::line(case, backend)));
+        let bug =
+            |_| json!({ "name": case["name"], "error": { "class": "RuntimeError", "message": batch::BUG } });
+        print(&format!("{}\n", line.unwrap_or_else(bug)));
     }
     Ok(String::new())
 }
@@ -59,6 +66,7 @@ fn backend(args: &GraphRunArgs, flags: Flags) -> BackendArg {
 fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     let Some(file) = &args.program else { return Ok(String::new()) };
     let program = read_program(file)?;
+    check_roots(file, &program)?;
     let spelling = spelling(&program, args.compat.is_some());
     let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
     let dag = dag(args.mode, &program).map_err(dag_report)?;
@@ -83,6 +91,18 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
         text.push_str(&profile.to_string());
     }
     Ok(text)
+}
+
+/// Checks that there is something to evaluate, each once.
+fn check_roots(file: &Path, program: &Program) -> Result<(), Report> {
+    let mut met = HashSet::new();
+    let twice = program.roots.iter().find(|root| !met.insert(root.id()));
+    let what = match twice {
+        Some(root) => format!("`roots` has node {} twice", root.id().number()),
+        None if program.roots.is_empty() => "it has no `roots`; there is nothing to evaluate".to_owned(),
+        None => return Ok(()),
+    };
+    Err(Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display())))
 }
 
 /// A state with what the program and the command line say.

@@ -3,6 +3,7 @@
 use crate::cli::report::{Phase, Report};
 use crate::registry::registry::nearest;
 use cembra_vm::program::text::{ProgramTextError, parse_value};
+use cembra_vm::value::number::is_in_range;
 use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, ScalarType, Value};
 use std::sync::Arc;
@@ -138,19 +139,11 @@ fn number_that_does_not_fit<'t>(text: &'t str, qtype: &QType) -> Option<&'t str>
     let fits = match qtype.scalar()? {
         ScalarType::Int32 => digits.parse::<u128>().ok()? <= 1 << 31 && text.parse::<i32>().is_ok(),
         ScalarType::Int64 => digits.parse::<u128>().ok()? <= 1 << 63 && text.parse::<i64>().is_ok(),
-        ScalarType::Float32 => fits_float(digits, f64::from(digits.parse::<f32>().ok()?)),
-        ScalarType::Float64 | ScalarType::WeakFloat => fits_float(digits, digits.parse::<f64>().ok()?),
+        ScalarType::Float32 => is_in_range(digits, f64::from(digits.parse::<f32>().ok()?)),
+        ScalarType::Float64 | ScalarType::WeakFloat => is_in_range(digits, digits.parse::<f64>().ok()?),
         _ => true,
     };
     (!fits).then_some(text)
-}
-
-/// True if a float neither overflowed nor became zero while it was read.
-fn fits_float(digits: &str, value: f64) -> bool {
-    let mantissa = digits.split(['e', 'E']).next().unwrap_or(digits);
-    let numeric = mantissa.bytes().any(|b| b.is_ascii_digit());
-    let zero = !mantissa.bytes().any(|b| matches!(b, b'1'..=b'9'));
-    !numeric || (value.is_finite() && (value != 0.0 || zero))
 }
 
 /// A text in either kind of quotes, in the single quotes of a stored program; nothing without quotes.
@@ -188,7 +181,7 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     }
     if text.contains(['.', 'e', 'E']) {
         let value: f64 = text.parse().map_err(|_| report(&format!("malformed number `{text}`")))?;
-        return match fits_float(text, value) {
+        return match is_in_range(text, value) {
             true => Ok(value.into()),
             false => Err(report(&format!("the number {text} does not fit FLOAT64"))),
         };

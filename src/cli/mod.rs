@@ -10,6 +10,8 @@
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
+//! [`targets`] checks the names of files that are written, [`signals`] removes unfinished ones.
+//!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
 //! are JSON on standard output, errors with their places. The exit
 //! code is 0 for success, 1 for an error in the expression or its inputs or if the result cannot be
@@ -29,6 +31,7 @@ pub mod fit_task;
 pub mod graph;
 pub mod input;
 pub mod json;
+pub mod json_text;
 pub mod model;
 pub mod model_args;
 pub mod model_batch;
@@ -39,8 +42,10 @@ pub mod ops;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod signals;
 pub mod synthetic;
 pub mod table;
+pub mod targets;
 
 use args::{Arguments, Command};
 use cembra_vm::value::Category;
@@ -51,6 +56,7 @@ use std::process::ExitCode;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    signals::remove_unfinished_files_at_the_end();
     match arguments.command {
         Command::Eval(args) => match &args.batch {
             Some(file) => batch::run(file, &args),
@@ -79,8 +85,11 @@ pub(crate) fn usage_error(command: &str, message: &str) -> ExitCode {
 /// other failure is an error, because the result is lost.
 pub(crate) fn print(text: &str) {
     use std::io::{ErrorKind, Write};
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let written = crate::columns::replace::standard_output().and_then(|out| {
+        let mut out = out.lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    });
+    match written {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => {

@@ -7,6 +7,7 @@ use crate::cli::model_args::{
 use crate::cli::model_result::{Spectra, outcome, spectrum_json};
 use crate::cli::model_source::{Failure, failure, load, model, sources, theta, warning_text};
 use crate::cli::report::{Phase, Report};
+use crate::cli::targets::{NamedFile, check_distinct, check_ending};
 use crate::cli::{complain, print};
 use crate::cli::{fit, model_batch, synthetic};
 use crate::columns::Format;
@@ -119,6 +120,13 @@ fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
 }
 
 fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
+    if let Some(out) = &args.out {
+        let read: Vec<NamedFile<'_>> = args.model.files.iter().map(|file| ("the model", &**file)).collect();
+        check_distinct(&[("--out", out)], &read)?;
+        if args.json {
+            check_ending(("--out", out), "a spectrum as JSON", &["json"])?;
+        }
+    }
     let model = model(&args.model)?;
     let theta = theta(&model, &args.values)?;
     let mut spectra = Spectra::new(&model, args.evaluator.kind()).map_err(|e| failure(&[e], &[]))?;

@@ -6,8 +6,8 @@
 use crate::cli::eval::read_text;
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
-use crate::cli::print;
 use crate::cli::report::{Phase, Report};
+use crate::cli::{batch, json_text, print};
 use crate::model::component::Semantics;
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::library::{DynamicsSetup, ProfileSetup, Setup};
@@ -15,19 +15,25 @@ use crate::model::load::{self, Loaded};
 use crate::model::tree::Model;
 use cembra_vm::value::Category;
 use serde_json::{Value as Json, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Prints a line for each theta of each case.
 pub fn eval(files: &ModelFiles, evaluator: Evaluator) -> ExitCode {
-    each_case(files, |case, semantics| match load_case(case, semantics) {
+    each_case(files, |case, semantics| eval_lines(case, semantics, evaluator))
+}
+
+/// A result for each theta of a case.
+pub fn eval_lines(case: &Json, semantics: Option<Semantics>, evaluator: Evaluator) -> Vec<Json> {
+    match load_case(case, semantics) {
         Ok(loaded) => results(case, &loaded.model, evaluator),
         Err(errors) => {
             let line = |eval: Option<usize>| json!({ "eval": eval, "error": error_json(&errors[0]) });
             let count = case["evals"].as_array().map_or(0, Vec::len);
             if count == 0 { vec![line(None)] } else { (0..count).map(|index| line(Some(index))).collect() }
         }
-    })
+    }
 }
 
 /// Prints a line for each case.
@@ -46,7 +52,10 @@ fn each_case(files: &ModelFiles, lines: impl Fn(&Json, Option<Semantics>) -> Vec
                 unreadable = true;
             }
             Ok(case) => {
-                for line in lines(&case, semantics) {
+                // A bug of ours that one case finds is no reason to lose the others.
+                let lines = catch_unwind(AssertUnwindSafe(|| lines(&case, semantics)));
+                let bug = |_| vec![json!({ "error": { "kind": "bug", "message": batch::BUG } })];
+                for line in lines.unwrap_or_else(bug) {
                     print(&format!("{}\n", joined(json!({ "id": case["id"] }), line)));
                 }
             }
@@ -65,7 +74,7 @@ fn joined(mut first: Json, second: Json) -> Json {
 
 fn read_case(file: &Path) -> Result<Json, Report> {
     let text = read_text(file)?;
-    serde_json::from_str(&text).map_err(|error| {
+    json_text::parse(&text).map_err(|error| {
         let message = format!("{} is not JSON: {error}", file.display());
         Report::new(Category::Io, Phase::Compile, message)
     })

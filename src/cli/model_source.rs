@@ -12,10 +12,13 @@ use crate::model::tree::Model;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 
-/// What went wrong, with the texts of the files for rendering.
+/// Errors that are shown of one file or model; of the others there is the number.
+const SHOWN: usize = 100;
+
+/// What went wrong, with the lines of the files for rendering.
 #[derive(Debug)]
 pub struct Failure {
-    /// Errors, each with the text it stands in.
+    /// Errors, each with the text it stands in; at most so many as are shown.
     pub reports: Vec<(Report, Option<Source>)>,
 }
 
@@ -74,29 +77,47 @@ pub fn model(files: &ModelFiles) -> Result<Model, Failure> {
 
 /// Errors with the texts they stand in.
 pub fn failure(errors: &[ModelError], sources: &[Source]) -> Failure {
-    Failure { reports: errors.iter().map(|error| located(error, sources)).collect() }
+    let texts: Vec<Lines<'_>> = sources.iter().map(Lines::new).collect();
+    let shown = errors.iter().take(SHOWN).map(|error| located(error, &texts));
+    let category = errors.first().map_or(Category::Parse, |error| error.kind.category());
+    let more = errors.len().saturating_sub(SHOWN);
+    let rest =
+        (more > 0).then(|| (Report::new(category, Phase::Compile, format!("and {more} more errors")), None));
+    Failure { reports: shown.chain(rest).collect() }
+}
+
+/// A text and where its lines begin.
+struct Lines<'s> {
+    source: &'s Source,
+    starts: Vec<usize>,
+}
+
+impl<'s> Lines<'s> {
+    fn new(source: &'s Source) -> Lines<'s> {
+        let ends = source.text.match_indices('\n').map(|(at, _)| at + 1);
+        Lines { source, starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// The bytes of the word at a place.
+    fn span(&self, place: &Place) -> Span {
+        let text = &self.source.text;
+        let line_start = self.starts.get(place.line.saturating_sub(1)).copied().unwrap_or(text.len());
+        let rest = &text[line_start..];
+        let column = place.column.saturating_sub(1);
+        let start = line_start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at);
+        let length = text[start..].find([' ', ',', ':', ']', '\n', '\r']).unwrap_or(text.len() - start);
+        Span { start: start as u32, end: (start + length.max(1)).min(text.len()) as u32 }
+    }
 }
 
 /// An error with the text it stands in.
-fn located(error: &ModelError, sources: &[Source]) -> (Report, Option<Source>) {
-    let mut report = Report::new(Category::Parse, Phase::Compile, error.to_string());
-    let source = error.place.as_ref().and_then(|p| sources.iter().find(|s| *s.name == *p.file).cloned());
-    if let (Some(place), Some(source)) = (&error.place, &source) {
-        report.labels.push((span(place, &source.text), String::new()));
+fn located(error: &ModelError, texts: &[Lines<'_>]) -> (Report, Option<Source>) {
+    let mut report = Report::new(error.kind.category(), Phase::Compile, error.to_string());
+    let lines = error.place.as_ref().and_then(|p| texts.iter().find(|t| *t.source.name == *p.file));
+    if let (Some(place), Some(lines)) = (&error.place, lines) {
+        report.labels.push((lines.span(place), String::new()));
     }
-    (report, source)
-}
-
-/// The bytes of the word at a place.
-fn span(place: &Place, text: &str) -> Span {
-    let line_start = match place.line {
-        1 => 0,
-        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
-    };
-    let rest = &text[line_start..];
-    let start = line_start + rest.char_indices().nth(place.column - 1).map_or(rest.len(), |(at, _)| at);
-    let length = text[start..].find([' ', ',', ':', ']', '\n', '\r']).unwrap_or(text.len() - start);
-    Span { start: start as u32, end: (start + length.max(1)).min(text.len()) as u32 }
+    (report, lines.map(|lines| lines.source.clone()))
 }
 
 /// A warning with its place.

@@ -11,7 +11,11 @@ use cembra_vm::machine::RunError;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::process::ExitCode;
+
+/// Places of one error that are shown; of the others there is the number.
+const PLACES_SHOWN: usize = 20;
 
 /// When an error was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,31 +79,57 @@ impl Report {
         self
     }
 
+    /// The places that are shown, and a note of how many others there are.
+    fn shown(&self) -> (&[(Span, String)], Option<String>) {
+        let shown = self.labels.len().min(PLACES_SHOWN);
+        let more = self.labels.len() - shown;
+        (&self.labels[..shown], (more > 0).then(|| format!("and at {more} more places")))
+    }
+
     /// The error with its source line, for a terminal or a file.
     pub fn render(&self, source: Option<&Source>, styled: bool) -> String {
+        let window = source.map(|source| self.window(source));
         let mut group = Level::ERROR
             .primary_title(visible(&self.message))
             .id(self.category.name())
-            .elements(self.snippet(source));
-        for note in &self.notes {
+            .elements(source.zip(window).and_then(|(source, window)| self.snippet(source, window)));
+        for note in self.shown().1.iter().chain(&self.notes) {
             group = group.element(Level::NOTE.message(visible(note)));
         }
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 
+    /// The bytes of the lines that are shown: rendering takes time for every byte of a text that it is given. The
+    /// line before is one of them, because a place behind a line end is shown at the end of its line.
+    fn window(&self, source: &Source) -> Range<usize> {
+        let text = source.text.as_bytes();
+        let spans = || self.shown().0.iter().map(|(span, _)| span);
+        let first = spans().map(|span| span.start as usize).min().unwrap_or(0).min(text.len());
+        let last = spans().map(|span| span.end as usize).max().unwrap_or(0).min(text.len());
+        let line_start =
+            |at: usize| text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let start = line_start(line_start(first).saturating_sub(1));
+        let end = text[last..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| last + at + 1);
+        start..end
+    }
+
     fn snippet<'s>(
         &'s self,
-        source: Option<&'s Source>,
+        source: &'s Source,
+        window: Range<usize>,
     ) -> Option<Snippet<'s, annotate_snippets::Annotation<'s>>> {
-        let source = source.filter(|_| !self.labels.is_empty())?;
-        let annotations = self.labels.iter().enumerate().map(|(index, (span, label))| {
+        let (labels, _) = self.shown();
+        let text = source.text.get(window.clone()).filter(|_| !labels.is_empty())?;
+        let annotations = labels.iter().enumerate().map(|(index, (span, label))| {
             let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let end = (span.end as usize).min(source.text.len());
-            let annotation = kind.span((span.start as usize).min(end)..end);
+            let inside = |at: u32| (at as usize).clamp(window.start, window.end) - window.start;
+            let (start, end) = (inside(span.start), inside(span.end));
+            let annotation = kind.span(start.min(end)..end);
             if label.is_empty() { annotation } else { annotation.label(visible(label)) }
         });
-        Some(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotations(annotations))
+        let line = 1 + source.text.as_bytes()[..window.start].iter().filter(|byte| **byte == b'\n').count();
+        Some(Snippet::source(text).line_start(line).path(source.name.as_str()).annotations(annotations))
     }
 
     /// The error as JSON; places count bytes from 0, lines and columns (of characters) from 1.
@@ -109,11 +139,13 @@ impl Report {
             "phase": self.phase.name(),
             "message": self.message,
         });
-        if let Some(source) = source.filter(|_| !self.labels.is_empty()) {
-            json["places"] = self.labels.iter().map(|(span, label)| place(source, *span, label)).collect();
+        let (labels, more) = self.shown();
+        if let Some(source) = source.filter(|_| !labels.is_empty()) {
+            json["places"] = labels.iter().map(|(span, label)| place(source, *span, label)).collect();
         }
-        if !self.notes.is_empty() {
-            json["notes"] = self.notes.iter().map(String::as_str).collect();
+        let notes: Vec<&str> = more.iter().chain(&self.notes).map(String::as_str).collect();
+        if !notes.is_empty() {
+            json["notes"] = notes.into();
         }
         json
     }

@@ -14,6 +14,7 @@ use crate::cli::input::{parse_input, parse_leaf_type};
 use crate::cli::progress::{Bar, rate};
 use crate::cli::report::{Phase, Report, Source as Text, visible};
 use crate::cli::table::{Align, table};
+use crate::cli::targets::{NamedFile, check_distinct};
 use crate::cli::{complain, print, usage_error};
 use crate::columns::outputs::outputs;
 use crate::columns::pipeline::shown;
@@ -105,6 +106,9 @@ fn named_result(args: &RunArgs, named: &str, start: usize) -> Result<(Arc<str>, 
 }
 
 fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
+    let data: Vec<NamedFile<'_>> = args.data.iter().map(|file| ("--data", &**file)).collect();
+    let out: Vec<NamedFile<'_>> = args.out.iter().map(|file| ("--out", &**file)).collect();
+    check_distinct(&out, &data)?;
     let plan = plan(args, results(args, &text.text)?)?;
     let job = plan.job(open_all(args)?).map_err(|error| explained(args, error))?;
     let columns = job.outputs().to_vec();

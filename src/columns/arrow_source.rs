@@ -2,6 +2,7 @@
 
 use crate::columns::arrow_cells::{append, element};
 use crate::columns::error::ColumnsError;
+use crate::columns::guard::guarded;
 use crate::columns::source::{Column, Rows, Source, check_names};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
@@ -52,11 +53,16 @@ impl ArrowSource {
     /// The batch with the next row, and the number of that row in it.
     fn current(&mut self) -> Result<Option<&mut (RecordBatch, usize)>, ColumnsError> {
         while self.current.as_ref().is_none_or(|(batch, at)| *at == batch.num_rows()) {
-            match self.batches.next() {
-                None => return Ok(None),
-                Some(Ok(batch)) => self.current = Some((batch, 0)),
-                Some(Err(error)) => return Err(cannot_read(&self.file, &error.to_string())),
-            }
+            let mut batches = std::mem::replace(&mut self.batches, Box::new(std::iter::empty()));
+            // A reader that has panicked is not asked again.
+            let next = guarded(&self.file, || {
+                let next = batches.next().transpose().map_err(|e| cannot_read(&self.file, &e.to_string()))?;
+                Ok((batches, next))
+            });
+            let (batches, next) = next?;
+            self.batches = batches;
+            let Some(batch) = next else { return Ok(None) };
+            self.current = Some((batch, 0));
         }
         Ok(self.current.as_mut())
     }

@@ -10,6 +10,7 @@
 //! Empty cells are missing and tell nothing; a column of empty cells is FLOAT64.
 
 use cembra_vm::value::ScalarType;
+use cembra_vm::value::number::is_in_range;
 
 /// The type of the smallest kind that holds all cells.
 pub fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>) -> ScalarType {
@@ -24,7 +25,8 @@ fn kind(cell: &[u8]) -> ScalarType {
         () if integer(cell).is_some() => ScalarType::Int64,
         // Digits beyond 64 bits would lose some as a float.
         () if digits.iter().all(u8::is_ascii_digit) => ScalarType::Text,
-        () if float::<f64>(cell).is_some() => ScalarType::Float64,
+        // A number that no float holds is one still: it is an error in its row, and not a text.
+        () if fast_float2::parse::<f64, _>(trimmed).is_ok() => ScalarType::Float64,
         () if boolean(cell).is_some() => ScalarType::Boolean,
         () => ScalarType::Text,
     }
@@ -45,9 +47,13 @@ pub fn integer(cell: &[u8]) -> Option<i64> {
     std::str::from_utf8(cell.trim_ascii()).ok()?.parse().ok()
 }
 
-/// Reads the nearest float, white space around it aside.
-pub fn float<T: fast_float2::FastFloat>(cell: &[u8]) -> Option<T> {
-    fast_float2::parse(cell.trim_ascii()).ok()
+/// Reads the nearest float, white space around it aside; nothing if it overflows or vanishes.
+pub fn float<T: fast_float2::FastFloat + Into<f64> + Copy>(cell: &[u8]) -> Option<T> {
+    let cell = cell.trim_ascii();
+    let value: T = fast_float2::parse(cell).ok()?;
+    let text = || std::str::from_utf8(cell).unwrap_or_default();
+    let wide: f64 = value.into();
+    ((wide.is_finite() && wide != 0.0) || is_in_range(text(), wide)).then_some(value)
 }
 
 /// Reads a truth value.
@@ -64,13 +70,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn floats_out_of_range_are_none() {
+        let reads =
+            |cell: &str| (float::<f64>(cell.as_bytes()).is_some(), float::<f32>(cell.as_bytes()).is_some());
+        assert_eq!(reads("1e400"), (false, false));
+        assert_eq!(reads("-1e39"), (true, false));
+        assert_eq!(reads("1e-50"), (true, false));
+        assert_eq!(reads(" inf "), (true, true));
+        assert_eq!(reads("-0.0e5"), (true, true));
+    }
+
+    #[test]
     fn the_smallest_type_wins() {
         let of = |cells: &[&str]| infer(cells.iter().map(|c| c.as_bytes()));
-        let cases: [(&[&str], ScalarType); 10] = [
+        let cases: [(&[&str], ScalarType); 11] = [
             (&["1", "", "-7"], ScalarType::Int64),
             (&[" 1 ", "+2"], ScalarType::Int64),
             (&["1", "2.5"], ScalarType::Float64),
             (&["1e3", "NaN", "-inf"], ScalarType::Float64),
+            (&["1", "1e400"], ScalarType::Float64),
             (&["true", "FALSE", ""], ScalarType::Boolean),
             (&["true", "1"], ScalarType::Text),
             (&["9223372036854775807"], ScalarType::Int64),

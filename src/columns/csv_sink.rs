@@ -43,7 +43,12 @@ impl CsvSink {
 }
 
 fn failed(file: &str, error: csv::Error) -> ColumnsError {
-    ColumnsError::write(file, std::io::Error::from(error))
+    // The kind says whether the reader of a pipe has gone.
+    let error = match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => std::io::Error::other(format!("{other:?}")),
+    };
+    ColumnsError::write(file, error)
 }
 
 impl Sink for CsvSink {

@@ -16,7 +16,9 @@
 //! 1. Memory is bounded by the rows of a batch, not by the files.
 //! 2. A program runs per batch only if every operator in it works [row by row](rowwise), so the result
 //!    does not depend on where batches begin.
-//! 3. Whatever fails, the file under the target's name is the old one or the whole new one.
+//! 3. No file takes more memory than its length justifies, whatever sizes it claims, and no damaged file more than
+//!    an error: the panics of other crates end at one boundary.
+//! 4. Whatever fails, the file under the target's name is the old one or the whole new one.
 
 #[cfg(feature = "columns")]
 pub mod arrow_cells;
@@ -30,7 +32,11 @@ pub mod error;
 pub mod evaluate;
 pub mod format;
 #[cfg(feature = "columns")]
+pub mod guard;
+#[cfg(feature = "columns")]
 pub mod ipc;
+#[cfg(feature = "columns")]
+mod ipc_check;
 pub mod npy_header;
 pub mod npy_sink;
 pub mod npy_source;
@@ -38,6 +44,8 @@ pub mod npz_members;
 pub mod npz_sink;
 pub mod npz_source;
 pub mod outputs;
+#[cfg(feature = "columns")]
+mod parquet_check;
 #[cfg(feature = "columns")]
 pub mod parquet_file;
 pub mod pipeline;

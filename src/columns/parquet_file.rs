@@ -4,8 +4,11 @@
 use crate::columns::arrow_cells::{schema, to_batch};
 use crate::columns::arrow_source::{ArrowSource, Batches, cannot_read, zstd};
 use crate::columns::error::ColumnsError;
+use crate::columns::guard::guarded;
+use crate::columns::parquet_check::check_chunk;
 use crate::columns::replace::Output;
 use crate::columns::sink::{OutputColumn, Sink};
+use crate::columns::source::open_regular;
 use arrow_schema::SchemaRef;
 use cembra_vm::value::ArrayRows;
 use parquet::arrow::arrow_reader::{
@@ -14,9 +17,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
 use std::path::Path;
 
 /// Rows that the reader decodes at once.
@@ -31,11 +33,12 @@ const ROW_GROUP: usize = 64 << 20;
 /// The file cannot be read, or is no Parquet file.
 pub fn open_parquet(path: &Path) -> Result<ArrowSource, ColumnsError> {
     let file = path.display().to_string();
-    let opened = File::open(path).map_err(|e| ColumnsError::read(&file, e))?;
+    let (opened, length) = open_regular(path)?;
     // The columns as they are stored: a schema of Arrow beside them may say dictionaries.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let metadata =
-        ArrowReaderMetadata::load(&opened, options).map_err(|e| cannot_read(&file, &e.to_string()))?;
+    let metadata = guarded(&file, || {
+        ArrowReaderMetadata::load(&opened, options).map_err(|e| cannot_read(&file, &e.to_string()))
+    })?;
     let rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).ok();
     let (name, schema) = (file.clone(), metadata.schema().clone());
     let select = move |columns: &[usize]| -> Result<Batches, ColumnsError> {
@@ -43,18 +46,31 @@ pub fn open_parquet(path: &Path) -> Result<ArrowSource, ColumnsError> {
         if uses_zstd(metadata.metadata(), &mask) {
             return Err(zstd(&file));
         }
-        let again = opened.try_clone().map_err(|e| ColumnsError::read(&file, e))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(again, metadata.clone());
-        let reader = builder.with_projection(mask).with_batch_size(READ).build();
-        Ok(Box::new(reader.map_err(|e| cannot_read(&file, &e.to_string()))?))
+        let mut again = opened.try_clone().map_err(|e| ColumnsError::read(&file, e))?;
+        for chunk in chunks(metadata.metadata(), &mask) {
+            check_chunk(&mut again, length, chunk)
+                .map_err(|e| ColumnsError::malformed(&file, e.to_string()))?;
+        }
+        guarded(&file, || {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(again, metadata.clone());
+            let reader = builder.with_projection(mask).with_batch_size(READ).build();
+            Ok(Box::new(reader.map_err(|e| cannot_read(&file, &e.to_string()))?) as Batches)
+        })
     };
     ArrowSource::new(name, &schema, rows, Box::new(select))
 }
 
+/// The chunks of the selected columns.
+fn chunks<'m>(
+    metadata: &'m ParquetMetaData,
+    mask: &'m ProjectionMask,
+) -> impl Iterator<Item = &'m ColumnChunkMetaData> {
+    let all = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+    all.filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, chunk)| chunk)
+}
+
 fn uses_zstd(metadata: &ParquetMetaData, mask: &ProjectionMask) -> bool {
-    let used = |(leaf, compression)| mask.leaf_included(leaf) && matches!(compression, Compression::ZSTD(_));
-    let groups = metadata.row_groups().iter();
-    groups.flat_map(|group| group.columns().iter().map(|c| c.compression()).enumerate()).any(used)
+    chunks(metadata, mask).any(|chunk| matches!(chunk.compression(), Compression::ZSTD(_)))
 }
 
 /// A Parquet file that is being written.

@@ -4,6 +4,7 @@
 //! model that comes from a builder instead of a file has no places.
 
 use crate::model::place::Place;
+use cembra_vm::value::Category;
 use std::fmt;
 use thiserror::Error;
 
@@ -25,6 +26,16 @@ impl fmt::Display for Subject {
         }
         write!(f, "`{}` in model `{}`", self.component, self.model)
     }
+}
+
+/// Names of a list that a message shows.
+const NAMES_SHOWN: usize = 20;
+
+/// The first of some names, and how many more there are: a list in every one of many errors stays short.
+pub fn some_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> Vec<String> {
+    let more = names.len().saturating_sub(NAMES_SHOWN);
+    let shown = names.take(NAMES_SHOWN).map(str::to_owned);
+    shown.chain((more > 0).then(|| format!("{more} more"))).collect()
 }
 
 fn list(names: &[String]) -> String {
@@ -60,6 +71,8 @@ kinds! {
     YamlNodes { limit: usize } "yaml-nodes" "limit yaml-nodes: more than {limit} nodes after aliases are expanded";
     /// Deeper than allowed.
     YamlDepth { limit: usize } "yaml-depth" "limit yaml-depth: more than {limit} levels of lists and maps";
+    /// Digits that no number is near.
+    NumberRange { number: String } "number-range" "the number {number} does not fit FLOAT64";
     /// A file without content.
     EmptyFile "empty-file" "the file is empty; it maps names of models to their components";
     /// A file that is no map of models.
@@ -152,6 +165,12 @@ kinds! {
     Axis { axis: &'static str, problem: String } "axis" "the {axis} axis {problem}";
     /// A kernel on an axis that goes back.
     AxisNotIncreasing { axis: &'static str, index: usize } "axis-not-increasing" "a convolution needs a strictly increasing {axis} axis; sort axis and data (point {index} is not above the one before)";
+    /// A kernel that is sampled too often.
+    KernelSamples { subject: Subject, samples: f64, limit: usize } "kernel-samples" "limit kernel-samples: {subject} is so wide on this axis that it has {samples} samples, at most {limit} are allowed";
+    /// A convolution that takes too long.
+    KernelProducts { subject: Subject, points: usize, samples: usize, limit: usize } "kernel-products" "limit kernel-products: {subject} over {points} points takes {} products, at most {limit} are allowed", points.saturating_mul(*samples);
+    /// A spectrum that is too large.
+    SpectrumValues { energies: usize, times: usize, limit: usize } "spectrum-values" "limit spectrum-values: {energies} energies at {times} times are more than {limit} values";
     /// Too many or too few values of parameters.
     ThetaLength { expected: usize, actual: usize } "theta-length" "theta has {actual} values; the model has {expected} free parameters";
     /// A model whose graph no schedule evaluates.
@@ -175,6 +194,19 @@ kinds! {
 }
 
 impl ModelErrorKind {
+    /// The kind of error in one word.
+    pub fn category(&self) -> Category {
+        use ModelErrorKind as K;
+        match self {
+            K::YamlNodes { .. }
+            | K::YamlDepth { .. }
+            | K::KernelSamples { .. }
+            | K::KernelProducts { .. }
+            | K::SpectrumValues { .. } => Category::Limit,
+            _ => Category::Parse,
+        }
+    }
+
     /// The error at a place.
     pub fn at(self, place: Place) -> ModelError {
         ModelError { kind: Box::new(self), place: Some(place) }

@@ -9,6 +9,7 @@
 //! fractional power NaN. The postfix form is what plans pack, so nothing walks a tree.
 
 use crate::model::arithmetic::Operation;
+use cembra_vm::value::number::is_in_range;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::str::CharIndices;
@@ -171,10 +172,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, ExpressionProblem> {
                 return Err(problem(format!("unexpected character '{}'", first.escape_debug())));
             }
             '0'..='9' | '.' => {
-                let number = text[range.clone()].parse();
-                TokenKind::Number(
-                    number.map_err(|_| problem(format!("malformed number {}", &text[range.clone()])))?,
-                )
+                let digits = &text[range.clone()];
+                let number = digits.parse().map_err(|_| problem(format!("malformed number {digits}")))?;
+                if !is_in_range(digits, number) {
+                    return Err(problem(format!("the number {digits} does not fit FLOAT64")));
+                }
+                TokenKind::Number(number)
             }
             c if c.is_alphabetic() || c == '_' => TokenKind::Name,
             _ => TokenKind::Symbol(

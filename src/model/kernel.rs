@@ -16,6 +16,12 @@ use crate::model::functions::{erfc, exp};
 use crate::model::shape::voigt;
 use std::f64::consts::{PI, SQRT_2};
 
+/// Samples a kernel of semantics 0.9 may have: its width over the step of the axis says how many.
+pub const SAMPLE_LIMIT: usize = 100_000;
+
+/// Products of a convolution: points of the axis times samples of the kernel.
+pub const PRODUCT_LIMIT: usize = 400_000_000;
+
 /// The kernel at a distance.
 ///
 /// # Panics
@@ -99,12 +105,20 @@ fn reach(function: Function, initial: &[f64]) -> f64 {
     }
 }
 
+/// How many samples the kernel of semantics 0.9 has, however many that are.
+pub fn sample_count(function: Function, axis: &[f64], initial: &[f64]) -> f64 {
+    let step = axis[1] - axis[0];
+    let half = initial[0] * reach(function, initial);
+    ((half + step - -half) / step).ceil().max(0.0)
+}
+
 /// Where the kernel of semantics 0.9 is sampled: from minus the half width in steps of the axis, up to and
-/// with the first point that is not inside. It need not be centred.
+/// with the first point that is not inside. It need not be centred. No more than [`SAMPLE_LIMIT`] points: a model
+/// whose kernels have more is not loaded.
 pub fn support(function: Function, axis: &[f64], initial: &[f64]) -> Vec<f64> {
     let step = axis[1] - axis[0];
     let half = initial[0] * reach(function, initial);
-    let count = ((half + step - -half) / step).ceil().max(0.0) as usize;
+    let count = (sample_count(function, axis, initial) as usize).min(SAMPLE_LIMIT);
     let delta = (-half + step) - -half;
     (0..count).map(|i| -half + i as f64 * delta).collect()
 }

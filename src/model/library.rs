@@ -14,7 +14,7 @@
 //! ```
 
 use crate::model::component::Semantics;
-use crate::model::error::{Findings, ModelErrorKind};
+use crate::model::error::{Findings, ModelErrorKind, some_names};
 use crate::model::place::Place;
 use crate::model::yaml::{self, Node, NodeValue};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Library {
     pub fn find(&self, name: &str, asked: Option<&Place>, findings: &mut Findings) -> Option<&Entry> {
         let found = self.entries.iter().find(|e| e.name == name);
         if found.is_none() {
-            let available = self.entries.iter().map(|e| e.name.clone()).collect();
+            let available = some_names(self.entries.iter().map(|e| &*e.name));
             let kind = ModelErrorKind::ModelNotFound { model: name.to_owned(), available };
             let place = asked.cloned().or_else(|| self.first_file.as_ref().map(Place::start));
             findings.errors.push(match place {

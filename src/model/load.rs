@@ -2,10 +2,14 @@
 //!
 //! Everything that can be found wrong is found in one go; a model is only made if nothing is.
 
-use crate::model::component::{Function, Package, Role};
+use crate::model::component::{Function, Package, Role, Semantics};
 use crate::model::declaration::{Declaration, DeclarationReader, Numbering};
-use crate::model::error::{Findings, ModelError, ModelErrorKind, ModelWarning, WarningKind};
-use crate::model::library::{DynamicsSetup, Library, ProfileSetup, Setup};
+use crate::model::error::{
+    Findings, ModelError, ModelErrorKind, ModelWarning, Subject, WarningKind, some_names,
+};
+use crate::model::interpret::initial_arguments;
+use crate::model::kernel;
+use crate::model::library::{AXIS_LIMIT, DynamicsSetup, Library, ProfileSetup, Setup};
 use crate::model::place::Place;
 use crate::model::quantity::Quantity;
 use crate::model::references;
@@ -63,6 +67,9 @@ pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result
     if findings.errors.is_empty() {
         references::check(&mut model, &mut findings);
     }
+    if findings.errors.is_empty() {
+        check_kernel_sizes(&model, &mut findings);
+    }
     match findings.errors.is_empty() {
         true => Ok(Loaded { model, warnings: findings.warnings }),
         false => Err(findings.errors),
@@ -119,6 +126,10 @@ impl Loader<'_> {
         }
         for (axis, problem) in problems {
             self.fail(ModelErrorKind::Axis { axis, problem }, None);
+        }
+        let (energies, times, limit) = (self.model.energy.len(), self.model.time.len(), AXIS_LIMIT);
+        if self.model.domain == Domain::EnergyTime2D && energies.saturating_mul(times) > limit {
+            self.fail(ModelErrorKind::SpectrumValues { energies, times, limit }, None);
         }
     }
 
@@ -196,7 +207,7 @@ impl Loader<'_> {
     }
 
     fn target_missing(&self, target: &str) -> ModelErrorKind {
-        let available = self.model.parameters.iter().map(|p| p.name.clone()).collect();
+        let available = some_names(self.model.parameters.iter().map(|p| &*p.name));
         ModelErrorKind::TargetMissing { target: target.to_owned(), available }
     }
 
@@ -277,6 +288,44 @@ impl Loader<'_> {
             self.fail(kind, Some(&kernel.place));
         }
     }
+}
+
+/// Checks how much work the convolutions are, before samples are taken.
+fn check_kernel_sizes(model: &Model, findings: &mut Findings) {
+    let attached = model.parameters.iter().filter_map(|parameter| parameter.dynamics.as_ref());
+    let alone = model.components.iter().filter(|_| model.domain == Domain::Time1D);
+    let components = alone.chain(attached.flat_map(|dynamics| &dynamics.components));
+    for kernel in components.filter(|component| component.function.role() == Role::Kernel) {
+        if let Some(kind) = too_much(model, kernel) {
+            findings.error(kind, &kernel.place);
+        }
+    }
+}
+
+fn too_much(model: &Model, kernel: &Component) -> Option<ModelErrorKind> {
+    let points = model.time.len();
+    let subject =
+        || Subject { model: model.name.clone(), component: kernel.name.clone(), parameter: String::new() };
+    let samples = match model.semantics {
+        Semantics::Current => points,
+        Semantics::V0_9 => {
+            let limit = kernel::SAMPLE_LIMIT;
+            let samples =
+                kernel::sample_count(kernel.function, &model.time, &initial_arguments(model, kernel));
+            // NaN is no number of samples.
+            if !(0.0..=limit as f64).contains(&samples) {
+                return Some(ModelErrorKind::KernelSamples { subject: subject(), samples, limit });
+            }
+            samples as usize
+        }
+    };
+    let limit = kernel::PRODUCT_LIMIT;
+    (points.saturating_mul(samples) > limit).then(|| ModelErrorKind::KernelProducts {
+        subject: subject(),
+        points,
+        samples,
+        limit,
+    })
 }
 
 fn add_component(model: &mut Model, prefix: &str, declaration: &Declaration, subcycle: usize) -> Component {

@@ -19,7 +19,7 @@ pub fn energy(function: Function, x: f64, p: &[f64]) -> f64 {
             a * exp(-0.5 * square((x - x0) / width))
         }
         (Function::Lorentz, &[a, x0, w]) => a / (1.0 + square(2.0 * (x - x0) / w)),
-        (Function::Voigt, &[a, x0, sd, w]) => a * voigt(x - x0, sd, w) / voigt(0.0, sd, w),
+        (Function::Voigt, &[a, x0, sd, w]) => a * (voigt(x - x0, sd, w) / voigt(0.0, sd, w)),
         (Function::Gls, &[a, x0, f, m]) => {
             let u = square((x - x0) / f);
             a * ((1.0 - m) * exp(-4.0 * LN_2 * u) + m / (1.0 + 4.0 * u))
@@ -44,7 +44,7 @@ pub fn on_axis(function: Function, semantics: Semantics, axis: &[f64], p: &[f64]
         (Function::Voigt, Semantics::V0_9, &[a, x0, sd, w]) => {
             let line: Vec<f64> = axis.iter().map(|x| voigt(x - x0, sd, w)).collect();
             let top = line.iter().copied().fold(f64::NEG_INFINITY, greatest);
-            line.into_iter().map(|v| a * v / top).collect()
+            line.into_iter().map(|v| a * (v / top)).collect()
         }
         _ => axis.iter().map(|x| energy(function, *x, p)).collect(),
     }

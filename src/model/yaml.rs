@@ -7,6 +7,7 @@
 
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::place::Place;
+use cembra_vm::value::number::is_in_range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -137,6 +138,10 @@ impl Reader<'_> {
             Event::DocumentStart(_) if self.root.is_some() => Err(ModelErrorKind::Documents.at(place)),
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
+                if plain && is_out_of_range(&text) {
+                    let number = text.chars().take(40).collect();
+                    return Err(ModelErrorKind::NumberRange { number }.at(place));
+                }
                 let value = if plain { plain_value(&text) } else { NodeValue::Text(text.into_owned()) };
                 self.count(1, &place)?;
                 self.close(Node { place, value }, anchor)
@@ -230,6 +235,13 @@ fn plain_value(text: &str) -> NodeValue {
     }
 }
 
+/// True for digits that no binary64 number is near.
+fn is_out_of_range(text: &str) -> bool {
+    let begins = |c: char| c.is_ascii_digit() || c == '.';
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    digits.starts_with(begins) && digits.parse().is_ok_and(|value| !is_in_range(digits, value))
+}
+
 fn number(text: &str) -> Option<NodeValue> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     // Rust also reads `inf`, `nan` and `infinity`, which are texts in YAML.
@@ -267,6 +279,11 @@ mod tests {
         assert_eq!(value("'12'"), NodeValue::Text("12".to_owned()));
         assert_eq!(value("inf"), NodeValue::Text("inf".to_owned()));
         assert_eq!(value("True"), NodeValue::Bool(true));
+        assert_eq!(value("1e400x"), NodeValue::Text("1e400x".to_owned()));
+        for text in ["1e400", "[1, -1e400]", "{a: 1e-400}"] {
+            let kind = parse(text).expect_err("no number").kind;
+            assert!(matches!(*kind, ModelErrorKind::NumberRange { .. }), "{text}");
+        }
     }
 
     #[test]

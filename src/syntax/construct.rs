@@ -3,6 +3,7 @@
 use crate::expr::Literal;
 use crate::registry::Dialect;
 use crate::syntax::error::SyntaxErrorKind;
+use cembra_vm::value::number::is_in_range;
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 /// A bare whole number; the sign belongs to it, so that the smallest integer can be written.
@@ -38,9 +39,7 @@ fn parse_float(text: &str, negative: bool, scalar: ScalarType) -> Option<f64> {
         ScalarType::Float32 => f64::from(text.parse::<f32>().ok()?),
         _ => text.parse::<f64>().ok()?,
     };
-    let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
-    let vanished = value == 0.0 && mantissa.bytes().any(|b| b.is_ascii_digit() && b != b'0');
-    (value.is_finite() && !vanished).then_some(if negative { -value } else { value })
+    is_in_range(text, value).then_some(if negative { -value } else { value })
 }
 
 fn range(text: &str, negative: bool, scalar: ScalarType) -> SyntaxErrorKind {

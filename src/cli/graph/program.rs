@@ -21,6 +21,7 @@ use crate::dag::printing::Spelling;
 use crate::dag::record::{Literal, Record, add_all, array};
 use crate::dag::{Array, DType, Graph, Node, NodeId, Scalar};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 
 /// A graph with values for it.
 pub struct Program {
@@ -114,6 +115,9 @@ impl Program {
 pub fn read(json: &Json) -> Result<Program, String> {
     let engine = Engine::from_name(json.get("engine").and_then(Json::as_str))?;
     let json = json.get("program").unwrap_or(json);
+    if json.get("nodes").is_none() {
+        return Err("it has no list `nodes`".to_owned());
+    }
     let graph = Graph::new();
     let records = list(json, "nodes")?.iter().map(record).collect::<Result<Vec<_>, _>>()?;
     add_all(&graph, &records, engine.projection())
@@ -123,10 +127,7 @@ pub fn read(json: &Json) -> Result<Program, String> {
     let program = Program {
         roots: nodes(&graph, json, "roots")?,
         boundary: nodes(&graph, json, "boundary")?,
-        state: list(json, "state")?
-            .iter()
-            .map(|value| node_value(&graph, value))
-            .collect::<Result<_, _>>()?,
+        state: state(&graph, json)?,
         functions: read_functions(json)?,
         flags: Flags::parse(&texts(json, "flags")?.join(",")),
         modes: json.get("modes").map(|_| texts(json, "modes")).transpose()?,
@@ -136,6 +137,17 @@ pub fn read(json: &Json) -> Result<Program, String> {
         graph,
     };
     Ok(program)
+}
+
+/// Values of nodes, one a node.
+fn state(graph: &Graph, json: &Json) -> Result<Vec<(Node, Array)>, String> {
+    let values = list(json, "state")?.iter().map(|value| node_value(graph, value));
+    let values = values.collect::<Result<Vec<_>, String>>()?;
+    let mut met = HashSet::new();
+    match values.iter().find(|(node, _)| !met.insert(node.id())) {
+        Some((node, _)) => Err(format!("`state` has two values of node {}", node.id().number())),
+        None => Ok(values),
+    }
 }
 
 /// A list; an empty one if the key is missing.

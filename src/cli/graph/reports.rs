@@ -4,10 +4,10 @@ use crate::backend::{EvalError, FunctionError, OpError, recorded as published};
 use crate::cli::args::Compat;
 use crate::cli::eval::read_text;
 use crate::cli::graph::program::{self, Program};
+use crate::cli::json_text;
 use crate::cli::report::{Phase, Report};
 use crate::dag::DagError;
 use cembra_vm::value::Category;
-use serde_json::Value as Json;
 use std::path::Path;
 
 /// Reads a program file.
@@ -17,7 +17,7 @@ use std::path::Path;
 pub fn read_program(file: &Path) -> Result<Program, Report> {
     let malformed =
         |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display()));
-    let json: Json = serde_json::from_str(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
+    let json = json_text::parse(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
     program::read(&json).map_err(malformed)
 }
 

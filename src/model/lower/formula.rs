@@ -32,8 +32,9 @@ pub fn energy<'b>(
             (Some(a), 1.0 / (1.0 + u.times(w.beside(1.0))))
         }
         (Function::Voigt, &[a, x0, sd, w]) => {
+            // The quotient is 1 at most: a product with the amplitude overflows only if the amplitude does.
             let curve = voigt(x - x0, sd, w);
-            (Some(a / voigt_scale(semantics, curve, sd, w)), curve)
+            (Some(a), curve / voigt_scale(semantics, curve, sd, w))
         }
         (Function::Gls, &[a, x0, f, m]) => {
             let u = Squares::new(x - x0, f);
@@ -95,10 +96,10 @@ fn voigt_scale<'b>(semantics: Semantics, curve: Term<'b>, sd: Term<'b>, w: Term<
     }
 }
 
-/// `Re w` of the Voigt line at a distance from its centre.
+/// `Re w` of the Voigt line at a distance from its centre. The reciprocal of a tiny width would overflow.
 pub fn voigt<'b>(distance: Term<'b>, sd: Term<'b>, w: Term<'b>) -> Term<'b> {
     let width = sd * SQRT_2;
-    distance.over(width).with("math.faddeeva_real", w / 2.0 / width)
+    (distance / width).with("math.faddeeva_real", w / 2.0 / width)
 }
 
 /// Constant, rising between start and stop, constant; NaN unless start is below stop.

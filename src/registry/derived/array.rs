@@ -117,7 +117,7 @@ fn at() -> OperatorDef {
 
 /// An operator of scalars, applied to rows; over arrays it is the operator itself.
 fn map() -> OperatorDef {
-    OperatorDef::new("core.map", &["op", "*args"], "op applied to each row of the arrays.", |cx| {
+    OperatorDef::new("core.map", &["op", "arg", "*args"], "op applied to each row of the arrays.", |cx| {
         let op = cx.operator_literal(0)?;
         let Some((_, rows)) = row_types(&cx.types[1..]) else { return Err(cx.expected("an array type", 1)) };
         // The operator must be one of scalars: not every operator of arrays works row by row.

@@ -46,11 +46,13 @@ pub fn definitions() -> Vec<OperatorDef> {
             "nd.broadcast_to",
             "nd._broadcast_to",
             "The elements repeated along new axes and unit axes, up to these sizes; a literal 1 gives a unit axis.",
+            Some("be broadcast to"),
         ),
         resized(
             "nd.reshape",
             "nd._reshape",
             "The elements in their order under axes of these sizes, one perhaps -1; a literal 1 gives a unit axis.",
+            None,
         ),
     ]);
     all
@@ -366,11 +368,22 @@ fn concatenate() -> OperatorDef {
 }
 
 /// An operator of an array or a scalar, and a size for each axis of the result.
-fn resized(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
+/// An operator of sizes. If its arrays keep their axes, the last argument says what fewer axes cannot do.
+fn resized(
+    name: &str,
+    machine: &'static str,
+    meaning: &str,
+    keeps_axes: Option<&'static str>,
+) -> OperatorDef {
     by_rule(name, &["x", "*sizes"], meaning, move |given| {
         let element = given.types[0].storage();
         if !matches!(element, QType::Scalar(_) | QType::NdArray(_)) {
             return Err(Wrong::Kind(0, "n-dimensional arrays or scalars"));
+        }
+        let rank = element.nd().map_or(0, NdType::rank);
+        if let Some(verb) = keeps_axes.filter(|_| rank + 1 > given.types.len()) {
+            let message = format!("an array of {rank} axes cannot {verb} {} sizes", given.types.len() - 1);
+            return Err(Wrong::Other(TypeError::Axes { message }));
         }
         let one = |literal: &Option<&Literal>| {
             literal.and_then(|literal| literal.value()?.scalar()?.as_i64()) == Some(1)

@@ -24,6 +24,20 @@ pub fn write_f32(out: &mut impl Write, value: f32) {
     }
 }
 
+/// True if a float that was read from a decimal is that number rounded: it neither overflowed nor vanished. What has
+/// no digits, as `inf`, is what it says.
+pub fn is_in_range(text: &str, value: f64) -> bool {
+    if value.is_finite() && value != 0.0 {
+        return true;
+    }
+    let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
+    let digits = || mantissa.bytes().filter(u8::is_ascii_digit);
+    match value.is_finite() {
+        true => digits().all(|digit| digit == b'0'),
+        false => digits().next().is_none(),
+    }
+}
+
 /// A FLOAT64 as text.
 pub fn f64_text(value: f64) -> String {
     let mut out = String::new();
@@ -128,6 +142,13 @@ fn push_zeros(out: &mut impl Write, count: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimals_out_of_range_are_told() {
+        let is_in = |text: &str| is_in_range(text, text.parse().expect("a decimal"));
+        assert!(["1e308", "0", "-0.0", "0e999", "inf", "nan", "-inf", "5e-324"].into_iter().all(is_in));
+        assert!(!["1e400", "-1e309", "1e-400", "0.1e-330"].into_iter().any(is_in));
+    }
 
     #[test]
     fn thresholds_and_specials() {

@@ -48,7 +48,7 @@ pub fn rows() -> Vec<Family> {
         )
         .cost_of(10)
         .raises()
-        .on_demand(|family, args| resized(family, args, broadcast)),
+        .on_demand(|family, args| keeps_axes(args).then(|| resized(family, args, broadcast)).flatten()),
         Family::new(
             "nd._reshape",
             &["x", "units", "*sizes"],
@@ -159,6 +159,12 @@ fn resized(
         }
         run(call, &view, &sizes[..result.rank()])
     }))
+}
+
+/// True if there is a size for every axis of the array, and perhaps for more.
+fn keeps_axes(args: &[QType]) -> bool {
+    let rank = args.first().and_then(QType::nd).map_or(0, |t| t.rank());
+    args.len() >= rank + 2
 }
 
 fn refuse_size(size: i64) -> Fault {
