@@ -96,7 +96,7 @@ impl Plan {
             match known.get(&name) {
                 _ if !met.insert(name.clone()) => {}
                 Some((qtype, _)) => used.push((name, qtype.clone())),
-                None => missing.push(MissingInput::new(name, span, known.keys().cloned())),
+                None => MissingInput::note(&mut missing, name, span, known.keys().cloned()),
             }
         }
         match missing.is_empty() {

@@ -309,7 +309,7 @@ fn prepare<I: ?Sized>(
         }
         match loader.qtype(&name) {
             Some(qtype) => inputs.push((name, qtype)),
-            None => missing.push(MissingInput::new(name, Span::default(), loader.names().into_iter())),
+            None => MissingInput::note(&mut missing, name, Span::default(), loader.names().into_iter()),
         }
     }
     if !missing.is_empty() {

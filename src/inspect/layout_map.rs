@@ -19,7 +19,10 @@
 
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::{Instruction, Program, Routine, ValueId};
+use cembra_vm::value::Value;
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The part a slot plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,8 +101,9 @@ impl LayoutMap {
     /// The map of the main routine.
     pub fn new(program: &Program) -> LayoutMap {
         let routine = program.main();
-        let mut rows: Vec<Row> = (0..routine.values.len() as u32).map(|v| row(routine, ValueId(v))).collect();
-        extend_lives(routine, &mut rows);
+        let known = Known::new(routine);
+        let mut rows: Vec<Row> = (0..routine.values.len() as u32).map(|v| known.row(ValueId(v))).collect();
+        extend_lives(&known, &mut rows);
         rows.sort_by_key(|r| (r.slot.offset(), r.part == Part::View, r.first, r.value));
         LayoutMap {
             size: routine.layout.size(),
@@ -127,42 +131,64 @@ impl LayoutMap {
     }
 }
 
-fn row(routine: &Routine, value: ValueId) -> Row {
-    let input = routine.inputs.iter().find(|i| i.1 == value);
-    let literal = routine.literals.iter().find(|l| l.0 == value);
-    let side = routine.side_outputs.iter().find(|s| s.1 == value);
-    let (part, name) = match (input, literal) {
-        (Some((name, _)), _) => (Part::Input, Some(name.to_string())),
-        (_, Some(_)) => (Part::Literal, None),
-        _ if value == routine.output => (Part::Output, None),
-        _ if routine.values[value.index()].view_of.is_some() => (Part::View, None),
-        _ => match side {
-            Some((name, _)) => (Part::SideOutput, Some(name.to_string())),
-            None => (Part::Temporary, None),
-        },
-    };
-    let holds = match (part, literal) {
-        (Part::Literal, Some((_, literal))) => Some(literal.to_string()),
-        (Part::View, _) => {
-            routine.values[value.index()].view_of.map(|of| format!("view of {}", label(routine, of)))
+/// Values of a routine that have names or literals, by their number.
+struct Known<'r> {
+    routine: &'r Routine,
+    inputs: HashMap<usize, &'r str>,
+    literals: HashMap<usize, &'r Value>,
+    side_outputs: HashMap<usize, &'r str>,
+}
+
+impl<'r> Known<'r> {
+    fn new(routine: &'r Routine) -> Known<'r> {
+        // A value with two names is called by the first.
+        let by_value = |named: &'r [(Arc<str>, ValueId)]| -> HashMap<usize, &'r str> {
+            named.iter().rev().map(|(name, value)| (value.index(), &**name)).collect()
+        };
+        let literals = routine.literals.iter().rev().map(|(value, literal)| (value.index(), literal));
+        Known {
+            routine,
+            inputs: by_value(&routine.inputs),
+            literals: literals.collect(),
+            side_outputs: by_value(&routine.side_outputs),
         }
-        _ => None,
-    };
-    Row { value, slot: routine.slot(value).clone(), part, name, holds, first: None, last: None }
+    }
+
+    fn row(&self, value: ValueId) -> Row {
+        let (routine, at) = (self.routine, value.index());
+        let literal = self.literals.get(&at);
+        let (part, name) = match (self.inputs.get(&at), literal) {
+            (Some(name), _) => (Part::Input, Some((*name).to_owned())),
+            (_, Some(_)) => (Part::Literal, None),
+            _ if value == routine.output => (Part::Output, None),
+            _ if routine.values[at].view_of.is_some() => (Part::View, None),
+            _ => match self.side_outputs.get(&at) {
+                Some(name) => (Part::SideOutput, Some((*name).to_owned())),
+                None => (Part::Temporary, None),
+            },
+        };
+        let holds = match (part, literal) {
+            (Part::Literal, Some(literal)) => Some(literal.to_string()),
+            (Part::View, _) => routine.values[at].view_of.map(|of| format!("view of {}", self.label(of))),
+            _ => None,
+        };
+        Row { value, slot: routine.slot(value).clone(), part, name, holds, first: None, last: None }
+    }
+
+    /// How a value is called in the map.
+    fn label(&self, value: ValueId) -> String {
+        let at = value.index();
+        match (self.inputs.get(&at), self.literals.get(&at)) {
+            (Some(name), _) => (*name).to_owned(),
+            (None, Some(literal)) => literal.to_string(),
+            (None, None) if value == self.routine.output => "output".to_owned(),
+            (None, None) => value.to_string(),
+        }
+    }
 }
 
-/// How a value is called in the map.
-fn label(routine: &Routine, value: ValueId) -> String {
-    if let Some((name, _)) = routine.inputs.iter().find(|i| i.1 == value) {
-        return name.to_string();
-    }
-    if let Some((_, literal)) = routine.literals.iter().find(|l| l.0 == value) {
-        return literal.to_string();
-    }
-    if value == routine.output { "output".to_owned() } else { value.to_string() }
-}
-
-fn extend_lives(routine: &Routine, rows: &mut [Row]) {
+fn extend_lives(known: &Known<'_>, rows: &mut [Row]) {
+    let routine = known.routine;
     let body = &routine.body;
     for (ip, instruction) in body.instructions().iter().enumerate() {
         for value in body.reads(instruction) {
@@ -174,7 +200,7 @@ fn extend_lives(routine: &Routine, rows: &mut [Row]) {
             let row = &mut rows[value.index()];
             row.first.get_or_insert(ip);
             if let (Instruction::Operator { operator, operands, .. }, None) = (instruction, &row.holds) {
-                let operands: Vec<String> = body.list(*operands).iter().map(|v| label(routine, *v)).collect();
+                let operands: Vec<String> = body.list(*operands).iter().map(|v| known.label(*v)).collect();
                 let name = body.operators()[*operator as usize].name();
                 row.holds = Some(format!("{name}({})", operands.join(", ")));
             }

@@ -22,6 +22,9 @@ pub const SAMPLE_LIMIT: usize = 100_000;
 /// Products of a convolution: points of the axis times samples of the kernel.
 pub const PRODUCT_LIMIT: usize = 400_000_000;
 
+/// Products of a convolution that is compiled: a program has matrices of them. Beyond that models are interpreted.
+pub const MATRIX_LIMIT: usize = 8_000_000;
+
 /// The kernel at a distance.
 ///
 /// # Panics

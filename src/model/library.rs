@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub const HEADER: &str = "cembra";
 
 /// Points an axis may have.
-pub const AXIS_LIMIT: usize = 10_000_000;
+pub const AXIS_LIMIT: usize = 4_000_000;
 
 /// How models become one spectrum.
 #[derive(Clone, Debug, Default, PartialEq)]

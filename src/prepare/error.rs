@@ -30,11 +30,25 @@ pub struct MissingInput {
     pub near: Vec<Arc<str>>,
 }
 
+/// Missing inputs of one expression that have suggestions.
+const SUGGESTIONS: usize = 20;
+
 impl MissingInput {
     /// A missing input with suggestions from the inputs there are.
-    pub fn new(name: Arc<str>, span: Span, given: impl Iterator<Item = Arc<str>>) -> MissingInput {
+    fn new(name: Arc<str>, span: Span, given: impl Iterator<Item = Arc<str>>) -> MissingInput {
         let near = nearest(&name, given);
         MissingInput { name, span, near }
+    }
+
+    /// Adds a missing input to others. Only the first have suggestions: looking at all names takes time for each.
+    pub fn note(
+        missing: &mut Vec<MissingInput>,
+        name: Arc<str>,
+        span: Span,
+        given: impl Iterator<Item = Arc<str>>,
+    ) {
+        let given = given.take(if missing.len() < SUGGESTIONS { usize::MAX } else { 0 });
+        missing.push(MissingInput::new(name, span, given));
     }
 }
 

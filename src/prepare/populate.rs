@@ -149,7 +149,8 @@ fn leaf_types(draft: &Draft) -> Result<HashMap<Arc<str>, QType>, PrepareError> {
             Node::Leaf(name) if !types.contains_key(draft.graph.name(name)) => {
                 let unused = |name: &Arc<str>| !leaves.contains(name);
                 let given = draft.inputs.iter().map(|i| i.0.clone()).filter(unused);
-                missing.push(MissingInput::new(draft.graph.name(name).clone(), draft.graph.span(id), given));
+                let name = draft.graph.name(name).clone();
+                MissingInput::note(&mut missing, name, draft.graph.span(id), given);
             }
             Node::Placeholder(name) => placeholders.push((draft.graph.name(name).clone(), id)),
             _ => {}

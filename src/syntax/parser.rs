@@ -84,6 +84,7 @@ pub fn parse_with(
         bare_inputs: HashSet::new(),
         operands: Vec::new(),
         pending: Vec::new(),
+        brackets: Vec::new(),
         depth: 0,
     };
     let root = parser.statements()?;
@@ -107,7 +108,7 @@ enum Pending {
     /// `(`.
     Group(Span),
     /// A call whose arguments are being read.
-    Call { name: String, start: Span, open: Span, arguments: Vec<Argument>, keyword: Option<Keyword> },
+    Call { name: String, start: Span, arguments: Vec<Argument>, keyword: Option<Keyword> },
 }
 
 struct Parser<'t> {
@@ -123,6 +124,8 @@ struct Parser<'t> {
     bare_inputs: HashSet<String>,
     operands: Vec<Operand>,
     pending: Vec<Pending>,
+    /// Opening brackets of the groups and calls pending, so that nobody looks for them among long chains of operators.
+    brackets: Vec<Span>,
     /// Groups, calls and prefix operators pending.
     depth: usize,
 }
@@ -241,6 +244,7 @@ impl<'t> Parser<'t> {
                 }
                 Kind::Symbol("(") => {
                     self.pending.push(Pending::Group(token.span));
+                    self.brackets.push(token.span);
                     self.depth += 1;
                 }
                 // A call without arguments, or behind a trailing comma, ends where an operand could begin.
@@ -280,11 +284,7 @@ impl<'t> Parser<'t> {
     }
 
     fn innermost_bracket(&self) -> Option<(char, Span)> {
-        self.pending.iter().rev().find_map(|p| match p {
-            Pending::Group(span) => Some(('(', *span)),
-            Pending::Call { open, .. } => Some(('(', *open)),
-            _ => None,
-        })
+        self.brackets.last().map(|open| ('(', *open))
     }
 
     fn literal(&mut self, literal: Literal, place: Span) -> Parsed<()> {
@@ -365,10 +365,9 @@ impl<'t> Parser<'t> {
     /// Goes on after an operand: to the next operand, or out of the expression with its value.
     fn after_operand(&mut self) -> Parsed<Option<NodeId>> {
         loop {
-            let in_bracket = self.innermost_bracket().is_some();
             let token = self.peek();
             match &token.kind {
-                Kind::LineEnd if in_bracket => {
+                Kind::LineEnd if !self.brackets.is_empty() => {
                     self.next();
                 }
                 Kind::LineEnd | Kind::End => {

@@ -10,6 +10,7 @@ mod mutate;
 mod mutation;
 mod operators;
 mod outputs;
+mod reports;
 mod seeds;
 
 fn number(name: &str) -> Option<u64> {

@@ -9,8 +9,11 @@ use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
 use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares};
 use crate::expr::Expr;
+use crate::model::component::{Role, Semantics};
+use crate::model::kernel::MATRIX_LIMIT;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
+use crate::model::schedule::plan::Step;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::qtype::FLOAT64;
@@ -33,6 +36,7 @@ impl CompiledModel {
     /// # Errors
     /// The model is beyond a limit of expressions or frames.
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
+        check_convolutions(schedule)?;
         let lowered = lower(schedule)?;
         let spectrum = Program::new(&lowered, &[])?;
         let found = dependences(&lowered);
@@ -225,6 +229,24 @@ impl CompiledModel {
         let program = self.with_linear_columns()?;
         let parts = program.run(theta, &mut frame.linear_columns, self.lowered.sizes)?;
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: Some(&self.linear) })
+    }
+}
+
+/// Checks that the matrices of convolutions are not too large, before they are made.
+fn check_convolutions(schedule: &Schedule) -> Result<(), ModelCompileError> {
+    let times = schedule.time.len();
+    let of_step = |step: &Step| match step {
+        Step::Convolution { support, .. } if schedule.semantics == Semantics::V0_9 => support.len(),
+        Step::Convolution { .. } => times,
+        _ => 0,
+    };
+    // A kernel over the time axis alone is an operation; its support has no more samples than is allowed.
+    let alone = schedule.operations.iter().any(|operation| operation.function.role() == Role::Kernel);
+    let samples = schedule.steps.iter().map(of_step).chain(alone.then_some(times)).max().unwrap_or(0);
+    let products = times.saturating_mul(samples);
+    match products > MATRIX_LIMIT {
+        true => Err(ModelCompileError::Convolution { products, limit: MATRIX_LIMIT }),
+        false => Ok(()),
     }
 }
 

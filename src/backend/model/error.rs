@@ -15,6 +15,16 @@ pub enum ModelCompileError {
     /// Too many nodes.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A convolution whose matrices are too large.
+    #[error(
+        "limit convolution-matrix: {products} products of times and samples, at most {limit} are compiled"
+    )]
+    Convolution {
+        /// Times of the axis times samples of the kernel.
+        products: usize,
+        /// Products allowed.
+        limit: usize,
+    },
     /// No derivatives.
     #[error(transparent)]
     Autodiff(#[from] AutodiffError),

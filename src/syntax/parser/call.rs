@@ -36,10 +36,10 @@ impl Parser<'_> {
             self.registry.find(name).map_err(|e| SyntaxError::new(e, place))?;
         }
         let open = self.next().span;
+        self.brackets.push(open);
         self.depth += 1;
         let keyword = self.keyword();
-        let call =
-            Pending::Call { name: name.to_owned(), start: place, open, arguments: Vec::new(), keyword };
+        let call = Pending::Call { name: name.to_owned(), start: place, arguments: Vec::new(), keyword };
         self.pending.push(call);
         Ok(false)
     }
@@ -89,6 +89,7 @@ impl Parser<'_> {
             Some(Pending::Group(open)) => {
                 let start = open.start;
                 self.pending.pop();
+                self.brackets.pop();
                 self.depth -= 1;
                 self.next();
                 // The value keeps its node; only the place grows by the parentheses.
@@ -110,6 +111,7 @@ impl Parser<'_> {
         let Some(Pending::Call { name, start, arguments, .. }) = self.pending.pop() else {
             return self.expected("an operator or the end");
         };
+        self.brackets.pop();
         self.depth -= 1;
         let place = span(start.start as usize, end as usize);
         match name.as_str() {

@@ -197,7 +197,7 @@ const YAML: [&str; 28] = [
     "GLP_01_A",
     "**",
     "0.9",
-    "points: 10000000",
+    "points: 4000000",
 ];
 
 #[test]
