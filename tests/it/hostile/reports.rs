@@ -43,7 +43,7 @@ fn models_with_many_errors() {
         let part = "  Gauss: {A: [1, True], x0: [85, False], SD: [1, False], SD: [2, False]}\n";
         assert!(model_errors(&format!("{head}{}", repeated(count, |_| part.to_owned()))) >= count);
     });
-    is_linear("one model many times", 2000, |count| {
+    is_linear("one model many times", 1000, |count| {
         let part = "m:\n  Gauss: {A: [1, True], x0: [85, False], SD: [1, False]}\n";
         assert!(model_errors(&format!("{head}{}", repeated(count, |_| part.to_owned()))) >= count);
     });
