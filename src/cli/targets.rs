@@ -41,7 +41,7 @@ fn identity(file: &Path) -> PathBuf {
 /// It has another one.
 pub fn check_ending((option, file): NamedFile<'_>, what: &str, endings: &[&str]) -> Result<(), Report> {
     let is_it = |ending: &&str| file.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
-    if file.as_os_str() == "-" || endings.iter().any(|ending| is_it(&ending)) {
+    if file.as_os_str() == "-" || endings.iter().any(is_it) {
         return Ok(());
     }
     let known = endings.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" or ");
