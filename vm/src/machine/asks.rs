@@ -87,8 +87,8 @@ fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec
     let mut found = Vec::new();
     let mut types = BTreeSet::new();
     let has_rows = |value: &&Value| match value {
-        // It has no rows of its own.
-        Value::Edge(_, edge) => !edge.is_to_scalar(),
+        // One to a scalar has no rows of its own, and copies share any other.
+        Value::Edge(_, edge) => !edge.is_to_scalar() && !family.name().starts_with("core."),
         // 64 rows are one word.
         Value::Array(_, rows) => rows.element() != ScalarType::Unit,
         value => value.rows() > 0,
@@ -100,7 +100,8 @@ fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec
             return;
         }
         if let Some(overload) = family.overload(&qtypes)
-            && (args.iter().any(has_rows) || overload.result().array().is_some())
+            && (args.iter().any(has_rows)
+                || overload.result().array().is_some_and(|t| t.element != ScalarType::Unit))
         {
             let name = format!("{overload} {:?}", args.iter().map(|value| value.rows()).collect::<Vec<_>>());
             if types.insert(name) {
