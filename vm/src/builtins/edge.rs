@@ -426,15 +426,19 @@ fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
-    let float = matches!(t.element, ScalarType::Float32 | ScalarType::Float64);
-    (float && args.last() == Some(&FLOAT64)).then_some(())?;
+    (t.element.is_numeric() && args.last() == Some(&FLOAT64)).then_some(())?;
     each_group(family, args, |call, rows, group| {
-        let value = |row: &usize| rows.get(*row).and_then(|row| row.as_f64());
-        let present: Vec<f64> = group.iter().filter_map(value).collect();
-        let value = order::inverse_cdf(&present, call.plain::<f64>(call.len() - 1));
-        Ok(value.map(|value| match rows.element() {
-            ScalarType::Float32 => ScalarValue::Float32(value as f32),
-            _ => ScalarValue::Float64(value),
-        }))
+        let share = call.plain::<f64>(call.len() - 1);
+        let present = group.iter().filter_map(|row| rows.get(*row));
+        let floats = || present.clone().filter_map(|row| row.as_f64()).collect::<Vec<f64>>();
+        let integers = || present.clone().filter_map(|row| row.as_i64()).collect::<Vec<i64>>();
+        let integer = || order::inverse_cdf(&integers(), share);
+        let float = || order::inverse_cdf(&floats(), share);
+        Ok(match rows.element() {
+            ScalarType::Int32 => integer().map(|x| ScalarValue::Int32(x as i32)),
+            ScalarType::Int64 => integer().map(ScalarValue::Int64),
+            ScalarType::Float32 => float().map(|x| ScalarValue::Float32(x as f32)),
+            _ => float().map(ScalarValue::Float64),
+        })
     })
 }
