@@ -163,21 +163,23 @@ impl Guards<'_> {
                 continue;
             }
             let wanted: Vec<Task> = self.wanted(task).into_iter().filter(|t| !self.is_done(*t)).collect();
+            begun.insert(task);
             if wanted.is_empty() {
                 self.make(task)?;
-            } else if begun.insert(task) && !wanted.iter().any(|t| begun.contains(t)) {
-                tasks.extend(wanted);
+                begun.remove(&task);
+            } else if wanted.iter().any(|t| begun.contains(t)) {
+                self.give_up_mask(&mut tasks, &mut begun);
             } else {
-                self.give_up_mask(&mut tasks, &begun);
+                tasks.extend(wanted);
             }
         }
-        Ok(self.values[&(root, NeedId::ALWAYS)])
+        Ok(self.values.get(&(root, NeedId::ALWAYS)).copied().unwrap_or(root))
     }
 
     /// Ends a circle of tasks: its last mask becomes that of every row.
-    fn give_up_mask(&mut self, tasks: &mut Vec<Task>, begun: &HashSet<Task>) {
+    fn give_up_mask(&mut self, tasks: &mut Vec<Task>, begun: &mut HashSet<Task>) {
         while let Some(task) = tasks.pop() {
-            if let (Task::Mask(need), true) = (task, begun.contains(&task)) {
+            if let (Task::Mask(need), true) = (task, begun.remove(&task)) {
                 self.masks.insert(need, None);
                 return;
             }
@@ -360,6 +362,8 @@ impl Guards<'_> {
                 let zero = self.draft.value_node(Value::Scalar(ScalarValue::zero(t.element)))?;
                 self.exact("core.presence_and", &[zero, mask], span)?
             }
+            // Nobody knows how many rows or elements the value has: it is evaluated, as ever.
+            (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
         self.exact("core.where", &[any, made, default], span)

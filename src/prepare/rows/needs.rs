@@ -118,7 +118,10 @@ pub struct RowNeeds {
 }
 
 /// Most steps to the needs around one, to see whether another node's need is among them.
-const MOST_STEPS: usize = 4096;
+const MOST_STEPS: usize = 256;
+
+/// Most members that a need takes over from another one; of more it is the other one as a whole.
+const MOST_MEMBERS: usize = 64;
 
 impl RowNeeds {
     /// The needs of all nodes that the root reaches.
@@ -228,13 +231,17 @@ impl RowNeeds {
         for user in users {
             joined.extend(self.members(user).iter());
         }
-        if joined.contains(&NeedId::ALWAYS) {
-            return NeedId::ALWAYS;
-        }
-        while let Some((side, other, within)) = self.both_sides(&joined) {
+        while !joined.contains(&NeedId::ALWAYS) {
+            let Some((side, other, within)) = self.both_sides(&joined) else { break };
             joined.remove(&side);
             joined.remove(&other);
             joined.extend(self.members(within).iter());
+        }
+        if joined.contains(&NeedId::ALWAYS) {
+            return NeedId::ALWAYS;
+        }
+        if let (1, Some(only)) = (joined.len(), joined.first()) {
+            return *only;
         }
         let inner: Vec<NeedId> =
             joined.iter().copied().filter(|need| self.is_inside(*need, &joined)).collect();
@@ -242,7 +249,6 @@ impl RowNeeds {
         let joined: Box<[NeedId]> = joined.into_iter().collect();
         match *joined {
             [one] => one,
-            _ if joined.contains(&NeedId::ALWAYS) => NeedId::ALWAYS,
             _ => self.intern(draft, Need::OneOf(joined)),
         }
     }
@@ -303,7 +309,7 @@ impl RowNeeds {
     /// The needs of which each makes a need.
     fn members(&self, need: NeedId) -> Vec<NeedId> {
         match self.get(need) {
-            Need::OneOf(members) => members.to_vec(),
+            Need::OneOf(members) if members.len() <= MOST_MEMBERS => members.to_vec(),
             _ => vec![need],
         }
     }
