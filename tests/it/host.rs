@@ -65,7 +65,7 @@ fn errors_show_the_line_they_are_about() {
     assert!(message.contains("in `strings.upper(x)`"), "{message}");
     assert!(!message.contains("got s:"), "{message}");
     assert!(
-        message.ends_with("2 | x // (x - y) + strings.upper(x)\n  |                              ^"),
+        message.ends_with("2 | x // (x - y) + strings.upper(x)\n  |                ^^^^^^^^^^^^^^^^"),
         "{message}"
     );
     let text = "x // (x - 2.0)";
