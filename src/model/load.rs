@@ -11,6 +11,7 @@ use crate::model::quantity::Quantity;
 use crate::model::references;
 use crate::model::subcycle::Subcycles;
 use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId, Profile};
+use std::collections::HashSet;
 
 /// A model and what is odd about it.
 #[derive(Clone, Debug)]
@@ -72,6 +73,9 @@ pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result
     if findings.errors.is_empty() {
         references::check(&mut model, &mut findings);
     }
+    // A model that is used twice is wrong once.
+    let mut known = HashSet::new();
+    findings.errors.retain(|error| known.insert(format!("{:?} {error}", error.place)));
     match findings.errors.is_empty() {
         true => Ok(Loaded { model, warnings: findings.warnings }),
         false => Err(findings.errors),
