@@ -7,7 +7,7 @@ use crate::backend::function::{Arguments, Function};
 use crate::backend::reduce::{quantile, reduce};
 use crate::backend::select::{select, where_};
 use crate::dag::graph::NodeData;
-use crate::dag::kind::{AxisOp, Clause, Kind};
+use crate::dag::kind::{Axis, AxisOp, Clause, Kind};
 use crate::dag::printing::Spelling;
 use crate::dag::{Array, DagError, Graph, NodeId};
 use hashbrown::HashMap;
@@ -59,7 +59,7 @@ impl Context<'_> {
             _ if !self.supports(data) => {
                 return Err(EvalError::Unsupported { node: place(data), operation: "squeeze" });
             }
-            Kind::Axis { op, node, axis } => on_axes(*op, operand(*node)?, axis.numbers()),
+            Kind::Axis { op, node, axis } => on_axes(*op, operand(*node)?, axis),
             Kind::FunctionCall { args, kwargs } => return self.call(data, args, kwargs, values),
         };
         result.map_err(|error| EvalError::Operation { node: place(data), error })
@@ -101,12 +101,12 @@ impl Context<'_> {
     }
 }
 
-fn on_axes(op: AxisOp, array: &Array, axes: &[isize]) -> Result<Array, OpError> {
+fn on_axes(op: AxisOp, array: &Array, axis: &Axis) -> Result<Array, OpError> {
     match op {
-        AxisOp::ExpandDims => expand_dims(array, axes),
-        AxisOp::Squeeze => squeeze(array, axes),
-        AxisOp::Reduce(reduction, dims) => reduce(reduction, dims, array, axes),
-        AxisOp::Quantile { q, dims } => quantile(q, dims, array, axes),
+        AxisOp::ExpandDims => expand_dims(array, axis.numbers()),
+        AxisOp::Squeeze => squeeze(array, axis.numbers()),
+        AxisOp::Reduce(reduction, dims) => reduce(reduction, dims, array, axis),
+        AxisOp::Quantile { q, dims } => quantile(q, dims, array, axis.numbers()),
     }
 }
 

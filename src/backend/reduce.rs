@@ -2,14 +2,17 @@
 //!
 //! The reduced axes are brought to the end; each run of elements over them gives one element of the
 //! result. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is
-//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`. An
-//! array without axes has no axis 0, though numpy lets some reductions name it.
+//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`.
+//!
+//! A single value has no axes. Of the reductions that are one operation between elements (sum, prod, min, max, any,
+//! all, and the count of what is true) numpy takes `axis=0` and `axis=-1` all the same, and gives the value; of means, variances and
+//! quantiles it does not, nor of `axis=(0,)`.
 
 use crate::backend::axes::resolve;
 use crate::backend::error::OpError;
 use crate::backend::promote::{Promoted, cast, truth, with_type};
 use crate::dag::array::{Element, Elements};
-use crate::dag::kind::{Dims, Reduction};
+use crate::dag::kind::{Axis, Dims, Reduction};
 use crate::dag::promotion::{divided, summed};
 use crate::dag::{Array, DType};
 use half::f16;
@@ -21,8 +24,13 @@ use std::cmp::Ordering;
 /// # Errors
 /// There is no such axis, it is given twice, the type has no such reduction, or there is no smallest or
 /// largest of no elements.
-pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axes: &[isize]) -> Result<Array, OpError> {
-    let runs = Runs::new(array, axes, dims)?;
+pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axis: &Axis) -> Result<Array, OpError> {
+    let runs = match axis {
+        Axis::One(0 | -1) if array.shape().is_empty() && joins_elements(reduction) => {
+            Runs::new(array, &[], dims)?
+        }
+        axis => Runs::new(array, axis.numbers(), dims)?,
+    };
     let dtype = array.dtype();
     let operation = reduction.numpy_name();
     let not_defined = || OpError::NotDefined { operation, dtypes: vec![dtype] };
@@ -49,6 +57,15 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axes: &[isize]) -
         T => Ok(number_reduction::<T>(reduction, &runs, &cast::<T>(array))),
         text => Err(not_defined())
     )
+}
+
+/// True for a reduction that puts one operation between all elements.
+fn joins_elements(reduction: Reduction) -> bool {
+    match reduction {
+        Reduction::Sum | Reduction::Prod | Reduction::Min | Reduction::Max => true,
+        Reduction::Any | Reduction::All | Reduction::CountNonzero => true,
+        Reduction::Mean | Reduction::Median | Reduction::Var | Reduction::Std => false,
+    }
 }
 
 /// The quantile of each run, linear between neighbours.

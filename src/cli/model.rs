@@ -5,7 +5,7 @@ use crate::cli::model_args::{
     CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand,
 };
 use crate::cli::model_result::{Spectra, outcome, spectrum_json};
-use crate::cli::model_source::{Failure, failure, load, model, sources, theta, warning_text};
+use crate::cli::model_source::{Failure, failure, model, read, sources, theta, warning_text};
 use crate::cli::report::{Phase, Report};
 use crate::cli::targets::{NamedFile, check_distinct, check_ending};
 use crate::cli::{complain, print};
@@ -13,9 +13,12 @@ use crate::cli::{fit, model_batch, synthetic};
 use crate::columns::Format;
 use crate::columns::npy_header::{self, Cells};
 use crate::inspect::program_text;
+use crate::model::error::{Findings, WarningKind};
 use crate::model::graph::from_model::graph_of;
 use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
 use crate::model::interpret::{ComponentCurve, Spectrum};
+use crate::model::library::{Setup, evenly_spaced};
+use crate::model::load;
 use crate::model::schedule::{self, Reason, Schedule, packed};
 use crate::model::tree::{Domain, Model};
 use cembra_vm::value::{Category, ScalarType};
@@ -56,7 +59,13 @@ fn check(args: &CheckArgs) -> ExitCode {
         Ok(sources) => sources,
         Err(report) => return report.print(None, args.json),
     };
-    let result = load(&args.model, &sources);
+    let (library, mut setup, findings) = read(&args.model, &sources);
+    let open = stand_in(&mut setup, &findings);
+    let mut result = load::load_with(&library, &setup, findings);
+    if let (Ok(loaded), false) = (&mut result, open.is_empty()) {
+        // Where subcycles end is a question to the real axis.
+        loaded.warnings.retain(|w| !matches!(w.kind, WarningKind::SubcycleBoundary { .. }));
+    }
     if args.json {
         print(&format!("{}\n", outcome(&result)));
     }
@@ -64,11 +73,31 @@ fn check(args: &CheckArgs) -> ExitCode {
         Ok(loaded) if !args.json => {
             loaded.warnings.iter().for_each(|w| complain(&warning_text(w)));
             print(&summary(&loaded.model));
+            if !open.is_empty() {
+                print(&format!("without an axis of {}: the data of a fit bring it\n", open.join(" and ")));
+            }
             ExitCode::SUCCESS
         }
         Err(errors) if !args.json => or_report(Err(failure(&errors, &sources))),
         result => ExitCode::from(u8::from(result.is_err())),
     }
+}
+
+/// Gives a setup that says nothing of its axes some to be checked with; names those. Data to be fitted bring theirs.
+fn stand_in(setup: &mut Setup, findings: &Findings) -> Vec<&'static str> {
+    let mut open = Vec::new();
+    let axis = || evenly_spaced(0.0, 1.0, 2);
+    let is_time_model = setup.time_model.is_some();
+    if !is_time_model && setup.energy.is_empty() && !findings.has_header_error("energy") {
+        setup.energy = axis();
+        open.push("energy");
+    }
+    let needs_time = is_time_model || !setup.dynamics.is_empty();
+    if needs_time && setup.time.is_none() && !findings.has_header_error("time") {
+        setup.time = Some(axis());
+        open.push("time");
+    }
+    open
 }
 
 fn summary(model: &Model) -> String {

@@ -129,7 +129,7 @@ pub fn warning_text(warning: &ModelWarning) -> String {
 /// The initial theta with some values replaced, each `NAME=VALUE`.
 ///
 /// # Errors
-/// A text has another form, or names no free parameter.
+/// A text has another form, names no free parameter, or gives it a value that its model file could not give it.
 pub fn theta(model: &Model, values: &[String]) -> Result<Vec<f64>, Report> {
     let wrong = |message: String| Report::new(Category::Parse, Phase::Compile, message);
     let mut theta = model.theta();
@@ -141,8 +141,9 @@ pub fn theta(model: &Model, values: &[String]) -> Result<Vec<f64>, Report> {
         let index = index.ok_or_else(|| {
             wrong(format!("`{}` is no free parameter; there are {}", name.trim(), names.join(", ")))
         })?;
-        let value = value.trim().parse();
-        theta[index] = value.map_err(|_| wrong(format!("`{text}`: the value is no number")))?;
+        let value = value.trim().parse().map_err(|_| wrong(format!("`{text}`: the value is no number")))?;
+        model.check_value(index, value).map_err(|error| wrong(format!("`{text}`: {error}")))?;
+        theta[index] = value;
     }
     Ok(theta)
 }

@@ -219,7 +219,7 @@ impl From<PrepareError> for Report {
                     report.message = format!("{} type errors", errors.len());
                 }
                 errors.into_iter().fold(report, |report, e| {
-                    let label = if several { e.error.to_string() } else { format!("in {}", e.operator) };
+                    let label = if several { e.to_string() } else { format!("in {}", e.operator) };
                     report.at(e.span, label)
                 })
             }

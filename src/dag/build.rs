@@ -91,7 +91,7 @@ impl Graph {
 /// The type of nodes whose operands are a node of type `C` and two others.
 pub type MixedOfThree<C, A, B> = Mixed<Mixed<C, <A as IntoNode>::Type>, <B as IntoNode>::Type>;
 
-/// `then` where the condition is true, else `otherwise`; both are evaluated.
+/// `then` where the condition is true, else `otherwise`, which are nodes like others: both have values.
 ///
 /// # Panics
 /// The nodes belong to several graphs.

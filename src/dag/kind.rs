@@ -191,7 +191,7 @@ pub enum Kind {
     Unary(UnaryOp, NodeId),
     /// A function of each pair of elements.
     Binary(BinaryOp, NodeId, NodeId),
-    /// `then` where the condition is true, else `otherwise`; both are evaluated.
+    /// `then` where the condition is true, else `otherwise`, which are nodes like others: both have values.
     Where {
         /// Any element that is not zero, empty or false counts as true.
         condition: NodeId,

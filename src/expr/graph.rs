@@ -6,7 +6,7 @@
 
 use crate::expr::literal::Literal;
 use cembra_vm::program::instruction::Span;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -86,6 +86,8 @@ struct Row {
 pub struct Graph {
     rows: Vec<Row>,
     spans: Vec<Span>,
+    /// Nodes of presence that are written by a symbol.
+    by_symbol: HashSet<NodeId>,
     operands: Vec<NodeId>,
     symbols: Vec<Arc<str>>,
     literals: Vec<Literal>,
@@ -119,6 +121,7 @@ impl Graph {
         Graph {
             rows: Vec::new(),
             spans: Vec::new(),
+            by_symbol: HashSet::new(),
             operands: Vec::new(),
             symbols: Vec::new(),
             literals: Vec::new(),
@@ -193,6 +196,16 @@ impl Graph {
         if known.is_unknown() {
             *known = span;
         }
+    }
+
+    /// True if a node was written by a symbol that people also know from truth values: `|`, `&` or `~`.
+    pub fn is_by_symbol(&self, id: NodeId) -> bool {
+        !self.by_symbol.is_empty() && self.by_symbol.contains(&id)
+    }
+
+    /// Notes that a node was written by such a symbol.
+    pub fn set_by_symbol(&mut self, id: NodeId) {
+        self.by_symbol.insert(id);
     }
 
     /// The text of a symbol.
@@ -399,6 +412,9 @@ impl Copier {
                 }
             };
             target.set_span(copy, source.span(id));
+            if source.is_by_symbol(id) {
+                target.set_by_symbol(copy);
+            }
             self.copies[id.index()] = copy;
         }
         Ok(roots.iter().map(|r| self.copies[r.index()]).collect())

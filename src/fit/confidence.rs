@@ -9,7 +9,8 @@
 //!
 //! Without declared noise the limit is that of an F-test: the increase of chi² over chi² itself, by the
 //! degrees of freedom; with declared noise the increase has a chi² distribution. An interval whose bound
-//! is reached first is infinite on that side.
+//! is reached first is infinite on that side. Where the model has no finite residuals on the way, a limit is NaN: it is
+//! not known.
 
 use crate::autodiff::Dependence;
 use crate::fit::bounds::Bounds;
@@ -91,17 +92,27 @@ struct Point {
 }
 
 impl Profile<'_> {
-    /// Where chi² has grown by each of the limits on one side; infinite from where a bound comes first.
+    /// Where chi² has grown by each of the limits on one side; infinite from where a bound comes first, NaN from
+    /// where the model has no finite residuals.
     fn side(&mut self, sign: f64, limits: [f64; 3]) -> Result<[f64; 3], FitError> {
         let mut ends = [sign * f64::INFINITY; 3];
         let theta = self.fit.theta.clone();
         let mut low = Point { value: theta[self.index], increase: 0.0, theta };
+        let mut unknown = false;
         for (end, limit) in ends.iter_mut().zip(limits) {
-            match self.crossing(low, sign, limit)? {
-                Some(found) => low = found,
-                None => break,
+            match self.crossing(low, sign, limit) {
+                Ok(Some(found)) => low = found,
+                Ok(None) => break,
+                Err(FitError::NotFinite) => {
+                    unknown = true;
+                    break;
+                }
+                Err(error) => return Err(error),
             }
             *end = low.value;
+        }
+        if unknown {
+            ends.iter_mut().filter(|end| end.is_infinite()).for_each(|end| *end = f64::NAN);
         }
         Ok(ends)
     }
@@ -134,13 +145,15 @@ impl Profile<'_> {
     /// Where the other parameters would go if chi² were a parabola; those that would leave their bounds
     /// stay where they are.
     fn predicted(&self, value: f64, from: &Point) -> Vec<f64> {
-        let Some(covariance) = &self.fit.covariance else {
+        let distance = value - from.value;
+        // A perfect fit has a covariance of zeros, which says nothing about directions.
+        let row = self.fit.covariance.as_ref().map(|covariance| &covariance[self.index]);
+        let says = |row: &&Vec<f64>| row[self.index] > 0.0 && row.iter().all(|x| x.is_finite());
+        let Some(row) = row.filter(says) else {
             let mut theta = from.theta.clone();
             theta[self.index] = value;
             return theta;
         };
-        let row = &covariance[self.index];
-        let distance = value - from.value;
         let moved = |(index, theta): (usize, &f64)| {
             let bounds = self.objective.bounds()[index];
             let moved = theta + row[index] / row[self.index] * distance;
@@ -157,7 +170,11 @@ impl Profile<'_> {
         let step = sign * self.step();
         for _ in 0..STEPS {
             let high = self.point((low.value + step).clamp(min, max), &low)?;
-            if high.increase >= limit {
+            if high.increase.is_nan() {
+                return Err(FitError::NotFinite);
+            }
+            // What leaves chi² as it is has no limit, not even where the limit is zero.
+            if high.increase >= limit && high.increase > 0.0 {
                 return self.root(low, high, limit).map(Some);
             }
             if high.value == min || high.value == max {
@@ -185,6 +202,9 @@ impl Profile<'_> {
         for _ in 0..60 {
             let (low_height, high_height) = (low_weight * height(&low), high_weight * height(&high));
             let value = (low.value * high_height - high.value * low_height) / (high_height - low_height);
+            if !value.is_finite() {
+                return Ok(low);
+            }
             let found = self.point(value, &low)?;
             let is_found = height(&found).abs() <= PRECISION * limit.sqrt();
             if is_found || (high.value - low.value).abs() <= PRECISION * (value - best).abs() {

@@ -3,8 +3,10 @@
 use crate::compile::CompileError;
 use crate::expr::GraphError;
 use crate::host::loader::LoadError;
+use crate::syntax::excerpt::excerpt;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::{BindError, RunError};
+use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, QType};
 use std::sync::Arc;
 use thiserror::Error;
@@ -52,6 +54,21 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// Where in the text of the expression the error is, if it is there.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            HostError::Compile(CompileError::Prepare(error)) => error.span(),
+            HostError::Run(error) => error.at.as_ref().map(|at| at.span),
+            _ => None,
+        }
+        .filter(|span| !span.is_unknown())
+    }
+
+    /// The message with the line of the expression's text that it is about.
+    pub fn with_source(&self, source: &str) -> String {
+        excerpt(&self.to_string(), source, self.span().unwrap_or_default())
+    }
+
     /// The kind of error in one word.
     pub fn category(&self) -> Category {
         match self {

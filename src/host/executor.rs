@@ -29,7 +29,8 @@ use crate::registry::{Dialect, Registry};
 use cembra_vm::frame::{Frame, FramePool};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::{Budget, QType};
+use cembra_vm::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
+use cembra_vm::value::{Budget, QType, ScalarType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -326,6 +327,16 @@ fn prepare<I: ?Sized>(
     options.prepare.run(source).map_err(|e| CompileError::Prepare(e).into())
 }
 
+/// True if the mask that an expression gives is present, else false.
+fn truth_of_mask(expr: &Expr) -> Result<Expr, HostError> {
+    let mut graph = Graph::with_limit(expr.graph().limit().saturating_add(3));
+    let root = expr.graph().copy_into(&mut graph, &[expr.root()])?[0];
+    let (yes, no) = (graph.add_literal(true)?, graph.add_literal(false)?);
+    let choose = graph.symbol("core.where");
+    let root = graph.apply(choose, &[root, yes, no])?;
+    Ok(Expr::new(&graph, root)?)
+}
+
 /// The expression with its result cast to what the host reads, if that is needed and allowed.
 fn cast_to(
     expr: &Expr,
@@ -334,6 +345,9 @@ fn cast_to(
     options: &ExecutorOptions,
 ) -> Result<Option<Expr>, HostError> {
     let Some(expected) = expected.filter(|e| e.storage() != actual.storage()) else { return Ok(None) };
+    if expected == BOOLEAN && matches!(actual, QType::Scalar(ScalarType::Unit) | &OPTIONAL_UNIT) {
+        return truth_of_mask(expr).map(Some);
+    }
     // A missing output read as a scalar is an error of the run, not of the type.
     let target = match (actual, &expected) {
         (QType::Optional(_), QType::Scalar(scalar)) if options.force_non_optional_output => {

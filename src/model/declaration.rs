@@ -77,6 +77,10 @@ pub struct DeclarationReader<'a> {
     pub numbering: Numbering,
     /// What was found wrong or odd.
     pub findings: &'a mut Findings,
+    /// Names of components that were wrong.
+    pub broken: Vec<String>,
+    /// True if a component could not be named.
+    pub is_unnamed: bool,
 }
 
 impl DeclarationReader<'_> {
@@ -84,6 +88,7 @@ impl DeclarationReader<'_> {
     pub fn read(&mut self, model: &str, place: &Place, node: &Node) -> Vec<Declaration> {
         let Some(entries) = node.map() else {
             let kind = ModelErrorKind::ModelForm { model: model.to_owned(), found: node.describe() };
+            self.is_unnamed = true;
             self.findings.error(kind, place);
             return Vec::new();
         };
@@ -110,9 +115,13 @@ impl DeclarationReader<'_> {
     fn component(&mut self, model: &str, key: &Node, value: &Node) -> Option<Declaration> {
         let Some(written) = key.text() else {
             self.findings.error(ModelErrorKind::Name { found: key.describe() }, &key.place);
+            self.is_unnamed = true;
             return None;
         };
-        let function = self.function(model, written, &key.place)?;
+        let Some(function) = self.function(model, written, &key.place) else {
+            self.is_unnamed = true;
+            return None;
+        };
         let name = match self.numbering.name(written, function, &key.place) {
             Ok(name) => name,
             Err((name, first)) => {
@@ -125,9 +134,13 @@ impl DeclarationReader<'_> {
         let Some(entries) = value.map() else {
             let kind = ModelErrorKind::ComponentForm { subject, found: value.describe() };
             self.findings.error(kind, &key.place);
+            self.broken.push(name);
             return None;
         };
-        let parameters = self.parameters(&subject, function, &key.place, entries)?;
+        let Some(parameters) = self.parameters(&subject, function, &key.place, entries) else {
+            self.broken.push(name);
+            return None;
+        };
         Some(Declaration { name, function, place: key.place.clone(), parameters })
     }
 

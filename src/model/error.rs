@@ -274,6 +274,12 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// True if the header has this entry, and it could not be read.
+    pub fn has_header_error(&self, name: &str) -> bool {
+        let is_it = |error: &ModelError| matches!(&*error.kind, ModelErrorKind::Header { entry, .. } if entry == name);
+        self.errors.iter().any(is_it)
+    }
+
     /// Notes an error at a place.
     pub fn error(&mut self, kind: ModelErrorKind, place: &Place) {
         self.errors.push(kind.at(place.clone()));

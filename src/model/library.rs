@@ -20,7 +20,7 @@ use crate::model::yaml::{self, Node, NodeValue};
 use std::sync::Arc;
 
 /// The name that no model may have.
-pub const HEADER: &str = "cembra";
+pub(crate) const HEADER: &str = "cembra";
 
 /// Points an axis may have.
 pub const AXIS_LIMIT: usize = 4_000_000;

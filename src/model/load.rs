@@ -9,12 +9,13 @@ use crate::model::error::{
 };
 use crate::model::interpret::initial_arguments;
 use crate::model::kernel;
-use crate::model::library::{AXIS_LIMIT, DynamicsSetup, Library, ProfileSetup, Setup};
+use crate::model::library::{AXIS_LIMIT, DynamicsSetup, HEADER, Library, ProfileSetup, Setup};
 use crate::model::place::Place;
 use crate::model::quantity::Quantity;
 use crate::model::references;
 use crate::model::subcycle::Subcycles;
 use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId, Profile};
+use std::collections::HashSet;
 
 /// A model and what is odd about it.
 #[derive(Clone, Debug)]
@@ -54,10 +55,19 @@ pub fn read_with<'f>(
 /// # Errors
 /// What was found before, and everything that is wrong with the model.
 pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result<Loaded, Vec<ModelError>> {
-    if library.is_incomplete() {
+    // Which model is meant by which formulas is not known: what is said of another one would be false.
+    let decides = |entry: &&str| findings.has_header_error(entry);
+    if library.is_incomplete() || [HEADER, "semantics", "model", "time_model"].iter().any(|e| decides(e)) {
         return Err(findings.errors);
     }
-    let mut loader = Loader { library, setup, findings, model: empty(setup) };
+    let mut loader = Loader {
+        library,
+        setup,
+        findings,
+        model: empty(setup),
+        broken: Broken::default(),
+        declared_wrong: Broken::default(),
+    };
     loader.check_axes();
     loader.components();
     setup.profiles.iter().for_each(|profile| loader.profile(profile));
@@ -70,6 +80,9 @@ pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result
     if findings.errors.is_empty() {
         check_kernel_sizes(&model, &mut findings);
     }
+    // A model that is used twice is wrong once.
+    let mut known = HashSet::new();
+    findings.errors.retain(|error| known.insert(format!("{:?} {error}", error.place)));
     match findings.errors.is_empty() {
         true => Ok(Loaded { model, warnings: findings.warnings }),
         false => Err(findings.errors),
@@ -100,6 +113,27 @@ struct Loader<'a> {
     setup: &'a Setup,
     findings: Findings,
     model: Model,
+    /// What could not be read of the model itself.
+    broken: Broken,
+    /// What could not be read of the models declared last.
+    declared_wrong: Broken,
+}
+
+/// What the model would have if it could be read; nothing is said of what is missing for that.
+#[derive(Debug, Default)]
+struct Broken {
+    /// Names of components that are wrong.
+    components: Vec<String>,
+    /// True if components cannot even be named, so that others may have wrong numbers.
+    is_unnamed: bool,
+}
+
+impl Broken {
+    /// True if a parameter of this name might be there.
+    fn may_have(&self, parameter: &str) -> bool {
+        let is_of = |name: &String| parameter.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('_'));
+        self.is_unnamed || self.components.iter().any(is_of)
+    }
 }
 
 impl Loader<'_> {
@@ -117,7 +151,7 @@ impl Loader<'_> {
         ];
         let mut problems = Vec::new();
         for (axis, points, is_needed) in axes {
-            if is_needed && points.is_empty() {
+            if is_needed && points.is_empty() && !self.findings.has_header_error(axis) {
                 problems.push((axis, "has no points".to_owned()));
             }
             if let Some(index) = points.iter().position(|p| !p.is_finite()) {
@@ -137,6 +171,7 @@ impl Loader<'_> {
         let package = if self.model.domain == Domain::Time1D { Package::Time } else { Package::Energy };
         let name = self.model.name.clone();
         let (declarations, _) = self.declare(&name, package, None, &mut Numbering::default());
+        self.broken = std::mem::take(&mut self.declared_wrong);
         self.model.components = self.add("", &declarations, 0);
         if package == Package::Time {
             let components = self.model.components.clone();
@@ -160,9 +195,12 @@ impl Loader<'_> {
             package,
             numbering: std::mem::take(numbering),
             findings: &mut self.findings,
+            broken: Vec::new(),
+            is_unnamed: false,
         };
         let declarations = reader.read(name, &entry.place, &entry.node);
         *numbering = reader.numbering;
+        self.declared_wrong = Broken { components: reader.broken, is_unnamed: reader.is_unnamed };
         (declarations, Some(entry.place.clone()))
     }
 
@@ -180,6 +218,7 @@ impl Loader<'_> {
         };
         let place = setup.place.clone().or(place);
         let kind = match self.model.find(&target) {
+            None if self.broken.may_have(&target) => return,
             None => self.target_missing(&target),
             Some(id) => {
                 let parameter = self.model.parameter(id);
@@ -189,6 +228,7 @@ impl Loader<'_> {
                     }
                     _ if parameter.profile.is_some() => ModelErrorKind::AlreadyProfiled { target },
                     _ if !self.is_of_components(id) => ModelErrorKind::ProfileTarget { target },
+                    _ if self.model.aux.is_empty() && self.findings.has_header_error("aux") => return,
                     _ if self.model.aux.is_empty() => ModelErrorKind::NoAuxAxis { target },
                     _ => {
                         let components = self.add(&target, &declarations, 0);
@@ -221,7 +261,12 @@ impl Loader<'_> {
             lists.push(declarations);
         }
         let frequency = setup.frequency.filter(|f| *f != -1.0);
+        let is_known = self.model.find(&setup.target).is_some();
+        if !is_known && self.broken.may_have(&setup.target) {
+            return;
+        }
         match self.dynamics_target(setup, frequency) {
+            Err(ModelErrorKind::NoTimeAxis { .. }) if self.findings.has_header_error("time") => {}
             Ok(id) => self.attach_dynamics(id, setup, frequency, &lists, place.as_ref()),
             Err(kind) => self.fail(kind, place.as_ref()),
         }
@@ -279,6 +324,9 @@ impl Loader<'_> {
     fn check_kernel_axis(&mut self, components: &[Component]) {
         let Some(kernel) = components.iter().find(|c| c.function.role() == Role::Kernel) else { return };
         let time = &self.model.time;
+        if time.len() < 2 && self.findings.has_header_error("time") {
+            return;
+        }
         if time.len() < 2 {
             let problem = "needs at least two points for a convolution".to_owned();
             return self.fail(ModelErrorKind::Axis { axis: "time", problem }, Some(&kernel.place));

@@ -36,6 +36,23 @@ pub struct Number {
     pub max: f64,
 }
 
+impl Number {
+    /// Checks that a value is one the parameter may have.
+    ///
+    /// # Errors
+    /// The value is not finite, or outside of the bounds.
+    pub fn check(&self, subject: &Subject, value: f64) -> Result<(), ModelErrorKind> {
+        let (subject, min, max) = (subject.clone(), self.min, self.max);
+        if !value.is_finite() {
+            return Err(ModelErrorKind::ValueNotFinite { subject, value });
+        }
+        match (min..=max).contains(&value) {
+            true => Ok(()),
+            false => Err(ModelErrorKind::OutsideBounds { subject, value, min, max }),
+        }
+    }
+}
+
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
@@ -116,16 +133,14 @@ fn number(subject: &Subject, value: &Node, vary: &Node, bounds: (f64, f64)) -> R
     let Some(number) = value.number() else {
         return fail(ModelErrorKind::Value { subject, found: value.describe() });
     };
-    if !number.is_finite() {
-        return fail(ModelErrorKind::ValueNotFinite { subject, value: number });
-    }
-    if min.partial_cmp(&max).is_none_or(Ordering::is_gt) {
+    if number.is_finite() && min.partial_cmp(&max).is_none_or(Ordering::is_gt) {
         return fail(ModelErrorKind::BoundsOrder { subject, min, max });
     }
-    if !(min..=max).contains(&number) {
-        return fail(ModelErrorKind::OutsideBounds { subject, value: number, min, max });
+    let checked = Number { value: number, vary, min, max };
+    match checked.check(&subject, number) {
+        Ok(()) => Ok(checked),
+        Err(kind) => fail(kind),
     }
-    Ok(Number { value: number, vary, min, max })
 }
 
 fn bound(subject: &Subject, node: &Node, absent: f64, findings: &mut Findings) -> Result<f64, ModelError> {

@@ -10,7 +10,7 @@
 //! All parameters, wherever they belong, stand in one list; a [`ParameterId`] is a place in it.
 
 use crate::model::component::{Function, Semantics};
-use crate::model::error::ModelErrorKind;
+use crate::model::error::{ModelErrorKind, Subject};
 use crate::model::place::Place;
 use crate::model::quantity::Quantity;
 use crate::model::subcycle::Subcycles;
@@ -180,6 +180,28 @@ impl Model {
             Quantity::Expression(_) => unreachable!("free parameters are numbers"),
         };
         self.free().into_iter().map(value).collect()
+    }
+
+    /// Checks a value for a place of theta as the model file's own value is checked.
+    ///
+    /// # Errors
+    /// The value is not finite, or outside of the parameter's bounds.
+    pub fn check_value(&self, place: usize, value: f64) -> Result<(), ModelErrorKind> {
+        let free = self.free();
+        let Some(id) = free.get(place).copied() else {
+            return Err(ModelErrorKind::ThetaLength { expected: free.len(), actual: place + 1 });
+        };
+        let Parameter { name, short, quantity, .. } = self.parameter(id);
+        let component = name.strip_suffix(short.as_str()).and_then(|rest| rest.strip_suffix('_'));
+        let subject = Subject {
+            model: self.name.clone(),
+            component: component.unwrap_or(name).to_owned(),
+            parameter: short.clone(),
+        };
+        match quantity {
+            Quantity::Number(number) => number.check(&subject, value),
+            Quantity::Expression(_) => unreachable!("free parameters are numbers"),
+        }
     }
 
     /// One value a parameter: numbers with theta in them, expressions of these. What is attached is left out.

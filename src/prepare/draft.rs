@@ -47,6 +47,8 @@ pub struct Draft {
     pub registry: Registry,
     /// The casting lattice.
     pub dialect: Dialect,
+    /// Operators that extensions transform later.
+    pub extended: Arc<[Arc<str>]>,
     /// True if operators of literals are evaluated as soon as they appear.
     pub folding: bool,
     /// What that may still use up.
@@ -93,6 +95,7 @@ impl Draft {
             inputs: Vec::new(),
             registry,
             dialect,
+            extended: Arc::new([]),
             folding: true,
             fold_limits: FoldLimits::default(),
             types: TypeTable::new(),

@@ -5,6 +5,7 @@ use crate::registry::infer::{TypeError, suggestion};
 use crate::registry::{define::LowerError, registry::nearest};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, Fault, QType};
+use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -17,6 +18,18 @@ pub struct NodeError {
     pub operator: Arc<str>,
     /// What is wrong.
     pub error: TypeError,
+    /// The node as it is written; empty if that is not known, or long.
+    pub written: Arc<str>,
+}
+
+impl fmt::Display for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        match self.written.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", in `{}`", self.written),
+        }
+    }
 }
 
 /// A leaf without a type.
@@ -70,7 +83,7 @@ pub enum PrepareError {
         span: Span,
     },
     /// Nodes whose arguments do not fit.
-    #[error("{}", errors.iter().map(|e| e.error.to_string()).collect::<Vec<_>>().join("\n"))]
+    #[error("{}", errors.iter().map(NodeError::to_string).collect::<Vec<_>>().join("\n"))]
     Types {
         /// The errors that do not follow from others, at most 30.
         errors: Vec<NodeError>,
@@ -145,13 +158,25 @@ impl PrepareError {
         }
     }
 
+    /// Where the error is, the first of several; unknown for what stands nowhere.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            PrepareError::MissingInputs { inputs } => inputs.first().map(|input| input.span),
+            PrepareError::Types { errors } => errors.first().map(|error| error.span),
+            PrepareError::Placeholders { span, .. }
+            | PrepareError::Constant { span, .. }
+            | PrepareError::NoOverload { span, .. } => Some(*span),
+            _ => None,
+        }
+    }
+
     /// An error of one node.
     pub fn of_node(span: Span, operator: &Arc<str>, error: LowerError) -> PrepareError {
         match error {
             LowerError::Graph(error) => PrepareError::Graph(error),
-            LowerError::Type(error) => {
-                PrepareError::Types { errors: vec![NodeError { span, operator: operator.clone(), error }] }
-            }
+            LowerError::Type(error) => PrepareError::Types {
+                errors: vec![NodeError { span, operator: operator.clone(), error, written: "".into() }],
+            },
         }
     }
 }

@@ -4,6 +4,7 @@
 //! once if it consists of literals.
 
 use crate::expr::{Literal, NodeId};
+use crate::prepare::cast::cast_operands;
 use crate::prepare::draft::Draft;
 use crate::registry::define::LowerError;
 use crate::registry::derived::cast::cast_operator;
@@ -21,6 +22,16 @@ impl Draft {
         let operator = self.graph.symbol(operator);
         let id = self.apply(operator, operands, span)?;
         self.fold_exact(id)
+    }
+
+    /// An operator of the language over typed operands, by operators of the machine.
+    ///
+    /// # Errors
+    /// The operands do not fit, or the graph is full.
+    pub fn lowest(&mut self, operator: &str, operands: &[NodeId], span: Span) -> Result<NodeId, LowerError> {
+        let made = Lowering { span, draft: self }.make(operator, operands)?;
+        let exact = cast_operands(self, made)?;
+        self.fold_exact(exact)
     }
 
     /// Lowers a typed node by the rule of its operator, if it has one.

@@ -12,6 +12,7 @@
 //! | strip annotations | [`lower`] | annotations have served |
 //! | insert casts | [`cast`] | exact overloads |
 //! | optimize | [`optimize`] | named rewriting rules |
+//! | guard rows | [`rows`] | what a choice between rows rules out does not raise |
 //! | extend | [`extend`], [`emitter`] | compiler extensions pack what shall not become slots |
 //! | place branches | [`branches`], [`lazy`] | what belongs to which branch of a `where` |
 //!
@@ -34,6 +35,7 @@ pub mod optimize;
 pub mod pipeline;
 pub mod populate;
 pub mod prepared;
+pub mod rows;
 pub mod signature;
 pub mod types;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Source ─join─> ─populate types─> ─fold literals─> ─lower─> ─strip annotations─>
-//!        ─insert casts─> ─optimize─> ─extend─> ─place branches─> Prepared
+//!        ─insert casts─> ─optimize─> ─guard rows─> ─extend─> ─place branches─> Prepared
 //! ```
 //!
 //! Every step can be replaced by another of the same type (`with_…`), and those that stay at one stage
@@ -23,6 +23,7 @@ use crate::prepare::lower::{is_lowest, lower_operators, strip_annotations};
 use crate::prepare::optimize::{RuleSet, optimize};
 use crate::prepare::populate::populate_types;
 use crate::prepare::prepared::Prepared;
+use crate::prepare::rows::guard::guard_rows;
 use crate::workflow::{SharedStep, step};
 use std::fmt;
 use std::sync::Arc;
@@ -49,7 +50,10 @@ pub struct Prepare {
     strip: DraftStep,
     casts: DraftStep,
     optimize: Option<DraftStep>,
+    guard: DraftStep,
     extend: Option<ExtendStep>,
+    /// Operators that the extensions transform.
+    extended: Arc<[Arc<str>]>,
     place: PlaceStep,
     check: bool,
     fold_limits: FoldLimits,
@@ -85,6 +89,8 @@ impl Prepare {
             strip: Arc::new(step("strip annotations", strip_annotations)),
             casts: Arc::new(step("insert casts", insert_casts)),
             optimize: Some(Arc::new(step("optimize", move |draft| optimize(draft, &rules)))),
+            guard: Arc::new(step("guard rows", guard_rows)),
+            extended: operators(&extensions),
             extend: Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
             place: Arc::new(step("place branches", place_branches)),
             check: cfg!(debug_assertions),
@@ -118,6 +124,7 @@ impl Prepare {
 
     /// Replaces the compiler extensions; without any, operators that need one are errors.
     pub fn extensions(mut self, extensions: Vec<Arc<dyn Extension>>) -> Prepare {
+        self.extended = operators(&extensions);
         self.extend = match extensions.is_empty() {
             true => None,
             false => Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
@@ -173,8 +180,15 @@ impl Prepare {
         self
     }
 
-    /// Replaces the step that runs extensions.
-    pub fn with_extend(mut self, step: ExtendStep) -> Prepare {
+    /// Replaces the step that guards rows.
+    pub fn with_guard(mut self, step: DraftStep) -> Prepare {
+        self.guard = step;
+        self
+    }
+
+    /// Replaces the step that runs extensions, which transform these operators.
+    pub fn with_extend(mut self, step: ExtendStep, operators: &[&str]) -> Prepare {
+        self.extended = operators.iter().map(|name| Arc::from(*name)).collect();
         self.extend = Some(step);
         self
     }
@@ -228,6 +242,7 @@ impl Prepare {
     ) -> Result<Prepared, PrepareError> {
         draft.folding = self.fold.is_some();
         draft.fold_limits = self.fold_limits;
+        draft.extended = self.extended.clone();
         for (step, holds) in self.draft_steps() {
             draft = step.run(draft)?;
             self.check_draft(step.name(), &mut draft, holds)?;
@@ -258,16 +273,22 @@ impl Prepare {
 
     /// The steps at the draft stage that are on, each with its post-condition.
     fn draft_steps(&self) -> Vec<(&DraftStep, PostCondition)> {
-        let steps: [(Option<&DraftStep>, PostCondition); 6] = [
+        let steps: [(Option<&DraftStep>, PostCondition); 7] = [
             (Some(&self.populate), all_typed),
             (self.fold.as_ref(), all_typed),
             (Some(&self.lower), all_lowest),
             (Some(&self.strip), no_annotations),
             (Some(&self.casts), all_exact),
             (self.optimize.as_ref(), all_exact),
+            (Some(&self.guard), all_exact),
         ];
         steps.into_iter().filter_map(|(step, holds)| step.map(|s| (s, holds))).collect()
     }
+}
+
+/// The operators that extensions transform.
+fn operators(extensions: &[Arc<dyn Extension>]) -> Arc<[Arc<str>]> {
+    extensions.iter().map(|extension| Arc::from(extension.operator())).collect()
 }
 
 type PostCondition = fn(&mut Draft) -> Result<(), String>;
@@ -297,7 +318,7 @@ fn all_lowest(draft: &mut Draft) -> Result<(), String> {
     each(draft, |draft, id| {
         let name = describe(draft, id);
         let annotation = name.starts_with("annotation.");
-        let extension = name == "seq.reduce" || name.starts_with("packed_");
+        let extension = draft.extended.iter().any(|operator| **operator == *name);
         match annotation || extension || is_lowest(draft, id) {
             true => Ok(()),
             false => Err(format!("{name} is not lowered")),

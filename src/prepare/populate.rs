@@ -5,13 +5,15 @@
 //!
 //! Post-condition: every reachable node has a type; there are no placeholders.
 
+use crate::expr::print::print_graph;
 use crate::expr::{Literal, Node, NodeId};
 use crate::prepare::draft::{Draft, literal_type};
 use crate::prepare::error::{MissingInput, NodeError, PrepareError};
+use crate::registry::Dialect;
 use crate::registry::define::{LowerError, OperatorDef};
 use crate::registry::infer::{TypeError, not_a_value};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::QType;
+use cembra_vm::value::{NdType, QType, ScalarType};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -49,8 +51,13 @@ pub fn populate_types(mut draft: Draft) -> Result<Draft, PrepareError> {
                     Err(LowerError::Graph(error)) => Err(PrepareError::Graph(error)),
                     Err(LowerError::Type(error)) => {
                         let operator = draft.graph.name(operator).clone();
-                        let span = culprit(draft, id, operands, &operator, &error);
-                        errors.push(NodeError { span, operator, error });
+                        let (span, argument) = culprit(draft, id, operands, &operator, &error);
+                        let error = match argument {
+                            Some(argument) => error.about(written(draft, argument)),
+                            None => error,
+                        };
+                        let written = written(draft, id).unwrap_or_default();
+                        errors.push(NodeError { span, operator, error, written });
                         Ok(id)
                     }
                 };
@@ -61,7 +68,7 @@ pub fn populate_types(mut draft: Draft) -> Result<Draft, PrepareError> {
     if let Some(literal @ (Literal::Type(_) | Literal::Operator(_))) = draft.graph.literal(draft.root) {
         let message = format!("expected a value as the result, got {}", not_a_value(literal));
         let (span, error) = (draft.graph.span(draft.root), TypeError::Names { message });
-        errors.push(NodeError { span, operator: "the result".into(), error });
+        errors.push(NodeError { span, operator: "the result".into(), error, written: "".into() });
     }
     errors.truncate(MOST_ERRORS);
     match errors.is_empty() {
@@ -85,16 +92,35 @@ fn check_values(draft: &Draft, def: &OperatorDef, operands: &[NodeId]) -> Result
     Ok(())
 }
 
+/// The symbols of logic are about presence, which truth values do not say: `false | true` would be false.
+fn check_symbol(draft: &Draft, operator: &Arc<str>, operands: &[NodeId]) -> Result<(), TypeError> {
+    let element = |id: &NodeId| {
+        let qtype = draft.qtype_of(*id);
+        qtype.nd().map(NdType::element).or(qtype.element())
+    };
+    let is_truth = |id: &NodeId| element(id) == Some(ScalarType::Boolean);
+    match draft.dialect == Dialect::Cembra && operands.iter().any(is_truth) {
+        true => Err(TypeError::truths(operator)),
+        false => Ok(()),
+    }
+}
+
 /// Where the argument stood that an error is about; the node itself if it is about none, or if the
-/// argument first stood somewhere else.
-fn culprit(draft: &Draft, id: NodeId, operands: &[NodeId], operator: &str, error: &TypeError) -> Span {
+/// argument first stood somewhere else. And which operand it is.
+fn culprit(
+    draft: &Draft,
+    id: NodeId,
+    operands: &[NodeId],
+    operator: &str,
+    error: &TypeError,
+) -> (Span, Option<NodeId>) {
     let node = draft.graph.span(id);
     let (TypeError::Expected { param, actual, .. } | TypeError::ExpectedLiteral { param, actual, .. }) =
         error
     else {
-        return node;
+        return (node, None);
     };
-    let Ok(def) = draft.registry.find(operator) else { return node };
+    let Ok(def) = draft.registry.find(operator) else { return (node, None) };
     let names = def.param_names(operands.len());
     let given = |operand: NodeId| match draft.graph.literal(operand) {
         Some(literal) if matches!(error, TypeError::ExpectedLiteral { .. }) => literal.to_string(),
@@ -104,9 +130,29 @@ fn culprit(draft: &Draft, id: NodeId, operands: &[NodeId], operator: &str, error
     let about = |i: &usize| names[*i] == *param && *actual == given(operands[*i]);
     let all = 0..operands.len();
     let index = all.clone().find(about).or_else(|| all.clone().find(|i| names[*i] == *param));
-    let span =
-        index.map(|i| draft.graph.span(draft.graph.operands(id).get(i).copied().unwrap_or(operands[i])));
-    span.filter(|s| !s.is_unknown() && node.start <= s.start && s.end <= node.end).unwrap_or(node)
+    let argument = index.map(|i| draft.graph.operands(id).get(i).copied().unwrap_or(operands[i]));
+    let span = argument.map(|argument| draft.graph.span(argument));
+    let span = span.filter(|s| !s.is_unknown() && node.start <= s.start && s.end <= node.end);
+    (span.unwrap_or(node), argument)
+}
+
+/// Most nodes, and most characters, of what an error repeats.
+const MOST_WRITTEN: (usize, usize) = (40, 80);
+
+/// A node as it is written; `None` if that is long.
+fn written(draft: &Draft, id: NodeId) -> Option<Arc<str>> {
+    // Depth first, and no further than what is short.
+    let (mut open, mut count) = (vec![id], 0);
+    while let Some(node) = open.pop() {
+        count += 1;
+        if count > MOST_WRITTEN.0 {
+            return None;
+        }
+        open.extend(draft.graph.operands(node));
+    }
+    let text = print_graph(&draft.graph, id);
+    let is_short = text.chars().count() <= MOST_WRITTEN.1 && !text.contains('\n');
+    is_short.then(|| text.trim().into())
 }
 
 /// The node over its mapped operands with defaults filled in, typed.
@@ -115,6 +161,9 @@ fn complete(draft: &mut Draft, id: NodeId, operands: &[NodeId]) -> Result<NodeId
     let def = draft.definition(operator)?;
     if !def.reads_literals {
         check_values(draft, &def, operands)?;
+    }
+    if draft.graph.is_by_symbol(id) {
+        check_symbol(draft, &def.name, operands)?;
     }
     let defaults = def.complete(operands.len())?;
     if defaults.is_empty() && draft.graph.operands(id) == operands {
@@ -209,6 +258,7 @@ fn annotated_leaf(
                 span: draft.graph.span(id),
                 operator: "annotation.qtype".into(),
                 error: TypeError::Names { message },
+                written: "".into(),
             };
             Err(PrepareError::Types { errors: vec![error] })
         }

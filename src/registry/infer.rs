@@ -18,7 +18,7 @@ pub enum TypeError {
     Expected {
         /// What the parameter takes, in the plural.
         expected: Cow<'static, str>,
-        /// The parameter.
+        /// The parameter, or the argument as it is written.
         param: Arc<str>,
         /// Type of the argument, or what it is instead of a value.
         actual: String,
@@ -28,7 +28,7 @@ pub enum TypeError {
     ExpectedLiteral {
         /// What the parameter takes.
         expected: &'static str,
-        /// The parameter.
+        /// The parameter, or the argument as it is written.
         param: Arc<str>,
         /// What the argument is.
         actual: String,
@@ -55,6 +55,18 @@ pub enum TypeError {
         operator: Arc<str>,
         /// The operator that makes truth values of the same arguments.
         instead: Option<Arc<str>>,
+    },
+    /// A symbol of presence between truth values.
+    #[error(
+        "`{symbol}` is about missing values, and not about truth values; use {logical} for those, or {presence}"
+    )]
+    Truths {
+        /// The symbol.
+        symbol: &'static str,
+        /// The operator of logic.
+        logical: &'static str,
+        /// The operator that the symbol stands for.
+        presence: Arc<str>,
     },
     /// A list of axes that an array does not have.
     #[error("{message}")]
@@ -126,6 +138,31 @@ pub enum TypeError {
 }
 
 impl TypeError {
+    /// The error that an operator of presence is written by its symbol and meets truth values.
+    pub fn truths(presence: &Arc<str>) -> TypeError {
+        let (symbol, logical) = match &**presence {
+            "core.presence_or" => ("|", "bool.logical_or"),
+            "core.presence_and" => ("&", "bool.logical_and"),
+            _ => ("~", "bool.logical_not"),
+        };
+        TypeError::Truths { symbol, logical, presence: presence.clone() }
+    }
+
+    /// The error with an argument as it is written, in place of the parameter's name.
+    pub fn about(self, written: Option<Arc<str>>) -> TypeError {
+        let Some(written) = written else { return self };
+        let argument: Arc<str> = format!("`{written}`").into();
+        match self {
+            TypeError::Expected { expected, actual, .. } => {
+                TypeError::Expected { expected, param: argument, actual }
+            }
+            TypeError::ExpectedLiteral { expected, actual, .. } => {
+                TypeError::ExpectedLiteral { expected, param: argument, actual }
+            }
+            other => other,
+        }
+    }
+
     /// The kind of error in one word.
     pub fn category(&self) -> Category {
         match self {

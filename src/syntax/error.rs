@@ -2,6 +2,7 @@
 
 use crate::expr::GraphError;
 use crate::registry::infer::{TypeError, suggestion};
+use crate::syntax::excerpt::excerpt;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, QType};
 use std::borrow::Cow;
@@ -220,6 +221,11 @@ impl SyntaxError {
     /// An error at a place.
     pub fn new(kind: impl Into<SyntaxErrorKind>, span: Span) -> SyntaxError {
         SyntaxError { kind: kind.into(), span }
+    }
+
+    /// The message with the line that it is about.
+    pub fn with_source(&self, source: &str) -> String {
+        excerpt(&self.to_string(), source, self.span)
     }
 
     /// What to write instead, for mistakes that are common.

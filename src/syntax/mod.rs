@@ -25,8 +25,10 @@
 pub mod call;
 pub mod construct;
 pub mod error;
+pub mod excerpt;
 pub mod lexer;
 pub mod parser;
 
 pub use error::{SyntaxError, SyntaxErrorKind};
+pub use excerpt::excerpt;
 pub use parser::{Limits, parse, parse_with};

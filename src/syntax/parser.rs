@@ -414,7 +414,7 @@ impl<'t> Parser<'t> {
                     self.pending.pop();
                     let (b, a) = (self.pop()?, self.pop()?);
                     let place = span(a.span.start as usize, b.span.end as usize);
-                    self.apply(name, &[a.node, b.node], place)?;
+                    self.apply_symbol(name, &[a.node, b.node], place)?;
                 }
                 Some(Pending::Prefix(symbol, start)) if Binding::Unary >= least => {
                     let (symbol, start) = (*symbol, *start);
@@ -423,7 +423,7 @@ impl<'t> Parser<'t> {
                     let a = self.pop()?;
                     let row = PREFIX.into_iter().find(|p| p.1 == symbol);
                     let place = span(start.start as usize, a.span.end as usize);
-                    self.apply(row.map_or(symbol, |p| p.0), &[a.node], place)?;
+                    self.apply_symbol(row.map_or(symbol, |p| p.0), &[a.node], place)?;
                 }
                 _ => return Ok(()),
             }
@@ -435,6 +435,15 @@ impl<'t> Parser<'t> {
             Some(operand) => Ok(operand),
             None => self.expected("an operand"),
         }
+    }
+
+    /// Applies an operator that is written by its symbol.
+    fn apply_symbol(&mut self, name: &str, nodes: &[NodeId], place: Span) -> Parsed<()> {
+        self.apply(name, nodes, place)?;
+        if let (true, Some(written)) = (name.starts_with("core.presence_"), self.operands.last()) {
+            self.graph.set_by_symbol(written.node);
+        }
+        Ok(())
     }
 
     fn apply(&mut self, name: &str, nodes: &[NodeId], place: Span) -> Parsed<()> {

@@ -129,6 +129,30 @@ fn errors_name_the_node_and_the_numbers() {
     assert_eq!(error(&series.exp(), &[]), missing);
 }
 
+/// A single value has no axes; numpy lets reductions that are one operation name the first or last of them.
+#[test]
+fn single_values_are_reduced_to_themselves() -> Outcome {
+    let graph = Graph::new();
+    let x = graph.placeholder("x");
+    let value = Array::new(vec![2.5], &[]).ok_or("one element")?;
+    let reduced = |node: &Node| {
+        let mut state = state(&graph);
+        state.set_node_value(&x, value.clone())?;
+        evaluate_dag(&mut state, &nodes(from_ref(node)))?;
+        Ok::<_, Box<dyn std::error::Error>>(state.get_node_value(node)?.clone())
+    };
+    for node in [x.reduce_sum(0), x.reduce_max(-1), x.project_using_min(0), x.reduce_prod(-1)] {
+        assert_eq!(reduced(&node)?, value);
+    }
+    assert_eq!(reduced(&x.reduce_count_nonzero(0))?, Array::new(vec![1_i64], &[]).ok_or("one")?);
+    assert_eq!(reduced(&x.reduce_any(0))?, Array::new(vec![true], &[]).ok_or("one")?);
+    for node in [x.reduce_sum(1), x.reduce_sum([0]), x.reduce_mean(0), x.reduce_quantile(0, 0.5)] {
+        let error = reduced(&node).expect_err("no such axis").to_string();
+        assert!(error.contains("out of bounds for an array of 0 axes"), "{error}");
+    }
+    Ok(())
+}
+
 /// Defaults count, a preset value makes what only it needs unnecessary, and values stay after an error, in
 /// whatever order the graph is brought.
 #[test]

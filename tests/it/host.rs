@@ -49,6 +49,32 @@ fn outputs_have_the_type_the_host_reads() {
 }
 
 #[test]
+fn masks_are_read_as_truths() {
+    let positive = compile::<bool>("x > 0", ExecutorOptions::default()).expect("valid");
+    assert!(positive.execute(&1.5).expect("no error"));
+    assert!(!positive.execute(&-1.5).expect("no error"));
+    let chosen = compile::<f64>("core.where(bool.less(x, 0.0), -x, x)", ExecutorOptions::default());
+    assert_eq!(chosen.expect("valid").execute(&-2.0).expect("no error"), 2.0);
+}
+
+#[test]
+fn errors_show_the_line_they_are_about() {
+    let text = "y = 2.0\nx // (x - y) + strings.upper(x)";
+    let error = compile::<f64>(text, ExecutorOptions::default()).map(|_| ()).expect_err("a type error");
+    let message = error.with_source(text);
+    assert!(message.contains("in `strings.upper(x)`"), "{message}");
+    assert!(!message.contains("got s:"), "{message}");
+    assert!(
+        message.ends_with("2 | x // (x - y) + strings.upper(x)\n  |                ^^^^^^^^^^^^^^^^"),
+        "{message}"
+    );
+    let text = "x // (x - 2.0)";
+    let model = compile::<f64>(text, ExecutorOptions::default()).expect("valid");
+    let error = model.execute(&2.0).expect_err("no divisor");
+    assert!(error.with_source(text).ends_with("1 | x // (x - 2.0)\n  | ^^^^^^^^^^^^^^"), "{error:?}");
+}
+
+#[test]
 fn outputs_may_be_forced_and_cast() {
     let forced = || ExecutorOptions { force_non_optional_output: true, ..ExecutorOptions::default() };
     let model = compile::<f64>("x & (x > 0)", forced()).expect("valid");

@@ -50,7 +50,7 @@ fn of_numbers() -> Vec<OperatorDef> {
             "math._inverse_cdf",
             &["x", "cdf_arg", "into"],
             "The least row such that this share of the rows is not above it.",
-            Rows::REALS,
+            Rows::NUMBERS,
         ),
     ]
 }
@@ -149,7 +149,7 @@ fn scans() -> Vec<OperatorDef> {
             "math._cdf",
             &["x", "over"],
             "Share of the present rows that are not above the row.",
-            Rows::REALS,
+            Rows::ORDERED,
         ),
         grouped_at(
             2,
@@ -189,12 +189,21 @@ impl Rows {
         Rows { kind: "texts", accepts: |t| matches!(t, ScalarType::Text), cast: as_they_are };
     /// Numbers as they are.
     pub const NUMBERS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are };
+    /// Numbers of which shares are made: integers are compared as such, unless the dialect wants FLOAT32.
+    pub const ORDERED: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: ordered };
     /// Numbers as floats.
     pub const REALS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: real };
 }
 
 fn as_they_are(_: Dialect, element: ScalarType) -> ScalarType {
     element
+}
+
+fn ordered(dialect: Dialect, element: ScalarType) -> ScalarType {
+    match dialect {
+        Dialect::Arolla => real(dialect, element),
+        Dialect::Cembra => element,
+    }
 }
 
 /// The float that a fraction of these numbers is.

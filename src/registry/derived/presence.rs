@@ -5,10 +5,11 @@
 
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::overloads::no_missing_values;
 use cembra_vm::value::qtype::{OPTIONAL_UNIT, TEXT, UNIT};
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
@@ -146,8 +147,12 @@ fn select() -> OperatorDef {
     OperatorDef::new(
         "core.where",
         &["condition", "true_branch", "false_branch"],
-        "true_branch if the mask is present, else false_branch; the other branch is not evaluated.",
+        "true_branch if the mask is present or the truth value true, else false_branch; what is not chosen is \
+         not evaluated.",
         |cx| {
+            if is_truth(cx.dialect, &cx.types[0]) {
+                return choose_by_truth(cx);
+            }
             require_mask(cx, 0)?;
             let (mut args, rows) = cx.common_rows(&[1, 2])?;
             let (condition, result) = match (&cx.types[0], &rows) {
@@ -164,6 +169,34 @@ fn select() -> OperatorDef {
             Ok(Resolution { args, result })
         },
     )
+    .lowered(|cx, args| {
+        let [condition, yes, no] = *args else { return Ok(Lowered::Keep) };
+        let qtype = cx.qtype(condition);
+        Ok(match (is_truth(cx.dialect(), &qtype), qtype.nd()) {
+            (true, Some(_)) => Lowered::To(cx.make("nd.where", args)?),
+            (true, None) => {
+                let truth = cx.make_literal(Literal::Value(Value::from(true)))?;
+                let mask = cx.make("core.equal", &[condition, truth])?;
+                Lowered::To(cx.make("core.where", &[mask, yes, no])?)
+            }
+            (false, _) => Lowered::Keep,
+        })
+    })
+}
+
+/// True for truth values where the dialect takes them for a mask.
+fn is_truth(dialect: Dialect, qtype: &QType) -> bool {
+    let element = qtype.nd().map(NdType::element).or(qtype.element());
+    dialect == Dialect::Cembra && element == Some(ScalarType::Boolean)
+}
+
+/// A choice by truth values: that by a mask which is present where they are true.
+fn choose_by_truth(cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+    let types = match &cx.types[0] {
+        QType::NdArray(_) => return cx.unchanged((cx.infer)("nd.where", cx.types)?),
+        condition => [mask_of(condition), cx.types[1].clone(), cx.types[2].clone()],
+    };
+    cx.unchanged((cx.infer)("core.where", &types)?)
 }
 
 fn logical_if() -> OperatorDef {
@@ -198,13 +231,17 @@ fn with_assertion() -> OperatorDef {
             if cx.types[2] != TEXT {
                 return Err(cx.expected("a text", 2));
             }
-            cx.unchanged(cx.types[0].clone())
+            match (cx.types[0].scalar(), cx.types[1].array()) {
+                (Some(value), Some(mask)) => cx.unchanged(QType::Array(mask.of(value))),
+                _ => cx.unchanged(cx.types[0].clone()),
+            }
         },
     )
     .lowered(|cx, args| {
-        Ok(match cx.qtype(args[1]).is_optional() {
-            true => Lowered::Keep,
-            false => Lowered::To(args[0]),
+        // Only of a scalar it is known that it is present.
+        Ok(match cx.qtype(args[1]) {
+            QType::Scalar(_) => Lowered::To(args[0]),
+            _ => Lowered::Keep,
         })
     })
 }

@@ -14,6 +14,7 @@ pub fn rows() -> Vec<Family> {
         Family::new("array.take", &["x", "ids"], "The rows of these numbers. Raises if there is no such row.")
             .cost_of(10)
             .raises()
+            .by_rows_of(1)
             .on_demand(take),
         Family::new(
             "array.slice",

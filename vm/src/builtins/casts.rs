@@ -35,12 +35,14 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i32| i64::from(x))
             .unary(|x: i64| x)
             .raises()
+            .harmless_with(0, 0)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int64)),
         Family::new("core._to_int32", &["x"], "The number as INT32, truncated. Raises if it does not fit.")
             .unary(|x: bool| i32::from(x))
             .unary(|x: i32| x)
             .raises()
+            .harmless_with(0, 0)
             .unary(|x: i64| i32::try_from(x).map_err(|_| cannot_cast(&x.into(), ScalarType::Int32)))
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int32).map(|x| x as i32))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int32).map(|x| x as i32)),

@@ -68,6 +68,7 @@ pub fn rows() -> Vec<Family> {
             "The value. Raises the message if the mask is missing.",
         )
         .raises()
+        .harmless_with(1, 1)
         .on_demand(with_assertion),
     ]
 }

@@ -41,6 +41,8 @@ pub struct Family {
     effects: Effects,
     cost: u32,
     partials: Box<[&'static str]>,
+    harmless: Option<(usize, i8)>,
+    rows_of: Option<usize>,
     overloads: Vec<Arc<Overload>>,
     generic: Option<GenericOverload>,
 }
@@ -61,6 +63,8 @@ impl Family {
             effects: Effects::Total,
             cost: 1,
             partials: [].into(),
+            harmless: None,
+            rows_of: None,
             overloads: Vec::new(),
             generic: None,
         }
@@ -95,6 +99,11 @@ impl Family {
     /// if the operator is not differentiable or nobody has written them yet.
     pub fn partials(&self) -> &[&'static str] {
         &self.partials
+    }
+
+    /// An argument, and the value with which no evaluation raises whatever the other arguments are.
+    pub fn harmless(&self) -> Option<(usize, i8)> {
+        self.harmless
     }
 
     /// The listed overloads.
@@ -139,6 +148,20 @@ impl Family {
     /// Sets the partial derivatives.
     pub fn derivative(mut self, partials: &[&'static str]) -> Family {
         self.partials = partials.into();
+        self
+    }
+
+    /// Says with which value of an argument no evaluation raises: where a choice between rows looks away, arrays
+    /// without presence get it. Of a mask it is presence, whatever the number.
+    pub fn harmless_with(mut self, argument: usize, value: i8) -> Family {
+        self.harmless = Some((argument, value));
+        self
+    }
+
+    /// Says that the rows of the result are made of those of one argument one by one, where a missing row gives
+    /// a missing row. Overloads added later carry it.
+    pub fn by_rows_of(mut self, argument: usize) -> Family {
+        self.rows_of = Some(argument);
         self
     }
 
@@ -431,7 +454,11 @@ impl Family {
     /// An overload of this family, for use by on-demand rules. Only the crate makes kernels of its own
     /// choice: a scalar kernel must be for exactly these types.
     pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
-        Overload::new(self.name.clone(), args.into(), result, kernel, self.effects)
+        let overload = Overload::new(self.name.clone(), args.into(), result, kernel, self.effects);
+        match self.rows_of {
+            Some(argument) => overload.by_rows_of(argument),
+            None => overload,
+        }
     }
 
     /// A general overload of this family, for use by on-demand rules.

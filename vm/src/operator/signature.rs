@@ -87,6 +87,18 @@ pub struct Overload {
     kernel: Kernel,
     /// What evaluation may do.
     effects: Effects,
+    /// What evaluation of one row may do, of an operator that is applied to rows.
+    of_row: Option<OfRow>,
+}
+
+/// What an operator does to one of the rows that it is applied to.
+#[derive(Clone, Copy, Debug)]
+struct OfRow {
+    effects: Effects,
+    /// True if a row that is missing in an argument is missing in the result, and nothing is evaluated.
+    misses: bool,
+    /// The one argument whose rows they are; `None` for all arrays.
+    argument: Option<usize>,
 }
 
 impl Kernel {
@@ -119,7 +131,24 @@ impl Overload {
             Effects::Total if arrays > 1 => Effects::Raises,
             other => other,
         };
-        Overload::new(self.name.clone(), args.into(), result, kernel, effects)
+        let of_row = Some(OfRow { effects: self.effects, misses: self.is_lifted(), argument: None });
+        Overload { of_row, ..Overload::new(self.name.clone(), args.into(), result, kernel, effects) }
+    }
+
+    /// The same for an operator that takes the rows of one argument one by one and others as a whole; what is
+    /// missing there is missing in the result.
+    pub(super) fn by_rows_of(self, argument: usize) -> Overload {
+        let of_row = Some(OfRow { effects: self.effects, misses: true, argument: Some(argument) });
+        Overload { of_row, ..self }
+    }
+
+    /// True if the result is missing where an optional argument is.
+    fn is_lifted(&self) -> bool {
+        match &self.kernel {
+            Kernel::Scalar(kernel) => kernel.block.is_lifted,
+            Kernel::Lifted(kernel) => !kernel.takes_optional.contains(&true),
+            _ => false,
+        }
     }
 
     /// An overload whose kernel is for these types.
@@ -130,7 +159,7 @@ impl Overload {
         kernel: Kernel,
         effects: Effects,
     ) -> Overload {
-        Overload { name, args, result, kernel, effects }
+        Overload { name, args, result, kernel, effects, of_row: None }
     }
 
     /// The operator's name as dumps print it.
@@ -151,6 +180,30 @@ impl Overload {
     /// What evaluation may do.
     pub fn effects(&self) -> Effects {
         self.effects
+    }
+
+    /// What evaluation of one row may do; `None` unless the operator is applied row by row.
+    pub fn row_effects(&self) -> Option<Effects> {
+        self.of_row.map(|row| row.effects)
+    }
+
+    /// True if evaluation in vain can be noticed by a fault, also where the row of the table has to say so of
+    /// operators that never raise: a fold that needs no element gives a value of any array.
+    pub fn may_raise(&self) -> bool {
+        match &self.kernel {
+            Kernel::NdReduction(kernel) => kernel.fold.needs.is_some(),
+            _ => !self.effects.is_total(),
+        }
+    }
+
+    /// True if the operator looks at the rows of an argument one by one.
+    pub fn takes_rows_of(&self, argument: usize) -> bool {
+        self.of_row.is_some_and(|row| row.argument.is_none_or(|only| only == argument))
+    }
+
+    /// True if the operator is applied row by row, and not at all to a row that is missing in an argument.
+    pub fn misses_rows(&self) -> bool {
+        self.of_row.is_some_and(|row| row.misses)
     }
 
     /// The code.

@@ -16,7 +16,7 @@ pub fn rows() -> Vec<Family> {
         Family::new(
             "nd.where",
             &["condition", "x", "y"],
-            "x where the condition is true, else y. Both are evaluated.",
+            "x where the condition is true, else y; what is not chosen does not raise.",
         )
         .exact_ternary(|condition: bool, x: bool, y: bool| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i32, y: i32| if condition { x } else { y })
