@@ -54,7 +54,7 @@ impl Column {
     }
 
     /// The column from a row on, the first one of a word of presence.
-    pub(crate) fn from_row(self, row: usize) -> Column {
+    pub(crate) fn at_row(self, row: usize) -> Column {
         let presence = match self.presence.is_null() {
             true => self.presence,
             false => self.presence.wrapping_add(row / ROWS_OF_A_WORD),

@@ -36,7 +36,7 @@ impl Pointwise {
         let data = out.bytes_mut().as_mut_ptr();
         let outcome = meter.strides(rows).try_for_each(|stride| {
             let Range { start, end } = stride?;
-            let columns = columns.map(|column| column.from_row(start));
+            let columns = columns.map(|column| column.at_row(start));
             let target = Target {
                 data: data.wrapping_add(start * cell_size(result)),
                 presence: if may_miss { presence.wrapping_add(start / ROWS_OF_A_WORD) } else { presence },

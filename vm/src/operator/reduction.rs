@@ -87,7 +87,7 @@ impl ReductionKernel {
             let count = CHUNK.min(rows - start);
             // SAFETY: the column has these rows; a chunk is a whole number of words.
             unsafe { self.step(Level::best(), &mut state, &column, count) };
-            column = column.from_row(CHUNK);
+            column = column.at_row(CHUNK);
             self.merge(&mut total, &state);
         }
         let out = call.result_place();

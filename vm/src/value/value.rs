@@ -84,7 +84,7 @@ impl Value {
                 _ => 0,
             },
             Value::Tuple(tuple) => tuple.fields().iter().map(Value::heap_bytes).sum(),
-            Value::Sequence(sequence) => (sequence.cells().len() * size_of::<u64>()) as u64,
+            Value::Sequence(sequence) => size_of_val(sequence.cells()) as u64,
             Value::Array(_, rows) => rows.heap_bytes(),
             Value::NdArray(array) => array.heap_bytes(),
             Value::Edge(_, edge) => edge.heap_bytes(),
