@@ -357,6 +357,14 @@ impl<'f> Call<'f> {
         Ok(out)
     }
 
+    /// As [`rows_out`](Call::rows_out), for a kernel that writes all plain cells.
+    pub(super) fn rows_for_kernel(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
+        self.charge_rows(rows)?;
+        let mut out = self.array_out();
+        out.resize_for_kernel(element, rows)?;
+        Ok(out)
+    }
+
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> RowsOut<'_> {
         let meter = self.meter;

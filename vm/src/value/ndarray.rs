@@ -14,9 +14,9 @@
 
 use crate::value::array::{HASHED, cell_size};
 use crate::value::budget::{Account, Exhausted, Unlimited, resize_words};
+use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Cell, NdError, NdView, Shape, Strides, c_strides, element_count, padded};
-use crate::value::scalar::ScalarType;
+use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
 use crate::value::scalar_value::ScalarValue;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
@@ -111,10 +111,11 @@ impl NdRows {
         strides: &[isize],
     ) -> Result<NdRows, NdError> {
         check_shape(qtype, shape)?;
-        NdView::new(qtype.element(), bytes, start, shape, strides)?;
+        let view = NdView::new(qtype.element(), bytes, start, shape, strides)?;
         let mut cells = vec![0u64; bytes.len().div_ceil(size_of::<u64>()).max(1)];
         bytemuck::cast_slice_mut(&mut cells)[..bytes.len()].copy_from_slice(bytes);
-        Ok(NdRows { qtype, shape: padded(shape, 1), start, strides: padded(strides, 0), cells })
+        let (start, strides) = (view.start(), padded(view.strides(), 0));
+        Ok(NdRows { qtype, shape: padded(shape, 1), start, strides, cells })
     }
 
     /// The type.
@@ -166,6 +167,7 @@ impl NdRows {
             }
             return Err(error);
         }
+        // There is room for the shape from here on, also if making room panicked.
         self.set_shape(qtype, shape);
         if spare > 0 {
             self.start = self.cells.as_ptr().addr().wrapping_neg() % LINE;
@@ -216,9 +218,8 @@ impl PartialEq for NdRows {
             return false;
         }
         let (a, b) = (self.view(), other.view());
-        // A truth may have any byte but 0.
         match (a.contiguous_bytes(), b.contiguous_bytes()) {
-            (Some(a), Some(b)) if self.qtype.element() != ScalarType::Boolean => a == b,
+            (Some(a), Some(b)) => a == b,
             _ => a.scalars().eq(b.scalars()),
         }
     }
@@ -240,6 +241,7 @@ impl Hash for NdRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::scalar::ScalarType;
 
     #[test]
     fn the_order_of_the_cells_does_not_count() {
