@@ -163,10 +163,10 @@ fn label(routine: &Routine, value: ValueId) -> String {
 }
 
 fn extend_lives(routine: &Routine, rows: &mut [Row]) {
-    let body = &routine.body;
+    let (body, owners) = (&routine.body, routine.owners());
     for (ip, instruction) in body.instructions().iter().enumerate() {
         for value in body.reads(instruction) {
-            for reader in [*value, routine.owner(*value)] {
+            for reader in [*value, owners.owner(*value)] {
                 rows[reader.index()].last = Some(ip);
             }
         }
