@@ -324,6 +324,15 @@ impl NdHandle {
         (self.rows().qtype(), self.rows().view())
     }
 
+    /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
+    pub(crate) fn keep_truths(&mut self) {
+        match self {
+            NdHandle::Owned(rows) => rows.keep_truths(),
+            NdHandle::Lent(lent) => lent.own.keep_truths(),
+            NdHandle::Shared(_) => {}
+        }
+    }
+
     /// The zero of a type.
     pub fn empty(qtype: NdType) -> NdHandle {
         NdHandle::Owned(Box::new(NdRows::empty(qtype)))

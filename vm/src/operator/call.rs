@@ -365,6 +365,14 @@ impl<'f> Call<'f> {
         Ok(out)
     }
 
+    /// Makes what a kernel has written as bytes the truth values that they stand for.
+    pub(super) fn keep_truths(&mut self) {
+        if self.out.qtype().nd().is_some_and(|t| t.element() == ScalarType::Boolean) {
+            // SAFETY: a slot of an n-dimensional array holds such a handle.
+            unsafe { (*self.at(self.out).cast::<NdHandle>()).keep_truths() };
+        }
+    }
+
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> RowsOut<'_> {
         let meter = self.meter;

@@ -17,9 +17,7 @@
 //!
 //! Nothing public breaks them; inside of the crate kernels write cells and words of presence by themselves.
 
-use crate::value::budget::{
-    Account, Exhausted, Unlimited, copy_words, reserve, reserve_exact, resize_words,
-};
+use crate::value::budget::{Account, Exhausted, Unlimited, copy_words, reserve, reserve_exact, resize_words};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::fmt;

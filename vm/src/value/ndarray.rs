@@ -11,12 +11,14 @@
 //! Invariants:
 //! 1. A unit axis of the type has the size 1.
 //! 2. The strides fit the cells, as in [`NdView`].
+//! 3. A BOOLEAN element is 0 or 1, as there.
 
 use crate::value::array::{HASHED, cell_size};
 use crate::value::budget::{Account, Exhausted, Unlimited, resize_words};
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
+use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
@@ -75,7 +77,7 @@ impl NdRows {
         }
         let mut rows = NdRows::empty(qtype);
         let size = cell_size(qtype.element());
-        let bytes = rows.resize(qtype, shape);
+        let bytes = rows.make_room(qtype, shape);
         for (value, cell) in values.iter().zip(bytes.chunks_exact_mut(size)) {
             assert_eq!(value.scalar_type(), qtype.element(), "an element of the array's type");
             let bits = value.plain_bits().expect("elements are plain").to_le_bytes();
@@ -128,6 +130,14 @@ impl NdRows {
         &self.shape[..self.qtype.rank()]
     }
 
+    /// Makes every cell of truth values 0 or 1 (invariant 3).
+    pub(crate) fn keep_truths(&mut self) {
+        let cells: &mut [u8] = bytemuck::cast_slice_mut(&mut self.cells);
+        if self.qtype.element() == ScalarType::Boolean && cells.iter().any(|byte| *byte > 1) {
+            cells.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+    }
+
     /// The elements where they lie.
     pub fn view(&self) -> NdView<'_> {
         let (element, rank) = (self.qtype.element(), self.qtype.rank());
@@ -136,11 +146,18 @@ impl NdRows {
         NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
     }
 
-    /// Makes room for elements one after the other and gives their cells, which are zero or what stood there.
+    /// Makes room for numbers one after the other and gives their cells, which are zero or what stood there.
     ///
     /// # Panics
-    /// If the shape is not one of the type, operators check sizes before; or the system has no memory.
+    /// If the shape is not one of the type, operators check sizes before; or the system has no memory. Or if the
+    /// elements are truth values, of which not all bytes are one.
     pub fn resize(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
+        assert!(qtype.element() != ScalarType::Boolean, "elements of {qtype} are no numbers");
+        self.make_room(qtype, shape)
+    }
+
+    /// The same for elements that are values of the type.
+    fn make_room(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
         self.resize_within(qtype, shape, &Unlimited).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -151,7 +168,7 @@ impl NdRows {
     ///
     /// # Panics
     /// If the shape is not one of the type; operators check sizes before.
-    pub fn resize_within(
+    pub(crate) fn resize_within(
         &mut self,
         qtype: NdType,
         shape: &[usize],
@@ -186,7 +203,7 @@ impl NdRows {
     /// If the view is not of the type.
     pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
         assert_eq!(view.element(), qtype.element(), "an array of this element");
-        view.copy_to(self.resize(qtype, view.shape()));
+        view.copy_to(self.make_room(qtype, view.shape()));
     }
 
     fn set_shape(&mut self, qtype: NdType, shape: &[usize]) {
