@@ -289,9 +289,7 @@ fn result(value: Value, element: ScalarType, count: usize) -> ArrayRows {
 
 fn truth_values(mask: &ArrayRows) -> ArrayRows {
     let mut rows = ArrayRows::new(ScalarType::Boolean);
-    rows.resize(ScalarType::Boolean, mask.len());
-    let cells = &mut rows.bytes_mut()[..mask.len()];
-    cells.iter_mut().enumerate().for_each(|(row, cell)| *cell = u8::from(mask.is_present(row)));
+    (0..mask.len()).for_each(|row| rows.push_raw(true, &[u8::from(mask.is_present(row))]));
     rows
 }
 

@@ -137,9 +137,9 @@ impl<R: Read> NpyArray<R> {
         };
         rows.resize(element, count);
         let size = element.size() as usize;
-        let target = &mut rows.bytes_mut()[..count * size];
-        let bytes = match cells.size == size {
-            true => &mut *target,
+        // Truth values become rows when they have been looked at.
+        let bytes = match cells.size == size && element != ScalarType::Boolean {
+            true => &mut rows.bytes_mut()[..count * size],
             false => {
                 self.narrow.resize(count * cells.size, 0);
                 &mut self.narrow[..]
@@ -160,27 +160,21 @@ impl<R: Read> NpyArray<R> {
             widen(cells, &self.narrow, rows.bytes_mut());
         }
         self.rows_read += count as u64;
-        self.check_booleans(file, element, count, rows)
+        match element {
+            ScalarType::Boolean => self.take_booleans(file, first, rows),
+            _ => Ok(()),
+        }
     }
 
     /// Other bytes than 0 and 1 are no truth values of the machine.
-    fn check_booleans(
-        &self,
-        file: &str,
-        element: ScalarType,
-        count: usize,
-        rows: &ArrayRows,
-    ) -> Result<(), ColumnsError> {
-        if element != ScalarType::Boolean {
-            return Ok(());
+    fn take_booleans(&self, file: &str, first: u64, rows: &mut ArrayRows) -> Result<(), ColumnsError> {
+        if let Some(at) = self.narrow.iter().position(|byte| *byte > 1) {
+            let row = first + at as u64 + 1;
+            return Err(ColumnsError::malformed(file, format!("row {row} is neither false nor true")));
         }
-        match rows.bytes()[..count].iter().position(|byte| *byte > 1) {
-            Some(at) => {
-                let row = self.rows_read - count as u64 + at as u64 + 1;
-                Err(ColumnsError::malformed(file, format!("row {row} is neither false nor true")))
-            }
-            None => Ok(()),
-        }
+        rows.start(ScalarType::Boolean);
+        self.narrow.iter().for_each(|byte| rows.push_raw(true, &[*byte]));
+        Ok(())
     }
 }
 

@@ -138,9 +138,6 @@ impl Source for NpzSource {
 
 /// Makes the rows missing that the mask calls false.
 fn set_presence(rows: &mut ArrayRows, mask: &ArrayRows) {
-    let words = rows.presence_mut();
-    for (row, present) in mask.bytes()[..mask.len()].iter().enumerate() {
-        words[row / 64] &= !(u64::from(*present == 0) << (row % 64));
-    }
-    rows.normalize();
+    let missing = mask.bytes()[..mask.len()].iter().enumerate().filter(|(_, present)| **present == 0);
+    missing.for_each(|(row, _)| rows.set_missing(row));
 }

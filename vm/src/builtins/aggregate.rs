@@ -335,7 +335,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
 /// Appends a plain value to rows of its type.
 fn push<R: PlainSlot>(out: &mut RowsOut<'_>, value: R) -> Result<(), Fault> {
     let (present, cell) = value.to_cell();
-    out.push_raw(present, &cell[..cell_size(R::SCALAR)])
+    out.push_trusted(present, &cell[..cell_size(R::SCALAR)])
 }
 
 /// An edge is for arrays of as many rows as it has children.

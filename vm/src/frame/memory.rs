@@ -5,7 +5,7 @@ use crate::layout::FrameLayout;
 use crate::layout::handle::{
     ArrayHandle, BytesHandle, EdgeHandle, HandleKind, NdHandle, SequenceHandle, TextHandle,
 };
-use crate::value::{Edge, ScalarValue, Value};
+use crate::value::{Edge, NdType, QType, ScalarType, ScalarValue, Value};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ impl Memory {
         // SAFETY: the block is at least as long as the template, which has the layout's size, and
         // it is new, so nothing overlaps it.
         unsafe { base.as_ptr().copy_from_nonoverlapping(template.as_ptr(), template.len()) };
-        for (at, kind) in layout.handles() {
+        for (at, kind, qtype) in layout.typed_handles() {
             // SAFETY: the layout reserves 24 bytes at an 8-aligned offset inside the block.
-            unsafe { write_empty(memory.at(*at), *kind) };
+            unsafe { write_empty(memory.at(at), kind, qtype) };
         }
         for (at, value) in layout.literals() {
             memory.share_literal(*at, value);
@@ -132,18 +132,26 @@ fn block_layout(layout: &FrameLayout) -> Layout {
         .expect("a frame limit of 1 GiB keeps every block addressable")
 }
 
+/// Writes the zero of a type. What no slot of the layout has is never read; it is of any type of its kind.
+///
 /// # Safety
-/// `at` is 8-aligned, with 24 writable bytes behind it that hold no live handle.
-unsafe fn write_empty(at: *mut u8, kind: HandleKind) {
+/// `at` is 8-aligned, with 24 writable bytes behind it that hold no live handle. The type is of the kind.
+unsafe fn write_empty(at: *mut u8, kind: HandleKind, qtype: Option<&QType>) {
+    let element = || qtype.and_then(QType::element).unwrap_or(ScalarType::Unit);
+    let array = || qtype.and_then(QType::nd).or(NdType::new(ScalarType::Float64, 1, 0)).expect("one axis");
+    let edge = || match qtype {
+        Some(QType::EdgeToScalar(_)) => Edge::to_scalar(0),
+        _ => Edge::empty(),
+    };
     // SAFETY: the caller's promise; every handle fits 24 bytes at alignment 8.
     unsafe {
         match kind {
             HandleKind::Text => at.cast::<TextHandle>().write(TextHandle::Owned(String::new())),
             HandleKind::Bytes => at.cast::<BytesHandle>().write(BytesHandle::Owned(Vec::new())),
             HandleKind::Sequence => at.cast::<SequenceHandle>().write(SequenceHandle::Owned(Vec::new())),
-            HandleKind::Array => at.cast::<ArrayHandle>().write(ArrayHandle::empty()),
-            HandleKind::Edge => at.cast::<EdgeHandle>().write(EdgeHandle(Arc::new(Edge::empty()))),
-            HandleKind::NdArray => at.cast::<NdHandle>().write(NdHandle::empty()),
+            HandleKind::Array => at.cast::<ArrayHandle>().write(ArrayHandle::empty(element())),
+            HandleKind::Edge => at.cast::<EdgeHandle>().write(EdgeHandle(Arc::new(edge()))),
+            HandleKind::NdArray => at.cast::<NdHandle>().write(NdHandle::empty(array())),
         }
     }
 }

@@ -5,11 +5,13 @@
 //! 2. `place_*` put a slot at a given offset; a compiler that reuses bytes decides offsets itself.
 //!    Plain slots may overlap, a handle overlaps nothing but the same handle, a literal overlaps no
 //!    other literal.
-//! 3. `build` checks rule 2 and the frame limit; a layout that exists is sound to make frames of.
+//! 3. A handle holds values of one type: that of the literal there, else that of the slot placed first. Slots of
+//!    another type at its offset are none of the layout: [`FrameLayout::accepts`] refuses them.
+//! 4. `build` checks rule 2 and the frame limit; a layout that exists is sound to make frames of.
 
 use crate::layout::access::SlotType;
 use crate::layout::handle::HandleKind;
-use crate::layout::layout::FrameLayout;
+use crate::layout::layout::{FrameLayout, for_each_handle};
 use crate::layout::slot::{Slot, TypedSlot};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::{QType, ScalarValue, Value};
@@ -20,6 +22,8 @@ use thiserror::Error;
 
 /// Largest frame a layout may describe unless the host asks for another limit: 16 MiB.
 pub const DEFAULT_FRAME_LIMIT: u32 = 16 << 20;
+/// Bytes that the offset of a handle is a multiple of.
+const HANDLE_ALIGN: u32 = 8;
 /// Largest limit a host can ask for.
 pub const MAX_FRAME_LIMIT: u32 = 1 << 30;
 
@@ -42,11 +46,23 @@ pub enum LayoutError {
         /// [`MAX_FRAME_LIMIT`].
         largest: u32,
     },
+    /// The alignment asked for is no power of two.
+    #[error("a frame cannot be aligned to {align} bytes, which is no power of two")]
+    Align {
+        /// Bytes asked for.
+        align: u32,
+    },
     /// A slot does not stand at a multiple of its alignment.
     #[error("{slot} is not aligned to {} bytes", slot.qtype().align())]
     Misaligned {
         /// The slot.
         slot: TypedSlot,
+    },
+    /// A handle does not stand at a multiple of its alignment.
+    #[error("the buffer handle at 0x{at:02X} is not aligned to 8 bytes")]
+    MisalignedHandle {
+        /// Offset of the handle.
+        at: u32,
     },
     /// A buffer handle shares bytes with something else.
     #[error("the buffer handle at 0x{at:02X} shares bytes with another slot")]
@@ -71,6 +87,8 @@ pub struct LayoutBuilder {
     align: u32,
     limit: u32,
     handles: Vec<(u32, HandleKind)>,
+    /// The types of those that slots have, in the order in which they were placed.
+    handle_types: Vec<(u32, QType)>,
     /// Plain byte ranges in use, `(start, end)`.
     plain: Vec<(u32, u32)>,
     inputs: Vec<TypedSlot>,
@@ -104,6 +122,7 @@ impl LayoutBuilder {
             align: 1,
             limit: DEFAULT_FRAME_LIMIT,
             handles: Vec::new(),
+            handle_types: Vec::new(),
             plain: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -155,6 +174,8 @@ impl LayoutBuilder {
         let base = self.aligned_end(inner.align());
         if self.extend_to(u64::from(base) + u64::from(inner.size()), inner.align()) {
             self.handles.extend(inner.handles().iter().map(|(at, kind)| (base + at, *kind)));
+            let typed = inner.typed_handles().filter_map(|(at, _, qtype)| Some((base + at, qtype?.clone())));
+            self.handle_types.extend(typed);
             self.literals.extend(inner.literals().iter().map(|(at, v)| (base + at, v.clone())));
             let handles: Vec<u32> = inner.handles().iter().map(|h| h.0).collect();
             let starts = std::iter::once(0).chain(handles.iter().map(|h| h + HANDLE_SIZE));
@@ -191,9 +212,21 @@ impl LayoutBuilder {
         self.literals.push((offset, value));
     }
 
-    /// Makes the frame at least this large.
+    /// Declares a handle whose type is not known here.
+    pub(crate) fn place_handle(&mut self, offset: u32, kind: HandleKind) {
+        if !offset.is_multiple_of(HANDLE_ALIGN) {
+            self.fail(LayoutError::MisalignedHandle { at: offset });
+        } else if self.extend_to(u64::from(offset) + u64::from(HANDLE_SIZE), HANDLE_ALIGN) {
+            self.handles.push((offset, kind));
+        }
+    }
+
+    /// Makes the frame at least this large, and aligned to a power of two.
     pub fn reserve(&mut self, size: u32, align: u32) {
-        self.extend_to(u64::from(size), align);
+        match align.is_power_of_two() {
+            true => drop(self.extend_to(u64::from(size), align)),
+            false => self.fail(LayoutError::Align { align }),
+        }
     }
 
     /// Checks the slots and finishes the layout.
@@ -201,6 +234,7 @@ impl LayoutBuilder {
         let size = self.size.next_multiple_of(u64::from(self.align));
         self.extend_to(size, self.align);
         let literal_bytes = self.check_overlaps();
+        let handle_types = self.types_of_handles();
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -215,6 +249,7 @@ impl LayoutBuilder {
             size: size as u32,
             align: self.align,
             handles: self.handles.into(),
+            handle_types,
             inputs: self.inputs.into(),
             outputs: self.outputs.into(),
             literals: self.literals.into(),
@@ -256,24 +291,33 @@ impl LayoutBuilder {
                     self.place_parts(offset + t.offset(i), field);
                 }
             }
-            QType::Sequence(_) => self.handles.push((offset, HandleKind::Sequence)),
-            QType::Array(_) => self.handles.push((offset, HandleKind::Array)),
-            QType::Edge(_) | QType::EdgeToScalar(_) => self.handles.push((offset, HandleKind::Edge)),
-            QType::NdArray(_) => self.handles.push((offset, HandleKind::NdArray)),
             QType::Optional(s) if *s != ScalarType::Unit => {
                 self.plain.push((offset, offset + 1));
-                self.place_scalar(offset + s.align(), *s);
+                self.place_parts(offset + s.align(), &QType::Scalar(*s));
             }
-            QType::Scalar(s) => self.place_scalar(offset, *s),
-            _ => self.plain.push((offset, offset + qtype.size())),
+            leaf => match HandleKind::of(leaf) {
+                Some(kind) => {
+                    self.handles.push((offset, kind));
+                    self.handle_types.push((offset, leaf.storage()));
+                }
+                None => self.plain.push((offset, offset + leaf.size())),
+            },
         }
     }
 
-    fn place_scalar(&mut self, offset: u32, scalar: ScalarType) {
-        match HandleKind::of_scalar(scalar) {
-            Some(kind) => self.handles.push((offset, kind)),
-            None => self.plain.push((offset, offset + scalar.size())),
+    /// The type of each handle (rule 3). Literals were placed among other slots; theirs come first.
+    fn types_of_handles(&mut self) -> Box<[Option<QType>]> {
+        let mut types = Vec::new();
+        for (at, value) in &self.literals {
+            for_each_handle(*at, &value.qtype(), &mut |at, qtype| types.push((at, qtype.storage())));
         }
+        types.append(&mut self.handle_types);
+        // Stable, so that of the types of one handle the first stays first.
+        types.sort_by_key(|(at, _)| *at);
+        types.dedup_by_key(|(at, _)| *at);
+        let mut types = types.into_iter().peekable();
+        let type_of = |at: u32| types.next_if(|(typed, _)| *typed == at).map(|(_, qtype)| qtype);
+        self.handles.iter().map(|(at, _)| *at).map(type_of).collect()
     }
 
     /// Gives the byte ranges of the literals, ascending.

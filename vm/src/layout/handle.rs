@@ -11,7 +11,7 @@ use crate::value::nd_view::{Shape, c_strides, padded};
 use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
-use crate::value::{ArrayView, NdView};
+use crate::value::{ArrayView, NdView, QType};
 use std::sync::Arc;
 
 /// What a handle holds.
@@ -32,11 +32,33 @@ pub enum HandleKind {
 }
 
 impl HandleKind {
+    /// All kinds.
+    pub const ALL: [HandleKind; 6] = [
+        HandleKind::Text,
+        HandleKind::Bytes,
+        HandleKind::Sequence,
+        HandleKind::Array,
+        HandleKind::Edge,
+        HandleKind::NdArray,
+    ];
+
     /// The handle of a scalar type; `None` for plain scalars.
     pub fn of_scalar(scalar: ScalarType) -> Option<HandleKind> {
         match scalar {
             ScalarType::Text => Some(HandleKind::Text),
             ScalarType::Bytes => Some(HandleKind::Bytes),
+            _ => None,
+        }
+    }
+
+    /// The handle that a value of the type is; `None` of plain bytes, and of what has handles inside.
+    pub fn of(qtype: &QType) -> Option<HandleKind> {
+        match qtype {
+            QType::Scalar(scalar) => HandleKind::of_scalar(*scalar),
+            QType::Sequence(_) => Some(HandleKind::Sequence),
+            QType::Array(_) => Some(HandleKind::Array),
+            QType::Edge(_) | QType::EdgeToScalar(_) => Some(HandleKind::Edge),
+            QType::NdArray(_) => Some(HandleKind::NdArray),
             _ => None,
         }
     }
@@ -81,9 +103,9 @@ pub enum ArrayHandle {
 }
 
 impl ArrayHandle {
-    /// No rows.
-    pub fn empty() -> ArrayHandle {
-        ArrayHandle::Owned(Box::new(ArrayRows::new(ScalarType::Unit)))
+    /// No rows of a type.
+    pub fn empty(element: ScalarType) -> ArrayHandle {
+        ArrayHandle::Owned(Box::new(ArrayRows::new(element)))
     }
 
     /// The rows. While rows are lent, only code that knows of that reads the handle.
@@ -98,7 +120,7 @@ impl ArrayHandle {
     /// The frame's own rows, to be resized and written.
     pub fn owned(&mut self) -> &mut ArrayRows {
         if let ArrayHandle::Shared(_) = self {
-            *self = ArrayHandle::empty();
+            *self = ArrayHandle::empty(self.view().element());
         }
         match self {
             ArrayHandle::Owned(rows) => rows,
@@ -124,7 +146,8 @@ impl ArrayHandle {
             lent.rows = Some(rows);
             return;
         }
-        let own = std::mem::replace(self.owned(), ArrayRows::new(ScalarType::Unit));
+        let element = self.view().element();
+        let own = std::mem::replace(self.owned(), ArrayRows::new(element));
         *self = ArrayHandle::Lent(Box::new(LentRows { rows: Some(rows), own }));
     }
 
@@ -236,7 +259,8 @@ impl NdHandle {
 
     fn lent(&mut self) -> &mut LentNd {
         if !matches!(self, NdHandle::Lent(_)) {
-            let own = std::mem::replace(self.owned(), NdRows::empty(unused()));
+            let qtype = self.rows().qtype();
+            let own = std::mem::replace(self.owned(), NdRows::empty(qtype));
             *self = NdHandle::Lent(Box::new(LentNd { view: None, room: None, written: None, own }));
         }
         match self {
@@ -300,9 +324,18 @@ impl NdHandle {
         (self.rows().qtype(), self.rows().view())
     }
 
-    /// An array without elements. It has some type, which the first write replaces.
-    pub fn empty() -> NdHandle {
-        NdHandle::Owned(Box::new(NdRows::empty(unused())))
+    /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
+    pub(crate) fn keep_truths(&mut self) {
+        match self {
+            NdHandle::Owned(rows) => rows.keep_truths(),
+            NdHandle::Lent(lent) => lent.own.keep_truths(),
+            NdHandle::Shared(_) => {}
+        }
+    }
+
+    /// The zero of a type.
+    pub fn empty(qtype: NdType) -> NdHandle {
+        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
     }
 
     /// The array, of one that is lent the frame's own.
@@ -317,7 +350,7 @@ impl NdHandle {
     /// The frame's own array, to be resized and written.
     pub fn owned(&mut self) -> &mut NdRows {
         if let NdHandle::Shared(_) = self {
-            *self = NdHandle::empty();
+            *self = NdHandle::empty(self.rows().qtype());
         }
         match self {
             NdHandle::Owned(rows) => rows,
@@ -328,11 +361,6 @@ impl NdHandle {
             NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
         }
     }
-}
-
-/// The type of an array that nobody has written.
-fn unused() -> NdType {
-    NdType::new(ScalarType::Float64, 1, 0).expect("an array of one axis")
 }
 
 const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);

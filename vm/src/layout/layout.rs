@@ -33,6 +33,8 @@ pub struct FrameLayout {
     pub(crate) align: u32,
     /// Handles by ascending offset.
     pub(crate) handles: Box<[(u32, HandleKind)]>,
+    /// The type of each, in storage form; none of a handle that only the text of a program names.
+    pub(crate) handle_types: Box<[Option<QType>]>,
     /// Slots with a written-bit: inputs first, then outputs.
     pub(crate) inputs: Box<[TypedSlot]>,
     pub(crate) outputs: Box<[TypedSlot]>,
@@ -106,8 +108,26 @@ impl FrameLayout {
         LayoutId(std::array::from_fn(|i| digest[i]))
     }
 
+    /// Handles with the type of what they hold, by ascending offset; none of a handle that only the text of a
+    /// program names, and that no slot of the program has.
+    pub(crate) fn typed_handles(&self) -> impl Iterator<Item = (u32, HandleKind, Option<&QType>)> {
+        self.handles.iter().zip(&self.handle_types).map(|((at, kind), qtype)| (*at, *kind, qtype.as_ref()))
+    }
+
+    /// Gives handles without a type that of a slot, as far as they are of its kind.
+    pub(crate) fn name_handles(&mut self, slot: &TypedSlot) {
+        for_each_handle(slot.offset(), slot.qtype(), &mut |offset, qtype| {
+            let Ok(found) = self.handles.binary_search_by_key(&offset, |h| h.0) else { return };
+            if Some(self.handles[found].1) == HandleKind::of(qtype) {
+                self.handle_types[found].get_or_insert_with(|| qtype.storage());
+            }
+        });
+    }
+
     /// True if a value of the slot's type can live at its offset: inside the frame, aligned, its
-    /// handles on handles of the same kind and its plain bytes on plain bytes.
+    /// handles on handles of the same type, up to storage, and its plain bytes on plain bytes. This is the one
+    /// check of a slot that is not known to be of the layout: what a handle holds is always of the type that
+    /// the layout has for it.
     pub fn accepts(&self, slot: &TypedSlot) -> bool {
         slot.end() <= u64::from(self.size)
             && slot.offset().is_multiple_of(slot.qtype().align())
@@ -119,23 +139,20 @@ impl FrameLayout {
             QType::Tuple(t) => {
                 t.fields().iter().enumerate().all(|(i, f)| self.accepts_parts(offset + t.offset(i), f))
             }
-            QType::Sequence(_) => self.handle_at(offset) == Some(HandleKind::Sequence),
-            QType::Array(_) => self.handle_at(offset) == Some(HandleKind::Array),
-            QType::Edge(_) | QType::EdgeToScalar(_) => self.handle_at(offset) == Some(HandleKind::Edge),
-            QType::Scalar(s) => self.accepts_scalar(offset, *s),
-            QType::Optional(ScalarType::Unit) => self.is_plain(offset, 1),
-            QType::Optional(s) => self.is_plain(offset, 1) && self.accepts_scalar(offset + s.align(), *s),
-            QType::NdArray(_) => self.handle_at(offset) == Some(HandleKind::NdArray),
-            QType::ScalarShape | QType::OptionalScalarShape | QType::Axes(_) => self.is_plain(offset, 1),
-            QType::ArrayShape(_) => self.is_plain(offset, 8),
+            QType::Optional(s) if *s != ScalarType::Unit => {
+                self.is_plain(offset, 1) && self.accepts_parts(offset + s.align(), &QType::Scalar(*s))
+            }
+            leaf => match HandleKind::of(leaf) {
+                Some(_) => self.handle_type(offset).is_some_and(|held| *held == leaf.storage()),
+                None => self.is_plain(offset, leaf.size()),
+            },
         }
     }
 
-    fn accepts_scalar(&self, offset: u32, scalar: ScalarType) -> bool {
-        match HandleKind::of_scalar(scalar) {
-            Some(kind) => self.handle_at(offset) == Some(kind),
-            None => self.is_plain(offset, scalar.size()),
-        }
+    /// The type of what the handle at this offset holds, in storage form.
+    fn handle_type(&self, offset: u32) -> Option<&QType> {
+        let found = self.handles.binary_search_by_key(&offset, |h| h.0).ok()?;
+        self.handle_types[found].as_ref()
     }
 
     /// The handle that starts at this offset.
@@ -180,8 +197,28 @@ impl FrameLayout {
     }
 }
 
-/// Hashes a value of a known type, bit for bit.
+/// Calls a function for the handles of a type at an offset: where each stands, and its type.
+pub(super) fn for_each_handle(offset: u32, qtype: &QType, each: &mut impl FnMut(u32, &QType)) {
+    match qtype {
+        QType::Tuple(t) => {
+            let fields = t.fields().iter().enumerate();
+            fields.for_each(|(i, field)| for_each_handle(offset.saturating_add(t.offset(i)), field, each));
+        }
+        QType::Optional(s) if HandleKind::of_scalar(*s).is_some() => {
+            each(offset.saturating_add(s.align()), &QType::Scalar(*s));
+        }
+        leaf if HandleKind::of(leaf).is_some() => each(offset, leaf),
+        _ => {}
+    }
+}
+
+/// Hashes a value of a known type, bit for bit: whether it is there, and then what it is.
 fn hash_value(digest: &mut Sha256, value: &Value) {
+    match value {
+        Value::Missing(_) => return digest.update([0]),
+        Value::Present(_) => digest.update([1]),
+        _ => {}
+    }
     let mut bytes = |bytes: &[u8]| {
         digest.update((bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
@@ -192,7 +229,6 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
             ScalarValue::Bytes(raw) => bytes(raw),
             plain => bytes(&plain.plain_bits().unwrap_or_default().to_le_bytes()),
         },
-        Value::Missing(_) => bytes(b"missing"),
         Value::Edge(class, edge) => {
             bytes(&(edge.parent_size() as u64).to_le_bytes());
             hash_value(digest, &Value::Array(*class, edge.mapping().into()));
@@ -204,7 +240,7 @@ fn hash_value(digest: &mut Sha256, value: &Value) {
                 bytes(&value.plain_bits().unwrap_or_default().to_le_bytes());
             });
         }
-        Value::ScalarShape | Value::OptionalScalarShape | Value::Axes(_) => {}
+        Value::Missing(_) | Value::ScalarShape | Value::OptionalScalarShape | Value::Axes(_) => {}
         Value::Tuple(t) => t.fields().iter().for_each(|field| hash_value(digest, field)),
         Value::Sequence(s) => bytes(bytemuck::cast_slice(s.cells())),
         Value::Array(_, rows) => rows.iter().for_each(|row| {

@@ -22,7 +22,8 @@ use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::tile::build::build;
-use crate::machine::tile::plan::{Plan, Role, plan};
+use crate::machine::tile::plan::{Plan, Role};
+use crate::machine::tile::planner::plan;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::run::run_region;
 use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
@@ -30,6 +31,8 @@ use crate::operator::general::{GeneralCall, GeneralKernel};
 use crate::operator::general_cell::run_general;
 use crate::operator::scalar::{FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, ScalarKernel};
 use crate::operator::{Kernel, Overload};
+use crate::program::cfg::reachable;
+use crate::program::program::Owners;
 use crate::program::{Instruction, Program, Routine, ValueId};
 use crate::value::{Fault, qtype};
 
@@ -98,6 +101,7 @@ struct OpenJump {
 struct Builder<'p> {
     program: &'p Program,
     routine: &'p Routine,
+    owners: Owners,
     style: Style,
     /// Which instructions run as tile regions.
     plan: Plan,
@@ -106,6 +110,8 @@ struct Builder<'p> {
     fuel: Vec<u32>,
     /// True where a jump leads.
     is_target: Vec<bool>,
+    /// True of what some path from the first instruction leads to; the rest has no cells.
+    is_reachable: Vec<bool>,
     /// First cell of each instruction.
     cell_of: Vec<u32>,
     open_jumps: Vec<OpenJump>,
@@ -122,48 +128,54 @@ impl<'p> Builder<'p> {
     fn new(program: &'p Program, routine: &'p Routine, style: Style) -> Builder<'p> {
         let body = &routine.body;
         let len = body.instructions().len();
+        let (owners, is_reachable) = (routine.owners(), reachable(body));
         let mut fuel = vec![0; len + 1];
         let mut is_target = vec![false; len + 1];
         let mut reads = vec![0; routine.values.len()];
         for (ip, instruction) in body.instructions().iter().enumerate().rev() {
             let runs_on = matches!(instruction, Instruction::Operator { .. });
             fuel[ip] = 1 + if runs_on { fuel[ip + 1] } else { 0 };
+            if !is_reachable[ip] {
+                continue;
+            }
             if let Some(target) = body.target(ip) {
                 is_target[target] = true;
             }
             for value in body.reads(instruction) {
-                reads[routine.same_bytes(*value).index()] += 1;
+                reads[owners.same_bytes(*value).index()] += 1;
             }
         }
         // A view keeps its owner's bytes in the frame, and so does whoever reads the results.
         for (index, info) in routine.values.iter().enumerate() {
-            if info.view_of.is_some() && routine.same_bytes(ValueId(index as u32)).index() == index {
-                reads[routine.owner(ValueId(index as u32)).index()] += 1;
+            if info.view_of.is_some() && owners.same_bytes(ValueId(index as u32)).index() == index {
+                reads[owners.owner(ValueId(index as u32)).index()] += 1;
             }
         }
         for value in routine.results() {
-            reads[routine.same_bytes(value).index()] += 1;
+            reads[owners.same_bytes(value).index()] += 1;
         }
         let plan = match style {
-            Style::Fused => plan(routine, &is_target),
+            Style::Fused => plan(routine, &is_target, &is_reachable),
             Style::Stepped => Plan::default(),
         };
         let code = Code {
             cells: Vec::with_capacity(len + len / YIELD_INTERVAL + 1),
             general: Vec::new(),
             regions: Vec::new(),
-            whole: plan.read_whole(routine),
+            whole: plan.read_whole(routine, &is_reachable),
             calls: Vec::new(),
             entry_fuel: fuel[0],
         };
         Builder {
             program,
             routine,
+            owners,
             style,
             plan,
             code,
             fuel,
             is_target,
+            is_reachable,
             cell_of: Vec::with_capacity(len + 1),
             open_jumps: Vec::new(),
             run_length_at: vec![0; len + 1],
@@ -180,6 +192,9 @@ impl<'p> Builder<'p> {
             self.since_pause = self.since_pause.max(self.run_length_at[ip]);
         }
         self.cell_of.push(self.code.cells.len() as u32);
+        if !self.is_reachable[ip] {
+            return;
+        }
         if self.style == Style::Stepped || self.since_pause >= YIELD_INTERVAL as u32 {
             self.push(ip, cells::pause, 0, [0; 4]);
             self.since_pause = 0;
@@ -242,9 +257,15 @@ impl<'p> Builder<'p> {
     }
 
     fn region(&mut self, ip: usize, number: u32) {
-        let region = build(self.routine, &self.plan.regions[number as usize], &self.reads);
-        self.code.regions.push(region);
+        let group = &self.plan.regions[number as usize];
+        self.code.regions.push(build(self.routine, &self.owners, group, &self.reads));
+        let members: Vec<u32> = group.members.iter().map(|member| member.ip).collect();
         self.push(ip, run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
+        // What an accumulator holds of their results is from earlier definitions.
+        for member in members {
+            let written = self.routine.body.writes(&self.routine.body.instructions()[member as usize]);
+            written.iter().for_each(|value| self.forget(*value));
+        }
     }
 
     /// True if the operator would copy bytes onto themselves.
@@ -275,7 +296,7 @@ impl<'p> Builder<'p> {
         let out = self.routine.slot(result).offset();
         let cell = self.push(ip, run, out, args);
         self.forget(result);
-        let held = Some(Held { value: self.routine.same_bytes(result), cell, mode });
+        let held = Some(Held { value: self.owners.same_bytes(result), cell, mode });
         match kernel.result {
             Some(Accumulator::Float) => self.float = held,
             Some(Accumulator::Bits) => self.bits = held,
@@ -288,7 +309,7 @@ impl<'p> Builder<'p> {
         let mut mode = 0;
         for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
             let Some(operand) = operands.get(index) else { break };
-            let value = self.routine.same_bytes(*operand);
+            let value = self.owners.same_bytes(*operand);
             let held = kernel.operands[index].and_then(|a| self.held(a));
             if held.is_some_and(|h| h.value == value) && kernel.modes[mode | bit].is_some() {
                 mode |= bit;
@@ -306,7 +327,7 @@ impl<'p> Builder<'p> {
 
     /// Notes that a reader took a value from its accumulator; after the last one the store goes.
     fn consume(&mut self, accumulator: Option<Accumulator>, operand: ValueId) {
-        let value = self.routine.same_bytes(operand);
+        let value = self.owners.same_bytes(operand);
         self.reads[value.index()] -= 1;
         let Some(held) = accumulator.and_then(|a| self.held(a)) else { return };
         if self.reads[value.index()] == 0 {
@@ -331,14 +352,14 @@ impl<'p> Builder<'p> {
 
     /// A value about to be rewritten is in no accumulator any more.
     fn forget(&mut self, value: ValueId) {
-        let value = self.routine.same_bytes(value);
+        let value = self.owners.same_bytes(value);
         self.float = self.float.filter(|h| h.value != value);
         self.bits = self.bits.filter(|h| h.value != value);
     }
 
     /// Merges the comparison in the last cell into the jump that alone reads it.
     fn fuse_comparison(&mut self, ip: usize, condition: ValueId) -> bool {
-        let condition = self.routine.same_bytes(condition);
+        let condition = self.owners.same_bytes(condition);
         let Some(held) = self.bits.filter(|h| h.value == condition) else { return false };
         let last = self.code.cells.len() - 1;
         let (taken, fall) = (self.fuel_at_target(ip), self.fuel[ip + 1]);
@@ -357,7 +378,7 @@ impl<'p> Builder<'p> {
     }
 
     fn jump_on<const SENSE: bool>(&mut self, ip: usize, condition: ValueId) {
-        let value = self.routine.same_bytes(condition);
+        let value = self.owners.same_bytes(condition);
         let held = self.style == Style::Fused && self.bits.is_some_and(|h| h.value == value);
         let run: Run = match (self.is_backward(ip), held) {
             (false, false) => cells::jump_on::<SENSE, IN_FRAME>,

@@ -116,11 +116,16 @@ impl<'a> Room<'a> {
 
     /// Copies the elements of the output.
     fn take(&mut self, view: &NdView<'_>) -> Result<(), RoomError> {
+        // A kernel of the host may have filled its result with other elements.
+        if view.element() != self.element {
+            return Err(RoomError::Type { slot: self.slot.clone(), element: self.element });
+        }
         if view.len() != self.count {
             let slot = self.slot.clone();
             return Err(RoomError::Size { slot, expected: self.count, actual: view.len() });
         }
-        // SAFETY: the room borrows the target alone, which has so many elements; those of the view are valid ones.
+        // SAFETY: the room borrows the target alone, which has so many elements; those of the view are valid ones of
+        // the type.
         view.copy_to(unsafe { std::slice::from_raw_parts_mut(self.first, self.bytes()) });
         Ok(())
     }

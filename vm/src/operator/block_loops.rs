@@ -147,6 +147,13 @@ macro_rules! block_kernel {
                     known &= unsafe { $a.word(number) };
                 })+
                 let (mut present, mut left) = (known, known);
+                if known != rows_of_word(number, rows) {
+                    // What is under missing rows is a value of the type as well.
+                    let first = number * ROWS_OF_A_WORD;
+                    let bytes = ROWS_OF_A_WORD.min(rows - first) * cell_size(R::SCALAR);
+                    // SAFETY: the caller's promise.
+                    unsafe { target.data.add(first * cell_size(R::SCALAR)).write_bytes(0, bytes) };
+                }
                 while left != 0 {
                     let bit = left.trailing_zeros();
                     left &= left - 1;

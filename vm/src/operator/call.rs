@@ -357,6 +357,22 @@ impl<'f> Call<'f> {
         Ok(out)
     }
 
+    /// As [`rows_out`](Call::rows_out), for a kernel that writes all plain cells.
+    pub(super) fn rows_for_kernel(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
+        self.charge_rows(rows)?;
+        let mut out = self.array_out();
+        out.resize_for_kernel(element, rows)?;
+        Ok(out)
+    }
+
+    /// Makes what a kernel has written as bytes the truth values that they stand for.
+    pub(super) fn keep_truths(&mut self) {
+        if self.out.qtype().nd().is_some_and(|t| t.element() == ScalarType::Boolean) {
+            // SAFETY: a slot of an n-dimensional array holds such a handle.
+            unsafe { (*self.at(self.out).cast::<NdHandle>()).keep_truths() };
+        }
+    }
+
     /// The rows of an array result, to be resized and written.
     pub fn array_out(&mut self) -> RowsOut<'_> {
         let meter = self.meter;

@@ -15,8 +15,8 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
-use crate::operator::block::Arithmetic;
-use crate::operator::block_rows::{rows1, rows2};
+use crate::operator::block::{Arithmetic, BlockKernel};
+use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
@@ -24,6 +24,7 @@ use crate::operator::lifting::{over_rows, row_types};
 use crate::operator::ndwise::{cell_types, over_elements};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
+use crate::value::nd_view::Cell;
 use crate::value::{Fault, QType};
 use crate::vector::Level;
 use crate::vector::math::Operand;
@@ -122,6 +123,8 @@ impl Family {
         listed.or_else(|| {
             let stored: Vec<QType> = args.iter().map(QType::storage).collect();
             let generic = self.generic.as_ref().and_then(|generic| generic(&stored));
+            // What a host makes on demand may be for other types than asked for.
+            let generic = generic.filter(|made| made.accepts(stored.iter()));
             generic.or_else(|| self.pointwise(&stored)).or_else(|| self.ndwise(&stored)).map(Arc::new)
         })
     }
@@ -192,13 +195,29 @@ impl Family {
     }
 
     /// Adds overloads of one operand of a type to itself, with a loop of its own over rows: `rows` gives the
-    /// same bits as `f` of each row.
-    pub fn unary_rows<T: PlainScalar>(
+    /// same bits as `f` of each row. There are no rows of UNIT to go through.
+    pub fn unary_rows<T: PlainScalar + Cell>(
         self,
         f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
-        rows: impl Fn(&[T], &mut [T]) + Copy,
+        rows: impl Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static,
     ) -> Family {
-        let block = rows1(rows);
+        self.add_rows1(f, rows1(rows))
+    }
+
+    /// As [`unary_rows`](Family::unary_rows), where `rows` writes all of the result and reads none of it.
+    pub(crate) fn unary_rows_in_place<T: PlainScalar + Cell>(
+        self,
+        f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
+        rows: impl Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add_rows1(f, rows1_in_place(rows))
+    }
+
+    fn add_rows1<T: PlainScalar>(
+        self,
+        f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
+        block: BlockKernel,
+    ) -> Family {
         let lifted = move |x: Option<T>| x.map(f);
         self.add(scalar::unary_over::<_, T, T, _>(f, block)).add(scalar::unary_over::<
             _,
@@ -209,13 +228,29 @@ impl Family {
     }
 
     /// Adds overloads of two operands of a type to itself, with a loop of its own over rows: `rows` gives the
-    /// same bits as `f` of each row.
-    pub fn binary_rows<T: PlainScalar>(
+    /// same bits as `f` of each row. There are no rows of UNIT to go through.
+    pub fn binary_rows<T: PlainScalar + Cell>(
         self,
         f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
-        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy,
+        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
     ) -> Family {
-        let block = rows2(rows);
+        self.add_rows2(f, rows2(rows))
+    }
+
+    /// As [`binary_rows`](Family::binary_rows), where `rows` writes all of the result and reads none of it.
+    pub(crate) fn binary_rows_in_place<T: PlainScalar + Cell>(
+        self,
+        f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.add_rows2(f, rows2_in_place(rows))
+    }
+
+    fn add_rows2<T: PlainScalar>(
+        self,
+        f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+        block: BlockKernel,
+    ) -> Family {
         let lifted = move |x: Option<T>, y: Option<T>| x.zip(y).map(|(x, y)| f(x, y));
         self.add(scalar::binary_over::<_, T, T, T, _>(f, block)).add(scalar::binary_over::<
             _,

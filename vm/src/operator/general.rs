@@ -137,7 +137,11 @@ impl GeneralCall {
             } else {
                 (self.kernel.0)(&mut call)?;
             }
-            if call.is_written() { Ok(()) } else { Err(no_result()) }
+            if !call.is_written() {
+                return Err(no_result());
+            }
+            call.keep_truths();
+            Ok(())
         }
     }
 }

@@ -39,6 +39,8 @@ pub mod scalar;
 pub mod scan;
 pub mod signature;
 pub mod table;
+#[cfg(doctest)]
+mod thread_safety;
 
 pub use call::Call;
 pub use family::Family;

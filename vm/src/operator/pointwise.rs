@@ -29,11 +29,11 @@ impl Pointwise {
         let count = call.len();
         let result = call.result_type().element().expect("the result is an array");
         let meter = call.meter();
-        let mut out = call.rows_out(result, rows)?;
+        let mut out = call.rows_for_kernel(result, rows)?;
         let is_complete = columns[..count].iter().all(Column::is_all_present);
         let may_miss = !self.kernel.is_lifted || !is_complete;
         let presence = if may_miss { out.presence_mut()?.as_mut_ptr() } else { std::ptr::null_mut() };
-        let data = out.bytes_mut().as_mut_ptr();
+        let data = out.cells_mut().as_mut_ptr();
         let outcome = meter.strides(rows).try_for_each(|stride| {
             let Range { start, end } = stride?;
             let columns = columns.map(|column| column.at_row(start));

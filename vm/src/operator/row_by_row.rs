@@ -174,9 +174,9 @@ unsafe fn take(
             at = if *scalar == ScalarType::Unit { at } else { at.add(scalar.align() as usize) };
         }
         match element {
-            ScalarType::Text => rows.push_raw(present, Text::view(at).as_bytes()),
-            ScalarType::Bytes => rows.push_raw(present, Bytes::view(at)),
-            plain => rows.push_raw(present, std::slice::from_raw_parts(at, cell_size(plain))),
+            ScalarType::Text => rows.push_trusted(present, Text::view(at).as_bytes()),
+            ScalarType::Bytes => rows.push_trusted(present, Bytes::view(at)),
+            plain => rows.push_trusted(present, std::slice::from_raw_parts(at, cell_size(plain))),
         }
     }
 }

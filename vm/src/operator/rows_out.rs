@@ -25,6 +25,15 @@ impl<'a> RowsOut<'a> {
         self.rows.resize_within(element, len, self.meter).map_err(Fault::from)
     }
 
+    /// As [`resize`](RowsOut::resize), for a kernel that writes all plain cells: what stands in them may be anything.
+    ///
+    /// # Errors
+    /// As [`RowsOut::resize`].
+    pub(crate) fn resize_for_kernel(&mut self, element: ScalarType, len: usize) -> Result<(), Fault> {
+        self.meter.check_array(len)?;
+        self.rows.resize_for_kernel(element, len, self.meter).map_err(Fault::from)
+    }
+
     /// Begins anew, to be filled row by row.
     pub fn start(&mut self, element: ScalarType) {
         self.rows.start(element);
@@ -39,16 +48,24 @@ impl<'a> RowsOut<'a> {
         self.rows.reserve_rows(rows, self.meter).map_err(Fault::from)
     }
 
-    /// Plain cells as bytes, to be written.
+    /// Cells of numbers as bytes, to be written.
+    ///
+    /// # Panics
+    /// If the rows are no numbers.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.rows.bytes_mut()
+    }
+
+    /// Plain cells as bytes, to be written with values of the type.
+    pub(crate) fn cells_mut(&mut self) -> &mut [u8] {
+        self.rows.cells_mut()
     }
 
     /// The words of presence, made all present if there were none.
     ///
     /// # Errors
     /// No memory.
-    pub fn presence_mut(&mut self) -> Result<&mut [u64], Fault> {
+    pub(crate) fn presence_mut(&mut self) -> Result<&mut [u64], Fault> {
         self.rows.presence_within(self.meter).map_err(Fault::from)
     }
 
@@ -79,7 +96,8 @@ impl<'a> RowsOut<'a> {
     /// # Errors
     /// More rows than an array may have, or no memory.
     pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) -> Result<(), Fault> {
-        self.push_raw(other.is_present(row), other.raw(row))
+        assert_eq!(other.element().storage(), self.rows.element().storage(), "a row of the array's type");
+        self.push_trusted(other.is_present(row), other.raw(row))
     }
 
     /// Appends a row of this cell, or of these bytes of a string; what a missing row has does not count.
@@ -89,6 +107,13 @@ impl<'a> RowsOut<'a> {
     pub fn push_raw(&mut self, present: bool, bytes: &[u8]) -> Result<(), Fault> {
         self.make_room(present, bytes.len())?;
         self.rows.push_raw(present, bytes);
+        Ok(())
+    }
+
+    /// As [`push_raw`](RowsOut::push_raw), of a value that is known to be one of the type.
+    pub(crate) fn push_trusted(&mut self, present: bool, bytes: &[u8]) -> Result<(), Fault> {
+        self.make_room(present, bytes.len())?;
+        self.rows.push_trusted(present, bytes);
         Ok(())
     }
 

@@ -83,6 +83,23 @@ impl Cfg {
     }
 }
 
+/// By instruction: true if some path from the first leads there.
+pub fn reachable(body: &Body) -> Vec<bool> {
+    let len = body.instructions().len();
+    let mut is_reachable = vec![false; len];
+    let mut work = vec![0];
+    while let Some(ip) = work.pop() {
+        if ip == len || std::mem::replace(&mut is_reachable[ip], true) {
+            continue;
+        }
+        work.extend(body.target(ip));
+        if body.instructions()[ip].falls_through() {
+            work.push(ip + 1);
+        }
+    }
+    is_reachable
+}
+
 /// First instructions of all blocks, ascending: the first instruction, jump targets, and whatever
 /// follows a jump or a trap.
 pub fn block_starts(body: &Body) -> Vec<usize> {

@@ -37,6 +37,32 @@ pub struct Routine {
     pub body: Body,
 }
 
+/// Whose bytes the values of a routine have: what [`Routine::owner`] and [`Routine::same_bytes`] give, without a walk
+/// along views for each.
+#[derive(Clone, Debug)]
+pub struct Owners {
+    owner: Vec<ValueId>,
+    same_bytes: Vec<ValueId>,
+}
+
+impl Owners {
+    /// As [`Routine::owner`].
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn owner(&self, value: ValueId) -> ValueId {
+        self.owner[value.index()]
+    }
+
+    /// As [`Routine::same_bytes`].
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn same_bytes(&self, value: ValueId) -> ValueId {
+        self.same_bytes[value.index()]
+    }
+}
+
 /// A program: the main routine and those it calls.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -73,6 +99,24 @@ impl Routine {
             value = owner;
         }
         value
+    }
+
+    /// Whose bytes the values have, for all of them at once.
+    pub fn owners(&self) -> Owners {
+        let mut owners = Owners { owner: Vec::new(), same_bytes: Vec::new() };
+        for (value, info) in (0..).map(ValueId).zip(&self.values) {
+            let (mut owner, mut same_bytes) = (value, value);
+            if let Some(of) = info.view_of {
+                owner = owners.owner(of);
+                let (inner, outer) = (&info.slot, self.slot(of));
+                if inner.offset() == outer.offset() && inner.qtype().storage() == outer.qtype().storage() {
+                    same_bytes = owners.same_bytes(of);
+                }
+            }
+            owners.owner.push(owner);
+            owners.same_bytes.push(same_bytes);
+        }
+        owners
     }
 
     /// The input with this name.

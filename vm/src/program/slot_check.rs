@@ -20,7 +20,7 @@
 use crate::layout::TypedSlot;
 use crate::program::cfg::Cfg;
 use crate::program::instruction::{Instruction, ValueId};
-use crate::program::program::{Program, Routine};
+use crate::program::program::{Owners, Program, Routine};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use thiserror::Error;
@@ -142,13 +142,14 @@ fn is_field(slot: &TypedSlot, tuple: &TypedSlot, index: usize) -> bool {
 struct Checker<'p> {
     number: usize,
     routine: &'p Routine,
+    owners: Owners,
     /// The tuple that took a value's bytes, by value.
     taken_by: Vec<Option<ValueId>>,
 }
 
 impl<'p> Checker<'p> {
     fn new(number: usize, routine: &'p Routine) -> Checker<'p> {
-        let body = &routine.body;
+        let (body, owners) = (&routine.body, routine.owners());
         let mut writers = vec![0u32; routine.values.len()];
         for instruction in body.instructions() {
             body.writes(instruction).iter().for_each(|v| writers[v.index()] += 1);
@@ -160,13 +161,13 @@ impl<'p> Checker<'p> {
                 continue;
             }
             for (index, operand) in body.list(*operands).iter().enumerate() {
-                let owner = routine.owner(*operand);
+                let owner = owners.owner(*operand);
                 if is_field(routine.slot(owner), routine.slot(*result), index) {
                     taken_by[owner.index()] = Some(*result);
                 }
             }
         }
-        Checker { number, routine, taken_by }
+        Checker { number, routine, owners, taken_by }
     }
 
     fn check(&self) -> Result<(), SlotCheckError> {
@@ -229,7 +230,7 @@ impl<'p> Checker<'p> {
 
     fn read(&self, state: &State, value: ValueId, reader: Reader) -> Result<(), SlotCheckError> {
         let slot = self.routine.slot(value);
-        let owner = self.routine.owner(value);
+        let owner = self.owners.owner(value);
         for byte in slot.offset()..slot.end() as u32 {
             let holder = state.get(byte);
             if !self.belongs(owner, holder) {

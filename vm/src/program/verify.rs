@@ -1,7 +1,8 @@
 //! Verifier: what must hold before a program may be bound. Linear in the program's size.
 //!
 //! 1. **Slots**: every value's slot is accepted by the routine's layout: inside the frame, aligned,
-//!    handles on handles of their kind, plain bytes on plain bytes.
+//!    handles on handles of their type, plain bytes on plain bytes. A handle has one type in a layout, so
+//!    that all values on it have the same, up to storage.
 //! 2. **Views**: a view refers to an earlier value, lies within its slot, and has a type that such a
 //!    sub-slot has (tuple field, presence byte, value behind it) or the owner's storage type.
 //! 3. **References**: operators, traps, routines, operand lists and values exist.
@@ -13,7 +14,8 @@
 //!    unless the value is declared to override it; views are not written, nor are inputs themselves.
 //! 7. **Calls** match the inputs and results of the routine called.
 //! 8. **Interface**: inputs and the output have their slots among the layout's inputs and outputs, names
-//!    are distinct, literals have the type of their value and stand in the layout.
+//!    are distinct, literals have the type of their value and stand in the layout. Results share no byte
+//!    unless one is the other, a view of it or a field of it, whether or not the end is ever reached.
 //!
 //! These make execution memory-safe whatever the instructions do. That every read finds the value it
 //! means, on every path, is proved by [`slot_check`](crate::program::slot_check).
@@ -24,6 +26,7 @@ use crate::program::instruction::{Instruction, ValueId, ValueList};
 use crate::program::program::{Program, Routine};
 use crate::value::qtype::OPTIONAL_UNIT;
 use crate::value::{QType, Value};
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use thiserror::Error;
 
@@ -160,28 +163,36 @@ struct Checker<'p> {
     inputs: HashSet<ValueId>,
 }
 
-/// Byte ranges of literals and inputs, which instructions do not write.
+/// Byte ranges of literals and inputs, which instructions do not write. Both are ascending, and disjoint once the
+/// interface has been checked.
 struct Pinned {
-    /// `(start, end, input)` ascending and disjoint, except that inputs may be overridden.
-    ranges: Vec<(u32, u32, bool)>,
+    literals: Vec<(u32, u32)>,
+    inputs: Vec<(u32, u32)>,
 }
 
 impl Pinned {
     fn of(routine: &Routine) -> Pinned {
-        let literals = routine.layout.literals().iter().map(|(at, v)| (*at, *at + v.qtype().size(), false));
-        let inputs =
-            routine.layout.inputs().iter().map(|s| (s.offset(), s.offset() + s.qtype().size(), true));
-        let mut ranges: Vec<_> = literals.chain(inputs).collect();
-        ranges.sort_unstable();
-        Pinned { ranges }
+        let layout = &routine.layout;
+        let literals = layout.literals().iter().map(|(at, v)| (*at, *at + v.qtype().size()));
+        let inputs = layout.inputs().iter().map(|s| (s.offset(), s.offset() + s.qtype().size()));
+        let mut pinned = Pinned { literals: literals.collect(), inputs: inputs.collect() };
+        pinned.literals.sort_unstable();
+        pinned.inputs.sort_unstable();
+        pinned
     }
 
-    /// The first pinned range that shares a byte with the slot.
-    fn hit(&self, slot: &TypedSlot) -> Option<(u32, u32, bool)> {
-        let end = slot.offset() + slot.qtype().size();
-        let first = self.ranges.partition_point(|r| r.1 <= slot.offset());
-        self.ranges.get(first).copied().filter(|r| r.0 < end)
+    /// Two ranges that share a byte.
+    fn overlap(&self) -> Option<(u32, u32)> {
+        let mut all = [&*self.literals, &*self.inputs].concat();
+        all.sort_unstable();
+        all.windows(2).find(|pair| pair[0].1 > pair[1].0).map(|pair| (pair[0].0, pair[1].0))
     }
+}
+
+/// True if one of these ascending, disjoint ranges shares a byte with the slot.
+fn shares_a_byte(ranges: &[(u32, u32)], slot: &TypedSlot) -> bool {
+    let first = ranges.partition_point(|(_, end)| *end <= slot.offset());
+    ranges.get(first).is_some_and(|(start, _)| u64::from(*start) < slot.end())
 }
 
 impl<'p> Checker<'p> {
@@ -235,11 +246,8 @@ impl<'p> Checker<'p> {
         let fail = |what: String| Err(VerifyError::Interface { routine: self.number, what });
         let exists = |v: ValueId| v.index() < self.routine.values.len();
         let layout = &self.routine.layout;
-        if let Some(pair) = self.pinned.ranges.windows(2).find(|w| w[0].1 > w[1].0) {
-            return fail(format!(
-                "the inputs or literals at 0x{:02X} and 0x{:02X} share bytes",
-                pair[0].0, pair[1].0
-            ));
+        if let Some((first, second)) = self.pinned.overlap() {
+            return fail(format!("the inputs or literals at 0x{first:02X} and 0x{second:02X} share bytes"));
         }
         let inputs: HashSet<&TypedSlot> = layout.inputs().iter().collect();
         let mut literals: Vec<(u32, &Value)> = layout.literals().iter().map(|(at, v)| (*at, v)).collect();
@@ -263,6 +271,9 @@ impl<'p> Checker<'p> {
         if !sorted {
             return fail("side outputs are not sorted by distinct names".to_owned());
         }
+        if let Some((first, second)) = self.results_at_odds() {
+            return fail(format!("the results {first} and {second} share bytes"));
+        }
         for (value, literal) in &self.routine.literals {
             let is_at = |offset: u32| {
                 let from = literals.partition_point(|l| l.0 < offset);
@@ -276,6 +287,38 @@ impl<'p> Checker<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Two results that share a byte, although neither is the other, a view of it or a field of it.
+    fn results_at_odds(&self) -> Option<(ValueId, ValueId)> {
+        let routine = self.routine;
+        let has_bytes = |value: &ValueId| routine.slot(*value).qtype().size() > 0;
+        let mut results: Vec<ValueId> = routine.results().filter(has_bytes).collect();
+        if results.len() < 2 {
+            return None;
+        }
+        // What contains others comes before them.
+        results.sort_by_key(|value| {
+            let slot = routine.slot(*value);
+            (slot.offset(), Reverse(slot.end()), Reverse(slot.qtype().depth()), *value)
+        });
+        results.dedup();
+        let owners = routine.owners();
+        let is_part = |inner: ValueId, outer: ValueId| {
+            let (part, whole) = (routine.slot(inner), routine.slot(outer));
+            let is_field = is_view(part, whole) && part.qtype().depth() < whole.qtype().depth();
+            whole.contains(part) && (owners.owner(inner) == owners.owner(outer) || is_field)
+        };
+        let mut around: Vec<ValueId> = Vec::new();
+        for value in results {
+            let slot = routine.slot(value);
+            while around.pop_if(|outer| !routine.slot(*outer).overlaps(slot)).is_some() {}
+            match around.last() {
+                Some(outer) if !is_part(value, *outer) => return Some((*outer, value)),
+                _ => around.push(value),
+            }
+        }
+        None
     }
 
     fn check_operator(
@@ -345,12 +388,12 @@ impl<'p> Checker<'p> {
         let what = if self.routine.values[value.index()].view_of.is_some() {
             "a view"
         } else {
-            match self.pinned.hit(slot) {
-                None => return Ok(()),
-                Some((_, _, false)) => "on a literal",
-                Some((_, _, true)) if self.inputs.contains(&value) => "an input",
-                Some((_, _, true)) if self.routine.overrides_inputs => return Ok(()),
-                Some((_, _, true)) => "on an input",
+            let is_on_input = || shares_a_byte(&self.pinned.inputs, slot);
+            match () {
+                () if shares_a_byte(&self.pinned.literals, slot) => "on a literal",
+                () if self.inputs.contains(&value) => "an input",
+                () if !self.routine.overrides_inputs && is_on_input() => "on an input",
+                () => return Ok(()),
             }
         };
         Err(VerifyError::Written { routine: self.number, ip, value, slot: slot.clone(), what })

@@ -13,8 +13,11 @@
 //! 2. The presence of row `i` is bit `i % 64` of word `i / 64`; bits beyond the last row are 0. Without
 //!    words all rows are present.
 //! 3. What stands under a missing row is not part of the value: it may be anything of its type.
+//! 4. A BOOLEAN cell is 0 or 1, a TEXT row is UTF-8.
+//!
+//! Nothing public breaks them; inside of the crate kernels write cells and words of presence by themselves.
 
-use crate::value::budget::{Account, Exhausted, copy_words, reserve, reserve_exact, resize_words};
+use crate::value::budget::{Account, Exhausted, Unlimited, copy_words, reserve, reserve_exact, resize_words};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::fmt;
@@ -180,8 +183,18 @@ impl ArrayRows {
         bytemuck::cast_slice(&self.cells)
     }
 
-    /// Plain cells as bytes, to be written.
+    /// Cells of numbers as bytes, to be written: all bytes are numbers.
+    ///
+    /// # Panics
+    /// If the rows are no numbers.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let is_number = cell_size(self.element) > 0 && self.element != ScalarType::Boolean;
+        assert!(is_number, "rows of {} are no numbers", self.element);
+        self.cells_mut()
+    }
+
+    /// Plain cells as bytes, to be written with values of the type (invariant 4).
+    pub(crate) fn cells_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.cells)
     }
 
@@ -189,33 +202,49 @@ impl ArrayRows {
         bytemuck::pod_read_unaligned(&self.bytes()[row * size_of::<T>()..][..size_of::<T>()])
     }
 
-    /// Makes room for rows of a type: their cells are zero or what stood there, all of them are present.
+    /// Makes room for rows of a type, all of them present: of numbers, cells are zero or what stood there; truth
+    /// values are false, and strings are empty.
+    ///
+    /// # Panics
+    /// If the system has no memory for so many rows.
     pub fn resize(&mut self, element: ScalarType, len: usize) {
-        self.element = element;
-        self.len = len;
-        self.presence.clear();
-        self.ends.clear();
-        let words = (len * cell_size(element)).div_ceil(size_of::<u64>());
-        if self.cells.len() < words {
-            self.cells.resize(words, 0);
-        }
+        self.resize_within(element, len, &Unlimited).unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Begins anew, to be filled row by row.
     pub fn start(&mut self, element: ScalarType) {
-        self.resize(element, 0);
+        self.element = element;
+        self.len = 0;
+        self.presence.clear();
+        self.ends.clear();
     }
 
     /// Appends a row of another array of the same element.
+    ///
+    /// # Panics
+    /// If there is no such row, or it is of another type.
     pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) {
-        self.push_raw(other.is_present(row), other.raw(row));
+        assert_eq!(other.element.storage(), self.element.storage(), "a row of the array's type");
+        self.push_trusted(other.is_present(row), other.raw(row));
     }
 
     /// Appends a row of this cell, or of these bytes of a string; what a missing row has does not count.
     ///
     /// # Panics
-    /// If a cell is of another size.
+    /// If a cell is of another size or is no truth value, or a text is not UTF-8.
     pub fn push_raw(&mut self, present: bool, bytes: &[u8]) {
+        match self.element {
+            ScalarType::Boolean => {
+                assert!(!present || matches!(bytes, [0 | 1]), "a truth value is 0 or 1, not {bytes:?}");
+            }
+            ScalarType::Text => assert!(!present || std::str::from_utf8(bytes).is_ok(), "a text is UTF-8"),
+            _ => {}
+        }
+        self.push_trusted(present, bytes);
+    }
+
+    /// As [`push_raw`](ArrayRows::push_raw), of a value that is known to be one of the type (invariant 4).
+    pub(crate) fn push_trusted(&mut self, present: bool, bytes: &[u8]) {
         if !present {
             return self.push_missing();
         }
@@ -299,7 +328,7 @@ impl ArrayRows {
         if self.cells.len() < words {
             self.cells.resize(words, 0);
         }
-        self.bytes_mut()[start..start + cell.len()].copy_from_slice(cell);
+        self.cells_mut()[start..start + cell.len()].copy_from_slice(cell);
         self.len += 1;
     }
 
@@ -308,13 +337,22 @@ impl ArrayRows {
         let start = self.ends.last().map_or(0, |end| *end as usize);
         let end = start + bytes.len();
         self.cells.resize(end.div_ceil(size_of::<u64>()), 0);
-        self.bytes_mut()[start..end].copy_from_slice(bytes);
+        self.cells_mut()[start..end].copy_from_slice(bytes);
         self.ends.push(end as u64);
         self.len += 1;
     }
 
-    /// The words of presence, made all present if there were none.
-    pub fn presence_mut(&mut self) -> &mut [u64] {
+    /// Makes a row missing.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn set_missing(&mut self, row: usize) {
+        assert!(row < self.len, "row {row} of {}", self.len);
+        self.presence_mut()[row / ROWS_OF_A_WORD] &= !(1 << (row % ROWS_OF_A_WORD));
+    }
+
+    /// The words of presence, made all present if there were none. Bits beyond the last row stay 0 (invariant 2).
+    pub(crate) fn presence_mut(&mut self) -> &mut [u64] {
         if self.presence.is_empty() {
             self.presence.resize(self.len.div_ceil(ROWS_OF_A_WORD), u64::MAX);
             let rest = self.len % ROWS_OF_A_WORD;
@@ -330,6 +368,31 @@ impl ArrayRows {
     /// # Errors
     /// The account or the system refuses.
     pub fn resize_within(
+        &mut self,
+        element: ScalarType,
+        len: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        self.resize_for_kernel(element, len, account)?;
+        match element {
+            ScalarType::Boolean => self.cells_mut()[..len].fill(0),
+            ScalarType::Text | ScalarType::Bytes => {
+                // No rows until each of them has an end.
+                self.len = 0;
+                reserve_exact(&mut self.ends, len, account)?;
+                self.ends.resize(len, 0);
+                self.len = len;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The same for a kernel that writes all plain cells: what stands in them may be anything.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub(crate) fn resize_for_kernel(
         &mut self,
         element: ScalarType,
         len: usize,
@@ -388,7 +451,7 @@ impl ArrayRows {
     ///
     /// # Errors
     /// The account or the system refuses.
-    pub fn presence_within(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
+    pub(crate) fn presence_within(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
         reserve_exact(&mut self.presence, self.len.div_ceil(ROWS_OF_A_WORD), account)?;
         Ok(self.presence_mut())
     }

@@ -6,11 +6,12 @@
 //! columns    values and a validity bitmap    bits   offset + i, lowest first   as in the Arrow layout
 //! ```
 //!
-//! 1. Every cell lies inside the bytes, whatever start and step are; bytes need no alignment.
+//! 1. Every cell lies inside the bytes, whatever start and step are; bytes need no alignment. Without rows, the view
+//!    begins with its bytes. Rows that are one cell again and again are at most [`MAX_ROWS`].
 //! 2. A BOOLEAN cell is 0 or 1.
 //! 3. The bitmap has a bit for every row.
 
-use crate::value::array::{ArrayRows, cell_size};
+use crate::value::array::{ArrayRows, MAX_ROWS, cell_size};
 use crate::value::nd_view::Cell;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -26,6 +27,12 @@ pub enum ViewError {
         row: usize,
         /// Bytes there are.
         bytes: usize,
+    },
+    /// One cell stands for more rows than an array can have.
+    #[error("limit array-rows: {rows} rows of one cell exceed {MAX_ROWS}")]
+    TooMany {
+        /// Rows asked for.
+        rows: usize,
     },
     /// Rows without plain cells, or cells that have to be looked at.
     #[error("rows of {element} cannot be viewed as bytes")]
@@ -73,25 +80,30 @@ impl<'a> ArrayView<'a> {
     /// `len` elements of a slice, from `start` on in steps of `step`, which may be negative or 0.
     ///
     /// # Errors
-    /// [`ViewError::Outside`].
+    /// [`ViewError::Outside`], or [`ViewError::TooMany`].
     pub fn strided<T: Cell>(
         cells: &'a [T],
         start: usize,
         step: isize,
         len: usize,
     ) -> Result<ArrayView<'a>, ViewError> {
-        let size = size_of::<T>();
-        ArrayView { element: T::ELEMENT, ..ArrayView::of(cells) }.placed(
-            start.saturating_mul(size),
-            step.saturating_mul(size as isize),
-            len,
-        )
+        let (view, size) = (ArrayView::of(cells), size_of::<T>());
+        match (start.checked_mul(size), step.checked_mul(size as isize)) {
+            (Some(start), Some(step)) => view.placed(start, step, len),
+            // So far away there is only a view without rows, or of the first row alone.
+            (Some(start), None) if len < 2 => view.placed(start, 0, len),
+            (None, _) if len == 0 => view.placed(0, 0, 0),
+            (start, _) => {
+                let row = usize::from(start.is_some());
+                Err(ViewError::Outside { row, bytes: view.bytes.len() })
+            }
+        }
     }
 
     /// `len` cells of a type in bytes of any alignment, from byte `start` on in steps of `step` bytes.
     ///
     /// # Errors
-    /// [`ViewError::Outside`], or [`ViewError::Element`] for anything but numbers.
+    /// [`ViewError::Outside`], [`ViewError::TooMany`], or [`ViewError::Element`] for anything but numbers.
     pub fn from_bytes(
         element: ScalarType,
         bytes: &'a [u8],
@@ -108,14 +120,22 @@ impl<'a> ArrayView<'a> {
 
     fn placed(self, start: usize, step: isize, len: usize) -> Result<ArrayView<'a>, ViewError> {
         let (bytes, size) = (self.bytes.len(), cell_size(self.element));
+        let Some(last) = len.checked_sub(1) else {
+            return Ok(ArrayView { start: 0, step: size as isize, len, ..self });
+        };
         let fits = |row: usize| {
-            let first = step.checked_mul(row as isize).and_then(|offset| start.checked_add_signed(offset));
+            let offset = isize::try_from(row).ok().and_then(|row| step.checked_mul(row));
+            let first = offset.and_then(|offset| start.checked_add_signed(offset));
             first.and_then(|first| first.checked_add(size)).is_some_and(|end| end <= bytes)
         };
         // The first and the last row have all others between them.
-        match [0, len.saturating_sub(1)].into_iter().find(|row| len > 0 && !fits(*row)) {
-            Some(row) => Err(ViewError::Outside { row, bytes }),
-            None => Ok(ArrayView { start, step, len, ..self }),
+        if let Some(row) = [0, last].into_iter().find(|row| !fits(*row)) {
+            return Err(ViewError::Outside { row, bytes });
+        }
+        match step == 0 && len > MAX_ROWS {
+            true => Err(ViewError::TooMany { rows: len }),
+            // A step that no row takes leads nowhere.
+            false => Ok(ArrayView { start, step: if last == 0 { size as isize } else { step }, len, ..self }),
         }
     }
 
@@ -170,7 +190,7 @@ impl<'a> ArrayView<'a> {
         self.is_present(row).then(|| {
             let mut one = ArrayRows::new(self.element);
             one.start(self.element);
-            one.push_raw(true, self.cell(row));
+            one.push_trusted(true, self.cell(row));
             one.get(0).expect("it is present")
         })
     }
@@ -192,7 +212,7 @@ impl<'a> ArrayView<'a> {
     pub fn copy_to(&self, rows: &mut ArrayRows) {
         rows.start(self.element);
         for row in 0..self.len {
-            rows.push_raw(self.is_present(row), self.cell(row));
+            rows.push_trusted(self.is_present(row), self.cell(row));
         }
         rows.normalize();
     }
@@ -255,6 +275,7 @@ mod tests {
         let before = ArrayView::strided(&cells, 0, -1, 2).map(|v| v.len());
         assert_eq!(before, Err(ViewError::Outside { row: 1, bytes: 16 }));
         assert!(ArrayView::strided(&cells, 9, 1, 0).is_ok());
+        assert!(ArrayView::strided(&cells, 0, 0, MAX_ROWS).is_ok());
         let bits = ArrayView::of(&cells).with_validity(&[0xFF], 7).map(|v| v.len());
         assert_eq!(bits, Err(ViewError::Bitmap { bit: 8, bits: 8 }));
         let truth = ArrayView::from_bytes(ScalarType::Boolean, &[2], 0, 1, 1).map(|v| v.len());

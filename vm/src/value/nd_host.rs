@@ -4,7 +4,8 @@
 //! part of the memory it spans, so it has no slice to lend; such arrays are given as their buffer and strides.
 
 use crate::value::array::cell_size;
-use crate::value::nd_view::{Cell, NdError, NdView, PerAxis};
+use crate::value::nd_error::NdError;
+use crate::value::nd_view::{Cell, NdView, PerAxis};
 use ::ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder};
 
 impl<'a> NdView<'a> {

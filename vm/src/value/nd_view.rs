@@ -7,13 +7,16 @@
 //!
 //! A stride is in bytes and may be 0, so that an axis repeats one element, or negative. No alignment is asked for.
 //!
-//! Invariant: every element lies inside the bytes, and there are at most [`MAX_ROWS`] of them.
+//! Invariants:
+//! 1. Every element lies inside the bytes, and there are at most [`MAX_ROWS`] of them. A view without elements begins
+//!    with its bytes, and a stride that no element takes is not farther than the bytes reach.
+//! 2. A BOOLEAN element is 0 or 1.
 
 use crate::value::array::{MAX_ROWS, cell_size};
-use crate::value::nd_type::MAX_RANK;
+use crate::value::nd_error::NdError;
+use crate::value::nd_type::{MAX_RANK, ND_ELEMENTS};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
-use thiserror::Error;
 
 /// Sizes of the axes; those beyond the last axis are 1.
 pub type Shape = [usize; MAX_RANK];
@@ -54,73 +57,34 @@ impl std::ops::DerefMut for PerAxis {
     }
 }
 
-/// A buffer, shape and strides that are no array.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NdError {
-    /// Too many axes.
-    #[error("an array of {rank} axes; at most {MAX_RANK} are allowed")]
-    Rank {
-        /// Number of axes.
-        rank: usize,
-    },
-    /// There are not as many strides as axes.
-    #[error("{strides} strides of {rank} axes")]
-    Strides {
-        /// Number of axes.
-        rank: usize,
-        /// Number of strides.
-        strides: usize,
-    },
-    /// More elements than an array may have.
-    #[error("limit array-rows: the shape {shape:?} has more than {MAX_ROWS} elements")]
-    TooLarge {
-        /// Sizes of the axes.
-        shape: Vec<usize>,
-    },
-    /// An element lies outside the buffer.
-    #[error(
-        "the shape {shape:?} with the strides {strides:?} reaches beyond the {bytes} bytes from {start} on"
-    )]
-    Outside {
-        /// Sizes of the axes.
-        shape: Vec<usize>,
-        /// Strides in bytes.
-        strides: Vec<isize>,
-        /// Where the first element begins.
-        start: usize,
-        /// Length of the buffer.
-        bytes: usize,
-    },
-    /// A unit axis of the type has another size.
-    #[error("axis {axis} of {qtype} has the size 1, not {size}")]
-    UnitAxis {
-        /// The type.
-        qtype: String,
-        /// The axis.
-        axis: usize,
-        /// Size of the axis in the shape.
-        size: usize,
-    },
-    /// The number of cells is not that of the shape.
-    #[error("the shape {shape:?} has {expected} elements, got {actual}")]
-    Count {
-        /// Sizes of the axes.
-        shape: Vec<usize>,
-        /// Elements of the shape.
-        expected: usize,
-        /// Elements given.
-        actual: usize,
-    },
-}
-
-/// A Rust type that is the element of an n-dimensional array.
-pub trait Cell: Copy + Default + Send + Sync + bytemuck::NoUninit + bytemuck::CheckedBitPattern {
+/// A Rust type that is the element of an n-dimensional array. Its size is that of [`Cell::ELEMENT`], and all bytes 0 are
+/// a value; views and kernels lean on that, so that nobody else makes one.
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy, Default)]
+/// struct Wide;
+/// impl cembra_vm::value::nd_view::Cell for Wide {
+///     const ELEMENT: cembra_vm::value::ScalarType = cembra_vm::value::ScalarType::Float64;
+///     fn read(_: &[u8]) -> Wide {
+///         Wide
+///     }
+/// }
+/// ```
+pub trait Cell:
+    Copy + Default + Send + Sync + bytemuck::NoUninit + bytemuck::CheckedBitPattern + sealed::Sealed
+{
     /// The scalar type.
     const ELEMENT: ScalarType;
 
-    /// Reads the first bytes, of any alignment. A BOOLEAN is true unless its byte is 0.
+    /// Reads the first bytes, of any alignment.
     fn read(bytes: &[u8]) -> Self;
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for bool {}
 
 impl Cell for bool {
     const ELEMENT: ScalarType = ScalarType::Boolean;
@@ -132,6 +96,8 @@ impl Cell for bool {
 
 macro_rules! cell {
     ($($rust:ty => $element:ident),*) => {$(
+        impl sealed::Sealed for $rust {}
+
         impl Cell for $rust {
             const ELEMENT: ScalarType = ScalarType::$element;
 
@@ -159,7 +125,10 @@ impl<'a> NdView<'a> {
     /// The elements of a type in a buffer: `start` is where the first one begins, strides are in bytes.
     ///
     /// # Errors
-    /// There are too many axes or elements, or an element lies outside the buffer.
+    /// There are too many axes or elements, or an element lies outside the buffer or is no truth value.
+    ///
+    /// # Panics
+    /// If there are no elements of this type.
     pub fn new(
         element: ScalarType,
         bytes: &'a [u8],
@@ -173,23 +142,55 @@ impl<'a> NdView<'a> {
         if shape.len() != strides.len() {
             return Err(NdError::Strides { rank: shape.len(), strides: strides.len() });
         }
+        assert!(ND_ELEMENTS.contains(&element), "{element} is no element of n-dimensional arrays");
+        let view = NdView::placed(element, bytes, start, shape, strides)?;
+        match element == ScalarType::Boolean {
+            true => view.check_truths(),
+            false => Ok(view),
+        }
+    }
+
+    /// A view of elements that are known to be valid.
+    fn placed(
+        element: ScalarType,
+        bytes: &'a [u8],
+        start: usize,
+        shape: &[usize],
+        strides: &[isize],
+    ) -> Result<NdView<'a>, NdError> {
         let count = element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
-        let view = NdView {
-            element,
-            rank: shape.len(),
-            bytes,
-            start,
-            shape: padded(shape, 1),
-            strides: padded(strides, 0),
-        };
-        match count == 0 || view.is_inside() {
-            true => Ok(view),
-            false => Err(NdError::Outside {
-                shape: shape.to_vec(),
-                strides: strides.to_vec(),
-                start,
-                bytes: bytes.len(),
-            }),
+        let (rank, sizes) = (shape.len(), padded(shape, 1));
+        if count == 0 {
+            let strides = c_strides(shape, cell_size(element));
+            return Ok(NdView { element, rank, bytes, start: 0, shape: sizes, strides });
+        }
+        let mut view = NdView { element, rank, bytes, start, shape: sizes, strides: padded(strides, 0) };
+        if !view.is_inside() {
+            let (shape, strides) = (shape.to_vec(), strides.to_vec());
+            return Err(NdError::Outside { shape, strides, start, bytes: bytes.len() });
+        }
+        // Of an axis of one element the stride may be anything; a walk adds and subtracts it.
+        for stride in view.strides.iter_mut().filter(|stride| stride.unsigned_abs() > bytes.len()) {
+            *stride = 0;
+        }
+        Ok(view)
+    }
+
+    /// Looks at every element of a view of truth values, at repeated ones once.
+    fn check_truths(self) -> Result<NdView<'a>, NdError> {
+        let mut once = self;
+        for axis in 0..self.rank {
+            if self.strides[axis] == 0 && !self.is_empty() {
+                once.shape[axis] = 1;
+            }
+        }
+        let is_truth = |byte: &u8| *byte <= 1;
+        if once.contiguous_bytes().is_some_and(|bytes| bytes.iter().all(is_truth)) {
+            return Ok(self);
+        }
+        match once.offsets().find(|at| !is_truth(&self.bytes[*at])) {
+            Some(at) => Err(NdError::Truth { at, byte: self.bytes[at] }),
+            None => Ok(self),
         }
     }
 
@@ -202,8 +203,11 @@ impl<'a> NdView<'a> {
         if expected != values.len() {
             return Err(NdError::Count { shape: shape.to_vec(), expected, actual: values.len() });
         }
+        if shape.len() > MAX_RANK {
+            return Err(NdError::Rank { rank: shape.len() });
+        }
         let strides = c_strides(shape, size_of::<T>());
-        NdView::new(T::ELEMENT, bytemuck::cast_slice(values), 0, shape, &strides[..shape.len().min(MAX_RANK)])
+        NdView::placed(T::ELEMENT, bytemuck::cast_slice(values), 0, shape, &strides[..shape.len()])
     }
 
     /// A view that is known to be valid, of axes padded as [`padded`] does.
@@ -271,25 +275,31 @@ impl<'a> NdView<'a> {
     }
 
     /// The same elements under axes chosen from these, in another order or fewer. Axes that are left out stay at
-    /// their first position.
+    /// their first position; where one of them has none, all elements are zero.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If there is no such axis, or one is chosen twice.
     pub fn select_axes(&self, axes: impl IntoIterator<Item = usize>) -> NdView<'a> {
         let mut view = NdView { rank: 0, shape: [1; MAX_RANK], strides: [0; MAX_RANK], ..*self };
+        let mut is_chosen = [false; MAX_RANK];
         for axis in axes {
             assert!(axis < self.rank, "axis {axis} of {}", self.rank);
+            assert!(!std::mem::replace(&mut is_chosen[axis], true), "axis {axis} is chosen twice");
             view.shape[view.rank] = self.shape[axis];
             view.strides[view.rank] = self.strides[axis];
             view.rank += 1;
         }
-        view
+        match self.is_empty() {
+            true => NdView { bytes: &ZERO, start: 0, strides: [0; MAX_RANK], ..view },
+            false => view,
+        }
     }
 
-    /// The elements repeated along axes that are new or of size 1; `None` if the shapes do not fit. The new shape
-    /// must be that of an array.
+    /// The elements repeated along axes that are new or of size 1; `None` if the shapes do not fit, or the new one is
+    /// not that of an array.
     pub fn broadcast_to(&self, shape: &[usize]) -> Option<NdView<'a>> {
-        let new = shape.len().checked_sub(self.rank)?;
+        let new = shape.len().checked_sub(self.rank).filter(|_| shape.len() <= MAX_RANK)?;
+        element_count(shape)?;
         let mut view = NdView { rank: shape.len(), shape: padded(shape, 1), strides: [0; MAX_RANK], ..*self };
         for axis in 0..self.rank {
             match (self.shape[axis], shape[new + axis]) {
@@ -390,6 +400,9 @@ impl<'a> NdView<'a> {
         self.is_empty() || axes.into_iter().all(|((size, actual), wanted)| *size == 1 || *actual == wanted)
     }
 }
+
+/// What an array without elements has where an axis without positions is left out.
+static ZERO: [u8; size_of::<u64>()] = [0; size_of::<u64>()];
 
 /// See [`NdView::offsets`].
 #[derive(Clone, Debug)]

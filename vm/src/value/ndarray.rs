@@ -11,11 +11,13 @@
 //! Invariants:
 //! 1. A unit axis of the type has the size 1.
 //! 2. The strides fit the cells, as in [`NdView`].
+//! 3. A BOOLEAN element is 0 or 1, as there.
 
 use crate::value::array::{HASHED, cell_size};
 use crate::value::budget::{Account, Exhausted, Unlimited, resize_words};
+use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Cell, NdError, NdView, Shape, Strides, c_strides, element_count, padded};
+use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use std::hash::{Hash, Hasher};
@@ -75,7 +77,7 @@ impl NdRows {
         }
         let mut rows = NdRows::empty(qtype);
         let size = cell_size(qtype.element());
-        let bytes = rows.resize(qtype, shape);
+        let bytes = rows.make_room(qtype, shape);
         for (value, cell) in values.iter().zip(bytes.chunks_exact_mut(size)) {
             assert_eq!(value.scalar_type(), qtype.element(), "an element of the array's type");
             let bits = value.plain_bits().expect("elements are plain").to_le_bytes();
@@ -111,10 +113,11 @@ impl NdRows {
         strides: &[isize],
     ) -> Result<NdRows, NdError> {
         check_shape(qtype, shape)?;
-        NdView::new(qtype.element(), bytes, start, shape, strides)?;
+        let view = NdView::new(qtype.element(), bytes, start, shape, strides)?;
         let mut cells = vec![0u64; bytes.len().div_ceil(size_of::<u64>()).max(1)];
         bytemuck::cast_slice_mut(&mut cells)[..bytes.len()].copy_from_slice(bytes);
-        Ok(NdRows { qtype, shape: padded(shape, 1), start, strides: padded(strides, 0), cells })
+        let (start, strides) = (view.start(), padded(view.strides(), 0));
+        Ok(NdRows { qtype, shape: padded(shape, 1), start, strides, cells })
     }
 
     /// The type.
@@ -127,6 +130,14 @@ impl NdRows {
         &self.shape[..self.qtype.rank()]
     }
 
+    /// Makes every cell of truth values 0 or 1 (invariant 3).
+    pub(crate) fn keep_truths(&mut self) {
+        let cells: &mut [u8] = bytemuck::cast_slice_mut(&mut self.cells);
+        if self.qtype.element() == ScalarType::Boolean && cells.iter().any(|byte| *byte > 1) {
+            cells.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+    }
+
     /// The elements where they lie.
     pub fn view(&self) -> NdView<'_> {
         let (element, rank) = (self.qtype.element(), self.qtype.rank());
@@ -135,11 +146,18 @@ impl NdRows {
         NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
     }
 
-    /// Makes room for elements one after the other and gives their cells, which are zero or what stood there.
+    /// Makes room for numbers one after the other and gives their cells, which are zero or what stood there.
     ///
     /// # Panics
-    /// If the shape is not one of the type, operators check sizes before; or the system has no memory.
+    /// If the shape is not one of the type, operators check sizes before; or the system has no memory. Or if the
+    /// elements are truth values, of which not all bytes are one.
     pub fn resize(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
+        assert!(qtype.element() != ScalarType::Boolean, "elements of {qtype} are no numbers");
+        self.make_room(qtype, shape)
+    }
+
+    /// The same for elements that are values of the type.
+    fn make_room(&mut self, qtype: NdType, shape: &[usize]) -> &mut [u8] {
         self.resize_within(qtype, shape, &Unlimited).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -150,7 +168,7 @@ impl NdRows {
     ///
     /// # Panics
     /// If the shape is not one of the type; operators check sizes before.
-    pub fn resize_within(
+    pub(crate) fn resize_within(
         &mut self,
         qtype: NdType,
         shape: &[usize],
@@ -166,6 +184,7 @@ impl NdRows {
             }
             return Err(error);
         }
+        // There is room for the shape from here on, also if making room panicked.
         self.set_shape(qtype, shape);
         if spare > 0 {
             self.start = self.cells.as_ptr().addr().wrapping_neg() % LINE;
@@ -184,7 +203,7 @@ impl NdRows {
     /// If the view is not of the type.
     pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
         assert_eq!(view.element(), qtype.element(), "an array of this element");
-        view.copy_to(self.resize(qtype, view.shape()));
+        view.copy_to(self.make_room(qtype, view.shape()));
     }
 
     fn set_shape(&mut self, qtype: NdType, shape: &[usize]) {
@@ -216,9 +235,8 @@ impl PartialEq for NdRows {
             return false;
         }
         let (a, b) = (self.view(), other.view());
-        // A truth may have any byte but 0.
         match (a.contiguous_bytes(), b.contiguous_bytes()) {
-            (Some(a), Some(b)) if self.qtype.element() != ScalarType::Boolean => a == b,
+            (Some(a), Some(b)) => a == b,
             _ => a.scalars().eq(b.scalars()),
         }
     }
@@ -240,6 +258,7 @@ impl Hash for NdRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::scalar::ScalarType;
 
     #[test]
     fn the_order_of_the_cells_does_not_count() {

@@ -2,18 +2,27 @@
 //!
 //! The result is an error or a program that has passed the verifier and the slot checker, and that
 //! reads back; never a panic. Sealed means that the hash is right: then only the checkers are left to
-//! find what is wrong.
+//! find what is wrong. Programs that are accepted are run, in regions and one instruction after the other, which gives
+//! the same.
 
 use crate::{ARITHMETIC, programs, read, read_sealed};
+use cembra_vm::machine::{BoundExpr, RunOptions, Trace};
+use cembra_vm::program::Program;
 use cembra_vm::program::text::{ProgramTextError, print};
+use cembra_vm::value::{ArrayRows, Category, NdRows, QType, ScalarValue, Value};
+use std::sync::Arc;
+
+/// Instructions that a damaged program may run for.
+const FUEL: u64 = 2_000;
 
 /// Digits, letters, signs and separators that turn tokens into other tokens.
 const REPLACEMENTS: &[u8] = b"0179afvlot<>()[]'\\#=,:@+-. \n_Z\x00\x7f";
 
 fn texts() -> Vec<String> {
     let programs = programs::all();
-    let chosen =
-        programs.iter().filter(|(name, _)| ["recursion", "compound values", "branches"].contains(name));
+    let chosen = programs
+        .iter()
+        .filter(|(name, _)| ["recursion", "compound values", "branches", "rows", "elements"].contains(name));
     chosen.map(|(_, program)| print(program)).chain([ARITHMETIC.to_owned()]).collect()
 }
 
@@ -35,6 +44,7 @@ impl Outcomes {
                 let again = print(&program);
                 let back = read(&again).unwrap_or_else(|e| panic!("{e}\n{text}\n{again}"));
                 assert_eq!(print(&back), again);
+                run(program, text);
             }
             Err(ProgramTextError::Verify(_)) => self.refused_by_verifier += 1,
             Err(ProgramTextError::SlotCheck(_)) => self.refused_by_slot_check += 1,
@@ -49,6 +59,57 @@ impl Outcomes {
     fn check(&self) {
         let all = [self.accepted, self.unreadable, self.refused_by_verifier, self.refused_by_slot_check];
         assert!(all.iter().all(|count| *count > 0), "{self:?}");
+    }
+}
+
+/// Runs a program on inputs of its types. A panic of an operator would be an error of this category.
+fn run(program: Program, text: &str) {
+    let bound = BoundExpr::new(Arc::new(program)).expect("verified");
+    let main = bound.program().main();
+    let mut outcomes = Vec::new();
+    for is_stepped in [false, true] {
+        let mut frame = bound.new_frame().expect("memory");
+        for (_, input) in &main.inputs {
+            let slot = main.slot(*input);
+            frame.write(slot, &value(slot.qtype())).expect("a value of the type");
+        }
+        let mut trace = Trace::default();
+        let options = RunOptions::new().fuel(FUEL);
+        let options = if is_stepped { options.observer(&mut trace) } else { options };
+        let outcome = bound.execute_with(&mut frame, options);
+        let results = || main.results().map(|v| frame.read(main.slot(v)).ok()).collect::<Vec<_>>();
+        outcomes.push(match outcome {
+            Ok(()) => Some(results()),
+            Err(error) => {
+                assert_ne!(error.category(), Category::Panic, "{error}\n{text}");
+                None
+            }
+        });
+    }
+    assert_eq!(outcomes[0], outcomes[1], "{text}");
+}
+
+/// A value of a type: of arrays some rows, of which one is missing.
+fn value(qtype: &QType) -> Value {
+    let scalar = |t, i: i64| match Value::zero(&QType::Scalar(t)).scalar() {
+        Some(ScalarValue::Float64(_)) => ScalarValue::Float64(i as f64 + 0.5),
+        Some(ScalarValue::Int32(_)) => ScalarValue::Int32(i as i32),
+        Some(ScalarValue::Int64(_)) => ScalarValue::Int64(i),
+        other => other.cloned().expect("a scalar has a zero"),
+    };
+    match qtype {
+        QType::Scalar(t) => Value::Scalar(scalar(*t, 3)),
+        QType::Array(t) => {
+            let rows: Vec<_> = (0..70).map(|i| Some(scalar(t.element, i)).filter(|_| i != 5)).collect();
+            Value::Array(t.class, Arc::new(ArrayRows::from_values(t.element, &rows)))
+        }
+        QType::NdArray(t) => {
+            let shape: Vec<usize> = t.units().map(|is_unit| if is_unit { 1 } else { 4 }).collect();
+            let cells: Vec<_> =
+                (0..shape.iter().product::<usize>()).map(|i| scalar(t.element(), i as i64)).collect();
+            Value::NdArray(Arc::new(NdRows::from_scalars(*t, &shape, &cells).expect("a shape of the type")))
+        }
+        other => Value::zero(other),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The text form of programs, as hosts see it: round trips, hashes, damage, malice.
 
 mod damage;
+#[path = "../support/draft.rs"]
+mod draft;
 mod messages;
 mod programs;
 

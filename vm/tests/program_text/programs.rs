@@ -1,14 +1,13 @@
 //! Programs built by hand, one for each thing that a text must carry.
 
-use cembra_vm::builtins;
-use cembra_vm::layout::{FrameLayout, LayoutBuilder, TypedSlot};
+use crate::draft::Draft;
+use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::instruction::{Span, Trap};
-use cembra_vm::program::program::ValueInfo;
-use cembra_vm::program::{Body, Instruction, Program, Routine, ValueId};
+use cembra_vm::program::{Instruction, Program, ValueId};
 use cembra_vm::value::qtype::{BYTES, FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
-use cembra_vm::value::{Category, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{Axes, Category, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 /// Every program with its name.
@@ -22,104 +21,9 @@ pub fn all() -> Vec<(&'static str, Program)> {
         ("literals", literals()),
         ("shared layout", shared_layout()),
         ("overridden input", overridden_input()),
+        ("rows", rows()),
+        ("elements", elements()),
     ]
-}
-
-/// A routine while it is built. Values are numbered in the order in which they are added.
-struct Draft {
-    layout: LayoutBuilder,
-    values: Vec<ValueInfo>,
-    literals: Vec<(ValueId, Value)>,
-    body: Body,
-}
-
-impl Draft {
-    fn new() -> Draft {
-        Draft { layout: FrameLayout::builder(), values: Vec::new(), literals: Vec::new(), body: Body::new() }
-    }
-
-    fn value(&mut self, slot: TypedSlot) -> ValueId {
-        self.values.push(ValueInfo { slot, view_of: None });
-        ValueId(self.values.len() as u32 - 1)
-    }
-
-    fn input(&mut self, offset: u32, qtype: QType) -> ValueId {
-        let slot = TypedSlot::new(offset, qtype);
-        self.layout.place_input(&slot);
-        self.value(slot)
-    }
-
-    fn output(&mut self, offset: u32, qtype: QType) -> ValueId {
-        let slot = TypedSlot::new(offset, qtype);
-        self.layout.place_output(&slot);
-        self.value(slot)
-    }
-
-    fn temporary(&mut self, offset: u32, qtype: QType) -> ValueId {
-        let slot = TypedSlot::new(offset, qtype);
-        self.layout.place(&slot);
-        self.value(slot)
-    }
-
-    fn literal(&mut self, offset: u32, value: impl Into<Value>) -> ValueId {
-        let value = value.into();
-        self.layout.place_literal(offset, value.clone());
-        let id = self.value(TypedSlot::new(offset, value.qtype()));
-        self.literals.push((id, value));
-        id
-    }
-
-    /// Appends a literal.
-    fn next_literal(&mut self, value: Value) -> ValueId {
-        let slot = self.layout.literal(value.clone());
-        let id = self.value(slot);
-        self.literals.push((id, value));
-        id
-    }
-
-    fn view(&mut self, owner: ValueId, slot: TypedSlot) -> ValueId {
-        self.values.push(ValueInfo { slot, view_of: Some(owner) });
-        ValueId(self.values.len() as u32 - 1)
-    }
-
-    /// Appends an operator of the standard table, for the types of its operands.
-    fn run(&mut self, name: &str, operands: &[ValueId], result: ValueId) {
-        self.run_at(name, operands, result, Span::default());
-    }
-
-    fn run_at(&mut self, name: &str, operands: &[ValueId], result: ValueId, span: Span) {
-        let args: Vec<QType> = operands.iter().map(|v| self.slot(*v).qtype().storage()).collect();
-        let overload = builtins::table().overload(name, &args).expect("a standard operator");
-        let operator = self.body.add_operator(overload);
-        self.body.push_operator(operator, operands, result, span);
-    }
-
-    fn push(&mut self, instruction: Instruction) -> usize {
-        self.body.push(instruction, Span::default())
-    }
-
-    fn call(&mut self, routine: u32, operands: &[ValueId], results: &[ValueId]) {
-        let operands = self.body.add_list(operands.iter().copied());
-        let results = self.body.add_list(results.iter().copied());
-        self.push(Instruction::Call { routine, operands, results });
-    }
-
-    fn slot(&self, value: ValueId) -> TypedSlot {
-        self.values[value.index()].slot.clone()
-    }
-
-    fn finish(self, inputs: &[(&str, ValueId)], output: ValueId) -> Routine {
-        Routine {
-            layout: self.layout.build().expect("the slots fit"),
-            values: self.values,
-            inputs: inputs.iter().map(|(name, v)| ((*name).into(), *v)).collect(),
-            output,
-            side_outputs: Vec::new(),
-            literals: self.literals,
-            overrides_inputs: false,
-            body: self.body,
-        }
-    }
 }
 
 /// `x + 1` for a FLOAT32 x and a FLOAT64 1: the published example.
@@ -307,4 +211,52 @@ fn overridden_input() -> Program {
 
 fn sequence(element: ScalarType, values: &[ScalarValue]) -> Value {
     Value::Sequence(Arc::new(SequenceValue::from_scalars(element, values).expect("plain scalars")))
+}
+
+/// Operators on rows: a region whose handles are used again, a reduction that nobody reads, a scalar in its place.
+fn rows() -> Program {
+    let (float, int) = (qtype("DENSE_ARRAY_FLOAT64"), qtype("DENSE_ARRAY_INT32"));
+    let mut d = Draft::new();
+    let (x, i, k) = (d.input(0x00, float.clone()), d.input(0x18, int), d.input(0x30, FLOAT64));
+    let output = d.output(0x38, float.clone());
+    let (t, u) = (d.temporary(0x50, float.clone()), d.temporary(0x68, float.clone()));
+    let (v, w) = (d.temporary(0x50, float.clone()), d.temporary(0x68, float));
+    let (s, sum, twice) =
+        (d.temporary(0x80, FLOAT64), d.temporary(0x80, FLOAT64), d.temporary(0x88, FLOAT64));
+    d.run("math.multiply", &[x, k], t);
+    d.run("core.to_float64", &[i], u);
+    d.run("math._sum", &[t], s);
+    d.run("math.add", &[k, k], sum);
+    d.run("math.add", &[t, u], output);
+    d.run("math.subtract", &[output, x], v);
+    d.run("math.multiply", &[v, v], w);
+    d.run("math._sum", &[w], twice);
+    let mut routine = d.finish(&[("i", i), ("k", k), ("x", x)], output);
+    routine.side_outputs = vec![("sum".into(), sum), ("twice".into(), twice)];
+    Program::new(vec![routine])
+}
+
+/// Operators on arrays over axes, of which some are repeated.
+fn elements() -> Program {
+    let (matrix, column, row) =
+        (qtype("NDARRAY_FLOAT64_NN"), qtype("NDARRAY_FLOAT64_N1"), qtype("NDARRAY_FLOAT64_N"));
+    let mut d = Draft::new();
+    let (m, n) = (d.input(0x00, matrix.clone()), d.input(0x18, column.clone()));
+    let output = d.output(0x30, matrix.clone());
+    let (t, u) = (d.temporary(0x48, matrix.clone()), d.temporary(0x60, matrix));
+    let (c, r) = (d.temporary(0x78, column), d.output(0x90, row));
+    let axes = d.literal(0xa8, Value::Axes(Axes::new([1]).expect("an axis")));
+    d.run("math.add", &[n, n], c);
+    d.run("math.multiply", &[m, c], t);
+    d.run("math.add", &[t, m], u);
+    d.run("nd._sum", &[u, axes], r);
+    d.run("math.subtract", &[u, n], output);
+    let mut routine = d.finish(&[("m", m), ("n", n)], output);
+    routine.side_outputs = vec![("r".into(), r)];
+    Program::new(vec![routine])
+}
+
+/// The type with this name.
+fn qtype(name: &str) -> QType {
+    name.parse().unwrap_or_else(|_| panic!("{name} is no type"))
 }

@@ -261,7 +261,7 @@ fn to_dense_array(family: &Family, args: &[QType]) -> Option<Overload> {
             let view = call.nd(0);
             let meter = call.meter();
             let mut out = call.rows_out(element, view.len())?;
-            copy_elements(&view, &mut out.bytes_mut()[..view.len() * cell_size(element)], meter)
+            copy_elements(&view, &mut out.cells_mut()[..view.len() * cell_size(element)], meter)
         })
     })
 }

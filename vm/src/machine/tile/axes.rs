@@ -13,6 +13,7 @@ use crate::operator::block::Column;
 use crate::operator::nd_pointwise::{common_shape, in_element};
 use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
 use crate::value::nd_view::Shape;
+use crate::value::ndarray::check_shape;
 use crate::value::{Fault, NdType, NdView};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -110,7 +111,9 @@ unsafe fn view<'a>(frame: *const u8, input: &Input) -> Option<(NdView<'a>, NdTyp
     let InputPlace::Elements { offset, qtype } = input.place else { return None };
     // SAFETY: the caller's promise: the handle of an array stands in its slot.
     let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
-    assert!(view.element() == qtype.element() && view.rank() == qtype.rank(), "an array of {qtype}");
+    // Blocks lean on the type: a unit axis is repeated without a look at its size.
+    let fits = view.element() == qtype.element() && check_shape(qtype, view.shape()).is_ok();
+    assert!(fits, "an array of {qtype}");
     Some((view, qtype))
 }
 

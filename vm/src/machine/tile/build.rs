@@ -9,6 +9,7 @@ use crate::machine::tile::region::{
 use crate::operator::Kernel;
 use crate::operator::nd_reduction::NdReductionKernel;
 use crate::program::Routine;
+use crate::program::program::Owners;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
 use hashbrown::HashMap;
@@ -17,14 +18,17 @@ use hashbrown::HashMap;
 /// first-level cache of 32 KiB.
 const WORKING_SET: usize = 24 << 10;
 
-/// Builds the region of a group. `reads` counts the readers of each value in the routine.
-pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32]) -> Region {
+/// Builds the region of a group. `reads` counts the reachable readers of each value in the routine.
+pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Group, reads: &[u32]) -> Region {
     let mut columns = Columns::new(routine);
-    group.members.iter().for_each(|ip| columns.add_member(*ip));
+    group.members.iter().for_each(|member| columns.add_member(member, |value| owners.same_bytes(value)));
     let inside = columns.reads_inside();
     let is_array = |number: usize| columns.element(number).is_some();
-    let is_read_outside =
-        |number: usize| reads[columns.results[number].index()] > inside[columns.of_member(number)];
+    // What has been overwritten meanwhile is not laid out: whoever reads the place means the other.
+    let is_read_outside = |number: usize| {
+        !group.members[number].is_overwritten
+            && reads[columns.results[number].index()] > columns.own_reads[number]
+    };
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
     let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[columns.of_member(number)]);
     let drafts = Drafts::new(&columns, reads_of);
@@ -43,7 +47,7 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
     };
     let members: Box<[Member]> = columns
         .members()
-        .map(|number| member(&columns, number, group.members[number], place(number)))
+        .map(|number| member(&columns, number, group.members[number].ip, place(number)))
         .collect();
     let of_kind = |kind: fn(&Kernel) -> bool| -> Vec<usize> {
         columns.members().filter(|number| kind(columns.kernels[*number])).collect()
@@ -57,16 +61,17 @@ pub(in crate::machine) fn build(routine: &Routine, group: &Group, reads: &[u32])
     });
     let reduction = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(kernel) => {
-            Reduction { kernel: *kernel, offset: routine.slot(columns.results[*number]).offset() }
+            let offset = routine.slot(columns.results[*number]).offset();
+            Reduction { kernel: *kernel, offset: is_read_outside(*number).then_some(offset) }
         }
         other => unreachable!("{other:?} reduces no rows"),
     };
     let fold = |number: &usize| match columns.kernels[*number] {
         Kernel::NdReduction(NdReductionKernel { fold, axes, .. }) => Fold {
-            ip: group.members[*number],
+            ip: group.members[*number].ip,
             kernel: *fold,
             axes: *axes,
-            slot: routine.slot(columns.results[*number]).clone(),
+            slot: is_read_outside(*number).then(|| routine.slot(columns.results[*number]).clone()),
         },
         other => unreachable!("{other:?} reduces no elements"),
     };

@@ -1,7 +1,7 @@
 //! Columns of a region that is built: what its members read from the frame, and what they compute.
 
 use crate::layout::TypedSlot;
-use crate::machine::tile::plan::Extent;
+use crate::machine::tile::plan::{Extent, Planned};
 use crate::machine::tile::region::{Input, InputPlace};
 use crate::operator::Kernel;
 use crate::operator::block::{BlockKernel, Column};
@@ -24,38 +24,58 @@ pub(super) enum Source {
 pub(super) struct Columns<'r> {
     routine: &'r Routine,
     pub(super) inputs: Vec<Input>,
-    source_of: HashMap<ValueId, Source>,
+    /// By place: what members read from the frame.
+    input_of: HashMap<TypedSlot, Source>,
+    /// By instruction.
+    member_of: HashMap<u32, usize>,
     /// Operands of each member.
     pub(super) operands: Vec<Vec<Source>>,
     /// What each member computes.
     pub(super) results: Vec<ValueId>,
+    /// By member: how often members read the result as the value that it is.
+    pub(super) own_reads: Vec<u32>,
     pub(super) kernels: Vec<&'r Kernel>,
 }
 
 impl<'r> Columns<'r> {
     pub(super) fn new(routine: &'r Routine) -> Columns<'r> {
         let (inputs, operands, results, kernels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Columns { routine, inputs, source_of: HashMap::new(), operands, results, kernels }
+        let (input_of, member_of, own_reads) = (HashMap::new(), HashMap::new(), Vec::new());
+        Columns { routine, inputs, input_of, member_of, operands, results, own_reads, kernels }
     }
 
-    pub(super) fn add_member(&mut self, ip: u32) {
+    /// Adds a member; `same_bytes` is that of the routine's [owners](crate::program::program::Owners).
+    pub(super) fn add_member(&mut self, planned: &Planned, same_bytes: impl Fn(ValueId) -> ValueId) {
+        let ip = planned.ip;
         let body = &self.routine.body;
         let Instruction::Operator { operator, operands, result } = body.instructions()[ip as usize] else {
             unreachable!("a member is an operator")
         };
-        let values = body.list(operands).iter().map(|value| self.routine.same_bytes(*value));
-        let sources = values.map(|value| self.source(value)).collect();
-        let result = self.routine.same_bytes(result);
-        self.source_of.insert(result, Source::Member(self.results.len()));
+        let values = body.list(operands).iter().map(|value| same_bytes(*value));
+        let sources = values.zip(&planned.sources).map(|(value, source)| match source {
+            Some(ip) => self.computed(value, *ip),
+            None => self.input(value),
+        });
+        let sources = sources.collect();
+        self.member_of.insert(ip, self.results.len());
         self.operands.push(sources);
         self.results.push(result);
+        self.own_reads.push(0);
         self.kernels.push(body.operators()[operator as usize].kernel());
     }
 
-    fn source(&mut self, value: ValueId) -> Source {
-        *self.source_of.entry(value).or_insert_with(|| {
-            let place = place(self.routine.slot(value));
-            self.inputs.push(Input { value, place });
+    /// What a member computes, read under the name of a value.
+    fn computed(&mut self, value: ValueId, ip: u32) -> Source {
+        let member = self.member_of[&ip];
+        self.own_reads[member] += u32::from(self.results[member] == value);
+        Source::Member(member)
+    }
+
+    /// What stands in the frame while the region runs: one column for a place, whatever values name it.
+    fn input(&mut self, value: ValueId) -> Source {
+        let slot = self.routine.slot(value);
+        *self.input_of.entry(slot.storage()).or_insert_with(|| {
+            self.inputs.push(Input { value, place: place(slot) });
             Source::Input(self.inputs.len() - 1)
         })
     }

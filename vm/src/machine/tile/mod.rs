@@ -13,7 +13,8 @@
 //! region itself reads is never laid out as a whole.
 //!
 //! 1. The members of a region are instructions of one basic block, in their order; it runs where its last
-//!    member stood. Nothing between reads what a member writes or writes what a member reads.
+//!    member stood. Nothing between reads a byte that a member lays out or writes a byte that a member reads, and
+//!    what something between or another member has overwritten is not laid out.
 //! 2. Members are connected through the arrays they share, so that all of them have one size.
 //! 3. A size mismatch is found before anything is written, at the first member that has it.
 //! 4. Of the rows that raise, the lowest is reported, with the first member that raises in it.
@@ -31,9 +32,11 @@ mod columns;
 mod draft;
 mod lent;
 pub(super) mod plan;
+pub(super) mod planner;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;
+mod uses;
 mod worker;
 
 pub use plan::{Closed, Extent};

@@ -185,8 +185,8 @@ pub(super) enum Code {
 pub(super) struct Reduction {
     /// The code.
     pub(super) kernel: ReductionKernel,
-    /// Offset of the result in the frame.
-    pub(super) offset: u32,
+    /// Offset of the result in the frame; none if nobody can read it.
+    pub(super) offset: Option<u32>,
 }
 
 /// A reduction of elements along axes.
@@ -198,8 +198,8 @@ pub(super) struct Fold {
     pub(super) kernel: FoldKernel,
     /// The axes.
     pub(super) axes: Axes,
-    /// The slot of the result.
-    pub(super) slot: TypedSlot,
+    /// The slot of the result; none if nobody can read it.
+    pub(super) slot: Option<TypedSlot>,
 }
 
 /// Where the result of a member goes.

@@ -5,6 +5,7 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
+use crate::layout::TypedSlot;
 use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::tile::blocks::{Blocks, Reduced, Uneven, list};
 use crate::machine::tile::lent::Lent;
@@ -91,6 +92,7 @@ impl Region {
         }
         outcome?;
         for (Reduction { kernel, offset }, state) in self.reductions.iter().zip(states) {
+            let Some(offset) = offset else { continue };
             // SAFETY: the slot was verified to have the type of the reduction's result.
             unsafe { kernel.finish(state, frame.add(*offset as usize)) };
         }
@@ -134,10 +136,11 @@ impl Region {
         meter.give_back(lanes);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         for (number, fold) in self.folds.iter().enumerate() {
+            let Some(slot) = &fold.slot else { continue };
             let parts = folded.get(number).map_or(&[][..], |folded| &folded.parts);
             // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
             unsafe {
-                let out = fold.make_room(frame, elements.shape(), meter)?;
+                let out = fold.make_room(slot, frame, elements.shape(), meter)?;
                 fold.kernel.finish(parts, runs_of(fold), out);
             }
         }
@@ -251,11 +254,11 @@ impl Region {
             let array = unsafe { array_at(frame, output.slot.offset()) };
             let mut out = RowsOut::new(array, meter);
             let at_output = |fault| self.fault_of(output.column, fault);
-            out.resize(output.element, rows).map_err(at_output)?;
+            out.resize_for_kernel(output.element, rows).map_err(at_output)?;
             if presence.get(index) == Some(&Presence::Own) {
                 columns[index].presence = out.presence_mut().map_err(at_output)?.as_mut_ptr();
             }
-            columns[index].data = out.bytes_mut().as_mut_ptr();
+            columns[index].data = out.cells_mut().as_mut_ptr();
         }
         Ok(())
     }
@@ -309,18 +312,19 @@ impl Fold {
     /// As [`Region::run`].
     unsafe fn make_room(
         &self,
+        slot: &TypedSlot,
         frame: *mut u8,
         shape: &[usize],
         meter: &Meter<'_>,
     ) -> Result<*mut u8, Box<MemberFault>> {
-        match self.slot.qtype().nd() {
+        match slot.qtype().nd() {
             // SAFETY: the caller's promise.
             Some(qtype) => unsafe {
-                let handle = handle_at(frame, self.slot.offset());
+                let handle = handle_at(frame, slot.offset());
                 let room = handle.make_room(qtype, &result_shape(shape, self.axes, qtype), meter);
                 room.map_err(|stop| Box::new(MemberFault { ip: self.ip, fault: stop.into() }))
             },
-            None => Ok(frame.wrapping_add(self.slot.offset() as usize)),
+            None => Ok(frame.wrapping_add(slot.offset() as usize)),
         }
     }
 }
@@ -378,6 +382,7 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Loaded {
             InputPlace::Array { offset, element } => {
                 let handle = &*frame.add(offset as usize).cast::<ArrayHandle>();
                 if let Some(lent) = handle.lent() {
+                    assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
                     *column = lent_column(lent);
                     return Loaded::Array { rows: lent.len, lent: Some(*lent) };
                 }

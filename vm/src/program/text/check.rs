@@ -19,7 +19,6 @@ pub(super) fn cost(program: &Program) -> u64 {
 
 fn routine_cost(routine: &Routine) -> u64 {
     let pieces = u64::from(routine.layout.size()).div_ceil(PIECE);
-    let depths = view_depths(routine);
     let len = routine.body.instructions().len();
     let starts = block_starts(&routine.body);
     let ends = starts.iter().skip(1).copied().chain(std::iter::once(len));
@@ -27,7 +26,7 @@ fn routine_cost(routine: &Routine) -> u64 {
     for (start, end) in starts.iter().copied().zip(ends) {
         let mut written = 0;
         for instruction in &routine.body.instructions()[start..end] {
-            let (read, write) = instruction_cost(routine, instruction, &depths);
+            let (read, write) = instruction_cost(routine, instruction);
             cost = cost.saturating_add(read + write);
             written += write.div_ceil(PIECE);
         }
@@ -37,19 +36,10 @@ fn routine_cost(routine: &Routine) -> u64 {
     cost
 }
 
-/// Bytes that an instruction reads, steps along views included, and bytes it writes.
-fn instruction_cost(routine: &Routine, instruction: &Instruction, depths: &[u64]) -> (u64, u64) {
+/// Bytes that an instruction reads, and bytes it writes.
+fn instruction_cost(routine: &Routine, instruction: &Instruction) -> (u64, u64) {
     let size = |v: &ValueId| u64::from(routine.slot(*v).qtype().size());
-    let read = routine.body.reads(instruction).iter().map(|v| size(v) + depths[v.index()]).sum();
+    let read = routine.body.reads(instruction).iter().map(size).sum();
     let write = routine.body.writes(instruction).iter().map(size).sum();
     (read, write)
-}
-
-/// For each value, the number of views between it and the value that owns its bytes.
-fn view_depths(routine: &Routine) -> Vec<u64> {
-    let mut depths: Vec<u64> = Vec::with_capacity(routine.values.len());
-    for value in &routine.values {
-        depths.push(value.view_of.map_or(0, |owner| depths[owner.index()] + 1));
-    }
-    depths
 }

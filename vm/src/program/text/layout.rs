@@ -13,15 +13,13 @@
 //! identity of the one that was printed, and frames can be exchanged.
 
 use crate::layout::handle::HandleKind;
-use crate::layout::{FrameLayout, LayoutBuilder, TypedSlot};
+use crate::layout::{FrameLayout, LayoutBuilder};
 use crate::program::text::cursor::{Cursor, Read};
 use crate::program::text::error::ProgramTextError;
 use crate::program::text::literal::read_literal;
 use crate::program::text::parse::Parser;
 use crate::program::text::print::handle_name;
 use crate::program::text::types::read_slot;
-use crate::value::qtype::{BYTES, TEXT};
-use crate::value::{ArrayClass, ArrayType, NdType, QType, ScalarType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -71,9 +69,9 @@ impl Draft {
             }
             "handle" => {
                 line.keyword("handle")?;
-                let handle = read_handle(&mut line)?;
-                self.handles.insert(handle.offset());
-                self.builder.place(&handle);
+                let (at, kind) = read_handle(&mut line)?;
+                self.handles.insert(at);
+                self.builder.place_handle(at, kind);
             }
             word if word.starts_with('l') => {
                 line.numbered('l', self.literals)?;
@@ -106,19 +104,11 @@ fn read_heading(mut line: Cursor<'_>) -> Read<(u32, u32)> {
     Ok((size, align))
 }
 
-/// Reads the kind and offset of a handle; gives a slot that has such a handle and nothing else.
-fn read_handle(line: &mut Cursor<'_>) -> Read<TypedSlot> {
-    let slots = [
-        (HandleKind::Text, TEXT),
-        (HandleKind::Bytes, BYTES),
-        (HandleKind::Sequence, QType::Sequence(ScalarType::Int64)),
-        (HandleKind::Edge, QType::Edge(ArrayClass::Dense)),
-        (HandleKind::NdArray, QType::NdArray(NdType::new(ScalarType::Float64, 1, 0).expect("a type"))),
-        (HandleKind::Array, QType::Array(ArrayType { class: ArrayClass::Dense, element: ScalarType::Int64 })),
-    ];
+/// Reads the kind of a handle, and where it stands. The types of handles are those of the slots that have them.
+fn read_handle(line: &mut Cursor<'_>) -> Read<(u32, HandleKind)> {
     let start = *line;
     let word = line.word();
-    let found = slots.into_iter().find(|(kind, _)| handle_name(*kind) == word);
-    let (_, qtype) = found.ok_or_else(|| start.expected("`TEXT`, `BYTES` or `SEQUENCE`"))?;
-    Ok(TypedSlot::new(line.offset()?, qtype))
+    let found = HandleKind::ALL.into_iter().find(|kind| handle_name(*kind) == word);
+    let kind = found.ok_or_else(|| start.expected("`TEXT`, `BYTES` or `SEQUENCE`"))?;
+    Ok((line.offset()?, kind))
 }

@@ -62,10 +62,14 @@ impl<'a> Parser<'a> {
     fn routine(&mut self, number: usize) -> Read<Routine> {
         self.routine_heading(number)?;
         self.traps.clear();
-        let layout = self.layout(number)?;
+        let mut layout = self.layout(number)?;
+        let values = self.values()?;
+        // The text gives handles of temporaries by their kind; the values on them tell the type.
+        let named = Arc::get_mut(&mut layout).expect("the layout has just been built");
+        values.iter().for_each(|value| named.name_handles(&value.slot));
         let mut routine = Routine {
             layout,
-            values: self.values()?,
+            values,
             inputs: Vec::new(),
             output: ValueId(0),
             side_outputs: Vec::new(),
