@@ -57,7 +57,7 @@ pub fn read_with<'f>(
 pub fn load_with(library: &Library, setup: &Setup, findings: Findings) -> Result<Loaded, Vec<ModelError>> {
     // Which model is meant by which formulas is not known: what is said of another one would be false.
     let decides = |entry: &&str| findings.has_header_error(entry);
-    if library.is_incomplete() || [HEADER, "semantics", "model", "time_model"].iter().any(|e| decides(e)) {
+    if library.is_incomplete() || [HEADER, "semantics", "model", "time_model"].iter().any(decides) {
         return Err(findings.errors);
     }
     let mut loader = Loader {

@@ -102,8 +102,8 @@ fn waits_for_itself(
     reached: &[bool],
 ) -> Vec<bool> {
     let nodes = reached.len();
-    let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(nodes + needs.len(), 4 * nodes);
-    (0..nodes + needs.len()).for_each(|_| _ = graph.add_node(()));
+    let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(nodes + needs.count(), 4 * nodes);
+    (0..nodes + needs.count()).for_each(|_| _ = graph.add_node(()));
     let vertex = |number: usize| petgraph::graph::NodeIndex::new(number);
     for index in (0..nodes).filter(|i| reached[*i]) {
         let id = NodeId::at(index);
@@ -346,7 +346,7 @@ impl Guards<'_> {
     ) -> Result<NodeId, LowerError> {
         let value = self.draft.value_node(value)?;
         let (operator, mask) = match self.draft.qtype_of(operand).nd().is_some() || self.is_nd(mask) {
-            true => ("nd.where", self.to_truths(mask, span)?),
+            true => ("nd.where", self.truths_of(mask, span)?),
             false => ("core.where", mask),
         };
         self.exact(operator, &[mask, operand, value], span)
@@ -417,7 +417,7 @@ impl Guards<'_> {
     fn both(&mut self, by: (&str, &str), a: NodeId, b: NodeId) -> Result<NodeId, LowerError> {
         let span = self.draft.graph.span(a);
         if self.is_nd(a) || self.is_nd(b) {
-            let (a, b) = (self.to_truths(a, span)?, self.to_truths(b, span)?);
+            let (a, b) = (self.truths_of(a, span)?, self.truths_of(b, span)?);
             return self.exact(by.1, &[a, b], span);
         }
         match self.draft.qtype_of(b).array().is_some() {
@@ -438,7 +438,7 @@ impl Guards<'_> {
     }
 
     /// A mask as truths, as arrays without presence have them.
-    fn to_truths(&mut self, mask: NodeId, span: Span) -> Result<NodeId, LowerError> {
+    fn truths_of(&mut self, mask: NodeId, span: Span) -> Result<NodeId, LowerError> {
         if self.is_nd(mask) {
             return Ok(mask);
         }

@@ -160,7 +160,7 @@ impl RowNeeds {
     }
 
     /// Number of needs.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.rows.len()
     }
 

@@ -29,7 +29,8 @@ fn with_kernel(kernel: fn(&mut Call<'_>) -> Result<(), Fault>) -> BoundExpr {
 /// Regions look at what they read: other axes, another element, other sizes than the type has.
 #[test]
 fn regions_refuse_arrays_of_another_type() {
-    let kernels: [fn(&mut Call<'_>) -> Result<(), Fault>; 3] = [
+    type Run = fn(&mut Call<'_>) -> Result<(), Fault>;
+    let kernels: [Run; 3] = [
         |call| {
             let wide = NdType::from_name("NDARRAY_FLOAT64_NN").expect("a type");
             call.nd_out(wide, &[3, 4]).map(|cells| cells.fill(0))
