@@ -14,7 +14,7 @@
 
 use crate::expr::{Graph, GraphError, Literal, Node, NodeId, Symbol};
 use crate::prepare::error::PrepareError;
-use crate::prepare::evaluate::FoldLimits;
+use crate::prepare::fold_limits::FoldLimits;
 use crate::prepare::signature::{Signature, SignatureId, SignatureTable};
 use crate::prepare::types::{TypeId, TypeTable};
 use crate::registry::define::LowerError;

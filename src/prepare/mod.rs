@@ -27,6 +27,7 @@ pub mod error;
 pub mod evaluate;
 pub mod extend;
 pub mod fold;
+pub mod fold_limits;
 pub mod join;
 pub mod lazy;
 pub mod lower;
@@ -40,7 +41,7 @@ pub mod signature;
 pub mod types;
 
 pub use error::PrepareError;
-pub use evaluate::FoldLimits;
+pub use fold_limits::FoldLimits;
 pub use join::Source;
 pub use optimize::{RuleClass, RuleSet};
 pub use pipeline::Prepare;

@@ -1,7 +1,7 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
-use crate::builtins::aggregate::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::distinct::Distinct;
+use crate::builtins::present::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::rows_out::RowsOut;

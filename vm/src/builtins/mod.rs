@@ -21,6 +21,7 @@ mod levels;
 pub mod math;
 pub mod nd;
 pub mod plane;
+mod present;
 pub mod scan;
 pub mod seq;
 pub mod strings;

@@ -8,7 +8,7 @@
 //!
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 
-use crate::builtins::aggregate::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
+use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
 use crate::operator::meter::{Meter, Scratch};
 use crate::operator::{Call, Family};
 use crate::value::array::ROWS_OF_A_WORD;

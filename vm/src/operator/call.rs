@@ -10,31 +10,28 @@
 //!    its place.
 
 use crate::frame::typed::{read_value, write_value};
-use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
+use crate::layout::access::{PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
-use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::rows_out::RowsOut;
-use crate::value::budget::{Account, reserve};
+use crate::operator::copy::move_value;
+use crate::operator::meter::Meter;
 use crate::value::nd_type::ND_ELEMENTS;
-use crate::value::ndarray::check_shape;
-use crate::value::{ArrayRows, Edge, Fault, NdType, NdView, QType, ScalarType, Value};
+use crate::value::{ArrayRows, Edge, Fault, NdView, QType, ScalarType, Value};
 use bumpalo::Bump;
-use std::sync::Arc;
 
 /// Arguments and result of one operator.
 #[derive(Debug)]
 pub struct Call<'f> {
     frame: *mut u8,
-    args: &'f [TypedSlot],
-    out: &'f TypedSlot,
+    pub(super) args: &'f [TypedSlot],
+    pub(super) out: &'f TypedSlot,
     arena: &'f Bump,
-    meter: &'f Meter<'f>,
+    pub(super) meter: &'f Meter<'f>,
     /// Rows that have been charged for this operator.
-    charged: usize,
+    pub(super) charged: usize,
     /// True once the result, or a part of it, has been written.
-    written: bool,
+    pub(super) written: bool,
 }
 
 impl<'f> Call<'f> {
@@ -91,56 +88,6 @@ impl<'f> Call<'f> {
     /// What the run may still use; see there how kernels ask.
     pub fn meter(&self) -> &'f Meter<'f> {
         self.meter
-    }
-
-    /// Charges the rows of the arguments.
-    pub(super) fn charge_arguments(&mut self) -> Result<(), Fault> {
-        let rows = self.args.iter().map(|slot| self.rows_of(slot)).max();
-        self.charge_rows(rows.unwrap_or(0))
-    }
-
-    /// Charges rows that the operator goes over, as far as those of its arguments are fewer.
-    ///
-    /// # Errors
-    /// The run may not go over as many, or has to stop.
-    pub fn charge_rows(&mut self, rows: usize) -> Result<(), Fault> {
-        let more = rows.saturating_sub(self.charged);
-        self.charged += more;
-        match more {
-            0 => Ok(()),
-            more => self.meter.rows(more),
-        }
-    }
-
-    /// Bytes of the buffer of a text, bytes or sequence result.
-    pub(super) fn result_bytes(&self) -> u64 {
-        let value = self.out.value();
-        let at = self.at(value.as_ref().unwrap_or(self.out));
-        // SAFETY: slots of these types hold these handles, optionals behind the presence byte.
-        let bytes = unsafe {
-            match (self.out.qtype(), self.out.qtype().scalar()) {
-                (QType::Sequence(_), _) => (*at.cast::<SequenceHandle>()).capacity() * size_of::<u64>(),
-                (_, Some(ScalarType::Text)) => (*at.cast::<TextHandle>()).capacity(),
-                (_, Some(ScalarType::Bytes)) => (*at.cast::<BytesHandle>()).capacity(),
-                _ => 0,
-            }
-        };
-        bytes as u64
-    }
-
-    /// Rows or elements of what stands in a slot.
-    fn rows_of(&self, slot: &TypedSlot) -> usize {
-        // SAFETY: slots of these types hold these handles.
-        unsafe {
-            match slot.qtype() {
-                QType::Array(_) => (*self.at(slot).cast::<ArrayHandle>()).view().len(),
-                QType::NdArray(_) => (*self.at(slot).cast::<NdHandle>()).computed().1.len(),
-                QType::Edge(_) | QType::EdgeToScalar(_) => {
-                    (*self.at(slot).cast::<EdgeHandle>()).0.child_size()
-                }
-                _ => 0,
-            }
-        }
     }
 
     /// Reads an argument.
@@ -330,73 +277,6 @@ impl<'f> Call<'f> {
         }
     }
 
-    /// Makes room for the elements of the n-dimensional array of a result and gives their cells, which are zero or
-    /// what stood there.
-    ///
-    /// # Errors
-    /// More elements than the run may go over or an array may have, or no memory.
-    pub fn nd_out(&mut self, qtype: NdType, shape: &[usize]) -> Result<&mut [u8], Fault> {
-        assert!(self.out.qtype().nd().is_some(), "the result {} is no n-dimensional array", self.out);
-        let count = check_shape(qtype, shape).expect("a shape of the type");
-        self.charge_rows(count)?;
-        self.meter.check_array(count)?;
-        self.written = true;
-        // SAFETY: a slot of an n-dimensional array holds such a handle.
-        let rows = unsafe { (*self.at(self.out).cast::<NdHandle>()).owned() };
-        rows.resize_within(qtype, shape, self.meter).map_err(Fault::from)
-    }
-
-    /// Makes room for so many rows of an array result, all of them present.
-    ///
-    /// # Errors
-    /// As [`Call::nd_out`].
-    pub fn rows_out(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
-        self.charge_rows(rows)?;
-        let mut out = self.array_out();
-        out.resize(element, rows)?;
-        Ok(out)
-    }
-
-    /// As [`rows_out`](Call::rows_out), for a kernel that writes all plain cells.
-    pub(super) fn rows_for_kernel(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
-        self.charge_rows(rows)?;
-        let mut out = self.array_out();
-        out.resize_for_kernel(element, rows)?;
-        Ok(out)
-    }
-
-    /// Makes what a kernel has written as bytes the truth values that they stand for.
-    pub(super) fn keep_truths(&mut self) {
-        if self.out.qtype().nd().is_some_and(|t| t.element() == ScalarType::Boolean) {
-            // SAFETY: a slot of an n-dimensional array holds such a handle.
-            unsafe { (*self.at(self.out).cast::<NdHandle>()).keep_truths() };
-        }
-    }
-
-    /// The rows of an array result, to be resized and written.
-    pub fn array_out(&mut self) -> RowsOut<'_> {
-        let meter = self.meter;
-        RowsOut::new(self.array_rows_out(), meter)
-    }
-
-    /// The rows of an array result as they stand in the frame.
-    pub(crate) fn array_rows_out(&mut self) -> &mut ArrayRows {
-        self.written = true;
-        assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
-        // SAFETY: an array slot holds an array handle.
-        unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
-    }
-
-    /// Writes an edge, whose memory is counted already.
-    pub fn set_edge(&mut self, edge: Edge) {
-        assert!(matches!(self.out.qtype(), QType::Edge(_)), "the result {} is no edge", self.out);
-        self.written = true;
-        // SAFETY: an edge slot holds an edge handle; `&mut self` makes the access exclusive.
-        let handle = unsafe { &mut *self.at(self.out).cast::<EdgeHandle>() };
-        self.meter.give_back(handle.0.heap_bytes());
-        handle.0 = Arc::new(edge);
-    }
-
     /// Where a plain result goes; it counts as written.
     pub(super) fn result_place(&mut self) -> *mut u8 {
         self.written = true;
@@ -498,7 +378,7 @@ impl<'f> Call<'f> {
         unsafe { move_value(self.frame, from, self.frame, to, qtype, self.meter) }
     }
 
-    fn at(&self, slot: &TypedSlot) -> *mut u8 {
+    pub(super) fn at(&self, slot: &TypedSlot) -> *mut u8 {
         // SAFETY: verified slots lie inside the frame.
         unsafe { self.frame.add(slot.offset() as usize) }
     }
@@ -517,111 +397,4 @@ pub(crate) fn check_rows(rows: &ArrayRows, element: ScalarType) {
 fn check_type(slot: &TypedSlot, qtype: &QType) {
     let same = slot.qtype() == qtype || slot.qtype().storage() == qtype.storage();
     assert!(same, "{slot} was accessed as {qtype}");
-}
-
-/// Copies a value of a type from one frame to another, or within one. Handles keep their buffers.
-///
-/// # Errors
-/// No memory for rows, or the run has to stop.
-///
-/// # Safety
-/// Both places hold values of this type; they do not overlap.
-pub(crate) unsafe fn move_value(
-    source: *const u8,
-    from: u32,
-    target: *mut u8,
-    to: u32,
-    qtype: &QType,
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    // SAFETY: the caller's promise, which holds for the parts of a value as well.
-    unsafe {
-        let (at, into) = (source.add(from as usize), target.add(to as usize));
-        if qtype.is_plain() {
-            into.copy_from_nonoverlapping(at, qtype.size() as usize);
-            return Ok(());
-        }
-        match qtype {
-            QType::Tuple(t) => {
-                for (i, field) in t.fields().iter().enumerate() {
-                    move_value(source, from + t.offset(i), target, to + t.offset(i), field, meter)?;
-                }
-            }
-            QType::Optional(t) => {
-                into.write(at.read());
-                move_value(source, from + t.align(), target, to + t.align(), &QType::Scalar(*t), meter)?;
-            }
-            QType::Sequence(_) => {
-                let cells = (*at.cast::<SequenceHandle>()).view();
-                let out = (*into.cast::<SequenceHandle>()).cleared();
-                reserve(out, cells.len(), meter)?;
-                out.extend_from_slice(cells);
-            }
-            QType::Edge(_) | QType::EdgeToScalar(_) => {
-                let (edge, out) = (&(*at.cast::<EdgeHandle>()).0, &mut (*into.cast::<EdgeHandle>()).0);
-                meter.charge(edge.heap_bytes())?;
-                meter.give_back(out.heap_bytes());
-                out.clone_from(edge);
-            }
-            QType::Array(_) => {
-                let rows = (*at.cast::<ArrayHandle>()).view();
-                (*into.cast::<ArrayHandle>()).owned().copy_within(rows, meter)?;
-            }
-            QType::NdArray(_) => {
-                let (qtype, view) = (*at.cast::<NdHandle>()).computed();
-                let out = (*into.cast::<NdHandle>()).owned();
-                copy_elements(&view, out.resize_within(qtype, view.shape(), meter)?, meter)?;
-            }
-            QType::Scalar(ScalarType::Text) => {
-                let text = Text::view(at);
-                let out = (*into.cast::<TextHandle>()).cleared();
-                grow_text(out, text.len(), meter)?;
-                out.push_str(text);
-            }
-            QType::Scalar(ScalarType::Bytes) => {
-                let bytes = Bytes::view(at);
-                let out = (*into.cast::<BytesHandle>()).cleared();
-                reserve(out, bytes.len(), meter)?;
-                out.extend_from_slice(bytes);
-            }
-            _ => unreachable!("all other types are plain"),
-        }
-    }
-    Ok(())
-}
-
-/// Makes room for so many bytes of text.
-fn grow_text(out: &mut String, bytes: usize, meter: &Meter<'_>) -> Result<(), Fault> {
-    let mut buffer = std::mem::take(out).into_bytes();
-    let reserved = reserve(&mut buffer, bytes, meter);
-    // The buffer is empty: it has been cleared.
-    *out = String::from_utf8(buffer).unwrap_or_default();
-    reserved.map_err(Fault::from)
-}
-
-/// Copies the elements of a view to cells one after the other, the last axis fastest.
-///
-/// # Errors
-/// The run has to stop.
-pub fn copy_elements(view: &NdView<'_>, cells: &mut [u8], meter: &Meter<'_>) -> Result<(), Fault> {
-    if cells.is_empty() {
-        return Ok(());
-    }
-    let size = cells.len() / view.len();
-    if view.is_contiguous() {
-        let parts = view.bytes()[view.start()..].chunks(STRIDE * size);
-        for (to, from) in cells.chunks_mut(STRIDE * size).zip(parts) {
-            meter.poll()?;
-            to.copy_from_slice(&from[..to.len()]);
-        }
-        return Ok(());
-    }
-    let mut offsets = view.offsets();
-    for cells in cells.chunks_mut(STRIDE * size) {
-        meter.poll()?;
-        for (cell, at) in cells.chunks_exact_mut(size).zip(&mut offsets) {
-            cell.copy_from_slice(&view.bytes()[at..][..size]);
-        }
-    }
-    Ok(())
 }

@@ -73,7 +73,7 @@ impl<'a> RowsOut<'a> {
     ///
     /// # Errors
     /// No memory.
-    pub fn parts(&mut self) -> Result<(&mut [u8], &mut [u64]), Fault> {
+    pub(crate) fn parts(&mut self) -> Result<(&mut [u8], &mut [u64]), Fault> {
         self.presence_mut()?;
         Ok(self.rows.parts_mut())
     }

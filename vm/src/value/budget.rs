@@ -12,7 +12,6 @@
 //! Bytes are counted before they are allocated; an allocation that the system refuses is an error of the run as
 //! well. Long operators ask for time and cancellation while they run.
 
-use crate::value::array::MAX_ROWS;
 use core::time::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +19,9 @@ use thiserror::Error;
 
 /// Bytes that a run may have alive unless told otherwise: 4 GiB.
 pub const DEFAULT_BYTES_ALIVE: u64 = 4 << 30;
+
+/// Rows that an array made by an operator may have at most: 134,217,728.
+pub const MOST_ARRAY_ROWS: u64 = 1 << 27;
 
 /// Stops runs from another thread.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +53,7 @@ pub struct Budget {
     pub rows: Option<u64>,
     /// Bytes of rows and texts that are alive at one time.
     pub bytes_alive: u64,
-    /// Rows of one array; more than [`MAX_ROWS`] counts as that.
+    /// Rows of one array; more than [`MOST_ARRAY_ROWS`] counts as that.
     pub array_rows: u64,
     /// Time from the start of the run.
     pub time: Option<Duration>,
@@ -65,7 +67,7 @@ impl Default for Budget {
             instructions: None,
             rows: None,
             bytes_alive: DEFAULT_BYTES_ALIVE,
-            array_rows: MAX_ROWS as u64,
+            array_rows: MOST_ARRAY_ROWS,
             time: None,
             cancel: None,
         }

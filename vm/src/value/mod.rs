@@ -4,6 +4,7 @@
 //! what a literal holds, what a dump prints.
 
 pub mod array;
+mod array_memory;
 pub mod array_view;
 pub mod budget;
 pub mod edge;

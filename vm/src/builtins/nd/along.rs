@@ -1,7 +1,7 @@
 //! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
 
 use crate::builtins::nd::reduce::wide;
-use crate::operator::call::copy_elements;
+use crate::operator::copy::copy_elements;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::nd_pointwise::check_count;

@@ -1,7 +1,7 @@
 //! Shapes: axes added, dropped and exchanged, other shapes of the same elements, conversions.
 
 use crate::builtins::nd::reduce::without_axes;
-use crate::operator::call::copy_elements;
+use crate::operator::copy::copy_elements;
 use crate::operator::nd_pointwise::check_count;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;

@@ -1,0 +1,114 @@
+//! Copies: values from slot to slot and elements to cells, with memory counted and polls in between.
+
+use crate::layout::access::{Bytes, SlotType, Text};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
+use crate::operator::meter::{Meter, STRIDE};
+use crate::value::budget::{Account, reserve};
+use crate::value::{Fault, NdView, QType, ScalarType};
+
+/// Copies a value of a type from one frame to another, or within one. Handles keep their buffers.
+///
+/// # Errors
+/// No memory for rows, or the run has to stop.
+///
+/// # Safety
+/// Both places hold values of this type; they do not overlap.
+pub(crate) unsafe fn move_value(
+    source: *const u8,
+    from: u32,
+    target: *mut u8,
+    to: u32,
+    qtype: &QType,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    // SAFETY: the caller's promise, which holds for the parts of a value as well.
+    unsafe {
+        let (at, into) = (source.add(from as usize), target.add(to as usize));
+        if qtype.is_plain() {
+            into.copy_from_nonoverlapping(at, qtype.size() as usize);
+            return Ok(());
+        }
+        match qtype {
+            QType::Tuple(t) => {
+                for (i, field) in t.fields().iter().enumerate() {
+                    move_value(source, from + t.offset(i), target, to + t.offset(i), field, meter)?;
+                }
+            }
+            QType::Optional(t) => {
+                into.write(at.read());
+                move_value(source, from + t.align(), target, to + t.align(), &QType::Scalar(*t), meter)?;
+            }
+            QType::Sequence(_) => {
+                let cells = (*at.cast::<SequenceHandle>()).view();
+                let out = (*into.cast::<SequenceHandle>()).cleared();
+                reserve(out, cells.len(), meter)?;
+                out.extend_from_slice(cells);
+            }
+            QType::Edge(_) | QType::EdgeToScalar(_) => {
+                let (edge, out) = (&(*at.cast::<EdgeHandle>()).0, &mut (*into.cast::<EdgeHandle>()).0);
+                meter.charge(edge.heap_bytes())?;
+                meter.give_back(out.heap_bytes());
+                out.clone_from(edge);
+            }
+            QType::Array(_) => {
+                let rows = (*at.cast::<ArrayHandle>()).view();
+                (*into.cast::<ArrayHandle>()).owned().copy_within(rows, meter)?;
+            }
+            QType::NdArray(_) => {
+                let (qtype, view) = (*at.cast::<NdHandle>()).computed();
+                let out = (*into.cast::<NdHandle>()).owned();
+                copy_elements(&view, out.resize_within(qtype, view.shape(), meter)?, meter)?;
+            }
+            QType::Scalar(ScalarType::Text) => {
+                let text = Text::view(at);
+                let out = (*into.cast::<TextHandle>()).cleared();
+                grow_text(out, text.len(), meter)?;
+                out.push_str(text);
+            }
+            QType::Scalar(ScalarType::Bytes) => {
+                let bytes = Bytes::view(at);
+                let out = (*into.cast::<BytesHandle>()).cleared();
+                reserve(out, bytes.len(), meter)?;
+                out.extend_from_slice(bytes);
+            }
+            _ => unreachable!("all other types are plain"),
+        }
+    }
+    Ok(())
+}
+
+/// Makes room for so many bytes of text.
+fn grow_text(out: &mut String, bytes: usize, meter: &Meter<'_>) -> Result<(), Fault> {
+    let mut buffer = std::mem::take(out).into_bytes();
+    let reserved = reserve(&mut buffer, bytes, meter);
+    // The buffer is empty: it has been cleared.
+    *out = String::from_utf8(buffer).unwrap_or_default();
+    reserved.map_err(Fault::from)
+}
+
+/// Copies the elements of a view to cells one after the other, the last axis fastest.
+///
+/// # Errors
+/// The run has to stop.
+pub fn copy_elements(view: &NdView<'_>, cells: &mut [u8], meter: &Meter<'_>) -> Result<(), Fault> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let size = cells.len() / view.len();
+    if view.is_contiguous() {
+        let parts = view.bytes()[view.start()..].chunks(STRIDE * size);
+        for (to, from) in cells.chunks_mut(STRIDE * size).zip(parts) {
+            meter.poll()?;
+            to.copy_from_slice(&from[..to.len()]);
+        }
+        return Ok(());
+    }
+    let mut offsets = view.offsets();
+    for cells in cells.chunks_mut(STRIDE * size) {
+        meter.poll()?;
+        for (cell, at) in cells.chunks_exact_mut(size).zip(&mut offsets) {
+            cell.copy_from_slice(&view.bytes()[at..][..size]);
+        }
+    }
+    Ok(())
+}

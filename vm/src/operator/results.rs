@@ -1,0 +1,129 @@
+//! Results of a call that grow with rows: charged, sized on the run's meter, and written.
+
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
+use crate::layout::slot::TypedSlot;
+use crate::operator::call::Call;
+use crate::operator::rows_out::RowsOut;
+use crate::value::budget::Account;
+use crate::value::ndarray::check_shape;
+use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
+use std::sync::Arc;
+
+impl Call<'_> {
+    /// Charges the rows of the arguments.
+    pub(super) fn charge_arguments(&mut self) -> Result<(), Fault> {
+        let rows = self.args.iter().map(|slot| self.rows_of(slot)).max();
+        self.charge_rows(rows.unwrap_or(0))
+    }
+
+    /// Charges rows that the operator goes over, as far as those of its arguments are fewer.
+    ///
+    /// # Errors
+    /// The run may not go over as many, or has to stop.
+    pub fn charge_rows(&mut self, rows: usize) -> Result<(), Fault> {
+        let more = rows.saturating_sub(self.charged);
+        self.charged += more;
+        match more {
+            0 => Ok(()),
+            more => self.meter.rows(more),
+        }
+    }
+
+    /// Bytes of the buffer of a text, bytes or sequence result.
+    pub(super) fn result_bytes(&self) -> u64 {
+        let value = self.out.value();
+        let at = self.at(value.as_ref().unwrap_or(self.out));
+        // SAFETY: slots of these types hold these handles, optionals behind the presence byte.
+        let bytes = unsafe {
+            match (self.out.qtype(), self.out.qtype().scalar()) {
+                (QType::Sequence(_), _) => (*at.cast::<SequenceHandle>()).capacity() * size_of::<u64>(),
+                (_, Some(ScalarType::Text)) => (*at.cast::<TextHandle>()).capacity(),
+                (_, Some(ScalarType::Bytes)) => (*at.cast::<BytesHandle>()).capacity(),
+                _ => 0,
+            }
+        };
+        bytes as u64
+    }
+
+    /// Rows or elements of what stands in a slot.
+    fn rows_of(&self, slot: &TypedSlot) -> usize {
+        // SAFETY: slots of these types hold these handles.
+        unsafe {
+            match slot.qtype() {
+                QType::Array(_) => (*self.at(slot).cast::<ArrayHandle>()).view().len(),
+                QType::NdArray(_) => (*self.at(slot).cast::<NdHandle>()).computed().1.len(),
+                QType::Edge(_) | QType::EdgeToScalar(_) => {
+                    (*self.at(slot).cast::<EdgeHandle>()).0.child_size()
+                }
+                _ => 0,
+            }
+        }
+    }
+
+    /// Makes room for the elements of the n-dimensional array of a result and gives their cells, which are zero or
+    /// what stood there.
+    ///
+    /// # Errors
+    /// More elements than the run may go over or an array may have, or no memory.
+    pub fn nd_out(&mut self, qtype: NdType, shape: &[usize]) -> Result<&mut [u8], Fault> {
+        assert!(self.out.qtype().nd().is_some(), "the result {} is no n-dimensional array", self.out);
+        let count = check_shape(qtype, shape).expect("a shape of the type");
+        self.charge_rows(count)?;
+        self.meter.check_array(count)?;
+        self.written = true;
+        // SAFETY: a slot of an n-dimensional array holds such a handle.
+        let rows = unsafe { (*self.at(self.out).cast::<NdHandle>()).owned() };
+        rows.resize_within(qtype, shape, self.meter).map_err(Fault::from)
+    }
+
+    /// Makes room for so many rows of an array result, all of them present.
+    ///
+    /// # Errors
+    /// As [`Call::nd_out`].
+    pub fn rows_out(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
+        self.charge_rows(rows)?;
+        let mut out = self.array_out();
+        out.resize(element, rows)?;
+        Ok(out)
+    }
+
+    /// As [`rows_out`](Call::rows_out), for a kernel that writes all plain cells.
+    pub(super) fn rows_for_kernel(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
+        self.charge_rows(rows)?;
+        let mut out = self.array_out();
+        out.resize_for_kernel(element, rows)?;
+        Ok(out)
+    }
+
+    /// Makes what a kernel has written as bytes the truth values that they stand for.
+    pub(super) fn keep_truths(&mut self) {
+        if self.out.qtype().nd().is_some_and(|t| t.element() == ScalarType::Boolean) {
+            // SAFETY: a slot of an n-dimensional array holds such a handle.
+            unsafe { (*self.at(self.out).cast::<NdHandle>()).keep_truths() };
+        }
+    }
+
+    /// The rows of an array result, to be resized and written.
+    pub fn array_out(&mut self) -> RowsOut<'_> {
+        let meter = self.meter;
+        RowsOut::new(self.array_rows_out(), meter)
+    }
+
+    /// The rows of an array result as they stand in the frame.
+    pub(crate) fn array_rows_out(&mut self) -> &mut ArrayRows {
+        self.written = true;
+        assert!(self.out.qtype().array().is_some(), "the result {} is no array", self.out);
+        // SAFETY: an array slot holds an array handle.
+        unsafe { (*self.at(self.out).cast::<ArrayHandle>()).owned() }
+    }
+
+    /// Writes an edge, whose memory is counted already.
+    pub fn set_edge(&mut self, edge: Edge) {
+        assert!(matches!(self.out.qtype(), QType::Edge(_)), "the result {} is no edge", self.out);
+        self.written = true;
+        // SAFETY: an edge slot holds an edge handle; `&mut self` makes the access exclusive.
+        let handle = unsafe { &mut *self.at(self.out).cast::<EdgeHandle>() };
+        self.meter.give_back(handle.0.heap_bytes());
+        handle.0 = Arc::new(edge);
+    }
+}

@@ -1,0 +1,122 @@
+//! The memory of rows: sized and copied on account, so that a run knows what it holds before it holds it.
+
+use crate::value::array::{ArrayRows, ROWS_OF_A_WORD, cell_size};
+use crate::value::budget::{Account, Exhausted, copy_words, reserve, reserve_exact, resize_words};
+use crate::value::scalar::ScalarType;
+
+impl ArrayRows {
+    /// As [`resize`](ArrayRows::resize), with memory on account. Without it there are no rows.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn resize_within(
+        &mut self,
+        element: ScalarType,
+        len: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        self.resize_for_kernel(element, len, account)?;
+        match element {
+            ScalarType::Boolean => self.cells_mut()[..len].fill(0),
+            ScalarType::Text | ScalarType::Bytes => {
+                // No rows until each of them has an end.
+                self.len = 0;
+                reserve_exact(&mut self.ends, len, account)?;
+                self.ends.resize(len, 0);
+                self.len = len;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The same for a kernel that writes all plain cells: what stands in them may be anything.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub(crate) fn resize_for_kernel(
+        &mut self,
+        element: ScalarType,
+        len: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        self.start(element);
+        let asked = (len as u64).saturating_mul(cell_size(element) as u64);
+        let words = len.checked_mul(cell_size(element)).ok_or(Exhausted::Memory { asked })?;
+        resize_words(&mut self.cells, words.div_ceil(size_of::<u64>()), account)?;
+        self.len = len;
+        Ok(())
+    }
+
+    /// Plain cells as bytes, and the words of presence if there are any, to be written.
+    pub(crate) fn parts_mut(&mut self) -> (&mut [u8], &mut [u64]) {
+        (bytemuck::cast_slice_mut(&mut self.cells), &mut self.presence)
+    }
+
+    /// Makes room on account for the next row, which has so many bytes if the rows are strings.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn reserve_row(
+        &mut self,
+        present: bool,
+        bytes: usize,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        let len = self.len + 1;
+        let bytes = match self.element.is_plain() {
+            true => len * cell_size(self.element),
+            false => self.ends.last().map_or(0, |end| *end as usize) + bytes,
+        };
+        reserve(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)?;
+        if !self.element.is_plain() {
+            reserve(&mut self.ends, len, account)?;
+        }
+        match present && self.presence.is_empty() {
+            true => Ok(()),
+            false => reserve(&mut self.presence, len.div_ceil(ROWS_OF_A_WORD), account),
+        }
+    }
+
+    /// Makes room on account for this many plain rows in all.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn reserve_rows(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        match self.element.is_plain() {
+            true => reserve_exact(&mut self.cells, (rows * cell_size(self.element)).div_ceil(8), account),
+            false => reserve_exact(&mut self.ends, rows, account),
+        }
+    }
+
+    /// The words of presence, as [`presence_mut`](ArrayRows::presence_mut), with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub(crate) fn presence_within(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
+        reserve_exact(&mut self.presence, self.len.div_ceil(ROWS_OF_A_WORD), account)?;
+        Ok(self.presence_mut())
+    }
+
+    /// As [`copy_from`](ArrayRows::copy_from), with memory on account. Without it there are no rows.
+    ///
+    /// # Errors
+    /// The account or the system refuses, or the run has to stop.
+    pub fn copy_within(&mut self, other: &ArrayRows, account: &dyn Account) -> Result<(), Exhausted> {
+        self.start(other.element);
+        let copied = copy_words(&mut self.cells, &other.cells, account)
+            .and_then(|()| copy_words(&mut self.ends, &other.ends, account))
+            .and_then(|()| copy_words(&mut self.presence, &other.presence, account));
+        match copied {
+            Ok(()) => self.len = other.len,
+            Err(_) => self.start(other.element),
+        }
+        copied
+    }
+
+    /// Bytes of memory that the rows hold.
+    pub fn heap_bytes(&self) -> u64 {
+        let words = self.cells.capacity() + self.ends.capacity() + self.presence.capacity();
+        (words * size_of::<u64>()) as u64
+    }
+}
