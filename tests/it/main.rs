@@ -2,6 +2,7 @@
 
 mod allocations;
 mod autodiff;
+mod budgets;
 mod cases;
 mod cli;
 mod columns;
