@@ -42,6 +42,7 @@ pub mod model;
 pub mod plot;
 pub mod prepare;
 pub mod registry;
+pub mod schema;
 pub mod syntax;
 pub mod workflow;
 

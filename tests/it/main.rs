@@ -33,5 +33,6 @@ mod reference;
 mod reuse;
 mod rooms;
 mod row_by_row;
+mod schema;
 mod support;
 mod tutorials;
