@@ -41,6 +41,7 @@ pub mod model;
 #[cfg(feature = "cli")]
 pub mod plot;
 pub mod prepare;
+pub mod python;
 pub mod registry;
 pub mod schema;
 pub mod syntax;

@@ -34,7 +34,10 @@ enum OpenKind {
         /// The first attribute on the stack.
         attributes: Option<usize>,
     },
-    List,
+    List {
+        /// What its elements should be, where the field is known.
+        sort: Option<SortId>,
+    },
 }
 
 /// A unique term, which may be referred to before it has values.
@@ -95,7 +98,7 @@ impl<'s> Assembler<'s> {
 
     /// True if the innermost that is open is a list.
     pub(super) fn is_in_list(&self) -> bool {
-        matches!(self.open.last(), Some(Open { what: OpenKind::List, .. }))
+        matches!(self.open.last(), Some(Open { what: OpenKind::List { .. }, .. }))
     }
 
     /// The field that the next value is for, if it stands directly in a known term.
@@ -106,6 +109,14 @@ impl<'s> Assembler<'s> {
         match attributes {
             Some(first) => constructor.attributes().get(self.values.len() - first),
             None => constructor.own_fields().get(self.values.len() - open.start),
+        }
+    }
+
+    /// The type of the next value, where it is known.
+    pub(super) fn wanted_sort(&self) -> Option<SortId> {
+        match self.open.last() {
+            Some(Open { what: OpenKind::List { sort }, .. }) => *sort,
+            _ => self.next_field().map(|field| field.sort),
         }
     }
 
@@ -211,11 +222,19 @@ impl<'s> Assembler<'s> {
         }
     }
 
+    /// The same, if they have not begun.
+    pub(super) fn begin_attributes_once(&mut self) {
+        if let Some(Open { what: OpenKind::Term { attributes: None, .. }, .. }) = self.open.last() {
+            self.begin_attributes();
+        }
+    }
+
     pub(super) fn open_list(&mut self, span: Span) {
         if self.is_in_list() {
             self.problem(TextProblem::NestedList, span);
         }
-        self.open.push(Open { what: OpenKind::List, start: self.values.len(), span });
+        let sort = self.wanted_sort();
+        self.open.push(Open { what: OpenKind::List { sort }, start: self.values.len(), span });
     }
 
     /// Ends the innermost term or list, whose text ends at `end`.
@@ -223,7 +242,7 @@ impl<'s> Assembler<'s> {
         let Some(Open { what, start, span }) = self.open.pop() else { return };
         let span = Span { start: span.start, end: end.max(span.end) };
         let value = match what {
-            OpenKind::List => {
+            OpenKind::List { .. } => {
                 let elements = self.values.split_off(start);
                 match self.is_in_list() {
                     true => TermValue::Broken,

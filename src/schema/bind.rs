@@ -28,6 +28,8 @@ const MAX_CONSTRUCTORS: usize = 8192;
 pub struct SchemaReading {
     /// The schema, if there are no errors.
     pub schema: Option<Schema>,
+    /// Name of the module that was read, as findings call it.
+    pub root: Arc<str>,
     /// Errors and warnings, by module and place.
     pub findings: Vec<SchemaError>,
 }
@@ -54,7 +56,7 @@ pub fn read_schema(text: &str, modules: &ModuleTexts<'_>, builtins: &Builtins) -
     findings.sort_by(|a, b| (&a.module, a.span.start).cmp(&(&b.module, b.span.start)));
     findings.dedup();
     let usable = !findings.iter().any(|finding| finding.severity() == Severity::Error);
-    SchemaReading { schema: schema.filter(|_| usable), findings }
+    SchemaReading { schema: schema.filter(|_| usable), root: modules.root().name.name.clone(), findings }
 }
 
 /// Without findings that others may have caused: a missing module has types, a wrong definition uses some.
@@ -115,10 +117,12 @@ impl<'b> Binding<'b> {
             self.define(rule);
         }
         self.report_undefined();
+        let first = self.places.sorts.iter().position(|place| place.module == 0 && !place.name.is_empty());
         let root = self.modules.root();
         let mut schema = Schema {
             name: root.name.name.clone(),
             version: root.version.clone(),
+            first: first.map(|at| SortId(at as u32)),
             sorts: std::mem::take(&mut self.sorts),
             constructors: std::mem::take(&mut self.constructors),
             sort_names: std::mem::take(&mut self.names),

@@ -160,6 +160,30 @@ impl Document {
         &self.elements[start as usize..end as usize]
     }
 
+    /// The term that a value is.
+    pub fn as_term(&self, value: TermValue) -> Option<TermId> {
+        match value {
+            TermValue::Term(term) => Some(term),
+            _ => None,
+        }
+    }
+
+    /// The datum that a value is.
+    pub fn as_datum(&self, value: TermValue) -> Option<&Datum> {
+        match value {
+            TermValue::Datum(id) => Some(self.datum(id)),
+            _ => None,
+        }
+    }
+
+    /// The elements of the list that a value is.
+    pub fn as_list(&self, value: TermValue) -> Option<&[TermValue]> {
+        match value {
+            TermValue::List(list) => Some(self.list(list)),
+            _ => None,
+        }
+    }
+
     /// The elements of a list, or the one value.
     pub fn elements<'d>(&'d self, value: &'d TermValue) -> &'d [TermValue] {
         match value {

@@ -297,8 +297,15 @@ impl FlatReader<'_, '_> {
 /// Takes the name and the hash of the schema, which may be left out, and reports those of another one.
 pub(super) fn check_schema(schema: &Schema, scanner: &mut Scanner<'_>) {
     let (found, span) = scanner.rest_of_line();
+    if !found.is_empty() {
+        check_schema_name(schema, found, span, scanner);
+    }
+}
+
+/// Reports the name and the hash of another schema.
+pub(super) fn check_schema_name(schema: &Schema, found: &str, span: Span, scanner: &mut Scanner<'_>) {
     let expected = format!("{}{}", name_of(schema), schema_id(schema));
-    if !found.is_empty() && found != expected {
+    if found != expected {
         let found = found.to_owned();
         scanner.problem(TextProblem::OtherSchema { expected, found }, span);
     }

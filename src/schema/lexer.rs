@@ -15,8 +15,11 @@ pub(super) enum SchemaToken<'t> {
 /// Signs, the longer before those they begin with.
 const SIGNS: [&str; 13] = ["...", "|=", "|", "=", "(", ")", "{", "}", ",", "*", "?", "@", "\\"];
 
+/// Something and where it stands.
+pub(super) type Placed<T> = (T, Span);
+
 /// The tokens of a text, with the end last, and what could not be read.
-pub(super) fn tokens(text: &str) -> (Vec<(SchemaToken<'_>, Span)>, Vec<(SchemaProblem, Span)>) {
+pub(super) fn tokens(text: &str) -> (Vec<Placed<SchemaToken<'_>>>, Vec<Placed<SchemaProblem>>) {
     let (mut tokens, mut problems) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {

@@ -3,10 +3,10 @@
 //! ```text
 //! text ─parser─> definitions ─import, bind, check─> Schema ─print─> canonical text, hash
 //!                                                     │
-//! tree ─┐                                             │ names, fields, what a type admits
-//! flat ─┼─read─> Document (arena of terms) ─validate──┘
-//! ATerm ┘             │
-//!                     └─ visit, transform, compare, print as any of the forms
+//! tree, flat ──┐                                      │ names, fields, what a type admits
+//! ATerm, table ┼─read─> Document (arena) ─validate────┘
+//! LLVM ────────┘           │
+//!                          └─ visit, transform, compare, print as any of the forms
 //! ```
 //!
 //! The language is ASDL (Zephyr's, as Python uses it) with
@@ -29,18 +29,25 @@ pub mod builtin;
 mod check;
 pub mod datum_text;
 pub mod definition;
+pub mod doc;
 pub mod document;
 pub mod equality;
 pub mod error;
 pub mod flat_text;
 pub mod import;
 mod lexer;
+pub mod llvm_text;
 pub mod model;
 mod parser;
 pub mod print;
+pub mod python_layer;
+pub mod rust_layer;
 mod scan;
+pub mod table_text;
 pub mod text_error;
+pub mod transform;
 pub mod tree_text;
+mod typed_operand;
 pub mod validate;
 pub mod walk;
 
@@ -51,10 +58,15 @@ pub use definition::Multiplicity;
 pub use document::{Document, DocumentError, TermId, TermValue};
 pub use error::{SchemaError, SchemaProblem, Severity};
 pub use flat_text::{flat_text, read_flat};
+pub use llvm_text::{llvm_text, read_llvm};
 pub use model::{
     Alternative, Constructor, ConstructorId, FieldDef, Schema, SchemaId, Sort, SortForm, SortId,
 };
 pub use print::{schema_id, schema_text};
+pub use python_layer::python_layer;
+pub use rust_layer::rust_layer;
+pub use table_text::{read_table, table_text};
 pub use text_error::{TextError, TextProblem};
+pub use transform::{Edit, TransformError, transform};
 pub use tree_text::{read_tree, tree_outline, tree_text};
 pub use validate::{Offence, Violation, validate};

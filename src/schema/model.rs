@@ -120,6 +120,11 @@ pub struct Sort {
 }
 
 impl Sort {
+    /// True if a predicate on data defines it.
+    pub fn is_builtin(&self) -> bool {
+        matches!(self.form, SortForm::Builtin(_))
+    }
+
     fn includes(&self, sort: SortId) -> bool {
         self.included[sort.index() / 64] & (1 << (sort.index() % 64)) != 0
     }
@@ -134,6 +139,7 @@ pub struct Schema {
     pub version: Option<Arc<str>>,
     pub(super) sorts: Vec<Sort>,
     pub(super) constructors: Vec<Constructor>,
+    pub(super) first: Option<SortId>,
     pub(super) sort_names: HashMap<Arc<str>, SortId>,
     pub(super) constructor_names: HashMap<Arc<str>, ConstructorId>,
 }
@@ -190,6 +196,14 @@ impl Schema {
             .any(accepts)
     }
 
+    /// True if data may stand where the type is wanted.
+    pub fn admits_some_datum(&self, sort: SortId) -> bool {
+        let wanted = self.sort(sort);
+        let is_included =
+            |(index, other): (usize, &Sort)| other.is_builtin() && wanted.includes(SortId(index as u32));
+        self.sorts.iter().enumerate().any(is_included)
+    }
+
     /// The only constructor of a type that has one, and no data.
     pub fn sole_constructor(&self, sort: SortId) -> Option<ConstructorId> {
         match &self.sort(sort).form {
@@ -204,7 +218,12 @@ impl Schema {
 
     /// True if the type is builtin.
     pub fn is_builtin(&self, sort: SortId) -> bool {
-        matches!(self.sort(sort).form, SortForm::Builtin(_))
+        self.sort(sort).is_builtin()
+    }
+
+    /// The first type that the schema's own module defines: what a document is, unless one says otherwise.
+    pub fn first_sort(&self) -> Option<SortId> {
+        self.first
     }
 
     /// Constructors with `@`.

@@ -25,6 +25,9 @@ pub enum TextProblem {
         /// What stands there.
         found: String,
     },
+    /// A word and a datum that do not belong together.
+    #[error("expected an operand with its type, such as `i64 5` or `metadata !\"text\"`")]
+    Operand,
     /// A string without its closing quote.
     #[error("unterminated string")]
     UnterminatedString,

@@ -28,6 +28,7 @@ mod oracles;
 #[cfg(feature = "png")]
 mod pictures;
 mod properties;
+mod python;
 mod random;
 mod reference;
 mod reuse;

@@ -2,12 +2,14 @@
 
 use cembra::schema::bind::SchemaReading;
 use cembra::schema::definition::Multiplicity;
-use cembra::schema::document::{Document, TermValue};
+use cembra::schema::document::{Document, TermId, TermValue};
 use cembra::schema::equality::{classes, same_documents};
 use cembra::schema::model::{ConstructorId, Schema, SortId};
+use cembra::schema::walk::{Reach, children, post_order, references};
 use cembra::schema::{
-    Builtins, Datum, SourcePosition, TextError, aterm_text, flat_text, parse_schema, read_aterm, read_flat,
-    read_schema, read_tree, schema_id, schema_text, tree_outline, tree_text,
+    Builtins, Datum, Edit, SourcePosition, TextError, aterm_text, flat_text, llvm_text, parse_schema,
+    read_aterm, read_flat, read_llvm, read_schema, read_table, read_tree, schema_id, schema_text, table_text,
+    transform, tree_outline, tree_text,
 };
 use fastrand::Rng;
 
@@ -194,6 +196,13 @@ fn the_cycle_of_the_document_prints_and_reads() {
         aterm_text(&schema, &document).expect("it is small"),
         "Foo(\"foo1\",Foo(\"foo2\",Ref(\"Foo\",0)){id(1)}){id(0)}\n"
     );
+    let table = table_text(&schema, &document).expect("it is small");
+    let rows = "Foo ; name, id, attr
+!0 = metadata !{ metadata !\"foo1\", i64 0, i64 1 }
+!1 = metadata !{ metadata !\"foo2\", i64 1, i64 0 }
+root metadata !0
+";
+    assert!(table.ends_with(rows), "{table}");
 }
 
 /// A document of random terms, with sharing if asked for.
@@ -348,6 +357,16 @@ fn every_form_reads_back() {
         let from_aterm = complete(read_aterm(&schema, sort, &aterm), &aterm);
         assert!(same_documents(&schema, &document, &from_aterm), "{aterm}\n{tree}");
         assert_eq!(aterm_text(&schema, &from_aterm).expect("it is small"), aterm);
+
+        let table = table_text(&schema, &document).expect("it is small");
+        let from_table = complete(read_table(&schema, sort, &table), &table);
+        assert!(same_documents(&schema, &document, &from_table), "{table}\n{tree}");
+        assert_eq!(table_text(&schema, &from_table).expect("it is small"), table);
+
+        let llvm = llvm_text(&schema, &document);
+        let from_llvm = complete(read_llvm(&schema, sort, &llvm), &llvm);
+        assert!(same_documents(&schema, &document, &from_llvm), "{llvm}\n{tree}");
+        assert_eq!(llvm_text(&schema, &from_llvm), llvm);
     }
 }
 
@@ -365,13 +384,17 @@ fn changed_texts_are_refused_without_a_panic() {
             flat_text(&schema, &document),
             tree_text(&schema, &document).expect("it is small"),
             aterm_text(&schema, &document).expect("it is small"),
+            table_text(&schema, &document).expect("it is small"),
+            llvm_text(&schema, &document),
         ];
         for (form, text) in texts.into_iter().enumerate() {
             let text = mutated(text, &mut rng);
             let result = match form {
                 0 => read_flat(&schema, sort, &text),
                 1 => read_tree(&schema, sort, &text),
-                _ => read_aterm(&schema, sort, &text),
+                2 => read_aterm(&schema, sort, &text),
+                3 => read_table(&schema, sort, &text),
+                _ => read_llvm(&schema, sort, &text),
             };
             for error in result.err().into_iter().flatten() {
                 assert!(
@@ -473,6 +496,11 @@ fn documents_are_100_000_deep_on_a_small_stack() {
             complete(read_tree(&schema, sort, &tree), "tree"),
             complete(read_aterm(&schema, sort, &aterm), "aterm"),
             complete(read_flat(&schema, sort, &flat), "flat"),
+            complete(
+                read_table(&schema, sort, &table_text(&schema, &document).expect("it is small")),
+                "table",
+            ),
+            complete(read_llvm(&schema, sort, &llvm_text(&schema, &document)), "llvm"),
         ] {
             assert!(same_documents(&schema, &document, &read));
             let bins = classes(&schema, &read);
@@ -481,4 +509,74 @@ fn documents_are_100_000_deep_on_a_small_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(256 * 1024).spawn(work).expect("a thread starts");
     thread.join().expect("nothing recurses");
+}
+
+#[test]
+fn a_rewriter_replaces_deletes_and_splices() {
+    let schema = schema(
+        "mod = Module(stat* body, stat? last, stat first)
+         stat = Pass | Twice(stat stat) | Do(int n) | Use(loop loop)
+         loop = @Loop(loop* others, stat? stat)",
+    );
+    let sort = schema.find_sort("mod").expect("the type exists");
+    let rewrite = |text: &str, edit: &mut dyn FnMut(&mut Document, TermId, &str) -> Edit| {
+        let document = complete(read_tree(&schema, sort, text), text);
+        let result = transform(&schema, &document, &mut |new, term| {
+            let name = schema.constructor(new.constructor(term)).name.clone();
+            edit(new, term, &name)
+        });
+        result.map(|new| tree_text(&schema, &new).expect("it is small")).map_err(|error| error.to_string())
+    };
+    let mut delete = |new: &mut Document, term: TermId, name: &str| match name {
+        "Pass" => Edit::Delete,
+        "Twice" => Edit::Splice(vec![new.values(term)[0]; 2]),
+        _ => Edit::Keep,
+    };
+    let text = "Module([Pass, Twice(Do(1)), Use(!0:Loop([!1:Loop([!0])], Pass))], Pass, Do(2))";
+    assert_eq!(
+        rewrite(text, &mut delete).as_deref(),
+        Ok("Module([Do(1), Do(1), Use(!0:Loop([!1:Loop([!0])]))], _, Do(2))\n")
+    );
+    assert_eq!(
+        rewrite("Module([], _, Pass)", &mut delete),
+        Err("Module.first needs one value, not 0".to_owned())
+    );
+    assert_eq!(
+        rewrite("Module([], Twice(Do(1)), Do(1))", &mut delete),
+        Err("Module.last needs one value, not 2".to_owned())
+    );
+    let mut replace = |new: &mut Document, _: TermId, name: &str| match name {
+        "Loop" => Edit::Delete,
+        "Pass" => {
+            let (seven, id) =
+                (new.add_datum(Datum::Int(7)), schema.find_constructor("Do").expect("it exists"));
+            Edit::Replace(TermValue::Term(new.add_term(&schema, id, &[seven]).expect("one value")))
+        }
+        _ => Edit::Keep,
+    };
+    assert_eq!(rewrite("Module([], _, Pass)", &mut replace).as_deref(), Ok("Module([], _, Do(7))\n"));
+    assert_eq!(
+        rewrite("Module([], _, Use(!0:Loop([])))", &mut replace),
+        Err("Loop is unique; it can be refilled, not replaced".to_owned())
+    );
+}
+
+#[test]
+fn visitors_see_children_but_no_hidden_fields_and_attributes() {
+    let schema = schema("a = A(a? left, b \\hidden, a* rest) attributes (b note)  b = B(int n)");
+    let sort = schema.find_sort("a").expect("the type exists");
+    let text = "A(A(_, B(1), []) @{B(2)}, B(3), [A(_, B(4), []) @{B(5)}]) @{B(6)}";
+    let document = complete(read_tree(&schema, sort, text), text);
+    let count = |reach| post_order(&schema, &document, reach).len();
+    assert_eq!((count(Reach::Visible), count(Reach::Everything)), (3, 9));
+    let root = post_order(&schema, &document, Reach::Visible)[2];
+    assert_eq!(children(&schema, &document, root).count(), 2);
+    assert_eq!(references(&schema, &document, root).count(), 4);
+    let numbers = classes(&schema, &document);
+    let plain = post_order(&schema, &document, Reach::Visible);
+    assert_eq!(
+        numbers[plain[0].index()],
+        numbers[plain[1].index()],
+        "hidden fields and attributes do not count"
+    );
 }
