@@ -1,7 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::model_args::ModelArgs;
-use crate::cli::schema::SchemaCommand;
+use crate::cli::schema_args::SchemaCommand;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};

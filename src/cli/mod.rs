@@ -7,7 +7,7 @@
 //! | `run` | [`run`], [`progress`], [`table`] |
 //! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
-//! | `schema` | [`schema`] |
+//! | `schema` | [`schema`], [`schema_args`] |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -44,6 +44,7 @@ pub mod progress;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod schema_args;
 pub mod signals;
 pub mod synthetic;
 pub mod table;

@@ -12,7 +12,7 @@
 use crate::python::cursor::{Failed, Parser};
 use crate::python::error::{Outside, PythonProblem};
 use crate::python::pending::{Arm, Block, Header, Stop};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{ExprId, PyCase, PyParameter, PyPattern, StmtKind, Stretch};
 use cembra_vm::program::instruction::Span;
 
@@ -28,15 +28,15 @@ impl Parser<'_> {
     pub(super) fn module(&mut self) {
         loop {
             match self.peek() {
-                Token::End => break,
-                Token::Newline => {
+                PyToken::End => break,
+                PyToken::Newline => {
                     self.advance();
                 }
-                Token::Dedent => {
+                PyToken::Dedent => {
                     self.advance();
                     self.close_block();
                 }
-                Token::Indent => {
+                PyToken::Indent => {
                     let span = self.advance().span();
                     self.error(PythonProblem::UnexpectedIndent, span);
                     self.refused_block(span.start);
@@ -60,15 +60,15 @@ impl Parser<'_> {
         self.pending.clear();
         self.decorators.clear();
         let start = self.span().start;
-        while !matches!(self.peek(), Token::Newline | Token::End) {
+        while !matches!(self.peek(), PyToken::Newline | PyToken::End) {
             // A block may begin in the middle of a line that was given up in brackets.
-            if matches!(self.peek(), Token::Indent | Token::Dedent) {
+            if matches!(self.peek(), PyToken::Indent | PyToken::Dedent) {
                 return;
             }
             self.advance();
         }
-        self.take(Token::Newline);
-        if self.take(Token::Indent) {
+        self.take(PyToken::Newline);
+        if self.take(PyToken::Indent) {
             self.refused_block(start);
         }
     }
@@ -87,45 +87,45 @@ impl Parser<'_> {
             return self.case();
         }
         if !self.decorators.is_empty()
-            && !matches!(token, Token::Def | Token::At | Token::Class | Token::Async)
+            && !matches!(token, PyToken::Def | PyToken::At | PyToken::Class | PyToken::Async)
         {
             self.decorators.clear();
             return self.expected("`def` behind a decorator");
         }
         match token {
-            Token::At => self.decorator(),
-            Token::Def => self.function(),
-            Token::If => {
+            PyToken::At => self.decorator(),
+            PyToken::Def => self.function(),
+            PyToken::If => {
                 self.advance();
                 let test = self.expression(Stop::Test)?.id;
                 let header = Header::If { arms: Vec::new(), arm_start: start, test: Some(test) };
                 self.suite("if", header, start)
             }
-            Token::While => {
+            PyToken::While => {
                 self.advance();
                 let test = self.expression(Stop::Test)?.id;
                 self.suite("while", Header::While { test, body: None }, start)
             }
-            Token::For => {
+            PyToken::For => {
                 self.advance();
                 let (target, iter) = self.for_header()?;
                 self.suite("for", Header::For { target, iter, body: None }, start)
             }
-            Token::Async => {
+            PyToken::Async => {
                 let span = self.advance().span();
                 self.outside(Outside::Async, span);
                 self.statement()
             }
-            Token::With => self.refused_header("with", Some(Outside::With)),
-            Token::Try => self.refused_header("try", Some(Outside::Try)),
-            Token::Except => self.part_of_try("except"),
-            Token::Finally => self.part_of_try("finally"),
-            Token::Else => self.part_of_try("else"),
-            Token::Class => {
+            PyToken::With => self.refused_header("with", Some(Outside::With)),
+            PyToken::Try => self.refused_header("try", Some(Outside::Try)),
+            PyToken::Except => self.part_of_try("except"),
+            PyToken::Finally => self.part_of_try("finally"),
+            PyToken::Else => self.part_of_try("else"),
+            PyToken::Class => {
                 self.decorators.clear();
                 self.refused_header("class", Some(Outside::Class))
             }
-            Token::Name if self.begins_match() => self.match_statement(),
+            PyToken::Name if self.begins_match() => self.match_statement(),
             _ => self.simple_line(),
         }
     }
@@ -134,7 +134,7 @@ impl Parser<'_> {
         self.advance();
         let decorator = self.expression(Stop::Test)?.id;
         self.decorators.push(decorator);
-        self.expect(Token::Newline, "the end of the line")?;
+        self.expect(PyToken::Newline, "the end of the line")?;
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl Parser<'_> {
     fn function(&mut self) -> Result<(), Failed> {
         let start = self.advance().start;
         let (name, _) = self.name("the name of the function")?;
-        self.expect(Token::ParenOpen, "`(`")?;
+        self.expect(PyToken::ParenOpen, "`(`")?;
         let known = self.errors.len();
         let parameters = self.parameters()?;
         // Behind `*` the order of parameters has other rules.
@@ -156,7 +156,7 @@ impl Parser<'_> {
             true => self.parameter_list(parameters),
             false => self.add_parameters(parameters),
         };
-        let returns = match self.take(Token::Arrow) {
+        let returns = match self.take(PyToken::Arrow) {
             true => Some(self.expression(Stop::Single)?.id),
             false => None,
         };
@@ -170,11 +170,11 @@ impl Parser<'_> {
     /// Parameters up to the closing bracket.
     fn parameters(&mut self) -> Result<Vec<PyParameter>, Failed> {
         let mut parameters = Vec::new();
-        while !self.take(Token::ParenClose) {
+        while !self.take(PyToken::ParenClose) {
             match self.peek() {
-                Token::Star | Token::DoubleStar | Token::Slash => {
+                PyToken::Star | PyToken::DoubleStar | PyToken::Slash => {
                     let mut span = self.advance().span();
-                    if self.peek() == Token::Name {
+                    if self.peek() == PyToken::Name {
                         span.end = self.parameter()?.span.end;
                     }
                     self.outside(Outside::ParameterKinds, span);
@@ -184,7 +184,7 @@ impl Parser<'_> {
                     parameters.push(parameter);
                 }
             }
-            if !self.take(Token::Comma) && self.peek() != Token::ParenClose {
+            if !self.take(PyToken::Comma) && self.peek() != PyToken::ParenClose {
                 return self.expected("`,` or `)`");
             }
         }
@@ -193,12 +193,12 @@ impl Parser<'_> {
 
     fn parameter(&mut self) -> Result<PyParameter, Failed> {
         let (name, place) = self.name("a parameter or `)`")?;
-        let annotation = match self.take(Token::Colon) {
+        let annotation = match self.take(PyToken::Colon) {
             true => Some(self.expression(Stop::Single)?.id),
             false => None,
         };
         let span = Span { start: place.start, end: self.previous_end() };
-        let default = match self.take(Token::Equal) {
+        let default = match self.take(PyToken::Equal) {
             true => Some(self.expression(Stop::Single)?.id),
             false => None,
         };
@@ -207,7 +207,7 @@ impl Parser<'_> {
 
     fn for_header(&mut self) -> Result<(ExprId, ExprId), Failed> {
         let target = self.expression(Stop::Target)?.id;
-        self.expect(Token::In, "`in`")?;
+        self.expect(PyToken::In, "`in`")?;
         self.check_target(target);
         let iter = self.expression(Stop::Line)?.id;
         Ok((target, iter))
@@ -219,9 +219,10 @@ impl Parser<'_> {
         if let Some(outside) = outside {
             self.outside(outside, span);
         }
-        while !matches!(self.peek(), Token::Colon | Token::Newline | Token::End) {
+        while !matches!(self.peek(), PyToken::Colon | PyToken::Newline | PyToken::End) {
             // Colons in brackets belong to them.
-            let opening = matches!(self.peek(), Token::ParenOpen | Token::SquareOpen | Token::BraceOpen);
+            let opening =
+                matches!(self.peek(), PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen);
             self.advance();
             if opening {
                 self.skip_brackets();
@@ -232,10 +233,10 @@ impl Parser<'_> {
 
     fn skip_brackets(&mut self) {
         let mut depth = 1;
-        while depth > 0 && !matches!(self.peek(), Token::Newline | Token::End) {
+        while depth > 0 && !matches!(self.peek(), PyToken::Newline | PyToken::End) {
             match self.advance().token {
-                Token::ParenOpen | Token::SquareOpen | Token::BraceOpen => depth += 1,
-                Token::ParenClose | Token::SquareClose | Token::BraceClose => depth -= 1,
+                PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen => depth += 1,
+                PyToken::ParenClose | PyToken::SquareClose | PyToken::BraceClose => depth -= 1,
                 _ => {}
             }
         }
@@ -269,8 +270,8 @@ impl Parser<'_> {
     }
 
     fn begin_suite(&mut self, statement: &'static str) -> Result<Suite, Failed> {
-        self.expect(Token::Colon, "`:`")?;
-        if self.peek() != Token::Newline {
+        self.expect(PyToken::Colon, "`:`")?;
+        if self.peek() != PyToken::Newline {
             // A line that fails ends the block too.
             if self.simple_line().is_err() {
                 self.give_up_line();
@@ -278,13 +279,13 @@ impl Parser<'_> {
             return Ok(Suite::Ended);
         }
         let span = self.advance().span();
-        if self.take(Token::Indent) {
+        if self.take(PyToken::Indent) {
             return Ok(Suite::Follows);
         }
         let start = self.blocks.last().map_or(0, |block| block.start);
         let line = self.tree.lines.position(start).0;
         let place = self.span();
-        let place = if self.peek() == Token::End { span } else { place };
+        let place = if self.peek() == PyToken::End { span } else { place };
         self.error(PythonProblem::MissingBlock { statement, line }, place);
         Ok(Suite::Ended)
     }
@@ -299,10 +300,10 @@ impl Parser<'_> {
                     arms.push(Arm { start: arm_start, test, body });
                     self.next_arm(arms, start)
                 }
-                Header::For { target, iter, body: None } if self.peek() == Token::Else => {
+                Header::For { target, iter, body: None } if self.peek() == PyToken::Else => {
                     self.else_suite(Header::For { target, iter, body: Some(body) }, start)
                 }
-                Header::While { test, body: None } if self.peek() == Token::Else => {
+                Header::While { test, body: None } if self.peek() == PyToken::Else => {
                     self.else_suite(Header::While { test, body: Some(body) }, start)
                 }
                 header => {
@@ -318,8 +319,8 @@ impl Parser<'_> {
 
     fn next_arm(&mut self, arms: Vec<Arm>, start: u32) -> Suite {
         match self.peek() {
-            Token::Else => self.else_suite(Header::If { arms, arm_start: start, test: None }, start),
-            Token::Elif => {
+            PyToken::Else => self.else_suite(Header::If { arms, arm_start: start, test: None }, start),
+            PyToken::Elif => {
                 let arm_start = self.advance().start;
                 let Ok(test) = self.expression(Stop::Test) else {
                     self.give_up_line();
@@ -395,18 +396,18 @@ impl Parser<'_> {
             return false;
         }
         let mut depth = 0_i32;
-        let mut last = Token::Name;
+        let mut last = PyToken::Name;
         for ahead in 1.. {
             let token = self.peek_at(ahead).token;
             match token {
-                Token::Newline | Token::End => {
+                PyToken::Newline | PyToken::End => {
                     return ahead > 2
-                        && last == Token::Colon
-                        && self.peek_at(ahead + 1).token == Token::Indent;
+                        && last == PyToken::Colon
+                        && self.peek_at(ahead + 1).token == PyToken::Indent;
                 }
-                Token::ParenOpen | Token::SquareOpen | Token::BraceOpen => depth += 1,
-                Token::ParenClose | Token::SquareClose | Token::BraceClose => depth -= 1,
-                Token::Equal if depth == 0 => return false,
+                PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen => depth += 1,
+                PyToken::ParenClose | PyToken::SquareClose | PyToken::BraceClose => depth -= 1,
+                PyToken::Equal if depth == 0 => return false,
                 _ => {}
             }
             last = token;
@@ -417,22 +418,22 @@ impl Parser<'_> {
     fn match_statement(&mut self) -> Result<(), Failed> {
         let start = self.advance().start;
         let subject = self.expression(Stop::Line)?.id;
-        self.expect(Token::Colon, "`:`")?;
-        self.expect(Token::Newline, "the end of the line")?;
-        self.expect(Token::Indent, "`case`")?;
+        self.expect(PyToken::Colon, "`:`")?;
+        self.expect(PyToken::Newline, "the end of the line")?;
+        self.expect(PyToken::Indent, "`case`")?;
         self.open_block(Header::Match { subject, cases: Vec::new() }, start);
         Ok(())
     }
 
     fn case(&mut self) -> Result<(), Failed> {
-        if self.peek() != Token::Name || self.slice(self.span()) != "case" {
+        if self.peek() != PyToken::Name || self.slice(self.span()) != "case" {
             return self.expected("`case`");
         }
         let start = self.advance().start;
         let first = self.span().start;
         let patterns = self.patterns()?;
         let span = Span { start: first, end: self.previous_end() };
-        let guard = match self.take(Token::If) {
+        let guard = match self.take(PyToken::If) {
             true => Some(self.expression(Stop::Test)?.id),
             false => None,
         };

@@ -4,18 +4,18 @@ use crate::python::cursor::{Failed, Operand, Parser};
 use crate::python::error::{Outside, PythonProblem};
 use crate::python::expression::{Next, begins_operand};
 use crate::python::pending::{ClauseDraft, ComprehensionDraft, Extent, Pending, SliceDraft, Stage, Stop};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{ExprId, ExprKind, PyClause, PyExpr, PyKeyword, Stretch};
 use cembra_vm::program::instruction::Span;
 
 impl Parser<'_> {
     /// Opens brackets where an operand is expected.
-    pub(super) fn open_bracket(&mut self, token: Token) -> Result<Next, Failed> {
+    pub(super) fn open_bracket(&mut self, token: PyToken) -> Result<Next, Failed> {
         let (open, items) = (self.advance().start, self.items.len());
         let (pending, closing) = match token {
-            Token::ParenOpen => (Pending::Paren { open, items, has_comma: false }, Token::ParenClose),
-            Token::SquareOpen => (Pending::List { open, items, has_comma: false }, Token::SquareClose),
-            _ => (Pending::Brace { open, items, is_dictionary: true }, Token::BraceClose),
+            PyToken::ParenOpen => (Pending::Paren { open, items, has_comma: false }, PyToken::ParenClose),
+            PyToken::SquareOpen => (Pending::List { open, items, has_comma: false }, PyToken::SquareClose),
+            _ => (Pending::Brace { open, items, is_dictionary: true }, PyToken::BraceClose),
         };
         self.pending.push(pending);
         match self.peek() == closing {
@@ -30,12 +30,12 @@ impl Parser<'_> {
     }
 
     /// Opens brackets behind an operand.
-    pub(super) fn open_suffix(&mut self, token: Token, operand: Operand) -> Result<Next, Failed> {
+    pub(super) fn open_suffix(&mut self, token: PyToken, operand: Operand) -> Result<Next, Failed> {
         self.advance();
         let (items, extent) = (self.items.len(), operand.extent());
-        if token == Token::ParenOpen {
+        if token == PyToken::ParenOpen {
             self.pending.push(Pending::Call { callee: extent, items, keywords: self.keywords.len() });
-            return if self.peek() == Token::ParenClose { self.close() } else { Ok(Next::Expect) };
+            return if self.peek() == PyToken::ParenClose { self.close() } else { Ok(Next::Expect) };
         }
         let start = self.span().start;
         self.pending.push(Pending::Subscript { value: extent, items, has_comma: false, start, slice: None });
@@ -48,17 +48,17 @@ impl Parser<'_> {
         let previous = self.previous_end();
         if let Some(Pending::Subscript { slice, .. }) = self.pending.last_mut() {
             match (token, slice.as_mut()) {
-                (Token::Colon, None) => {
+                (PyToken::Colon, None) => {
                     *slice = Some(SliceDraft { parts: [None; 3], count: 1, start: span.start });
                     self.advance();
                     return Ok(Next::Expect);
                 }
-                (Token::Colon, Some(draft)) if draft.count < 2 => {
+                (PyToken::Colon, Some(draft)) if draft.count < 2 => {
                     draft.count += 1;
                     self.advance();
                     return Ok(Next::Expect);
                 }
-                (Token::Comma | Token::SquareClose, Some(draft)) => {
+                (PyToken::Comma | PyToken::SquareClose, Some(draft)) => {
                     let SliceDraft { parts: [lower, upper, step], start, .. } = *draft;
                     *slice = None;
                     let kind = ExprKind::Slice { lower, upper, step };
@@ -94,7 +94,7 @@ impl Parser<'_> {
         };
         let (items, start, is_tuple) = (*items, *start, *has_comma);
         let is_list = matches!(stop, Stop::Line | Stop::Target);
-        if self.peek() == Token::Comma && is_list {
+        if self.peek() == PyToken::Comma && is_list {
             self.mark_comma();
             self.items.push(operand.id);
             self.advance();
@@ -118,7 +118,7 @@ impl Parser<'_> {
         if let Some(parameter) = draft.parameters.last_mut() {
             parameter.default = Some(operand.id);
         }
-        if !self.take(Token::Comma) && self.peek() != Token::Colon {
+        if !self.take(PyToken::Comma) && self.peek() != PyToken::Colon {
             return self.expected("`,` or `:`");
         }
         self.lambda_parameters(*draft)
@@ -127,9 +127,9 @@ impl Parser<'_> {
     /// An element of the innermost brackets is complete.
     fn element(&mut self, operand: Operand) -> Result<Next, Failed> {
         match self.peek() {
-            Token::Colon => self.colon(operand),
-            Token::For | Token::Async if self.is_first_element() => self.begin_comprehension(operand),
-            Token::Comma => {
+            PyToken::Colon => self.colon(operand),
+            PyToken::For | PyToken::Async if self.is_first_element() => self.begin_comprehension(operand),
+            PyToken::Comma => {
                 self.push_element(operand);
                 self.mark_comma();
                 self.after_argument()
@@ -138,7 +138,7 @@ impl Parser<'_> {
                 self.push_element(operand);
                 self.close()
             }
-            Token::Equal => {
+            PyToken::Equal => {
                 let span = self.span();
                 self.error(PythonProblem::AssignmentInExpression, span);
                 Err(Failed)
@@ -149,8 +149,8 @@ impl Parser<'_> {
 
     fn wanted_in_brackets(&self) -> &'static str {
         match self.closing() {
-            Some(Token::ParenClose) => "`,` or `)`",
-            Some(Token::SquareClose) => "`,` or `]`",
+            Some(PyToken::ParenClose) => "`,` or `)`",
+            Some(PyToken::SquareClose) => "`,` or `]`",
             _ => "`,` or `}`",
         }
     }
@@ -161,7 +161,7 @@ impl Parser<'_> {
         if Some(self.peek()) == closing {
             return self.close();
         }
-        if !self.take(Token::Comma) {
+        if !self.take(PyToken::Comma) {
             return self.expected(self.wanted_in_brackets());
         }
         match Some(self.peek()) == closing {
@@ -170,11 +170,11 @@ impl Parser<'_> {
         }
     }
 
-    fn closing(&self) -> Option<Token> {
+    fn closing(&self) -> Option<PyToken> {
         match self.pending.last()? {
-            Pending::Paren { .. } | Pending::Call { .. } => Some(Token::ParenClose),
-            Pending::List { .. } | Pending::Subscript { .. } => Some(Token::SquareClose),
-            Pending::Brace { .. } => Some(Token::BraceClose),
+            Pending::Paren { .. } | Pending::Call { .. } => Some(PyToken::ParenClose),
+            Pending::List { .. } | Pending::Subscript { .. } => Some(PyToken::SquareClose),
+            Pending::Brace { .. } => Some(PyToken::BraceClose),
             _ => None,
         }
     }
@@ -335,11 +335,11 @@ impl Parser<'_> {
     }
 
     fn begin_clause(&mut self) -> Result<Next, Failed> {
-        if self.peek() == Token::Async {
+        if self.peek() == PyToken::Async {
             let span = self.advance().span();
             self.outside(Outside::Async, span);
         }
-        self.expect(Token::For, "`for`")?;
+        self.expect(PyToken::For, "`for`")?;
         let (items, start) = (self.items.len(), self.span().start);
         if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
             draft.clauses.push(ClauseDraft { target: None, iter: None, conditions: Vec::new() });
@@ -363,12 +363,12 @@ impl Parser<'_> {
             }
         }
         match self.peek() {
-            Token::If => {
+            PyToken::If => {
                 self.advance();
                 self.set_stage(Stage::Condition);
                 Ok(Next::Expect)
             }
-            Token::For | Token::Async => self.begin_clause(),
+            PyToken::For | PyToken::Async => self.begin_clause(),
             _ => self.end_of_comprehension(),
         }
     }
@@ -383,14 +383,14 @@ impl Parser<'_> {
         let Some(Pending::Comprehension(draft)) = self.pending.last_mut() else { return Err(Failed) };
         let (items, start, is_list) = (draft.items, draft.target_start, draft.has_comma);
         let mut target = operand;
-        let mut ends = self.peek() == Token::In;
-        if self.peek() == Token::Comma || is_list {
+        let mut ends = self.peek() == PyToken::In;
+        if self.peek() == PyToken::Comma || is_list {
             self.items.push(operand.id);
             if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
                 draft.has_comma = true;
             }
-            if self.take(Token::Comma) {
-                if self.peek() != Token::In {
+            if self.take(PyToken::Comma) {
+                if self.peek() != PyToken::In {
                     return Ok(Next::Expect);
                 }
                 ends = true;

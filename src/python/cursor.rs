@@ -5,7 +5,7 @@ use crate::python::lexer::{PlacedToken, tokens};
 use crate::python::lines::SourceLines;
 use crate::python::operators::CompareOp;
 use crate::python::pending::{Block, Pending};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{
     ExprId, ExprKind, NameId, PyExpr, PyKeyword, PyStmt, PyTree, StmtId, StmtKind, Stretch,
 };
@@ -37,7 +37,7 @@ pub(super) struct Parser<'t> {
     reported: HashSet<u32>,
     /// The lexer found a bracket that nothing closes.
     has_unclosed: bool,
-    names: HashMap<&'t str, NameId>,
+    names: HashMap<Box<str>, NameId>,
     /// Operators and brackets that wait for an operand or an end.
     pub pending: Vec<Pending>,
     /// Elements of lists that are not complete.
@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub(super) fn peek(&self) -> Token {
+    pub(super) fn peek(&self) -> PyToken {
         self.tokens[self.at].token
     }
 
@@ -115,13 +115,13 @@ impl<'t> Parser<'t> {
     /// Takes the next token; the end stays.
     pub(super) fn advance(&mut self) -> PlacedToken {
         let token = self.tokens[self.at];
-        if token.token != Token::End {
+        if token.token != PyToken::End {
             self.at += 1;
         }
         token
     }
 
-    pub(super) fn take(&mut self, token: Token) -> bool {
+    pub(super) fn take(&mut self, token: PyToken) -> bool {
         let found = self.peek() == token;
         if found {
             self.advance();
@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
         found
     }
 
-    pub(super) fn expect(&mut self, token: Token, name: &'static str) -> Result<PlacedToken, Failed> {
+    pub(super) fn expect(&mut self, token: PyToken, name: &'static str) -> Result<PlacedToken, Failed> {
         match self.peek() == token {
             true => Ok(self.advance()),
             false => self.expected(name),
@@ -138,7 +138,7 @@ impl<'t> Parser<'t> {
 
     /// Takes a name.
     pub(super) fn name(&mut self, what: &'static str) -> Result<(NameId, Span), Failed> {
-        let token = self.expect(Token::Name, what)?;
+        let token = self.expect(PyToken::Name, what)?;
         Ok((self.name_id(token.span()), token.span()))
     }
 
@@ -146,24 +146,19 @@ impl<'t> Parser<'t> {
         &self.text[span.start as usize..span.end as usize]
     }
 
+    /// The number of the name that stands somewhere.
     pub(super) fn name_id(&mut self, span: Span) -> NameId {
-        let text = self.slice(span);
-        if let Some(known) = self.names.get(text) {
-            return *known;
-        }
-        let id = NameId(self.tree.names.len() as u32);
-        self.tree.names.push(text.into());
-        self.names.insert(text, id);
-        id
+        self.intern(self.slice(span))
     }
 
-    /// The number of a text that does not stand in the source as it is.
-    pub(super) fn made_name(&mut self, text: &str) -> NameId {
+    /// The number of a name or a text; equal ones have one number.
+    pub(super) fn intern(&mut self, text: &str) -> NameId {
         if let Some(known) = self.names.get(text) {
             return *known;
         }
         let id = NameId(self.tree.names.len() as u32);
         self.tree.names.push(text.into());
+        self.names.insert(text.into(), id);
         id
     }
 
@@ -180,8 +175,11 @@ impl<'t> Parser<'t> {
     pub(super) fn expected<T>(&mut self, expected: &'static str) -> Result<T, Failed> {
         let (found, span) = (self.peek(), self.span());
         // The lexer ended the line because a bracket was forgotten.
-        let is_cut = found == Token::Newline && span.start == span.end;
-        let is_consequence = self.has_unclosed && (is_cut || (found == Token::End && self.is_in_brackets()));
+        let ends_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let is_cut = found == PyToken::Newline
+            && !self.text.as_bytes().get(span.start as usize).is_some_and(ends_line);
+        let is_consequence =
+            self.has_unclosed && (is_cut || (found == PyToken::End && self.is_in_brackets()));
         if !is_consequence && !self.reported.contains(&span.start) {
             self.error(PythonProblem::Expected { expected, found }, span);
         }

@@ -2,7 +2,7 @@
 //!
 //! Two kinds: text that is no Python, and Python outside of the subset ([`Outside`]).
 
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use cembra_vm::program::instruction::Span;
 use std::borrow::Cow;
 use thiserror::Error;
@@ -98,7 +98,7 @@ pub enum PythonProblem {
         /// What was expected.
         expected: &'static str,
         /// What stands there.
-        found: Token,
+        found: PyToken,
     },
     /// `=` where an expression stands.
     #[error("`=` assigns; a comparison is `==`")]
@@ -194,8 +194,6 @@ pub enum Outside {
     Pattern,
     /// `raise … from …`.
     RaiseFrom,
-    /// `except*`, `type X = …` and the like.
-    Statement,
 }
 
 impl Outside {
@@ -295,11 +293,6 @@ impl Outside {
                 "match a number, or compare with `if` and `elif`",
             ),
             Outside::RaiseFrom => ("raise-from", "an exception has no cause", "leave out `from …`"),
-            Outside::Statement => (
-                "statement",
-                "this statement is not known",
-                "write it with assignments, `if`, `for` and `while`",
-            ),
         }
     }
 
@@ -364,7 +357,7 @@ impl PythonProblem {
             }
             PythonProblem::InconsistentTabs => Some("indent with spaces only".into()),
             PythonProblem::MissingBlock { .. } => Some("indent the next line, or write `pass`".into()),
-            PythonProblem::Expected { expected: "`:`", found: Token::Equal } => {
+            PythonProblem::Expected { expected: "`:`", found: PyToken::Equal } => {
                 Some("a comparison is `==`".into())
             }
             PythonProblem::Outside(outside) => Some(outside.hint().into()),

@@ -12,7 +12,7 @@ use crate::python::error::{Outside, PythonProblem};
 use crate::python::literal::{NumberLiteral, large, number, string};
 use crate::python::operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
 use crate::python::pending::{COMPARE, Extent, IF_ELSE, LambdaDraft, OR, POWER, Pending, Stage, Stop};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{ExprKind, PyParameter};
 use cembra_vm::program::instruction::Span;
 
@@ -67,30 +67,30 @@ impl Parser<'_> {
     fn operand(&mut self) -> Result<Next, Failed> {
         let (token, span) = (self.peek(), self.span());
         let kind = match token {
-            Token::Name => {
+            PyToken::Name => {
                 self.advance();
                 let name = self.name_id(span);
                 return Ok(Next::Operand(self.add(ExprKind::Name(name), span.start, span.end)));
             }
-            Token::Number => return Ok(Next::Operand(self.number_operand())),
-            Token::String => return Ok(Next::Operand(self.string_operand())),
-            Token::True => ExprKind::Bool(true),
-            Token::False => ExprKind::Bool(false),
-            Token::None => ExprKind::None,
-            Token::Minus => return Ok(self.prefix(UnaryOp::Neg)),
-            Token::Plus => return Ok(self.prefix(UnaryOp::Pos)),
-            Token::Tilde => return Ok(self.prefix(UnaryOp::Invert)),
-            Token::Not if self.top().binding() <= 5 => return Ok(self.prefix(UnaryOp::Not)),
-            Token::Lambda if self.top().binding() <= IF_ELSE => return self.lambda(),
-            Token::ParenOpen | Token::SquareOpen | Token::BraceOpen => return self.open_bracket(token),
-            Token::Ellipsis => {
+            PyToken::Number => return Ok(Next::Operand(self.number_operand())),
+            PyToken::String => return Ok(Next::Operand(self.string_operand())),
+            PyToken::True => ExprKind::Bool(true),
+            PyToken::False => ExprKind::Bool(false),
+            PyToken::None => ExprKind::None,
+            PyToken::Minus => return Ok(self.prefix(UnaryOp::Neg)),
+            PyToken::Plus => return Ok(self.prefix(UnaryOp::Pos)),
+            PyToken::Tilde => return Ok(self.prefix(UnaryOp::Invert)),
+            PyToken::Not if self.top().binding() <= 5 => return Ok(self.prefix(UnaryOp::Not)),
+            PyToken::Lambda if self.top().binding() <= IF_ELSE => return self.lambda(),
+            PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen => return self.open_bracket(token),
+            PyToken::Ellipsis => {
                 self.outside(Outside::Ellipsis, span);
                 ExprKind::Refused
             }
-            Token::Broken => ExprKind::Refused,
-            Token::Star | Token::DoubleStar => return Ok(self.unpack()),
-            Token::Await => return Ok(self.refuse_prefix(Outside::Async)),
-            Token::Yield => return Ok(self.yield_operand()),
+            PyToken::Broken => ExprKind::Refused,
+            PyToken::Star | PyToken::DoubleStar => return Ok(self.unpack()),
+            PyToken::Await => return Ok(self.refuse_prefix(Outside::Async)),
+            PyToken::Yield => return Ok(self.yield_operand()),
             _ => return self.operand_left_out(),
         };
         self.advance();
@@ -115,7 +115,7 @@ impl Parser<'_> {
     fn yield_operand(&mut self) -> Next {
         let span = self.advance().span();
         self.outside(Outside::Yield, span);
-        self.take(Token::From);
+        self.take(PyToken::From);
         match begins_operand(self.peek()) {
             true => Next::Expect,
             false => Next::Operand(self.refused(span.start, span.end)),
@@ -139,8 +139,10 @@ impl Parser<'_> {
 
     /// 2^63 is a number only behind a minus sign that nothing binds stronger than.
     fn min_operand(&mut self, start: u32, end: u32) -> Operand {
-        let binds_stronger =
-            matches!(self.peek(), Token::DoubleStar | Token::Dot | Token::ParenOpen | Token::SquareOpen);
+        let binds_stronger = matches!(
+            self.peek(),
+            PyToken::DoubleStar | PyToken::Dot | PyToken::ParenOpen | PyToken::SquareOpen
+        );
         if let (Pending::Prefix { op: UnaryOp::Neg, start }, false) = (self.top(), binds_stronger) {
             let start = *start;
             self.pending.pop();
@@ -155,7 +157,7 @@ impl Parser<'_> {
     fn string_operand(&mut self) -> Operand {
         let start = self.span().start;
         let (mut text, mut end, mut is_refused) = (String::new(), start, false);
-        while self.peek() == Token::String {
+        while self.peek() == PyToken::String {
             let span = self.advance().span();
             end = span.end;
             let refusal = match string(self.slice(span), &mut text) {
@@ -172,7 +174,7 @@ impl Parser<'_> {
         if is_refused {
             return self.refused(start, end);
         }
-        let text = self.made_name(&text);
+        let text = self.intern(&text);
         self.add(ExprKind::Text(text), start, end)
     }
 
@@ -191,16 +193,16 @@ impl Parser<'_> {
     pub(super) fn lambda_parameters(&mut self, mut draft: LambdaDraft) -> Result<Next, Failed> {
         loop {
             match self.peek() {
-                Token::Colon => {
+                PyToken::Colon => {
                     self.advance();
                     let parameters = self.parameter_list(draft.parameters);
                     self.pending.push(Pending::Lambda { parameters, start: draft.start });
                     return Ok(Next::Expect);
                 }
-                Token::Star | Token::DoubleStar | Token::Slash => {
+                PyToken::Star | PyToken::DoubleStar | PyToken::Slash => {
                     let span = self.advance().span();
                     self.outside(Outside::ParameterKinds, span);
-                    if self.peek() == Token::Comma {
+                    if self.peek() == PyToken::Comma {
                         self.advance();
                     }
                     continue;
@@ -210,15 +212,15 @@ impl Parser<'_> {
             let (name, span) = self.name("a parameter or `:`")?;
             draft.parameters.push(PyParameter { name, annotation: None, default: None, span });
             match self.peek() {
-                Token::Equal => {
+                PyToken::Equal => {
                     self.advance();
                     self.pending.push(Pending::LambdaDefault(Box::new(draft)));
                     return Ok(Next::Expect);
                 }
-                Token::Comma => {
+                PyToken::Comma => {
                     self.advance();
                 }
-                Token::Colon => {}
+                PyToken::Colon => {}
                 _ => return self.expected("`,` or `:`"),
             }
         }
@@ -234,14 +236,14 @@ impl Parser<'_> {
             return Ok(self.binary(op, operand));
         }
         match token {
-            Token::ParenOpen | Token::SquareOpen => self.open_suffix(token, operand),
-            Token::Dot => self.attribute(operand),
-            Token::And => Ok(self.logic(BoolOp::And, operand)),
-            Token::Or => Ok(self.logic(BoolOp::Or, operand)),
-            Token::If => self.if_word(operand),
-            Token::Else => self.else_word(operand),
-            Token::ColonEqual => self.named(operand),
-            Token::Equal if self.is_keyword(operand) => Ok(self.begin_keyword(operand)),
+            PyToken::ParenOpen | PyToken::SquareOpen => self.open_suffix(token, operand),
+            PyToken::Dot => self.attribute(operand),
+            PyToken::And => Ok(self.logic(BoolOp::And, operand)),
+            PyToken::Or => Ok(self.logic(BoolOp::Or, operand)),
+            PyToken::If => self.if_word(operand),
+            PyToken::Else => self.else_word(operand),
+            PyToken::ColonEqual => self.named(operand),
+            PyToken::Equal if self.is_keyword(operand) => Ok(self.begin_keyword(operand)),
             _ => match self.compare_op() {
                 Some((op, length)) => self.compare(op, length, operand),
                 None => self.end_of_part(operand),
@@ -283,16 +285,16 @@ impl Parser<'_> {
     fn compare_op(&self) -> Option<(CompareOp, usize)> {
         let second = self.peek_at(1).token;
         Some(match self.peek() {
-            Token::EqualEqual => (CompareOp::Equal, 1),
-            Token::NotEqual => (CompareOp::NotEqual, 1),
-            Token::Less => (CompareOp::Less, 1),
-            Token::LessEqual => (CompareOp::LessEqual, 1),
-            Token::Greater => (CompareOp::Greater, 1),
-            Token::GreaterEqual => (CompareOp::GreaterEqual, 1),
-            Token::In => (CompareOp::In, 1),
-            Token::Not if second == Token::In => (CompareOp::NotIn, 2),
-            Token::Is if second == Token::Not => (CompareOp::IsNot, 2),
-            Token::Is => (CompareOp::Is, 1),
+            PyToken::EqualEqual => (CompareOp::Equal, 1),
+            PyToken::NotEqual => (CompareOp::NotEqual, 1),
+            PyToken::Less => (CompareOp::Less, 1),
+            PyToken::LessEqual => (CompareOp::LessEqual, 1),
+            PyToken::Greater => (CompareOp::Greater, 1),
+            PyToken::GreaterEqual => (CompareOp::GreaterEqual, 1),
+            PyToken::In => (CompareOp::In, 1),
+            PyToken::Not if second == PyToken::In => (CompareOp::NotIn, 2),
+            PyToken::Is if second == PyToken::Not => (CompareOp::IsNot, 2),
+            PyToken::Is => (CompareOp::Is, 1),
             _ => return None,
         })
     }
@@ -413,48 +415,48 @@ impl Parser<'_> {
 }
 
 /// The operator of two operands that a token stands for.
-pub(super) fn binary_op(token: Token) -> Option<BinaryOp> {
+pub(super) fn binary_op(token: PyToken) -> Option<BinaryOp> {
     Some(match token {
-        Token::Plus => BinaryOp::Add,
-        Token::Minus => BinaryOp::Sub,
-        Token::Star => BinaryOp::Mul,
-        Token::Slash => BinaryOp::Div,
-        Token::DoubleSlash => BinaryOp::FloorDiv,
-        Token::Percent => BinaryOp::Mod,
-        Token::DoubleStar => BinaryOp::Pow,
-        Token::ShiftLeft => BinaryOp::ShiftLeft,
-        Token::ShiftRight => BinaryOp::ShiftRight,
-        Token::Ampersand => BinaryOp::BitAnd,
-        Token::Pipe => BinaryOp::BitOr,
-        Token::Caret => BinaryOp::BitXor,
-        Token::At => BinaryOp::MatMul,
+        PyToken::Plus => BinaryOp::Add,
+        PyToken::Minus => BinaryOp::Sub,
+        PyToken::Star => BinaryOp::Mul,
+        PyToken::Slash => BinaryOp::Div,
+        PyToken::DoubleSlash => BinaryOp::FloorDiv,
+        PyToken::Percent => BinaryOp::Mod,
+        PyToken::DoubleStar => BinaryOp::Pow,
+        PyToken::ShiftLeft => BinaryOp::ShiftLeft,
+        PyToken::ShiftRight => BinaryOp::ShiftRight,
+        PyToken::Ampersand => BinaryOp::BitAnd,
+        PyToken::Pipe => BinaryOp::BitOr,
+        PyToken::Caret => BinaryOp::BitXor,
+        PyToken::At => BinaryOp::MatMul,
         _ => return None,
     })
 }
 
 /// True for tokens that an operand begins with.
-pub(super) fn begins_operand(token: Token) -> bool {
+pub(super) fn begins_operand(token: PyToken) -> bool {
     matches!(
         token,
-        Token::Name
-            | Token::Number
-            | Token::String
-            | Token::True
-            | Token::False
-            | Token::None
-            | Token::ParenOpen
-            | Token::SquareOpen
-            | Token::BraceOpen
-            | Token::Minus
-            | Token::Plus
-            | Token::Tilde
-            | Token::Not
-            | Token::Lambda
-            | Token::Ellipsis
-            | Token::Star
-            | Token::DoubleStar
-            | Token::Await
-            | Token::Yield
-            | Token::Broken
+        PyToken::Name
+            | PyToken::Number
+            | PyToken::String
+            | PyToken::True
+            | PyToken::False
+            | PyToken::None
+            | PyToken::ParenOpen
+            | PyToken::SquareOpen
+            | PyToken::BraceOpen
+            | PyToken::Minus
+            | PyToken::Plus
+            | PyToken::Tilde
+            | PyToken::Not
+            | PyToken::Lambda
+            | PyToken::Ellipsis
+            | PyToken::Star
+            | PyToken::DoubleStar
+            | PyToken::Await
+            | PyToken::Yield
+            | PyToken::Broken
     )
 }

@@ -7,18 +7,18 @@
 //!                  Dedent End
 //! ```
 //!
-//! One pass over the bytes. An error becomes a finding and a [`Token::Broken`], so that the parser goes on. A
+//! One pass over the bytes. An error becomes a finding and a [`PyToken::Broken`], so that the parser goes on. A
 //! line that begins with a keyword of statements closes all brackets: one of them was forgotten.
 
 use crate::python::error::{PythonError, PythonProblem};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use cembra_vm::program::instruction::Span;
 
 /// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedToken {
     /// What it is.
-    pub token: Token,
+    pub token: PyToken,
     /// First byte.
     pub start: u32,
     /// One past the last byte.
@@ -70,7 +70,7 @@ struct Lexer<'t> {
     tokens: Vec<PlacedToken>,
     errors: Vec<PythonError>,
     /// Open brackets and their places.
-    brackets: Vec<(Token, u32)>,
+    brackets: Vec<(PyToken, u32)>,
     indents: Vec<Indentation>,
 }
 
@@ -90,16 +90,16 @@ impl Lexer<'_> {
             self.unclosed(bracket, at);
         }
         let end = self.at;
-        if self.tokens.last().is_some_and(|last| !matches!(last.token, Token::Newline | Token::Dedent)) {
-            self.push(Token::Newline, end);
+        if self.tokens.last().is_some_and(|last| !matches!(last.token, PyToken::Newline | PyToken::Dedent)) {
+            self.push(PyToken::Newline, end);
         }
         for _ in 1..self.indents.len() {
-            self.push(Token::Dedent, end);
+            self.push(PyToken::Dedent, end);
         }
-        self.push(Token::End, end);
+        self.push(PyToken::End, end);
     }
 
-    fn push(&mut self, token: Token, start: usize) {
+    fn push(&mut self, token: PyToken, start: usize) {
         self.tokens.push(PlacedToken { token, start: start as u32, end: self.at as u32 });
     }
 
@@ -110,7 +110,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn unclosed(&mut self, bracket: Token, at: u32) {
+    fn unclosed(&mut self, bracket: PyToken, at: u32) {
         let bracket = bracket.text().and_then(|text| text.chars().next()).unwrap_or('(');
         self.error(PythonProblem::Unclosed { bracket }, at as usize, at as usize + 1);
     }
@@ -128,7 +128,7 @@ impl Lexer<'_> {
     fn line_end(&mut self) {
         let start = self.at;
         if self.brackets.is_empty() {
-            self.push(Token::Newline, start);
+            self.push(PyToken::Newline, start);
         }
         self.skip_line_end();
         match self.brackets.is_empty() {
@@ -147,13 +147,13 @@ impl Lexer<'_> {
         let behind = self.bytes.get(at + length);
         let is_word =
             length > 0 && behind.is_none_or(|b| !(b.is_ascii_alphanumeric() || *b == b'_' || *b == b'='));
-        let word = Token::keyword(&self.text[at..at + length]).filter(|_| is_word);
-        if word.is_some_and(Token::begins_only_statements) {
+        let word = PyToken::keyword(&self.text[at..at + length]).filter(|_| is_word);
+        if word.is_some_and(PyToken::begins_only_statements) {
             for (bracket, place) in std::mem::take(&mut self.brackets) {
                 self.unclosed(bracket, place);
             }
             let end = self.at;
-            self.push(Token::Newline, end);
+            self.push(PyToken::Newline, end);
             self.line_start();
         }
     }
@@ -164,7 +164,7 @@ impl Lexer<'_> {
             let start = self.at;
             self.at += 1;
             self.error(PythonProblem::Continuation, start, start + 1);
-            return self.push(Token::Broken, start);
+            return self.push(PyToken::Broken, start);
         }
         self.join_line();
     }
@@ -220,11 +220,11 @@ impl Lexer<'_> {
                 return self.error(problem, start, start);
             }
             self.indents.push(width);
-            return self.push(Token::Indent, start);
+            return self.push(PyToken::Indent, start);
         }
         while width.wide < self.innermost().wide {
             self.indents.pop();
-            self.push(Token::Dedent, start);
+            self.push(PyToken::Dedent, start);
         }
         if width.wide != self.innermost().wide {
             self.error(PythonProblem::Unindent, start, start);
@@ -265,8 +265,8 @@ impl Lexer<'_> {
         }
         let word = &self.text[start..self.at];
         // The longest keyword has eight letters.
-        let keyword = if length <= 8 { Token::keyword(word) } else { None };
-        self.push(keyword.unwrap_or(Token::Name), start);
+        let keyword = if length <= 8 { PyToken::keyword(word) } else { None };
+        self.push(keyword.unwrap_or(PyToken::Name), start);
     }
 
     /// A name with letters beyond ASCII.
@@ -279,10 +279,10 @@ impl Lexer<'_> {
             self.at = start + character.len_utf8();
             let end = self.at;
             self.error(PythonProblem::Character { character }, start, end);
-            return self.push(Token::Broken, start);
+            return self.push(PyToken::Broken, start);
         }
         self.at = start + end;
-        self.push(Token::Name, start);
+        self.push(PyToken::Name, start);
     }
 
     /// Takes the letters and digits of a number; the parser reads them.
@@ -308,7 +308,7 @@ impl Lexer<'_> {
             may_have_point &= byte.is_ascii_digit() || *byte == b'_';
         }
         self.at = self.before_keyword(start, at);
-        self.push(Token::Number, start);
+        self.push(PyToken::Number, start);
     }
 
     /// `1if x else 2`: a keyword may follow a number without a space.
@@ -341,7 +341,7 @@ impl Lexer<'_> {
                 Some(byte) if *byte == quote => {
                     if !is_triple || self.bytes[self.at..].starts_with(&[quote; 3]) {
                         self.at += length;
-                        return self.push(Token::String, start);
+                        return self.push(PyToken::String, start);
                     }
                     self.at += 1;
                 }
@@ -352,7 +352,7 @@ impl Lexer<'_> {
         }
         let end = self.at;
         self.error(PythonProblem::UnterminatedString, start, end.min(self.first_line_end(start)));
-        self.push(Token::Broken, start);
+        self.push(PyToken::Broken, start);
     }
 
     fn first_line_end(&self, start: usize) -> usize {
@@ -364,56 +364,56 @@ impl Lexer<'_> {
         let start = self.at;
         let third = self.bytes.get(start + 2).copied().unwrap_or(0);
         let (token, length) = match (first, second, third) {
-            (b'(', ..) => (Token::ParenOpen, 1),
-            (b')', ..) => (Token::ParenClose, 1),
-            (b'[', ..) => (Token::SquareOpen, 1),
-            (b']', ..) => (Token::SquareClose, 1),
-            (b'{', ..) => (Token::BraceOpen, 1),
-            (b'}', ..) => (Token::BraceClose, 1),
-            (b',', ..) => (Token::Comma, 1),
-            (b':', b'=', _) => (Token::ColonEqual, 2),
-            (b':', ..) => (Token::Colon, 1),
-            (b';', ..) => (Token::Semicolon, 1),
-            (b'.', b'.', b'.') => (Token::Ellipsis, 3),
-            (b'.', ..) => (Token::Dot, 1),
-            (b'-', b'>', _) => (Token::Arrow, 2),
-            (b'-', b'=', _) => (Token::MinusEqual, 2),
-            (b'-', ..) => (Token::Minus, 1),
-            (b'+', b'=', _) => (Token::PlusEqual, 2),
-            (b'+', ..) => (Token::Plus, 1),
-            (b'*', b'*', b'=') => (Token::DoubleStarEqual, 3),
-            (b'*', b'*', _) => (Token::DoubleStar, 2),
-            (b'*', b'=', _) => (Token::StarEqual, 2),
-            (b'*', ..) => (Token::Star, 1),
-            (b'/', b'/', b'=') => (Token::DoubleSlashEqual, 3),
-            (b'/', b'/', _) => (Token::DoubleSlash, 2),
-            (b'/', b'=', _) => (Token::SlashEqual, 2),
-            (b'/', ..) => (Token::Slash, 1),
-            (b'%', b'=', _) => (Token::PercentEqual, 2),
-            (b'%', ..) => (Token::Percent, 1),
-            (b'@', b'=', _) => (Token::AtEqual, 2),
-            (b'@', ..) => (Token::At, 1),
-            (b'=', b'=', _) => (Token::EqualEqual, 2),
-            (b'=', ..) => (Token::Equal, 1),
-            (b'!', b'=', _) => (Token::NotEqual, 2),
-            (b'<', b'<', b'=') => (Token::ShiftLeftEqual, 3),
-            (b'<', b'<', _) => (Token::ShiftLeft, 2),
-            (b'<', b'=', _) => (Token::LessEqual, 2),
-            (b'<', ..) => (Token::Less, 1),
-            (b'>', b'>', b'=') => (Token::ShiftRightEqual, 3),
-            (b'>', b'>', _) => (Token::ShiftRight, 2),
-            (b'>', b'=', _) => (Token::GreaterEqual, 2),
-            (b'>', ..) => (Token::Greater, 1),
-            (b'|', b'=', _) => (Token::PipeEqual, 2),
-            (b'|', ..) => (Token::Pipe, 1),
-            (b'^', b'=', _) => (Token::CaretEqual, 2),
-            (b'^', ..) => (Token::Caret, 1),
-            (b'&', b'=', _) => (Token::AmpersandEqual, 2),
-            (b'&', ..) => (Token::Ampersand, 1),
-            (b'~', ..) => (Token::Tilde, 1),
+            (b'(', ..) => (PyToken::ParenOpen, 1),
+            (b')', ..) => (PyToken::ParenClose, 1),
+            (b'[', ..) => (PyToken::SquareOpen, 1),
+            (b']', ..) => (PyToken::SquareClose, 1),
+            (b'{', ..) => (PyToken::BraceOpen, 1),
+            (b'}', ..) => (PyToken::BraceClose, 1),
+            (b',', ..) => (PyToken::Comma, 1),
+            (b':', b'=', _) => (PyToken::ColonEqual, 2),
+            (b':', ..) => (PyToken::Colon, 1),
+            (b';', ..) => (PyToken::Semicolon, 1),
+            (b'.', b'.', b'.') => (PyToken::Ellipsis, 3),
+            (b'.', ..) => (PyToken::Dot, 1),
+            (b'-', b'>', _) => (PyToken::Arrow, 2),
+            (b'-', b'=', _) => (PyToken::MinusEqual, 2),
+            (b'-', ..) => (PyToken::Minus, 1),
+            (b'+', b'=', _) => (PyToken::PlusEqual, 2),
+            (b'+', ..) => (PyToken::Plus, 1),
+            (b'*', b'*', b'=') => (PyToken::DoubleStarEqual, 3),
+            (b'*', b'*', _) => (PyToken::DoubleStar, 2),
+            (b'*', b'=', _) => (PyToken::StarEqual, 2),
+            (b'*', ..) => (PyToken::Star, 1),
+            (b'/', b'/', b'=') => (PyToken::DoubleSlashEqual, 3),
+            (b'/', b'/', _) => (PyToken::DoubleSlash, 2),
+            (b'/', b'=', _) => (PyToken::SlashEqual, 2),
+            (b'/', ..) => (PyToken::Slash, 1),
+            (b'%', b'=', _) => (PyToken::PercentEqual, 2),
+            (b'%', ..) => (PyToken::Percent, 1),
+            (b'@', b'=', _) => (PyToken::AtEqual, 2),
+            (b'@', ..) => (PyToken::At, 1),
+            (b'=', b'=', _) => (PyToken::EqualEqual, 2),
+            (b'=', ..) => (PyToken::Equal, 1),
+            (b'!', b'=', _) => (PyToken::NotEqual, 2),
+            (b'<', b'<', b'=') => (PyToken::ShiftLeftEqual, 3),
+            (b'<', b'<', _) => (PyToken::ShiftLeft, 2),
+            (b'<', b'=', _) => (PyToken::LessEqual, 2),
+            (b'<', ..) => (PyToken::Less, 1),
+            (b'>', b'>', b'=') => (PyToken::ShiftRightEqual, 3),
+            (b'>', b'>', _) => (PyToken::ShiftRight, 2),
+            (b'>', b'=', _) => (PyToken::GreaterEqual, 2),
+            (b'>', ..) => (PyToken::Greater, 1),
+            (b'|', b'=', _) => (PyToken::PipeEqual, 2),
+            (b'|', ..) => (PyToken::Pipe, 1),
+            (b'^', b'=', _) => (PyToken::CaretEqual, 2),
+            (b'^', ..) => (PyToken::Caret, 1),
+            (b'&', b'=', _) => (PyToken::AmpersandEqual, 2),
+            (b'&', ..) => (PyToken::Ampersand, 1),
+            (b'~', ..) => (PyToken::Tilde, 1),
             _ => {
                 self.error(PythonProblem::Character { character: char::from(first) }, start, start + 1);
-                (Token::Broken, 1)
+                (PyToken::Broken, 1)
             }
         };
         self.at += length;
@@ -422,18 +422,18 @@ impl Lexer<'_> {
     }
 
     /// Keeps the stack of open brackets.
-    fn bracket(&mut self, token: Token, start: usize) {
+    fn bracket(&mut self, token: PyToken, start: usize) {
         let opening = match token {
-            Token::ParenOpen | Token::SquareOpen | Token::BraceOpen => {
+            PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen => {
                 if self.brackets.len() == MAX_BRACKETS {
                     let (actual, limit) = (MAX_BRACKETS + 1, MAX_BRACKETS);
                     self.error(PythonProblem::Limit { name: "nesting", actual, limit }, start, start + 1);
                 }
                 return self.brackets.push((token, start as u32));
             }
-            Token::ParenClose => Token::ParenOpen,
-            Token::SquareClose => Token::SquareOpen,
-            Token::BraceClose => Token::BraceOpen,
+            PyToken::ParenClose => PyToken::ParenOpen,
+            PyToken::SquareClose => PyToken::SquareOpen,
+            PyToken::BraceClose => PyToken::BraceOpen,
             _ => return,
         };
         if self.brackets.last().is_some_and(|(open, _)| *open == opening) {

@@ -36,6 +36,6 @@ pub mod tree;
 pub use error::{Outside, PythonError, PythonProblem};
 pub use lines::SourceLines;
 pub use operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
-pub use parse::{Parsed, parse_module};
+pub use parse::{ParsedModule, parse_module};
 pub use pyast::{PYAST, Positions, pyast_document, pyast_root, pyast_schema};
 pub use tree::{ExprId, ExprKind, NameId, PyExpr, PyStmt, PyTree, StmtId, StmtKind, Stretch};

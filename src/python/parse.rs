@@ -10,7 +10,7 @@ const MAX_SOURCE_BYTES: usize = 1 << 26;
 
 /// What came of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
+pub struct ParsedModule {
     /// The tree; with errors, what could be read.
     pub tree: PyTree,
     /// What is wrong, in order of the text.
@@ -22,16 +22,16 @@ pub struct Parsed {
 /// All errors are gathered: text that is no Python, and Python outside of the subset. A tree with errors has
 /// [`ExprKind::Refused`](crate::python::tree::ExprKind) and
 /// [`StmtKind::Refused`](crate::python::tree::StmtKind) where they are, or lacks the line.
-pub fn parse_module(text: &str) -> Parsed {
+pub fn parse_module(text: &str) -> ParsedModule {
     if text.len() > MAX_SOURCE_BYTES {
         let problem =
             PythonProblem::Limit { name: "source-bytes", actual: text.len(), limit: MAX_SOURCE_BYTES };
         let errors = vec![PythonError { problem, span: Span::default() }];
-        return Parsed { tree: Parser::new("").tree, errors };
+        return ParsedModule { tree: Parser::new("").tree, errors };
     }
     let mut parser = Parser::new(text);
     parser.module();
     let mut errors = parser.errors;
     errors.sort_by_key(|error| (error.span.start, error.span.end));
-    Parsed { tree: parser.tree, errors }
+    ParsedModule { tree: parser.tree, errors }
 }

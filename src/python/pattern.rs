@@ -4,7 +4,7 @@ use crate::python::cursor::{Failed, Parser};
 use crate::python::error::Outside;
 use crate::python::operators::UnaryOp;
 use crate::python::pending::Stop;
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{ExprKind, PyPattern, Stretch};
 use cembra_vm::program::instruction::Span;
 
@@ -15,12 +15,12 @@ impl Parser<'_> {
         loop {
             let pattern = self.pattern()?;
             self.tree.patterns.push(pattern);
-            if !self.take(Token::Pipe) {
+            if !self.take(PyToken::Pipe) {
                 break;
             }
         }
         match self.peek() {
-            Token::Colon | Token::If => {}
+            PyToken::Colon | PyToken::If => {}
             _ => {
                 let span = self.span();
                 self.refuse_pattern(span.start)?;
@@ -33,22 +33,24 @@ impl Parser<'_> {
         let span = self.span();
         let next = self.peek_at(1).token;
         match self.peek() {
-            Token::Name if matches!(next, Token::Pipe | Token::Colon | Token::If) => {
+            PyToken::Name if matches!(next, PyToken::Pipe | PyToken::Colon | PyToken::If) => {
                 self.advance();
                 Ok(match self.slice(span) {
                     "_" => PyPattern::Wildcard(span),
                     _ => PyPattern::Capture(self.name_id(span), span),
                 })
             }
-            Token::Minus if next == Token::Number => self.literal(),
-            Token::Number | Token::String | Token::True | Token::False | Token::None => self.literal(),
+            PyToken::Minus if next == PyToken::Number => self.literal(),
+            PyToken::Number | PyToken::String | PyToken::True | PyToken::False | PyToken::None => {
+                self.literal()
+            }
             _ => self.refuse_pattern(span.start),
         }
     }
 
     /// Reads a literal, with a minus sign or not.
     fn literal(&mut self) -> Result<PyPattern, Failed> {
-        let minus = self.take(Token::Minus).then(|| self.previous_end() - 1);
+        let minus = self.take(PyToken::Minus).then(|| self.previous_end() - 1);
         let operand = self.expression(Stop::Pattern)?;
         let Some(start) = minus else { return Ok(PyPattern::Literal(operand.id)) };
         let negative = self.add(ExprKind::Unary(UnaryOp::Neg, operand.id), start, operand.end);
@@ -60,10 +62,10 @@ impl Parser<'_> {
         let mut depth = 0;
         loop {
             match self.peek() {
-                Token::Newline | Token::End => return self.expected("`:`"),
-                Token::Colon | Token::If if depth == 0 => break,
-                Token::ParenOpen | Token::SquareOpen | Token::BraceOpen => depth += 1,
-                Token::ParenClose | Token::SquareClose | Token::BraceClose => depth -= 1,
+                PyToken::Newline | PyToken::End => return self.expected("`:`"),
+                PyToken::Colon | PyToken::If if depth == 0 => break,
+                PyToken::ParenOpen | PyToken::SquareOpen | PyToken::BraceOpen => depth += 1,
+                PyToken::ParenClose | PyToken::SquareClose | PyToken::BraceClose => depth -= 1,
                 _ => {}
             }
             self.advance();

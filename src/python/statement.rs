@@ -5,7 +5,7 @@ use crate::python::error::{Outside, PythonProblem};
 use crate::python::expression::begins_operand;
 use crate::python::operators::{BinaryOp, CompareOp};
 use crate::python::pending::{Header, Stop};
-use crate::python::token::Token;
+use crate::python::token::PyToken;
 use crate::python::tree::{ExprId, ExprKind, NameId, PyAlias, PyParameter, StmtKind, Stretch};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashSet;
@@ -15,32 +15,32 @@ impl Parser<'_> {
     pub(super) fn simple_line(&mut self) -> Result<(), Failed> {
         loop {
             self.simple_statement()?;
-            if !self.take(Token::Semicolon) {
+            if !self.take(PyToken::Semicolon) {
                 break;
             }
-            if self.peek() == Token::Newline {
+            if self.peek() == PyToken::Newline {
                 break;
             }
         }
         self.line_end = self.previous_end();
-        self.expect(Token::Newline, "the end of the line")?;
+        self.expect(PyToken::Newline, "the end of the line")?;
         Ok(())
     }
 
     fn simple_statement(&mut self) -> Result<(), Failed> {
         let (token, span) = (self.peek(), self.span());
         let kind = match token {
-            Token::Pass => self.word(StmtKind::Pass),
-            Token::Break => self.jump("break", StmtKind::Break),
-            Token::Continue => self.jump("continue", StmtKind::Continue),
-            Token::Return => self.return_statement()?,
-            Token::Raise => self.raise()?,
-            Token::Assert => self.assert()?,
-            Token::Del => self.delete()?,
-            Token::Import => self.import()?,
-            Token::From => self.import_from()?,
-            Token::Global => self.scope(Outside::Global)?,
-            Token::Nonlocal => self.scope(Outside::Nonlocal)?,
+            PyToken::Pass => self.word(StmtKind::Pass),
+            PyToken::Break => self.jump("break", StmtKind::Break),
+            PyToken::Continue => self.jump("continue", StmtKind::Continue),
+            PyToken::Return => self.return_statement()?,
+            PyToken::Raise => self.raise()?,
+            PyToken::Assert => self.assert()?,
+            PyToken::Del => self.delete()?,
+            PyToken::Import => self.import()?,
+            PyToken::From => self.import_from()?,
+            PyToken::Global => self.scope(Outside::Global)?,
+            PyToken::Nonlocal => self.scope(Outside::Nonlocal)?,
             token if begins_operand(token) => self.expression_statement()?,
             _ => return self.expected("a statement"),
         };
@@ -96,7 +96,7 @@ impl Parser<'_> {
             return Ok(StmtKind::Raise(None));
         }
         let exception = self.expression(Stop::Single)?.id;
-        if self.peek() == Token::From {
+        if self.peek() == PyToken::From {
             let span = self.advance().span();
             self.outside(Outside::RaiseFrom, span);
             self.expression(Stop::Single)?;
@@ -107,7 +107,7 @@ impl Parser<'_> {
     fn assert(&mut self) -> Result<StmtKind, Failed> {
         self.advance();
         let test = self.expression(Stop::Single)?.id;
-        let message = match self.take(Token::Comma) {
+        let message = match self.take(PyToken::Comma) {
             true => Some(self.expression(Stop::Single)?.id),
             false => None,
         };
@@ -147,7 +147,7 @@ impl Parser<'_> {
     fn scope(&mut self, outside: Outside) -> Result<StmtKind, Failed> {
         let span = self.advance().span();
         self.name("a name")?;
-        while self.take(Token::Comma) {
+        while self.take(PyToken::Comma) {
             self.name("a name")?;
         }
         let span = Span { start: span.start, end: self.previous_end() };
@@ -161,7 +161,7 @@ impl Parser<'_> {
         loop {
             let (name, place) = self.dotted_name()?;
             aliases.push(self.alias(name, place)?);
-            if !self.take(Token::Comma) {
+            if !self.take(PyToken::Comma) {
                 break;
             }
         }
@@ -172,33 +172,33 @@ impl Parser<'_> {
     fn import_from(&mut self) -> Result<StmtKind, Failed> {
         let span = self.advance().span();
         let start = self.span().start;
-        while matches!(self.peek(), Token::Dot | Token::Ellipsis) {
+        while matches!(self.peek(), PyToken::Dot | PyToken::Ellipsis) {
             self.advance();
         }
-        if self.peek() == Token::Name {
+        if self.peek() == PyToken::Name {
             self.dotted_name()?;
         } else if self.span().start == start {
             return self.expected("the name of a module");
         }
         let module = self.joined_name(Span { start, end: self.previous_end() });
-        self.expect(Token::Import, "`import`")?;
+        self.expect(PyToken::Import, "`import`")?;
         self.check_import(span);
-        if self.peek() == Token::Star {
+        if self.peek() == PyToken::Star {
             let span = self.advance().span();
             self.outside(Outside::ImportStar, span);
             return Ok(StmtKind::ImportFrom { module, names: Stretch::default() });
         }
-        let in_brackets = self.take(Token::ParenOpen);
+        let in_brackets = self.take(PyToken::ParenOpen);
         let mut aliases = Vec::new();
         loop {
             let (name, place) = self.name("a name")?;
             aliases.push(self.alias(name, place)?);
-            if !self.take(Token::Comma) || (in_brackets && self.peek() == Token::ParenClose) {
+            if !self.take(PyToken::Comma) || (in_brackets && self.peek() == PyToken::ParenClose) {
                 break;
             }
         }
         if in_brackets {
-            self.expect(Token::ParenClose, "`,` or `)`")?;
+            self.expect(PyToken::ParenClose, "`,` or `)`")?;
         }
         Ok(StmtKind::ImportFrom { module, names: self.alias_list(aliases) })
     }
@@ -212,10 +212,10 @@ impl Parser<'_> {
 
     fn dotted_name(&mut self) -> Result<(NameId, Span), Failed> {
         let (name, mut span) = self.name("the name of a module")?;
-        if self.peek() != Token::Dot {
+        if self.peek() != PyToken::Dot {
             return Ok((name, span));
         }
-        while self.take(Token::Dot) {
+        while self.take(PyToken::Dot) {
             span.end = self.name("a name")?.1.end;
         }
         Ok((self.joined_name(span), span))
@@ -225,11 +225,11 @@ impl Parser<'_> {
     fn joined_name(&mut self, span: Span) -> NameId {
         let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '.');
         let text: String = self.slice(span).chars().filter(is_part).collect();
-        self.made_name(&text)
+        self.intern(&text)
     }
 
     fn alias(&mut self, name: NameId, span: Span) -> Result<PyAlias, Failed> {
-        let alias = match self.take(Token::As) {
+        let alias = match self.take(PyToken::As) {
             true => Some(self.name("a name")?.0),
             false => None,
         };
@@ -245,8 +245,8 @@ impl Parser<'_> {
     fn expression_statement(&mut self) -> Result<StmtKind, Failed> {
         let first = self.expression(Stop::Line)?;
         match self.peek() {
-            Token::Equal => self.assign(first),
-            Token::Colon => self.annotated(first),
+            PyToken::Equal => self.assign(first),
+            PyToken::Colon => self.annotated(first),
             token => match augmented(token) {
                 Some(op) => self.augmented(first, op),
                 None => Ok(StmtKind::Expr(first.id)),
@@ -257,7 +257,7 @@ impl Parser<'_> {
     fn assign(&mut self, first: Operand) -> Result<StmtKind, Failed> {
         let base = self.items.len();
         let mut last = first;
-        while self.peek() == Token::Equal {
+        while self.peek() == PyToken::Equal {
             self.check_target(last.id);
             self.items.push(last.id);
             self.advance();
@@ -299,7 +299,7 @@ impl Parser<'_> {
         }
         self.advance();
         let annotation = self.expression(Stop::Single)?.id;
-        let value = match self.take(Token::Equal) {
+        let value = match self.take(PyToken::Equal) {
             true => Some(self.expression(Stop::Line)?.id),
             false => None,
         };
@@ -383,21 +383,21 @@ impl Parser<'_> {
     }
 }
 
-fn augmented(token: Token) -> Option<BinaryOp> {
+fn augmented(token: PyToken) -> Option<BinaryOp> {
     Some(match token {
-        Token::PlusEqual => BinaryOp::Add,
-        Token::MinusEqual => BinaryOp::Sub,
-        Token::StarEqual => BinaryOp::Mul,
-        Token::SlashEqual => BinaryOp::Div,
-        Token::DoubleSlashEqual => BinaryOp::FloorDiv,
-        Token::PercentEqual => BinaryOp::Mod,
-        Token::DoubleStarEqual => BinaryOp::Pow,
-        Token::ShiftLeftEqual => BinaryOp::ShiftLeft,
-        Token::ShiftRightEqual => BinaryOp::ShiftRight,
-        Token::AmpersandEqual => BinaryOp::BitAnd,
-        Token::PipeEqual => BinaryOp::BitOr,
-        Token::CaretEqual => BinaryOp::BitXor,
-        Token::AtEqual => BinaryOp::MatMul,
+        PyToken::PlusEqual => BinaryOp::Add,
+        PyToken::MinusEqual => BinaryOp::Sub,
+        PyToken::StarEqual => BinaryOp::Mul,
+        PyToken::SlashEqual => BinaryOp::Div,
+        PyToken::DoubleSlashEqual => BinaryOp::FloorDiv,
+        PyToken::PercentEqual => BinaryOp::Mod,
+        PyToken::DoubleStarEqual => BinaryOp::Pow,
+        PyToken::ShiftLeftEqual => BinaryOp::ShiftLeft,
+        PyToken::ShiftRightEqual => BinaryOp::ShiftRight,
+        PyToken::AmpersandEqual => BinaryOp::BitAnd,
+        PyToken::PipeEqual => BinaryOp::BitOr,
+        PyToken::CaretEqual => BinaryOp::BitXor,
+        PyToken::AtEqual => BinaryOp::MatMul,
         _ => return None,
     })
 }

@@ -8,7 +8,7 @@ macro_rules! tokens {
         /// What a token is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "signs and keywords are what their text says")]
-        pub enum Token {
+        pub enum PyToken {
             /// A name that is no keyword.
             Name,
             /// A number.
@@ -29,20 +29,20 @@ macro_rules! tokens {
             $($word,)*
         }
 
-        impl Token {
+        impl PyToken {
             /// The text of a sign or a keyword.
             pub fn text(self) -> Option<&'static str> {
                 match self {
-                    $(Token::$name => Some($text),)*
-                    $(Token::$word => Some($spelling),)*
+                    $(PyToken::$name => Some($text),)*
+                    $(PyToken::$word => Some($spelling),)*
                     _ => None,
                 }
             }
 
             /// The keyword of a text.
-            pub fn keyword(text: &str) -> Option<Token> {
+            pub fn keyword(text: &str) -> Option<PyToken> {
                 match text {
-                    $($spelling => Some(Token::$word),)*
+                    $($spelling => Some(PyToken::$word),)*
                     _ => None,
                 }
             }
@@ -136,44 +136,44 @@ tokens! {
     Yield = "yield",
 }
 
-impl Token {
+impl PyToken {
     /// True for keywords that no expression contains: in brackets they show that one was not closed.
     pub(super) fn begins_only_statements(self) -> bool {
         matches!(
             self,
-            Token::Def
-                | Token::Return
-                | Token::While
-                | Token::Class
-                | Token::Import
-                | Token::With
-                | Token::Try
-                | Token::Except
-                | Token::Finally
-                | Token::Raise
-                | Token::Assert
-                | Token::Pass
-                | Token::Break
-                | Token::Continue
-                | Token::Del
-                | Token::Global
-                | Token::Nonlocal
-                | Token::Elif
+            PyToken::Def
+                | PyToken::Return
+                | PyToken::While
+                | PyToken::Class
+                | PyToken::Import
+                | PyToken::With
+                | PyToken::Try
+                | PyToken::Except
+                | PyToken::Finally
+                | PyToken::Raise
+                | PyToken::Assert
+                | PyToken::Pass
+                | PyToken::Break
+                | PyToken::Continue
+                | PyToken::Del
+                | PyToken::Global
+                | PyToken::Nonlocal
+                | PyToken::Elif
         )
     }
 }
 
-impl fmt::Display for Token {
+impl fmt::Display for PyToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Token::Name => f.write_str("a name"),
-            Token::Number => f.write_str("a number"),
-            Token::String => f.write_str("a string"),
-            Token::Newline => f.write_str("the end of the line"),
-            Token::Indent => f.write_str("an indented line"),
-            Token::Dedent => f.write_str("the end of the block"),
-            Token::End => f.write_str("the end of the text"),
-            Token::Broken => f.write_str("a malformed token"),
+            PyToken::Name => f.write_str("a name"),
+            PyToken::Number => f.write_str("a number"),
+            PyToken::String => f.write_str("a string"),
+            PyToken::Newline => f.write_str("the end of the line"),
+            PyToken::Indent => f.write_str("an indented line"),
+            PyToken::Dedent => f.write_str("the end of the block"),
+            PyToken::End => f.write_str("the end of the text"),
+            PyToken::Broken => f.write_str("a malformed token"),
             other => write!(f, "`{}`", other.text().unwrap_or_default()),
         }
     }

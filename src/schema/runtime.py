@@ -97,3 +97,80 @@ def read_flat(text):
             terms[number] = values(node)
     at += 1
     return item()
+
+
+def _children(node):
+    for each in fields(node):
+        value = getattr(node, each.name)
+        yield from value if isinstance(value, list) else [value]
+
+
+def _order(root):
+    """Nodes behind the plain ones they refer to; unique ones each in its turn."""
+    order, met, queue = [], set(), [root]
+    for start in queue:
+        work = [(start, False)]
+        while work:
+            node, is_done = work.pop()
+            if not hasattr(node, "_unique"):
+                continue
+            if is_done:
+                order.append(node)
+            elif node._unique and node is not start:
+                queue.append(node)
+            elif id(node) not in met:
+                met.add(id(node))
+                work.append((node, True))
+                work.extend((child, False) for child in reversed(list(_children(node))))
+    return order
+
+
+def _quoted(text):
+    escapes = {value: "\\" + name for name, value in _SHORT.items()}
+    return '"' + "".join(escapes.get(c) or (c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in text) + '"'
+
+
+def _datum(value):
+    import math
+    import struct
+
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    if isinstance(value, bytes):
+        return 'b"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
+    if isinstance(value, float) and math.isnan(value):
+        return f"nan(0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x})"
+    return _quoted(value) if type(value) is str else str(value)
+
+
+def write_flat(root):
+    """The flat form of a document."""
+    lines, names, counts = [f"flat {SCHEMA} {SCHEMA_HASH}".replace("  ", " ")], {}, {"!": 0, "%": 0}
+    order = _order(root)
+    name_of = {cls: name for name, cls in CONSTRUCTORS.items()}
+    for node in order:
+        sign = "!" if node._unique else "%"
+        if node._unique or fields(node):
+            names[id(node)] = f"{sign}{counts[sign]}"
+            counts[sign] += 1
+        if node._unique:
+            lines.append(f"{names[id(node)]} : {name_of[type(node)]}")
+
+    def operand(value, is_option=False):
+        if isinstance(value, list):
+            return " ".join([f"[{len(value)}"] + [operand(item) for item in value]) + "]"
+        if hasattr(value, "_unique"):
+            return names.get(id(value)) or name_of[type(value)]
+        return "_" if value is None and is_option else _datum(value)
+
+    for node in order:
+        if id(node) not in names:
+            continue
+        words = [names[id(node)], "="] + ([] if node._unique else [name_of[type(node)]])
+        every = fields(node)
+        for at, each in enumerate(every):
+            if at == len(every) - node._attributes:
+                words.append("@")
+            words.append(operand(getattr(node, each.name), str(each.type).endswith("| None")))
+        lines.append(" ".join(words))
+    return "\n".join(lines + ["root " + operand(root)]) + "\n"

@@ -35,10 +35,14 @@ pub fn rust_layer(schema: &Schema, path: &str) -> String {
         ),
     );
     for (at, sort) in schema.sorts().iter().enumerate() {
+        // Data have no view.
+        if admitted(schema, SortId(at as u32)).is_empty() {
+            continue;
+        }
         match &sort.form {
             SortForm::Builtin(_) => {}
             SortForm::Product(id) => view(schema, sort, &[Alternative::Constructor(*id)], &mut out),
-            SortForm::Sum(alternatives) => view(schema, &schema.sorts()[at], alternatives, &mut out),
+            SortForm::Sum(alternatives) => view(schema, sort, alternatives, &mut out),
         }
     }
     out

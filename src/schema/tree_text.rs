@@ -92,23 +92,24 @@ fn widths(schema: &Schema, document: &Document) -> Vec<usize> {
     let mut widths = vec![0_usize; document.len()];
     for term in post_order(schema, document, Reach::Everything) {
         let own = schema.constructor(document.constructor(term)).name.len() + 4;
-        let values = document.values(term).iter().map(|value| value_width(document, *value, &widths));
+        let values = document
+            .values(term)
+            .iter()
+            .map(|value| value_width(document, *value, &|term| widths[term.index()]));
         widths[term.index()] = values.fold(own, |sum, width| sum.saturating_add(width + 2)).min(1 << 40);
     }
     widths
 }
 
-fn value_width(document: &Document, value: TermValue, widths: &[usize]) -> usize {
+/// Columns of a value; `width` is that of a term.
+fn value_width(document: &Document, value: TermValue, width: &dyn Fn(TermId) -> usize) -> usize {
     let one = |value: &TermValue| match value {
-        TermValue::Term(term) => widths[term.index()],
+        TermValue::Term(term) => width(*term),
         TermValue::Datum(id) => datum_text(document.datum(*id)).len(),
         _ => 1,
     };
-    document
-        .elements(&value)
-        .iter()
-        .fold(2, |sum: usize, value| sum.saturating_add(one(value) + 2))
-        .min(1 << 40)
+    let elements = document.elements(&value).iter();
+    elements.fold(2, |sum: usize, value| sum.saturating_add(one(value) + 2)).min(1 << 40)
 }
 
 struct TreeWriter<'d> {
@@ -211,7 +212,9 @@ impl TreeWriter<'_> {
     fn list(&mut self, list: ListId, level: usize, widths: &[usize], tasks: &mut Vec<TreeTask>) {
         let elements = self.document.list(list);
         let column = self.out.len() - self.line_start;
-        let width = value_width(self.document, TermValue::List(list), widths);
+        // A unique term that was written before is a number now.
+        let width_of = |term: TermId| self.numbers[term.index()].map_or(widths[term.index()], |_| 4);
+        let width = value_width(self.document, TermValue::List(list), &width_of);
         let has_terms = elements.iter().any(|value| matches!(value, TermValue::Term(_)));
         self.out.push('[');
         if column + width <= WIDTH || !has_terms {

@@ -238,20 +238,22 @@ impl Paths {
 
     /// `Module.body[2].value`; the middle of a long path is left out.
     fn path(&self, schema: &Schema, document: &Document, term: TermId) -> String {
-        let mut steps = Vec::new();
-        let mut at = term;
-        while let Some(parent) = self.parents[at.index()] {
-            steps.push(step(schema, document, parent, at));
-            at = parent;
+        let mut chain = vec![term];
+        while let Some(parent) = self.parents[chain[chain.len() - 1].index()] {
+            chain.push(parent);
         }
-        steps.push(schema.constructor(document.constructor(at)).name.to_string());
-        steps.reverse();
-        if steps.len() <= MAX_STEPS {
-            return steps.join(".");
+        chain.reverse();
+        let root = schema.constructor(document.constructor(chain[0])).name.to_string();
+        let steps = |links: &[TermId]| -> Vec<String> {
+            links.windows(2).map(|link| step(schema, document, link[0], link[1])).collect()
+        };
+        if chain.len() <= MAX_STEPS {
+            return [vec![root], steps(&chain)].concat().join(".");
         }
         let half = MAX_STEPS / 2;
-        let left_out = steps.len() - MAX_STEPS;
-        format!("{}...({left_out} more)...{}", steps[..half].join("."), steps[steps.len() - half..].join("."))
+        let first = [vec![root], steps(&chain[..half])].concat().join(".");
+        let last = steps(&chain[chain.len() - half - 1..]).join(".");
+        format!("{first}...({} more)...{last}", chain.len() - MAX_STEPS)
     }
 }
 

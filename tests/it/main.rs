@@ -28,6 +28,9 @@ mod oracles;
 #[cfg(feature = "png")]
 mod pictures;
 mod properties;
+#[rustfmt::skip]
+#[allow(dead_code, reason = "generated for every type of the schema")]
+mod pyast_layer;
 mod python;
 mod random;
 mod reference;
@@ -35,5 +38,6 @@ mod reuse;
 mod rooms;
 mod row_by_row;
 mod schema;
+mod schema_layers;
 mod support;
 mod tutorials;

@@ -580,3 +580,16 @@ fn visitors_see_children_but_no_hidden_fields_and_attributes() {
         "hidden fields and attributes do not count"
     );
 }
+
+#[test]
+fn paths_of_deep_offenders_are_short() {
+    let schema = schema("e = Neg(e value) | Num(int n)");
+    let sort = schema.find_sort("e").expect("the type exists");
+    let text = format!("{}Num(true){}", "Neg(".repeat(50_000), ")".repeat(50_000));
+    let errors = read_tree(&schema, sort, &text).err().unwrap_or_default();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].problem.to_string(), "At Num.n: Expecting int but got true");
+    let hint = errors[0].hint().unwrap_or_default();
+    assert!(hint.starts_with("path: Neg.value.value") && hint.ends_with("value.value.n"), "{hint}");
+    assert!(hint.contains("(49961 more)") && hint.len() < 400, "{hint}");
+}
