@@ -29,7 +29,7 @@ mod oracles;
 mod pictures;
 mod properties;
 #[rustfmt::skip]
-#[allow(dead_code, reason = "generated for every type of the schema")]
+#[allow(dead_code, clippy::enum_variant_names, reason = "generated for every type of the schema")]
 mod pyast_layer;
 mod python;
 mod random;
