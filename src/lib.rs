@@ -41,7 +41,9 @@ pub mod model;
 #[cfg(feature = "cli")]
 pub mod plot;
 pub mod prepare;
+pub mod python;
 pub mod registry;
+pub mod schema;
 pub mod syntax;
 pub mod workflow;
 

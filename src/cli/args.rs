@@ -1,6 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::model_args::ModelArgs;
+use crate::cli::schema_args::SchemaCommand;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
@@ -38,6 +39,9 @@ pub enum Command {
     /// Evaluate or print a graph of array operations.
     #[command(subcommand)]
     Graph(GraphCommand),
+    /// Check schemas; validate and convert documents.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
 }
 
 /// Where an expression comes from and how it is read.

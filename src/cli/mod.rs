@@ -7,6 +7,7 @@
 //! | `run` | [`run`], [`progress`], [`table`] |
 //! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
+//! | `schema` | [`schema`], [`schema_args`] |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -42,6 +43,8 @@ pub mod ops;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod schema;
+pub mod schema_args;
 pub mod signals;
 pub mod synthetic;
 pub mod table;
@@ -67,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Graph(command) => graph::run(&command),
         Command::Ops(args) => ops::run(&args),
         Command::Model(args) => model::run(&args),
+        Command::Schema(command) => schema::run(&command),
     }
 }
 

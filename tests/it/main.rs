@@ -29,10 +29,16 @@ mod oracles;
 #[cfg(feature = "png")]
 mod pictures;
 mod properties;
+#[rustfmt::skip]
+#[allow(dead_code, clippy::enum_variant_names, reason = "generated for every type of the schema")]
+mod pyast_layer;
+mod python;
 mod random;
 mod reference;
 mod reuse;
 mod rooms;
 mod row_by_row;
+mod schema;
+mod schema_layers;
 mod support;
 mod tutorials;

@@ -1,0 +1,41 @@
+//! Python-like text to a tree.
+//!
+//! ```text
+//! text ──lexer──> tokens ──parser──> PyTree (arenas, spans) ──to_document──> stage `pyast`
+//!                           │
+//!                           └──> errors: text that is no Python, and Python outside of the subset
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | statements | `def`, `return`, assignments (several targets, unpacking, augmented, annotated), `if`, `for`, `while` with `else`, `match` on literals, `break`, `continue`, `pass`, `assert`, `raise`, `del name`, imports at the top |
+//! | expressions | literals, names, arithmetic, comparisons that chain, `and or not`, conditional expressions, calls with keywords, attributes, subscripts and slices, tuples, lists, list comprehensions, lambdas, `:=` |
+//! | refused | everything else, each construct with a rule's name and a hint: [`Outside`] |
+//!
+//! The parser keeps its own stacks: chains of operators and of `elif` may have any length. Brackets nest to
+//! 250 levels, blocks to 100. Names are compared as they are written; Python would normalise letters beyond
+//! ASCII (NFKC).
+
+mod block;
+mod bracket;
+mod cursor;
+pub mod error;
+mod expression;
+pub mod lexer;
+pub mod lines;
+mod literal;
+pub mod operators;
+pub mod parse;
+mod pattern;
+mod pending;
+pub mod pyast;
+mod statement;
+pub mod token;
+pub mod tree;
+
+pub use error::{Outside, PythonError, PythonProblem};
+pub use lines::SourceLines;
+pub use operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
+pub use parse::{ParsedModule, parse_module};
+pub use pyast::{PYAST, Positions, pyast_document, pyast_root, pyast_schema};
+pub use tree::{ExprId, ExprKind, NameId, PyExpr, PyStmt, PyTree, StmtId, StmtKind, Stretch};

@@ -1,0 +1,925 @@
+//! Views of the documents of schema `pyast`; generated from it, kept fresh by a test.
+
+use cembra::schema::{Datum, Document, TermId, TermValue};
+
+/// Hash of the schema.
+pub const SCHEMA_HASH: &str =
+    "13db82dfdac1ad8e5377007d26e9f85d599ed8583c91161d3693d672e3669a68";
+
+/// A term of type `mod`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ModView<'d> {
+    /// `Module(stmt* body)`.
+    Module {
+        /// `body`.
+        body: &'d [TermValue],
+    },
+}
+
+impl<'d> ModView<'d> {
+    /// The view of a term, if it is a `mod`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ModView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (0, [body]) => ModView::Module {
+                body: document.as_list(*body)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `stmt`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StmtView<'d> {
+    /// `FunctionDef(identifier name, arguments args, stmt* body, expr* decorators, expr? returns)`.
+    FunctionDef {
+        /// `name`.
+        name: &'d Datum,
+        /// `args`.
+        args: TermId,
+        /// `body`.
+        body: &'d [TermValue],
+        /// `decorators`.
+        decorators: &'d [TermValue],
+        /// `returns`.
+        returns: Option<TermId>,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Return(expr? value)`.
+    Return {
+        /// `value`.
+        value: Option<TermId>,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Delete(expr* targets)`.
+    Delete {
+        /// `targets`.
+        targets: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Assign(expr* targets, expr value)`.
+    Assign {
+        /// `targets`.
+        targets: &'d [TermValue],
+        /// `value`.
+        value: TermId,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `AugAssign(expr target, operator op, expr value)`.
+    AugAssign {
+        /// `target`.
+        target: TermId,
+        /// `op`.
+        op: TermId,
+        /// `value`.
+        value: TermId,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `AnnAssign(expr target, expr annotation, expr? value)`.
+    AnnAssign {
+        /// `target`.
+        target: TermId,
+        /// `annotation`.
+        annotation: TermId,
+        /// `value`.
+        value: Option<TermId>,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `For(expr target, expr iter, stmt* body, stmt* orelse)`.
+    For {
+        /// `target`.
+        target: TermId,
+        /// `iter`.
+        iter: TermId,
+        /// `body`.
+        body: &'d [TermValue],
+        /// `orelse`.
+        orelse: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `While(expr test, stmt* body, stmt* orelse)`.
+    While {
+        /// `test`.
+        test: TermId,
+        /// `body`.
+        body: &'d [TermValue],
+        /// `orelse`.
+        orelse: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `If(expr test, stmt* body, stmt* orelse)`.
+    If {
+        /// `test`.
+        test: TermId,
+        /// `body`.
+        body: &'d [TermValue],
+        /// `orelse`.
+        orelse: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Match(expr subject, match_case* cases)`.
+    Match {
+        /// `subject`.
+        subject: TermId,
+        /// `cases`.
+        cases: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Raise(expr? exc)`.
+    Raise {
+        /// `exc`.
+        exc: Option<TermId>,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Assert(expr test, expr? msg)`.
+    Assert {
+        /// `test`.
+        test: TermId,
+        /// `msg`.
+        msg: Option<TermId>,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Import(alias* names)`.
+    Import {
+        /// `names`.
+        names: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `ImportFrom(string module, alias* names)`.
+    ImportFrom {
+        /// `module`.
+        module: &'d Datum,
+        /// `names`.
+        names: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Expr(expr value)`.
+    Expr {
+        /// `value`.
+        value: TermId,
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Pass`.
+    Pass {
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Break`.
+    Break {
+        /// `pos`.
+        pos: &'d Datum,
+    },
+    /// `Continue`.
+    Continue {
+        /// `pos`.
+        pos: &'d Datum,
+    },
+}
+
+impl<'d> StmtView<'d> {
+    /// The view of a term, if it is a `stmt`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<StmtView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (1, [name, args, body, decorators, returns, pos]) => StmtView::FunctionDef {
+                name: document.as_datum(*name)?,
+                args: document.as_term(*args)?,
+                body: document.as_list(*body)?,
+                decorators: document.as_list(*decorators)?,
+                returns: document.as_term(*returns),
+                pos: document.as_datum(*pos)?,
+            },
+            (2, [value, pos]) => StmtView::Return {
+                value: document.as_term(*value),
+                pos: document.as_datum(*pos)?,
+            },
+            (3, [targets, pos]) => StmtView::Delete {
+                targets: document.as_list(*targets)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (4, [targets, value, pos]) => StmtView::Assign {
+                targets: document.as_list(*targets)?,
+                value: document.as_term(*value)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (5, [target, op, value, pos]) => StmtView::AugAssign {
+                target: document.as_term(*target)?,
+                op: document.as_term(*op)?,
+                value: document.as_term(*value)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (6, [target, annotation, value, pos]) => StmtView::AnnAssign {
+                target: document.as_term(*target)?,
+                annotation: document.as_term(*annotation)?,
+                value: document.as_term(*value),
+                pos: document.as_datum(*pos)?,
+            },
+            (7, [target, iter, body, orelse, pos]) => StmtView::For {
+                target: document.as_term(*target)?,
+                iter: document.as_term(*iter)?,
+                body: document.as_list(*body)?,
+                orelse: document.as_list(*orelse)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (8, [test, body, orelse, pos]) => StmtView::While {
+                test: document.as_term(*test)?,
+                body: document.as_list(*body)?,
+                orelse: document.as_list(*orelse)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (9, [test, body, orelse, pos]) => StmtView::If {
+                test: document.as_term(*test)?,
+                body: document.as_list(*body)?,
+                orelse: document.as_list(*orelse)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (10, [subject, cases, pos]) => StmtView::Match {
+                subject: document.as_term(*subject)?,
+                cases: document.as_list(*cases)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (11, [exc, pos]) => StmtView::Raise {
+                exc: document.as_term(*exc),
+                pos: document.as_datum(*pos)?,
+            },
+            (12, [test, msg, pos]) => StmtView::Assert {
+                test: document.as_term(*test)?,
+                msg: document.as_term(*msg),
+                pos: document.as_datum(*pos)?,
+            },
+            (13, [names, pos]) => StmtView::Import {
+                names: document.as_list(*names)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (14, [module, names, pos]) => StmtView::ImportFrom {
+                module: document.as_datum(*module)?,
+                names: document.as_list(*names)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (15, [value, pos]) => StmtView::Expr {
+                value: document.as_term(*value)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (16, [pos]) => StmtView::Pass {
+                pos: document.as_datum(*pos)?,
+            },
+            (17, [pos]) => StmtView::Break {
+                pos: document.as_datum(*pos)?,
+            },
+            (18, [pos]) => StmtView::Continue {
+                pos: document.as_datum(*pos)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `expr`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExprView<'d> {
+    /// `BoolOp(boolop op, expr* values)`.
+    BoolOp {
+        /// `op`.
+        op: TermId,
+        /// `values`.
+        values: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `NamedExpr(expr target, expr value)`.
+    NamedExpr {
+        /// `target`.
+        target: TermId,
+        /// `value`.
+        value: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `BinOp(expr left, operator op, expr right)`.
+    BinOp {
+        /// `left`.
+        left: TermId,
+        /// `op`.
+        op: TermId,
+        /// `right`.
+        right: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `UnaryOp(unaryop op, expr operand)`.
+    UnaryOp {
+        /// `op`.
+        op: TermId,
+        /// `operand`.
+        operand: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Lambda(arguments args, expr body)`.
+    Lambda {
+        /// `args`.
+        args: TermId,
+        /// `body`.
+        body: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `IfExp(expr test, expr body, expr orelse)`.
+    IfExp {
+        /// `test`.
+        test: TermId,
+        /// `body`.
+        body: TermId,
+        /// `orelse`.
+        orelse: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `ListComp(expr elt, comprehension* generators)`.
+    ListComp {
+        /// `elt`.
+        elt: TermId,
+        /// `generators`.
+        generators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Compare(expr left, cmpop* ops, expr* comparators)`.
+    Compare {
+        /// `left`.
+        left: TermId,
+        /// `ops`.
+        ops: &'d [TermValue],
+        /// `comparators`.
+        comparators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Call(expr func, expr* args, keyword* keywords)`.
+    Call {
+        /// `func`.
+        func: TermId,
+        /// `args`.
+        args: &'d [TermValue],
+        /// `keywords`.
+        keywords: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Num(number n)`.
+    Num {
+        /// `n`.
+        n: &'d Datum,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Str(string s)`.
+    Str {
+        /// `s`.
+        s: &'d Datum,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `NameConstant(singleton value)`.
+    NameConstant {
+        /// `value`.
+        value: &'d Datum,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Attribute(expr value, identifier attr, expr_context ctx)`.
+    Attribute {
+        /// `value`.
+        value: TermId,
+        /// `attr`.
+        attr: &'d Datum,
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Subscript(expr value, expr slice, expr_context ctx)`.
+    Subscript {
+        /// `value`.
+        value: TermId,
+        /// `slice`.
+        slice: TermId,
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Name(identifier id, expr_context ctx)`.
+    Name {
+        /// `id`.
+        id: &'d Datum,
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `List(expr* elts, expr_context ctx)`.
+    List {
+        /// `elts`.
+        elts: &'d [TermValue],
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Tuple(expr* elts, expr_context ctx)`.
+    Tuple {
+        /// `elts`.
+        elts: &'d [TermValue],
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Slice(expr? lower, expr? upper, expr? step)`.
+    Slice {
+        /// `lower`.
+        lower: Option<TermId>,
+        /// `upper`.
+        upper: Option<TermId>,
+        /// `step`.
+        step: Option<TermId>,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+}
+
+impl<'d> ExprView<'d> {
+    /// The view of a term, if it is a `expr`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ExprView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (19, [op, values, pos]) => ExprView::BoolOp {
+                op: document.as_term(*op)?,
+                values: document.as_list(*values)?,
+                pos: document.as_datum(*pos),
+            },
+            (20, [target, value, pos]) => ExprView::NamedExpr {
+                target: document.as_term(*target)?,
+                value: document.as_term(*value)?,
+                pos: document.as_datum(*pos),
+            },
+            (21, [left, op, right, pos]) => ExprView::BinOp {
+                left: document.as_term(*left)?,
+                op: document.as_term(*op)?,
+                right: document.as_term(*right)?,
+                pos: document.as_datum(*pos),
+            },
+            (22, [op, operand, pos]) => ExprView::UnaryOp {
+                op: document.as_term(*op)?,
+                operand: document.as_term(*operand)?,
+                pos: document.as_datum(*pos),
+            },
+            (23, [args, body, pos]) => ExprView::Lambda {
+                args: document.as_term(*args)?,
+                body: document.as_term(*body)?,
+                pos: document.as_datum(*pos),
+            },
+            (24, [test, body, orelse, pos]) => ExprView::IfExp {
+                test: document.as_term(*test)?,
+                body: document.as_term(*body)?,
+                orelse: document.as_term(*orelse)?,
+                pos: document.as_datum(*pos),
+            },
+            (25, [elt, generators, pos]) => ExprView::ListComp {
+                elt: document.as_term(*elt)?,
+                generators: document.as_list(*generators)?,
+                pos: document.as_datum(*pos),
+            },
+            (26, [left, ops, comparators, pos]) => ExprView::Compare {
+                left: document.as_term(*left)?,
+                ops: document.as_list(*ops)?,
+                comparators: document.as_list(*comparators)?,
+                pos: document.as_datum(*pos),
+            },
+            (27, [func, args, keywords, pos]) => ExprView::Call {
+                func: document.as_term(*func)?,
+                args: document.as_list(*args)?,
+                keywords: document.as_list(*keywords)?,
+                pos: document.as_datum(*pos),
+            },
+            (28, [n, pos]) => ExprView::Num {
+                n: document.as_datum(*n)?,
+                pos: document.as_datum(*pos),
+            },
+            (29, [s, pos]) => ExprView::Str {
+                s: document.as_datum(*s)?,
+                pos: document.as_datum(*pos),
+            },
+            (30, [value, pos]) => ExprView::NameConstant {
+                value: document.as_datum(*value)?,
+                pos: document.as_datum(*pos),
+            },
+            (31, [value, attr, ctx, pos]) => ExprView::Attribute {
+                value: document.as_term(*value)?,
+                attr: document.as_datum(*attr)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (32, [value, slice, ctx, pos]) => ExprView::Subscript {
+                value: document.as_term(*value)?,
+                slice: document.as_term(*slice)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (33, [id, ctx, pos]) => ExprView::Name {
+                id: document.as_datum(*id)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (34, [elts, ctx, pos]) => ExprView::List {
+                elts: document.as_list(*elts)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (35, [elts, ctx, pos]) => ExprView::Tuple {
+                elts: document.as_list(*elts)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (36, [lower, upper, step, pos]) => ExprView::Slice {
+                lower: document.as_term(*lower),
+                upper: document.as_term(*upper),
+                step: document.as_term(*step),
+                pos: document.as_datum(*pos),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `expr_context`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExprContextView {
+    /// `Load`.
+    Load,
+    /// `Store`.
+    Store,
+    /// `Del`.
+    Del,
+}
+
+impl ExprContextView {
+    /// The view of a term, if it is a `expr_context`.
+    pub fn new(document: &Document, term: TermId) -> Option<ExprContextView> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (37, []) => ExprContextView::Load,
+            (38, []) => ExprContextView::Store,
+            (39, []) => ExprContextView::Del,
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `boolop`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BoolopView {
+    /// `And`.
+    And,
+    /// `Or`.
+    Or,
+}
+
+impl BoolopView {
+    /// The view of a term, if it is a `boolop`.
+    pub fn new(document: &Document, term: TermId) -> Option<BoolopView> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (40, []) => BoolopView::And,
+            (41, []) => BoolopView::Or,
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `operator`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OperatorView {
+    /// `Add`.
+    Add,
+    /// `Sub`.
+    Sub,
+    /// `Mult`.
+    Mult,
+    /// `Div`.
+    Div,
+    /// `Mod`.
+    Mod,
+    /// `Pow`.
+    Pow,
+    /// `LShift`.
+    LShift,
+    /// `RShift`.
+    RShift,
+    /// `BitOr`.
+    BitOr,
+    /// `BitXor`.
+    BitXor,
+    /// `BitAnd`.
+    BitAnd,
+    /// `FloorDiv`.
+    FloorDiv,
+}
+
+impl OperatorView {
+    /// The view of a term, if it is a `operator`.
+    pub fn new(document: &Document, term: TermId) -> Option<OperatorView> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (42, []) => OperatorView::Add,
+            (43, []) => OperatorView::Sub,
+            (44, []) => OperatorView::Mult,
+            (45, []) => OperatorView::Div,
+            (46, []) => OperatorView::Mod,
+            (47, []) => OperatorView::Pow,
+            (48, []) => OperatorView::LShift,
+            (49, []) => OperatorView::RShift,
+            (50, []) => OperatorView::BitOr,
+            (51, []) => OperatorView::BitXor,
+            (52, []) => OperatorView::BitAnd,
+            (53, []) => OperatorView::FloorDiv,
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `unaryop`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UnaryopView {
+    /// `Invert`.
+    Invert,
+    /// `Not`.
+    Not,
+    /// `UAdd`.
+    UAdd,
+    /// `USub`.
+    USub,
+}
+
+impl UnaryopView {
+    /// The view of a term, if it is a `unaryop`.
+    pub fn new(document: &Document, term: TermId) -> Option<UnaryopView> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (54, []) => UnaryopView::Invert,
+            (55, []) => UnaryopView::Not,
+            (56, []) => UnaryopView::UAdd,
+            (57, []) => UnaryopView::USub,
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `cmpop`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CmpopView {
+    /// `Eq`.
+    Eq,
+    /// `NotEq`.
+    NotEq,
+    /// `Lt`.
+    Lt,
+    /// `LtE`.
+    LtE,
+    /// `Gt`.
+    Gt,
+    /// `GtE`.
+    GtE,
+    /// `Is`.
+    Is,
+    /// `IsNot`.
+    IsNot,
+    /// `In`.
+    In,
+    /// `NotIn`.
+    NotIn,
+}
+
+impl CmpopView {
+    /// The view of a term, if it is a `cmpop`.
+    pub fn new(document: &Document, term: TermId) -> Option<CmpopView> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (58, []) => CmpopView::Eq,
+            (59, []) => CmpopView::NotEq,
+            (60, []) => CmpopView::Lt,
+            (61, []) => CmpopView::LtE,
+            (62, []) => CmpopView::Gt,
+            (63, []) => CmpopView::GtE,
+            (64, []) => CmpopView::Is,
+            (65, []) => CmpopView::IsNot,
+            (66, []) => CmpopView::In,
+            (67, []) => CmpopView::NotIn,
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `comprehension`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ComprehensionView<'d> {
+    /// `comprehension(expr target, expr iter, expr* ifs)`.
+    Comprehension {
+        /// `target`.
+        target: TermId,
+        /// `iter`.
+        iter: TermId,
+        /// `ifs`.
+        ifs: &'d [TermValue],
+    },
+}
+
+impl<'d> ComprehensionView<'d> {
+    /// The view of a term, if it is a `comprehension`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ComprehensionView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (68, [target, iter, ifs]) => ComprehensionView::Comprehension {
+                target: document.as_term(*target)?,
+                iter: document.as_term(*iter)?,
+                ifs: document.as_list(*ifs)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `arguments`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArgumentsView<'d> {
+    /// `arguments(arg* args)`.
+    Arguments {
+        /// `args`.
+        args: &'d [TermValue],
+    },
+}
+
+impl<'d> ArgumentsView<'d> {
+    /// The view of a term, if it is a `arguments`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ArgumentsView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (69, [args]) => ArgumentsView::Arguments {
+                args: document.as_list(*args)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `arg`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArgView<'d> {
+    /// `arg(identifier name, expr? annotation, expr? default)`.
+    Arg {
+        /// `name`.
+        name: &'d Datum,
+        /// `annotation`.
+        annotation: Option<TermId>,
+        /// `default`.
+        default: Option<TermId>,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+}
+
+impl<'d> ArgView<'d> {
+    /// The view of a term, if it is a `arg`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ArgView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (70, [name, annotation, default, pos]) => ArgView::Arg {
+                name: document.as_datum(*name)?,
+                annotation: document.as_term(*annotation),
+                default: document.as_term(*default),
+                pos: document.as_datum(*pos),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `keyword`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KeywordView<'d> {
+    /// `keyword(identifier name, expr value)`.
+    Keyword {
+        /// `name`.
+        name: &'d Datum,
+        /// `value`.
+        value: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+}
+
+impl<'d> KeywordView<'d> {
+    /// The view of a term, if it is a `keyword`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<KeywordView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (71, [name, value, pos]) => KeywordView::Keyword {
+                name: document.as_datum(*name)?,
+                value: document.as_term(*value)?,
+                pos: document.as_datum(*pos),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `alias`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AliasView<'d> {
+    /// `alias(string name, identifier? asname)`.
+    Alias {
+        /// `name`.
+        name: &'d Datum,
+        /// `asname`.
+        asname: Option<&'d Datum>,
+    },
+}
+
+impl<'d> AliasView<'d> {
+    /// The view of a term, if it is a `alias`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<AliasView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (72, [name, asname]) => AliasView::Alias {
+                name: document.as_datum(*name)?,
+                asname: document.as_datum(*asname),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `match_case`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MatchCaseView<'d> {
+    /// `match_case(pattern* patterns, expr? guard, stmt* body)`.
+    MatchCase {
+        /// `patterns`.
+        patterns: &'d [TermValue],
+        /// `guard`.
+        guard: Option<TermId>,
+        /// `body`.
+        body: &'d [TermValue],
+    },
+}
+
+impl<'d> MatchCaseView<'d> {
+    /// The view of a term, if it is a `match_case`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<MatchCaseView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (73, [patterns, guard, body]) => MatchCaseView::MatchCase {
+                patterns: document.as_list(*patterns)?,
+                guard: document.as_term(*guard),
+                body: document.as_list(*body)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `pattern`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternView<'d> {
+    /// `MatchValue(expr value)`.
+    MatchValue {
+        /// `value`.
+        value: TermId,
+    },
+    /// `MatchAs(identifier name)`.
+    MatchAs {
+        /// `name`.
+        name: &'d Datum,
+    },
+    /// `MatchAny`.
+    MatchAny,
+}
+
+impl<'d> PatternView<'d> {
+    /// The view of a term, if it is a `pattern`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<PatternView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (74, [value]) => PatternView::MatchValue {
+                value: document.as_term(*value)?,
+            },
+            (75, [name]) => PatternView::MatchAs {
+                name: document.as_datum(*name)?,
+            },
+            (76, []) => PatternView::MatchAny,
+            _ => return None,
+        })
+    }
+}
