@@ -163,7 +163,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
         if edge {
             check_children(rows, call.edge(1))?;
         }
-        let mut gathered = Gathered::<T>::new(meter)?;
+        let mut gathered = Gathered::<T>::new(meter, call.arena())?;
         let stop = || meter.stop();
         if !is_array {
             let value = f(gathered.of_all(rows, meter)?, option, &stop);

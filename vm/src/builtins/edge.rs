@@ -442,7 +442,7 @@ fn share_of<T: Cell + Ordered>(
     group: &[usize],
 ) -> Result<Option<T>, Fault> {
     let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
-    let mut gathered = Gathered::<T>::new(meter)?;
+    let mut gathered = Gathered::<T>::new(meter, call.arena())?;
     let present = gathered.present(rows, group.iter().copied(), meter)?;
     let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
     meter.poll()?;

@@ -4,6 +4,8 @@ use crate::operator::meter::{Meter, STRIDE, Scratch};
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
 use crate::value::{ArrayRows, Edge, Fault};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use std::ops::Deref;
 
 /// A row without a value of its own.
@@ -53,7 +55,11 @@ pub(super) struct Present<'a, T> {
     pub(super) size: usize,
 }
 
-impl<T> Present<'_, T> {
+impl<'a, T> Present<'a, T> {
+    fn new(values: &'a [T], places: &'a [u32], size: usize) -> Present<'a, T> {
+        Present { values, places: (!places.is_empty()).then_some(places), size }
+    }
+
     pub(super) fn values(&self) -> &[T] {
         self.values
     }
@@ -68,15 +74,19 @@ impl<T> Present<'_, T> {
     }
 }
 
+/// Rows of groups that are gathered in the arena of the run, whose memory is kept for the next run.
+const FEW: usize = 1 << 14;
+
 /// Buffers for the present rows of one group after the other.
 pub(super) struct Gathered<'m, T> {
-    values: Scratch<'m, T>,
-    places: Scratch<'m, u32>,
+    few: (BumpVec<'m, T>, BumpVec<'m, u32>),
+    many: (Scratch<'m, T>, Scratch<'m, u32>),
 }
 
 impl<'m, T: Cell> Gathered<'m, T> {
-    pub(super) fn new(meter: &'m Meter<'m>) -> Result<Gathered<'m, T>, Fault> {
-        Ok(Gathered { values: meter.vec(0)?, places: meter.vec(0)? })
+    pub(super) fn new(meter: &'m Meter<'m>, arena: &'m Bump) -> Result<Gathered<'m, T>, Fault> {
+        let few = (BumpVec::new_in(arena), BumpVec::new_in(arena));
+        Ok(Gathered { few, many: (meter.vec(0)?, meter.vec(0)?) })
     }
 
     /// The present ones of these rows.
@@ -87,25 +97,24 @@ impl<'m, T: Cell> Gathered<'m, T> {
         meter: &Meter<'_>,
     ) -> Result<Present<'_, T>, Fault> {
         let size = group.len();
-        self.values.clear();
-        self.places.clear();
-        self.values.reserve_exact(size)?;
-        for (place, row) in group.enumerate() {
-            if place.is_multiple_of(STRIDE) {
-                meter.poll()?;
-            }
-            if rows.is_present(row) {
-                // Places are kept from the first missing row on.
-                if self.values.len() < place {
-                    self.places.reserve_exact(size)?;
-                    (self.places.len()..self.values.len()).for_each(|known| self.places.push(known as u32));
-                    self.places.push(place as u32);
-                }
-                self.values.push(T::read(rows, row));
-            }
+        if size <= FEW {
+            let (values, places) = &mut self.few;
+            values.clear();
+            places.clear();
+            values.reserve(size);
+            let take_place = |place| {
+                places.push(place);
+                Ok(())
+            };
+            gather(rows, group, meter, |value| values.push(value), take_place)?;
+            return Ok(Present::new(values, places, size));
         }
-        let places = (!self.places.is_empty()).then_some(&*self.places);
-        Ok(Present { values: &self.values, places, size })
+        let (values, places) = &mut self.many;
+        values.clear();
+        places.clear();
+        values.reserve_exact(size)?;
+        gather(rows, group, meter, |value| values.push(value), |place| places.append(place))?;
+        Ok(Present::new(values, places, size))
     }
 
     /// The present rows of an array, which are not copied if all are.
@@ -119,6 +128,35 @@ impl<'m, T: Cell> Gathered<'m, T> {
             None => self.present(rows, 0..rows.len(), meter),
         }
     }
+}
+
+/// Takes the values of the present rows; from the first missing row on, their places as well, those before it first.
+fn gather<T: Cell>(
+    rows: &ArrayRows,
+    group: impl Iterator<Item = usize>,
+    meter: &Meter<'_>,
+    mut take: impl FnMut(T),
+    mut take_place: impl FnMut(u32) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let (mut count, mut has_gap) = (0, false);
+    for (place, row) in group.enumerate() {
+        if place.is_multiple_of(STRIDE) {
+            meter.poll()?;
+        }
+        if !rows.is_present(row) {
+            continue;
+        }
+        if count < place && !has_gap {
+            has_gap = true;
+            (0..count as u32).try_for_each(&mut take_place)?;
+        }
+        if has_gap {
+            take_place(place as u32)?;
+        }
+        take(T::read(rows, row));
+        count += 1;
+    }
+    Ok(())
 }
 
 /// The groups of an edge, whose memory counts until they go.

@@ -199,11 +199,12 @@ fn run<T: Cell, R: Pod>(
     let edge = has_edge.then(|| call.edge(1));
     edge.map_or(Ok(()), |edge| check_children(rows, edge))?;
     let element = call.result_type().element().expect("the result is an array");
+    let arena = call.arena();
     let mut out = call.rows_out(element, rows.len())?;
     let (cells, presence) = out.parts()?;
     presence.fill(0);
     let cells: &mut [R] = bytemuck::cast_slice_mut(cells);
-    let (mut gathered, mut results) = (Gathered::<T>::new(meter)?, meter.vec::<R>(0)?);
+    let (mut gathered, mut results) = (Gathered::<T>::new(meter, arena)?, meter.vec::<R>(0)?);
     let mut group = |present: &Present<'_, T>, row_at: &dyn Fn(usize) -> usize| {
         results.reset(present.len())?;
         scan(present, option, &mut results, meter)?;

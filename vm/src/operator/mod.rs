@@ -17,6 +17,7 @@ mod block_rows;
 pub mod block_select;
 pub mod call;
 pub mod cell;
+mod closures;
 pub mod copy;
 pub mod family;
 pub mod function;
