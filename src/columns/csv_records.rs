@@ -3,7 +3,7 @@
 //! The parser of the crate `csv-core` finds cells; here are the buffers around it. A reader that knows
 //! lines exactly has to see the line ends between records, which the crate `csv` keeps to itself.
 //!
-//! That parser takes any text. Quotes are followed [beside it](QuoteState), so that a quote that is never closed is
+//! That parser takes any text. Quotes are followed beside it, so that a quote that is never closed is
 //! an error, and not a cell with the rest of the file.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
