@@ -277,7 +277,11 @@ impl<I: ?Sized + 'static, O: Output> Model<I, O> {
         for setter in &self.setters {
             setter(input, frame)?;
         }
-        Ok(self.bound.execute_with(frame, RunOptions::new().budget(budget))?)
+        match budget.is_default() {
+            true => self.bound.execute(frame)?,
+            false => self.bound.execute_with(frame, RunOptions::new().budget(budget))?,
+        }
+        Ok(())
     }
 }
 

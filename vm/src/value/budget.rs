@@ -75,6 +75,13 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// True if it limits what the default does, and no more or less.
+    pub fn is_default(&self) -> bool {
+        let Budget { instructions, rows, bytes_alive, array_rows, time, cancel } = self;
+        let is_off = instructions.is_none() && rows.is_none() && time.is_none() && cancel.is_none();
+        is_off && *bytes_alive == DEFAULT_BYTES_ALIVE && *array_rows == MOST_ARRAY_ROWS
+    }
+
     /// The default budget.
     pub fn new() -> Budget {
         Budget::default()
