@@ -35,7 +35,6 @@ const AT_ONCE: &[&str] = &[
     "nd.shape",
     "nd._size",
     "core.has._array",
-    "nd._take",
 ];
 
 /// One argument of each kind.
