@@ -256,6 +256,9 @@ impl WrittenBits {
         if missing != 0 {
             return Some(missing.trailing_zeros());
         }
+        if mask.rest.is_empty() {
+            return None;
+        }
         let rest = mask.rest.iter().zip(&self.rest).map(|(m, w)| m & !w);
         let (word, missing) = rest.enumerate().find(|(_, missing)| *missing != 0)?;
         Some(64 * (word as u32 + 1) + missing.trailing_zeros())
@@ -264,13 +267,17 @@ impl WrittenBits {
     #[inline]
     pub(crate) fn set_all(&mut self, mask: &WrittenBits) {
         self.first |= mask.first;
-        self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w |= m);
+        if !mask.rest.is_empty() {
+            self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w |= m);
+        }
     }
 
     #[inline]
     pub(crate) fn clear(&mut self, mask: &WrittenBits) {
         self.first &= !mask.first;
-        self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w &= !m);
+        if !mask.rest.is_empty() {
+            self.rest.iter_mut().zip(&mask.rest).for_each(|(w, m)| *w &= !m);
+        }
     }
 
     fn clear_all(&mut self) {

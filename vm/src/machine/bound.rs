@@ -5,10 +5,11 @@ use crate::frame::{Frame, FrameError, FramePool};
 use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
 use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
-use crate::machine::options::RunOptions;
+use crate::machine::observer::Observer;
+use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::run::{Halt, Run, unwind};
 use crate::machine::tile::report::RegionReport;
-use crate::operator::meter::Watch;
+use crate::operator::meter::{Meter, Watch};
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;
@@ -193,7 +194,7 @@ impl BoundExpr {
     /// as not written.
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
-        self.run(frame, RunOptions::new(), &self.codes)
+        self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes)
     }
 
     /// Evaluates with fuel, cancellation or an observer.
@@ -207,17 +208,23 @@ impl BoundExpr {
             }),
             None => &self.codes,
         };
-        self.run(frame, options, codes)
+        let watch = options.limits.watch();
+        self.run(frame, &options.limits, watch.as_ref(), options.observer, codes)
     }
 
-    fn run(&self, frame: &mut Frame, options: RunOptions<'_>, codes: &[Code]) -> Result<(), RunError> {
+    fn run<'o>(
+        &self,
+        frame: &mut Frame,
+        limits: &RunLimits<'o>,
+        watch: Option<&RunWatch<'o>>,
+        observer: Option<&'o mut dyn Observer>,
+        codes: &[Code],
+    ) -> Result<(), RunError> {
         self.check_frame(frame).map_err(RunError::before_start)?;
-        let watch = options.watch();
-        let watched = watch.as_ref().map(|watch| watch as &dyn Watch);
-        let meter = options.meter(frame.alive()).watched(watched);
-        let mut run = Run::new(&self.program, codes, frame, options, &meter, watch.as_ref());
-        // Boxed, so that the outcome fits a register: only failures pay.
-        let outcome = catch_unwind(AssertUnwindSafe(|| run.run().map_err(Box::new)));
+        let watched = watch.map(|watch| watch as &dyn Watch);
+        let meter = Meter::new(&limits.meter, frame.alive()).watched(watched);
+        let mut run = Run::new(&self.program, codes, frame, limits, observer, &meter, watch);
+        let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
         let halt = match outcome {
             Ok(Ok(())) => {
                 frame.set_alive(meter.alive());

@@ -1,9 +1,8 @@
 //! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
 use crate::machine::observer::Observer;
-use crate::operator::meter::{Meter, Watch};
-use crate::value::array::MAX_ROWS;
-use crate::value::budget::{Budget, DEFAULT_BYTES_ALIVE};
+use crate::operator::meter::{MeterLimits, Watch};
+use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
 use crate::value::{CancelToken, Exhausted};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,22 +13,55 @@ pub const DEFAULT_CALL_DEPTH: usize = 1_000;
 /// Bytes that the frames of open calls may have together unless told otherwise: 256 MiB.
 pub const DEFAULT_CALL_FRAME_BYTES: u64 = 256 << 20;
 
+/// Fuel of a run without a limit; far beyond what a machine can execute.
+const UNLIMITED_FUEL: u64 = i64::MAX as u64;
+
 /// Options of one run.
 #[derive(Default)]
 pub struct RunOptions<'o> {
-    pub(super) fuel: Option<u64>,
-    rows: Option<u64>,
-    bytes_alive: Option<u64>,
-    array_rows: Option<u64>,
+    pub(super) limits: RunLimits<'o>,
+    pub(super) observer: Option<&'o mut dyn Observer>,
+}
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunLimits<'o> {
+    /// Instructions.
+    pub(super) fuel: u64,
+    /// Rows and bytes.
+    pub(super) meter: MeterLimits,
     time: Option<Duration>,
     cancel: Option<&'o CancelToken>,
     /// Counts how often the run looks whether it has to stop.
     #[cfg(test)]
     asked: Option<&'o std::sync::atomic::AtomicU64>,
-    pub(super) observer: Option<&'o mut dyn Observer>,
-    pub(super) call_depth: Option<usize>,
-    pub(super) call_frame_bytes: Option<u64>,
-    pub(super) threads: Option<usize>,
+    /// Calls that may be open at once.
+    pub(super) call_depth: usize,
+    /// Bytes of their frames.
+    pub(super) call_frame_bytes: u64,
+    /// Threads of a region.
+    pub(super) threads: usize,
+}
+
+impl RunLimits<'static> {
+    /// Those of a run without options.
+    pub(super) const DEFAULT: RunLimits<'static> = RunLimits {
+        fuel: UNLIMITED_FUEL,
+        meter: MeterLimits::DEFAULT,
+        time: None,
+        cancel: None,
+        #[cfg(test)]
+        asked: None,
+        call_depth: DEFAULT_CALL_DEPTH,
+        call_frame_bytes: DEFAULT_CALL_FRAME_BYTES,
+        threads: 1,
+    };
+}
+
+impl Default for RunLimits<'_> {
+    fn default() -> Self {
+        RunLimits::DEFAULT
+    }
 }
 
 impl<'o> RunOptions<'o> {
@@ -42,47 +74,53 @@ impl<'o> RunOptions<'o> {
     /// observed or not. A stretch without jumps is charged when it is entered, so that a run that
     /// cannot finish it stops before it.
     pub fn fuel(mut self, instructions: u64) -> Self {
-        self.fuel = Some(instructions);
+        self.limits.fuel = instructions.min(UNLIMITED_FUEL);
         self
     }
 
     /// All of a budget.
     pub fn budget(self, budget: &'o Budget) -> Self {
-        RunOptions {
-            fuel: budget.instructions,
-            rows: budget.rows,
-            bytes_alive: Some(budget.bytes_alive),
-            array_rows: Some(budget.array_rows),
+        let limits = RunLimits {
+            fuel: budget.instructions.map_or(UNLIMITED_FUEL, |fuel| fuel.min(UNLIMITED_FUEL)),
             time: budget.time,
             cancel: budget.cancel.as_ref(),
-            ..self
-        }
+            ..self.limits
+        };
+        let with = RunOptions { limits, ..self };
+        let with = with.rows(budget.rows.unwrap_or(u64::MAX)).bytes_alive(budget.bytes_alive);
+        with.array_rows(budget.array_rows)
     }
 
     /// Rows that operators may go over, all operators together. Deterministic, as fuel is; an operator is charged
     /// for the longest of its arguments and its result.
     pub fn rows(mut self, rows: u64) -> Self {
-        self.rows = Some(rows);
+        self.limits.meter.rows = rows;
         self
     }
 
     /// Bytes of rows and texts that the frame and its operators may have alive at one time, 4 GiB unless told
     /// otherwise. What a host lends or shares does not count.
     pub fn bytes_alive(mut self, bytes: u64) -> Self {
-        self.bytes_alive = Some(bytes);
+        self.limits.meter.bytes_alive = bytes;
+        self
+    }
+
+    /// Rows of one array, [`MOST_ARRAY_ROWS`] unless told otherwise, and at most.
+    pub fn array_rows(mut self, rows: u64) -> Self {
+        self.limits.meter.array_rows = rows.min(MOST_ARRAY_ROWS);
         self
     }
 
     /// Time that the run may take. The clock is looked at where a token is.
     pub fn time(mut self, time: Duration) -> Self {
-        self.time = Some(time);
+        self.limits.time = Some(time);
         self
     }
 
     /// A token that stops the run; it is looked at before the first instruction, every 64
     /// instructions, at each backward jump, and every few thousand rows.
     pub fn cancel(mut self, token: &'o CancelToken) -> Self {
-        self.cancel = Some(token);
+        self.limits.cancel = Some(token);
         self
     }
 
@@ -94,26 +132,27 @@ impl<'o> RunOptions<'o> {
 
     /// Calls of routines that may be open at once.
     pub fn call_depth(mut self, depth: usize) -> Self {
-        self.call_depth = Some(depth);
+        self.limits.call_depth = depth;
         self
     }
 
     /// Threads that work on a tile region of more than 65,536 rows, one unless told otherwise. The result
     /// does not depend on it. Each thread allocates memory for its blocks.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+        self.limits.threads = threads;
         self
     }
 
     /// Bytes that the frames of open calls may have together.
     pub fn call_frame_bytes(mut self, bytes: u64) -> Self {
-        self.call_frame_bytes = Some(bytes);
+        self.limits.call_frame_bytes = bytes;
         self
     }
 }
 
-impl<'o> RunOptions<'o> {
+impl<'o> RunLimits<'o> {
     /// Begins to watch the clock and the token; `None` if there is nothing to watch.
+    #[inline]
     pub(super) fn watch(&self) -> Option<RunWatch<'o>> {
         #[cfg(test)]
         let is_counted = self.asked.is_some();
@@ -131,18 +170,14 @@ impl<'o> RunOptions<'o> {
             asked: self.asked,
         })
     }
+}
 
+#[cfg(test)]
+impl<'o> RunOptions<'o> {
     /// Counts how often the run looks whether it has to stop.
-    #[cfg(test)]
     pub(super) fn asked(mut self, asked: &'o std::sync::atomic::AtomicU64) -> Self {
-        self.asked = Some(asked);
+        self.limits.asked = Some(asked);
         self
-    }
-
-    /// The meter of a run on a frame with so many bytes alive.
-    pub(super) fn meter<'r>(&self, alive: u64) -> Meter<'r> {
-        let bytes_alive = self.bytes_alive.unwrap_or(DEFAULT_BYTES_ALIVE);
-        Meter::new(self.rows, bytes_alive, self.array_rows.unwrap_or(MAX_ROWS as u64), alive)
     }
 }
 
@@ -183,12 +218,8 @@ impl Watch for RunWatch<'_> {
 impl fmt::Debug for RunOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunOptions")
-            .field("fuel", &self.fuel)
-            .field("rows", &self.rows)
-            .field("time", &self.time)
-            .field("cancel", &self.cancel)
-            .field("threads", &self.threads)
+            .field("limits", &self.limits)
             .field("observed", &self.observer.is_some())
-            .finish_non_exhaustive()
+            .finish()
     }
 }

@@ -10,7 +10,7 @@ use crate::frame::frame::{ActiveCall, CallStack};
 use crate::machine::code::{Code, RoutineCall};
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{DEFAULT_CALL_DEPTH, DEFAULT_CALL_FRAME_BYTES, RunOptions, RunWatch};
+use crate::machine::options::{RunLimits, RunWatch};
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::copy::move_value;
 use crate::operator::meter::{Meter, Watch};
@@ -32,14 +32,12 @@ pub(super) struct Run<'r, 'o> {
     program: &'r Program,
     codes: &'r [Code],
     frame: &'r mut Frame,
-    fuel: u64,
+    limits: &'r RunLimits<'o>,
     meter: &'r Meter<'r>,
     watch: Option<&'r RunWatch<'o>>,
     /// Pauses until the clock is looked at.
     until_clock: u32,
     observer: Option<&'o mut dyn Observer>,
-    call_depth: usize,
-    call_frame_limit: u64,
     /// Bytes of the frames of open calls.
     call_frame_bytes: u64,
     /// The stepped instruction that has started and not been reported as done.
@@ -50,9 +48,6 @@ pub(super) struct Run<'r, 'o> {
 /// Pauses between two looks at the clock.
 const CLOCK_INTERVAL: u32 = 16;
 
-/// Fuel of a run without a limit; far beyond what a machine can execute.
-const UNLIMITED: u64 = i64::MAX as u64;
-
 impl<'r, 'o> Run<'r, 'o> {
     /// Prepares a run. The frame has the layout of the program's main routine, and `codes` are the
     /// code of the program's routines.
@@ -60,22 +55,23 @@ impl<'r, 'o> Run<'r, 'o> {
         program: &'r Program,
         codes: &'r [Code],
         frame: &'r mut Frame,
-        options: RunOptions<'o>,
+        limits: &'r RunLimits<'o>,
+        observer: Option<&'o mut dyn Observer>,
         meter: &'r Meter<'r>,
         watch: Option<&'r RunWatch<'o>>,
     ) -> Run<'r, 'o> {
-        let fuel = options.fuel.unwrap_or(UNLIMITED).min(UNLIMITED);
         let registers = Registers {
             float: 0.0,
             bits: 0,
-            fuel: fuel as i64,
+            fuel: limits.fuel as i64,
             stop: Stop::Done,
             at: std::ptr::null(),
             running: std::ptr::null(),
             fault: None,
-            calls: codes[0].general.as_ptr(),
-            regions: codes[0].regions.as_ptr().cast(),
-            threads: options.threads.unwrap_or(1),
+            // Until a routine is entered.
+            calls: std::ptr::null(),
+            regions: std::ptr::null(),
+            threads: limits.threads,
             blamed: None,
             arena: std::ptr::null(),
             meter: (&raw const *meter).cast(),
@@ -84,13 +80,11 @@ impl<'r, 'o> Run<'r, 'o> {
             program,
             codes,
             frame,
-            fuel,
+            limits,
             meter,
             watch,
             until_clock: CLOCK_INTERVAL,
-            observer: options.observer,
-            call_depth: options.call_depth.unwrap_or(DEFAULT_CALL_DEPTH),
-            call_frame_limit: options.call_frame_bytes.unwrap_or(DEFAULT_CALL_FRAME_BYTES),
+            observer,
             call_frame_bytes: 0,
             open_step: None,
             registers,
@@ -98,16 +92,15 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Runs to the end.
-    pub(super) fn run(&mut self) -> Result<(), Halt> {
+    #[inline]
+    pub(super) fn run(&mut self) -> Result<(), Box<Halt>> {
         if let Some(Err(stop)) = self.watch.map(Watch::ask) {
             return Err(self.halt(Fault::from(stop).into()));
         }
         let mut cell = self.enter(0)?;
+        let mut routine = 0;
+        let mut base = self.use_frame();
         loop {
-            let routine = self.routine();
-            let current = self.current_frame();
-            let (base, arena) = (current.base(), current.arena() as *const Bump);
-            self.registers.arena = arena;
             // SAFETY: `cell` is a cell of the running routine's code, whose slots the verifier checked
             // against the layout of the frame at `base`; the registers were set for this routine.
             cell = unsafe {
@@ -118,18 +111,39 @@ impl<'r, 'o> Run<'r, 'o> {
                 continue;
             }
             match self.registers.stop {
-                Stop::Done => match self.leave(routine)? {
-                    Some(next) => cell = next,
-                    None => return Ok(()),
-                },
+                Stop::Done => {
+                    if self.is_at_end() {
+                        return Ok(());
+                    }
+                    match self.leave(routine)? {
+                        Some(next) => cell = next,
+                        None => return Ok(()),
+                    }
+                }
                 Stop::Call => cell = self.call(routine)?,
-                Stop::Fuel => return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.fuel })),
+                Stop::Fuel => return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel })),
                 Stop::Fault => {
                     let fault = self.registers.fault.take().expect("a faulting cell leaves its fault");
                     return Err(self.halt(fault.into()));
                 }
             }
+            // Another routine runs now.
+            routine = self.routine();
+            base = self.use_frame();
         }
+    }
+
+    /// True if the main routine has ended and nobody has to be told.
+    fn is_at_end(&mut self) -> bool {
+        self.observer.is_none() && self.frame.calls_mut().active.is_empty()
+    }
+
+    /// Goes on with the frame of the routine that runs now; gives its first byte.
+    fn use_frame(&mut self) -> *mut u8 {
+        let current = self.current_frame();
+        let (base, arena) = (current.base(), current.arena() as *const Bump);
+        self.registers.arena = arena;
+        base
     }
 
     /// Number of the routine running.
@@ -150,12 +164,14 @@ impl<'r, 'o> Run<'r, 'o> {
         self.registers.blamed.unwrap_or(at)
     }
 
-    fn halt(&mut self, kind: RunErrorKind) -> Halt {
-        Halt { kind, routine: self.routine(), ip: Some(self.ip()) }
+    /// Boxed, so that outcomes fit a register: only failures pay.
+    #[cold]
+    fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
+        Box::new(Halt { kind, routine: self.routine(), ip: Some(self.ip()) })
     }
 
     /// The first cell of a routine, its fuel charged.
-    fn enter(&mut self, routine: usize) -> Result<*const Cell, Halt> {
+    fn enter(&mut self, routine: usize) -> Result<*const Cell, Box<Halt>> {
         let code = &self.codes[routine];
         self.use_code(code);
         self.registers.at = code.cells.as_ptr();
@@ -168,16 +184,16 @@ impl<'r, 'o> Run<'r, 'o> {
         self.registers.regions = code.regions.as_ptr().cast();
     }
 
-    fn charge(&mut self, fuel: u32) -> Result<(), Halt> {
+    fn charge(&mut self, fuel: u32) -> Result<(), Box<Halt>> {
         self.registers.fuel -= i64::from(fuel);
         match self.registers.fuel < 0 {
-            true => Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.fuel })),
+            true => Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel })),
             false => Ok(()),
         }
     }
 
     /// At a pause or a backward jump, about to resume at `cell`.
-    fn paused(&mut self, routine: usize, cell: *const Cell) -> Result<(), Halt> {
+    fn paused(&mut self, routine: usize, cell: *const Cell) -> Result<(), Box<Halt>> {
         if self.observer.is_some() {
             // SAFETY: a chain resumes at a cell of its own array.
             self.step(routine, unsafe { (*cell).ip });
@@ -189,7 +205,7 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Looks at the token, and now and then at the clock, which takes longer than 64 instructions do.
-    fn ask(&mut self, watch: &RunWatch<'_>, cell: *const Cell) -> Result<(), Halt> {
+    fn ask(&mut self, watch: &RunWatch<'_>, cell: *const Cell) -> Result<(), Box<Halt>> {
         self.until_clock -= 1;
         if self.until_clock > 0 && !watch.is_cancelled() {
             return Ok(());
@@ -240,19 +256,21 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Starts the call instruction that stopped the chain; gives the callee's first cell.
-    fn call(&mut self, caller: usize) -> Result<*const Cell, Halt> {
+    fn call(&mut self, caller: usize) -> Result<*const Cell, Box<Halt>> {
         let codes = self.codes;
         // SAFETY: the stop came from a call cell of the caller's code.
         let number = unsafe { (*self.registers.at).args[0] };
         let call: &RoutineCall = &codes[caller].calls[number as usize];
         let cell = self.cell_number(caller, self.registers.at);
         let callee = call.routine as usize;
-        if self.frame.calls_mut().active.len() >= self.call_depth {
-            return Err(self.halt(RunErrorKind::CallDepth { limit: self.call_depth }));
+        if self.frame.calls_mut().active.len() >= self.limits.call_depth {
+            return Err(self.halt(RunErrorKind::CallDepth { limit: self.limits.call_depth }));
         }
         let actual = self.call_frame_bytes + u64::from(self.program.routines()[callee].layout.size());
-        if actual > self.call_frame_limit {
-            return Err(self.halt(RunErrorKind::CallFrameBytes { actual, limit: self.call_frame_limit }));
+        if actual > self.limits.call_frame_bytes {
+            return Err(
+                self.halt(RunErrorKind::CallFrameBytes { actual, limit: self.limits.call_frame_bytes })
+            );
         }
         let frame = match self.take_frame(callee) {
             Ok(frame) => frame,
@@ -273,7 +291,7 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     /// Ends the routine running; gives the cell its caller resumes at, or `None` for the main routine.
-    fn leave(&mut self, routine: usize) -> Result<Option<*const Cell>, Halt> {
+    fn leave(&mut self, routine: usize) -> Result<Option<*const Cell>, Box<Halt>> {
         if self.observer.is_some() {
             self.close_step(routine);
         }

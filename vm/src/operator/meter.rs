@@ -13,8 +13,9 @@
 //! 4. Long pure functions take [`Meter::stop`] and end early if it says so; their caller polls before it uses the
 //!    result.
 
-use crate::value::array::MAX_ROWS;
-use crate::value::budget::{Account, Budget, Exhausted, reserve, reserve_exact};
+use crate::value::budget::{
+    Account, DEFAULT_BYTES_ALIVE, Exhausted, MOST_ARRAY_ROWS, reserve, reserve_exact,
+};
 use crate::value::{Fault, array::ROWS_OF_A_WORD};
 use std::cell::Cell;
 use std::fmt;
@@ -37,14 +38,29 @@ pub trait Watch: Sync {
     fn ask(&self) -> Result<(), Exhausted>;
 }
 
+/// What a meter goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterLimits {
+    /// Rows that operators may go over, all together.
+    pub rows: u64,
+    /// Bytes that may be alive at one time.
+    pub bytes_alive: u64,
+    /// Rows of one array, [`MOST_ARRAY_ROWS`] at most.
+    pub array_rows: u64,
+}
+
+impl MeterLimits {
+    /// Those of the default budget.
+    pub const DEFAULT: MeterLimits =
+        MeterLimits { rows: u64::MAX, bytes_alive: DEFAULT_BYTES_ALIVE, array_rows: MOST_ARRAY_ROWS };
+}
+
 /// What one run may still use.
 pub struct Meter<'r> {
     rows_left: Cell<u64>,
-    rows: u64,
     /// Bytes of the frame and of what operators hold at the moment.
     alive: Cell<u64>,
-    bytes_alive: u64,
-    array_rows: u64,
+    limits: &'r MeterLimits,
     watch: Option<&'r dyn Watch>,
 }
 
@@ -58,26 +74,18 @@ impl fmt::Debug for Meter<'_> {
 
 impl<'r> Meter<'r> {
     /// A meter for a run on a frame that has so many bytes alive.
-    pub fn new(rows: Option<u64>, bytes_alive: u64, array_rows: u64, alive: u64) -> Meter<'r> {
-        let rows = rows.unwrap_or(u64::MAX);
-        let array_rows = array_rows.min(MAX_ROWS as u64);
-        Meter {
-            rows_left: Cell::new(rows),
-            rows,
-            alive: Cell::new(alive),
-            bytes_alive,
-            array_rows,
-            watch: None,
-        }
+    #[inline]
+    pub fn new(limits: &'r MeterLimits, alive: u64) -> Meter<'r> {
+        Meter { rows_left: Cell::new(limits.rows), alive: Cell::new(alive), limits, watch: None }
     }
 
     /// A meter of the default budget.
     pub fn of_default() -> Meter<'r> {
-        let Budget { rows, bytes_alive, array_rows, .. } = Budget::default();
-        Meter::new(rows, bytes_alive, array_rows, 0)
+        Meter::new(&MeterLimits::DEFAULT, 0)
     }
 
     /// The same, asking a watch.
+    #[inline]
     pub fn watched(self, watch: Option<&'r dyn Watch>) -> Meter<'r> {
         Meter { watch, ..self }
     }
@@ -88,16 +96,27 @@ impl<'r> Meter<'r> {
     /// Fewer rows are left, or the run has to stop.
     #[inline]
     pub fn rows(&self, rows: usize) -> Result<(), Fault> {
-        match self.rows_left.get().checked_sub(rows as u64) {
-            Some(left) => self.rows_left.set(left),
-            None => return Err(Exhausted::Rows { limit: self.rows }.into()),
+        let left = self.rows_left.get();
+        self.rows_left.set(left.wrapping_sub(rows as u64));
+        match left >= rows as u64 && self.watch.is_none() {
+            true => Ok(()),
+            false => self.rows_watched(left, rows),
+        }
+    }
+
+    /// The same where it may end the run.
+    #[cold]
+    fn rows_watched(&self, left: u64, rows: usize) -> Result<(), Fault> {
+        if left < rows as u64 {
+            self.rows_left.set(left);
+            return Err(Exhausted::Rows { limit: self.limits.rows }.into());
         }
         self.poll()
     }
 
     /// Rows charged so far.
     pub fn rows_used(&self) -> u64 {
-        self.rows - self.rows_left.get()
+        self.limits.rows - self.rows_left.get()
     }
 
     /// Looks whether the run has to stop.
@@ -128,9 +147,11 @@ impl<'r> Meter<'r> {
     ///
     /// # Errors
     /// There are more.
+    #[inline]
     pub fn check_array(&self, rows: usize) -> Result<(), Fault> {
-        match rows as u64 > self.array_rows {
-            true => Err(Fault::Limit { limit: "array-rows", actual: rows as u64, maximum: self.array_rows }),
+        let maximum = self.limits.array_rows;
+        match rows as u64 > maximum {
+            true => Err(Fault::Limit { limit: "array-rows", actual: rows as u64, maximum }),
             false => Ok(()),
         }
     }
@@ -189,7 +210,7 @@ impl<'r> Meter<'r> {
 
 impl Account for Meter<'_> {
     fn charge(&self, asked: u64) -> Result<(), Exhausted> {
-        let (alive, limit) = (self.alive.get(), self.bytes_alive);
+        let (alive, limit) = (self.alive.get(), self.limits.bytes_alive);
         match alive.saturating_add(asked) > limit {
             true => Err(Exhausted::Bytes { asked, alive, limit }),
             false => {
@@ -354,7 +375,8 @@ mod tests {
 
     #[test]
     fn rows_and_bytes_run_out() {
-        let meter = Meter::new(Some(100), 1000, 50, 200);
+        let limits = MeterLimits { rows: 100, bytes_alive: 1000, array_rows: 50 };
+        let meter = Meter::new(&limits, 200);
         assert_eq!((meter.rows(60), meter.rows_used()), (Ok(()), 60));
         assert_eq!(meter.rows(41), Err(Exhausted::Rows { limit: 100 }.into()));
         let scratch = meter.vec::<u64>(50).expect("400 bytes");

@@ -12,6 +12,7 @@ pub struct RowsOut<'a> {
 
 impl<'a> RowsOut<'a> {
     /// Rows of a frame, on its meter.
+    #[inline]
     pub fn new(rows: &'a mut ArrayRows, meter: &'a Meter<'a>) -> RowsOut<'a> {
         RowsOut { rows, meter }
     }
@@ -29,6 +30,7 @@ impl<'a> RowsOut<'a> {
     ///
     /// # Errors
     /// As [`RowsOut::resize`].
+    #[inline]
     pub(crate) fn resize_for_kernel(&mut self, element: ScalarType, len: usize) -> Result<(), Fault> {
         self.meter.check_array(len)?;
         self.rows.resize_for_kernel(element, len, self.meter).map_err(Fault::from)
@@ -57,6 +59,7 @@ impl<'a> RowsOut<'a> {
     }
 
     /// Plain cells as bytes, to be written with values of the type.
+    #[inline]
     pub(crate) fn cells_mut(&mut self) -> &mut [u8] {
         self.rows.cells_mut()
     }
@@ -65,6 +68,7 @@ impl<'a> RowsOut<'a> {
     ///
     /// # Errors
     /// No memory.
+    #[inline]
     pub(crate) fn presence_mut(&mut self) -> Result<&mut [u64], Fault> {
         self.rows.presence_within(self.meter).map_err(Fault::from)
     }

@@ -212,6 +212,7 @@ impl ArrayRows {
     }
 
     /// Begins anew, to be filled row by row.
+    #[inline]
     pub fn start(&mut self, element: ScalarType) {
         self.element = element;
         self.len = 0;

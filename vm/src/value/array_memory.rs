@@ -34,6 +34,7 @@ impl ArrayRows {
     ///
     /// # Errors
     /// The account or the system refuses.
+    #[inline]
     pub(crate) fn resize_for_kernel(
         &mut self,
         element: ScalarType,
@@ -41,11 +42,21 @@ impl ArrayRows {
         account: &dyn Account,
     ) -> Result<(), Exhausted> {
         self.start(element);
-        let asked = (len as u64).saturating_mul(cell_size(element) as u64);
-        let words = len.checked_mul(cell_size(element)).ok_or(Exhausted::Memory { asked })?;
-        resize_words(&mut self.cells, words.div_ceil(size_of::<u64>()), account)?;
+        match len.checked_mul(cell_size(element)) {
+            // As on every run but the first.
+            Some(bytes) if bytes <= self.cells.len() * size_of::<u64>() => {}
+            bytes => self.grow(bytes, len, account)?,
+        }
         self.len = len;
         Ok(())
+    }
+
+    /// Makes room for so many bytes of cells.
+    #[cold]
+    fn grow(&mut self, bytes: Option<usize>, len: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        let asked = (len as u64).saturating_mul(cell_size(self.element) as u64);
+        let bytes = bytes.ok_or(Exhausted::Memory { asked })?;
+        resize_words(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)
     }
 
     /// Plain cells as bytes, and the words of presence if there are any, to be written.
@@ -93,6 +104,7 @@ impl ArrayRows {
     ///
     /// # Errors
     /// The account or the system refuses.
+    #[inline]
     pub(crate) fn presence_within(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
         reserve_exact(&mut self.presence, self.len.div_ceil(ROWS_OF_A_WORD), account)?;
         Ok(self.presence_mut())

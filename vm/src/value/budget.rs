@@ -209,10 +209,16 @@ pub fn reserve<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Re
 ///
 /// # Errors
 /// As [`reserve`].
+#[inline]
 pub fn reserve_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
-    if count <= items.capacity() {
-        return Ok(());
+    match count <= items.capacity() {
+        true => Ok(()),
+        false => grow_exact(items, count, account),
     }
+}
+
+#[cold]
+fn grow_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
     let bytes = |count: usize| (count as u64).saturating_mul(size_of::<T>() as u64);
     let (asked, before) = (bytes(count), bytes(items.capacity()));
     account.charge(asked)?;

@@ -53,6 +53,7 @@ unsafe impl Sync for Blocks<'_> {}
 pub(super) type Outcome = Result<(), Box<MemberFault>>;
 
 /// Items in an arena, which is not asked for room for none.
+#[inline]
 pub(super) fn list<T>(arena: &Bump, items: impl ExactSizeIterator<Item = T>) -> &mut [T] {
     match items.len() {
         0 => &mut [],
@@ -75,8 +76,16 @@ impl Blocks<'_> {
     }
 
     /// A fault if the run has to stop.
+    #[inline]
     pub(super) fn poll(&self) -> Outcome {
-        let Some(watch) = self.watch else { return Ok(()) };
+        match self.watch {
+            None => Ok(()),
+            Some(watch) => self.ask(watch),
+        }
+    }
+
+    #[cold]
+    fn ask(&self, watch: &dyn Watch) -> Outcome {
         let ip = self.region.members[0].ip;
         watch.ask().map_err(|stop| Box::new(MemberFault { ip, fault: stop.into() }))
     }

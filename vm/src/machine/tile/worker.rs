@@ -184,6 +184,9 @@ impl<'w> Worker<'w> {
     fn go_to(&mut self, row: usize) {
         // Downwards it is a step of the type's whole range less so many rows.
         let rows = row.wrapping_sub(self.at);
+        if rows == 0 {
+            return;
+        }
         for index in self.blocks.moving.iter().map(|index| *index as usize) {
             let column = &mut self.columns[index];
             column.data = column.data.wrapping_add(rows.wrapping_mul(column.step));
