@@ -320,7 +320,8 @@ impl Allocator<'_> {
             let is_kept = self.body.virtuals[v.index()].home.is_some() || self.slot[v.index()].is_some();
             (self.next_use(**v), is_kept)
         };
-        let v = *candidates.max_by_key(cost).expect("an instruction has fewer operands than there are registers");
+        let v =
+            *candidates.max_by_key(cost).expect("an instruction has fewer operands than there are registers");
         let number = self.register[v.index()].take().expect("it holds the value");
         *self.holder(v, number) = None;
         if self.body.virtuals[v.index()].home.is_none() && self.slot[v.index()].is_none() {

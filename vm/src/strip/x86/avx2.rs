@@ -244,7 +244,8 @@ impl Lower<'_> {
             BinaryOp::AndNot => Truths { is_inverted: !y.is_inverted, ..y },
             _ => y,
         };
-        let (codes, is_swapped, is_inverted): (&Codes, bool, bool) = match (op, x.is_inverted, y.is_inverted) {
+        let (codes, is_swapped, is_inverted): (&Codes, bool, bool) = match (op, x.is_inverted, y.is_inverted)
+        {
             (BinaryOp::Xor, p, q) => (&codes::XOR, false, p != q),
             (BinaryOp::Or, false, false) => (&codes::OR, false, false),
             // What is not in one and not in the other is in neither.
@@ -469,8 +470,7 @@ impl Lower<'_> {
 
     /// Two registers to halves of one.
     fn halved(&mut self, code: Code, x: Parts) -> Parts {
-        let [low, high] =
-            [0, 1].map(|part| self.def(code, XMM, [Arg::UseOrMemory(x.part(part), YMM, 0)]));
+        let [low, high] = [0, 1].map(|part| self.def(code, XMM, [Arg::UseOrMemory(x.part(part), YMM, 0)]));
         let operands = [Arg::Use(low, YMM), Arg::Use(high, XMM), Arg::Immediate(1)];
         let both = self.def(Code::VEX_Vinsertf128_ymm_ymm_xmmm128_imm8, YMM, operands);
         Parts::new(1, |_| both)

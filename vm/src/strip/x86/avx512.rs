@@ -264,7 +264,8 @@ impl Lower<'_> {
             (Lane::I32, Lane::I64, _) => (Code::EVEX_Vpmovsxdq_zmm_k1z_ymmm256, 0),
             // The operand in memory is the result.
             (Lane::I64, Lane::I32, _) => {
-                let v = self.def(Code::EVEX_Vpmovqd_ymmm256_k1z_zmm, View::Ymm, [Arg::Use(x.part(0), View::Zmm)]);
+                let v =
+                    self.def(Code::EVEX_Vpmovqd_ymmm256_k1z_zmm, View::Ymm, [Arg::Use(x.part(0), View::Zmm)]);
                 return Parts::new(1, |_| v);
             }
             (from, to, _) => unreachable!("a cast from {from:?} to {to:?}"),

@@ -105,11 +105,7 @@ impl Compiler<'_> {
     }
 
     /// The body of the main loop, if it takes more than one group.
-    fn main(
-        &mut self,
-        single: &Allocation,
-        unroll: Option<u8>,
-    ) -> Option<((Body, Allocation), usize)> {
+    fn main(&mut self, single: &Allocation, unroll: Option<u8>) -> Option<((Body, Allocation), usize)> {
         if let Some(unroll) = unroll {
             let unroll = usize::from(unroll).clamp(1, 8);
             return (unroll > 1).then(|| (self.allocated(Extent::Groups(unroll)), unroll));
@@ -140,8 +136,7 @@ impl Compiler<'_> {
             let home = info.home.filter(|home| !matches!(home.address, Address::Column { .. }))?;
             (count > 0 && info.view.bank() == Bank::Vector).then_some((count, home))
         };
-        let mut constants: Vec<(u32, Home)> =
-            body.virtuals.iter().zip(counts).filter_map(constant).collect();
+        let mut constants: Vec<(u32, Home)> = body.virtuals.iter().zip(counts).filter_map(constant).collect();
         constants.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         let room = usize::from(self.registers - FEWEST).min(self.target.constants());
         constants.truncate(room);

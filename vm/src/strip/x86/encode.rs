@@ -60,14 +60,16 @@ struct Assembler<'f> {
     /// Where slots begin in the stack frame.
     slots: u32,
     instructions: usize,
-    /// Jumps forward: where the last 4 bytes of each end.
-    buffer: Vec<u8>,
+    /// Where jumps forward end, and how far they go.
+    jumps: Vec<(usize, u32)>,
 }
 
 /// The function of its bodies.
 pub fn encode(function: &Function<'_>, constants: &mut Constants) -> Result<Encoded, IcedError> {
     let rest_table = match function.target.is_512 {
-        true => constants.bytes(&(0..16).flat_map(|rows| ((1_u16 << rows) - 1).to_le_bytes()).collect::<Vec<_>>()),
+        true => {
+            constants.bytes(&(0..16).flat_map(|rows| ((1_u16 << rows) - 1).to_le_bytes()).collect::<Vec<_>>())
+        }
         false => constants.bytes(&[[0xFF; 64], [0; 64]].concat()),
     };
     let start = constants.pool.len().next_multiple_of(64) as u64;
@@ -79,12 +81,15 @@ pub fn encode(function: &Function<'_>, constants: &mut Constants) -> Result<Enco
         position: start,
         slots,
         instructions: 0,
-        buffer: Vec::new(),
+        jumps: Vec::new(),
     };
     assembler.function(constants, rest_table)?;
     let mut bytes = constants.pool.clone();
     bytes.resize(start as usize, 0);
-    bytes.append(&mut assembler.buffer);
+    bytes.append(&mut assembler.encoder.take_buffer());
+    for (end, distance) in assembler.jumps {
+        bytes[start as usize + end - 4..][..4].copy_from_slice(&distance.to_le_bytes());
+    }
     Ok(Encoded { bytes, entry: start as usize, instructions: assembler.instructions })
 }
 
@@ -94,7 +99,8 @@ struct Forward(usize);
 impl Assembler<'_> {
     fn function(&mut self, constants: &Constants, rest_table: Address) -> Result<(), IcedError> {
         let function = self.function;
-        let allocations = [function.main.as_ref().map(|(main, _)| main), Some(&function.single), Some(&function.rest)];
+        let allocations =
+            [function.main.as_ref().map(|(main, _)| main), Some(&function.single), Some(&function.rest)];
         let slots = allocations.into_iter().flatten().map(|body| body.allocation.slots).max().unwrap_or(0);
         let frame = (self.slots + slots * function.target.slot_bytes()).next_multiple_of(64);
         self.enter(frame)?;
@@ -228,8 +234,7 @@ impl Assembler<'_> {
         // Ones, then zeros: as many ones are read as there are rows.
         self.put(Instruction::with1(Code::Neg_rm64, Register::R14)?)?;
         let lanes = Register::YMM15;
-        for (scale, displacement, offset) in
-            [(8, 0, REST_WIDE), (8, 32, REST_WIDE + 32), (4, 0, REST_NARROW)]
+        for (scale, displacement, offset) in [(8, 0, REST_WIDE), (8, 32, REST_WIDE + 32), (4, 0, REST_NARROW)]
         {
             let ones = self.at(Register::R13, Register::R14, scale, displacement);
             self.put(Instruction::with2(Code::VEX_Vmovups_ymm_ymmm256, lanes, ones)?)?;
@@ -321,7 +326,10 @@ impl Assembler<'_> {
                     set_memory(&mut instruction, number, place, false);
                 }
                 (
-                    Arg::Def(_, view) | Arg::Change(_, _, view) | Arg::Use(_, view) | Arg::UseOrMemory(_, view, _),
+                    Arg::Def(_, view)
+                    | Arg::Change(_, _, view)
+                    | Arg::Use(_, view)
+                    | Arg::UseOrMemory(_, view, _),
                     Place::Register(register),
                 ) => instruction.set_op_register(number, view.register(register)),
                 (_, Place::Home(home)) => {
@@ -436,8 +444,7 @@ impl Assembler<'_> {
 
     fn land(&mut self, forward: Forward) {
         let distance = (self.position - self.start) as usize - forward.0;
-        self.buffer.append(&mut self.encoder.take_buffer());
-        self.buffer[forward.0 - 4..forward.0].copy_from_slice(&(distance as u32).to_le_bytes());
+        self.jumps.push((forward.0, distance as u32));
     }
 }
 

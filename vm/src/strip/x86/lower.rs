@@ -183,9 +183,7 @@ impl Lower<'_> {
                 let x = self.mask(copy, x);
                 Lowered::Mask(Truths { is_inverted: !x.is_inverted, ..x })
             }
-            Op::Binary(op, x, y) if lane == Lane::Mask => {
-                Lowered::Mask(self.mask_binary(copy, op, x, y))
-            }
+            Op::Binary(op, x, y) if lane == Lane::Mask => Lowered::Mask(self.mask_binary(copy, op, x, y)),
             Op::Select(mask, yes, no) if lane == Lane::Mask => {
                 Lowered::Mask(self.mask_select(copy, mask, yes, no))
             }

@@ -22,11 +22,6 @@ impl Target {
         Target { is_512, group: if is_512 && !is_wide { 16 } else { 8 } }
     }
 
-    /// The level.
-    pub fn level(self) -> Level {
-        if self.is_512 { Level::Avx512 } else { Level::Avx2 }
-    }
-
     /// The form of lanes.
     pub fn form(self, lane: Lane) -> Form {
         match (self.is_512, lane.bytes(), self.group) {
