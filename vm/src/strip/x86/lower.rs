@@ -234,6 +234,7 @@ impl Lower<'_> {
             }
         }
         self.fire_end();
+        self.read_all();
         for sink in self.list.sinks() {
             for copy in 0..self.extent.copies() {
                 match *sink {
@@ -249,6 +250,37 @@ impl Lower<'_> {
                     Sink::Fire(_) => {}
                 }
             }
+        }
+    }
+
+    /// Reads what is only stored, before anything is: a column may be written by a sink before another sink reads it.
+    fn read_all(&mut self) {
+        if self.list.sinks().len() == 1 {
+            return;
+        }
+        for sink in self.list.sinks() {
+            let term = sink.term();
+            for copy in 0..self.extent.copies() {
+                match (self.list.lane(term), self.target.is_512) {
+                    (Lane::Mask, true) => {
+                        self.mask_register(copy, term);
+                    }
+                    (Lane::Mask, false) => {
+                        self.narrow_mask(copy, term);
+                    }
+                    (lane, _) => self.read_column(copy, term, lane),
+                }
+            }
+        }
+    }
+
+    /// Moves a number that stands in a column to a register that is saved if it has to leave.
+    fn read_column(&mut self, copy: usize, term: Term, lane: Lane) {
+        let parts = self.number(copy, term);
+        let home = self.body.virtuals[parts.part(0).index()].home;
+        if home.is_some_and(|home| matches!(home.address, Address::Column { .. })) {
+            let read = Parts::new(parts.len(), |part| self.op1(&codes::LOAD, lane, parts.part(part)));
+            self.values[copy][term.index()] = Some(Lowered::Number(read));
         }
     }
 
