@@ -74,31 +74,43 @@ impl Lower<'_> {
         y: Parts,
         literals: [Option<u64>; 2],
     ) -> Parts {
+        let codes = self.binary_codes(op, lane);
         Parts::new(x.len(), |part| {
             let (x, y) = (x.part(part), y.part(part));
-            let codes = match (op, lane.is_float()) {
-                (BinaryOp::Add, true) => &codes::ADD_FLOAT,
-                (BinaryOp::Add, false) => &codes::ADD_INT,
-                (BinaryOp::Sub, true) => return self.op2(&codes::SUB_FLOAT, lane, x, y),
-                (BinaryOp::Sub, false) => return self.op2(&codes::SUB_INT, lane, x, y),
-                (BinaryOp::Mul, true) => &codes::MUL_FLOAT,
-                (BinaryOp::Mul, false) if self.lacks_int64(lane) => return self.mul_int64(x, y),
-                (BinaryOp::Mul, false) => &codes::MUL_INT,
-                (BinaryOp::Div, _) => return self.op2(&codes::DIV_FLOAT, lane, x, y),
-                (BinaryOp::Min, true) => return self.best(&codes::MIN_FLOAT, lane, x, y, literals),
-                (BinaryOp::Max, true) => return self.best(&codes::MAX_FLOAT, lane, x, y, literals),
-                (BinaryOp::Min, false) if self.lacks_int64(lane) => return self.best_int64(x, y, false),
-                (BinaryOp::Max, false) if self.lacks_int64(lane) => return self.best_int64(x, y, true),
-                (BinaryOp::Min, false) => &codes::MIN_INT,
-                (BinaryOp::Max, false) => &codes::MAX_INT,
-                (BinaryOp::And, _) => &codes::AND,
-                (BinaryOp::Or, _) => &codes::OR,
-                (BinaryOp::Xor, _) => &codes::XOR,
-                // The instruction negates its first operand.
-                (BinaryOp::AndNot, _) => return self.op2(&codes::AND_NOT, lane, y, x),
-            };
-            self.op2_swapped(codes, lane, x, y)
+            match (codes, op, lane.is_float()) {
+                (_, BinaryOp::Min, true) => self.best(&codes::MIN_FLOAT, lane, x, y, literals),
+                (_, BinaryOp::Max, true) => self.best(&codes::MAX_FLOAT, lane, x, y, literals),
+                (Some(codes), ..) => {
+                    let (x, y) = self.in_order(op, x, y);
+                    self.op2(codes, lane, x, y)
+                }
+                (None, BinaryOp::Min, _) => self.best_int64(x, y, false),
+                (None, BinaryOp::Max, _) => self.best_int64(x, y, true),
+                (None, ..) => self.mul_int64(x, y),
+            }
         })
+    }
+
+    /// The one instruction of an operation on numbers, if there is one.
+    pub fn binary_codes(&self, op: BinaryOp, lane: Lane) -> Option<&'static Codes> {
+        let codes = match (op, lane.is_float()) {
+            (BinaryOp::Min | BinaryOp::Max, true) => return None,
+            (BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max, false) if self.lacks_int64(lane) => return None,
+            (BinaryOp::Add, true) => &codes::ADD_FLOAT,
+            (BinaryOp::Add, false) => &codes::ADD_INT,
+            (BinaryOp::Sub, true) => &codes::SUB_FLOAT,
+            (BinaryOp::Sub, false) => &codes::SUB_INT,
+            (BinaryOp::Mul, true) => &codes::MUL_FLOAT,
+            (BinaryOp::Mul, false) => &codes::MUL_INT,
+            (BinaryOp::Div, _) => &codes::DIV_FLOAT,
+            (BinaryOp::Min, false) => &codes::MIN_INT,
+            (BinaryOp::Max, false) => &codes::MAX_INT,
+            (BinaryOp::And, _) => &codes::AND,
+            (BinaryOp::Or, _) => &codes::OR,
+            (BinaryOp::Xor, _) => &codes::XOR,
+            (BinaryOp::AndNot, _) => &codes::AND_NOT,
+        };
+        Some(codes)
     }
 
     /// Minimum or maximum where NaN wins and a tie keeps the left one. The instruction gives its second operand on ties

@@ -31,7 +31,7 @@ pub fn code(codes: &Codes, form: Form) -> Code {
 }
 
 /// The sum of floats.
-pub const ADD_FLOAT: Codes = [
+pub static ADD_FLOAT: Codes = [
     VEX_Vaddpd_ymm_ymm_ymmm256,
     EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vaddps_ymm_ymm_ymmm256,
@@ -40,7 +40,7 @@ pub const ADD_FLOAT: Codes = [
 ];
 
 /// The difference of floats.
-pub const SUB_FLOAT: Codes = [
+pub static SUB_FLOAT: Codes = [
     VEX_Vsubpd_ymm_ymm_ymmm256,
     EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vsubps_ymm_ymm_ymmm256,
@@ -49,7 +49,7 @@ pub const SUB_FLOAT: Codes = [
 ];
 
 /// The product of floats.
-pub const MUL_FLOAT: Codes = [
+pub static MUL_FLOAT: Codes = [
     VEX_Vmulpd_ymm_ymm_ymmm256,
     EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vmulps_ymm_ymm_ymmm256,
@@ -58,7 +58,7 @@ pub const MUL_FLOAT: Codes = [
 ];
 
 /// The quotient of floats.
-pub const DIV_FLOAT: Codes = [
+pub static DIV_FLOAT: Codes = [
     VEX_Vdivpd_ymm_ymm_ymmm256,
     EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vdivps_ymm_ymm_ymmm256,
@@ -67,7 +67,7 @@ pub const DIV_FLOAT: Codes = [
 ];
 
 /// `a < b ? a : b` of floats.
-pub const MIN_FLOAT: Codes = [
+pub static MIN_FLOAT: Codes = [
     VEX_Vminpd_ymm_ymm_ymmm256,
     EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae,
     VEX_Vminps_ymm_ymm_ymmm256,
@@ -76,7 +76,7 @@ pub const MIN_FLOAT: Codes = [
 ];
 
 /// `a > b ? a : b` of floats.
-pub const MAX_FLOAT: Codes = [
+pub static MAX_FLOAT: Codes = [
     VEX_Vmaxpd_ymm_ymm_ymmm256,
     EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae,
     VEX_Vmaxps_ymm_ymm_ymmm256,
@@ -85,7 +85,7 @@ pub const MAX_FLOAT: Codes = [
 ];
 
 /// The square root.
-pub const SQRT: Codes = [
+pub static SQRT: Codes = [
     VEX_Vsqrtpd_ymm_ymmm256,
     EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er,
     VEX_Vsqrtps_ymm_ymmm256,
@@ -94,7 +94,7 @@ pub const SQRT: Codes = [
 ];
 
 /// Rounding to an integer; the number says how.
-pub const ROUND: Codes = [
+pub static ROUND: Codes = [
     VEX_Vroundpd_ymm_ymmm256_imm8,
     EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae,
     VEX_Vroundps_ymm_ymmm256_imm8,
@@ -103,7 +103,7 @@ pub const ROUND: Codes = [
 ];
 
 /// `b * a + c`, to the place of the first.
-pub const FMA_213: Codes = [
+pub static FMA_213: Codes = [
     VEX_Vfmadd213pd_ymm_ymm_ymmm256,
     EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vfmadd213ps_ymm_ymm_ymmm256,
@@ -112,7 +112,7 @@ pub const FMA_213: Codes = [
 ];
 
 /// `b * c + a`, to the place of the first.
-pub const FMA_231: Codes = [
+pub static FMA_231: Codes = [
     VEX_Vfmadd231pd_ymm_ymm_ymmm256,
     EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vfmadd231ps_ymm_ymm_ymmm256,
@@ -121,7 +121,7 @@ pub const FMA_231: Codes = [
 ];
 
 /// Bits set in both.
-pub const AND: Codes = [
+pub static AND: Codes = [
     VEX_Vandpd_ymm_ymm_ymmm256,
     EVEX_Vandpd_zmm_k1z_zmm_zmmm512b64,
     VEX_Vandps_ymm_ymm_ymmm256,
@@ -130,7 +130,7 @@ pub const AND: Codes = [
 ];
 
 /// Bits of the second that are not set in the first.
-pub const AND_NOT: Codes = [
+pub static AND_NOT: Codes = [
     VEX_Vandnpd_ymm_ymm_ymmm256,
     EVEX_Vandnpd_zmm_k1z_zmm_zmmm512b64,
     VEX_Vandnps_ymm_ymm_ymmm256,
@@ -139,7 +139,7 @@ pub const AND_NOT: Codes = [
 ];
 
 /// Bits set in one or both.
-pub const OR: Codes = [
+pub static OR: Codes = [
     VEX_Vorpd_ymm_ymm_ymmm256,
     EVEX_Vorpd_zmm_k1z_zmm_zmmm512b64,
     VEX_Vorps_ymm_ymm_ymmm256,
@@ -148,7 +148,7 @@ pub const OR: Codes = [
 ];
 
 /// Bits set in exactly one.
-pub const XOR: Codes = [
+pub static XOR: Codes = [
     VEX_Vxorpd_ymm_ymm_ymmm256,
     EVEX_Vxorpd_zmm_k1z_zmm_zmmm512b64,
     VEX_Vxorps_ymm_ymm_ymmm256,
@@ -157,7 +157,7 @@ pub const XOR: Codes = [
 ];
 
 /// The sum of integers.
-pub const ADD_INT: Codes = [
+pub static ADD_INT: Codes = [
     VEX_Vpaddq_ymm_ymm_ymmm256,
     EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
     VEX_Vpaddd_ymm_ymm_ymmm256,
@@ -166,7 +166,7 @@ pub const ADD_INT: Codes = [
 ];
 
 /// The difference of integers.
-pub const SUB_INT: Codes = [
+pub static SUB_INT: Codes = [
     VEX_Vpsubq_ymm_ymm_ymmm256,
     EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64,
     VEX_Vpsubd_ymm_ymm_ymmm256,
@@ -175,7 +175,7 @@ pub const SUB_INT: Codes = [
 ];
 
 /// The lower half of the product of integers; AVX2 has none of 64 bits.
-pub const MUL_INT: Codes = [
+pub static MUL_INT: Codes = [
     INVALID,
     EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64,
     VEX_Vpmulld_ymm_ymm_ymmm256,
@@ -184,7 +184,7 @@ pub const MUL_INT: Codes = [
 ];
 
 /// The smaller integer; AVX2 has none of 64 bits.
-pub const MIN_INT: Codes = [
+pub static MIN_INT: Codes = [
     INVALID,
     EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64,
     VEX_Vpminsd_ymm_ymm_ymmm256,
@@ -193,7 +193,7 @@ pub const MIN_INT: Codes = [
 ];
 
 /// The larger integer; AVX2 has none of 64 bits.
-pub const MAX_INT: Codes = [
+pub static MAX_INT: Codes = [
     INVALID,
     EVEX_Vpmaxsq_zmm_k1z_zmm_zmmm512b64,
     VEX_Vpmaxsd_ymm_ymm_ymmm256,
@@ -202,7 +202,7 @@ pub const MAX_INT: Codes = [
 ];
 
 /// The absolute value of integers; AVX2 has none of 64 bits.
-pub const ABS_INT: Codes = [
+pub static ABS_INT: Codes = [
     INVALID,
     EVEX_Vpabsq_zmm_k1z_zmmm512b64,
     VEX_Vpabsd_ymm_ymmm256,
@@ -211,7 +211,7 @@ pub const ABS_INT: Codes = [
 ];
 
 /// Lanes of the second where the mask is set, else of the first.
-pub const BLEND: Codes = [
+pub static BLEND: Codes = [
     INVALID,
     EVEX_Vblendmpd_zmm_k1z_zmm_zmmm512b64,
     INVALID,
@@ -220,7 +220,7 @@ pub const BLEND: Codes = [
 ];
 
 /// A comparison of floats; the number says which.
-pub const COMPARE_FLOAT: Codes = [
+pub static COMPARE_FLOAT: Codes = [
     VEX_Vcmppd_ymm_ymm_ymmm256_imm8,
     EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
     VEX_Vcmpps_ymm_ymm_ymmm256_imm8,
@@ -229,7 +229,7 @@ pub const COMPARE_FLOAT: Codes = [
 ];
 
 /// A comparison of integers to a mask register; the number says which.
-pub const COMPARE_INT: Codes = [
+pub static COMPARE_INT: Codes = [
     INVALID,
     EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8,
     INVALID,
@@ -238,7 +238,7 @@ pub const COMPARE_INT: Codes = [
 ];
 
 /// Lanes in which a bit is set in both, to a mask register.
-pub const TEST: Codes = [
+pub static TEST: Codes = [
     INVALID,
     EVEX_Vptestmq_kr_k1_zmm_zmmm512b64,
     INVALID,
@@ -247,19 +247,19 @@ pub const TEST: Codes = [
 ];
 
 /// Lanes of ones where integers are equal, of AVX2.
-pub const EQUAL_INT: Codes =
+pub static EQUAL_INT: Codes =
     [VEX_Vpcmpeqq_ymm_ymm_ymmm256, INVALID, VEX_Vpcmpeqd_ymm_ymm_ymmm256, INVALID, INVALID];
 
 /// Lanes of ones where the first integer is greater, of AVX2.
-pub const GREATER_INT: Codes =
+pub static GREATER_INT: Codes =
     [VEX_Vpcmpgtq_ymm_ymm_ymmm256, INVALID, VEX_Vpcmpgtd_ymm_ymm_ymmm256, INVALID, INVALID];
 
 /// Lanes of the second where the sign of the third is set, else of the first, of AVX2.
-pub const BLEND_LANES: Codes =
+pub static BLEND_LANES: Codes =
     [VEX_Vblendvpd_ymm_ymm_ymmm256_ymm, INVALID, VEX_Vblendvps_ymm_ymm_ymmm256_ymm, INVALID, INVALID];
 
 /// A shift to the left.
-pub const SHIFT_LEFT: Codes = [
+pub static SHIFT_LEFT: Codes = [
     VEX_Vpsllq_ymm_ymm_imm8,
     EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8,
     VEX_Vpslld_ymm_ymm_imm8,
@@ -268,7 +268,7 @@ pub const SHIFT_LEFT: Codes = [
 ];
 
 /// A shift to the right.
-pub const SHIFT_RIGHT: Codes = [
+pub static SHIFT_RIGHT: Codes = [
     VEX_Vpsrlq_ymm_ymm_imm8,
     EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8,
     VEX_Vpsrld_ymm_ymm_imm8,
@@ -277,7 +277,7 @@ pub const SHIFT_RIGHT: Codes = [
 ];
 
 /// A shift to the right that keeps the sign; AVX2 has none of 64 bits.
-pub const SHIFT_SIGNED: Codes = [
+pub static SHIFT_SIGNED: Codes = [
     INVALID,
     EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8,
     VEX_Vpsrad_ymm_ymm_imm8,
@@ -286,7 +286,7 @@ pub const SHIFT_SIGNED: Codes = [
 ];
 
 /// Lanes of memory to a register.
-pub const LOAD: Codes = [
+pub static LOAD: Codes = [
     VEX_Vmovups_ymm_ymmm256,
     EVEX_Vmovupd_zmm_k1z_zmmm512,
     VEX_Vmovups_ymm_ymmm256,
@@ -295,7 +295,7 @@ pub const LOAD: Codes = [
 ];
 
 /// Lanes of a register to memory.
-pub const STORE: Codes = [
+pub static STORE: Codes = [
     VEX_Vmovups_ymmm256_ymm,
     EVEX_Vmovupd_zmmm512_k1z_zmm,
     VEX_Vmovups_ymmm256_ymm,
@@ -304,7 +304,7 @@ pub const STORE: Codes = [
 ];
 
 /// One lane of memory to all lanes of a register.
-pub const BROADCAST: Codes = [
+pub static BROADCAST: Codes = [
     VEX_Vbroadcastsd_ymm_m64,
     EVEX_Vbroadcastsd_zmm_k1z_xmmm64,
     VEX_Vbroadcastss_ymm_m32,

@@ -11,6 +11,7 @@ use crate::strip::x86::constants::Constants;
 use crate::strip::x86::encode::{Allocated, Function, encode};
 use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Virtual};
 use crate::strip::x86::lower::{Extent, lower, reads};
+use crate::strip::x86::merge::{Merges, merges};
 use crate::strip::x86::target::Target;
 use crate::vector::Level;
 
@@ -26,6 +27,7 @@ const MOST_BYTES: usize = 1 << 16;
 struct Compiler<'l> {
     list: &'l List,
     reads: Vec<u32>,
+    merges: Merges,
     target: Target,
     registers: u8,
     constants: Constants,
@@ -38,9 +40,11 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         return Err(Refused::Empty);
     }
     let target = Target::new(list, level);
+    let reads = reads(list);
     let mut compiler = Compiler {
         list,
-        reads: reads(list),
+        merges: merges(list, &reads, target.is_512),
+        reads,
         target,
         registers: options.registers.clamp(FEWEST, target.vectors()),
         constants: Constants::new(target),
@@ -92,7 +96,8 @@ fn view((body, allocation): &(Body, Allocation)) -> Allocated<'_> {
 
 impl Compiler<'_> {
     fn lowered(&mut self, extent: Extent) -> (Body, Vec<Virtual>) {
-        lower(self.list, &self.reads, self.target, extent, &mut self.constants, &self.pinned)
+        let constants = &mut self.constants;
+        lower(self.list, &self.reads, &self.merges, self.target, extent, constants, &self.pinned)
     }
 
     fn allocated(&mut self, extent: Extent) -> (Body, Allocation) {

@@ -15,7 +15,8 @@
 use crate::strip::list::{BinaryOp, Comparison, Lane, List, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, View, Virtual};
+use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, View, Virtual, WriteMask};
+use crate::strip::x86::merge::{Merge, Merges};
 use crate::strip::x86::target::{Parts, Target};
 use hashbrown::HashMap;
 
@@ -73,6 +74,16 @@ pub enum Lowered {
     Mask(Truths),
 }
 
+/// A choice between numbers.
+#[derive(Clone, Copy)]
+struct Choice {
+    copy: usize,
+    lane: Lane,
+    mask: Term,
+    yes: Term,
+    no: Term,
+}
+
 /// A list on the way to a body.
 pub struct Lower<'l> {
     pub list: &'l List,
@@ -82,6 +93,7 @@ pub struct Lower<'l> {
     pub body: Body,
     /// Reads of each term by terms and sinks that matter.
     pub reads: &'l [u32],
+    merges: &'l Merges,
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
@@ -118,6 +130,7 @@ pub fn reads(list: &List) -> Vec<u32> {
 pub fn lower(
     list: &List,
     reads: &[u32],
+    merges: &Merges,
     target: Target,
     extent: Extent,
     constants: &mut Constants,
@@ -130,6 +143,7 @@ pub fn lower(
         constants,
         body: Body::default(),
         reads,
+        merges,
         homes: HashMap::new(),
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
@@ -143,22 +157,17 @@ pub fn lower(
 impl Lower<'_> {
     fn terms(&mut self) {
         for (term, op, lane) in self.list.terms() {
-            if self.reads[term.index()] == 0 || self.is_merged(op) {
+            if self.reads[term.index()] == 0 || self.merges.is_deferred[term.index()] {
                 continue;
             }
             for copy in 0..self.extent.copies() {
-                let lowered = self.term(copy, op, lane);
+                let lowered = self.term(copy, term, op, lane);
                 self.values[copy][term.index()] = Some(lowered);
             }
         }
     }
 
-    /// True for a comparison that is only read by the one choice that becomes a minimum or maximum.
-    fn is_merged(&self, _op: Op) -> bool {
-        false
-    }
-
-    fn term(&mut self, copy: usize, op: Op, lane: Lane) -> Lowered {
+    fn term(&mut self, copy: usize, term: Term, op: Op, lane: Lane) -> Lowered {
         match op {
             Op::Column(number) if lane == Lane::Mask => self.byte_column(copy, number),
             Op::Column(number) => Lowered::Number(self.column(copy, number, lane)),
@@ -192,7 +201,10 @@ impl Lower<'_> {
                 let (x, y) = (self.number(copy, x), self.number(copy, y));
                 Lowered::Mask(self.compare(comparison, of, x, y))
             }
-            Op::Select(mask, yes, no) => Lowered::Number(self.select(copy, lane, mask, yes, no)),
+            Op::Select(mask, yes, no) => {
+                let choice = Choice { copy, lane, mask, yes, no };
+                Lowered::Number(self.select(choice, self.merges.choices[term.index()]))
+            }
             Op::Unary(op, x) => {
                 let x = self.number(copy, x);
                 Lowered::Number(self.unary(op, lane, x))
@@ -375,16 +387,29 @@ impl Lower<'_> {
         self.def(code(codes, form), view, operands)
     }
 
-    /// The same of two operands that can be swapped: the one that is likely to be in memory is the second.
+    /// The same of two operands that can be swapped.
     pub fn op2_swapped(&mut self, codes: &Codes, lane: Lane, a: Virtual, b: Virtual) -> Virtual {
+        let (a, b) = self.memory_last(a, b);
+        self.op2(codes, lane, a, b)
+    }
+
+    /// Two operands, the one that is likelier to be in memory last.
+    fn memory_last(&self, a: Virtual, b: Virtual) -> (Virtual, Virtual) {
         let rank = |v: Virtual| match self.body.virtuals[v.index()].home.map(|home| home.address) {
             Some(Address::Column { .. }) => 2,
             Some(_) => 1,
             None => 0,
         };
-        match rank(a) > rank(b) {
-            true => self.op2(codes, lane, b, a),
-            false => self.op2(codes, lane, a, b),
+        if rank(a) > rank(b) { (b, a) } else { (a, b) }
+    }
+
+    /// The operands of an operation in the order in which its instruction wants them.
+    pub fn in_order(&self, op: BinaryOp, x: Virtual, y: Virtual) -> (Virtual, Virtual) {
+        match op {
+            BinaryOp::Sub | BinaryOp::Div => (x, y),
+            // The instruction negates its first operand.
+            BinaryOp::AndNot => (y, x),
+            _ => self.memory_last(x, y),
         }
     }
 
@@ -445,12 +470,28 @@ impl Lower<'_> {
         }
     }
 
-    fn select(&mut self, copy: usize, lane: Lane, mask: Term, yes: Term, no: Term) -> Parts {
+    fn select(&mut self, choice: Choice, merge: Option<Merge>) -> Parts {
+        let Choice { copy, lane, mask, yes, no } = choice;
+        if let Some(Merge::Min(x, y) | Merge::Max(x, y)) = merge {
+            let codes =
+                if matches!(merge, Some(Merge::Min(..))) { &codes::MIN_FLOAT } else { &codes::MAX_FLOAT };
+            let (x, y) = (self.number(copy, x), self.number(copy, y));
+            return Parts::new(x.len(), |part| self.op2(codes, lane, x.part(part), y.part(part)));
+        }
         let truths = match (self.target.is_512, lane.bytes()) {
             (true, _) => self.mask_register(copy, mask),
             (false, 8) => self.wide_mask(copy, mask),
             (false, _) => self.narrow_mask(copy, mask),
         };
+        if merge == Some(Merge::Masked) {
+            match truths.register.filter(|_| !truths.is_inverted) {
+                Some(mask) => return self.masked(copy, lane, mask, yes, no),
+                None => {
+                    let lowered = self.term(copy, yes, self.list.op(yes), lane);
+                    self.values[copy][yes.index()] = Some(lowered);
+                }
+            }
+        }
         let (yes, no) = if truths.is_inverted { (no, yes) } else { (yes, no) };
         let is_zero = |term| self.list.op(term) == Op::Literal(0);
         let (yes_is_zero, no_is_zero) = (is_zero(yes), is_zero(no));
@@ -473,6 +514,24 @@ impl Lower<'_> {
                 _ => self.blend_lanes(lane, mask, yes, no),
             }
         })
+    }
+
+    /// The operation of an arm under a mask, over the other arm.
+    fn masked(&mut self, copy: usize, lane: Lane, mask: Virtual, yes: Term, no: Term) -> Parts {
+        let Op::Binary(op, x, y) = self.list.op(yes) else { unreachable!("merging takes such operations") };
+        let codes = self.binary_codes(op, lane).expect("merging takes one instruction");
+        let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
+        let (x, y) = self.in_order(op, x, y);
+        let other = self.number(copy, no).part(0);
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let result = self.body.fresh(view);
+        let args = [
+            Arg::Change(other, result, view),
+            Arg::Use(x, view),
+            Arg::UseOrMemory(y, view, self.target.broadcast(lane)),
+        ];
+        self.body.push(Inst::new(code(codes, form), args).masked(WriteMask::Merge(mask)));
+        Parts::new(1, |_| result)
     }
 
     fn fire(&mut self, copy: usize, mask: Term) {

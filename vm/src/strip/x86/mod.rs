@@ -16,4 +16,5 @@ mod constants;
 mod encode;
 pub mod inst;
 mod lower;
+mod merge;
 mod target;
