@@ -15,7 +15,7 @@ const TOP: [&str; 9] =
     ["Cargo.toml", "Cargo.lock", "LICENSE", "README.md", "src", "vm", "tests", "benches", "docs"];
 
 /// The rooms of the machine that may contain unsafe code.
-const UNSAFE: [&str; 6] = ["layout", "frame", "operator", "machine", "jit", "vector"];
+const UNSAFE: [&str; 7] = ["layout", "strip", "frame", "operator", "machine", "jit", "vector"];
 
 /// The one file of the crate `cembra` with unsafe code: what runs before `main`.
 const UNSAFE_FILE: &str = "src/main.rs";

@@ -9,10 +9,11 @@
 //! value ─┐
 //! vector ┼─> layout ─> frame ─> operator ─> builtins
 //!        │                          └─────> program ─> machine
+//!        └─> strip ─────────────────────────────────────^
 //! ```
 //!
-//! Rooms import only rooms on lower floors. `unsafe` appears in `layout`, `frame`, `operator` and
-//! `machine` only; every site names the invariant it leans on. The invariants are established by
+//! Rooms import only rooms on lower floors. `unsafe` appears in `vector`, `layout`, `strip`, `frame`,
+//! `operator` and `machine` only; every site names the invariant it leans on. The invariants are established by
 //! the program verifier (`program/verify.rs`): nothing is bound that it has not accepted.
 
 #![warn(missing_docs)]
@@ -23,5 +24,6 @@ pub mod layout;
 pub mod machine;
 pub mod operator;
 pub mod program;
+pub mod strip;
 pub mod value;
 pub mod vector;

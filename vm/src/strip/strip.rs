@@ -1,0 +1,146 @@
+//! Strip: code in memory that can be executed, and the call of it.
+//!
+//! ```text
+//! mapping   | code of strip 0 | code of strip 1 | …      written, then made read + execute, never both
+//! ```
+//!
+//! One mapping holds the strips of one bound expression, and is freed with the last of them. A system that refuses
+//! executable memory refuses [`load`]: who asks runs passes instead.
+
+use crate::strip::list::List;
+use crate::strip::options::{Code, Options, Refused};
+use crate::vector::Level;
+use std::io;
+
+/// Compiles a list for a level.
+///
+/// # Errors
+/// The level has no strips, or the list has what the level has no code for.
+pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refused> {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 => crate::strip::x86::compile::compile(list, level, options),
+        _ => Err(Refused::Level(level)),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod memory {
+    use super::Code;
+    use memmap2::{Mmap, MmapMut};
+    use std::io;
+    use std::sync::Arc;
+
+    /// Code begins at multiples of this.
+    const ALIGNMENT: usize = 64;
+
+    /// Code of strips that can be executed.
+    pub(super) type Mapping = Arc<Mmap>;
+
+    /// A mapping with codes, and where each begins.
+    pub(super) fn map(codes: &[Code]) -> io::Result<(Mapping, Vec<usize>)> {
+        let mut starts = Vec::with_capacity(codes.len());
+        let mut size = 0_usize;
+        for code in codes {
+            starts.push(size);
+            size += code.bytes.len().next_multiple_of(ALIGNMENT);
+        }
+        let mut memory = MmapMut::map_anon(size.max(1))?;
+        for (code, start) in codes.iter().zip(&starts) {
+            memory[*start..][..code.bytes.len()].copy_from_slice(&code.bytes);
+        }
+        Ok((Arc::new(memory.make_exec()?), starts))
+    }
+}
+
+/// A loop over rows that can be called.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    #[cfg(target_arch = "x86_64")]
+    mapping: memory::Mapping,
+    #[cfg(target_arch = "x86_64")]
+    entry: usize,
+    level: Level,
+    presence_out: Box<[u16]>,
+}
+
+/// Puts codes into one mapping of executable memory.
+///
+/// # Errors
+/// The system gives no such memory.
+pub fn load(codes: &[Code]) -> io::Result<Vec<Strip>> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (mapping, starts) = memory::map(codes)?;
+        let strip = |(code, start): (&Code, &usize)| Strip {
+            mapping: mapping.clone(),
+            entry: start + code.entry,
+            level: code.report.level,
+            presence_out: code.presence_out.clone().into(),
+        };
+        Ok(codes.iter().zip(&starts).map(strip).collect())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    match codes {
+        [] => Ok(Vec::new()),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+type Entry = unsafe extern "sysv64" fn(*const *mut u8, usize, usize, *const u64) -> u64;
+
+impl Strip {
+    /// The instruction set.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Computes the rows from `first` to `end`, and gives a number other than 0 if a mask that fires was true in one of
+    /// them. Pointers of columns are those of row 0, whatever `first` is. Results of the rows are written even if
+    /// something fires.
+    ///
+    /// # Safety
+    /// 1. The machine has the level of the strip.
+    /// 2. `columns` has a pointer for each number of a column in the list. From row `first` to `end` it can be read, or
+    ///    written if it is that of a sink, as rows of its type; rows that are read are initialised, truths are 0 or 1.
+    ///    Nobody else writes these rows, or reads those that are written. Pointers need no alignment.
+    /// 3. What is written overlaps nothing else that is read or written, unless it begins where a column begins that is
+    ///    read with the same type.
+    /// 4. If the list has columns of presence, `first` is a multiple of 64, and each of them has whole words up to the
+    ///    one of row `end - 1`, for reading or writing.
+    /// 5. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
+    #[inline]
+    pub unsafe fn run(
+        &self,
+        columns: *const *mut u8,
+        first: usize,
+        end: usize,
+        constants: *const u64,
+    ) -> u64 {
+        if first >= end {
+            return 0;
+        }
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the mapping has the code of a function of this type at the entry, and lives as long as the strip; the
+        // rest is the caller's promise.
+        let fired = unsafe {
+            let entry = self.mapping.as_ptr().add(self.entry);
+            std::mem::transmute::<*const u8, Entry>(entry)(columns, first, end, constants)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let fired = {
+            let _ = constants;
+            unreachable!("only x86-64 has strips")
+        };
+        for column in &*self.presence_out {
+            // SAFETY: the column has whole words; the strip has written the bytes of its rows.
+            unsafe {
+                let bytes = *columns.add(*column as usize);
+                let written = end.div_ceil(8);
+                bytes.add(written).write_bytes(0, written.next_multiple_of(8) - written);
+            }
+        }
+        fired
+    }
+}

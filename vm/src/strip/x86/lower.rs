@@ -1,0 +1,587 @@
+//! Lowering: the terms of a list as instructions for one iteration.
+//!
+//! ```text
+//! t3 = mul t0 t1      group 0:  v7 = vmulpd v1, v2      group 1:  v8 = vmulpd v5, v2
+//! t4 = add t3 t2      group 0:  v9 = vaddpd v7, v3      group 1:  v10 = vaddpd v8, v3
+//! ```
+//!
+//! An iteration takes one group of rows or several. Several are interleaved operation by operation, so that their
+//! chains of dependent operations overlap. Columns and constants are operands with a home and become no instruction.
+//! Results are stored last, after every row of the iteration has been read: a column may be read and written.
+//!
+//! The last rows, fewer than a group, have a body of their own. It reads and writes memory under a mask of its rows, and
+//! computes on whatever stands in the other lanes.
+
+use crate::strip::list::{BinaryOp, Comparison, Lane, List, Op, Sink, Term};
+use crate::strip::x86::codes::{self, Codes, code};
+use crate::strip::x86::constants::Constants;
+use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, View, Virtual, WriteMask};
+use crate::strip::x86::merge::{Merge, Merges};
+use crate::strip::x86::target::{Parts, Target};
+use hashbrown::HashMap;
+
+/// The rows that a body computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// So many whole groups.
+    Groups(usize),
+    /// Fewer rows than a group.
+    Rest,
+}
+
+impl Extent {
+    /// Groups of which there are copies.
+    pub fn copies(self) -> usize {
+        match self {
+            Extent::Groups(count) => count,
+            Extent::Rest => 1,
+        }
+    }
+}
+
+/// Where a mask is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Truths {
+    /// A mask register.
+    pub register: Option<Virtual>,
+    /// Lanes of 64 bits; the sign of a lane counts.
+    pub wide: Option<Parts>,
+    /// Lanes of 32 bits.
+    pub narrow: Option<Virtual>,
+    /// A column that lanes can be read from, not read yet.
+    pub source: Option<Source>,
+    /// True if the lanes of the mask are ones or zeros, not only their signs.
+    pub is_full: bool,
+    /// True if it stands for the opposite.
+    pub is_inverted: bool,
+}
+
+/// A column of truths.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// Bytes that are 0 or 1.
+    Bytes(Address),
+    /// A byte of presence.
+    Presence(Address),
+}
+
+/// A term in registers.
+#[derive(Clone, Copy, Debug)]
+pub enum Lowered {
+    /// Numbers.
+    Number(Parts),
+    /// A mask.
+    Mask(Truths),
+}
+
+/// A choice between numbers.
+#[derive(Clone, Copy)]
+struct Choice {
+    copy: usize,
+    lane: Lane,
+    mask: Term,
+    yes: Term,
+    no: Term,
+}
+
+/// A list on the way to a body.
+pub struct Lower<'l> {
+    pub list: &'l List,
+    pub target: Target,
+    pub extent: Extent,
+    pub constants: &'l mut Constants,
+    pub body: Body,
+    /// Reads of each term by terms and sinks that matter.
+    pub reads: &'l [u32],
+    merges: &'l Merges,
+    homes: HashMap<Home, Virtual>,
+    /// By copy, then by term.
+    values: Vec<Vec<Option<Lowered>>>,
+    /// What fires in any group so far.
+    pub fires: Fires,
+}
+
+/// Masks of which one fires.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fires {
+    /// In a mask register.
+    pub register: Option<Virtual>,
+    /// In lanes of 64 bits.
+    pub wide: Option<Virtual>,
+    /// In lanes of 32 bits.
+    pub narrow: Option<Virtual>,
+}
+
+/// How often each term is read by what matters to a sink; 0 if it does not.
+pub fn reads(list: &List) -> Vec<u32> {
+    let mut reads = vec![0; list.terms().len()];
+    for sink in list.sinks() {
+        reads[sink.term().index()] += 1;
+    }
+    for (term, op, _) in list.terms().rev() {
+        if reads[term.index()] > 0 {
+            op.operands().for_each(|operand| reads[operand.index()] += 1);
+        }
+    }
+    reads
+}
+
+/// The body of an iteration, and the virtual register of each constant of `pinned` in it.
+pub fn lower(
+    list: &List,
+    reads: &[u32],
+    merges: &Merges,
+    target: Target,
+    extent: Extent,
+    constants: &mut Constants,
+    pinned: &[Home],
+) -> (Body, Vec<Virtual>) {
+    let mut lower = Lower {
+        list,
+        target,
+        extent,
+        constants,
+        body: Body::default(),
+        reads,
+        merges,
+        homes: HashMap::new(),
+        values: vec![vec![None; list.terms().len()]; extent.copies()],
+        fires: Fires::default(),
+    };
+    let pinned = pinned.iter().map(|home| lower.at_home(*home)).collect();
+    lower.terms();
+    lower.sinks();
+    (lower.body, pinned)
+}
+
+impl Lower<'_> {
+    fn terms(&mut self) {
+        for (term, op, lane) in self.list.terms() {
+            if self.reads[term.index()] == 0 || self.merges.is_deferred[term.index()] {
+                continue;
+            }
+            for copy in 0..self.extent.copies() {
+                let lowered = self.term(copy, term, op, lane);
+                self.values[copy][term.index()] = Some(lowered);
+            }
+        }
+    }
+
+    fn term(&mut self, copy: usize, term: Term, op: Op, lane: Lane) -> Lowered {
+        match op {
+            Op::Column(number) if lane == Lane::Mask => self.byte_column(copy, number),
+            Op::Column(number) => Lowered::Number(self.column(copy, number, lane)),
+            Op::Presence(number) => {
+                let offset = (copy * self.target.group / 8) as i32;
+                let address = Address::Presence { number, offset };
+                Lowered::Mask(Truths { source: Some(Source::Presence(address)), ..Truths::default() })
+            }
+            Op::Scalar(number) if lane == Lane::Mask => Lowered::Mask(self.scalar_mask(number)),
+            Op::Scalar(number) => {
+                let home = self.constants.scalar(lane, number);
+                Lowered::Number(self.constant(home, lane))
+            }
+            Op::Literal(bits) if lane == Lane::Mask => Lowered::Mask(self.literal_mask(bits != 0)),
+            Op::Literal(bits) => {
+                let home = self.constants.literal(lane, bits);
+                Lowered::Number(self.constant(home, lane))
+            }
+            Op::Bits(x) => Lowered::Number(self.number(copy, x)),
+            Op::Unary(op, x) if lane == Lane::Mask => {
+                debug_assert_eq!(op, crate::strip::list::UnaryOp::Not);
+                let x = self.mask(copy, x);
+                Lowered::Mask(Truths { is_inverted: !x.is_inverted, ..x })
+            }
+            Op::Binary(op, x, y) if lane == Lane::Mask => Lowered::Mask(self.mask_binary(copy, op, x, y)),
+            Op::Select(mask, yes, no) if lane == Lane::Mask => {
+                Lowered::Mask(self.mask_select(copy, mask, yes, no))
+            }
+            Op::Compare(comparison, x, y) => {
+                let of = self.list.lane(x);
+                let (x, y) = (self.number(copy, x), self.number(copy, y));
+                Lowered::Mask(self.compare(comparison, of, x, y))
+            }
+            Op::Select(mask, yes, no) => {
+                let choice = Choice { copy, lane, mask, yes, no };
+                Lowered::Number(self.select(choice, self.merges.choices[term.index()]))
+            }
+            Op::Unary(op, x) => {
+                let x = self.number(copy, x);
+                Lowered::Number(self.unary(op, lane, x))
+            }
+            Op::Binary(op, x, y) => {
+                let literal = |term| match self.list.op(term) {
+                    Op::Literal(bits) => Some(bits),
+                    _ => None,
+                };
+                let literals = [literal(x), literal(y)];
+                let (x, y) = (self.number(copy, x), self.number(copy, y));
+                Lowered::Number(self.binary(op, lane, x, y, literals))
+            }
+            Op::Shift(op, x, bits) => {
+                let x = self.number(copy, x);
+                Lowered::Number(self.shift(op, lane, x, bits))
+            }
+            Op::Fma(a, b, c) => {
+                let (a, b, c) = (self.number(copy, a), self.number(copy, b), self.number(copy, c));
+                Lowered::Number(self.fma(lane, a, b, c))
+            }
+            Op::Cast(x) => {
+                let from = self.list.lane(x);
+                let x = self.number(copy, x);
+                Lowered::Number(match self.target.is_512 {
+                    true => self.cast_512(from, lane, x),
+                    false => self.cast_lanes(from, lane, x),
+                })
+            }
+        }
+    }
+
+    fn sinks(&mut self) {
+        for sink in self.list.sinks() {
+            if let Sink::Fire(mask) = sink {
+                for copy in 0..self.extent.copies() {
+                    self.fire(copy, *mask);
+                }
+            }
+        }
+        self.fire_end();
+        self.read_all();
+        for sink in self.list.sinks() {
+            for copy in 0..self.extent.copies() {
+                match *sink {
+                    Sink::Rows(number, term) if self.list.lane(term) == Lane::Mask => {
+                        let address = self.rows_of(copy, number, 1, 0);
+                        self.store_bytes(copy, address, term);
+                    }
+                    Sink::Rows(number, term) => self.store(copy, number, term),
+                    Sink::Presence(number, term) => {
+                        let offset = (copy * self.target.group / 8) as i32;
+                        self.store_presence(copy, Address::Presence { number, offset }, term);
+                    }
+                    Sink::Fire(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Reads what is only stored, before anything is: a column may be written by a sink before another sink reads it.
+    fn read_all(&mut self) {
+        if self.list.sinks().len() == 1 {
+            return;
+        }
+        for sink in self.list.sinks() {
+            let term = sink.term();
+            for copy in 0..self.extent.copies() {
+                match (self.list.lane(term), self.target.is_512) {
+                    (Lane::Mask, true) => {
+                        self.mask_register(copy, term);
+                    }
+                    (Lane::Mask, false) => {
+                        self.narrow_mask(copy, term);
+                    }
+                    (lane, _) => self.read_column(copy, term, lane),
+                }
+            }
+        }
+    }
+
+    /// Moves a number that stands in a column to a register that is saved if it has to leave.
+    fn read_column(&mut self, copy: usize, term: Term, lane: Lane) {
+        let parts = self.number(copy, term);
+        let home = self.body.virtuals[parts.part(0).index()].home;
+        if home.is_some_and(|home| matches!(home.address, Address::Column { .. })) {
+            let read = Parts::new(parts.len(), |part| self.op1(&codes::LOAD, lane, parts.part(part)));
+            self.values[copy][term.index()] = Some(Lowered::Number(read));
+        }
+    }
+
+    /// The registers of a number.
+    pub fn number(&self, copy: usize, term: Term) -> Parts {
+        match self.values[copy][term.index()] {
+            Some(Lowered::Number(parts)) => parts,
+            other => unreachable!("{term} is {other:?}, not a number"),
+        }
+    }
+
+    /// Where a mask is.
+    pub fn mask(&self, copy: usize, term: Term) -> Truths {
+        match self.values[copy][term.index()] {
+            Some(Lowered::Mask(truths)) => truths,
+            other => unreachable!("{term} is {other:?}, not a mask"),
+        }
+    }
+
+    /// Keeps what has been found out about a mask: lanes of another width, or those of a column.
+    pub fn remember(&mut self, copy: usize, term: Term, truths: Truths) {
+        self.values[copy][term.index()] = Some(Lowered::Mask(truths));
+    }
+
+    /// A place in a column, counted from the first row of the iteration.
+    pub fn rows_of(&self, copy: usize, number: u16, row_bytes: usize, offset: usize) -> Address {
+        let offset = (copy * self.target.group * row_bytes + offset) as i32;
+        Address::Column { number, row_bytes: row_bytes as u8, offset }
+    }
+
+    fn column(&mut self, copy: usize, number: u16, lane: Lane) -> Parts {
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let parts = self.target.parts(lane);
+        Parts::new(parts, |part| {
+            let address = self.rows_of(copy, number, lane.bytes(), part * view.bytes());
+            match self.extent {
+                Extent::Groups(_) => {
+                    self.at_home(Home { address, load: code(&codes::LOAD, form), view, broadcast: 0 })
+                }
+                Extent::Rest => self.load_rest(lane, address, part),
+            }
+        })
+    }
+
+    fn store(&mut self, copy: usize, number: u16, term: Term) {
+        let lane = self.list.lane(term);
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let value = self.number(copy, term);
+        for part in 0..value.len() {
+            let address = self.rows_of(copy, number, lane.bytes(), part * view.bytes());
+            match self.extent {
+                Extent::Groups(_) => {
+                    let args = [Arg::Memory(address), Arg::Use(value.part(part), view)];
+                    self.body.push(Inst::new(code(&codes::STORE, form), args));
+                }
+                Extent::Rest => self.store_rest(lane, address, part, value.part(part)),
+            }
+        }
+    }
+
+    /// The virtual register of a home; there is one for each.
+    pub fn at_home(&mut self, home: Home) -> Virtual {
+        *self.homes.entry(home).or_insert_with(|| self.body.at_home(home))
+    }
+
+    /// A constant in all lanes of a type.
+    pub fn constant(&mut self, home: Home, lane: Lane) -> Parts {
+        let v = self.at_home(home);
+        Parts::new(self.target.parts(lane), |_| v)
+    }
+
+    /// The bits in all lanes of a type, in one register.
+    pub fn splat(&mut self, lane: Lane, bits: u64) -> Virtual {
+        let home = self.constants.literal(lane, bits);
+        self.at_home(home)
+    }
+
+    /// An instruction with a result.
+    pub fn def<const N: usize>(&mut self, code: iced_x86::Code, view: View, operands: [Arg; N]) -> Virtual {
+        let v = self.body.fresh(view);
+        let mut args = [None; crate::strip::x86::inst::MAX_ARGS];
+        args[0] = Some(Arg::Def(v, view));
+        args[1..].iter_mut().zip(operands).for_each(|(place, arg)| *place = Some(arg));
+        self.body.push(Inst { args, ..Inst::new(code, []) });
+        v
+    }
+
+    /// An instruction of two operands on lanes of a type.
+    pub fn op2(&mut self, codes: &Codes, lane: Lane, a: Virtual, b: Virtual) -> Virtual {
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let operands = [Arg::Use(a, view), Arg::UseOrMemory(b, view, self.target.broadcast(lane))];
+        self.def(code(codes, form), view, operands)
+    }
+
+    /// The same of two operands that can be swapped.
+    pub fn op2_swapped(&mut self, codes: &Codes, lane: Lane, a: Virtual, b: Virtual) -> Virtual {
+        let (a, b) = self.memory_last(a, b);
+        self.op2(codes, lane, a, b)
+    }
+
+    /// Two operands, the one that is likelier to be in memory last.
+    fn memory_last(&self, a: Virtual, b: Virtual) -> (Virtual, Virtual) {
+        let rank = |v: Virtual| match self.body.virtuals[v.index()].home.map(|home| home.address) {
+            Some(Address::Column { .. }) => 2,
+            Some(_) => 1,
+            None => 0,
+        };
+        if rank(a) > rank(b) { (b, a) } else { (a, b) }
+    }
+
+    /// The operands of an operation in the order in which its instruction wants them.
+    pub fn in_order(&self, op: BinaryOp, x: Virtual, y: Virtual) -> (Virtual, Virtual) {
+        match op {
+            BinaryOp::Sub | BinaryOp::Div => (x, y),
+            // The instruction negates its first operand.
+            BinaryOp::AndNot => (y, x),
+            _ => self.memory_last(x, y),
+        }
+    }
+
+    /// An instruction of one operand on lanes of a type.
+    pub fn op1(&mut self, codes: &Codes, lane: Lane, x: Virtual) -> Virtual {
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        self.def(code(codes, form), view, [Arg::UseOrMemory(x, view, self.target.broadcast(lane))])
+    }
+
+    // By level.
+
+    fn byte_column(&mut self, copy: usize, number: u16) -> Lowered {
+        let address = self.rows_of(copy, number, 1, 0);
+        Lowered::Mask(Truths { source: Some(Source::Bytes(address)), ..Truths::default() })
+    }
+
+    fn scalar_mask(&mut self, number: u16) -> Truths {
+        match self.target.is_512 {
+            true => self.scalar_mask_512(number),
+            false => self.scalar_mask_lanes(number),
+        }
+    }
+
+    fn literal_mask(&mut self, value: bool) -> Truths {
+        match self.target.is_512 {
+            true => self.literal_mask_512(value),
+            false => self.literal_mask_lanes(value),
+        }
+    }
+
+    fn compare(&mut self, comparison: Comparison, lane: Lane, x: Parts, y: Parts) -> Truths {
+        match self.target.is_512 {
+            true => self.compare_512(comparison, lane, x.part(0), y.part(0)),
+            false => self.compare_lanes(comparison, lane, x, y),
+        }
+    }
+
+    fn mask_binary(&mut self, copy: usize, op: BinaryOp, x: Term, y: Term) -> Truths {
+        match self.target.is_512 {
+            true => {
+                let (x, y) = (self.mask_register(copy, x), self.mask_register(copy, y));
+                self.mask_binary_512(op, x, y)
+            }
+            false => self.mask_binary_lanes(copy, op, x, y),
+        }
+    }
+
+    fn mask_select(&mut self, copy: usize, mask: Term, yes: Term, no: Term) -> Truths {
+        match self.target.is_512 {
+            true => {
+                let mask = self.mask_register(copy, mask);
+                let (yes, no) = (self.mask_register(copy, yes), self.mask_register(copy, no));
+                let yes = self.mask_binary_512(BinaryOp::And, mask, yes);
+                let no = self.mask_binary_512(BinaryOp::AndNot, no, mask);
+                self.mask_binary_512(BinaryOp::Or, yes, no)
+            }
+            false => self.mask_select_lanes(copy, mask, yes, no),
+        }
+    }
+
+    fn select(&mut self, choice: Choice, merge: Option<Merge>) -> Parts {
+        let Choice { copy, lane, mask, yes, no } = choice;
+        if let Some(Merge::Min(x, y) | Merge::Max(x, y)) = merge {
+            let codes =
+                if matches!(merge, Some(Merge::Min(..))) { &codes::MIN_FLOAT } else { &codes::MAX_FLOAT };
+            let (x, y) = (self.number(copy, x), self.number(copy, y));
+            return Parts::new(x.len(), |part| self.op2(codes, lane, x.part(part), y.part(part)));
+        }
+        let truths = match (self.target.is_512, lane.bytes()) {
+            (true, _) => self.mask_register(copy, mask),
+            (false, 8) => self.wide_mask(copy, mask),
+            (false, _) => self.narrow_mask(copy, mask),
+        };
+        if merge == Some(Merge::Masked) {
+            match truths.register.filter(|_| !truths.is_inverted) {
+                Some(mask) => return self.masked(copy, lane, mask, yes, no),
+                None => {
+                    let lowered = self.term(copy, yes, self.list.op(yes), lane);
+                    self.values[copy][yes.index()] = Some(lowered);
+                }
+            }
+        }
+        let (yes, no) = if truths.is_inverted { (no, yes) } else { (yes, no) };
+        let is_zero = |term| self.list.op(term) == Op::Literal(0);
+        let (yes_is_zero, no_is_zero) = (is_zero(yes), is_zero(no));
+        let (yes, no) = (self.number(copy, yes), self.number(copy, no));
+        Parts::new(yes.len(), |part| {
+            let (yes, no) = (yes.part(part), no.part(part));
+            if let Some(mask) = truths.register {
+                return match no_is_zero {
+                    true => self.keep_512(lane, mask, yes),
+                    false => self.blend_512(lane, mask, yes, no),
+                };
+            }
+            let mask = match lane.bytes() {
+                8 => truths.wide.expect("lanes of 64 bits").part(part),
+                _ => truths.narrow.expect("lanes of 32 bits"),
+            };
+            match truths.is_full {
+                true if no_is_zero => self.op2(&codes::AND, lane, mask, yes),
+                true if yes_is_zero => self.op2(&codes::AND_NOT, lane, mask, no),
+                _ => self.blend_lanes(lane, mask, yes, no),
+            }
+        })
+    }
+
+    /// The operation of an arm under a mask, over the other arm.
+    fn masked(&mut self, copy: usize, lane: Lane, mask: Virtual, yes: Term, no: Term) -> Parts {
+        let Op::Binary(op, x, y) = self.list.op(yes) else { unreachable!("merging takes such operations") };
+        let codes = self.binary_codes(op, lane).expect("merging takes one instruction");
+        let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
+        let (x, y) = self.in_order(op, x, y);
+        let other = self.number(copy, no).part(0);
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let result = self.body.fresh(view);
+        let args = [
+            Arg::Change(other, result, view),
+            Arg::Use(x, view),
+            Arg::UseOrMemory(y, view, self.target.broadcast(lane)),
+        ];
+        self.body.push(Inst::new(code(codes, form), args).masked(WriteMask::Merge(mask)));
+        Parts::new(1, |_| result)
+    }
+
+    fn fire(&mut self, copy: usize, mask: Term) {
+        match self.target.is_512 {
+            true => {
+                let mask = self.mask_register(copy, mask);
+                self.fire_512(mask);
+            }
+            false => self.fire_lanes(copy, mask),
+        }
+    }
+
+    fn fire_end(&mut self) {
+        match self.target.is_512 {
+            true => self.fire_end_512(),
+            false => self.fire_end_lanes(),
+        }
+    }
+
+    fn store_presence(&mut self, copy: usize, address: Address, mask: Term) {
+        match self.target.is_512 {
+            true => {
+                let mask = self.mask_register(copy, mask);
+                self.store_presence_512(address, mask);
+            }
+            false => self.store_presence_lanes(copy, address, mask),
+        }
+    }
+
+    fn store_bytes(&mut self, copy: usize, address: Address, mask: Term) {
+        match self.target.is_512 {
+            true => {
+                let mask = self.mask_register(copy, mask);
+                self.store_bytes_512(address, mask);
+            }
+            false => self.store_bytes_lanes(copy, address, mask),
+        }
+    }
+
+    fn load_rest(&mut self, lane: Lane, address: Address, part: usize) -> Virtual {
+        match self.target.is_512 {
+            true => self.load_rest_512(lane, address),
+            false => self.load_rest_lanes(lane, address, part),
+        }
+    }
+
+    fn store_rest(&mut self, lane: Lane, address: Address, part: usize, value: Virtual) {
+        match self.target.is_512 {
+            true => self.store_rest_512(lane, address, value),
+            false => self.store_rest_lanes(lane, address, part, value),
+        }
+    }
+}

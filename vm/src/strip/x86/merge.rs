@@ -1,0 +1,106 @@
+//! Merging: terms that become one instruction with the choice that reads them.
+//!
+//! ```text
+//! t3 = lt t1 t2                     t5 = select t3 t1 t2          t5 = vminpd t1, t2
+//!
+//! t4 = add t1 t2                    t5 = select t3 t4 t0          t5 = vaddpd t0 {t3}, t1, t2
+//! ```
+//!
+//! The instruction for a minimum gives its second operand on ties and if one is NaN, as the choice does. An arm that is
+//! an operation read only here goes under the mask of AVX-512, over the other arm, if that is not needed any more.
+
+use crate::strip::list::{BinaryOp, Comparison, Lane, List, Op, Term};
+
+/// How a choice is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// The smaller one, or the second operand.
+    Min(Term, Term),
+    /// The larger one, or the second operand.
+    Max(Term, Term),
+    /// The operation of the first arm, over the second arm.
+    Masked,
+}
+
+/// What is merged.
+#[derive(Clone, Debug)]
+pub struct Merges {
+    /// By choice.
+    pub choices: Vec<Option<Merge>>,
+    /// Terms that are computed by the choice that reads them.
+    pub is_deferred: Vec<bool>,
+}
+
+/// Finds what can be merged.
+pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges {
+    let count = list.terms().len();
+    let mut merges = Merges { choices: vec![None; count], is_deferred: vec![false; count] };
+    let last = last_reads(list, reads);
+    let numbers = list.terms().filter(|(term, _, lane)| reads[term.index()] > 0 && *lane != Lane::Mask);
+    for (term, op, _) in numbers {
+        let Op::Select(mask, yes, no) = op else { continue };
+        let is_only_here = |operand: Term| reads[operand.index()] == 1;
+        if let Some(merge) = extreme(list, mask, yes, no).filter(|_| is_only_here(mask)) {
+            merges.choices[term.index()] = Some(merge);
+            merges.is_deferred[mask.index()] = true;
+            continue;
+        }
+        let dies_here = last[no.index()] == term.index() && is_computed(list.op(no));
+        let reads_other = || list.op(yes).operands().any(|operand| operand == no);
+        if has_masked_operations
+            && is_only_here(yes)
+            && is_plain(list.op(yes))
+            && dies_here
+            && mask != no
+            && yes != no
+            && !reads_other()
+        {
+            merges.choices[term.index()] = Some(Merge::Masked);
+            merges.is_deferred[yes.index()] = true;
+        }
+    }
+    merges
+}
+
+/// The last term that reads each term; of those that are stored, beyond all.
+fn last_reads(list: &List, reads: &[u32]) -> Vec<usize> {
+    let mut last = vec![0; list.terms().len()];
+    for (term, op, _) in list.terms().filter(|(term, ..)| reads[term.index()] > 0) {
+        op.operands().for_each(|operand| last[operand.index()] = term.index());
+    }
+    for sink in list.sinks() {
+        last[sink.term().index()] = usize::MAX;
+    }
+    last
+}
+
+fn extreme(list: &List, mask: Term, yes: Term, no: Term) -> Option<Merge> {
+    let Op::Compare(comparison, x, y) = list.op(mask) else { return None };
+    if !list.lane(x).is_float() {
+        return None;
+    }
+    // As `smaller < larger`.
+    let (smaller, larger) = match comparison {
+        Comparison::Less => (x, y),
+        Comparison::Greater => (y, x),
+        _ => return None,
+    };
+    match () {
+        () if (yes, no) == (smaller, larger) => Some(Merge::Min(yes, no)),
+        () if (yes, no) == (larger, smaller) => Some(Merge::Max(yes, no)),
+        () => None,
+    }
+}
+
+/// True if a value is computed by instructions, so that it has a register.
+fn is_computed(op: Op) -> bool {
+    op.operands().next().is_some() && !matches!(op, Op::Bits(_))
+}
+
+/// True for what is one instruction of two operands in AVX-512.
+fn is_plain(op: Op) -> bool {
+    match op {
+        Op::Binary(op, ..) => !matches!(op, BinaryOp::Min | BinaryOp::Max),
+        _ => false,
+    }
+}

@@ -1,0 +1,20 @@
+//! Strips for x86-64: from a list to the bytes of a function.
+//!
+//! ```text
+//! lower        terms to instructions on virtual registers, for one, two or four groups of rows
+//! allocate     virtual registers to registers and slots of the stack
+//! encode       instructions, loops and the entry to bytes
+//! ```
+
+pub mod allocate;
+mod arithmetic;
+mod avx2;
+mod avx512;
+mod codes;
+pub mod compile;
+mod constants;
+mod encode;
+pub mod inst;
+mod lower;
+mod merge;
+mod target;

@@ -1,0 +1,201 @@
+//! Columns between pages that cannot be accessed, and strips run on them.
+
+use crate::reference::{self, Rows};
+use cembra_vm::strip::{Code, Lane, List, Op, Options, Sink, compile, load};
+use cembra_vm::vector::Level;
+use region::{Allocation, Protection};
+
+/// On which side of a column the next page cannot be accessed without a byte between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    Before,
+    Behind,
+}
+
+/// Memory of exactly some bytes.
+pub struct Guarded {
+    _pages: Allocation,
+    first: *mut u8,
+    len: usize,
+}
+
+impl Guarded {
+    pub fn new(len: usize, guard: Guard) -> Guarded {
+        let page = region::page::size();
+        let inner = len.next_multiple_of(page).max(page);
+        let mut pages = region::alloc(inner + 2 * page, Protection::READ_WRITE).expect("memory for a test");
+        let base = pages.as_mut_ptr::<u8>();
+        // SAFETY: both pages belong to the allocation, and nothing is in them.
+        let first = unsafe {
+            region::protect(base, page, Protection::NONE).expect("the page before");
+            region::protect(base.add(page + inner), page, Protection::NONE).expect("the page behind");
+            match guard {
+                Guard::Before => base.add(page),
+                Guard::Behind => base.add(page + inner - len),
+            }
+        };
+        Guarded { _pages: pages, first, len }
+    }
+
+    pub fn of(bytes: &[u8], guard: Guard) -> Guarded {
+        let mut memory = Guarded::new(bytes.len(), guard);
+        memory.bytes_mut().copy_from_slice(bytes);
+        memory
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the bytes can be read, and are initialised by the system.
+        unsafe { std::slice::from_raw_parts(self.first, self.len) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.first, self.len) }
+    }
+
+    pub fn pointer(&self) -> *mut u8 {
+        self.first
+    }
+}
+
+/// What a list reads.
+pub struct Inputs {
+    /// By number of the column, rows or words of presence.
+    pub columns: Vec<Vec<u8>>,
+    pub scalars: Vec<u64>,
+}
+
+impl Rows for Inputs {
+    fn row(&self, column: u16, lane: Lane, row: usize) -> u64 {
+        let mut bits = [0; 8];
+        let size = lane.bytes();
+        bits[..size].copy_from_slice(&self.columns[column as usize][row * size..][..size]);
+        u64::from_le_bytes(bits)
+    }
+
+    fn presence(&self, column: u16, row: usize) -> bool {
+        self.columns[column as usize][row / 8] >> (row % 8) & 1 == 1
+    }
+
+    fn scalar(&self, number: u16) -> u64 {
+        self.scalars[number as usize]
+    }
+}
+
+/// Bytes of a column that a sink writes.
+pub fn bytes_of(list: &List, sink: &Sink, rows: usize) -> usize {
+    match sink {
+        Sink::Rows(_, term) => rows * list.lane(*term).bytes(),
+        Sink::Presence(..) => rows.div_ceil(64) * 8,
+        Sink::Fire(_) => 0,
+    }
+}
+
+/// Bytes of a column that a list reads.
+pub fn bytes_read(op: Op, lane: Lane, rows: usize) -> Option<(u16, usize)> {
+    match op {
+        Op::Column(number) => Some((number, rows * lane.bytes())),
+        Op::Presence(number) => Some((number, rows.div_ceil(64) * 8)),
+        _ => None,
+    }
+}
+
+/// The ways in which each list is compiled.
+pub fn ways() -> Vec<(Level, Options)> {
+    let mut ways = Vec::new();
+    for level in Level::available().iter().filter(|level| **level != Level::Baseline) {
+        for (registers, unroll) in [(32, None), (5, Some(1)), (6, Some(2)), (9, Some(4)), (32, Some(4))] {
+            ways.push((*level, Options { registers, unroll }));
+        }
+    }
+    ways
+}
+
+/// True if two rows of a type are the same; any NaN is one value.
+pub fn is_same(lane: Lane, a: u64, b: u64) -> bool {
+    let is_nan = |bits: u64| match lane {
+        Lane::F64 => f64::from_bits(bits).is_nan(),
+        Lane::F32 => f32::from_bits(bits as u32).is_nan(),
+        _ => false,
+    };
+    a == b || (is_nan(a) && is_nan(b))
+}
+
+/// Runs a code on the rows of the inputs, and compares every row that it writes with the reference. Rows from `first`
+/// to `end` are computed; the others stay as they are.
+pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize, guard: Guard, what: &str) {
+    let strip = load(std::slice::from_ref(code)).expect("executable memory").remove(0);
+    let mut memory: Vec<Guarded> = inputs.columns.iter().map(|bytes| Guarded::of(bytes, guard)).collect();
+    for sink in list.sinks() {
+        if let Sink::Rows(number, _) | Sink::Presence(number, _) = sink {
+            let bytes = bytes_of(list, sink, end);
+            let is_input = inputs.columns.get(*number as usize).is_some_and(|bytes| !bytes.is_empty());
+            if !is_input {
+                memory.resize_with(memory.len().max(*number as usize + 1), || Guarded::new(0, guard));
+                memory[*number as usize] = Guarded::of(&vec![0xA5; bytes], guard);
+            }
+        }
+    }
+    let before: Vec<Vec<u8>> = memory.iter().map(|memory| memory.bytes().to_vec()).collect();
+    let pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
+    // SAFETY: the machine has the level, and the columns have the rows.
+    let fired = unsafe { strip.run(pointers.as_ptr(), first, end, inputs.scalars.as_ptr()) };
+    let rows: Vec<Vec<u64>> = (first..end).map(|row| reference::terms(list, inputs, row)).collect();
+    let mut expect_fire = false;
+    for sink in list.sinks() {
+        let lane = list.lane(sink.term());
+        match sink {
+            Sink::Fire(_) => expect_fire |= rows.iter().any(|terms| reference::sink(sink, terms) != 0),
+            Sink::Rows(number, _) => {
+                let found = Inputs {
+                    columns: memory.iter().map(|memory| memory.bytes().to_vec()).collect(),
+                    scalars: Vec::new(),
+                };
+                for row in 0..end {
+                    let value = found.row(*number, lane, row);
+                    let expected = match row.checked_sub(first) {
+                        Some(row) => reference::sink(sink, &rows[row]),
+                        None => {
+                            let size = lane.bytes();
+                            let mut bits = [0; 8];
+                            bits[..size].copy_from_slice(&before[*number as usize][row * size..][..size]);
+                            u64::from_le_bytes(bits)
+                        }
+                    };
+                    assert!(
+                        is_same(lane, value, expected),
+                        "{what}: {sink:?} {lane:?} row {row} of {first}..{end}: {value:x}, not {expected:x}\n{}",
+                        dump(list, &rows[row.saturating_sub(first)])
+                    );
+                }
+            }
+            Sink::Presence(number, _) => {
+                let bytes = memory[*number as usize].bytes();
+                for row in first..end.next_multiple_of(64) {
+                    let bit = bytes[row / 8] >> (row % 8) & 1 == 1;
+                    let expected = row < end && reference::sink(sink, &rows[row - first]) != 0;
+                    assert_eq!(bit, expected, "{what}: {sink:?} row {row} of {first}..{end}");
+                }
+            }
+        }
+    }
+    assert_eq!(fired != 0, expect_fire, "{what}: fires in {first}..{end}");
+}
+
+/// A list, with the values of a row.
+fn dump(list: &List, terms: &[u64]) -> String {
+    let line =
+        |((term, op, lane), bits): ((_, Op, Lane), &u64)| format!("{term} = {op:?} : {lane:?} = {bits:x}\n");
+    list.terms().zip(terms).map(line).collect()
+}
+
+/// Compiles a list in every way and checks it.
+pub fn check_all(list: &List, inputs: &Inputs, ranges: &[(usize, usize)], guard: Guard, what: &str) {
+    for (level, options) in ways() {
+        let code = compile(list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for (first, end) in ranges {
+            let what = format!("{what}, {} {options:?} {guard:?}", level.name());
+            check(list, &code, inputs, *first, *end, guard, &what);
+        }
+    }
+}
