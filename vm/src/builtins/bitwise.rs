@@ -1,20 +1,27 @@
 //! `bitwise.*`: operations on the bits of integers.
 
 use crate::operator::Family;
+use crate::strip::BinaryOp;
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
         Family::new("bitwise.bitwise_and", &["x", "y"], "Bits set in both.")
+            .cells(|l, x| Some(l.binary(BinaryOp::And, x[0], x[1])))
             .binary(|x: i32, y: i32| x & y)
             .binary(|x: i64, y: i64| x & y),
         Family::new("bitwise.bitwise_or", &["x", "y"], "Bits set in one or both.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Or, x[0], x[1])))
             .binary(|x: i32, y: i32| x | y)
             .binary(|x: i64, y: i64| x | y),
         Family::new("bitwise.bitwise_xor", &["x", "y"], "Bits set in exactly one.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Xor, x[0], x[1])))
             .binary(|x: i32, y: i32| x ^ y)
             .binary(|x: i64, y: i64| x ^ y),
-        Family::new("bitwise.invert", &["x"], "Every bit flipped.").unary(|x: i32| !x).unary(|x: i64| !x),
+        Family::new("bitwise.invert", &["x"], "Every bit flipped.")
+            .cells(|l, x| Some(l.not(x[0])))
+            .unary(|x: i32| !x)
+            .unary(|x: i64| !x),
         Family::new("bitwise.count", &["x"], "Number of bits set, as INT32.")
             .unary(|x: i32| x.count_ones() as i32)
             .unary(|x: i64| x.count_ones() as i32),

@@ -3,30 +3,58 @@
 //! `bool` comparisons give BOOLEAN and propagate a missing operand; their `core` namesakes give a
 //! presence mask.
 
+use crate::builtins::recipes;
 use crate::layout::access::Bytes;
+use crate::operator::recipe::Recipe;
 use crate::operator::{Family, Overload};
+use crate::strip::{Comparison, List, Term};
 use crate::value::qtype::{BOOLEAN, BYTES, TEXT};
 use crate::value::{QType, ScalarType};
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
-        comparison("bool.equal", "True if equal.", |o| o.is_eq(), |l, r| l == r, |l, r| l == r),
-        comparison("bool.not_equal", "True if not equal.", |o| o.is_ne(), |l, r| l != r, |l, r| l != r),
-        comparison("bool.less", "True if x is below y.", |o| o.is_lt(), |l, r| l < r, |l, r| l < r),
+        comparison(
+            "bool.equal",
+            |l, x| recipes::compared(l, Comparison::Equal, x),
+            "True if equal.",
+            |o| o.is_eq(),
+            |l, r| l == r,
+            |l, r| l == r,
+        ),
+        comparison(
+            "bool.not_equal",
+            |l, x| recipes::compared(l, Comparison::NotEqual, x),
+            "True if not equal.",
+            |o| o.is_ne(),
+            |l, r| l != r,
+            |l, r| l != r,
+        ),
+        comparison(
+            "bool.less",
+            |l, x| recipes::compared(l, Comparison::Less, x),
+            "True if x is below y.",
+            |o| o.is_lt(),
+            |l, r| l < r,
+            |l, r| l < r,
+        ),
         comparison(
             "bool.less_equal",
+            |l, x| recipes::compared(l, Comparison::LessEqual, x),
             "True if x is not above y.",
             |o| o.is_le(),
             |l, r| l <= r,
             |l, r| l <= r,
         ),
-        Family::new("bool.logical_not", &["x"], "True becomes false and false true.").unary(|x: bool| !x),
+        Family::new("bool.logical_not", &["x"], "True becomes false and false true.")
+            .cells(|l, x| Some(l.not(x[0])))
+            .unary(|x: bool| !x),
         Family::new(
             "bool.logical_and",
             &["x", "y"],
             "True if both are; false if one is, even if the other is missing.",
         )
+        .recipe(Recipe::Own(recipes::logical_and))
         .exact_binary(|x: bool, y: bool| x & y)
         .exact_binary(|x: Option<bool>, y: Option<bool>| match (x, y) {
             (Some(false), _) | (_, Some(false)) => Some(false),
@@ -38,6 +66,7 @@ pub fn rows() -> Vec<Family> {
             &["x", "y"],
             "False if both are; true if one is, even if the other is missing.",
         )
+        .recipe(Recipe::Own(recipes::logical_or))
         .exact_binary(|x: bool, y: bool| x | y)
         .exact_binary(|x: Option<bool>, y: Option<bool>| match (x, y) {
             (Some(true), _) | (_, Some(true)) => Some(true),
@@ -56,6 +85,7 @@ pub fn rows() -> Vec<Family> {
 /// A comparison row; the three functions say the same for an ordering, FLOAT32 and FLOAT64.
 fn comparison(
     name: &str,
+    cells: fn(&mut List, &[Term]) -> Option<Term>,
     meaning: &str,
     ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
     f32s: impl Fn(f32, f32) -> bool + Copy + Send + Sync + 'static,
@@ -63,6 +93,7 @@ fn comparison(
 ) -> Family {
     Family::new(name, &["x", "y"], meaning)
         .binary(move |x: (), y: ()| ordering(x.cmp(&y)))
+        .cells(cells)
         .binary(move |x: bool, y: bool| ordering(x.cmp(&y)))
         .binary(move |x: i32, y: i32| ordering(x.cmp(&y)))
         .binary(move |x: i64, y: i64| ordering(x.cmp(&y)))

@@ -6,6 +6,7 @@
 //! `core.to_float64`.
 
 use crate::operator::Family;
+use crate::strip::Lane;
 use crate::value::repr::write_repr;
 use crate::value::{Fault, ScalarType, Value};
 
@@ -13,6 +14,7 @@ use crate::value::{Fault, ScalarType, Value};
 pub fn rows() -> Vec<Family> {
     vec![
         Family::new("core.to_float64", &["x"], "The number as FLOAT64, exact except for large INT64.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::F64)))
             .derivative(&["1.0"])
             .unary(|x: bool| f64::from(u8::from(x)))
             .unary(|x: i32| f64::from(x))
@@ -24,6 +26,7 @@ pub fn rows() -> Vec<Family> {
             &["x"],
             "The number as FLOAT32, rounded to nearest; too large is infinite.",
         )
+        .cells(|l, x| Some(l.cast(x[0], Lane::F32)))
         .derivative(&["1.0"])
         .unary(|x: bool| f32::from(u8::from(x)))
         .unary(|x: i32| x as f32)
@@ -31,6 +34,7 @@ pub fn rows() -> Vec<Family> {
         .unary(|x: f32| x)
         .unary(|x: f64| x as f32),
         Family::new("core._to_int64", &["x"], "The number as INT64, truncated. Raises if it does not fit.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::I64)))
             .unary(|x: bool| i64::from(x))
             .unary(|x: i32| i64::from(x))
             .unary(|x: i64| x)
@@ -39,6 +43,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int64)),
         Family::new("core._to_int32", &["x"], "The number as INT32, truncated. Raises if it does not fit.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::I32)))
             .unary(|x: bool| i32::from(x))
             .unary(|x: i32| x)
             .raises()
@@ -47,6 +52,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int32).map(|x| x as i32))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int32).map(|x| x as i32)),
         Family::new("core.to_bool", &["x"], "False for zero, true for any other number, NaN included.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::Mask)))
             .unary(|x: bool| x)
             .unary(|x: i32| x != 0)
             .unary(|x: i64| x != 0)

@@ -4,11 +4,14 @@
 //! one to a value, `presence_or` replaces a missing value. Operators that accept any type make their
 //! overloads on demand: scalar code for plain types, a general kernel for texts, tuples and sequences.
 
+use crate::builtins::recipes;
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
 use crate::operator::block_select;
+use crate::operator::recipe::{Recipe, Recorded};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::{Call, Family, Kernel, Overload};
+use crate::strip::{Comparison, List};
 use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
 use crate::value::tuple::TupleType;
 use crate::value::{Fault, QType, ScalarType};
@@ -16,8 +19,11 @@ use crate::value::{Fault, QType, ScalarType};
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("core._copy", &["x"], "The value itself, in another slot.").on_demand(copy),
+        Family::new("core._copy", &["x"], "The value itself, in another slot.")
+            .recipe(Recipe::Own(recipes::same))
+            .on_demand(copy),
         Family::new("core.to_optional._scalar", &["x"], "The value as a present optional.")
+            .recipe(Recipe::Own(recipes::same))
             .on_demand(to_optional),
         Family::new("core.get_optional_value", &["x"], "The value of an optional. Raises if it is missing.")
             .raises()
@@ -29,27 +35,48 @@ pub fn rows() -> Vec<Family> {
             &["x"],
             "Present if the mask is missing, and missing if it is present.",
         )
+        .recipe(Recipe::Own(recipes::presence_not))
         .exact_unary(|x: Option<()>| if x.is_none() { Some(()) } else { None }),
         Family::new("core.presence_and", &["x", "y"], "x where the mask y is present, else missing.")
+            .recipe(Recipe::Own(recipes::presence_and))
             .on_demand(presence_and),
-        Family::new("core.presence_or", &["x", "y"], "x if it is present, else y.").on_demand(presence_or),
+        Family::new("core.presence_or", &["x", "y"], "x if it is present, else y.")
+            .recipe(Recipe::Own(recipes::presence_or))
+            .on_demand(presence_or),
         Family::new(
             "core._presence_and_or",
             &["a", "c", "b"],
             "a if it is present and the mask c is, else b; made by the optimizer from (a & c) | b.",
         )
+        .recipe(Recipe::Own(recipes::presence_and_or))
         .on_demand(presence_and_or),
         comparison(
             "core.equal",
+            |l, x| recipes::mask(l, Comparison::Equal, x),
             "Present if equal; NaN equals nothing.",
             |o| o.is_eq(),
             |l, r| l == r,
             |l, r| l == r,
         ),
-        comparison("core.not_equal", "Present if not equal.", |o| o.is_ne(), |l, r| l != r, |l, r| l != r),
-        comparison("core.less", "Present if x is below y.", |o| o.is_lt(), |l, r| l < r, |l, r| l < r),
+        comparison(
+            "core.not_equal",
+            |l, x| recipes::mask(l, Comparison::NotEqual, x),
+            "Present if not equal.",
+            |o| o.is_ne(),
+            |l, r| l != r,
+            |l, r| l != r,
+        ),
+        comparison(
+            "core.less",
+            |l, x| recipes::mask(l, Comparison::Less, x),
+            "Present if x is below y.",
+            |o| o.is_lt(),
+            |l, r| l < r,
+            |l, r| l < r,
+        ),
         comparison(
             "core.less_equal",
+            |l, x| recipes::mask(l, Comparison::LessEqual, x),
             "Present if x is not above y.",
             |o| o.is_le(),
             |l, r| l <= r,
@@ -60,6 +87,7 @@ pub fn rows() -> Vec<Family> {
             &["condition", "true_branch", "false_branch"],
             "true_branch if the mask is present, else false_branch; this form has evaluated both.",
         )
+        .recipe(Recipe::Own(recipes::select))
         .on_demand(select),
         Family::new("core.make_tuple", &["*fields"], "A tuple of the values.").on_demand(make_tuple),
         Family::new(
@@ -249,6 +277,7 @@ macro_rules! string_comparison {
 
 fn comparison(
     name: &str,
+    mask: fn(&mut List, &[Recorded]) -> Option<Recorded>,
     meaning: &str,
     ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
     f32s: impl Fn(f32, f32) -> bool + Copy + Send + Sync + 'static,
@@ -256,6 +285,7 @@ fn comparison(
 ) -> Family {
     let row = Family::new(name, &["x", "y"], meaning)
         .predicate(move |x: (), y: ()| ordering(x.cmp(&y)))
+        .recipe(Recipe::Own(mask))
         .predicate(move |x: bool, y: bool| ordering(x.cmp(&y)))
         .predicate(move |x: i32, y: i32| ordering(x.cmp(&y)))
         .predicate(move |x: i64, y: i64| ordering(x.cmp(&y)))

@@ -4,8 +4,11 @@
 //! zero raise for integers and floats alike; true division is for floats only, integers are cast
 //! first.
 
+use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::block::Arithmetic;
+use crate::operator::recipe::Recipe;
+use crate::strip::{BinaryOp, Comparison, UnaryOp};
 use crate::value::Fault;
 use crate::vector::float::{self, Float};
 use crate::vector::math::{double, single};
@@ -18,18 +21,21 @@ pub fn rows() -> Vec<Family> {
 fn arithmetic() -> Vec<Family> {
     vec![
         Family::new("math.add", &["x", "y"], "Sum. Integers wrap around.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Add, x[0], x[1])))
             .derivative(&["1.0", "1.0"])
             .hot_binary(|x: i32, y: i32| x.wrapping_add(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
             .hot_binary(|x: f32, y: f32| x + y)
             .arithmetic(Arithmetic::Add, |x, y| x + y),
         Family::new("math.subtract", &["x", "y"], "Difference. Integers wrap around.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Sub, x[0], x[1])))
             .derivative(&["1.0", "-1.0"])
             .hot_binary(|x: i32, y: i32| x.wrapping_sub(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
             .hot_binary(|x: f32, y: f32| x - y)
             .arithmetic(Arithmetic::Subtract, |x, y| x - y),
         Family::new("math.multiply", &["x", "y"], "Product. Integers wrap around.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Mul, x[0], x[1])))
             .derivative(&["y", "x"])
             .hot_binary(|x: i32, y: i32| x.wrapping_mul(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
@@ -40,30 +46,35 @@ fn arithmetic() -> Vec<Family> {
             &["x"],
             "The number with the opposite sign; the smallest integer stays itself.",
         )
+        .cells(|l, x| Some(l.unary(UnaryOp::Neg, x[0])))
         .derivative(&["-1.0"])
         .unary(|x: i32| x.wrapping_neg())
         .unary(|x: i64| x.wrapping_neg())
         .unary(|x: f32| -x)
         .unary(|x: f64| -x),
         Family::new("math.pos", &["x"], "The number itself.")
+            .recipe(Recipe::Own(recipes::same))
             .derivative(&["1.0"])
             .unary(|x: i32| x)
             .unary(|x: i64| x)
             .unary(|x: f32| x)
             .unary(|x: f64| x),
         Family::new("math.abs", &["x"], "Absolute value; the smallest integer stays itself.")
+            .cells(|l, x| Some(l.unary(UnaryOp::Abs, x[0])))
             .derivative(&["math.sign(x)"])
             .unary(|x: i32| x.wrapping_abs())
             .unary(|x: i64| x.wrapping_abs())
             .unary(|x: f32| x.abs())
             .unary(|x: f64| x.abs()),
         Family::new("math.sign", &["x"], "-1, 0 or 1; NaN stays NaN, the sign of zero is +0.")
+            .cells(recipes::sign)
             .derivative(&["0.0"])
             .unary(|x: i32| x.signum())
             .unary(|x: i64| x.signum())
             .unary(|x: f32| float::sign(x))
             .unary(|x: f64| float::sign(x)),
         Family::new("math.fma", &["x", "y", "z"], "x * y + z with a single rounding.")
+            .cells(|l, x| Some(l.fma(x[0], x[1], x[2])))
             .cost_of(8)
             .derivative(&["y", "x", "1.0"])
             .ternary_wide(single::fma, f32::mul_add)
@@ -73,6 +84,9 @@ fn arithmetic() -> Vec<Family> {
             &["a", "b", "c", "d"],
             "a + b + c + d, added from the left; made by the optimizer rule `add4`.",
         )
+        .cells(|l, x| {
+            x[1..].iter().copied().try_fold(x[0], |sum, next| Some(l.binary(BinaryOp::Add, sum, next)))
+        })
         .cost_of(3)
         .exact_quaternary(|a: i32, b: i32, c: i32, d: i32| a.wrapping_add(b).wrapping_add(c).wrapping_add(d))
         .exact_quaternary(|a: i64, b: i64, c: i64, d: i64| a.wrapping_add(b).wrapping_add(c).wrapping_add(d))
@@ -90,6 +104,7 @@ fn division() -> Vec<Family> {
     }
     vec![
         Family::new("math.divide", &["x", "y"], "Quotient of two floats; by zero it is an infinity or NaN.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Div, x[0], x[1])))
             .cost_of(4)
             .derivative(&["1.0 / y", "-x / (y * y)"])
             .hot_binary(|x: f32, y: f32| x / y)
@@ -147,6 +162,7 @@ fn floor_mod(x: i64, y: i64) -> i64 {
 fn order() -> Vec<Family> {
     vec![
         Family::new("math.maximum", &["x", "y"], "Larger of two; NaN wins, equal numbers keep the first.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Max, x[0], x[1])))
             .derivative(&[
                 "1.0 * bool.logical_if(bool.greater_equal(x, y), 1.0, 0.0, 0.0)",
                 "1.0 * bool.logical_if(bool.greater_equal(x, y), 0.0, 1.0, 0.0)",
@@ -156,6 +172,7 @@ fn order() -> Vec<Family> {
             .hot_binary(|x: f32, y: f32| float::maximum(x, y))
             .hot_binary(|x: f64, y: f64| float::maximum(x, y)),
         Family::new("math.minimum", &["x", "y"], "Smaller of two; NaN wins, equal numbers keep the first.")
+            .cells(|l, x| Some(l.binary(BinaryOp::Min, x[0], x[1])))
             .derivative(&[
                 "1.0 * bool.logical_if(bool.less_equal(x, y), 1.0, 0.0, 0.0)",
                 "1.0 * bool.logical_if(bool.less_equal(x, y), 0.0, 1.0, 0.0)",
@@ -169,10 +186,11 @@ fn order() -> Vec<Family> {
 
 /// A row of one float operand.
 macro_rules! float_row {
-    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], |$x:ident| $body:expr) => {
+    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], $(cells $cells:expr,)? |$x:ident| $body:expr) => {
         Family::new($name, &["x"], $meaning)
             .cost_of($cost)
             $(.derivative(&[$partial]))?
+            $(.cells($cells))?
             .unary(|$x: f32| $body)
             .unary(|$x: f64| $body)
     };
@@ -192,18 +210,50 @@ macro_rules! special_row {
 fn rounding() -> Vec<Family> {
     let integers = |family: Family| family.unary(|x: i32| x).unary(|x: i64| x);
     vec![
-        integers(float_row!("math.floor", "Largest integer not above.", 2, ["0.0"], |x| x.floor())),
-        integers(float_row!("math.ceil", "Smallest integer not below.", 2, ["0.0"], |x| x.ceil())),
+        integers(float_row!(
+            "math.floor",
+            "Largest integer not above.",
+            2,
+            ["0.0"],
+            cells | l,
+            x | recipes::rounded(l, x[0], UnaryOp::Floor),
+            |x| x.floor()
+        )),
+        integers(float_row!(
+            "math.ceil",
+            "Smallest integer not below.",
+            2,
+            ["0.0"],
+            cells | l,
+            x | recipes::rounded(l, x[0], UnaryOp::Ceil),
+            |x| x.ceil()
+        )),
         integers(
-            float_row!("math.round", "Nearest integer; halves go away from zero.", 2, ["0.0"], |x| x.round())
+            float_row!("math.round", "Nearest integer; halves go away from zero.", 2, ["0.0"], cells recipes::round, |x| x.round()),
         ),
-        integers(float_row!("math.trunc", "Integer part.", 2, ["0.0"], |x| x.trunc())),
+        integers(float_row!(
+            "math.trunc",
+            "Integer part.",
+            2,
+            ["0.0"],
+            cells | l,
+            x | recipes::rounded(l, x[0], UnaryOp::Trunc),
+            |x| x.trunc()
+        )),
     ]
 }
 
 fn exponential() -> Vec<Family> {
     vec![
-        float_row!("math.sqrt", "Square root; NaN below zero.", 6, ["0.5 / math.sqrt(x)"], |x| x.sqrt()),
+        float_row!(
+            "math.sqrt",
+            "Square root; NaN below zero.",
+            6,
+            ["0.5 / math.sqrt(x)"],
+            cells | l,
+            x | Some(l.unary(UnaryOp::Sqrt, x[0])),
+            |x| x.sqrt()
+        ),
         special_row!(
             "math.cbrt",
             "Cube root.",
@@ -413,16 +463,19 @@ fn classification() -> Vec<Family> {
     }
     vec![
         row("math.is_nan", "Present if the number is NaN.")
+            .recipe(Recipe::Own(|l, x| recipes::test(l, x, |l, x| l.compare(Comparison::Unordered, x, x))))
             .exact_unary(|x: f32| x.is_nan().then_some(()))
             .exact_unary(|x: f64| x.is_nan().then_some(()))
             .exact_unary(|x: Option<f32>| x.filter(|x| x.is_nan()).map(|_| ()))
             .exact_unary(|x: Option<f64>| x.filter(|x| x.is_nan()).map(|_| ())),
         row("math.is_inf", "Present if the number is an infinity.")
+            .recipe(Recipe::Own(|l, x| recipes::test(l, x, recipes::is_infinite)))
             .exact_unary(|x: f32| x.is_infinite().then_some(()))
             .exact_unary(|x: f64| x.is_infinite().then_some(()))
             .exact_unary(|x: Option<f32>| x.filter(|x| x.is_infinite()).map(|_| ()))
             .exact_unary(|x: Option<f64>| x.filter(|x| x.is_infinite()).map(|_| ())),
         row("math.is_finite", "Present if the number is neither NaN nor an infinity.")
+            .recipe(Recipe::Own(|l, x| recipes::test(l, x, recipes::is_finite)))
             .exact_unary(|x: f32| x.is_finite().then_some(()))
             .exact_unary(|x: f64| x.is_finite().then_some(()))
             .exact_unary(|x: Option<f32>| x.filter(|x| x.is_finite()).map(|_| ()))

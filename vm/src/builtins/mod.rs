@@ -22,6 +22,7 @@ pub mod math;
 pub mod nd;
 pub mod plane;
 mod present;
+mod recipes;
 pub mod scan;
 pub mod seq;
 pub mod strings;

@@ -172,6 +172,14 @@ impl FrameLayout {
         self.literal_bytes.get(next).is_some_and(|(start, _)| u64::from(*start) < slot.end())
     }
 
+    /// The bytes of a slot that is, or is inside of, one literal: they are the same in every frame.
+    pub(crate) fn literal_bytes(&self, offset: u32, size: u32) -> Option<&[u8]> {
+        let next = self.literal_bytes.partition_point(|(_, end)| *end <= offset);
+        let (start, end) = self.literal_bytes.get(next)?;
+        let is_inside = *start <= offset && u64::from(offset) + u64::from(size) <= u64::from(*end);
+        is_inside.then(|| &self.template[offset as usize..(offset + size) as usize])
+    }
+
     /// The statically typed form of a slot of this layout; `None` if the slot is not of type `T` or
     /// does not belong here. A frame refuses to write it where a literal stands.
     pub fn slot<T: SlotType>(&self, slot: &TypedSlot) -> Option<Slot<T>> {

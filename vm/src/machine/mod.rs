@@ -29,6 +29,7 @@ pub mod room;
 mod run;
 pub mod tile;
 
+pub use crate::operator::cell::Strips;
 pub use crate::value::budget::{Budget, CancelToken};
 pub use bound::{BindError, BoundExpr};
 pub use call::{Borrowed, Call, CallError, Outputs};

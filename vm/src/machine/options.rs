@@ -1,6 +1,7 @@
 //! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
 use crate::machine::observer::Observer;
+use crate::operator::cell::Strips;
 use crate::operator::meter::{MeterLimits, Watch};
 use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
 use crate::value::{CancelToken, Exhausted};
@@ -41,6 +42,8 @@ pub(super) struct RunLimits<'o> {
     pub(super) call_frame_bytes: u64,
     /// Threads of a region.
     pub(super) threads: usize,
+    /// When a region runs as strips.
+    pub(super) strips: Strips,
 }
 
 impl RunLimits<'static> {
@@ -55,6 +58,7 @@ impl RunLimits<'static> {
         call_depth: DEFAULT_CALL_DEPTH,
         call_frame_bytes: DEFAULT_CALL_FRAME_BYTES,
         threads: 1,
+        strips: Strips::Auto,
     };
 }
 
@@ -140,6 +144,13 @@ impl<'o> RunOptions<'o> {
     /// does not depend on it. Each thread allocates memory for its blocks.
     pub fn threads(mut self, threads: usize) -> Self {
         self.limits.threads = threads;
+        self
+    }
+
+    /// Whether tile regions run as [strips](crate::strip), compiled loops over registers. The result does not depend on
+    /// it.
+    pub fn strips(mut self, strips: Strips) -> Self {
+        self.limits.strips = strips;
         self
     }
 

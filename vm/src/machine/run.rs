@@ -72,6 +72,7 @@ impl<'r, 'o> Run<'r, 'o> {
             calls: std::ptr::null(),
             regions: std::ptr::null(),
             threads: limits.threads,
+            strips: limits.strips,
             blamed: None,
             arena: std::ptr::null(),
             meter: (&raw const *meter).cast(),

@@ -16,6 +16,7 @@
 //! 3. The result does not depend on the machine: no operation is reordered or contracted.
 
 use crate::layout::PlainSlot;
+use crate::operator::recipe::Recipe;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarType};
 use crate::vector::Level;
@@ -186,6 +187,8 @@ pub struct BlockKernel {
     pub is_fallible: bool,
     /// The operation, if it is one of arithmetic on FLOAT64.
     pub arithmetic: Option<Arithmetic>,
+    /// What it computes of a row, for strips.
+    pub recipe: Option<Recipe>,
 }
 
 impl BlockKernel {

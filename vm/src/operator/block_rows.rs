@@ -49,7 +49,13 @@ pub(crate) fn rows2_in_place<
 }
 
 fn kernel(run: BlockRun) -> BlockKernel {
-    BlockKernel { runs: [run; Level::ALL.len()], is_lifted: true, is_fallible: false, arithmetic: None }
+    BlockKernel {
+        runs: [run; Level::ALL.len()],
+        is_lifted: true,
+        is_fallible: false,
+        arithmetic: None,
+        recipe: None,
+    }
 }
 
 /// # Safety

@@ -21,6 +21,7 @@ use crate::operator::general::GeneralCall;
 use crate::operator::meter::Meter;
 use crate::value::Fault;
 use bumpalo::Bump;
+use std::sync::OnceLock;
 
 /// Cells between two returns to the interpreter loop.
 pub const YIELD_INTERVAL: usize = 64;
@@ -55,6 +56,35 @@ pub enum Stop {
     Call,
 }
 
+/// When tile regions run as [strips](crate::strip).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strips {
+    /// From when on a region has gone over so many rows that compiling it pays.
+    #[default]
+    Auto,
+    /// Never: every operator is a pass over rows.
+    Never,
+    /// From the first row on, wherever there are strips: for tests.
+    Always,
+}
+
+impl Strips {
+    /// What it means in this process: the environment variable `CEMBRA_STRIPS` (`always`, `never`) says what
+    /// [`Strips::Auto`] is, for tests and comparisons.
+    #[inline]
+    pub(crate) fn of_process(self) -> Strips {
+        static AUTO: OnceLock<Strips> = OnceLock::new();
+        match self {
+            Strips::Auto => *AUTO.get_or_init(|| match std::env::var("CEMBRA_STRIPS").as_deref() {
+                Ok("always") => Strips::Always,
+                Ok("never") => Strips::Never,
+                _ => Strips::Auto,
+            }),
+            other => other,
+        }
+    }
+}
+
 /// State shared by the cells of one run.
 #[derive(Debug)]
 pub struct Registers {
@@ -78,6 +108,8 @@ pub struct Registers {
     pub regions: *const (),
     /// Threads that a region may use.
     pub threads: usize,
+    /// When a region runs as strips.
+    pub strips: Strips,
     /// The instruction to blame where a cell stands for several.
     pub blamed: Option<u32>,
     /// Scratch memory of the running frame.

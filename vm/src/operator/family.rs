@@ -22,8 +22,10 @@ use crate::operator::function::Outcome;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::lifting::{over_rows, row_types};
 use crate::operator::ndwise::{cell_types, over_elements};
+use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
+use crate::strip::{List, Term};
 use crate::value::nd_view::Cell;
 use crate::value::{Fault, QType};
 use crate::vector::Level;
@@ -44,6 +46,7 @@ pub struct Family {
     partials: Box<[&'static str]>,
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
+    recipe: Option<Recipe>,
     overloads: Vec<Arc<Overload>>,
     generic: Option<GenericOverload>,
 }
@@ -66,6 +69,7 @@ impl Family {
             partials: [].into(),
             harmless: None,
             rows_of: None,
+            recipe: None,
             overloads: Vec::new(),
             generic: None,
         }
@@ -166,6 +170,18 @@ impl Family {
     pub fn by_rows_of(mut self, argument: usize) -> Family {
         self.rows_of = Some(argument);
         self
+    }
+
+    /// Says what plain code computes of a row, so that strips can compute it. Overloads added later carry it, those
+    /// that may raise excepted.
+    pub(crate) fn recipe(mut self, recipe: Recipe) -> Family {
+        self.recipe = Some(recipe);
+        self
+    }
+
+    /// The same for cells of results that are present where all operands are.
+    pub(crate) fn cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
+        self.recipe(Recipe::Lifted(record))
     }
 
     /// Declares that evaluation may raise. Overloads added later carry it.
@@ -457,7 +473,12 @@ impl Family {
 
     /// An overload of this family, for use by on-demand rules. Only the crate makes kernels of its own
     /// choice: a scalar kernel must be for exactly these types.
-    pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, kernel: Kernel) -> Overload {
+    pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, mut kernel: Kernel) -> Overload {
+        if let Kernel::Scalar(scalar) = &mut kernel
+            && !scalar.block.is_fallible
+        {
+            scalar.block.recipe = self.recipe;
+        }
         let overload = Overload::new(self.name.clone(), args.into(), result, kernel, self.effects);
         match self.rows_of {
             Some(argument) => overload.by_rows_of(argument),

@@ -33,6 +33,7 @@ pub mod ndwise;
 pub mod pair;
 pub mod pointwise;
 pub mod polynomial;
+pub mod recipe;
 pub mod reduction;
 mod results;
 pub mod row_by_row;

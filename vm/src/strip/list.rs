@@ -314,6 +314,30 @@ impl List {
         self.push(Op::Binary(op, x, y), lane)
     }
 
+    /// Where both masks are true, or bits that both integers have.
+    ///
+    /// # Panics
+    /// As [`List::binary`].
+    pub fn and(&mut self, x: Term, y: Term) -> Term {
+        self.binary(BinaryOp::And, x, y)
+    }
+
+    /// Where one of two masks is true, or bits that one of two integers has.
+    ///
+    /// # Panics
+    /// As [`List::binary`].
+    pub fn or(&mut self, x: Term, y: Term) -> Term {
+        self.binary(BinaryOp::Or, x, y)
+    }
+
+    /// Where a mask is not true, or bits that an integer has not.
+    ///
+    /// # Panics
+    /// As [`List::unary`].
+    pub fn not(&mut self, x: Term) -> Term {
+        self.unary(UnaryOp::Not, x)
+    }
+
     /// A comparison.
     ///
     /// # Panics

@@ -123,6 +123,11 @@ impl Elements<'_> {
         &self.shape[..self.rank]
     }
 
+    /// True if no input has another column in every block.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.walks.is_empty()
+    }
+
     /// Where a block from an element on ends.
     pub(super) fn end_of_block(&self, first: usize, end: usize) -> usize {
         self.space.end_of_block(first, self.block, end)

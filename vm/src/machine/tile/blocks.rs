@@ -2,7 +2,8 @@
 
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::lent::Lent;
-use crate::machine::tile::region::{MemberFault, Presence, Region};
+use crate::machine::tile::region::{MemberFault, Presence, Region, Schedule};
+use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
 use crate::operator::meter::Watch;
 use crate::operator::nd_reduction::{Folded, Runs};
@@ -13,6 +14,10 @@ use bumpalo::Bump;
 /// What all blocks of a run have in common.
 pub(super) struct Blocks<'r> {
     pub(super) region: &'r Region,
+    /// What runs for each block.
+    pub(super) schedule: &'r Schedule,
+    /// The strips of the schedule.
+    pub(super) strips: &'r [LoadedStrip],
     pub(super) rows: usize,
     /// Columns at the first row; those in scratch memory point nowhere yet.
     pub(super) columns: &'r mut [Column],

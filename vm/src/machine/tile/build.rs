@@ -4,8 +4,9 @@ use crate::machine::tile::columns::Columns;
 use crate::machine::tile::draft::{Draft, Drafts, Pass};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Code, Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region, Step,
+    Code, Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region, Schedule, Step,
 };
+use crate::machine::tile::strips::StripPlan;
 use crate::operator::Kernel;
 use crate::operator::nd_reduction::NdReductionKernel;
 use crate::program::Routine;
@@ -33,7 +34,8 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[columns.of_member(number)]);
     let drafts = Drafts::new(&columns, reads_of);
     let last_reader = drafts.last_readers(&columns);
-    let scratch = Scratch::assign(&drafts.steps, |number| {
+    let computed: Vec<Vec<usize>> = drafts.steps.iter().map(|draft| vec![draft.member]).collect();
+    let scratch = Scratch::assign(&computed, |number| {
         let is_scratch = is_array(number) && !is_read_outside(number);
         is_scratch.then(|| last_reader[columns.of_member(number)])
     });
@@ -55,10 +57,11 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan(_)));
     let reductions = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
     let folds = of_kind(|kernel| matches!(kernel, Kernel::NdReduction(_)));
-    let in_scratch = columns.members().filter_map(|number| match place(number) {
-        Place::Scratch(offset) => Some((columns.of_member(number) as u16, offset)),
-        _ => None,
-    });
+    let numbers = [&scans, &reductions, &folds].map(Vec::as_slice);
+    let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
+    let passes = scratch.schedule(passes, &columns, block);
+    let own_step = |number: usize| step(&columns, &Draft::own(&columns, number), numbers);
+    let strips = StripPlan::new(&columns, is_read_outside, own_step, block);
     let reduction = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(kernel) => {
             let offset = routine.slot(columns.results[*number]).offset();
@@ -85,20 +88,15 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         columns: columns.templates(),
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
-        in_scratch: in_scratch.collect(),
         has_masks: members.iter().any(|member| !member.is_lifted),
-        steps: drafts
-            .steps
-            .iter()
-            .map(|draft| step(&columns, draft, [&scans, &reductions, &folds]))
-            .collect(),
+        passes,
+        strips,
         scans: scans.len(),
         direction: group.direction,
         reductions: reductions.iter().map(reduction).collect(),
         folds: folds.iter().map(fold).collect(),
         closed: group.closed,
         block,
-        scratch: scratch.places * place_bytes(block),
         inputs: columns.inputs.into(),
         members,
     }
@@ -163,31 +161,42 @@ fn step(columns: &Columns<'_>, draft: &Draft, [scans, reductions, folds]: [&[usi
 }
 
 /// Places of the blocks that only steps read.
-struct Scratch {
+pub(super) struct Scratch {
     /// By member.
     place: HashMap<usize, usize>,
     places: usize,
 }
 
 impl Scratch {
-    /// Gives the result of each step with a last reader a place. A result never takes the place of an operand:
-    /// kernels do not expect it.
-    fn assign(steps: &[Draft], last_reader: impl Fn(usize) -> Option<usize>) -> Scratch {
+    /// Gives each result of a step with a last reader a place. A result never takes the place of an operand:
+    /// kernels do not expect it. `steps` has the members whose results each step computes.
+    pub(super) fn assign(steps: &[Vec<usize>], last_reader: impl Fn(usize) -> Option<usize>) -> Scratch {
         let mut scratch = Scratch { place: HashMap::new(), places: 0 };
         // Places of values whose last reader is this step.
         let mut ends: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
         let mut free: Vec<usize> = Vec::new();
-        for (number, draft) in steps.iter().enumerate() {
-            if let Some(last) = last_reader(draft.member) {
+        for (number, members) in steps.iter().enumerate() {
+            for member in members {
+                let Some(last) = last_reader(*member) else { continue };
                 let place = free.pop().unwrap_or_else(|| {
                     scratch.places += 1;
                     scratch.places - 1
                 });
-                scratch.place.insert(draft.member, place);
+                scratch.place.insert(*member, place);
                 ends[last.max(number)].push(place);
             }
             free.append(&mut ends[number]);
         }
         scratch
+    }
+
+    /// Steps with these places, for blocks of so many rows.
+    pub(super) fn schedule(&self, steps: Box<[Step]>, columns: &Columns<'_>, block: usize) -> Schedule {
+        let place = |(number, place): (&usize, &usize)| {
+            (columns.of_member(*number) as u16, (place * place_bytes(block)) as u32)
+        };
+        let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
+        in_scratch.sort_unstable();
+        Schedule { steps, in_scratch, scratch: self.places * place_bytes(block) }
     }
 }

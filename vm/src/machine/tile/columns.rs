@@ -1,6 +1,6 @@
 //! Columns of a region that is built: what its members read from the frame, and what they compute.
 
-use crate::layout::TypedSlot;
+use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::tile::plan::{Extent, Planned};
 use crate::machine::tile::region::{Input, InputPlace};
 use crate::operator::Kernel;
@@ -75,13 +75,18 @@ impl<'r> Columns<'r> {
     fn input(&mut self, value: ValueId) -> Source {
         let slot = self.routine.slot(value);
         *self.input_of.entry(slot.storage()).or_insert_with(|| {
-            self.inputs.push(Input { value, place: place(slot) });
+            self.inputs.push(Input { value, place: place(slot, &self.routine.layout) });
             Source::Input(self.inputs.len() - 1)
         })
     }
 
     pub(super) fn members(&self) -> Range<usize> {
         0..self.results.len()
+    }
+
+    /// Type of the cells of an input.
+    pub(super) fn input_element(&self, number: usize) -> Option<ScalarType> {
+        self.routine.slot(self.inputs[number].value).qtype().element()
     }
 
     /// The code over rows of a member; none of a reduction or a running sum.
@@ -160,14 +165,24 @@ impl<'r> Columns<'r> {
     }
 }
 
-fn place(slot: &TypedSlot) -> InputPlace {
+fn place(slot: &TypedSlot, layout: &FrameLayout) -> InputPlace {
+    let literal = |offset: u32, scalar: Option<ScalarType>| {
+        let bytes = layout.literal_bytes(offset, cell_size(scalar?) as u32)?;
+        let mut bits = [0; 8];
+        bits.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(u64::from_le_bytes(bits))
+    };
+    let scalar = |offset: u32, presence: Option<u32>| {
+        let literal = literal(offset, slot.qtype().scalar().filter(|scalar| scalar.is_plain()));
+        InputPlace::Scalar { offset, presence, literal }
+    };
     match slot.qtype() {
         QType::Array(t) => InputPlace::Array { offset: slot.offset(), element: t.element },
         QType::NdArray(t) => InputPlace::Elements { offset: slot.offset(), qtype: *t },
-        QType::Optional(_) => InputPlace::Scalar {
-            offset: slot.value().map_or(slot.offset(), |value| value.offset()),
-            presence: Some(slot.offset()),
-        },
-        _ => InputPlace::Scalar { offset: slot.offset(), presence: None },
+        QType::Optional(_) => {
+            let value = slot.value().map_or(slot.offset(), |value| value.offset());
+            scalar(value, Some(slot.offset()))
+        }
+        _ => scalar(slot.offset(), None),
     }
 }

@@ -25,6 +25,12 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// The draft of a member by its own code.
+    pub(super) fn own(columns: &Columns<'_>, member: usize) -> Draft {
+        let sources = columns.operands[member].clone();
+        Draft { member, sources, pass: Pass::Own, fused: Vec::new() }
+    }
+
     /// All members that it computes.
     fn with_fused(&self) -> Vec<usize> {
         [&*self.fused, &[self.member]].concat()
@@ -108,10 +114,8 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
         self.chains.push(self.chain(member));
         let joined = self.fold_of_sum(member).or_else(|| self.polynomial(member));
         let joined = joined.or_else(|| self.products(member)).or_else(|| self.quotient(member));
-        self.by_member.push(joined.or_else(|| self.pair(member)).unwrap_or_else(|| {
-            let sources = self.columns.operands[member].clone();
-            Draft { member, sources, pass: Pass::Own, fused: Vec::new() }
-        }));
+        let joined = joined.or_else(|| self.pair(member));
+        self.by_member.push(joined.unwrap_or_else(|| Draft::own(self.columns, member)));
     }
 
     fn fold_of_sum(&self, member: usize) -> Option<Draft> {

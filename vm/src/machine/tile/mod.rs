@@ -36,6 +36,7 @@ pub(super) mod planner;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;
+mod strips;
 mod uses;
 mod worker;
 

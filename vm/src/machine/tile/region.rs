@@ -13,6 +13,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
+use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::{BlockRun, Column, MAX_STEP_OPERANDS};
 use crate::operator::nd_reduction::FoldKernel;
 use crate::operator::polynomial::Polynomial;
@@ -38,8 +39,10 @@ pub(in crate::machine) struct Region {
     pub(super) inputs: Box<[Input]>,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
-    /// What runs for each block, in order.
-    pub(super) steps: Box<[Step]>,
+    /// How blocks are computed by a pass over rows for each operator, or some.
+    pub(super) passes: Schedule,
+    /// How they are computed if members run as strips.
+    pub(super) strips: Option<StripPlan>,
     /// How many running sums are carried from block to block.
     pub(super) scans: usize,
     /// Their direction.
@@ -52,14 +55,21 @@ pub(in crate::machine) struct Region {
     pub(super) columns: Box<[Column]>,
     /// True if a member computes presence, so that rows may be missing although no input misses any.
     pub(super) has_masks: bool,
-    /// Columns in scratch memory, with their places there.
-    pub(super) in_scratch: Box<[(u16, u32)]>,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.
     pub(super) closed: Closed,
     /// Rows of a block, a multiple of 64.
     pub(super) block: usize,
+}
+
+/// What runs for each block, and where it leaves what only the region reads.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// In order.
+    pub(super) steps: Box<[Step]>,
+    /// Columns in scratch memory, with their places there.
+    pub(super) in_scratch: Box<[(u16, u32)]>,
     /// Bytes of scratch memory.
     pub(super) scratch: usize,
 }
@@ -120,6 +130,8 @@ pub(super) enum InputPlace {
         offset: u32,
         /// Offset of its presence byte.
         presence: Option<u32>,
+        /// Its bits, if it is a literal.
+        literal: Option<u64>,
     },
 }
 
@@ -178,6 +190,8 @@ pub(super) enum Code {
     Fold(u16),
     /// The same, with `a * b + c` as one of two operands.
     FoldOfSum(u16),
+    /// Runs the strip with this number.
+    Strip(u16),
 }
 
 /// A reduction of rows to a value.

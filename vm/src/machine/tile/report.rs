@@ -45,7 +45,7 @@ impl RegionReport {
             members: region.members.iter().map(|member| member.ip as usize).collect(),
             in_registers: fused.map(|member| member.ip as usize).collect(),
             block: region.block,
-            block_bytes: region.scratch / place_bytes(region.block) * block_bytes(region.block)
+            block_bytes: region.passes.scratch / place_bytes(region.block) * block_bytes(region.block)
                 + region.moving.len() * region.block * 8,
             arrays: arrays().filter(|input| !is_repeated(input)).map(|input| input.value).collect(),
             repeated: arrays().filter(is_repeated).map(|input| input.value).collect(),

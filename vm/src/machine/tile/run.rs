@@ -15,7 +15,7 @@ use crate::machine::tile::region::{
 };
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
-use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::cell::{Cell, Registers, Strips, next, raise};
 use crate::operator::meter::Meter;
 use crate::operator::nd_reduction::{Runs, result_shape, runs};
 use crate::operator::rows_out::RowsOut;
@@ -43,7 +43,8 @@ pub(in crate::machine) unsafe fn run_region(
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let outcome = region.run(frame, &*(*registers).arena, &*(*registers).meter, (*registers).threads);
+        let (threads, strips) = ((*registers).threads, (*registers).strips);
+        let outcome = region.run(frame, &*(*registers).arena, &*(*registers).meter, threads, strips);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
@@ -66,11 +67,12 @@ impl Region {
         arena: &Bump,
         meter: &Meter<'_>,
         threads: usize,
+        strips: Strips,
     ) -> Result<(), Box<MemberFault>> {
         let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_axes(axes, frame, columns, arena, meter, threads) };
+            return unsafe { self.run_over_axes(axes, frame, columns, arena, meter, threads, strips) };
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
@@ -81,7 +83,19 @@ impl Region {
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
         let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
         let watch = meter.watch();
-        let blocks = Blocks { region: self, rows, columns, presence, moving, uneven, runs: &[], watch };
+        let (schedule, strips) = self.choose(columns, presence, rows, strips);
+        let blocks = Blocks {
+            region: self,
+            schedule,
+            strips,
+            rows,
+            columns,
+            presence,
+            moving,
+            uneven,
+            runs: &[],
+            watch,
+        };
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
         if !presence.is_empty() {
@@ -111,6 +125,7 @@ impl Region {
         arena: &Bump,
         meter: &Meter<'_>,
         threads: usize,
+        strips: Strips,
     ) -> Result<(), Box<MemberFault>> {
         // SAFETY: the caller's promise.
         let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
@@ -130,7 +145,19 @@ impl Region {
         let folded = list(arena, folds.iter().zip(&*runs).map(begin));
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let watch = meter.watch();
-        let blocks = Blocks { region: self, rows, columns, presence: &[], moving, uneven, runs, watch };
+        let (schedule, strips) = self.choose(columns, &[], rows, strips);
+        let blocks = Blocks {
+            region: self,
+            schedule,
+            strips,
+            rows,
+            columns,
+            presence: &[],
+            moving,
+            uneven,
+            runs,
+            watch,
+        };
         // SAFETY: all columns but those in scratch memory have this many elements now.
         let outcome = unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) };
         meter.give_back(lanes);
@@ -391,7 +418,7 @@ unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Loaded {
                 *column = Column::of_rows(rows, element);
                 Loaded::Array { rows: rows.len(), lent: None }
             }
-            InputPlace::Scalar { offset, presence } => {
+            InputPlace::Scalar { offset, presence, .. } => {
                 let present = presence.is_none_or(|at| frame.add(at as usize).read() != 0);
                 *column = Column::of_value(frame.add(offset as usize), present);
                 Loaded::Scalar

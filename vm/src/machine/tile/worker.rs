@@ -9,7 +9,9 @@ use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::{Code, MemberFault, Presence, Step};
+use crate::machine::tile::strips::StripOperands;
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::reduction::CHUNK;
 use crate::operator::scan::{Block, Carry};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
@@ -47,6 +49,10 @@ pub(super) struct Worker<'w> {
     carries: &'w mut [Carry],
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
+    /// Rows of a block.
+    block: usize,
+    /// Places for the columns and constants of a strip.
+    operands: StripOperands<'w>,
 }
 
 /// Places for a block of each uneven input.
@@ -67,6 +73,16 @@ impl<'w> Places<'w> {
     }
 }
 
+impl Places<'_> {
+    /// True if no block has to be laid out.
+    fn are_in_place(&self) -> bool {
+        match self {
+            Places::Rows(_, places) => places.iter().all(LaidOut::is_in_place),
+            Places::Elements(elements, _) => elements.is_in_place(),
+        }
+    }
+}
+
 impl<'w> Worker<'w> {
     /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row.
     ///
@@ -77,13 +93,13 @@ impl<'w> Worker<'w> {
         columns: &'w mut [Column],
         arena: &'w Bump,
     ) -> Worker<'w> {
-        let region = blocks.region;
-        let layout = std::alloc::Layout::from_size_align(region.scratch, 64);
-        let scratch = match region.scratch {
+        let (region, schedule) = (blocks.region, blocks.schedule);
+        let layout = std::alloc::Layout::from_size_align(schedule.scratch, 64);
+        let scratch = match schedule.scratch {
             0 => std::ptr::null_mut(),
             _ => arena.alloc_layout(layout.expect("a region has few blocks")).as_ptr(),
         };
-        for (index, offset) in region.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
+        for (index, offset) in schedule.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
             // SAFETY: the place lies in the scratch memory.
             let data = unsafe { scratch.add(offset as usize) };
             columns[index].data = data;
@@ -96,7 +112,12 @@ impl<'w> Worker<'w> {
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
+        // One strip takes as many rows as there are: nothing has to stay in a cache for others.
+        let is_whole =
+            matches!(&*schedule.steps, [Step { code: Code::Strip(_), .. }]) && places.are_in_place();
+        let block = if is_whole { CHUNK } else { region.block };
+        let operands = StripOperands::new(blocks.strips, arena);
+        Worker { blocks, columns, places, has_followers, at: 0, carries, starts, block, operands }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -111,9 +132,8 @@ impl<'w> Worker<'w> {
             // SAFETY: the caller's promise.
             return unsafe { self.backwards(first, end, reduced) };
         }
-        let region = self.blocks.region;
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = region.block * 8 > PAGE;
+        let is_stream = self.block * 8 > PAGE;
         let mut start = first;
         let mut polled = first;
         while start < end {
@@ -157,8 +177,8 @@ impl<'w> Worker<'w> {
     /// Where the block that begins at a row ends.
     fn end_of_block(&self, start: usize, end: usize) -> usize {
         match self.blocks.uneven {
-            Uneven::Rows(_) => (start + self.blocks.region.block).min(end),
-            Uneven::Elements(elements) => elements.end_of_block(start, end),
+            Uneven::Elements(elements) if self.block != CHUNK => elements.end_of_block(start, end),
+            _ => (start + self.block).min(end),
         }
     }
 
@@ -236,7 +256,7 @@ impl<'w> Worker<'w> {
     unsafe fn block(&mut self, mut count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
         let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, count, ahead));
         let mut lowest = Ok(());
-        for step in &self.blocks.region.steps {
+        for step in &self.blocks.schedule.steps {
             if let Some(ahead) = &mut ahead {
                 ahead.ask(self.blocks, self.columns);
             }
@@ -294,6 +314,12 @@ impl<'w> Worker<'w> {
                 polynomial.run(args, target, count);
                 Ok(())
             },
+            Code::Strip(number) => {
+                let strip = &self.blocks.strips[number as usize];
+                // SAFETY: the caller's promise: the columns have these rows, of the types that the strip was made for.
+                unsafe { strip.run(self.columns, &mut self.operands, count) };
+                Ok(())
+            }
             Code::Scan(run, number) => {
                 let result = self.blocks.region.inputs.len() + step.member as usize;
                 let from = self.columns[step.args[0] as usize].data;
@@ -351,7 +377,7 @@ struct Ahead {
 impl Ahead {
     fn new(blocks: &Blocks<'_>, block: usize, rows: usize) -> Ahead {
         let left = rows * 8 * blocks.moving.len();
-        let share = (left / blocks.region.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
+        let share = (left / blocks.schedule.steps.len()).next_multiple_of(64).max(LEAST_SHARE);
         Ahead { block, rows, left, column: 0, byte: 0, share }
     }
 
