@@ -10,6 +10,7 @@ use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
 use crate::inspect::{LayoutMap, Regions, program_text};
 use crate::prepare::Prepared;
+use cembra_vm::machine::tile::StripReport;
 use cembra_vm::machine::{BoundExpr, RegionReport};
 use cembra_vm::program::{ValueId, dump, text};
 use cembra_vm::value::{Category, QType};
@@ -197,6 +198,23 @@ fn program_json(bound: &BoundExpr) -> Json {
     })
 }
 
+fn strip_json(strip: &StripReport) -> Json {
+    match &strip.code {
+        Ok(code) => json!({
+            "members": strip.members,
+            "level": code.level.name(),
+            "group": code.group,
+            "unroll": code.unroll,
+            "operations": code.operations,
+            "instructions": code.instructions,
+            "registers": code.registers,
+            "spills": code.spills,
+            "bytes": code.bytes,
+        }),
+        Err(refused) => json!({ "members": strip.members, "refused": refused.to_string() }),
+    }
+}
+
 fn regions_json(regions: &Regions<'_>) -> Json {
     let region = |r: &RegionReport| {
         let names = |values: &[ValueId]| values.iter().map(|v| regions.name(r, *v)).collect::<Vec<_>>();
@@ -204,6 +222,7 @@ fn regions_json(regions: &Regions<'_>) -> Json {
             "routine": r.routine,
             "members": r.members,
             "in_registers": r.in_registers,
+            "strips": r.strips.iter().map(strip_json).collect::<Vec<_>>(),
             "block": r.block,
             "block_bytes": r.block_bytes,
             "arrays": names(&r.arrays),

@@ -119,6 +119,14 @@ impl fmt::Display for Regions<'_> {
                 let mark = if region.in_registers.contains(ip) { '+' } else { ' ' };
                 writeln!(f, "  {ip:>4}{mark} {}", self.instruction(region.routine, *ip))?;
             }
+            for (number, strip) in region.strips.iter().enumerate() {
+                let members: Vec<String> = strip.members.iter().map(usize::to_string).collect();
+                write!(f, "  strip {number} of {}: ", members.join(", "))?;
+                match &strip.code {
+                    Ok(code) => writeln!(f, "{code}")?,
+                    Err(refused) => writeln!(f, "none, {refused}")?,
+                }
+            }
             let outputs = region.outputs.iter().map(ToString::to_string).collect();
             writeln!(f, "  written: {}", list(outputs))?;
             writeln!(f, "  ends: {}", self.end(region))?;

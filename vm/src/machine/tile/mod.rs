@@ -41,4 +41,4 @@ mod uses;
 mod worker;
 
 pub use plan::{Closed, Extent};
-pub use report::RegionReport;
+pub use report::{RegionReport, StripReport};

@@ -5,6 +5,7 @@ use crate::machine::tile::build::{block_bytes, place_bytes};
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::region::{Input, Place, Region};
 use crate::program::ValueId;
+use crate::strip::{CodeReport, Refused};
 
 /// A tile region of a bound program.
 #[derive(Clone, Debug)]
@@ -32,6 +33,17 @@ pub struct RegionReport {
     pub outputs: Vec<TypedSlot>,
     /// Why there are no more members.
     pub closed: Closed,
+    /// What runs as strips when no input misses a row.
+    pub strips: Vec<StripReport>,
+}
+
+/// A strip of a region.
+#[derive(Clone, Debug)]
+pub struct StripReport {
+    /// Instructions of the members, in order.
+    pub members: Vec<usize>,
+    /// The code, or why there is none.
+    pub code: Result<CodeReport, Refused>,
 }
 
 impl RegionReport {
@@ -52,6 +64,7 @@ impl RegionReport {
             scalars: region.inputs.iter().filter(|i| !i.is_array()).map(|i| i.value).collect(),
             outputs: region.outputs.iter().map(|output| output.slot.clone()).collect(),
             closed: region.closed,
+            strips: region.strip_reports(),
         }
     }
 }

@@ -227,7 +227,7 @@ impl Region {
     }
 
     /// Where the presence of every column's rows will stand, from what inputs have; nothing if all are there.
-    fn plan_presence<'a>(&self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
+    pub(super) fn plan_presence<'a>(&self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
         let inputs = self.inputs.len();
         let is_complete = columns[..inputs].iter().all(Column::is_all_present);
         if is_complete && !self.has_masks {

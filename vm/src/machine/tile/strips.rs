@@ -16,10 +16,11 @@
 use crate::machine::tile::build::Scratch;
 use crate::machine::tile::columns::{Columns, Source};
 use crate::machine::tile::region::{Code, InputPlace, Presence, Region, Schedule, Step};
+use crate::machine::tile::report::StripReport;
 use crate::operator::block::{Column, MAX_STEP_OPERANDS};
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::{self, Lane, List, Strip};
+use crate::strip::{self, Lane, List, Refused, Strip};
 use crate::value::ScalarType;
 use crate::vector::Level;
 use bumpalo::Bump;
@@ -196,6 +197,29 @@ impl Region {
             // Another thread was faster, with another signature.
             _ => passes,
         }
+    }
+
+    /// What runs as strips when no input misses a row.
+    pub(super) fn strip_reports(&self) -> Vec<StripReport> {
+        let Some(plan) = &self.strips else { return Vec::new() };
+        let mut columns = self.columns.clone();
+        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+            column.all = u64::MAX;
+            column.step = usize::from(input.is_array());
+        }
+        let arena = Bump::new();
+        let presence = self.plan_presence(&mut columns, &arena);
+        let report = |group: &Group| {
+            let ip =
+                |member: &Recording| self.members[member.column as usize - self.inputs.len()].ip as usize;
+            let lowered = plan.lower(group, self, &columns, presence);
+            let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
+            StripReport {
+                members: group.members.iter().map(ip).collect(),
+                code: code.map(|code| *code.report()),
+            }
+        };
+        plan.groups.iter().map(report).collect()
     }
 
     /// What a variant is for: two bits an input. None for what no variant is: a value for all rows that is missing.
@@ -430,6 +454,10 @@ struct Lowered {
 }
 
 impl Lowered {
+    fn compile(&self) -> Result<strip::Code, Refused> {
+        strip::compile(&self.list, Level::best(), strip::Options::default())
+    }
+
     /// The number of a part of a column.
     fn number(&mut self, column: u16, part: Part) -> u16 {
         self.columns.push((column, part));
