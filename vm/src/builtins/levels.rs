@@ -1,11 +1,16 @@
 //! Test: every operator of rows gives the same bits with all instructions of this machine.
 
 use crate::builtins::table;
-use crate::operator::block::{BlockKernel, Column};
-use crate::operator::{Kernel, Overload};
+use crate::operator::block::{BlockKernel, Column, intersect};
+use crate::operator::recipe::Recorded;
+use crate::operator::scalar::ScalarKernel;
+use crate::operator::{Kernel, OperatorTable, Overload};
+use crate::strip::{self, Lane, List};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::qtype::OPTIONAL_UNIT;
 use crate::value::{QType, ScalarType};
 use crate::vector::Level;
+use std::sync::Arc;
 
 /// Around words, and more than one word.
 const SIZES: [usize; 6] = [1, 7, 63, 64, 65, 300];
@@ -40,6 +45,7 @@ impl Numbers {
                 u64::from(if special { specials[bits as usize % 8] } else { near }.to_bits())
             }
             _ if special => [0, 1, u64::MAX, i64::MIN as u64][bits as usize % 4],
+            _ if bits.is_multiple_of(3) => bits,
             _ => (bits >> 32) % 1000,
         }
     }
@@ -136,4 +142,167 @@ fn all_levels_give_the_same_bits() {
         }
     }
     assert!(compared > 2_000, "only {compared}");
+}
+
+/// The type of cells in a strip; `None` of masks.
+fn lane(scalar: ScalarType) -> Option<Lane> {
+    match scalar {
+        ScalarType::Boolean => Some(Lane::Mask),
+        ScalarType::Int32 => Some(Lane::I32),
+        ScalarType::Int64 => Some(Lane::I64),
+        ScalarType::Float32 => Some(Lane::F32),
+        ScalarType::Float64 | ScalarType::WeakFloat => Some(Lane::F64),
+        _ => None,
+    }
+}
+
+/// The list of one operator whose last operands are literals, if its recipe is for them: the numbers of columns are
+/// those of cells of operands, of their presence, of the result's cells, and of its presence.
+fn recorded(
+    kernel: &BlockKernel,
+    scalars: &[ScalarType],
+    literal: Option<u64>,
+    may_miss: &[bool],
+) -> Option<List> {
+    let mut list = List::new();
+    let count = scalars.len() as u16;
+    let operands: Vec<Recorded> = scalars
+        .iter()
+        .zip(0..)
+        .map(|(scalar, number)| Recorded {
+            cells: lane(*scalar).map(|lane| match literal.filter(|_| number + 1 == count) {
+                Some(bits) => list.literal(lane, bits),
+                None => list.column(number, lane),
+            }),
+            present: may_miss[number as usize].then(|| list.presence(count + number)),
+        })
+        .collect();
+    let recorded = kernel.recipe?.record(&mut list, &operands, kernel.is_lifted)?;
+    if let Some(cells) = recorded.cells {
+        list.store(2 * count, cells);
+    }
+    let present = recorded.present.unwrap_or_else(|| list.truth(true));
+    list.store_presence(2 * count + 1, present);
+    Some(list)
+}
+
+/// What [`BlockKernel::rows`] gives, from a strip.
+fn strip_rows(
+    list: &List,
+    level: Level,
+    columns: &[Column],
+    size: usize,
+    rows: usize,
+) -> (Vec<u8>, Vec<u64>) {
+    let code = strip::compile(list, level, strip::Options::default()).expect("code for the level");
+    let strip = &strip::load(&[code]).expect("memory for code")[0];
+    let mut cells = vec![0u64; rows + 1];
+    let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
+    let of_cells = columns.iter().map(|column| column.data.cast_mut());
+    let of_presence = columns.iter().map(|column| column.presence.cast_mut().cast());
+    let results = [cells.as_mut_ptr().cast(), words.as_mut_ptr().cast()];
+    let columns: Vec<*mut u8> = of_cells.chain(of_presence).chain(results).collect();
+    // SAFETY: the machine has the level; columns have so many rows, and the results room for them.
+    unsafe { strip.run(columns.as_ptr(), 0, rows, std::ptr::null()) };
+    let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
+    for row in 0..rows {
+        if words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0 {
+            bytes[row * size..][..size].fill(0);
+        }
+    }
+    (bytes, words)
+}
+
+/// The same of a kernel, whose presence is that of all columns if it is lifted.
+fn kernel_rows(kernel: &BlockKernel, columns: &[Column], size: usize, rows: usize) -> (Vec<u8>, Vec<u64>) {
+    let (mut bytes, mut words) = kernel.rows(Level::Baseline, columns, size, rows);
+    if kernel.is_lifted {
+        // SAFETY: the columns have the words.
+        unsafe { intersect(columns.iter(), words.as_mut_ptr(), rows) };
+    }
+    for row in 0..rows {
+        if words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0 {
+            bytes[row * size..][..size].fill(0);
+        }
+    }
+    (bytes, words)
+}
+
+/// Operators for any type of rows.
+fn made_on_demand(table: &OperatorTable) -> Vec<Arc<Overload>> {
+    let scalars = [
+        ScalarType::Unit,
+        ScalarType::Boolean,
+        ScalarType::Int32,
+        ScalarType::Int64,
+        ScalarType::Float32,
+        ScalarType::Float64,
+    ];
+    let families =
+        |name: &str| table.families().find(|family| &**family.name() == name).expect("a row").clone();
+    let made = scalars.iter().flat_map(|scalar| {
+        let (plain, optional) = (QType::Scalar(*scalar), QType::Optional(*scalar));
+        [
+            ("core._copy", vec![optional.clone()]),
+            ("core.to_optional._scalar", vec![plain.clone()]),
+            ("core.presence_and", vec![optional.clone(), OPTIONAL_UNIT]),
+            ("core.presence_or", vec![optional.clone(), plain.clone()]),
+            ("core.presence_or", vec![optional.clone(), optional.clone()]),
+            ("core._presence_and_or", vec![optional.clone(), OPTIONAL_UNIT, plain]),
+            ("core._presence_and_or", vec![optional.clone(), OPTIONAL_UNIT, optional.clone()]),
+            ("core.where", vec![OPTIONAL_UNIT, optional.clone(), optional]),
+        ]
+    });
+    made.map(|(name, args)| families(name).overload(&args).expect("an overload")).collect()
+}
+
+#[test]
+fn recipes_give_the_bits_of_kernels() {
+    let mut numbers = Numbers(0xca5e);
+    let table = table();
+    let (mut operators, mut compared) = (std::collections::BTreeSet::new(), 0);
+    // Operands of integer division; other operators take them as well.
+    let literals = [None, Some(1), Some(7), Some(86_400), Some((1 << 31) - 1), Some(3 << 40)];
+    let listed = table.families().flat_map(|family| family.overloads().iter().cloned());
+    for overload in listed.chain(made_on_demand(&table)) {
+        let Kernel::Scalar(ScalarKernel { block: kernel, .. }) = overload.kernel() else { continue };
+        if kernel.recipe.is_none() {
+            continue;
+        }
+        let scalars: Vec<ScalarType> = overload.args().iter().filter_map(QType::element).collect();
+        let result = overload.result().element().expect("a plain result");
+        for (literal, has_presence) in literals.iter().flat_map(|literal| [(literal, false), (literal, true)])
+        {
+            // Of optionals, and of whatever a lifted kernel is applied to.
+            let may_miss = |index: usize| match lane(scalars[index]) {
+                None => overload.args()[index].is_optional(),
+                Some(_) => has_presence && (kernel.is_lifted || overload.args()[index].is_optional()),
+            };
+            let may_miss: Vec<bool> = (0..scalars.len()).map(may_miss).collect();
+            let Some(list) = recorded(kernel, &scalars, *literal, &may_miss) else { continue };
+            operators.insert(overload.name().to_string());
+            let mut rows: Vec<Rows> =
+                scalars.iter().map(|scalar| Rows::new(&mut numbers, *scalar, false)).collect();
+            if let (Some(bits), Some(last)) = (literal, rows.last_mut()) {
+                let bits = if scalars.last() == Some(&ScalarType::Boolean) { bits & 1 } else { *bits };
+                last.cells = vec![bits; last.cells.len()];
+                last.step = 0;
+            }
+            let columns: Vec<Column> =
+                rows.iter().zip(&may_miss).map(|(rows, may_miss)| rows.column(*may_miss)).collect();
+            for count in SIZES {
+                let expected = kernel_rows(kernel, &columns, cell_size(result), count);
+                let expected = (with_one_nan(expected.0, result), expected.1);
+                for level in Level::available().iter().filter(|level| **level > Level::Baseline) {
+                    let found = strip_rows(&list, *level, &columns, cell_size(result), count);
+                    let found = (with_one_nan(found.0, result), found.1);
+                    assert!(found == expected, "{overload}, {literal:?}, {count} rows, {}", level.name());
+                    compared += 1;
+                }
+            }
+        }
+    }
+    if Level::best() > Level::Baseline {
+        assert!(compared > 1_000 && operators.len() > 35, "only {compared} of {operators:?}");
+    }
 }

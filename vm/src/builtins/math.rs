@@ -110,6 +110,7 @@ fn division() -> Vec<Family> {
             .hot_binary(|x: f32, y: f32| x / y)
             .arithmetic(Arithmetic::Divide, |x, y| x / y),
         Family::new("math.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+            .total_cells(recipes::floor_div)
             .cost_of(8)
             .derivative(&["0.0", "0.0"])
             .raises()
@@ -123,6 +124,7 @@ fn division() -> Vec<Family> {
             &["x", "y"],
             "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
         )
+        .total_cells(recipes::floor_mod)
         .cost_of(8)
         .derivative(&["1.0", "-math.floordiv(x, y)"])
         .raises()

@@ -2,11 +2,70 @@
 //! in the operator's row.
 
 use crate::operator::recipe::{Recorded, both};
-use crate::strip::{BinaryOp, Comparison, Lane, List, Term, UnaryOp};
+use crate::strip::{BinaryOp, Comparison, Lane, List, Op, Term, UnaryOp};
 
 /// An operation of floats; integers are that already.
 pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
     Some(if list.lane(x).is_float() { list.unary(op, x) } else { x })
+}
+
+/// Quotient rounded down by a literal above zero.
+pub(super) fn floor_div(list: &mut List, x: &[Term]) -> Option<Term> {
+    divided(list, x).map(|(quotient, _)| quotient)
+}
+
+/// Remainder of that, which is not negative.
+pub(super) fn floor_mod(list: &mut List, x: &[Term]) -> Option<Term> {
+    divided(list, x).map(|(_, remainder)| remainder)
+}
+
+/// Largest divisor of INT64: remainders below it are exact in FLOAT64.
+const MOST_DIVISOR: i64 = 1 << 51;
+
+/// Quotient and remainder of an integer by a literal above zero, without a division of integers, which vectors have
+/// not: a quotient in FLOAT64, and what the remainder says is missing.
+fn divided(list: &mut List, x: &[Term]) -> Option<(Term, Term)> {
+    let [x, y] = *x else { return None };
+    let Op::Literal(bits) = list.op(y) else { return None };
+    let lane = list.lane(x);
+    let divisor = match lane {
+        Lane::I64 => bits as i64,
+        Lane::I32 => i64::from(bits as i32),
+        _ => return None,
+    };
+    match divisor {
+        1 => return Some((x, list.number(lane, 0))),
+        2..MOST_DIVISOR => {}
+        _ => return None,
+    }
+    if lane == Lane::I32 {
+        // Of such small numbers the rounded quotient is below an integer where the exact one is.
+        let (x64, y64) = (list.cast(x, Lane::F64), list.f64(divisor as f64));
+        let quotient = list.binary(BinaryOp::Div, x64, y64);
+        let quotient = list.unary(UnaryOp::Floor, quotient);
+        let quotient = list.cast(quotient, Lane::I32);
+        let product = list.binary(BinaryOp::Mul, quotient, y);
+        return Some((quotient, list.binary(BinaryOp::Sub, x, product)));
+    }
+    // The first quotient is off by up to 2^11, the second by one: what is left over is small and exact.
+    let inverse = list.f64(1.0 / divisor as f64);
+    let (mut quotient, mut rest) = (list.i64(0), x);
+    for op in [UnaryOp::Trunc, UnaryOp::Floor] {
+        let approximate = list.cast(rest, Lane::F64);
+        let approximate = list.binary(BinaryOp::Mul, approximate, inverse);
+        let approximate = list.unary(op, approximate);
+        let part = list.cast(approximate, Lane::I64);
+        let product = list.binary(BinaryOp::Mul, part, y);
+        rest = list.binary(BinaryOp::Sub, rest, product);
+        quotient = list.binary(BinaryOp::Add, quotient, part);
+    }
+    let (zero, one) = (list.i64(0), list.i64(1));
+    let is_low = list.compare(Comparison::Less, rest, zero);
+    let (less, more) = (list.binary(BinaryOp::Sub, quotient, one), list.binary(BinaryOp::Add, rest, y));
+    let (quotient, rest) = (list.select(is_low, less, quotient), list.select(is_low, more, rest));
+    let is_high = list.compare(Comparison::GreaterEqual, rest, y);
+    let (more, less) = (list.binary(BinaryOp::Add, quotient, one), list.binary(BinaryOp::Sub, rest, y));
+    Some((list.select(is_high, more, quotient), list.select(is_high, less, rest)))
 }
 
 /// The nearest integer, halves away from zero: the integer part, and one more where at least half is left.

@@ -47,6 +47,8 @@ pub struct Family {
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
     recipe: Option<Recipe>,
+    /// True if the recipe is for operands with which code that may raise does not.
+    recipe_is_total: bool,
     overloads: Vec<Arc<Overload>>,
     generic: Option<GenericOverload>,
 }
@@ -70,6 +72,7 @@ impl Family {
             harmless: None,
             rows_of: None,
             recipe: None,
+            recipe_is_total: false,
             overloads: Vec::new(),
             generic: None,
         }
@@ -182,6 +185,11 @@ impl Family {
     /// The same for cells of results that are present where all operands are.
     pub(crate) fn cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
         self.recipe(Recipe::Lifted(record))
+    }
+
+    /// The same for an operator that may raise, if the recipe gives nothing for operands with which it does.
+    pub(crate) fn total_cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
+        Family { recipe_is_total: true, ..self.cells(record) }
     }
 
     /// Declares that evaluation may raise. Overloads added later carry it.
@@ -475,7 +483,7 @@ impl Family {
     /// choice: a scalar kernel must be for exactly these types.
     pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, mut kernel: Kernel) -> Overload {
         if let Kernel::Scalar(scalar) = &mut kernel
-            && !scalar.block.is_fallible
+            && (self.recipe_is_total || !scalar.block.is_fallible)
         {
             scalar.block.recipe = self.recipe;
         }

@@ -49,16 +49,20 @@ pub enum Recipe {
 }
 
 impl Recipe {
-    /// Adds the operations to a list.
-    pub fn record(self, list: &mut List, operands: &[Recorded]) -> Option<Recorded> {
-        match self {
-            Recipe::Own(record) => record(list, operands),
+    /// Adds the operations to a list. A result that `is_lifted` is present where all operands are, whatever else a
+    /// recipe would do about missing ones.
+    pub fn record(self, list: &mut List, operands: &[Recorded], is_lifted: bool) -> Option<Recorded> {
+        let recorded = match self {
+            Recipe::Own(record) if !is_lifted => return record(list, operands),
+            Recipe::Own(record) => {
+                let cells = operands.iter().map(|operand| Recorded { present: None, ..*operand });
+                record(list, &cells.collect::<Vec<_>>())?
+            }
             Recipe::Lifted(record) => {
                 let cells: Option<Vec<Term>> = operands.iter().map(|operand| operand.cells).collect();
-                let cells = record(list, &cells?)?;
-                let present = operands.iter().fold(None, |all, operand| both(list, all, operand.present));
-                Some(Recorded { cells: Some(cells), present })
+                Recorded { cells: Some(record(list, &cells?)?), present: None }
             }
-        }
+        };
+        Some(operands.iter().fold(recorded, |recorded, operand| recorded.only(list, operand.present)))
     }
 }

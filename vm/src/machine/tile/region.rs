@@ -97,6 +97,14 @@ impl Input {
         offset as usize
     }
 
+    /// Its bits, if it is a literal.
+    pub(super) fn literal(&self) -> Option<u64> {
+        match self.place {
+            InputPlace::Scalar { literal, .. } => literal,
+            _ => None,
+        }
+    }
+
     /// Its own extent; `None` of a scalar.
     pub(super) fn extent(&self) -> Option<Extent> {
         match self.place {

@@ -10,12 +10,12 @@
 //! inputs then: which of them have missing rows, and which are one value for all rows. Each such *variant* is compiled
 //! once; a run that has another one waits for its own, or runs as passes.
 //!
-//! 1. Only what cannot raise has a recipe, so that passes that can raise keep their order.
+//! 1. A member with a recipe cannot raise for its operands; passes that can keep their order.
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 
 use crate::machine::tile::build::Scratch;
 use crate::machine::tile::columns::{Columns, Source};
-use crate::machine::tile::region::{Code, InputPlace, Presence, Region, Schedule, Step};
+use crate::machine::tile::region::{Code, Input, Presence, Region, Schedule, Step};
 use crate::machine::tile::report::StripReport;
 use crate::operator::block::{Column, MAX_STEP_OPERANDS};
 use crate::operator::cell::Strips;
@@ -63,6 +63,8 @@ struct Group {
 #[derive(Debug)]
 struct Recording {
     recipe: Recipe,
+    /// True if a row is present where it is in all operands.
+    is_lifted: bool,
     /// The columns that it reads.
     args: Box<[u16]>,
     /// The column that it computes.
@@ -284,6 +286,7 @@ impl StripPlan {
             Item::Group(members) => {
                 let recording = |member: &usize| Recording {
                     recipe: recipes[*member].expect("a member of a group has a recipe"),
+                    is_lifted: columns.block_kernel(*member).is_some_and(|kernel| kernel.is_lifted),
                     args: columns.operands[*member].iter().map(|arg| columns.index(*arg) as u16).collect(),
                     column: columns.of_member(*member) as u16,
                 };
@@ -352,10 +355,7 @@ impl StripPlan {
                         true => !columns[arg].presence.is_null(),
                         false => presence.get(arg).is_some_and(|presence| *presence != Presence::Alike),
                     };
-                    let literal = region.inputs.get(arg).and_then(|input| match input.place {
-                        InputPlace::Scalar { literal, .. } => literal,
-                        _ => None,
-                    });
+                    let literal = region.inputs.get(arg).and_then(Input::literal);
                     let is_one = columns[arg].step == 0 && arg < region.inputs.len();
                     recorded[arg] =
                         Some(lowered.read(arg as u16, self.lanes[arg], is_one, has_presence, literal));
@@ -363,7 +363,8 @@ impl StripPlan {
             }
             let operands: Vec<Recorded> =
                 member.args.iter().filter_map(|arg| recorded[*arg as usize]).collect();
-            recorded[member.column as usize] = Some(member.recipe.record(&mut lowered.list, &operands)?);
+            recorded[member.column as usize] =
+                Some(member.recipe.record(&mut lowered.list, &operands, member.is_lifted)?);
         }
         for result in &group.results {
             let Recorded { cells, present } = recorded[*result as usize]?;
@@ -398,15 +399,21 @@ impl Item {
 
 /// The recipe of a member, if it has one that is for its operands.
 fn recipe(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>], member: usize) -> Option<Recipe> {
-    let recipe = columns.block_kernel(member)?.recipe?;
+    let kernel = columns.block_kernel(member)?;
+    let recipe = kernel.recipe?;
     let result = lanes[columns.of_member(member)]?;
     let mut trial = Lowered::default();
     let operands = columns.operands[member].iter().map(|source| {
         let column = columns.index(*source);
-        Some(trial.read(column as u16, lanes[column]?, false, true, None))
+        let input = match *source {
+            Source::Input(number) => Some(&columns.inputs[number]),
+            Source::Member(_) => None,
+        };
+        let is_one = input.is_some_and(|input| !input.is_array());
+        Some(trial.read(column as u16, lanes[column]?, is_one, true, input.and_then(Input::literal)))
     });
     let operands: Vec<Recorded> = operands.collect::<Option<_>>()?;
-    let recorded = recipe.record(&mut trial.list, &operands)?;
+    let recorded = recipe.record(&mut trial.list, &operands, kernel.is_lifted)?;
     (recorded.cells.map(|cells| trial.list.lane(cells)) == result).then_some(recipe)
 }
 
