@@ -7,6 +7,7 @@
 use crate::strip::list::{List, Op, Sink};
 use crate::strip::options::{Code, CodeReport, Options, Refused};
 use crate::strip::x86::allocate::{Allocation, Registers, allocate};
+use crate::strip::x86::checker;
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::encode::{Allocated, Function, encode};
 use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Virtual};
@@ -106,6 +107,10 @@ impl Compiler<'_> {
         let masks = if extent == Extent::Rest { 6 } else { 7 };
         let registers = Registers { vectors: self.registers, masks: masks.min(self.registers - 1) };
         let allocation = allocate(&body, registers, &pinned);
+        if cfg!(debug_assertions) {
+            let checked = checker::check(&body, &allocation, &pinned);
+            checked.unwrap_or_else(|error| panic!("a wrong allocation: {error}\n{body:?}"));
+        }
         (body, allocation)
     }
 

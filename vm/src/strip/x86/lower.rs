@@ -267,9 +267,6 @@ impl Lower<'_> {
 
     /// Reads what is only stored, before anything is: a column may be written by a sink before another sink reads it.
     fn read_all(&mut self) {
-        if self.list.sinks().len() == 1 {
-            return;
-        }
         for sink in self.list.sinks() {
             let term = sink.term();
             for copy in 0..self.extent.copies() {

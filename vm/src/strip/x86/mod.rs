@@ -10,6 +10,7 @@ pub mod allocate;
 mod arithmetic;
 mod avx2;
 mod avx512;
+mod checker;
 mod codes;
 pub mod compile;
 mod constants;
