@@ -1,5 +1,6 @@
 //! Columns between pages that cannot be accessed, and strips run on them.
 
+use crate::decoded;
 use crate::reference::{self, Rows};
 use cembra_vm::strip::{Code, Lane, List, Op, Options, Sink, compile, load};
 use cembra_vm::vector::Level;
@@ -88,15 +89,6 @@ pub fn bytes_of(list: &List, sink: &Sink, rows: usize) -> usize {
         Sink::Rows(_, term) => rows * list.lane(*term).bytes(),
         Sink::Presence(..) => rows.div_ceil(64) * 8,
         Sink::Fire(_) => 0,
-    }
-}
-
-/// Bytes of a column that a list reads.
-pub fn bytes_read(op: Op, lane: Lane, rows: usize) -> Option<(u16, usize)> {
-    match op {
-        Op::Column(number) => Some((number, rows * lane.bytes())),
-        Op::Presence(number) => Some((number, rows.div_ceil(64) * 8)),
-        _ => None,
     }
 }
 
@@ -192,9 +184,10 @@ fn dump(list: &List, terms: &[u64]) -> String {
 /// Compiles a list in every way and checks it.
 pub fn check_all(list: &List, inputs: &Inputs, ranges: &[(usize, usize)], guard: Guard, what: &str) {
     for (level, options) in ways() {
+        let what = format!("{what}, {} {options:?} {guard:?}", level.name());
         let code = compile(list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+        decoded::check(&code, &what);
         for (first, end) in ranges {
-            let what = format!("{what}, {} {options:?} {guard:?}", level.name());
             check(list, &code, inputs, *first, *end, guard, &what);
         }
     }

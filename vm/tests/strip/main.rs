@@ -3,6 +3,7 @@
 #![cfg(target_arch = "x86_64")]
 
 mod columns;
+mod decoded;
 mod random;
 mod reference;
 
