@@ -4,6 +4,7 @@
 
 mod columns;
 mod decoded;
+mod operations;
 mod random;
 mod reference;
 
