@@ -261,20 +261,20 @@ fn many_values_alive() {
     for lane in [Lane::F64, Lane::I32] {
         let mut list = List::new();
         let x = list.column(0, lane);
-        let values: Vec<Term> = (0..90)
+        let values: Vec<Term> = (0..56)
             .map(|number| {
                 let literal = list.number(lane, number);
                 list.binary(BinaryOp::Mul, x, literal)
             })
             .collect();
-        let masks: Vec<Term> = values[..40]
+        let masks: Vec<Term> = values[..20]
             .iter()
-            .zip(&values[40..])
+            .zip(&values[20..])
             .map(|(x, y)| list.compare(Comparison::Less, *x, *y))
             .collect();
         let mut sum = x;
         for (number, value) in values.iter().enumerate() {
-            let chosen = list.select(masks[number % 40], *value, sum);
+            let chosen = list.select(masks[number % 20], *value, sum);
             sum = list.binary(BinaryOp::Add, chosen, *value);
         }
         list.store(1, sum);

@@ -19,6 +19,9 @@ use crate::vector::Level;
 /// Spills of two groups that are fewer than what overlapping them gains.
 const FEW_SPILLS: usize = 4;
 
+/// Most instructions of a main loop that takes several groups: longer ones overlap by themselves.
+const MOST_UNROLLED: usize = 1024;
+
 /// Fewest vector registers: the operands of any instruction, and its result.
 const FEWEST: u8 = 5;
 
@@ -120,10 +123,11 @@ impl Compiler<'_> {
             let unroll = usize::from(unroll).clamp(1, 8);
             return (unroll > 1).then(|| (self.allocated(Extent::Groups(unroll)), unroll));
         }
-        if single.spills > FEW_SPILLS {
+        let has_room = |unroll: usize| single.steps.len() * unroll <= MOST_UNROLLED;
+        if single.spills > FEW_SPILLS || !has_room(2) {
             return None;
         }
-        let four = (single.spills == 0).then(|| self.allocated(Extent::Groups(4)));
+        let four = (single.spills == 0 && has_room(4)).then(|| self.allocated(Extent::Groups(4)));
         if let Some(four) = four.filter(|four| four.1.spills == 0) {
             return Some((four, 4));
         }
