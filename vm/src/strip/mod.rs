@@ -27,11 +27,13 @@
 //! Only x86-64 with AVX2 has strips; elsewhere [`compile`] refuses.
 
 pub mod list;
+pub mod op;
 pub mod options;
 pub mod strip;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use list::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Sink, Term, UnaryOp};
+pub use list::List;
+pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Options, Refused};
 pub use strip::{Strip, compile, load};

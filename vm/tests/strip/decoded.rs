@@ -27,7 +27,7 @@ pub fn check(code: &Code, what: &str) {
     let frame: u64 =
         instructions.iter().filter(|i| is_of_stack(i, Mnemonic::Sub)).map(|i| i.immediate(1)).sum();
     let mut factory = InstructionInfoFactory::new();
-    let mut loops = 0;
+    let (mut loops, mut outer) = (0, 0);
     for (number, instruction) in instructions.iter().enumerate() {
         let fail =
             |why: &str| -> ! { panic!("{what}: {why}: {:?} {:?}", instruction.mnemonic(), instruction) };
@@ -49,6 +49,12 @@ pub fn check(code: &Code, what: &str) {
                             && i.op0_register() == counter
                     };
                     let body = instructions[..number].iter().filter(|i| i.ip() >= target);
+                    // The loop over leaves ends with the rows, which other loops count.
+                    let is_of_leaves = compared.memory_base() == Register::RSP && counter == Register::RSI;
+                    outer += usize::from(is_of_leaves);
+                    if is_of_leaves {
+                        continue;
+                    }
                     if compared.mnemonic() != Mnemonic::Cmp || body.filter(|i| moves(i)).count() != 1 {
                         fail("no counted loop");
                     }
@@ -72,7 +78,11 @@ pub fn check(code: &Code, what: &str) {
     }
     let most = if report.unroll > 1 { 2 } else { 1 };
     let bytes_in_turn = instructions.iter().filter(|i| i.memory_index() == Register::RDI).count();
-    assert_eq!(loops, most + bytes_in_turn, "{what}: loops");
+    let rests_of_sums = instructions
+        .iter()
+        .filter(|i| i.memory_base() == Register::RSP && i.memory_index() != Register::None);
+    assert_eq!(loops, most + bytes_in_turn + rests_of_sums.count() + outer, "{what}: loops");
+    assert!(outer <= 1, "{what}: loops over leaves");
 }
 
 fn is_of_stack(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
@@ -82,8 +92,9 @@ fn is_of_stack(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
 fn may_write(register: Register, mnemonic: Mnemonic) -> bool {
     match register {
         Register::RCX => false,
-        Register::RSI => mnemonic == Mnemonic::Add,
-        Register::RDX => matches!(mnemonic, Mnemonic::Add | Mnemonic::Sub),
+        // With `mov`, to the next leaf of rows.
+        Register::RSI => matches!(mnemonic, Mnemonic::Add | Mnemonic::Mov),
+        Register::RDX => matches!(mnemonic, Mnemonic::Add | Mnemonic::Sub | Mnemonic::Mov),
         // Saved around the loops over bytes.
         Register::RDI => {
             matches!(mnemonic, Mnemonic::Mov | Mnemonic::Inc | Mnemonic::Dec | Mnemonic::Pop)
@@ -112,7 +123,10 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
         (base, Register::RDI) if BASES.contains(&base) => scale == 1 && size == 1 && displacement == 0,
         (base, Register::R15) if BASES.contains(&base) => displacement + size <= rows / 8 && scale == 1,
         // Masks of the rest of rows, among the literals.
-        (Register::R13, Register::R14) => displacement + size <= 64,
+        (Register::R13, Register::R14) if scale != size => displacement + size <= 64,
+        // Ends of leaves and their parts, and rows of the rest of a leaf.
+        (Register::R13, Register::R14) if displacement == 0 => size == scale,
+        (Register::RSP, Register::R13) => size == scale && displacement + 64 <= frame,
         (Register::RCX, Register::None) => displacement.is_multiple_of(8) && size <= 8,
         (Register::RDI, Register::None) => displacement.is_multiple_of(8) && size == 8,
         (Register::RIP, Register::None) => displacement + size <= entry,

@@ -7,6 +7,7 @@ mod decoded;
 mod operations;
 mod random;
 mod reference;
+mod sums;
 
 use cembra_vm::strip::{BinaryOp, Lane, List};
 use columns::{Guard, Inputs, check_all};

@@ -16,8 +16,10 @@ use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Inst, MAX_ARGS, Vi
 /// Registers that a body may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
-    /// Vector registers, from number 0 on; the first ones hold constants.
+    /// Vector registers, from number 0 on.
     pub vectors: u8,
+    /// The first of them, which a body does not get; constants follow.
+    pub reserved: u8,
     /// Mask registers, from number 1 on.
     pub masks: u8,
 }
@@ -109,14 +111,14 @@ pub fn allocate(body: &Body, registers: Registers, pinned: &[Virtual]) -> Alloca
         slot: vec![None; count],
         vectors: vec![None; registers.vectors.into()],
         masks: vec![None; registers.masks.into()],
-        pinned: pinned.len(),
+        pinned: usize::from(registers.reserved) + pinned.len(),
         free_slots: Vec::new(),
         freed_slots: Vec::new(),
-        done: Allocation { used: pinned.len(), ..Allocation::default() },
+        done: Allocation { used: usize::from(registers.reserved) + pinned.len(), ..Allocation::default() },
     };
-    for (number, v) in pinned.iter().enumerate() {
-        allocator.vectors[number] = Some(*v);
-        allocator.register[v.index()] = Some(number as u8);
+    for (v, number) in pinned.iter().zip(registers.reserved..) {
+        allocator.vectors[usize::from(number)] = Some(*v);
+        allocator.register[v.index()] = Some(number);
     }
     for (position, inst) in body.insts.iter().enumerate() {
         allocator.step(position as u32, inst);
@@ -303,7 +305,10 @@ impl Allocator<'_> {
 
     fn free(&self, bank: Bank) -> Option<u8> {
         match bank {
-            Bank::Vector => self.vectors.iter().position(Option::is_none).map(|n| n as u8),
+            Bank::Vector => {
+                let free = self.vectors[self.pinned..].iter().position(Option::is_none);
+                free.map(|n| (self.pinned + n) as u8)
+            }
             Bank::Mask => self.masks.iter().position(Option::is_none).map(|n| n as u8 + 1),
         }
     }

@@ -28,10 +28,12 @@ struct Checker<'b> {
     has_written: bool,
 }
 
-/// What is wrong with the allocation of a body; `pinned` constants stand in the first registers.
-pub fn check(body: &Body, allocation: &Allocation, pinned: &[Virtual]) -> Result<(), String> {
-    let held = (0..).map(Location::Vector).zip(pinned.iter().copied()).collect();
-    let mut checker = Checker { body, held, pinned: pinned.len() as u8, next: 0, has_written: false };
+/// What is wrong with the allocation of a body; `pinned` constants stand in the registers from a number on, and those
+/// below are not for bodies.
+pub fn check(body: &Body, allocation: &Allocation, reserved: u8, pinned: &[Virtual]) -> Result<(), String> {
+    let held = (reserved..).map(Location::Vector).zip(pinned.iter().copied()).collect();
+    let mut checker =
+        Checker { body, held, pinned: reserved + pinned.len() as u8, next: 0, has_written: false };
     for step in &allocation.steps {
         checker.step(step).map_err(|error| format!("{step:?}: {error}"))?;
     }
@@ -190,8 +192,8 @@ mod tests {
         for count in [1, 5, 12, 40] {
             for vectors in [4, 5, 7, 16] {
                 let body = body(count);
-                let allocation = allocate(&body, Registers { vectors, masks: 7 }, &[]);
-                assert_eq!(check(&body, &allocation, &[]), Ok(()), "{count} columns, {vectors} registers");
+                let allocation = allocate(&body, Registers { vectors, reserved: 0, masks: 7 }, &[]);
+                assert_eq!(check(&body, &allocation, 0, &[]), Ok(()), "{count} columns, {vectors} registers");
                 assert_eq!(allocation.spills == 0, usize::from(count) < usize::from(vectors) + 1);
             }
         }
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_found() {
         let body = body(12);
-        let right = allocate(&body, Registers { vectors: 5, masks: 7 }, &[]);
+        let right = allocate(&body, Registers { vectors: 5, reserved: 0, masks: 7 }, &[]);
         assert!(right.spills > 0);
         let mut found = 0;
         for index in 0..right.steps.len() {
@@ -218,7 +220,7 @@ mod tests {
                 Step::Restore(_, slot, _) => *slot += 1,
             }
             assert!(
-                check(&body, &wrong, &[]).is_err(),
+                check(&body, &wrong, 0, &[]).is_err(),
                 "{:?} for {:?}",
                 wrong.steps[index],
                 right.steps[index]
@@ -228,6 +230,6 @@ mod tests {
         assert!(found > 20, "{found} changes");
         let mut wrong = right;
         wrong.steps.swap(0, 1);
-        assert!(check(&body, &wrong, &[]).is_err());
+        assert!(check(&body, &wrong, 0, &[]).is_err());
     }
 }

@@ -4,15 +4,18 @@
 //! operands a cycle, and constants in memory are among them. Four groups are taken at a time if that makes no spill, two
 //! if it makes at most [`FEW_SPILLS`], else one: longer bodies hide latency, spills eat it up.
 
-use crate::strip::list::{List, Op, Sink};
+use crate::strip::list::List;
+use crate::strip::op::{Op, Sink};
 use crate::strip::options::{Code, CodeReport, Options, Refused};
 use crate::strip::x86::allocate::{Allocation, Registers, allocate};
 use crate::strip::x86::checker;
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::encode::{Allocated, Function, encode};
+use crate::strip::x86::encode::Allocated;
+use crate::strip::x86::function::{Function, encode};
 use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Virtual};
-use crate::strip::x86::lower::{Extent, lower, reads};
+use crate::strip::x86::lower::{Extent, Lowering, lower, reads};
 use crate::strip::x86::merge::{Merges, merges};
+use crate::strip::x86::sums::{self, SumsPlan};
 use crate::strip::x86::target::Target;
 use crate::vector::Level;
 
@@ -35,6 +38,7 @@ struct Compiler<'l> {
     target: Target,
     registers: u8,
     constants: Constants,
+    sums: Option<SumsPlan>,
     pinned: Vec<Home>,
 }
 
@@ -52,8 +56,11 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         target,
         registers: options.registers.clamp(FEWEST, target.vectors()),
         constants: Constants::new(target),
+        sums: None,
         pinned: Vec::new(),
     };
+    let room = usize::from(compiler.registers - FEWEST);
+    compiler.sums = sums::plan(list, target, room, &mut compiler.constants);
     let (body, _) = compiler.lowered(Extent::Groups(1));
     compiler.pinned = compiler.most_read(&body);
     let single = compiler.allocated(Extent::Groups(1));
@@ -69,6 +76,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         pinned: &compiler.pinned,
         columns: &columns,
         has_presence,
+        sums: compiler.sums.as_ref(),
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");
@@ -99,19 +107,31 @@ fn view((body, allocation): &(Body, Allocation)) -> Allocated<'_> {
 }
 
 impl Compiler<'_> {
+    /// Vector registers that hold lanes of sums.
+    fn lanes_of_sums(&self) -> u8 {
+        self.sums.as_ref().map_or(0, |plan| plan.registers)
+    }
+
     fn lowered(&mut self, extent: Extent) -> (Body, Vec<Virtual>) {
-        let constants = &mut self.constants;
-        lower(self.list, &self.reads, &self.merges, self.target, extent, constants, &self.pinned)
+        let lowering = Lowering {
+            list: self.list,
+            reads: &self.reads,
+            merges: &self.merges,
+            sums: self.sums.as_ref().map_or(&[], |plan| &plan.sums),
+            target: self.target,
+        };
+        lower(lowering, extent, &mut self.constants, &self.pinned)
     }
 
     fn allocated(&mut self, extent: Extent) -> (Body, Allocation) {
         let (body, pinned) = self.lowered(extent);
         // In the last rows k7 is their mask.
         let masks = if extent == Extent::Rest { 6 } else { 7 };
-        let registers = Registers { vectors: self.registers, masks: masks.min(self.registers - 1) };
+        let reserved = self.lanes_of_sums();
+        let registers = Registers { vectors: self.registers, reserved, masks: masks.min(self.registers - 1) };
         let allocation = allocate(&body, registers, &pinned);
         if cfg!(debug_assertions) {
-            let checked = checker::check(&body, &allocation, &pinned);
+            let checked = checker::check(&body, &allocation, reserved, &pinned);
             checked.unwrap_or_else(|error| panic!("a wrong allocation: {error}\n{body:?}"));
         }
         (body, allocation)
@@ -152,7 +172,10 @@ impl Compiler<'_> {
         };
         let mut constants: Vec<(u32, Home)> = body.virtuals.iter().zip(counts).filter_map(constant).collect();
         constants.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let room = usize::from(self.registers - FEWEST).min(self.target.constants());
+        let lanes = self.lanes_of_sums();
+        let standing = if self.sums.is_some() { sums::STANDING } else { usize::MAX };
+        let room = usize::from(self.registers - FEWEST).min(standing) - usize::from(lanes);
+        let room = room.min(self.target.constants());
         constants.truncate(room);
         constants.into_iter().map(|(_, home)| home).collect()
     }
@@ -181,7 +204,7 @@ fn columns(list: &List, reads: &[u32]) -> Vec<u16> {
 
 /// True if bits of presence are read or written.
 fn presence(list: &List, reads: &[u32]) -> bool {
-    let is_read = |(term, op, _): (crate::strip::list::Term, Op, _)| {
+    let is_read = |(term, op, _): (crate::strip::op::Term, Op, _)| {
         matches!(op, Op::Presence(_)) && reads[term.index()] > 0
     };
     list.terms().any(is_read) || list.sinks().iter().any(|sink| matches!(sink, Sink::Presence(..)))

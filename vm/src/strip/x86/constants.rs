@@ -8,7 +8,7 @@
 //! rest      AVX2      lanes of ones for the rows of the last group, in the stack frame; AVX-512 has k7
 //! ```
 
-use crate::strip::list::Lane;
+use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::inst::{Address, Home, View};
 use crate::strip::x86::target::Target;
@@ -114,6 +114,13 @@ impl Constants {
             offset
         });
         self.on_stack(offset)
+    }
+
+    /// Room in the stack frame, from a multiple of 64 on.
+    pub fn reserve(&mut self, bytes: u32) -> u32 {
+        let offset = self.frame.next_multiple_of(64);
+        self.frame = offset + bytes;
+        offset
     }
 
     /// A ymm of the stack frame.
