@@ -18,6 +18,9 @@
 //! | AVX-512 | 8, or 16 if nothing has 64 bits | a zmm | a ymm, of 16 rows a zmm | a mask register |
 //! | AVX2 | 8 | two ymm | one ymm | lanes as wide as what was compared |
 //!
+//! A call computes the rows between two numbers. With [leaves](List::leaves) the loops run once for each leaf of rows, and
+//! give the part of each leaf in every sum.
+//!
 //! 1. A row of a result has the bits that the operations of the [`List`] give for that row, on every level, whatever
 //!    the number of rows, the unrolling and the registers. Any NaN is one value.
 //! 2. No byte outside of the rows from `first` to `end` is read or written; bits of presence come in words, and are
