@@ -111,6 +111,7 @@ impl List {
         let lane = self.lane(x);
         let fits = match op {
             BinaryOp::Div => lane.is_float(),
+            BinaryOp::MulLow => lane == Lane::I64,
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::AndNot => !lane.is_float(),
             _ => lane != Lane::Mask,
         };

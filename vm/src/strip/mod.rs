@@ -29,6 +29,7 @@
 //!
 //! Only x86-64 with AVX2 has strips; elsewhere [`compile`] refuses.
 
+mod composed;
 pub mod list;
 pub mod op;
 pub mod options;

@@ -91,6 +91,8 @@ pub enum BinaryOp {
     Sub,
     /// Product; of integers it wraps.
     Mul,
+    /// Product of the lower 32 bits of INT64, as numbers without a sign.
+    MulLow,
     /// Quotient of floats.
     Div,
     /// The smaller one. Of floats, NaN wins from either side and a tie keeps the first: `vector::float::minimum`.

@@ -1,11 +1,12 @@
 //! Every operation on special numbers, and lists of shapes that random ones rarely have.
 
-use crate::columns::{Guard, Inputs, check_all};
+use crate::columns::{Guard, Inputs, check_all, is_same};
 use crate::random;
 use cembra_vm::strip::{
     BinaryOp, Comparison, Lane, List, Op, Options, Refused, ShiftOp, Term, UnaryOp, compile, load,
 };
 use cembra_vm::vector::Level;
+use cembra_vm::vector::float::sign;
 use fastrand::Rng;
 
 const NUMBERS: [Lane; 4] = [Lane::F64, Lane::F32, Lane::I64, Lane::I32];
@@ -30,7 +31,7 @@ fn check_on_pairs(lane: Lane, what: &str, operation: impl Fn(&mut List, Term, Te
 
 #[test]
 fn operations_on_special_numbers() {
-    use BinaryOp::{Add, And, AndNot, Div, Max, Min, Mul, Or, Sub, Xor};
+    use BinaryOp::{Add, And, AndNot, Div, Max, Min, Mul, MulLow, Or, Sub, Xor};
     use UnaryOp::{Abs, Ceil, Floor, Nearest, Neg, Not, Sqrt, Trunc};
     for lane in NUMBERS {
         let unary: &[UnaryOp] =
@@ -40,6 +41,7 @@ fn operations_on_special_numbers() {
         }
         let binary: &[BinaryOp] = match lane.is_float() {
             true => &[Add, Sub, Mul, Div, Min, Max],
+            false if lane == Lane::I64 => &[Add, Sub, Mul, MulLow, Min, Max, And, Or, Xor, AndNot],
             false => &[Add, Sub, Mul, Min, Max, And, Or, Xor, AndNot],
         };
         for op in binary {
@@ -348,4 +350,78 @@ fn refusals() {
     list.store(2, sum);
     let refused = compile(&list, Level::Avx2, Options::default()).err();
     assert!(matches!(refused, Some(Refused::TooLong { .. })), "{refused:?}");
+}
+
+/// The operations that are composed of others, against functions of Rust and of `vector`.
+#[test]
+fn composed_operations() {
+    let bytes = |values: &[f64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let mut rng = Rng::with_seed(77);
+    let doubles: Vec<f64> = (0..3000)
+        .map(|row| match row % 3 {
+            0 => f64::from_bits(random::value(&mut rng, Lane::F64)),
+            1 => f64::from(rng.i32(-2000..2000)) * 0.5,
+            _ => (f64::from(rng.i32(-5..5)) + 0.5).next_up() - if rng.bool() { 0.0 } else { 1e-16 },
+        })
+        .collect();
+    let singles: Vec<f32> = doubles.iter().map(|x| *x as f32).collect();
+    let mut list = List::new();
+    let (x, y) = (list.column(0, Lane::F64), list.column(1, Lane::F32));
+    let terms = [list.round(x), list.sign(x), list.round(y), list.sign(y)];
+    for (number, term) in terms.into_iter().enumerate() {
+        list.store(2 + number as u16, term);
+    }
+    let single_bytes: Vec<u8> = singles.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let inputs = Inputs { columns: vec![bytes(&doubles), single_bytes], scalars: Vec::new() };
+    check_all(&list, &inputs, &[(0, doubles.len())], Guard::Behind, "composed");
+    // The reference runs the same list: what it computes is that of the functions.
+    for row in 0..doubles.len() {
+        let terms_of_row = crate::reference::terms(&list, &inputs, row);
+        let expected = [
+            (Lane::F64, doubles[row].round().to_bits()),
+            (Lane::F64, sign(doubles[row]).to_bits()),
+            (Lane::F32, singles[row].round().to_bits().into()),
+            (Lane::F32, sign(singles[row]).to_bits().into()),
+        ];
+        for (term, (lane, expected)) in terms.into_iter().zip(expected) {
+            let found = terms_of_row[term.index()];
+            assert!(is_same(lane, found, expected), "{} {term}: {found:x}, not {expected:x}", doubles[row]);
+        }
+    }
+}
+
+/// Quotients and remainders of integers by literals.
+#[test]
+fn division_by_literals() {
+    for lane in [Lane::I64, Lane::I32] {
+        let divisors: &[i64] = match lane {
+            Lane::I64 => &[1, 2, 3, 7, 10, 60, 86_400, 1 << 33, (1 << 33) + 1, i64::MAX - 1, i64::MAX],
+            _ => &[1, 2, 3, 7, 10, 60, 86_400, 1 << 30, i32::MAX as i64 - 1, i32::MAX as i64],
+        };
+        for divisor in divisors {
+            let mut list = List::new();
+            let x = list.column(0, lane);
+            let (quotient, rest) = (list.floor_div(x, *divisor), list.floor_mod(x, *divisor));
+            list.store(1, quotient);
+            list.store(2, rest);
+            let mut inputs = pairs(lane);
+            inputs.columns.truncate(1);
+            let mut rng = Rng::with_seed(*divisor as u64);
+            let near = (0..200).map(|_| rng.i64(..) / divisor * divisor - rng.i64(-1..2));
+            let size = lane.bytes();
+            inputs.columns[0].extend(near.flat_map(|x| x.to_le_bytes()[..size].to_vec()));
+            let rows = inputs.columns[0].len() / size;
+            let what = format!("{lane:?} by {divisor}");
+            check_all(&list, &inputs, &[(0, rows)], Guard::Behind, &what);
+            for row in 0..rows {
+                let terms = crate::reference::terms(&list, &inputs, row);
+                let signed = |term: Term| match lane {
+                    Lane::I64 => terms[term.index()] as i64,
+                    _ => i64::from(terms[term.index()] as i32),
+                };
+                let (x, quotient, rest) = (signed(x), signed(quotient), signed(rest));
+                assert_eq!((quotient, rest), (x.div_euclid(*divisor), x.rem_euclid(*divisor)), "{x} {what}");
+            }
+        }
+    }
 }

@@ -103,6 +103,7 @@ impl Lower<'_> {
             (BinaryOp::Sub, false) => &codes::SUB_INT,
             (BinaryOp::Mul, true) => &codes::MUL_FLOAT,
             (BinaryOp::Mul, false) => &codes::MUL_INT,
+            (BinaryOp::MulLow, _) => &codes::MUL_LOW,
             (BinaryOp::Div, _) => &codes::DIV_FLOAT,
             (BinaryOp::Min, false) => &codes::MIN_INT,
             (BinaryOp::Max, false) => &codes::MAX_INT,

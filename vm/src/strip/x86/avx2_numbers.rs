@@ -45,17 +45,12 @@ impl Lower<'_> {
     pub fn mul_int64(&mut self, x: Virtual, y: Virtual) -> Virtual {
         let x_high = self.shifted(&codes::SHIFT_RIGHT, Lane::I64, x, 32);
         let y_high = self.shifted(&codes::SHIFT_RIGHT, Lane::I64, y, 32);
-        let first = self.product_of_halves(x_high, y);
-        let second = self.product_of_halves(x, y_high);
+        let first = self.op2(&codes::MUL_LOW, Lane::I64, x_high, y);
+        let second = self.op2(&codes::MUL_LOW, Lane::I64, x, y_high);
         let sum = self.op2(&codes::ADD_INT, Lane::I64, first, second);
         let high = self.shifted(&codes::SHIFT_LEFT, Lane::I64, sum, 32);
-        let low = self.product_of_halves(x, y);
+        let low = self.op2(&codes::MUL_LOW, Lane::I64, x, y);
         self.op2(&codes::ADD_INT, Lane::I64, low, high)
-    }
-
-    fn product_of_halves(&mut self, x: Virtual, y: Virtual) -> Virtual {
-        let operands = [Arg::Use(x, YMM), Arg::UseOrMemory(y, YMM, 0)];
-        self.def(Code::VEX_Vpmuludq_ymm_ymm_ymmm256, YMM, operands)
     }
 
     /// Numbers in another type.
