@@ -1,6 +1,7 @@
 //! Every operation on special numbers, and lists of shapes that random ones rarely have.
 
-use crate::columns::{Guard, Inputs, check_all, is_same};
+use crate::columns::{Guard, Inputs, check, check_all, is_same};
+use crate::decoded;
 use crate::random;
 use cembra_vm::strip::{
     BinaryOp, Comparison, Lane, List, Op, Options, Refused, ShiftOp, Term, UnaryOp, compile, load,
@@ -421,6 +422,25 @@ fn division_by_literals() {
                 };
                 let (x, quotient, rest) = (signed(x), signed(quotient), signed(rest));
                 assert_eq!((quotient, rest), (x.div_euclid(*divisor), x.rem_euclid(*divisor)), "{x} {what}");
+            }
+        }
+    }
+}
+
+/// Rows that are stored past the caches.
+#[test]
+fn streams() {
+    let (list, columns) = mixed();
+    for level in Level::available().iter().filter(|level| **level != Level::Baseline) {
+        for unroll in [None, Some(1)] {
+            let options = Options { unroll, is_streaming: true, ..Options::default() };
+            let code = compile(&list, *level, options).expect("the list can be compiled");
+            decoded::check(&code, "streams");
+            for rows in [1, 8, 100, 300] {
+                let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
+                for first in [0, rows / 64 * 64] {
+                    check(&list, &code, &inputs, first, rows, Guard::Before, "streams");
+                }
             }
         }
     }

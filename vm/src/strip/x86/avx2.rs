@@ -225,8 +225,7 @@ impl Lower<'_> {
         let (x, y) = (self.mask(copy, x), self.mask(copy, y));
         let can_be_wide = |mask: &Truths| mask.wide.is_some() || mask.narrow.is_none();
         let is_wide = |mask: &Truths| mask.wide.is_some() && mask.narrow.is_none();
-        let has_wide = self.list.terms().any(|(_, _, lane)| lane.bytes() == 8);
-        let undecided = x.narrow.is_none() && y.narrow.is_none() && has_wide;
+        let undecided = x.narrow.is_none() && y.narrow.is_none() && self.target.is_wide;
         match can_be_wide(&x) && can_be_wide(&y) && (is_wide(&x) || is_wide(&y) || undecided) {
             true => Width::Wide,
             false => Width::Narrow,

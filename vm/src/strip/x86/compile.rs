@@ -37,6 +37,7 @@ struct Compiler<'l> {
     merges: Merges,
     target: Target,
     registers: u8,
+    is_streaming: bool,
     constants: Constants,
     sums: Option<SumsPlan>,
     pinned: Vec<Home>,
@@ -55,6 +56,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         reads,
         target,
         registers: options.registers.clamp(FEWEST, target.vectors()),
+        is_streaming: options.is_streaming,
         constants: Constants::new(target),
         sums: None,
         pinned: Vec::new(),
@@ -77,6 +79,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         columns: &columns,
         has_presence,
         sums: compiler.sums.as_ref(),
+        is_streaming: options.is_streaming,
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");
@@ -119,6 +122,7 @@ impl Compiler<'_> {
             merges: &self.merges,
             sums: self.sums.as_ref().map_or(&[], |plan| &plan.sums),
             target: self.target,
+            is_streaming: self.is_streaming,
         };
         lower(lowering, extent, &mut self.constants, &self.pinned)
     }
@@ -143,7 +147,11 @@ impl Compiler<'_> {
             let unroll = usize::from(unroll).clamp(1, 8);
             return (unroll > 1).then(|| (self.allocated(Extent::Groups(unroll)), unroll));
         }
-        let has_room = |unroll: usize| single.steps.len() * unroll <= MOST_UNROLLED;
+        // What stands in registers all the time apart, copies need so many registers each.
+        let standing = self.pinned.len() + usize::from(self.lanes_of_sums());
+        let (needed, free) = (single.used - standing, usize::from(self.registers) - standing);
+        let has_room =
+            |unroll: usize| single.steps.len() * unroll <= MOST_UNROLLED && needed * unroll <= 2 * free;
         if single.spills > FEW_SPILLS || !has_room(2) {
             return None;
         }

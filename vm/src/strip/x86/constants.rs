@@ -39,6 +39,7 @@ pub struct Constants {
     /// Literals, before the code.
     pub pool: Vec<u8>,
     literals: HashMap<Vec<u8>, u32>,
+    known: HashMap<(Lane, u64), Home>,
     /// What is laid out, and where.
     pub laid: Vec<(Laid, u32)>,
     /// Bytes of the stack frame that constants have.
@@ -49,7 +50,14 @@ impl Constants {
     /// None yet.
     pub fn new(target: Target) -> Constants {
         let frame = if target.is_512 { 0 } else { REST_END };
-        Constants { target, pool: Vec::new(), literals: HashMap::new(), laid: Vec::new(), frame }
+        Constants {
+            target,
+            pool: Vec::new(),
+            literals: HashMap::new(),
+            known: HashMap::new(),
+            laid: Vec::new(),
+            frame,
+        }
     }
 
     /// Bytes before the code, aligned to their number up to 64.
@@ -66,6 +74,15 @@ impl Constants {
 
     /// The bits in all lanes of a type.
     pub fn literal(&mut self, lane: Lane, bits: u64) -> Home {
+        if let Some(home) = self.known.get(&(lane, bits)) {
+            return *home;
+        }
+        let home = self.new_literal(lane, bits);
+        self.known.insert((lane, bits), home);
+        home
+    }
+
+    fn new_literal(&mut self, lane: Lane, bits: u64) -> Home {
         let lane_bytes = lane.bytes();
         let one = &bits.to_le_bytes()[..lane_bytes];
         let form = self.target.form(lane);

@@ -31,6 +31,8 @@ pub struct Function<'f> {
     pub has_presence: bool,
     /// Sums.
     pub sums: Option<&'f SumsPlan>,
+    /// True if results are stored past the caches.
+    pub is_streaming: bool,
 }
 
 /// An encoded function with the literals before it.
@@ -148,6 +150,10 @@ impl Layout<'_> {
     }
 
     fn leave(&mut self) -> Result<(), IcedError> {
+        if self.function.is_streaming {
+            // Who reads the rows after the call finds them, on any thread.
+            self.put(Instruction::with(Code::Sfence))?;
+        }
         let saved = self.saved();
         let place = self.assembler.at(Register::RBP, Register::None, 1, -8 * saved.len() as i64);
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, place)?)?;

@@ -87,6 +87,7 @@ pub struct Lower<'l> {
     pub reads: &'l [u32],
     merges: &'l Merges,
     sums: &'l [SumPlan],
+    is_streaming: bool,
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
@@ -127,6 +128,8 @@ pub struct Lowering<'l> {
     pub merges: &'l Merges,
     pub sums: &'l [SumPlan],
     pub target: Target,
+    /// True if results are stored past the caches.
+    pub is_streaming: bool,
 }
 
 /// The body of an iteration, and the virtual register of each constant of `pinned` in it.
@@ -136,7 +139,7 @@ pub fn lower(
     constants: &mut Constants,
     pinned: &[Home],
 ) -> (Body, Vec<Virtual>) {
-    let Lowering { list, reads, merges, sums, target } = lowering;
+    let Lowering { list, reads, merges, sums, target, is_streaming } = lowering;
     let mut lower = Lower {
         list,
         target,
@@ -146,6 +149,7 @@ pub fn lower(
         reads,
         merges,
         sums,
+        is_streaming,
         homes: HashMap::new(),
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
@@ -363,7 +367,8 @@ impl Lower<'_> {
             match self.extent {
                 Extent::Groups(_) => {
                     let args = [Arg::Memory(address), Arg::Use(value.part(part), view)];
-                    self.body.push(Inst::new(code(&codes::STORE, form), args));
+                    let codes = if self.is_streaming { &codes::STREAM } else { &codes::STORE };
+                    self.body.push(Inst::new(code(codes, form), args));
                 }
                 Extent::Rest => self.store_rest(lane, address, part, value.part(part)),
             }

@@ -13,6 +13,8 @@ pub struct Target {
     pub is_512: bool,
     /// Rows of a group, 8 or 16.
     pub group: usize,
+    /// True if something has 64 bits.
+    pub is_wide: bool,
 }
 
 impl Target {
@@ -22,7 +24,7 @@ impl Target {
         let is_wide = list.terms().any(|(_, _, lane)| lane.bytes() == 8);
         // Sums have eight lanes.
         let is_long = is_512 && !is_wide && list.leaf_ends().is_none();
-        Target { is_512, group: if is_long { 16 } else { 8 } }
+        Target { is_512, group: if is_long { 16 } else { 8 }, is_wide }
     }
 
     /// The form of lanes.
