@@ -163,7 +163,7 @@ mod tests {
             let near = [1_i64, 2, divisor, divisor - 1, divisor.wrapping_add(1), i64::MAX, i64::MAX / 2];
             let multiples = [i64::MAX / divisor * divisor, i64::MAX / divisor * divisor - 1];
             for x in near.into_iter().chain(multiples).filter(|x| *x >= 0) {
-                let quotient = (u128::from(factor) * x as u128 >> 64) as u64 >> shift;
+                let quotient = ((u128::from(factor) * x as u128) >> 64) as u64 >> shift;
                 assert_eq!(quotient, (x / divisor) as u64, "{x} by {divisor}");
             }
         }

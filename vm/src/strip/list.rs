@@ -100,7 +100,8 @@ impl List {
             _ => lane.is_float(),
         };
         assert!(fits, "{op:?} of {lane:?}");
-        self.push(Op::Unary(op, x), lane)
+        let folded = if lane == Lane::Mask { self.folded_not(x) } else { None };
+        folded.unwrap_or_else(|| self.push(Op::Unary(op, x), lane))
     }
 
     /// An operation of two operands.
@@ -116,7 +117,8 @@ impl List {
             _ => lane != Lane::Mask,
         };
         assert!(fits && lane == self.lane(y), "{op:?} of {lane:?} and {:?}", self.lane(y));
-        self.push(Op::Binary(op, x, y), lane)
+        let folded = if lane == Lane::Mask { self.folded_binary(op, x, y) } else { None };
+        folded.unwrap_or_else(|| self.push(Op::Binary(op, x, y), lane))
     }
 
     /// Where both masks are true, or bits that both integers have.
@@ -162,7 +164,8 @@ impl List {
         let lane = self.lane(yes);
         let fits = self.lane(mask) == Lane::Mask && lane == self.lane(no);
         assert!(fits, "select by {:?} of {lane:?} and {:?}", self.lane(mask), self.lane(no));
-        self.push(Op::Select(mask, yes, no), lane)
+        let folded = self.folded_select(mask, yes, no);
+        folded.unwrap_or_else(|| self.push(Op::Select(mask, yes, no), lane))
     }
 
     /// A shift by fewer bits than the integer has.

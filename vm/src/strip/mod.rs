@@ -30,6 +30,7 @@
 //! Only x86-64 with AVX2 has strips; elsewhere [`compile`] refuses.
 
 mod composed;
+mod fold_masks;
 pub mod list;
 pub mod op;
 pub mod options;
