@@ -445,3 +445,19 @@ fn streams() {
         }
     }
 }
+
+#[test]
+fn products_with_literals() {
+    let powers = (0..64).step_by(9).map(|bits| 1_u64 << bits);
+    let sums = [3, 5, 7, 6, 12, 24, 40, 1 << 63 | 1, (1 << 63) - 1, 3 << 62, 7 << 61, u64::MAX - 1];
+    let others = [0, 10, 11, 86_400, 0xFFFF_FFFF, 0x1_0000_0000, 0x1234_5678_9ABC_DEF0, u64::MAX];
+    for factor in powers.chain(sums).chain(others) {
+        let what = format!("product with {factor:x}");
+        check_on_pairs(Lane::I64, &what, |list, x, y| {
+            let literal = list.literal(Lane::I64, factor);
+            let (first, second) =
+                (list.binary(BinaryOp::Mul, x, literal), list.binary(BinaryOp::Mul, literal, y));
+            list.binary(BinaryOp::Xor, first, second)
+        });
+    }
+}

@@ -87,7 +87,11 @@ impl Lower<'_> {
                 }
                 (None, BinaryOp::Min, _) => self.best_int64(x, y, false),
                 (None, BinaryOp::Max, _) => self.best_int64(x, y, true),
-                (None, ..) => self.mul_int64(x, y),
+                (None, ..) => match literals {
+                    [Some(factor), _] => self.mul_int64_by(y, x, factor),
+                    [_, Some(factor)] => self.mul_int64_by(x, y, factor),
+                    _ => self.mul_int64(x, y),
+                },
             }
         })
     }

@@ -41,6 +41,41 @@ impl Lower<'_> {
         self.op2(&codes::XOR, Lane::I64, shifted, sign)
     }
 
+    /// The lower half of the product by a literal, which stands in a register as well: shifts for one or two powers of
+    /// two, no product with an upper half that is zero.
+    pub fn mul_int64_by(&mut self, x: Virtual, literal: Virtual, factor: u64) -> Virtual {
+        const LANE: Lane = Lane::I64;
+        let low = factor.trailing_zeros() as u8;
+        let odd = factor.checked_shr(low.into()).unwrap_or(0);
+        match odd {
+            1 => self.times_power(x, low),
+            // 2^a + 2^b
+            _ if odd.count_ones() == 2 => {
+                let (high, low) = (self.times_power(x, low + odd.ilog2() as u8), self.times_power(x, low));
+                self.op2_swapped(&codes::ADD_INT, LANE, high, low)
+            }
+            // 2^a - 2^b
+            _ if odd != 0 && odd != u64::MAX && (odd + 1).is_power_of_two() => {
+                let high = self.times_power(x, low + (odd + 1).ilog2() as u8);
+                let low = self.times_power(x, low);
+                self.op2(&codes::SUB_INT, LANE, high, low)
+            }
+            _ if factor >> 32 == 0 => {
+                let upper = self.shifted(&codes::SHIFT_RIGHT, LANE, x, 32);
+                let upper = self.op2(&codes::MUL_LOW, LANE, upper, literal);
+                let upper = self.shifted(&codes::SHIFT_LEFT, LANE, upper, 32);
+                let lower = self.op2_swapped(&codes::MUL_LOW, LANE, x, literal);
+                self.op2(&codes::ADD_INT, LANE, lower, upper)
+            }
+            _ => self.mul_int64(x, literal),
+        }
+    }
+
+    /// The product by a power of two.
+    fn times_power(&mut self, x: Virtual, power: u8) -> Virtual {
+        if power == 0 { x } else { self.shifted(&codes::SHIFT_LEFT, Lane::I64, x, power) }
+    }
+
     /// The lower half of the product of 64-bit integers: `xl yl + 2^32 (xh yl + xl yh)`.
     pub fn mul_int64(&mut self, x: Virtual, y: Virtual) -> Virtual {
         let x_high = self.shifted(&codes::SHIFT_RIGHT, Lane::I64, x, 32);
