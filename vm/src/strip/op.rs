@@ -146,7 +146,7 @@ pub enum Op {
     Column(u16),
     /// The bit of the row in a column of presence.
     Presence(u16),
-    /// The constant with this number, the lowest bits of its 8 bytes; of a mask, true if they are not zero.
+    /// The constant with this number, the lowest bits of its 8 bytes; of a mask, true if the lowest 4 bytes are not zero.
     Scalar(u16),
     /// These bits, of a mask true or false by the lowest one.
     Literal(u64),

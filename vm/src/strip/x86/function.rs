@@ -131,13 +131,13 @@ impl Layout<'_> {
             self.put(Instruction::with1(Code::Push_r64, register)?)?;
         }
         if frame > 0 {
-            // Each page is touched in turn, so that the guard page of the stack is met.
+            // The frame is touched in steps below a page, so that the guard page of the stack is met.
             let mut left = frame;
-            while left > PAGE {
-                self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, PAGE as i32)?)?;
+            while left > STEP {
+                self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, STEP as i32)?)?;
                 let top = self.assembler.at(Register::RSP, Register::None, 1, 0);
                 self.put(Instruction::with2(Code::Test_rm64_r64, top, Register::RAX)?)?;
-                left -= PAGE;
+                left -= STEP;
             }
             self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, left as i32)?)?;
             self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64)?)?;
@@ -243,5 +243,5 @@ impl Layout<'_> {
     }
 }
 
-/// Bytes of a page of the stack.
-const PAGE: u32 = 4096;
+/// Bytes of the stack frame between two that are touched.
+const STEP: u32 = 2048;
