@@ -28,7 +28,7 @@ const MOST_UNROLLED: usize = 1024;
 /// Fewest vector registers: the operands of any instruction, and its result.
 const FEWEST: u8 = 5;
 
-/// Most bytes of code: well within a first-level cache of instructions.
+/// Most bytes of code, which bounds what a list can cost; loops of that length fit a second-level cache.
 const MOST_BYTES: usize = 1 << 16;
 
 struct Compiler<'l> {
@@ -48,8 +48,13 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     if list.sinks().is_empty() {
         return Err(Refused::Empty);
     }
-    let target = Target::new(list, level);
     let reads = reads(list);
+    // Two operations take an instruction at least, which has four bytes or more.
+    let least = 2 * operations(list, &reads);
+    if least > MOST_BYTES {
+        return Err(Refused::TooLong { bytes: least, limit: MOST_BYTES });
+    }
+    let target = Target::new(list, level);
     let mut compiler = Compiler {
         list,
         merges: merges(list, &reads, target.is_512),

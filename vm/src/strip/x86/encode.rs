@@ -34,7 +34,7 @@ pub struct Assembler<'f> {
     position: u64,
     /// Where slots begin in the stack frame.
     slots: u32,
-    /// How many there are.
+    /// Instructions so far.
     instructions: usize,
     /// Where jumps forward end, and how far they go.
     jumps: Vec<(usize, u32)>,
@@ -65,7 +65,7 @@ impl<'f> Assembler<'f> {
         for step in &allocated.allocation.steps {
             match *step {
                 Step::Run { inst, places, mask } => {
-                    self.inst(body, &body.insts[inst as usize], places, mask)?;
+                    self.inst(&body.insts[inst as usize], places, mask)?;
                 }
                 Step::Load(v, register) => {
                     let home = body.virtuals[v.index()].home.expect("what is loaded has a home");
@@ -114,13 +114,7 @@ impl<'f> Assembler<'f> {
         self.put(Instruction::with2(home.load, home.view.register(register), place)?)
     }
 
-    fn inst(
-        &mut self,
-        body: &Body,
-        inst: &Inst,
-        places: [Place; MAX_ARGS],
-        mask: u8,
-    ) -> Result<(), IcedError> {
+    fn inst(&mut self, inst: &Inst, places: [Place; MAX_ARGS], mask: u8) -> Result<(), IcedError> {
         let code = match inst.kind {
             Kind::Code(code) => code,
             Kind::LoadRestBytes | Kind::StoreRestBytes => return self.rest_bytes(inst, places),
@@ -154,7 +148,6 @@ impl<'f> Assembler<'f> {
                 (arg, Place::Fixed) => unreachable!("{arg:?} has no place"),
             }
         }
-        let _ = body;
         match inst.mask {
             Some(WriteMask::Rest | WriteMask::RestZero) => instruction.set_op_mask(Register::K7),
             Some(_) => instruction.set_op_mask(View::Mask.register(mask)),

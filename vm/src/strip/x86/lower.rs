@@ -16,7 +16,7 @@ use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, View, Virtual};
+use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, MAX_ARGS, View, Virtual};
 use crate::strip::x86::merge::{Choice, Merges};
 use crate::strip::x86::sums::SumPlan;
 use crate::strip::x86::target::{Parts, Target};
@@ -84,7 +84,7 @@ pub struct Lower<'l> {
     pub constants: &'l mut Constants,
     pub body: Body,
     /// Reads of each term by terms and sinks that matter.
-    pub reads: &'l [u32],
+    reads: &'l [u32],
     merges: &'l Merges,
     sums: &'l [SumPlan],
     is_streaming: bool,
@@ -194,8 +194,8 @@ impl Lower<'_> {
                 Lowered::Number(self.constant(home, lane))
             }
             Op::Bits(x) => Lowered::Number(self.number(copy, x)),
-            Op::Unary(op, x) if lane == Lane::Mask => {
-                debug_assert_eq!(op, crate::strip::op::UnaryOp::Not);
+            // The only one of a mask is its opposite.
+            Op::Unary(_, x) if lane == Lane::Mask => {
                 let x = self.mask(copy, x);
                 Lowered::Mask(Truths { is_inverted: !x.is_inverted, ..x })
             }
@@ -395,7 +395,7 @@ impl Lower<'_> {
     /// An instruction with a result.
     pub fn def<const N: usize>(&mut self, code: iced_x86::Code, view: View, operands: [Arg; N]) -> Virtual {
         let v = self.body.fresh(view);
-        let mut args = [None; crate::strip::x86::inst::MAX_ARGS];
+        let mut args = [None; MAX_ARGS];
         args[0] = Some(Arg::Def(v, view));
         args[1..].iter_mut().zip(operands).for_each(|(place, arg)| *place = Some(arg));
         self.body.push(Inst { args, ..Inst::new(code, []) });
