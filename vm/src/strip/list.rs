@@ -19,205 +19,8 @@
 //!
 //! Every operation is that of one row: nothing is contracted or reordered, and any NaN is one value.
 
+use crate::strip::op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
 use hashbrown::HashMap;
-use std::fmt;
-
-/// The type of a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lane {
-    /// IEEE 754 binary64.
-    F64,
-    /// IEEE 754 binary32.
-    F32,
-    /// Two's complement, 64 bits.
-    I64,
-    /// Two's complement, 32 bits.
-    I32,
-    /// A truth: a byte in a column of rows, a bit in one of presence.
-    Mask,
-}
-
-impl Lane {
-    /// Bytes of a row in a column.
-    pub fn bytes(self) -> usize {
-        match self {
-            Lane::F64 | Lane::I64 => 8,
-            Lane::F32 | Lane::I32 => 4,
-            Lane::Mask => 1,
-        }
-    }
-
-    /// True for floats.
-    pub fn is_float(self) -> bool {
-        matches!(self, Lane::F64 | Lane::F32)
-    }
-
-    /// The other type of the same width: the integer of a float, the float of an integer.
-    pub fn same_bits(self) -> Lane {
-        match self {
-            Lane::F64 => Lane::I64,
-            Lane::I64 => Lane::F64,
-            Lane::F32 => Lane::I32,
-            Lane::I32 => Lane::F32,
-            Lane::Mask => Lane::Mask,
-        }
-    }
-}
-
-/// Number of a term in its list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Term(u32);
-
-impl Term {
-    /// Its position among the terms.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "t{}", self.0)
-    }
-}
-
-/// An operation of one operand, which has the type of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOp {
-    /// The sign bit flipped, of an integer `0 - x` (wraps).
-    Neg,
-    /// The sign bit cleared, of an integer the absolute value (wraps).
-    Abs,
-    /// Square root of a float, correctly rounded.
-    Sqrt,
-    /// The largest integer not above, of a float.
-    Floor,
-    /// The smallest integer not below, of a float.
-    Ceil,
-    /// The integer part of a float.
-    Trunc,
-    /// The nearest integer of a float, halves to even.
-    Nearest,
-    /// Every bit of an integer flipped; the opposite of a mask.
-    Not,
-}
-
-/// An operation of two operands, which have the type of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOp {
-    /// Sum; of integers it wraps.
-    Add,
-    /// Difference; of integers it wraps.
-    Sub,
-    /// Product; of integers it wraps.
-    Mul,
-    /// Quotient of floats.
-    Div,
-    /// The smaller one. Of floats, NaN wins from either side and a tie keeps the first: `vector::float::minimum`.
-    Min,
-    /// The larger one. Of floats, NaN wins from either side and a tie keeps the first: `vector::float::maximum`.
-    Max,
-    /// Bits set in both, of integers and masks.
-    And,
-    /// Bits set in one or both, of integers and masks.
-    Or,
-    /// Bits set in exactly one, of integers and masks.
-    Xor,
-    /// Bits of the first that are not set in the second, of integers and masks.
-    AndNot,
-}
-
-/// A shift of an integer by a number of bits below its width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ShiftOp {
-    /// To the left; zeros come in.
-    Left,
-    /// To the right; zeros come in.
-    Right,
-    /// To the right; copies of the sign come in.
-    RightSigned,
-}
-
-/// A comparison. Of floats, all but `NotEqual` and `Unordered` are false if an operand is NaN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// x = y
-    Equal,
-    /// Not (x = y): true if an operand is NaN.
-    NotEqual,
-    /// x < y
-    Less,
-    /// x <= y
-    LessEqual,
-    /// x > y
-    Greater,
-    /// x >= y
-    GreaterEqual,
-    /// One is NaN; of floats only.
-    Unordered,
-}
-
-/// How a term comes about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// The row of a column; of a mask, the truth of a byte that is 0 or 1.
-    Column(u16),
-    /// The bit of the row in a column of presence.
-    Presence(u16),
-    /// The constant with this number, the lowest bits of its 8 bytes; of a mask, true if they are not zero.
-    Scalar(u16),
-    /// These bits, of a mask true or false by the lowest one.
-    Literal(u64),
-    /// An operation of one operand.
-    Unary(UnaryOp, Term),
-    /// An operation of two operands.
-    Binary(BinaryOp, Term, Term),
-    /// A comparison of two numbers of one type; gives a mask.
-    Compare(Comparison, Term, Term),
-    /// The second term where the first one, a mask, is true, else the third.
-    Select(Term, Term, Term),
-    /// A shift by a fixed number of bits.
-    Shift(ShiftOp, Term, u8),
-    /// `a * b + c` with one rounding.
-    Fma(Term, Term, Term),
-    /// The number in another type. Floats to integers truncate; what does not fit is any number. INT64 to INT32 keeps
-    /// the lower half. To floats it rounds once, to nearest even.
-    Cast(Term),
-    /// The same bits as the [other type](Lane::same_bits) of the width.
-    Bits(Term),
-}
-
-impl Op {
-    /// The terms that it is made of, in order.
-    pub fn operands(&self) -> impl Iterator<Item = Term> {
-        let operands = match *self {
-            Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => [None; 3],
-            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) => [Some(x), None, None],
-            Op::Binary(_, x, y) | Op::Compare(_, x, y) => [Some(x), Some(y), None],
-            Op::Select(a, b, c) | Op::Fma(a, b, c) => [Some(a), Some(b), Some(c)],
-        };
-        operands.into_iter().flatten()
-    }
-}
-
-/// What becomes of a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sink {
-    /// Rows of a column; of a mask, bytes that are 0 or 1.
-    Rows(u16, Term),
-    /// Bits of a column of presence. Behind the last row the word is filled up with zeros.
-    Presence(u16, Term),
-    /// The call tells whether this mask was true in some row.
-    Fire(Term),
-}
-
-impl Sink {
-    /// The term.
-    pub fn term(&self) -> Term {
-        let (Sink::Rows(_, term) | Sink::Presence(_, term) | Sink::Fire(term)) = *self;
-        term
-    }
-}
 
 /// A list of operations.
 #[derive(Clone, Debug, Default)]
@@ -225,6 +28,7 @@ pub struct List {
     terms: Vec<(Op, Lane)>,
     sinks: Vec<Sink>,
     numbers: HashMap<(Op, Lane), Term>,
+    leaf_ends: Option<u16>,
 }
 
 impl List {
@@ -296,7 +100,8 @@ impl List {
             _ => lane.is_float(),
         };
         assert!(fits, "{op:?} of {lane:?}");
-        self.push(Op::Unary(op, x), lane)
+        let folded = if lane == Lane::Mask { self.folded_not(x) } else { None };
+        folded.unwrap_or_else(|| self.push(Op::Unary(op, x), lane))
     }
 
     /// An operation of two operands.
@@ -307,11 +112,13 @@ impl List {
         let lane = self.lane(x);
         let fits = match op {
             BinaryOp::Div => lane.is_float(),
+            BinaryOp::MulLow => lane == Lane::I64,
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::AndNot => !lane.is_float(),
             _ => lane != Lane::Mask,
         };
         assert!(fits && lane == self.lane(y), "{op:?} of {lane:?} and {:?}", self.lane(y));
-        self.push(Op::Binary(op, x, y), lane)
+        let folded = if lane == Lane::Mask { self.folded_binary(op, x, y) } else { None };
+        folded.unwrap_or_else(|| self.push(Op::Binary(op, x, y), lane))
     }
 
     /// Where both masks are true, or bits that both integers have.
@@ -357,7 +164,8 @@ impl List {
         let lane = self.lane(yes);
         let fits = self.lane(mask) == Lane::Mask && lane == self.lane(no);
         assert!(fits, "select by {:?} of {lane:?} and {:?}", self.lane(mask), self.lane(no));
-        self.push(Op::Select(mask, yes, no), lane)
+        let folded = self.folded_select(mask, yes, no);
+        folded.unwrap_or_else(|| self.push(Op::Select(mask, yes, no), lane))
     }
 
     /// A shift by fewer bits than the integer has.
@@ -444,6 +252,31 @@ impl List {
     pub fn fire(&mut self, mask: Term) {
         assert_eq!(self.lane(mask), Lane::Mask, "what fires is a mask");
         self.sinks.push(Sink::Fire(mask));
+    }
+
+    /// Parts the rows of a call into leaves, for sums. The column has the number of the row behind each leaf, 8 bytes
+    /// each; no leaf is empty, and the last one ends with the rows. The row of the column for the first leaf of a call is
+    /// row 0.
+    pub fn leaves(&mut self, column: u16) {
+        self.leaf_ends = Some(column);
+    }
+
+    /// Writes the sum of each leaf to the row of a column that has the number of the leaf, from 0 on in each call. The
+    /// order is that of a leaf of `vector::fold`; a sum of floats may be -0 where that is 0.
+    ///
+    /// # Panics
+    /// There are no leaves, or the term is INT32 or a mask.
+    pub fn sum(&mut self, column: u16, term: Term) {
+        let lane = self.lane(term);
+        assert!(!matches!(lane, Lane::I32 | Lane::Mask), "the sum of {lane:?}");
+        assert!(self.leaf_ends.is_some(), "rows in leaves");
+        self.sinks.push(Sink::Sum(column, term));
+    }
+
+    /// The column of ends of leaves, if there are sums.
+    pub fn leaf_ends(&self) -> Option<u16> {
+        let has_sums = self.sinks.iter().any(|sink| matches!(sink, Sink::Sum(..)));
+        self.leaf_ends.filter(|_| has_sums)
     }
 
     /// The type of a term.

@@ -18,6 +18,9 @@
 //! | AVX-512 | 8, or 16 if nothing has 64 bits | a zmm | a ymm, of 16 rows a zmm | a mask register |
 //! | AVX2 | 8 | two ymm | one ymm | lanes as wide as what was compared |
 //!
+//! A call computes the rows between two numbers. With [leaves](List::leaves) the loops run once for each leaf of rows, and
+//! give the part of each leaf in every sum.
+//!
 //! 1. A row of a result has the bits that the operations of the [`List`] give for that row, on every level, whatever
 //!    the number of rows, the unrolling and the registers. Any NaN is one value.
 //! 2. No byte outside of the rows from `first` to `end` is read or written; bits of presence come in words, and are
@@ -26,12 +29,16 @@
 //!
 //! Only x86-64 with AVX2 has strips; elsewhere [`compile`] refuses.
 
+mod composed;
+mod fold_masks;
 pub mod list;
+pub mod op;
 pub mod options;
 pub mod strip;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use list::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Sink, Term, UnaryOp};
+pub use list::List;
+pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Options, Refused};
 pub use strip::{Strip, compile, load};

@@ -109,7 +109,11 @@ impl Strip {
     ///    read with the same type.
     /// 4. If the list has columns of presence, `first` is a multiple of 64, and each of them has whole words up to the
     ///    one of row `end - 1`, for reading or writing.
-    /// 5. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
+    /// 5. If the code [streams](Options::is_streaming), columns of rows that are stored are aligned to 64 bytes at row
+    ///    `first`.
+    /// 6. If the list has sums, the column of ends of leaves has ascending numbers from `first` on, without `first`, up to
+    ///    `end`, and the columns of parts have a row for each. If it has presence as well, leaves begin at multiples of 8.
+    /// 7. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
     #[inline]
     pub unsafe fn run(
         &self,

@@ -1,5 +1,7 @@
 //! Columns between pages that cannot be accessed, and strips run on them.
 
+use crate::decoded;
+use crate::random;
 use crate::reference::{self, Rows};
 use cembra_vm::strip::{Code, Lane, List, Op, Options, Sink, compile, load};
 use cembra_vm::vector::Level;
@@ -83,20 +85,55 @@ impl Rows for Inputs {
 }
 
 /// Bytes of a column that a sink writes.
-pub fn bytes_of(list: &List, sink: &Sink, rows: usize) -> usize {
+pub fn bytes_of(list: &List, sink: &Sink, rows: usize, leaves: usize) -> usize {
     match sink {
+        Sink::Sum(_, term) => leaves * list.lane(*term).bytes(),
         Sink::Rows(_, term) => rows * list.lane(*term).bytes(),
         Sink::Presence(..) => rows.div_ceil(64) * 8,
         Sink::Fire(_) => 0,
     }
 }
 
-/// Bytes of a column that a list reads.
-pub fn bytes_read(op: Op, lane: Lane, rows: usize) -> Option<(u16, usize)> {
-    match op {
-        Op::Column(number) => Some((number, rows * lane.bytes())),
-        Op::Presence(number) => Some((number, rows.div_ceil(64) * 8)),
-        _ => None,
+/// Ends of leaves of some rows. With presence all leaves but the last have whole groups.
+fn leaf_ends(list: &List, first: usize, end: usize) -> Vec<usize> {
+    let sizes = match random::has_presence(list) {
+        true => [128, 8, 64, 120, 72],
+        false => [128, 1, 64, 7, 37],
+    };
+    let mut ends = Vec::new();
+    let mut row = first;
+    for size in sizes.into_iter().cycle() {
+        row = end.min(row + size);
+        ends.push(row);
+        if row == end {
+            break;
+        }
+    }
+    ends
+}
+
+/// The sum of the rows of a leaf: eight lanes, joined in pairs, then the rows that are left.
+fn sum_of_leaf(lane: Lane, rows: &[u64]) -> u64 {
+    fn sum<T: Copy>(rows: &[T], zero: T, plus: impl Fn(T, T) -> T) -> T {
+        let (eights, rest) = rows.as_chunks::<8>();
+        let Some((first, more)) = eights.split_first() else {
+            return rest.iter().fold(zero, |sum, x| plus(sum, *x));
+        };
+        let s = more.iter().fold(*first, |sums, eight| std::array::from_fn(|i| plus(sums[i], eight[i])));
+        let low = plus(plus(s[0], s[1]), plus(s[2], s[3]));
+        let high = plus(plus(s[4], s[5]), plus(s[6], s[7]));
+        rest.iter().fold(plus(low, high), |sum, x| plus(sum, *x))
+    }
+    match lane {
+        Lane::F64 => {
+            let rows: Vec<f64> = rows.iter().map(|bits| f64::from_bits(*bits)).collect();
+            sum(&rows, 0.0, |x, y| x + y).to_bits()
+        }
+        Lane::F32 => {
+            let rows: Vec<f32> = rows.iter().map(|bits| f32::from_bits(*bits as u32)).collect();
+            sum(&rows, 0.0, |x, y| x + y).to_bits().into()
+        }
+        _ => sum(rows, 0, u64::wrapping_add),
     }
 }
 
@@ -105,7 +142,7 @@ pub fn ways() -> Vec<(Level, Options)> {
     let mut ways = Vec::new();
     for level in Level::available().iter().filter(|level| **level != Level::Baseline) {
         for (registers, unroll) in [(32, None), (5, Some(1)), (6, Some(2)), (9, Some(4)), (32, Some(4))] {
-            ways.push((*level, Options { registers, unroll }));
+            ways.push((*level, Options { registers, unroll, ..Options::default() }));
         }
     }
     ways
@@ -126,15 +163,21 @@ pub fn is_same(lane: Lane, a: u64, b: u64) -> bool {
 pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize, guard: Guard, what: &str) {
     let strip = load(std::slice::from_ref(code)).expect("executable memory").remove(0);
     let mut memory: Vec<Guarded> = inputs.columns.iter().map(|bytes| Guarded::of(bytes, guard)).collect();
+    let ends = leaf_ends(list, first, end);
     for sink in list.sinks() {
-        if let Sink::Rows(number, _) | Sink::Presence(number, _) = sink {
-            let bytes = bytes_of(list, sink, end);
+        if let Sink::Rows(number, _) | Sink::Presence(number, _) | Sink::Sum(number, _) = sink {
+            let bytes = bytes_of(list, sink, end, ends.len());
             let is_input = inputs.columns.get(*number as usize).is_some_and(|bytes| !bytes.is_empty());
             if !is_input {
                 memory.resize_with(memory.len().max(*number as usize + 1), || Guarded::new(0, guard));
                 memory[*number as usize] = Guarded::of(&vec![0xA5; bytes], guard);
             }
         }
+    }
+    if let Some(number) = list.leaf_ends() {
+        let bytes: Vec<u8> = ends.iter().flat_map(|end| (*end as u64).to_le_bytes()).collect();
+        memory.resize_with(memory.len().max(number as usize + 1), || Guarded::new(0, guard));
+        memory[number as usize] = Guarded::of(&bytes, guard);
     }
     let before: Vec<Vec<u8>> = memory.iter().map(|memory| memory.bytes().to_vec()).collect();
     let pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
@@ -169,6 +212,28 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
                     );
                 }
             }
+            Sink::Sum(number, _) if first < end => {
+                let found = Inputs {
+                    columns: memory.iter().map(|memory| memory.bytes().to_vec()).collect(),
+                    scalars: Vec::new(),
+                };
+                let mut start = first;
+                for (leaf, end) in ends.iter().enumerate() {
+                    let values: Vec<u64> = rows[start - first..end - first]
+                        .iter()
+                        .map(|terms| reference::sink(sink, terms))
+                        .collect();
+                    let (value, expected) = (found.row(*number, lane, leaf), sum_of_leaf(lane, &values));
+                    // -0 and 0 are the same once 0 is added.
+                    let is_zero = |bits: u64| lane.is_float() && bits << (65 - 8 * lane.bytes()) == 0;
+                    assert!(
+                        is_same(lane, value, expected) || is_zero(value) && is_zero(expected),
+                        "{what}: {sink:?} {lane:?} leaf {leaf} {start}..{end}: {value:x}, not {expected:x}"
+                    );
+                    start = *end;
+                }
+            }
+            Sink::Sum(..) => {}
             Sink::Presence(number, _) => {
                 let bytes = memory[*number as usize].bytes();
                 for row in first..end.next_multiple_of(64) {
@@ -192,9 +257,10 @@ fn dump(list: &List, terms: &[u64]) -> String {
 /// Compiles a list in every way and checks it.
 pub fn check_all(list: &List, inputs: &Inputs, ranges: &[(usize, usize)], guard: Guard, what: &str) {
     for (level, options) in ways() {
+        let what = format!("{what}, {} {options:?} {guard:?}", level.name());
         let code = compile(list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+        decoded::check(&code, &what);
         for (first, end) in ranges {
-            let what = format!("{what}, {} {options:?} {guard:?}", level.name());
             check(list, &code, inputs, *first, *end, guard, &what);
         }
     }

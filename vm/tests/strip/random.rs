@@ -96,6 +96,7 @@ pub struct Plan {
     pub has_narrow: bool,
     pub has_presence: bool,
     pub has_scalars: bool,
+    pub sums: usize,
 }
 
 impl Plan {
@@ -107,6 +108,7 @@ impl Plan {
             has_narrow: widths != 1,
             has_presence: rng.bool(),
             has_scalars: rng.bool(),
+            sums: [0, 0, 1, 4][rng.usize(..4)],
         }
     }
 }
@@ -339,6 +341,14 @@ impl Growing {
         if self.rng.u8(..3) == 0 {
             let mask = self.any(Lane::Mask);
             self.list.fire(mask);
+        }
+        let can_be_summed = |lane: &&Lane| !matches!(lane, Lane::Mask | Lane::I32);
+        let lanes: Vec<Lane> = self.lanes.iter().filter(can_be_summed).copied().collect();
+        self.list.leaves(next);
+        for number in 0..plan.sums {
+            let lane = lanes[self.rng.usize(..lanes.len())];
+            let term = self.any(lane);
+            self.list.sum(next + 1 + number as u16, term);
         }
     }
 }

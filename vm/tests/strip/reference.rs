@@ -141,6 +141,7 @@ fn binary(op: BinaryOp, lane: Lane, x: u64, y: u64) -> u64 {
             };
             result.to_bits().into()
         }
+        (BinaryOp::MulLow, _) => (x & 0xFFFF_FFFF).wrapping_mul(y & 0xFFFF_FFFF),
         (BinaryOp::Add, _) => x.wrapping_add(y),
         (BinaryOp::Sub, _) => x.wrapping_sub(y),
         (BinaryOp::Mul, _) => x.wrapping_mul(y),

@@ -16,8 +16,10 @@ use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Inst, MAX_ARGS, Vi
 /// Registers that a body may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
-    /// Vector registers, from number 0 on; the first ones hold constants.
+    /// Vector registers, from number 0 on.
     pub vectors: u8,
+    /// The first of them, which a body does not get; constants follow.
+    pub reserved: u8,
     /// Mask registers, from number 1 on.
     pub masks: u8,
 }
@@ -75,9 +77,10 @@ const NEVER: u32 = u32::MAX;
 
 struct Allocator<'b> {
     body: &'b Body,
-    /// Positions of the uses of each virtual register, in order; those that are past are cut off.
-    uses: Vec<Vec<u32>>,
-    past: Vec<usize>,
+    /// Positions of uses: those of each virtual register in order, one register after the other.
+    uses: Vec<u32>,
+    /// Where those begin that are not past, and where they end.
+    open: Vec<(u32, u32)>,
     /// The register of each virtual one.
     register: Vec<Option<u8>>,
     slot: Vec<Option<u32>>,
@@ -86,6 +89,8 @@ struct Allocator<'b> {
     /// The registers below hold constants that stay.
     pinned: usize,
     free_slots: Vec<u32>,
+    /// Operands of the instruction, whose registers must not leave.
+    locked: Vec<Virtual>,
     /// Slots that are free from the next instruction on.
     freed_slots: Vec<u32>,
     done: Allocation,
@@ -94,29 +99,25 @@ struct Allocator<'b> {
 /// Gives every virtual register of a body a place. `pinned` are constants that stand in the first vector registers from
 /// before the body, in their order, and stay there.
 pub fn allocate(body: &Body, registers: Registers, pinned: &[Virtual]) -> Allocation {
-    let mut uses = vec![Vec::new(); body.virtuals.len()];
-    for (position, inst) in body.insts.iter().enumerate() {
-        for v in inst.uses() {
-            uses[v.index()].push(position as u32);
-        }
-    }
+    let (uses, open) = positions(body);
     let count = body.virtuals.len();
     let mut allocator = Allocator {
         body,
         uses,
-        past: vec![0; count],
+        open,
         register: vec![None; count],
         slot: vec![None; count],
         vectors: vec![None; registers.vectors.into()],
         masks: vec![None; registers.masks.into()],
-        pinned: pinned.len(),
+        pinned: usize::from(registers.reserved) + pinned.len(),
         free_slots: Vec::new(),
         freed_slots: Vec::new(),
-        done: Allocation { used: pinned.len(), ..Allocation::default() },
+        locked: Vec::new(),
+        done: Allocation { used: usize::from(registers.reserved) + pinned.len(), ..Allocation::default() },
     };
-    for (number, v) in pinned.iter().enumerate() {
-        allocator.vectors[number] = Some(*v);
-        allocator.register[v.index()] = Some(number as u8);
+    for (v, number) in pinned.iter().zip(registers.reserved..) {
+        allocator.vectors[usize::from(number)] = Some(*v);
+        allocator.register[v.index()] = Some(number);
     }
     for (position, inst) in body.insts.iter().enumerate() {
         allocator.step(position as u32, inst);
@@ -124,11 +125,32 @@ pub fn allocate(body: &Body, registers: Registers, pinned: &[Virtual]) -> Alloca
     allocator.done
 }
 
+/// The positions of all uses, and for each virtual register where its own begin and end.
+fn positions(body: &Body) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let mut open = vec![(0, 0); body.virtuals.len()];
+    body.insts.iter().flat_map(Inst::uses).for_each(|v| open[v.index()].1 += 1);
+    let mut total = 0;
+    for (begin, end) in &mut open {
+        let count = *end;
+        (*begin, *end) = (total, total);
+        total += count;
+    }
+    let mut uses = vec![0; total as usize];
+    for (position, inst) in body.insts.iter().enumerate() {
+        for v in inst.uses() {
+            let end = &mut open[v.index()].1;
+            uses[*end as usize] = position as u32;
+            *end += 1;
+        }
+    }
+    (uses, open)
+}
+
 impl Allocator<'_> {
     fn step(&mut self, position: u32, inst: &Inst) {
         let mut places = [Place::Fixed; MAX_ARGS];
-        // Registers of operands of this instruction, which must not leave.
-        let mut locked: Vec<Virtual> = Vec::with_capacity(4);
+        let mut locked = std::mem::take(&mut self.locked);
+        locked.clear();
         let all = |arg: Arg| match arg {
             Arg::Use(v, _) | Arg::UseOrMemory(v, ..) | Arg::Change(v, ..) => Some(v),
             _ => None,
@@ -137,20 +159,20 @@ impl Allocator<'_> {
         locked.extend(inst.args().filter_map(all).filter(|v| self.register[v.index()].is_some()));
         if let Some(mask) = inst.mask.and_then(|mask| mask.mask()) {
             locked.push(mask);
-            self.fetch(mask, position, &locked);
+            self.fetch(mask, &locked);
         }
         for (place, arg) in places.iter_mut().zip(inst.args()) {
             match arg {
                 Arg::Use(v, _) => {
                     locked.push(v);
-                    *place = Place::Register(self.fetch(v, position, &locked));
+                    *place = Place::Register(self.fetch(v, &locked));
                 }
                 Arg::UseOrMemory(v, view, broadcast) => {
                     *place = match self.in_memory(v, view, broadcast, position) {
                         Some(memory) => memory,
                         None => {
                             locked.push(v);
-                            Place::Register(self.fetch(v, position, &locked))
+                            Place::Register(self.fetch(v, &locked))
                         }
                     };
                 }
@@ -173,6 +195,7 @@ impl Allocator<'_> {
             }
         }
         self.done.steps.push(Step::Run { inst: position, places, mask });
+        self.locked = locked;
         if let Some(v) = inst.def().filter(|v| self.next_use(*v) == NEVER) {
             self.release(v);
         }
@@ -180,19 +203,21 @@ impl Allocator<'_> {
     }
 
     fn next_use(&self, v: Virtual) -> u32 {
-        self.uses[v.index()].get(self.past[v.index()]).copied().unwrap_or(NEVER)
+        let (begin, end) = self.open[v.index()];
+        if begin < end { self.uses[begin as usize] } else { NEVER }
     }
 
     /// The first use of a virtual register behind a position.
     fn use_after(&self, v: Virtual, position: u32) -> u32 {
-        let uses = &self.uses[v.index()][self.past[v.index()]..];
+        let (begin, end) = self.open[v.index()];
+        let uses = &self.uses[begin as usize..end as usize];
         uses.iter().copied().find(|at| *at > position).unwrap_or(NEVER)
     }
 
     /// Uses up to a position are past; without others, the register and the slot are free.
     fn pass(&mut self, v: Virtual, position: u32) {
         while self.next_use(v) <= position {
-            self.past[v.index()] += 1;
+            self.open[v.index()].0 += 1;
         }
         if self.next_use(v) == NEVER && !self.is_pinned(v) {
             self.release(v);
@@ -247,7 +272,7 @@ impl Allocator<'_> {
     }
 
     /// The register of a value, which is fetched if it has none.
-    fn fetch(&mut self, v: Virtual, _position: u32, locked: &[Virtual]) -> u8 {
+    fn fetch(&mut self, v: Virtual, locked: &[Virtual]) -> u8 {
         if let Some(number) = self.register[v.index()] {
             return number;
         }
@@ -303,7 +328,10 @@ impl Allocator<'_> {
 
     fn free(&self, bank: Bank) -> Option<u8> {
         match bank {
-            Bank::Vector => self.vectors.iter().position(Option::is_none).map(|n| n as u8),
+            Bank::Vector => {
+                let free = self.vectors[self.pinned..].iter().position(Option::is_none);
+                free.map(|n| (self.pinned + n) as u8)
+            }
             Bank::Mask => self.masks.iter().position(Option::is_none).map(|n| n as u8 + 1),
         }
     }

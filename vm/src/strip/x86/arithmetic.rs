@@ -2,10 +2,11 @@
 //!
 //! Where a level has no instruction (64-bit integers on AVX2), `avx2.rs` builds one.
 
-use crate::strip::list::{BinaryOp, Lane, ShiftOp, UnaryOp};
+use crate::strip::op::{BinaryOp, Lane, ShiftOp, UnaryOp};
 use crate::strip::x86::codes::{self, Codes, Form, code};
-use crate::strip::x86::inst::{Arg, Inst, Virtual};
-use crate::strip::x86::lower::Lower;
+use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual};
+use crate::strip::x86::lower::{Extent, Lower};
+use crate::strip::x86::sums::{Lanes, SumPlan};
 use crate::strip::x86::target::Parts;
 
 /// Comparison of floats that is true if one is NaN.
@@ -86,7 +87,11 @@ impl Lower<'_> {
                 }
                 (None, BinaryOp::Min, _) => self.best_int64(x, y, false),
                 (None, BinaryOp::Max, _) => self.best_int64(x, y, true),
-                (None, ..) => self.mul_int64(x, y),
+                (None, ..) => match literals {
+                    [Some(factor), _] => self.mul_int64_by(y, x, factor),
+                    [_, Some(factor)] => self.mul_int64_by(x, y, factor),
+                    _ => self.mul_int64(x, y),
+                },
             }
         })
     }
@@ -102,6 +107,7 @@ impl Lower<'_> {
             (BinaryOp::Sub, false) => &codes::SUB_INT,
             (BinaryOp::Mul, true) => &codes::MUL_FLOAT,
             (BinaryOp::Mul, false) => &codes::MUL_INT,
+            (BinaryOp::MulLow, _) => &codes::MUL_LOW,
             (BinaryOp::Div, _) => &codes::DIV_FLOAT,
             (BinaryOp::Min, false) => &codes::MIN_INT,
             (BinaryOp::Max, false) => &codes::MAX_INT,
@@ -146,7 +152,7 @@ impl Lower<'_> {
         let operands = [Arg::Use(x, view), Arg::Use(x, view), Arg::Immediate(UNORDERED)];
         match self.target.is_512 {
             true => {
-                let mask = self.def(compare, crate::strip::x86::inst::View::Mask, operands);
+                let mask = self.def(compare, View::Mask, operands);
                 self.blend_512(lane, mask, x, other)
             }
             false => {
@@ -214,5 +220,34 @@ impl Lower<'_> {
         ];
         self.body.push(Inst::new(code(codes, form), args));
         result
+    }
+
+    /// Adds the rows of a group to the lanes of a sum; those of the rest are laid out in the stack frame.
+    pub fn add_to(&mut self, sum: &SumPlan, value: Parts) {
+        let lane = sum.lane;
+        let (form, view) = (self.target.form(lane), self.target.view(lane));
+        let add = code(if lane.is_float() { &codes::ADD_FLOAT } else { &codes::ADD_INT }, form);
+        for (part, lanes) in sum.lanes.iter().enumerate() {
+            let value = value.part(part);
+            let operand = Arg::UseOrMemory(value, view, self.target.broadcast(lane));
+            match (self.extent, *lanes) {
+                (Extent::Rest, _) => {
+                    let place = Address::Stack(sum.rest + (part * view.bytes()) as u32);
+                    self.body.push(Inst::new(
+                        code(&codes::STORE, form),
+                        [Arg::Memory(place), Arg::Use(value, view)],
+                    ));
+                }
+                (_, Lanes::Register(number)) => {
+                    let register = Arg::General(view.register(number));
+                    self.body.push(Inst::new(add, [register, register, operand]));
+                }
+                (_, Lanes::Stack(offset)) => {
+                    let place = Arg::Memory(Address::Stack(offset));
+                    let next = self.def(add, view, [Arg::Use(value, view), place]);
+                    self.body.push(Inst::new(code(&codes::STORE, form), [place, Arg::Use(next, view)]));
+                }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A mask is one bit a row in k1 to k7. The last rows of a call, fewer than a group, are those of k7.
 
-use crate::strip::list::{BinaryOp, Comparison, Lane, Term};
+use crate::strip::op::{BinaryOp, Comparison, Lane, Term};
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual, WriteMask};
 use crate::strip::x86::lower::{Extent, Lower, Source, Truths};

@@ -183,6 +183,10 @@ pub static MUL_INT: Codes = [
     EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32,
 ];
 
+/// The product of the lower halves of 64 bits, as numbers without a sign.
+pub static MUL_LOW: Codes =
+    [VEX_Vpmuludq_ymm_ymm_ymmm256, EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64, INVALID, INVALID, INVALID];
+
 /// The smaller integer; AVX2 has none of 64 bits.
 pub static MIN_INT: Codes = [
     INVALID,
@@ -301,6 +305,15 @@ pub static STORE: Codes = [
     VEX_Vmovups_ymmm256_ymm,
     EVEX_Vmovups_ymmm256_k1z_ymm,
     EVEX_Vmovups_zmmm512_k1z_zmm,
+];
+
+/// Lanes of a register to aligned memory, past the caches.
+pub static STREAM: Codes = [
+    VEX_Vmovntps_m256_ymm,
+    EVEX_Vmovntps_m512_zmm,
+    VEX_Vmovntps_m256_ymm,
+    EVEX_Vmovntps_m256_ymm,
+    EVEX_Vmovntps_m512_zmm,
 ];
 
 /// One lane of memory to all lanes of a register.

@@ -4,24 +4,31 @@
 //! operands a cycle, and constants in memory are among them. Four groups are taken at a time if that makes no spill, two
 //! if it makes at most [`FEW_SPILLS`], else one: longer bodies hide latency, spills eat it up.
 
-use crate::strip::list::{List, Op, Sink};
+use crate::strip::list::List;
+use crate::strip::op::{Op, Sink};
 use crate::strip::options::{Code, CodeReport, Options, Refused};
 use crate::strip::x86::allocate::{Allocation, Registers, allocate};
+use crate::strip::x86::checker;
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::encode::{Allocated, Function, encode};
+use crate::strip::x86::encode::Allocated;
+use crate::strip::x86::function::{Function, encode};
 use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Virtual};
-use crate::strip::x86::lower::{Extent, lower, reads};
+use crate::strip::x86::lower::{Extent, Lowering, lower, reads};
 use crate::strip::x86::merge::{Merges, merges};
+use crate::strip::x86::sums::{self, SumsPlan};
 use crate::strip::x86::target::Target;
 use crate::vector::Level;
 
 /// Spills of two groups that are fewer than what overlapping them gains.
 const FEW_SPILLS: usize = 4;
 
+/// Most instructions of a main loop that takes several groups: longer ones overlap by themselves.
+const MOST_UNROLLED: usize = 1024;
+
 /// Fewest vector registers: the operands of any instruction, and its result.
 const FEWEST: u8 = 5;
 
-/// Most bytes of code: well within a first-level cache of instructions.
+/// Most bytes of code, which bounds what a list can cost; loops of that length fit a second-level cache.
 const MOST_BYTES: usize = 1 << 16;
 
 struct Compiler<'l> {
@@ -30,7 +37,9 @@ struct Compiler<'l> {
     merges: Merges,
     target: Target,
     registers: u8,
+    is_streaming: bool,
     constants: Constants,
+    sums: Option<SumsPlan>,
     pinned: Vec<Home>,
 }
 
@@ -39,17 +48,26 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     if list.sinks().is_empty() {
         return Err(Refused::Empty);
     }
-    let target = Target::new(list, level);
     let reads = reads(list);
+    // Two operations take an instruction at least, which has four bytes or more.
+    let least = 2 * operations(list, &reads);
+    if least > MOST_BYTES {
+        return Err(Refused::TooLong { bytes: least, limit: MOST_BYTES });
+    }
+    let target = Target::new(list, level);
     let mut compiler = Compiler {
         list,
         merges: merges(list, &reads, target.is_512),
         reads,
         target,
         registers: options.registers.clamp(FEWEST, target.vectors()),
+        is_streaming: options.is_streaming,
         constants: Constants::new(target),
+        sums: None,
         pinned: Vec::new(),
     };
+    let room = usize::from(compiler.registers - FEWEST);
+    compiler.sums = sums::plan(list, target, room, &mut compiler.constants);
     let (body, _) = compiler.lowered(Extent::Groups(1));
     compiler.pinned = compiler.most_read(&body);
     let single = compiler.allocated(Extent::Groups(1));
@@ -65,6 +83,8 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         pinned: &compiler.pinned,
         columns: &columns,
         has_presence,
+        sums: compiler.sums.as_ref(),
+        is_streaming: options.is_streaming,
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");
@@ -95,17 +115,34 @@ fn view((body, allocation): &(Body, Allocation)) -> Allocated<'_> {
 }
 
 impl Compiler<'_> {
+    /// Vector registers that hold lanes of sums.
+    fn lanes_of_sums(&self) -> u8 {
+        self.sums.as_ref().map_or(0, |plan| plan.registers)
+    }
+
     fn lowered(&mut self, extent: Extent) -> (Body, Vec<Virtual>) {
-        let constants = &mut self.constants;
-        lower(self.list, &self.reads, &self.merges, self.target, extent, constants, &self.pinned)
+        let lowering = Lowering {
+            list: self.list,
+            reads: &self.reads,
+            merges: &self.merges,
+            sums: self.sums.as_ref().map_or(&[], |plan| &plan.sums),
+            target: self.target,
+            is_streaming: self.is_streaming,
+        };
+        lower(lowering, extent, &mut self.constants, &self.pinned)
     }
 
     fn allocated(&mut self, extent: Extent) -> (Body, Allocation) {
         let (body, pinned) = self.lowered(extent);
         // In the last rows k7 is their mask.
         let masks = if extent == Extent::Rest { 6 } else { 7 };
-        let registers = Registers { vectors: self.registers, masks: masks.min(self.registers - 1) };
+        let reserved = self.lanes_of_sums();
+        let registers = Registers { vectors: self.registers, reserved, masks: masks.min(self.registers - 1) };
         let allocation = allocate(&body, registers, &pinned);
+        if cfg!(debug_assertions) {
+            let checked = checker::check(&body, &allocation, reserved, &pinned);
+            checked.unwrap_or_else(|error| panic!("a wrong allocation: {error}\n{body:?}"));
+        }
         (body, allocation)
     }
 
@@ -115,10 +152,15 @@ impl Compiler<'_> {
             let unroll = usize::from(unroll).clamp(1, 8);
             return (unroll > 1).then(|| (self.allocated(Extent::Groups(unroll)), unroll));
         }
-        if single.spills > FEW_SPILLS {
+        // What stands in registers all the time apart, copies need so many registers each.
+        let standing = self.pinned.len() + usize::from(self.lanes_of_sums());
+        let (needed, free) = (single.used - standing, usize::from(self.registers) - standing);
+        let has_room =
+            |unroll: usize| single.steps.len() * unroll <= MOST_UNROLLED && needed * unroll <= 2 * free;
+        if single.spills > FEW_SPILLS || !has_room(2) {
             return None;
         }
-        let four = (single.spills == 0).then(|| self.allocated(Extent::Groups(4)));
+        let four = (single.spills == 0 && has_room(4)).then(|| self.allocated(Extent::Groups(4)));
         if let Some(four) = four.filter(|four| four.1.spills == 0) {
             return Some((four, 4));
         }
@@ -143,7 +185,10 @@ impl Compiler<'_> {
         };
         let mut constants: Vec<(u32, Home)> = body.virtuals.iter().zip(counts).filter_map(constant).collect();
         constants.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let room = usize::from(self.registers - FEWEST).min(self.target.constants());
+        let lanes = self.lanes_of_sums();
+        let standing = if self.sums.is_some() { sums::STANDING } else { usize::MAX };
+        let room = usize::from(self.registers - FEWEST).min(standing) - usize::from(lanes);
+        let room = room.min(self.target.constants());
         constants.truncate(room);
         constants.into_iter().map(|(_, home)| home).collect()
     }
@@ -172,7 +217,7 @@ fn columns(list: &List, reads: &[u32]) -> Vec<u16> {
 
 /// True if bits of presence are read or written.
 fn presence(list: &List, reads: &[u32]) -> bool {
-    let is_read = |(term, op, _): (crate::strip::list::Term, Op, _)| {
+    let is_read = |(term, op, _): (crate::strip::op::Term, Op, _)| {
         matches!(op, Op::Presence(_)) && reads[term.index()] > 0
     };
     list.terms().any(is_read) || list.sinks().iter().any(|sink| matches!(sink, Sink::Presence(..)))

@@ -8,7 +8,7 @@
 //! rest      AVX2      lanes of ones for the rows of the last group, in the stack frame; AVX-512 has k7
 //! ```
 
-use crate::strip::list::Lane;
+use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::inst::{Address, Home, View};
 use crate::strip::x86::target::Target;
@@ -39,6 +39,7 @@ pub struct Constants {
     /// Literals, before the code.
     pub pool: Vec<u8>,
     literals: HashMap<Vec<u8>, u32>,
+    known: HashMap<(Lane, u64), Home>,
     /// What is laid out, and where.
     pub laid: Vec<(Laid, u32)>,
     /// Bytes of the stack frame that constants have.
@@ -49,7 +50,14 @@ impl Constants {
     /// None yet.
     pub fn new(target: Target) -> Constants {
         let frame = if target.is_512 { 0 } else { REST_END };
-        Constants { target, pool: Vec::new(), literals: HashMap::new(), laid: Vec::new(), frame }
+        Constants {
+            target,
+            pool: Vec::new(),
+            literals: HashMap::new(),
+            known: HashMap::new(),
+            laid: Vec::new(),
+            frame,
+        }
     }
 
     /// Bytes before the code, aligned to their number up to 64.
@@ -66,6 +74,15 @@ impl Constants {
 
     /// The bits in all lanes of a type.
     pub fn literal(&mut self, lane: Lane, bits: u64) -> Home {
+        if let Some(home) = self.known.get(&(lane, bits)) {
+            return *home;
+        }
+        let home = self.new_literal(lane, bits);
+        self.known.insert((lane, bits), home);
+        home
+    }
+
+    fn new_literal(&mut self, lane: Lane, bits: u64) -> Home {
         let lane_bytes = lane.bytes();
         let one = &bits.to_le_bytes()[..lane_bytes];
         let form = self.target.form(lane);
@@ -114,6 +131,13 @@ impl Constants {
             offset
         });
         self.on_stack(offset)
+    }
+
+    /// Room in the stack frame, from a multiple of 64 on.
+    pub fn reserve(&mut self, bytes: u32) -> u32 {
+        let offset = self.frame.next_multiple_of(64);
+        self.frame = offset + bytes;
+        offset
     }
 
     /// A ymm of the stack frame.

@@ -12,11 +12,13 @@
 //! The last rows, fewer than a group, have a body of their own. It reads and writes memory under a mask of its rows, and
 //! computes on whatever stands in the other lanes.
 
-use crate::strip::list::{BinaryOp, Comparison, Lane, List, Op, Sink, Term};
+use crate::strip::list::List;
+use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, View, Virtual, WriteMask};
-use crate::strip::x86::merge::{Merge, Merges};
+use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, MAX_ARGS, View, Virtual};
+use crate::strip::x86::merge::{Choice, Merges};
+use crate::strip::x86::sums::SumPlan;
 use crate::strip::x86::target::{Parts, Target};
 use hashbrown::HashMap;
 
@@ -74,16 +76,6 @@ pub enum Lowered {
     Mask(Truths),
 }
 
-/// A choice between numbers.
-#[derive(Clone, Copy)]
-struct Choice {
-    copy: usize,
-    lane: Lane,
-    mask: Term,
-    yes: Term,
-    no: Term,
-}
-
 /// A list on the way to a body.
 pub struct Lower<'l> {
     pub list: &'l List,
@@ -92,8 +84,10 @@ pub struct Lower<'l> {
     pub constants: &'l mut Constants,
     pub body: Body,
     /// Reads of each term by terms and sinks that matter.
-    pub reads: &'l [u32],
+    reads: &'l [u32],
     merges: &'l Merges,
+    sums: &'l [SumPlan],
+    is_streaming: bool,
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
@@ -126,16 +120,26 @@ pub fn reads(list: &List) -> Vec<u32> {
     reads
 }
 
+/// What is lowered.
+#[derive(Clone, Copy)]
+pub struct Lowering<'l> {
+    pub list: &'l List,
+    pub reads: &'l [u32],
+    pub merges: &'l Merges,
+    pub sums: &'l [SumPlan],
+    pub target: Target,
+    /// True if results are stored past the caches.
+    pub is_streaming: bool,
+}
+
 /// The body of an iteration, and the virtual register of each constant of `pinned` in it.
 pub fn lower(
-    list: &List,
-    reads: &[u32],
-    merges: &Merges,
-    target: Target,
+    lowering: Lowering<'_>,
     extent: Extent,
     constants: &mut Constants,
     pinned: &[Home],
 ) -> (Body, Vec<Virtual>) {
+    let Lowering { list, reads, merges, sums, target, is_streaming } = lowering;
     let mut lower = Lower {
         list,
         target,
@@ -144,6 +148,8 @@ pub fn lower(
         body: Body::default(),
         reads,
         merges,
+        sums,
+        is_streaming,
         homes: HashMap::new(),
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
@@ -167,7 +173,8 @@ impl Lower<'_> {
         }
     }
 
-    fn term(&mut self, copy: usize, term: Term, op: Op, lane: Lane) -> Lowered {
+    /// The registers of a term in a group.
+    pub fn term(&mut self, copy: usize, term: Term, op: Op, lane: Lane) -> Lowered {
         match op {
             Op::Column(number) if lane == Lane::Mask => self.byte_column(copy, number),
             Op::Column(number) => Lowered::Number(self.column(copy, number, lane)),
@@ -187,8 +194,8 @@ impl Lower<'_> {
                 Lowered::Number(self.constant(home, lane))
             }
             Op::Bits(x) => Lowered::Number(self.number(copy, x)),
-            Op::Unary(op, x) if lane == Lane::Mask => {
-                debug_assert_eq!(op, crate::strip::list::UnaryOp::Not);
+            // The only one of a mask is its opposite.
+            Op::Unary(_, x) if lane == Lane::Mask => {
                 let x = self.mask(copy, x);
                 Lowered::Mask(Truths { is_inverted: !x.is_inverted, ..x })
             }
@@ -246,6 +253,7 @@ impl Lower<'_> {
             }
         }
         self.fire_end();
+        self.sums();
         self.read_all();
         for sink in self.list.sinks() {
             for copy in 0..self.extent.copies() {
@@ -259,18 +267,26 @@ impl Lower<'_> {
                         let offset = (copy * self.target.group / 8) as i32;
                         self.store_presence(copy, Address::Presence { number, offset }, term);
                     }
-                    Sink::Fire(_) => {}
+                    Sink::Fire(_) | Sink::Sum(..) => {}
                 }
+            }
+        }
+    }
+
+    fn sums(&mut self) {
+        let terms = self.list.sinks().iter().filter(|sink| matches!(sink, Sink::Sum(..))).map(Sink::term);
+        for (sum, term) in self.sums.iter().zip(terms) {
+            for copy in 0..self.extent.copies() {
+                let value = self.number(copy, term);
+                self.add_to(sum, value);
             }
         }
     }
 
     /// Reads what is only stored, before anything is: a column may be written by a sink before another sink reads it.
     fn read_all(&mut self) {
-        if self.list.sinks().len() == 1 {
-            return;
-        }
-        for sink in self.list.sinks() {
+        let is_stored = |sink: &&Sink| matches!(sink, Sink::Rows(..) | Sink::Presence(..));
+        for sink in self.list.sinks().iter().filter(is_stored) {
             let term = sink.term();
             for copy in 0..self.extent.copies() {
                 match (self.list.lane(term), self.target.is_512) {
@@ -312,6 +328,11 @@ impl Lower<'_> {
         }
     }
 
+    /// Sets the registers of a term.
+    pub fn set(&mut self, copy: usize, term: Term, lowered: Lowered) {
+        self.values[copy][term.index()] = Some(lowered);
+    }
+
     /// Keeps what has been found out about a mask: lanes of another width, or those of a column.
     pub fn remember(&mut self, copy: usize, term: Term, truths: Truths) {
         self.values[copy][term.index()] = Some(Lowered::Mask(truths));
@@ -346,7 +367,8 @@ impl Lower<'_> {
             match self.extent {
                 Extent::Groups(_) => {
                     let args = [Arg::Memory(address), Arg::Use(value.part(part), view)];
-                    self.body.push(Inst::new(code(&codes::STORE, form), args));
+                    let codes = if self.is_streaming { &codes::STREAM } else { &codes::STORE };
+                    self.body.push(Inst::new(code(codes, form), args));
                 }
                 Extent::Rest => self.store_rest(lane, address, part, value.part(part)),
             }
@@ -373,7 +395,7 @@ impl Lower<'_> {
     /// An instruction with a result.
     pub fn def<const N: usize>(&mut self, code: iced_x86::Code, view: View, operands: [Arg; N]) -> Virtual {
         let v = self.body.fresh(view);
-        let mut args = [None; crate::strip::x86::inst::MAX_ARGS];
+        let mut args = [None; MAX_ARGS];
         args[0] = Some(Arg::Def(v, view));
         args[1..].iter_mut().zip(operands).for_each(|(place, arg)| *place = Some(arg));
         self.body.push(Inst { args, ..Inst::new(code, []) });
@@ -417,171 +439,5 @@ impl Lower<'_> {
     pub fn op1(&mut self, codes: &Codes, lane: Lane, x: Virtual) -> Virtual {
         let (form, view) = (self.target.form(lane), self.target.view(lane));
         self.def(code(codes, form), view, [Arg::UseOrMemory(x, view, self.target.broadcast(lane))])
-    }
-
-    // By level.
-
-    fn byte_column(&mut self, copy: usize, number: u16) -> Lowered {
-        let address = self.rows_of(copy, number, 1, 0);
-        Lowered::Mask(Truths { source: Some(Source::Bytes(address)), ..Truths::default() })
-    }
-
-    fn scalar_mask(&mut self, number: u16) -> Truths {
-        match self.target.is_512 {
-            true => self.scalar_mask_512(number),
-            false => self.scalar_mask_lanes(number),
-        }
-    }
-
-    fn literal_mask(&mut self, value: bool) -> Truths {
-        match self.target.is_512 {
-            true => self.literal_mask_512(value),
-            false => self.literal_mask_lanes(value),
-        }
-    }
-
-    fn compare(&mut self, comparison: Comparison, lane: Lane, x: Parts, y: Parts) -> Truths {
-        match self.target.is_512 {
-            true => self.compare_512(comparison, lane, x.part(0), y.part(0)),
-            false => self.compare_lanes(comparison, lane, x, y),
-        }
-    }
-
-    fn mask_binary(&mut self, copy: usize, op: BinaryOp, x: Term, y: Term) -> Truths {
-        match self.target.is_512 {
-            true => {
-                let (x, y) = (self.mask_register(copy, x), self.mask_register(copy, y));
-                self.mask_binary_512(op, x, y)
-            }
-            false => self.mask_binary_lanes(copy, op, x, y),
-        }
-    }
-
-    fn mask_select(&mut self, copy: usize, mask: Term, yes: Term, no: Term) -> Truths {
-        match self.target.is_512 {
-            true => {
-                let mask = self.mask_register(copy, mask);
-                let (yes, no) = (self.mask_register(copy, yes), self.mask_register(copy, no));
-                let yes = self.mask_binary_512(BinaryOp::And, mask, yes);
-                let no = self.mask_binary_512(BinaryOp::AndNot, no, mask);
-                self.mask_binary_512(BinaryOp::Or, yes, no)
-            }
-            false => self.mask_select_lanes(copy, mask, yes, no),
-        }
-    }
-
-    fn select(&mut self, choice: Choice, merge: Option<Merge>) -> Parts {
-        let Choice { copy, lane, mask, yes, no } = choice;
-        if let Some(Merge::Min(x, y) | Merge::Max(x, y)) = merge {
-            let codes =
-                if matches!(merge, Some(Merge::Min(..))) { &codes::MIN_FLOAT } else { &codes::MAX_FLOAT };
-            let (x, y) = (self.number(copy, x), self.number(copy, y));
-            return Parts::new(x.len(), |part| self.op2(codes, lane, x.part(part), y.part(part)));
-        }
-        let truths = match (self.target.is_512, lane.bytes()) {
-            (true, _) => self.mask_register(copy, mask),
-            (false, 8) => self.wide_mask(copy, mask),
-            (false, _) => self.narrow_mask(copy, mask),
-        };
-        if merge == Some(Merge::Masked) {
-            match truths.register.filter(|_| !truths.is_inverted) {
-                Some(mask) => return self.masked(copy, lane, mask, yes, no),
-                None => {
-                    let lowered = self.term(copy, yes, self.list.op(yes), lane);
-                    self.values[copy][yes.index()] = Some(lowered);
-                }
-            }
-        }
-        let (yes, no) = if truths.is_inverted { (no, yes) } else { (yes, no) };
-        let is_zero = |term| self.list.op(term) == Op::Literal(0);
-        let (yes_is_zero, no_is_zero) = (is_zero(yes), is_zero(no));
-        let (yes, no) = (self.number(copy, yes), self.number(copy, no));
-        Parts::new(yes.len(), |part| {
-            let (yes, no) = (yes.part(part), no.part(part));
-            if let Some(mask) = truths.register {
-                return match no_is_zero {
-                    true => self.keep_512(lane, mask, yes),
-                    false => self.blend_512(lane, mask, yes, no),
-                };
-            }
-            let mask = match lane.bytes() {
-                8 => truths.wide.expect("lanes of 64 bits").part(part),
-                _ => truths.narrow.expect("lanes of 32 bits"),
-            };
-            match truths.is_full {
-                true if no_is_zero => self.op2(&codes::AND, lane, mask, yes),
-                true if yes_is_zero => self.op2(&codes::AND_NOT, lane, mask, no),
-                _ => self.blend_lanes(lane, mask, yes, no),
-            }
-        })
-    }
-
-    /// The operation of an arm under a mask, over the other arm.
-    fn masked(&mut self, copy: usize, lane: Lane, mask: Virtual, yes: Term, no: Term) -> Parts {
-        let Op::Binary(op, x, y) = self.list.op(yes) else { unreachable!("merging takes such operations") };
-        let codes = self.binary_codes(op, lane).expect("merging takes one instruction");
-        let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
-        let (x, y) = self.in_order(op, x, y);
-        let other = self.number(copy, no).part(0);
-        let (form, view) = (self.target.form(lane), self.target.view(lane));
-        let result = self.body.fresh(view);
-        let args = [
-            Arg::Change(other, result, view),
-            Arg::Use(x, view),
-            Arg::UseOrMemory(y, view, self.target.broadcast(lane)),
-        ];
-        self.body.push(Inst::new(code(codes, form), args).masked(WriteMask::Merge(mask)));
-        Parts::new(1, |_| result)
-    }
-
-    fn fire(&mut self, copy: usize, mask: Term) {
-        match self.target.is_512 {
-            true => {
-                let mask = self.mask_register(copy, mask);
-                self.fire_512(mask);
-            }
-            false => self.fire_lanes(copy, mask),
-        }
-    }
-
-    fn fire_end(&mut self) {
-        match self.target.is_512 {
-            true => self.fire_end_512(),
-            false => self.fire_end_lanes(),
-        }
-    }
-
-    fn store_presence(&mut self, copy: usize, address: Address, mask: Term) {
-        match self.target.is_512 {
-            true => {
-                let mask = self.mask_register(copy, mask);
-                self.store_presence_512(address, mask);
-            }
-            false => self.store_presence_lanes(copy, address, mask),
-        }
-    }
-
-    fn store_bytes(&mut self, copy: usize, address: Address, mask: Term) {
-        match self.target.is_512 {
-            true => {
-                let mask = self.mask_register(copy, mask);
-                self.store_bytes_512(address, mask);
-            }
-            false => self.store_bytes_lanes(copy, address, mask),
-        }
-    }
-
-    fn load_rest(&mut self, lane: Lane, address: Address, part: usize) -> Virtual {
-        match self.target.is_512 {
-            true => self.load_rest_512(lane, address),
-            false => self.load_rest_lanes(lane, address, part),
-        }
-    }
-
-    fn store_rest(&mut self, lane: Lane, address: Address, part: usize, value: Virtual) {
-        match self.target.is_512 {
-            true => self.store_rest_512(lane, address, value),
-            false => self.store_rest_lanes(lane, address, part, value),
-        }
     }
 }

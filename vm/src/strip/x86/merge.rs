@@ -9,7 +9,8 @@
 //! The instruction for a minimum gives its second operand on ties and if one is NaN, as the choice does. An arm that is
 //! an operation read only here goes under the mask of AVX-512, over the other arm, if that is not needed any more.
 
-use crate::strip::list::{BinaryOp, Comparison, Lane, List, Op, Term};
+use crate::strip::list::List;
+use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
 
 /// How a choice is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,16 @@ pub enum Merge {
     Max(Term, Term),
     /// The operation of the first arm, over the second arm.
     Masked,
+}
+
+/// A choice between numbers.
+#[derive(Clone, Copy)]
+pub struct Choice {
+    pub copy: usize,
+    pub lane: Lane,
+    pub mask: Term,
+    pub yes: Term,
+    pub no: Term,
 }
 
 /// What is merged.

@@ -9,12 +9,18 @@
 pub mod allocate;
 mod arithmetic;
 mod avx2;
+mod avx2_numbers;
 mod avx512;
+mod checker;
+mod choose;
 mod codes;
 pub mod compile;
 mod constants;
 mod encode;
+mod function;
 pub mod inst;
+mod leaves;
 mod lower;
 mod merge;
+mod sums;
 mod target;

@@ -1,6 +1,7 @@
 //! Target: how rows of each type lie in the registers of a level.
 
-use crate::strip::list::{Lane, List};
+use crate::strip::list::List;
+use crate::strip::op::Lane;
 use crate::strip::x86::codes::Form;
 use crate::strip::x86::inst::{View, Virtual};
 use crate::vector::Level;
@@ -12,6 +13,8 @@ pub struct Target {
     pub is_512: bool,
     /// Rows of a group, 8 or 16.
     pub group: usize,
+    /// True if something has 64 bits.
+    pub is_wide: bool,
 }
 
 impl Target {
@@ -19,7 +22,9 @@ impl Target {
     pub fn new(list: &List, level: Level) -> Target {
         let is_512 = level == Level::Avx512;
         let is_wide = list.terms().any(|(_, _, lane)| lane.bytes() == 8);
-        Target { is_512, group: if is_512 && !is_wide { 16 } else { 8 } }
+        // Sums have eight lanes.
+        let is_long = is_512 && !is_wide && list.leaf_ends().is_none();
+        Target { is_512, group: if is_long { 16 } else { 8 }, is_wide }
     }
 
     /// The form of lanes.

@@ -1,0 +1,204 @@
+//! Operations: what one row of a term can be, and what can become of it.
+
+use std::fmt;
+
+/// The type of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// IEEE 754 binary64.
+    F64,
+    /// IEEE 754 binary32.
+    F32,
+    /// Two's complement, 64 bits.
+    I64,
+    /// Two's complement, 32 bits.
+    I32,
+    /// A truth: a byte in a column of rows, a bit in one of presence.
+    Mask,
+}
+
+impl Lane {
+    /// Bytes of a row in a column.
+    pub fn bytes(self) -> usize {
+        match self {
+            Lane::F64 | Lane::I64 => 8,
+            Lane::F32 | Lane::I32 => 4,
+            Lane::Mask => 1,
+        }
+    }
+
+    /// True for floats.
+    pub fn is_float(self) -> bool {
+        matches!(self, Lane::F64 | Lane::F32)
+    }
+
+    /// The other type of the same width: the integer of a float, the float of an integer.
+    pub fn same_bits(self) -> Lane {
+        match self {
+            Lane::F64 => Lane::I64,
+            Lane::I64 => Lane::F64,
+            Lane::F32 => Lane::I32,
+            Lane::I32 => Lane::F32,
+            Lane::Mask => Lane::Mask,
+        }
+    }
+}
+
+/// Number of a term in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term(pub(super) u32);
+
+impl Term {
+    /// Its position among the terms.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+
+/// An operation of one operand, which has the type of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// The sign bit flipped, of an integer `0 - x` (wraps).
+    Neg,
+    /// The sign bit cleared, of an integer the absolute value (wraps).
+    Abs,
+    /// Square root of a float, correctly rounded.
+    Sqrt,
+    /// The largest integer not above, of a float.
+    Floor,
+    /// The smallest integer not below, of a float.
+    Ceil,
+    /// The integer part of a float.
+    Trunc,
+    /// The nearest integer of a float, halves to even.
+    Nearest,
+    /// Every bit of an integer flipped; the opposite of a mask.
+    Not,
+}
+
+/// An operation of two operands, which have the type of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// Sum; of integers it wraps.
+    Add,
+    /// Difference; of integers it wraps.
+    Sub,
+    /// Product; of integers it wraps.
+    Mul,
+    /// Product of the lower 32 bits of INT64, as numbers without a sign.
+    MulLow,
+    /// Quotient of floats.
+    Div,
+    /// The smaller one. Of floats, NaN wins from either side and a tie keeps the first: `vector::float::minimum`.
+    Min,
+    /// The larger one. Of floats, NaN wins from either side and a tie keeps the first: `vector::float::maximum`.
+    Max,
+    /// Bits set in both, of integers and masks.
+    And,
+    /// Bits set in one or both, of integers and masks.
+    Or,
+    /// Bits set in exactly one, of integers and masks.
+    Xor,
+    /// Bits of the first that are not set in the second, of integers and masks.
+    AndNot,
+}
+
+/// A shift of an integer by a number of bits below its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShiftOp {
+    /// To the left; zeros come in.
+    Left,
+    /// To the right; zeros come in.
+    Right,
+    /// To the right; copies of the sign come in.
+    RightSigned,
+}
+
+/// A comparison. Of floats, all but `NotEqual` and `Unordered` are false if an operand is NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// x = y
+    Equal,
+    /// Not (x = y): true if an operand is NaN.
+    NotEqual,
+    /// x < y
+    Less,
+    /// x <= y
+    LessEqual,
+    /// x > y
+    Greater,
+    /// x >= y
+    GreaterEqual,
+    /// One is NaN; of floats only.
+    Unordered,
+}
+
+/// How a term comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// The row of a column; of a mask, the truth of a byte that is 0 or 1.
+    Column(u16),
+    /// The bit of the row in a column of presence.
+    Presence(u16),
+    /// The constant with this number, the lowest bits of its 8 bytes; of a mask, true if the lowest 4 bytes are not zero.
+    Scalar(u16),
+    /// These bits, of a mask true or false by the lowest one.
+    Literal(u64),
+    /// An operation of one operand.
+    Unary(UnaryOp, Term),
+    /// An operation of two operands.
+    Binary(BinaryOp, Term, Term),
+    /// A comparison of two numbers of one type; gives a mask.
+    Compare(Comparison, Term, Term),
+    /// The second term where the first one, a mask, is true, else the third.
+    Select(Term, Term, Term),
+    /// A shift by a fixed number of bits.
+    Shift(ShiftOp, Term, u8),
+    /// `a * b + c` with one rounding.
+    Fma(Term, Term, Term),
+    /// The number in another type. Floats to integers truncate; what does not fit is any number. INT64 to INT32 keeps
+    /// the lower half. To floats it rounds once, to nearest even.
+    Cast(Term),
+    /// The same bits as the [other type](Lane::same_bits) of the width.
+    Bits(Term),
+}
+
+impl Op {
+    /// The terms that it is made of, in order.
+    pub fn operands(&self) -> impl Iterator<Item = Term> {
+        let operands = match *self {
+            Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => [None; 3],
+            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) => [Some(x), None, None],
+            Op::Binary(_, x, y) | Op::Compare(_, x, y) => [Some(x), Some(y), None],
+            Op::Select(a, b, c) | Op::Fma(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        operands.into_iter().flatten()
+    }
+}
+
+/// What becomes of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sink {
+    /// Rows of a column; of a mask, bytes that are 0 or 1.
+    Rows(u16, Term),
+    /// Bits of a column of presence. Behind the last row the word is filled up with zeros.
+    Presence(u16, Term),
+    /// The call tells whether this mask was true in some row.
+    Fire(Term),
+    /// The sum of the rows of each leaf, to the row of a column that has the number of the leaf.
+    Sum(u16, Term),
+}
+
+impl Sink {
+    /// The term.
+    pub fn term(&self) -> Term {
+        let (Sink::Rows(_, term) | Sink::Presence(_, term) | Sink::Fire(term) | Sink::Sum(_, term)) = *self;
+        term
+    }
+}

@@ -1,0 +1,247 @@
+//! Function: entry, loops and exit around the bodies of a strip.
+//!
+//! ```text
+//! [ literals ][ entry | main loop: U groups | loop: one group | the rest of rows | exit ]
+//!                      ^------------------ once a leaf, if there are sums ------|
+//! ```
+//!
+//! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
+
+use crate::strip::x86::constants::{Constants, Laid, REST_BITS, REST_NARROW, REST_WIDE};
+use crate::strip::x86::encode::{Allocated, Assembler, BASES, Forward};
+use crate::strip::x86::inst::{Address, Home};
+use crate::strip::x86::sums::SumsPlan;
+use crate::strip::x86::target::Target;
+use iced_x86::{Code, IcedError, Instruction, Register};
+
+/// What is encoded.
+pub struct Function<'f> {
+    pub target: Target,
+    /// U groups at a time, if U is not 1.
+    pub main: Option<(Allocated<'f>, usize)>,
+    /// One group at a time.
+    pub single: Allocated<'f>,
+    /// Fewer rows than a group.
+    pub rest: Allocated<'f>,
+    /// What stands in the first vector registers behind the lanes of sums.
+    pub pinned: &'f [Home],
+    /// Columns of rows that are read or written, the most wanted first.
+    pub columns: &'f [u16],
+    /// True if there are columns of presence.
+    pub has_presence: bool,
+    /// Sums.
+    pub sums: Option<&'f SumsPlan>,
+    /// True if results are stored past the caches.
+    pub is_streaming: bool,
+}
+
+/// An encoded function with the literals before it.
+pub struct Encoded {
+    pub bytes: Vec<u8>,
+    pub entry: usize,
+    pub instructions: usize,
+}
+
+/// The function of its bodies.
+pub fn encode(function: &Function<'_>, constants: &mut Constants) -> Result<Encoded, IcedError> {
+    let table: Vec<u8> = match function.target.is_512 {
+        true => (0..16).flat_map(|rows| ((1_u16 << rows) - 1).to_le_bytes()).collect(),
+        false => [[0xFF; 64], [0; 64]].concat(),
+    };
+    let table = constants.bytes(&table);
+    let start = constants.pool.len().next_multiple_of(64);
+    let slots = constants.frame.next_multiple_of(64);
+    let assembler = Assembler::new(function.target, function.columns, start as u64, slots);
+    let mut layout = Layout { function, assembler, slots };
+    layout.function(constants, table)?;
+    let (code, instructions) = layout.assembler.finish();
+    let mut bytes = constants.pool.clone();
+    bytes.resize(start, 0);
+    bytes.extend(code);
+    Ok(Encoded { bytes, entry: start, instructions })
+}
+
+struct Layout<'f> {
+    function: &'f Function<'f>,
+    assembler: Assembler<'f>,
+    /// Where slots begin in the stack frame.
+    slots: u32,
+}
+
+impl Layout<'_> {
+    fn function(&mut self, constants: &Constants, table: Address) -> Result<(), IcedError> {
+        let function = self.function;
+        let main = function.main.as_ref().map(|(main, _)| main);
+        let bodies = [main, Some(&function.single), Some(&function.rest)];
+        let slots = bodies.into_iter().flatten().map(|body| body.allocation.slots).max().unwrap_or(0);
+        self.enter((self.slots + slots * function.target.slot_bytes()).next_multiple_of(64))?;
+        self.lay_out(constants)?;
+        let lanes = function.sums.map_or(0, |sums| sums.registers);
+        for (home, number) in function.pinned.iter().zip(lanes..) {
+            self.assembler.load(home, number)?;
+        }
+        match function.sums {
+            None => self.rows(table)?,
+            Some(sums) => {
+                self.assembler.begin_leaves(sums)?;
+                let top = self.assembler.here();
+                self.assembler.begin_leaf(sums)?;
+                self.rows(table)?;
+                self.assembler.end_leaf(sums, top)?;
+            }
+        }
+        self.leave()
+    }
+
+    /// All rows up to rdx.
+    fn rows(&mut self, table: Address) -> Result<(), IcedError> {
+        let function = self.function;
+        if function.has_presence {
+            self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R15, Register::RSI)?)?;
+            self.put(Instruction::with2(Code::Shr_rm64_imm8, Register::R15, 3)?)?;
+        }
+        let group = function.target.group;
+        if let Some((main, unroll)) = &function.main {
+            self.counted(main, unroll * group)?;
+        }
+        self.counted(&function.single, group)?;
+        let done = self.begin_rest(table)?;
+        self.assembler.body(&function.rest)?;
+        self.assembler.land(done);
+        Ok(())
+    }
+
+    /// Registers that belong to the caller and are written.
+    fn saved(&self) -> Vec<Register> {
+        let bases = self.function.columns.len();
+        let used = [
+            (Register::RBX, bases > 4),
+            (Register::R12, bases > 5),
+            (Register::R13, true),
+            (Register::R14, true),
+            (Register::R15, self.function.has_presence),
+        ];
+        used.into_iter().filter(|(_, is_used)| *is_used).map(|(register, _)| register).collect()
+    }
+
+    fn enter(&mut self, frame: u32) -> Result<(), IcedError> {
+        self.put(Instruction::with1(Code::Push_r64, Register::RBP)?)?;
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RBP, Register::RSP)?)?;
+        for register in self.saved() {
+            self.put(Instruction::with1(Code::Push_r64, register)?)?;
+        }
+        if frame > 0 {
+            // The frame is touched in steps below a page, so that the guard page of the stack is met.
+            let mut left = frame;
+            while left > STEP {
+                self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, STEP as i32)?)?;
+                let top = self.assembler.at(Register::RSP, Register::None, 1, 0);
+                self.put(Instruction::with2(Code::Test_rm64_r64, top, Register::RAX)?)?;
+                left -= STEP;
+            }
+            self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, left as i32)?)?;
+            self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64)?)?;
+        }
+        self.put(Instruction::with2(Code::Xor_r32_rm32, Register::EAX, Register::EAX)?)?;
+        for (base, number) in BASES.iter().zip(self.function.columns) {
+            self.assembler.load_base(*base, *number)?;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), IcedError> {
+        if self.function.is_streaming {
+            // Who reads the rows after the call finds them, on any thread.
+            self.put(Instruction::with(Code::Sfence))?;
+        }
+        let saved = self.saved();
+        let place = self.assembler.at(Register::RBP, Register::None, 1, -8 * saved.len() as i64);
+        self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, place)?)?;
+        for register in saved.into_iter().rev() {
+            self.put(Instruction::with1(Code::Pop_r64, register)?)?;
+        }
+        self.put(Instruction::with1(Code::Pop_r64, Register::RBP)?)?;
+        self.put(Instruction::with(Code::VEX_Vzeroupper))?;
+        self.put(Instruction::with(Code::Retnq))
+    }
+
+    /// Lays out scalars of AVX2 in the stack frame.
+    fn lay_out(&mut self, constants: &Constants) -> Result<(), IcedError> {
+        let (value, zero) = (Register::YMM0, Register::YMM1);
+        for (laid, offset) in &constants.laid {
+            let (Laid::Scalar(number, _) | Laid::IsZero(number)) = *laid;
+            let scalar = self.assembler.at(Register::RCX, Register::None, 1, 8 * i64::from(number));
+            let load = match laid {
+                Laid::Scalar(_, 8) => Code::VEX_Vbroadcastsd_ymm_m64,
+                _ => Code::VEX_Vbroadcastss_ymm_m32,
+            };
+            self.put(Instruction::with2(load, value, scalar)?)?;
+            if matches!(laid, Laid::IsZero(_)) {
+                self.put(Instruction::with3(Code::VEX_Vpxor_ymm_ymm_ymmm256, zero, zero, zero)?)?;
+                self.put(Instruction::with3(Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256, value, value, zero)?)?;
+            }
+            let place = self.assembler.at(Register::RSP, Register::None, 1, i64::from(*offset));
+            self.put(Instruction::with2(Code::VEX_Vmovups_ymmm256_ymm, place, value)?)?;
+        }
+        Ok(())
+    }
+
+    /// A loop over so many rows at a time.
+    fn counted(&mut self, allocated: &Allocated<'_>, rows: usize) -> Result<(), IcedError> {
+        let rows = rows as i32;
+        self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RDX, rows)?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, Register::RDX)?)?;
+        let none = self.assembler.jump_forward(Code::Jg_rel32_64)?;
+        let top = self.assembler.here();
+        self.assembler.body(allocated)?;
+        self.put(Instruction::with2(Code::Add_rm64_imm32, Register::RSI, rows)?)?;
+        if self.function.has_presence {
+            self.put(Instruction::with2(Code::Add_rm64_imm32, Register::R15, rows / 8)?)?;
+        }
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, Register::RDX)?)?;
+        self.put(Instruction::with_branch(Code::Jle_rel32_64, top)?)?;
+        self.assembler.land(none);
+        self.put(Instruction::with2(Code::Add_rm64_imm32, Register::RDX, rows)?)
+    }
+
+    /// Makes the mask of the rows that are left; jumps if there are none.
+    fn begin_rest(&mut self, table: Address) -> Result<Forward, IcedError> {
+        let Address::Pool(offset) = table else { unreachable!("the table is a literal") };
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, Register::RDX)?)?;
+        self.put(Instruction::with2(Code::Sub_r64_rm64, Register::R14, Register::RSI)?)?;
+        let done = self.assembler.jump_forward(Code::Je_rel32_64)?;
+        if let Some(sums) = self.function.sums {
+            self.assembler.keep_rest(sums)?;
+        }
+        let is_512 = self.function.target.is_512;
+        let middle = if is_512 { 0 } else { 64 };
+        let place = self.assembler.at(Register::RIP, Register::None, 1, i64::from(offset + middle));
+        self.put(Instruction::with2(Code::Lea_r64_m, Register::R13, place)?)?;
+        if is_512 {
+            let mask = self.assembler.at(Register::R13, Register::R14, 2, 0);
+            self.put(Instruction::with2(Code::VEX_Kmovw_kr_km16, Register::K7, mask)?)?;
+            return Ok(done);
+        }
+        // Ones, then zeros: as many ones are read as there are rows.
+        self.put(Instruction::with1(Code::Neg_rm64, Register::R14)?)?;
+        let lanes = Register::YMM15;
+        for (scale, displacement, offset) in [(8, 0, REST_WIDE), (8, 32, REST_WIDE + 32), (4, 0, REST_NARROW)]
+        {
+            let ones = self.assembler.at(Register::R13, Register::R14, scale, displacement);
+            self.put(Instruction::with2(Code::VEX_Vmovups_ymm_ymmm256, lanes, ones)?)?;
+            let place = self.assembler.at(Register::RSP, Register::None, 1, i64::from(offset));
+            self.put(Instruction::with2(Code::VEX_Vmovups_ymmm256_ymm, place, lanes)?)?;
+        }
+        self.put(Instruction::with2(Code::VEX_Vmovmskps_r32_ymm, Register::R14D, lanes)?)?;
+        let place = self.assembler.at(Register::RSP, Register::None, 1, i64::from(REST_BITS));
+        self.put(Instruction::with2(Code::Mov_rm32_r32, place, Register::R14D)?)?;
+        Ok(done)
+    }
+
+    fn put(&mut self, instruction: Instruction) -> Result<(), IcedError> {
+        self.assembler.put(instruction)
+    }
+}
+
+/// Bytes of the stack frame between two that are touched.
+const STEP: u32 = 2048;

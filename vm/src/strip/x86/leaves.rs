@@ -1,0 +1,183 @@
+//! Leaves: the loop over leaves of rows, and what becomes of the lanes of sums at the end of each.
+
+use crate::strip::op::Lane;
+use crate::strip::x86::codes::{self, code};
+use crate::strip::x86::encode::Assembler;
+use crate::strip::x86::inst::View;
+use crate::strip::x86::sums::{Lanes, SumPlan, SumsPlan};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+
+// In the stack frame, from `SumsPlan::frame` on.
+const END: u32 = 0;
+const LEAF: u32 = 8;
+const REST: u32 = 16;
+
+/// Registers that are free between bodies.
+const SUM: u8 = 14;
+const OTHER: u8 = 15;
+
+impl Assembler<'_> {
+    fn in_frame(&self, offset: u32) -> MemoryOperand {
+        self.at(Register::RSP, Register::None, 1, i64::from(offset))
+    }
+
+    /// Before the first leaf.
+    pub fn begin_leaves(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
+        let (end, leaf) = (self.in_frame(plan.frame + END), self.in_frame(plan.frame + LEAF));
+        self.put(Instruction::with2(Code::Mov_rm64_r64, end, Register::RDX)?)?;
+        self.put(Instruction::with2(Code::Mov_rm64_imm32, leaf, 0)?)
+    }
+
+    /// The end of the next leaf becomes the end of rows, and lanes begin anew.
+    pub fn begin_leaf(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
+        self.load_base(Register::R13, plan.ends)?;
+        let leaf = self.in_frame(plan.frame + LEAF);
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, leaf)?)?;
+        let end = self.at(Register::R13, Register::R14, 8, 0);
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, end)?)?;
+        let rest = self.in_frame(plan.frame + REST);
+        self.put(Instruction::with2(Code::Mov_rm64_imm32, rest, 0)?)?;
+        for sum in &plan.sums {
+            for lanes in &sum.lanes {
+                match *lanes {
+                    Lanes::Register(number) => self.load(&sum.start, number)?,
+                    Lanes::Stack(offset) => {
+                        self.load(&sum.start, OTHER)?;
+                        let (view, place) = (sum.start.view, self.in_frame(offset));
+                        let store = code(&codes::STORE, self.target.form(sum.lane));
+                        self.put(Instruction::with2(store, place, view.register(OTHER))?)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the number of rows of the rest, which is in r14.
+    pub fn keep_rest(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
+        let rest = self.in_frame(plan.frame + REST);
+        self.put(Instruction::with2(Code::Mov_rm64_r64, rest, Register::R14)?)
+    }
+
+    /// Writes the parts of a leaf, and goes back for the next one.
+    pub fn end_leaf(&mut self, plan: &SumsPlan, top: u64) -> Result<(), IcedError> {
+        for sum in &plan.sums {
+            self.join(sum)?;
+            self.add_rest(sum, plan)?;
+            self.load_base(Register::R13, sum.column)?;
+            let leaf = self.in_frame(plan.frame + LEAF);
+            self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, leaf)?)?;
+            let place = self.at(Register::R13, Register::R14, sum.lane.bytes() as u32, 0);
+            let store = match sum.lane {
+                Lane::F32 => Code::VEX_Vmovss_m32_xmm,
+                _ => Code::VEX_Vmovsd_m64_xmm,
+            };
+            self.put(Instruction::with2(store, place, View::Xmm.register(SUM))?)?;
+        }
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Register::RDX)?)?;
+        let leaf = self.in_frame(plan.frame + LEAF);
+        self.put(Instruction::with1(Code::Inc_rm64, leaf)?)?;
+        let end = self.in_frame(plan.frame + END);
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, end)?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, top)?)
+    }
+
+    /// The lower and the upper half of eight lanes, in registers.
+    fn halves(&mut self, sum: &SumPlan) -> Result<(Register, Register), IcedError> {
+        let half = if sum.lane == Lane::F32 { View::Xmm } else { View::Ymm };
+        let upper = half.register(OTHER);
+        match (sum.lanes[0], sum.lanes.get(1).copied()) {
+            (Lanes::Register(low), Some(Lanes::Register(high))) => {
+                Ok((half.register(low), half.register(high)))
+            }
+            (Lanes::Register(low), Some(Lanes::Stack(offset))) => {
+                let place = self.in_frame(offset);
+                self.put(Instruction::with2(Code::VEX_Vmovups_ymm_ymmm256, upper, place)?)?;
+                Ok((half.register(low), upper))
+            }
+            (Lanes::Register(number), None) if sum.lane == Lane::F32 => {
+                let whole = View::Ymm.register(number);
+                self.put(Instruction::with3(Code::VEX_Vextractf128_xmmm128_ymm_imm8, upper, whole, 1)?)?;
+                Ok((half.register(number), upper))
+            }
+            (Lanes::Register(number), None) => {
+                let whole = View::Zmm.register(number);
+                let extract = Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8;
+                self.put(Instruction::with3(extract, upper, whole, 1)?)?;
+                Ok((half.register(number), upper))
+            }
+            (Lanes::Stack(low), high) => {
+                let high = match high {
+                    Some(Lanes::Stack(high)) => high,
+                    _ => low + half.bytes() as u32,
+                };
+                let lower = half.register(SUM);
+                let load = match half {
+                    View::Xmm => Code::VEX_Vmovups_xmm_xmmm128,
+                    _ => Code::VEX_Vmovups_ymm_ymmm256,
+                };
+                for (register, offset) in [(lower, low), (upper, high)] {
+                    let place = self.in_frame(offset);
+                    self.put(Instruction::with2(load, register, place)?)?;
+                }
+                Ok((lower, upper))
+            }
+        }
+    }
+
+    /// The lanes of a sum become one.
+    fn join(&mut self, sum: &SumPlan) -> Result<(), IcedError> {
+        let (low, high) = self.halves(sum)?;
+        let [x, other] = [SUM, OTHER].map(|number| View::Xmm.register(number));
+        let y = View::Ymm.register(SUM);
+        match sum.lane {
+            Lane::F32 => {
+                self.put(Instruction::with3(Code::VEX_Vhaddps_xmm_xmm_xmmm128, x, low, high)?)?;
+                self.put(Instruction::with3(Code::VEX_Vhaddps_xmm_xmm_xmmm128, x, x, x)?)?;
+                self.put(Instruction::with2(Code::VEX_Vmovshdup_xmm_xmmm128, other, x)?)?;
+                self.put(Instruction::with3(Code::VEX_Vaddss_xmm_xmm_xmmm32, x, x, other)?)
+            }
+            Lane::F64 => {
+                // 0+1, 4+5, 2+3, 6+7
+                self.put(Instruction::with3(Code::VEX_Vhaddpd_ymm_ymm_ymmm256, y, low, high)?)?;
+                self.put(Instruction::with3(Code::VEX_Vextractf128_xmmm128_ymm_imm8, other, y, 1)?)?;
+                self.put(Instruction::with3(Code::VEX_Vaddpd_xmm_xmm_xmmm128, x, x, other)?)?;
+                self.put(Instruction::with3(Code::VEX_Vunpckhpd_xmm_xmm_xmmm128, other, x, x)?)?;
+                self.put(Instruction::with3(Code::VEX_Vaddsd_xmm_xmm_xmmm64, x, x, other)?)
+            }
+            _ => {
+                self.put(Instruction::with3(Code::VEX_Vpaddq_ymm_ymm_ymmm256, y, low, high)?)?;
+                self.put(Instruction::with3(Code::VEX_Vextracti128_xmmm128_ymm_imm8, other, y, 1)?)?;
+                self.put(Instruction::with3(Code::VEX_Vpaddq_xmm_xmm_xmmm128, x, x, other)?)?;
+                self.put(Instruction::with3(Code::VEX_Vpunpckhqdq_xmm_xmm_xmmm128, other, x, x)?)?;
+                self.put(Instruction::with3(Code::VEX_Vpaddq_xmm_xmm_xmmm128, x, x, other)?)
+            }
+        }
+    }
+
+    /// Adds the rows of the rest, one after the other.
+    fn add_rest(&mut self, sum: &SumPlan, plan: &SumsPlan) -> Result<(), IcedError> {
+        let (row, count) = (Register::R13, Register::R14);
+        let [x, other] = [SUM, OTHER].map(|number| View::Xmm.register(number));
+        let rest = self.in_frame(plan.frame + REST);
+        self.put(Instruction::with2(Code::Mov_r64_rm64, count, rest)?)?;
+        self.put(Instruction::with2(Code::Xor_r32_rm32, Register::R13D, Register::R13D)?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, row, count)?)?;
+        let done = self.jump_forward(Code::Je_rel32_64)?;
+        let top = self.here();
+        let place = self.at(Register::RSP, row, sum.lane.bytes() as u32, i64::from(sum.rest));
+        match sum.lane {
+            Lane::F32 => self.put(Instruction::with3(Code::VEX_Vaddss_xmm_xmm_xmmm32, x, x, place)?)?,
+            Lane::F64 => self.put(Instruction::with3(Code::VEX_Vaddsd_xmm_xmm_xmmm64, x, x, place)?)?,
+            _ => {
+                self.put(Instruction::with2(Code::VEX_Vmovq_xmm_xmmm64, other, place)?)?;
+                self.put(Instruction::with3(Code::VEX_Vpaddq_xmm_xmm_xmmm128, x, x, other)?)?;
+            }
+        }
+        self.put(Instruction::with1(Code::Inc_rm64, row)?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, row, count)?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, top)?)?;
+        self.land(done);
+        Ok(())
+    }
+}
