@@ -35,6 +35,6 @@ pub use call::{Borrowed, Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
-pub use options::RunOptions;
+pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
 pub use tile::RegionReport;
