@@ -23,10 +23,16 @@ mod cells;
 mod code;
 pub mod error;
 pub mod invoke;
+#[cfg(test)]
+mod latency;
 pub mod observer;
 pub mod options;
+#[cfg(all(test, target_os = "linux"))]
+mod peaks;
 pub mod room;
 mod run;
+#[cfg(test)]
+mod stops;
 pub mod tile;
 
 pub use crate::value::budget::{Budget, CancelToken};
