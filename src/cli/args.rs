@@ -99,10 +99,10 @@ pub struct LimitArgs {
 /// What a run may use up.
 #[derive(Debug, Args)]
 pub struct BudgetArgs {
-    /// Instructions that an evaluation may use, of each batch.
+    /// Instructions that may be used, by all batches together.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub fuel: Option<u64>,
-    /// Rows that operators may go over, of each batch.
+    /// Rows that operators may go over, in all batches together.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub limit_rows: Option<u64>,
     /// Bytes of rows and texts that may be alive at one time.

@@ -2,6 +2,7 @@
 
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::fit::{Method, Noise};
+use cembra_vm::value::number::is_in_range;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -133,7 +134,7 @@ pub struct Interval {
 fn interval(text: &str) -> Result<Interval, String> {
     let end = |text: &str, absent: f64| match text.trim() {
         "" => Ok(absent),
-        number => number.parse::<f64>().map_err(|_| format!("`{number}` is no number")),
+        number => finite_or_infinite(number),
     };
     let (from, to) = text.split_once(':').ok_or("it is FROM:TO")?;
     let (from, to) = (end(from, f64::NEG_INFINITY)?, end(to, f64::INFINITY)?);
@@ -143,9 +144,18 @@ fn interval(text: &str) -> Result<Interval, String> {
     }
 }
 
+/// A number that does not overflow; `inf` is what it says.
+fn finite_or_infinite(text: &str) -> Result<f64, String> {
+    let number = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    match is_in_range(text, number) {
+        true => Ok(number),
+        false => Err(format!("`{text}` is out of the range of FLOAT64")),
+    }
+}
+
 fn noise(text: &str) -> Result<Noise, String> {
     let (name, scale) = text.split_once(':').map_or((text, None), |(name, scale)| (name, Some(scale)));
-    let scale = scale.map(|s| s.parse::<f64>().map_err(|_| format!("`{s}` is no number"))).transpose()?;
+    let scale = scale.map(finite_or_infinite).transpose()?;
     let noise = match (name, scale) {
         ("unknown", None) => Noise::Unknown,
         ("gaussian", Some(sigma)) => Noise::Gaussian { sigma },

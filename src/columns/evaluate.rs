@@ -16,8 +16,9 @@
 use crate::columns::error::{ColumnsError, Problem};
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, RunOptions};
+use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, RunOptions, Used};
 use cembra_vm::value::{ArrayClass, ArrayRows, Budget, Exhausted, Fault, ScalarType, ScalarValue, Value};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,6 +58,8 @@ pub struct Evaluator {
     budget: Budget,
     /// When the first batch began.
     started: Option<Instant>,
+    /// What the batches so far have used up.
+    used: Used,
 }
 
 /// What a batch gives.
@@ -91,8 +94,8 @@ impl Evaluator {
             }
         }
         let inputs = inputs.iter().map(|name| bound.input_slot(name).cloned()).collect::<Result<_, _>>()?;
-        let (budget, started) = (Budget::default(), None);
-        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope, budget, started })
+        let (budget, started, used) = (Budget::default(), None, Used::default());
+        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope, budget, started, used })
     }
 
     /// The same within a budget.
@@ -215,17 +218,33 @@ impl Evaluator {
         }
     }
 
-    /// Runs the program in the time that the batches before it have left.
+    /// Runs the program on what the batches before it have left.
     fn execute(&mut self) -> Result<(), RunError> {
+        let Budget { time, instructions, rows, .. } = self.budget;
         let started = *self.started.get_or_insert_with(Instant::now);
-        let left = self.budget.time.map(|time| time.saturating_sub(started.elapsed()));
-        let budget = Budget { time: left, ..self.budget.clone() };
-        let outcome = self.bound.execute_with(&mut self.frame, RunOptions::new().budget(&budget));
+        let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
+        let budget = Budget {
+            time: time.map(|time| time.saturating_sub(started.elapsed())),
+            instructions: left(instructions, self.used.instructions),
+            rows: left(rows, self.used.rows),
+            ..self.budget.clone()
+        };
+        let used = Cell::new(Used::default());
+        let options = RunOptions::new().budget(&budget).used(&used);
+        let outcome = self.bound.execute_with(&mut self.frame, options);
+        self.used.instructions = self.used.instructions.saturating_add(used.get().instructions);
+        self.used.rows = self.used.rows.saturating_add(used.get().rows);
         outcome.map_err(|mut error| {
-            if let (RunErrorKind::Fault(Fault::Exhausted(Exhausted::Time { limit })), Some(time)) =
-                (&mut error.kind, self.budget.time)
-            {
-                *limit = time;
+            // The limits are those of all batches.
+            match &mut error.kind {
+                RunErrorKind::Fault(Fault::Exhausted(Exhausted::Time { limit })) => {
+                    *limit = time.unwrap_or(*limit);
+                }
+                RunErrorKind::Fault(Fault::Exhausted(Exhausted::Rows { limit })) => {
+                    *limit = rows.unwrap_or(*limit);
+                }
+                RunErrorKind::OutOfFuel { fuel } => *fuel = instructions.unwrap_or(*fuel),
+                _ => {}
             }
             error
         })

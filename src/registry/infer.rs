@@ -47,6 +47,18 @@ pub enum TypeError {
         /// Types of the arguments.
         types: Vec<QType>,
     },
+    /// An operator that another one applies does not take these types.
+    #[error("{operator} does not take ({}): expected {expected}, got {actual}", join(types))]
+    Applied {
+        /// The operator that is applied.
+        operator: Arc<str>,
+        /// Types of its arguments.
+        types: Vec<QType>,
+        /// What one of its parameters takes.
+        expected: Cow<'static, str>,
+        /// What it would get.
+        actual: String,
+    },
     /// The operator makes or takes a mask, which n-dimensional arrays do not have.
     #[error("{operator} does not take n-dimensional arrays, which have no missing values{}",
         instead.as_ref().map(|name| format!("; use {name}")).unwrap_or_default())]
@@ -243,6 +255,26 @@ impl InferContext<'_> {
             _ => self.types[index].to_string(),
         };
         TypeError::Expected { expected: expected.into(), param: self.params[index].clone(), actual }
+    }
+
+    /// The result type of an operator that this one applies. Errors name its types: the parameters are not those that
+    /// somebody wrote arguments for.
+    ///
+    /// # Errors
+    /// The operator does not take them.
+    pub fn apply(&self, operator: &Arc<str>, types: &[QType]) -> Result<QType, TypeError> {
+        (self.infer)(operator, types).map_err(|error| match error {
+            TypeError::Expected { expected, actual, .. } => {
+                TypeError::Applied { operator: operator.clone(), types: types.to_vec(), expected, actual }
+            }
+            TypeError::ExpectedLiteral { expected, actual, .. } => TypeError::Applied {
+                operator: operator.clone(),
+                types: types.to_vec(),
+                expected: format!("{expected} as a literal").into(),
+                actual,
+            },
+            other => other,
+        })
     }
 
     /// The error if an argument is a type or an operator that the rule has not asked for.

@@ -5,6 +5,7 @@
 //! `CEMBRA_HOSTILE=100000 cargo test --features columns --test it -- hostile --test-threads 1` runs so many cases of
 //! each kind instead of those of a few seconds; `CEMBRA_SEED` begins elsewhere.
 
+mod expressions;
 mod files;
 mod mutate;
 mod mutation;

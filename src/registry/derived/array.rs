@@ -121,8 +121,8 @@ fn map() -> OperatorDef {
         let op = cx.operator_literal(0)?;
         let Some((_, rows)) = row_types(&cx.types[1..]) else { return Err(cx.expected("an array type", 1)) };
         // The operator must be one of scalars: not every operator of arrays works row by row.
-        let of_rows = (cx.infer)(op, &rows)?;
-        let result = (cx.infer)(op, &cx.types[1..])?;
+        let of_rows = cx.apply(op, &rows)?;
+        let result = cx.apply(op, &cx.types[1..])?;
         match of_rows.scalar().is_some() && result.array().is_some() {
             true => cx.unchanged(result),
             false => Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }),

@@ -95,7 +95,7 @@ fn reduce() -> OperatorDef {
             let op = cx.operator_literal(0)?;
             let element = element(cx, 1)?;
             let initial = &cx.types[2];
-            let result = (cx.infer)(op, &[initial.clone(), element.clone()])?;
+            let result = cx.apply(op, &[initial.clone(), element.clone()])?;
             match result == *initial {
                 true => cx.unchanged(result),
                 false => Err(TypeError::Names {

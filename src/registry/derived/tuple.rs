@@ -140,7 +140,7 @@ fn map_tuple() -> OperatorDef {
             let op = cx.operator_literal(0)?;
             let apply = |f: &QType| {
                 let args: Vec<QType> = std::iter::once(f).chain(&cx.types[2..]).cloned().collect();
-                (cx.infer)(op, &args)
+                cx.apply(op, &args)
             };
             let results = tuple(cx, 1)?.fields().iter().map(apply).collect::<Result<Vec<_>, _>>()?;
             let result = tuple_of(results)?;
@@ -169,7 +169,7 @@ fn reduce_tuple() -> OperatorDef {
             let mut types = tuple(cx, 1)?.fields().iter().cloned();
             let empty = || TypeError::Names { message: "unable to reduce an empty tuple".to_owned() };
             let first = types.next().ok_or_else(empty)?;
-            let result = types.try_fold(first, |result, next| (cx.infer)(op, &[result, next]))?;
+            let result = types.try_fold(first, |result, next| cx.apply(op, &[result, next]))?;
             cx.unchanged(result)
         },
     )

@@ -5,14 +5,14 @@ use cembra::prepare::{Prepare, Source};
 use cembra::registry::registry::is_public;
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
-use cembra::vm::machine::RunOptions;
+use cembra::vm::machine::{Budget, RunOptions};
 use cembra::vm::value::Value;
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Texts of arguments: numbers, texts, types, operators, missing values, leaves of arrays.
-const ARGUMENTS: &[&str] = &[
+pub const ARGUMENTS: &[&str] = &[
     "1",
     "0",
     "-1",
@@ -61,7 +61,7 @@ const LEAVES: &[(&str, &str, &str)] = &[
     ("u", "NDARRAY_FLOAT64_1N", "[1, 2] [5, 6]"),
 ];
 
-fn leaves() -> Vec<(Arc<str>, Value)> {
+pub fn leaves() -> Vec<(Arc<str>, Value)> {
     let read = |(name, qtype, text): &(&str, &str, &str)| {
         let qtype = qtype.parse().unwrap_or_else(|e| panic!("{qtype}: {e}"));
         let value = cembra::vm::program::text::parse_value(text, &qtype);
@@ -70,7 +70,13 @@ fn leaves() -> Vec<(Arc<str>, Value)> {
     LEAVES.iter().map(read).collect()
 }
 
-fn evaluate(text: &str, registry: &Registry, leaves: &[(Arc<str>, Value)]) -> Result<Value, String> {
+/// Reads a text, and runs it on leaves within a budget.
+pub fn evaluate(
+    text: &str,
+    registry: &Registry,
+    leaves: &[(Arc<str>, Value)],
+    budget: &Budget,
+) -> Result<Value, String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let expr = parse_with(text, registry, Dialect::Cembra, &Limits::default()).map_err(|e| said(&e))?;
     let source = Source {
@@ -89,8 +95,13 @@ fn evaluate(text: &str, registry: &Registry, leaves: &[(Arc<str>, Value)]) -> Re
             frame.write(slot, value).map_err(|e| said(&e))?;
         }
     }
-    bound.execute_with(&mut frame, RunOptions::new().fuel(100_000)).map_err(|e| said(&e))?;
+    bound.execute_with(&mut frame, RunOptions::new().budget(budget)).map_err(|e| said(&e))?;
     frame.read(bound.output_slot()).map_err(|e| said(&e))
+}
+
+/// The operators that expressions may name.
+pub fn names(registry: &Registry) -> Vec<String> {
+    registry.definitions().map(|def| def.name.to_string()).filter(|name| is_public(name)).collect()
 }
 
 /// A call of an operator; arguments are calls themselves now and then.
@@ -109,11 +120,11 @@ fn call(random: &mut Rng, names: &[String], depth: usize) -> String {
 fn operators_take_any_arguments() {
     let registry = Registry::standard();
     let leaves = leaves();
-    let names: Vec<String> =
-        registry.definitions().map(|def| def.name.to_string()).filter(|name| is_public(name)).collect();
+    let names = names(&registry);
     assert!(names.len() > 200, "the operators are gone");
+    let budget = Budget::new().instructions(100_000);
     let check = |text: &str| -> bool {
-        let outcome = catch_unwind(AssertUnwindSafe(|| evaluate(text, &registry, &leaves)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| evaluate(text, &registry, &leaves, &budget)));
         match outcome {
             Ok(Err(error)) => {
                 assert!(!error.contains("panicked") && !error.contains("operator panic"), "{text}: {error}");

@@ -3,7 +3,7 @@
 mod agreement;
 mod arrays;
 mod exhaustive;
-mod generate;
+pub mod generate;
 mod nd;
 mod observe;
 mod text;

@@ -71,6 +71,8 @@ impl<'r> Distinct<'r> {
         }
         let number = self.firsts.len();
         if table.len() == table.capacity() {
+            // All tables grow at about the same time.
+            self.meter.poll()?;
             let before = table.allocation_size() as u64;
             let asked = before.max(256) * 2;
             self.meter.charge(asked)?;

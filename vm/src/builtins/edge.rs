@@ -9,7 +9,9 @@ use crate::operator::{Call, Family, Overload};
 use crate::value::budget::Account;
 use crate::value::edge::{NOT_FROM_0, UNSORTED};
 use crate::value::qtype::{FLOAT64, INT64, TEXT};
-use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, Fault, QType, ScalarType, ScalarValue, Value};
+use crate::value::{
+    ArrayClass, ArrayRows, ArrayType, Edge, Exhausted, Fault, QType, ScalarType, ScalarValue, Value,
+};
 use crate::vector::order::{self, Ordered};
 use std::sync::Arc;
 
@@ -135,10 +137,7 @@ fn split_points(
     }
     let points = points.into_alive();
     let bytes = (points.capacity() * size_of::<usize>()) as u64;
-    Edge::from_points(points).map_err(|message| {
-        call.meter().give_back(bytes);
-        refuse(message)
-    })
+    counted(call.meter(), bytes, Edge::from_points_within(points, call.meter()))
 }
 
 fn from_sizes(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -184,10 +183,20 @@ fn fill_rows(
 /// An edge of a mapping whose memory is counted.
 fn mapped(meter: &Meter<'_>, mapping: ArrayRows, parents: usize) -> Result<Edge, Fault> {
     let bytes = mapping.heap_bytes();
-    Edge::from_mapping(mapping, parents).map_err(|message| {
+    counted(meter, bytes, Edge::from_mapping_within(mapping, parents, meter))
+}
+
+/// An edge whose memory is counted, or why there is none, and no memory.
+fn counted(
+    meter: &Meter<'_>,
+    bytes: u64,
+    edge: Result<Result<Edge, String>, Exhausted>,
+) -> Result<Edge, Fault> {
+    let edge = edge.map_err(Fault::from).and_then(|edge| edge.map_err(refuse));
+    if edge.is_err() {
         meter.give_back(bytes);
-        refuse(message)
-    })
+    }
+    edge
 }
 
 fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {

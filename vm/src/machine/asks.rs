@@ -6,6 +6,7 @@ use crate::builtins::table;
 use crate::machine::error::RunErrorKind;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
+use crate::operator::meter::Watch;
 use crate::operator::{Family, Overload};
 use crate::value::nd_type::Axes;
 use crate::value::{
@@ -13,12 +14,23 @@ use crate::value::{
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const ROWS: usize = 1 << 18;
 
 /// Rows that may go by between two questions.
 const MOST: usize = 1 << 17;
+
+/// Counts questions.
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Watch for Counter {
+    fn ask(&self) -> Result<(), Exhausted> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
 
 /// Operators that look at no rows, or at a few of them.
 const AT_ONCE: &[&str] = &[
@@ -37,52 +49,52 @@ const AT_ONCE: &[&str] = &[
     "core.has._array",
 ];
 
-/// One argument of each kind.
-fn arguments() -> Vec<Value> {
+/// One argument of each kind; arrays have so many rows, a multiple of 512.
+pub(super) fn arguments(count: usize) -> Vec<Value> {
     let rows = |element: ScalarType, value: &dyn Fn(usize) -> Option<ScalarValue>| {
-        let values: Vec<Option<ScalarValue>> = (0..ROWS).map(value).collect();
+        let values: Vec<Option<ScalarValue>> = (0..count).map(value).collect();
         Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(element, &values)))
     };
     let real = |row: usize| (row * 37 % 1009) as f64 * 0.37 - 100.0;
     let some = |row: usize| (!row.is_multiple_of(7)).then_some(row);
     let nd = |element: ScalarType| NdType::new(element, 1, 0).expect("a type");
-    let reals: Vec<f64> = (0..ROWS).map(real).collect();
-    let integers: Vec<i64> = (0..ROWS).map(|row| (row % 1000) as i64).collect();
-    let truths: Vec<bool> = (0..ROWS).map(|row| row % 3 == 0).collect();
+    let reals: Vec<f64> = (0..count).map(real).collect();
+    let integers: Vec<i64> = (0..count).map(|row| (row % 1000) as i64).collect();
+    let truths: Vec<bool> = (0..count).map(|row| row % 3 == 0).collect();
     let nd_array =
         |array: Result<NdRows, crate::value::NdError>| Value::NdArray(Arc::new(array.expect("fits")));
-    let points: Vec<i64> = (0..=ROWS).step_by(64).map(|point| point as i64).collect();
+    let points: Vec<i64> = (0..=count).step_by(64).map(|point| point as i64).collect();
     let plane = NdType::new(ScalarType::Float64, 2, 0).expect("a type");
     let bytes: &[u8] = bytemuck::cast_slice(&reals);
-    let (size, width) = (512, ROWS / 512);
+    let (size, width) = (512, count / 512);
     vec![
         rows(ScalarType::Float64, &|row| some(row).map(|row| ScalarValue::Float64(real(row)))),
         rows(ScalarType::Int64, &|row| Some(ScalarValue::Int64((row % 1000) as i64))),
-        rows(ScalarType::Int64, &|row| Some(ScalarValue::Int64((ROWS - 1 - row) as i64))),
+        rows(ScalarType::Int64, &|row| Some(ScalarValue::Int64((count - 1 - row) as i64))),
         rows(ScalarType::Unit, &|row| some(row).map(|_| ScalarValue::Unit)),
         rows(ScalarType::Boolean, &|row| some(row).map(|row| ScalarValue::Boolean(row % 2 == 0))),
         rows(ScalarType::Text, &|row| {
             some(row).map(|row| ScalarValue::Text(format!("{}", row % 999).into()))
         }),
-        nd_array(NdRows::from_slice(nd(ScalarType::Float64), &[ROWS], &reals)),
-        nd_array(NdRows::from_slice(nd(ScalarType::Int64), &[ROWS], &integers)),
-        nd_array(NdRows::from_slice(nd(ScalarType::Boolean), &[ROWS], &truths)),
+        nd_array(NdRows::from_slice(nd(ScalarType::Float64), &[count], &reals)),
+        nd_array(NdRows::from_slice(nd(ScalarType::Int64), &[count], &integers)),
+        nd_array(NdRows::from_slice(nd(ScalarType::Boolean), &[count], &truths)),
         // By columns, so that no run of elements is in order.
         nd_array(NdRows::from_strided(plane, bytes, 0, &[width, size], &[8, 8 * width as isize])),
         Value::Edge(ArrayClass::Dense, Arc::new(Edge::from_split_points(&points).expect("valid"))),
-        Value::Edge(ArrayClass::Dense, Arc::new(Edge::to_scalar(ROWS))),
-        Value::ArrayShape(ArrayClass::Dense, ROWS as u64),
+        Value::Edge(ArrayClass::Dense, Arc::new(Edge::to_scalar(count))),
+        Value::ArrayShape(ArrayClass::Dense, count as u64),
         Value::Axes(Axes::new([0]).expect("one axis")),
         Value::Scalar(ScalarValue::Float64(0.5)),
         Value::Scalar(ScalarValue::Int64(2)),
-        Value::Scalar(ScalarValue::Int64(ROWS as i64)),
+        Value::Scalar(ScalarValue::Int64(count as i64)),
         Value::Scalar(ScalarValue::Boolean(true)),
         Value::Scalar(ScalarValue::Text("7".into())),
     ]
 }
 
 /// The lists of arguments that an operator takes, one for each list of types, up to three arguments.
-fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec<&'a Value>)> {
+pub(super) fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec<&'a Value>)> {
     let mut found = Vec::new();
     let mut types = BTreeSet::new();
     let has_rows = |value: &&Value| match value {
@@ -122,7 +134,7 @@ fn lists<'a>(family: &Family, arguments: &'a [Value]) -> Vec<(Arc<Overload>, Vec
 
 #[test]
 fn every_operator_asks_and_counts() {
-    let arguments = arguments();
+    let arguments = arguments(ROWS);
     let (mut asked_by, mut silent, mut wrong) = (0, Vec::new(), Vec::new());
     for family in table().families() {
         let mut lists = lists(family, &arguments);
@@ -134,7 +146,7 @@ fn every_operator_asks_and_counts() {
             let (bound, mut frame) = bind(&overload, &args).expect("an operator on its types");
             // What the host wrote.
             frame.set_alive(frame.count_alive());
-            let asked = AtomicU64::new(0);
+            let asked = Counter::default();
             let outcome = bound.execute_with(&mut frame, RunOptions::new().asked(&asked));
             if frame.alive() != frame.count_alive() {
                 let counted = frame.count_alive();
@@ -145,7 +157,7 @@ fn every_operator_asks_and_counts() {
                 Err(RunErrorKind::Fault(_)) => continue,
                 Err(error) => panic!("{overload}: {error}"),
             }
-            let asked = asked.into_inner() as usize;
+            let asked = asked.0.into_inner() as usize;
             match asked >= 2 + ROWS / MOST {
                 true => asked_by += 1,
                 false if !AT_ONCE.contains(&&**family.name()) => silent.push(format!("{overload}: {asked}")),

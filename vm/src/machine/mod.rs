@@ -23,10 +23,16 @@ mod cells;
 mod code;
 pub mod error;
 pub mod invoke;
+#[cfg(test)]
+mod latency;
 pub mod observer;
 pub mod options;
+#[cfg(all(test, target_os = "linux"))]
+mod peaks;
 pub mod room;
 mod run;
+#[cfg(test)]
+mod stops;
 pub mod tile;
 
 pub use crate::operator::cell::Strips;
@@ -36,6 +42,6 @@ pub use call::{Borrowed, Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
-pub use options::RunOptions;
+pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
 pub use tile::RegionReport;

@@ -5,6 +5,7 @@ use crate::operator::cell::Strips;
 use crate::operator::meter::{MeterLimits, Watch};
 use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
 use crate::value::{CancelToken, Exhausted};
+use std::cell::Cell;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -33,9 +34,9 @@ pub(super) struct RunLimits<'o> {
     pub(super) meter: MeterLimits,
     time: Option<Duration>,
     cancel: Option<&'o CancelToken>,
-    /// Counts how often the run looks whether it has to stop.
+    /// Is asked first.
     #[cfg(test)]
-    asked: Option<&'o std::sync::atomic::AtomicU64>,
+    asked: Option<&'o dyn Watch>,
     /// Calls that may be open at once.
     pub(super) call_depth: usize,
     /// Bytes of their frames.
@@ -44,6 +45,17 @@ pub(super) struct RunLimits<'o> {
     pub(super) threads: usize,
     /// When a region runs as strips.
     pub(super) strips: Strips,
+    /// Where it is noted what a run has used up.
+    pub(super) used: Option<&'o Cell<Used>>,
+}
+
+/// What a run has used up, whether it succeeded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Instructions.
+    pub instructions: u64,
+    /// Rows that operators went over.
+    pub rows: u64,
 }
 
 impl RunLimits<'static> {
@@ -59,6 +71,7 @@ impl RunLimits<'static> {
         call_frame_bytes: DEFAULT_CALL_FRAME_BYTES,
         threads: 1,
         strips: Strips::Auto,
+        used: None,
     };
 }
 
@@ -128,6 +141,12 @@ impl<'o> RunOptions<'o> {
         self
     }
 
+    /// Where the run notes what it has used up, for a budget that several runs share.
+    pub fn used(mut self, used: &'o Cell<Used>) -> Self {
+        self.limits.used = Some(used);
+        self
+    }
+
     /// Called before and after each instruction; the run then steps through unfused code.
     pub fn observer(mut self, observer: &'o mut dyn Observer) -> Self {
         self.observer = Some(observer);
@@ -185,21 +204,20 @@ impl<'o> RunLimits<'o> {
 
 #[cfg(test)]
 impl<'o> RunOptions<'o> {
-    /// Counts how often the run looks whether it has to stop.
-    pub(super) fn asked(mut self, asked: &'o std::sync::atomic::AtomicU64) -> Self {
+    /// A watch that is asked before the token and the clock.
+    pub(super) fn asked(mut self, asked: &'o dyn Watch) -> Self {
         self.limits.asked = Some(asked);
         self
     }
 }
 
 /// The clock and the token of one run.
-#[derive(Debug)]
 pub(super) struct RunWatch<'o> {
     cancel: Option<&'o CancelToken>,
     /// When the time is over, and how long it is.
     deadline: Option<(Instant, Duration)>,
     #[cfg(test)]
-    asked: Option<&'o std::sync::atomic::AtomicU64>,
+    asked: Option<&'o dyn Watch>,
 }
 
 impl RunWatch<'_> {
@@ -214,7 +232,7 @@ impl Watch for RunWatch<'_> {
     fn ask(&self) -> Result<(), Exhausted> {
         #[cfg(test)]
         if let Some(asked) = self.asked {
-            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            asked.ask()?;
         }
         if self.is_cancelled() {
             return Err(Exhausted::Cancelled);

@@ -92,6 +92,11 @@ impl<'r, 'o> Run<'r, 'o> {
         }
     }
 
+    /// Instructions charged so far.
+    pub(super) fn instructions_used(&self) -> u64 {
+        self.limits.fuel.saturating_sub(self.registers.fuel.max(0) as u64)
+    }
+
     /// Runs to the end.
     #[inline]
     pub(super) fn run(&mut self) -> Result<(), Box<Halt>> {

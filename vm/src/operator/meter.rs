@@ -14,7 +14,7 @@
 //!    result.
 
 use crate::value::budget::{
-    Account, DEFAULT_BYTES_ALIVE, Exhausted, MOST_ARRAY_ROWS, reserve, reserve_exact,
+    Account, DEFAULT_BYTES_ALIVE, Exhausted, MOST_ARRAY_ROWS, fill_up_to, reserve, reserve_exact,
 };
 use crate::value::{Fault, array::ROWS_OF_A_WORD};
 use std::cell::Cell;
@@ -53,6 +53,12 @@ impl MeterLimits {
     /// Those of the default budget.
     pub const DEFAULT: MeterLimits =
         MeterLimits { rows: u64::MAX, bytes_alive: DEFAULT_BYTES_ALIVE, array_rows: MOST_ARRAY_ROWS };
+}
+
+impl fmt::Debug for dyn Watch + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
 }
 
 /// What one run may still use.
@@ -286,26 +292,32 @@ impl<T> Scratch<'_, T> {
         Ok(())
     }
 
-    /// Makes it so many zeros.
+    /// Makes it so many zeros; where there was no room for them, they are pages that nobody has touched.
     ///
     /// # Errors
-    /// As [`Scratch::reserve_exact`].
+    /// As [`Scratch::reserve_exact`], or the run has to stop.
     pub fn reset(&mut self, count: usize) -> Result<(), Fault>
     where
         T: bytemuck::Zeroable + Copy,
     {
         self.items.clear();
-        self.reserve_exact(count)?;
-        self.items.resize(count, T::zeroed());
-        Ok(())
-    }
-
-    /// Takes all the room for copies of an item.
-    pub fn fill_up(&mut self, item: T)
-    where
-        T: Copy,
-    {
-        self.items.resize(self.items.capacity(), item);
+        let bytes = |count: usize| (count as u64).saturating_mul(size_of::<T>() as u64);
+        let (before, asked) = (bytes(self.items.capacity()), bytes(count));
+        if asked <= before {
+            return Ok(fill_up_to(&mut self.items, count, T::zeroed(), self.account)?);
+        }
+        self.account.charge(asked - before)?;
+        self.items = Vec::new();
+        match bytemuck::allocation::try_zeroed_vec(count) {
+            Ok(zeros) => {
+                self.items = zeros;
+                Ok(())
+            }
+            Err(()) => {
+                self.account.give_back(asked);
+                Err(Exhausted::Memory { asked }.into())
+            }
+        }
     }
 
     /// Forgets the items and keeps the memory.

@@ -12,6 +12,7 @@ use crate::operator::block::Column;
 use crate::operator::nd_reduction::{Cells, Cut, FoldKernel, Folded, Runs, of_word, to_word};
 use crate::operator::reduction::CHUNK;
 use crate::operator::row_numbers::{Each, Rows, WithRows, with_sum};
+use crate::value::Exhausted;
 use crate::vector::Level;
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
@@ -70,19 +71,22 @@ pub(crate) fn kernel_of_floats<P: OfPair>() -> FoldKernel {
 ///
 /// Asks now and then whether to stop; the sum is then of no use.
 ///
+/// # Errors
+/// The system refuses memory.
+///
 /// # Panics
 /// There are more elements of one than of the other.
-pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump, stop: Stop<'_>) -> T::Wide
+pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump, stop: Stop<'_>) -> Result<T::Wide, Exhausted>
 where
     T: Number<Wide: PlainSlot>,
     P: OfPair,
 {
     assert_eq!(x.len(), y.len(), "pairs");
     if x.is_empty() {
-        return T::Wide::zeroed();
+        return Ok(T::Wide::zeroed());
     }
     let runs = Runs { run: x.len(), count: 1, width: 1 };
-    let mut state = kernel::<T, P>().begin(runs, 0, arena);
+    let mut state = kernel::<T, P>().begin(runs, 0..x.len(), arena, None)?;
     for (x, y) in x.chunks(CHUNK).zip(y.chunks(CHUNK)) {
         // SAFETY: both are slices of so many elements.
         unsafe { step::<T, P>(&mut state, [x.as_ptr().cast(), y.as_ptr().cast()], x.len()) };
@@ -90,7 +94,7 @@ where
             break;
         }
     }
-    sum_of_chunks::<T>(&state.parts)
+    Ok(sum_of_chunks::<T>(&state.parts))
 }
 
 fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
@@ -99,7 +103,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8) {
+unsafe fn finish<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
 }
@@ -221,8 +225,10 @@ mod tests {
             let column = |index: usize| &values[index * 13..];
             let at = |index: usize, row: usize| column(index)[if has_rows(index) { row } else { 0 }];
             let sums: Vec<f64> = (0..count).map(|row| at(0, row) * at(1, row) + at(2, row)).collect();
-            let expected = sum_of_pairs::<f64, P>(&sums, &column(3)[..count], &arena, &|| false);
-            let mut state = kernel.begin(Runs { run: count, count: 1, width: 1 }, 0, &arena);
+            let expected =
+                sum_of_pairs::<f64, P>(&sums, &column(3)[..count], &arena, &|| false).expect("memory");
+            let runs = Runs { run: count, count: 1, width: 1 };
+            let mut state = kernel.begin(runs, 0..count, &arena, None).expect("memory");
             for first in (0..count).step_by(19) {
                 let columns: [Column; 4] = std::array::from_fn(|index| match has_rows(index) {
                     true => Column::of_cells(column(index)[first..].as_ptr().cast(), 8),

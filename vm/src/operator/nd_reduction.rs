@@ -15,11 +15,11 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::general::GeneralKernel;
-use crate::operator::meter::{Meter, STRIDE};
+use crate::operator::meter::{Meter, STRIDE, Watch};
 use crate::operator::reduction::CHUNK;
 use crate::value::budget::Account;
 use crate::value::nd_view::{Cell, PerAxis};
-use crate::value::{Axes, Fault, NdType};
+use crate::value::{Axes, Exhausted, Fault, NdType};
 use crate::vector::Level;
 use crate::vector::fold::{Fold, Leaves, RowOfLeaf, join_leaves};
 use crate::vector::level::Loop;
@@ -28,6 +28,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::Pod;
 use std::fmt;
+use std::ops::Range;
 
 /// A reduction along some axes.
 #[derive(Clone, Debug)]
@@ -58,7 +59,7 @@ pub(crate) struct FoldKernel {
     pub(super) needs: Option<&'static str>,
     pub(super) step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
     pub(super) step_of_sum: Option<StepOfSum>,
-    pub(super) finish: unsafe fn(&[u64], Runs, *mut u8),
+    pub(super) finish: unsafe fn(&[u64], Runs, *mut u8, &dyn Fn() -> bool),
     /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
     /// shorter runs.
     pub(super) lanes: usize,
@@ -133,26 +134,33 @@ impl FoldKernel {
         self.cut == other.cut
     }
 
-    /// What is known before an element where a thread may begin, of runs that are not empty.
+    /// What is known before the first of some elements, where a thread may begin, of runs that are not empty. There is
+    /// room for the parts of these elements.
+    ///
+    /// # Errors
+    /// The system refuses memory, or the run has to stop.
     pub(crate) fn begin<'a>(
         &self,
-        Runs { run, width, .. }: Runs,
-        element: usize,
+        Runs { run, width, count }: Runs,
+        elements: Range<usize>,
         arena: &'a Bump,
-    ) -> Folded<'a> {
-        let (mut leaves, _) = Leaves::from(run, element / width);
+        watch: Option<&dyn Watch>,
+    ) -> Result<Folded<'a>, Exhausted> {
+        let (mut leaves, _) = Leaves::from(run, elements.start / width);
         let (leaf, kept) = match self.cut {
             Cut::Leaves => (leaves.next_size(), 0),
-            Cut::Chunks => (0, element),
+            Cut::Chunks => (0, elements.start),
         };
         let lanes = match width > 1 {
             true if run < self.lanes => width,
             true => self.lanes * width,
             false => 0,
         };
-        let lanes = arena.alloc_slice_fill_copy(lanes, 0);
-        let (parts, cells) = (BumpVec::new_in(arena), Cells([0; LEAF]));
-        Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes }
+        let lanes = zeros(lanes, arena, watch)?;
+        let share = elements.len().div_ceil(run) + 1;
+        let parts = room(most_parts(run).saturating_mul(share.min(count)), arena)?;
+        let cells = Cells([0; LEAF]);
+        Ok(Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes })
     }
 
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
@@ -161,8 +169,7 @@ impl FoldKernel {
             true => self.lanes.min(run) * width,
             false => 0,
         };
-        // A vector in an arena grows by doubling and leaves its old places behind.
-        let parts = run.div_ceil(LEAF / 2).saturating_mul(count) * 2;
+        let parts = most_parts(run).saturating_mul(count);
         (lanes.saturating_add(parts) as u64).saturating_mul(8)
     }
 
@@ -180,14 +187,38 @@ impl FoldKernel {
         self.step_of_sum
     }
 
-    /// Writes the results of all runs.
+    /// Writes the results of all runs; some of them, if it is told to stop.
     ///
     /// # Safety
     /// The parts are those of all leaves of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, parts: &[u64], runs: Runs, out: *mut u8) {
+    pub(crate) unsafe fn finish(&self, parts: &[u64], runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
         // SAFETY: the caller's promise.
-        unsafe { (self.finish)(parts, runs, out) }
+        unsafe { (self.finish)(parts, runs, out, stop) }
     }
+}
+
+/// Leaves that a run may have at most.
+fn most_parts(run: usize) -> usize {
+    run.div_ceil(LEAF / 2)
+}
+
+/// An empty vector with room.
+fn room(count: usize, arena: &Bump) -> Result<BumpVec<'_, u64>, Exhausted> {
+    let mut words = BumpVec::new_in(arena);
+    match words.try_reserve_exact(count) {
+        Ok(()) => Ok(words),
+        Err(_) => Err(Exhausted::Memory { asked: (count as u64).saturating_mul(8) }),
+    }
+}
+
+/// So many zeros.
+fn zeros<'a>(count: usize, arena: &'a Bump, watch: Option<&dyn Watch>) -> Result<&'a mut [u64], Exhausted> {
+    let mut zeros = room(count, arena)?;
+    while zeros.len() < count {
+        watch.map_or(Ok(()), Watch::ask)?;
+        zeros.resize(count.min(zeros.len() + STRIDE), 0);
+    }
+    Ok(zeros.into_bump_slice_mut())
 }
 
 /// What is known of the elements so far.
@@ -270,6 +301,9 @@ fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     while !values.is_empty() {
         let (head, rest) = values.split_at(values.len().min(*width - *column));
         F::take_row(lanes, RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width }, head);
+        if *kept + 1 == *leaf {
+            parts.extend(lanes[*column..][..head.len()].iter().map(|part| to_word(*part)));
+        }
         values = rest;
         *column += head.len();
         if *column < *width {
@@ -277,7 +311,6 @@ fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         }
         (*column, *kept) = (0, *kept + 1);
         if *kept == *leaf {
-            parts.extend(lanes[..*width].iter().map(|part| to_word(*part)));
             (*leaf, *kept) = (leaves.next_size(), 0);
         }
     }
@@ -298,8 +331,11 @@ fn results<F: Fold>(parts: &[u64], Runs { run, count, width }: Runs) -> impl Ite
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], runs: Runs, out: *mut u8) {
+unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
     for (number, value) in results::<F>(parts, runs).enumerate() {
+        if (number + 1).is_multiple_of(STRIDE) && stop() {
+            return;
+        }
         // SAFETY: the caller's promise.
         unsafe { F::Out::store(out.add(number * size_of::<F::Out>()), value) };
     }
@@ -314,7 +350,7 @@ pub(crate) fn fold_runs<F: Fold>(
     runs: Runs,
     arena: &Bump,
     meter: &Meter<'_>,
-    each: impl FnMut(F::Out),
+    mut each: impl FnMut(F::Out),
 ) -> Result<(), Fault>
 where
     F::Out: PlainSlot,
@@ -322,15 +358,21 @@ where
     let kernel = FoldKernel::of_leaves::<F>(None);
     let kept = kernel.kept_bytes(runs);
     meter.charge(kept)?;
-    let mut state = kernel.begin(runs, 0, arena);
-    let outcome = values.chunks(STRIDE).try_for_each(|values| {
-        meter.poll()?;
-        Level::best().run(TakeIn::<F> { state: &mut state, values });
+    let mut fold = || {
+        let mut state = kernel.begin(runs, 0..values.len(), arena, meter.watch())?;
+        for values in values.chunks(STRIDE) {
+            meter.poll()?;
+            Level::best().run(TakeIn::<F> { state: &mut state, values });
+        }
+        for (number, value) in results::<F>(&state.parts, runs).enumerate() {
+            if (number + 1).is_multiple_of(STRIDE) {
+                meter.poll()?;
+            }
+            each(value);
+        }
         Ok(())
-    });
-    if outcome.is_ok() {
-        results::<F>(&state.parts, runs).for_each(each);
-    }
+    };
+    let outcome = fold();
     meter.give_back(kept);
     outcome
 }
@@ -404,7 +446,7 @@ mod tests {
                 let cut = kernel.next_cut(runs, count / 2);
                 let mut parts = Vec::new();
                 for range in [0..cut, cut..count] {
-                    let mut state = kernel.begin(runs, range.start, &arena);
+                    let mut state = kernel.begin(runs, range.clone(), &arena, None).expect("memory");
                     for block in values[range].chunks(13) {
                         // SAFETY: the block has so many elements of the kernel's type.
                         unsafe { kernel.step(&mut state, [block.as_ptr().cast(); 2], block.len()) };

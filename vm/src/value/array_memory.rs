@@ -1,8 +1,13 @@
 //! The memory of rows: sized and copied on account, so that a run knows what it holds before it holds it.
 
 use crate::value::array::{ArrayRows, ROWS_OF_A_WORD, cell_size};
-use crate::value::budget::{Account, Exhausted, copy_words, reserve, reserve_exact, resize_words};
+use crate::value::budget::{
+    Account, Exhausted, copy_words, fill_up_to, reserve, reserve_exact, resize_words,
+};
 use crate::value::scalar::ScalarType;
+
+/// Bytes that are filled between two looks at the clock.
+const FILLED: usize = 1 << 20;
 
 impl ArrayRows {
     /// As [`resize`](ArrayRows::resize), with memory on account. Without it there are no rows.
@@ -16,18 +21,20 @@ impl ArrayRows {
         account: &dyn Account,
     ) -> Result<(), Exhausted> {
         self.resize_for_kernel(element, len, account)?;
-        match element {
-            ScalarType::Boolean => self.cells_mut()[..len].fill(0),
-            ScalarType::Text | ScalarType::Bytes => {
-                // No rows until each of them has an end.
-                self.len = 0;
-                reserve_exact(&mut self.ends, len, account)?;
-                self.ends.resize(len, 0);
-                self.len = len;
-            }
-            _ => {}
+        let filled = match element {
+            ScalarType::Boolean => self.cells_mut()[..len].chunks_mut(FILLED).try_for_each(|cells| {
+                account.ask()?;
+                cells.fill(0);
+                Ok(())
+            }),
+            ScalarType::Text | ScalarType::Bytes => reserve_exact(&mut self.ends, len, account)
+                .and_then(|()| fill_up_to(&mut self.ends, len, 0, account)),
+            _ => Ok(()),
+        };
+        if filled.is_err() {
+            self.start(element);
         }
-        Ok(())
+        filled
     }
 
     /// The same for a kernel that writes all plain cells: what stands in them may be anything.

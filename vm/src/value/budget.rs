@@ -234,7 +234,7 @@ fn grow_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Res
     }
 }
 
-/// Words that are copied between two looks at the clock.
+/// Items that are copied between two looks at the clock.
 const COPIED: usize = 1 << 16;
 
 /// Makes a vector hold the words of another, on account.
@@ -262,17 +262,34 @@ pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Res
     Ok(())
 }
 
+/// Appends copies of an item until there are so many. There is room for them.
+///
+/// # Errors
+/// The run has to stop; there are fewer then.
+pub fn fill_up_to<T: Copy>(
+    items: &mut Vec<T>,
+    count: usize,
+    item: T,
+    account: &dyn Account,
+) -> Result<(), Exhausted> {
+    while items.len() < count {
+        account.ask()?;
+        items.resize(count.min(items.len() + COPIED), item);
+    }
+    Ok(())
+}
+
 /// Makes at least so many words, whatever stands there; new memory is zero and not touched before it is used.
 ///
 /// # Errors
-/// The account refuses, and the words stay as they are. Or the system does, and there are none.
+/// The account refuses or the run has to stop, and the words stay, perhaps with zeros behind them. Or the system refuses,
+/// and there are none.
 pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
     if words.len() >= count {
         return Ok(());
     }
     if words.capacity() >= count {
-        words.resize(count, 0);
-        return Ok(());
+        return fill_up_to(words, count, 0, account);
     }
     let (asked, before) = ((count as u64).saturating_mul(8), words.capacity() as u64 * 8);
     account.charge(asked - before)?;

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::value::array::{ArrayRows, MAX_ROWS};
-use crate::value::budget::{Account, Exhausted, Unlimited, reserve_exact};
+use crate::value::budget::{Account, Exhausted, Unlimited, fill_up_to, reserve_exact};
 use crate::value::scalar::ScalarType;
 use std::ops::Range;
 
@@ -77,21 +77,39 @@ impl Edge {
     /// # Errors
     /// What is wrong: there is no such parent.
     pub fn from_mapping(mapping: ArrayRows, parents: usize) -> Result<Edge, String> {
-        check_rows(parents)?;
+        Edge::from_mapping_within(mapping, parents, &Unlimited).unwrap_or_else(|stop| panic!("{stop}"))
+    }
+
+    /// The same in a run that may have to stop.
+    ///
+    /// # Errors
+    /// The run has to stop; or what is wrong.
+    pub fn from_mapping_within(
+        mapping: ArrayRows,
+        parents: usize,
+        account: &dyn Account,
+    ) -> Result<Result<Edge, String>, Exhausted> {
+        if let Err(error) = check_rows(parents) {
+            return Ok(Err(error));
+        }
         if mapping.element() != ScalarType::Int64 {
-            return Err(format!("parents are numbers of rows, not {}", mapping.element()));
+            return Ok(Err(format!("parents are numbers of rows, not {}", mapping.element())));
         }
         let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
-        let is_valid = |id: i64| (0..parents as i64).contains(&id);
-        let wrong = match mapping.presence() {
-            None => ids.iter().position(|id| !is_valid(*id)),
-            Some(_) => (0..ids.len()).find(|row| mapping.is_present(*row) && !is_valid(ids[*row])),
-        };
-        match wrong.map(|row| ids[row]) {
+        let is_wrong = |id: i64| !(0..parents as i64).contains(&id);
+        let mut wrong = None;
+        each_stretch(ids.len(), account, |mut rows| {
+            let found = match mapping.presence() {
+                None => rows.find(|row| is_wrong(ids[*row])),
+                Some(_) => rows.find(|row| mapping.is_present(*row) && is_wrong(ids[*row])),
+            };
+            wrong = wrong.or(found);
+        })?;
+        Ok(match wrong.map(|row| ids[row]) {
             None => Ok(Edge { form: Form::Mapping(mapping, parents) }),
             Some(id) if id < 0 => Err(format!("parent id {id} is below 0")),
             Some(id) => Err(format!("parent_size={parents}, but parent id {id} is used")),
-        }
+        })
     }
 
     /// An edge by where the children of each parent begin, and the end.
@@ -113,14 +131,31 @@ impl Edge {
     /// # Errors
     /// As [`Edge::from_split_points`].
     pub fn from_points(points: Vec<usize>) -> Result<Edge, String> {
-        check_rows(points.last().copied().unwrap_or(0))?;
+        Edge::from_points_within(points, &Unlimited).unwrap_or_else(|stop| panic!("{stop}"))
+    }
+
+    /// The same in a run that may have to stop.
+    ///
+    /// # Errors
+    /// The run has to stop; or what is wrong.
+    pub fn from_points_within(
+        points: Vec<usize>,
+        account: &dyn Account,
+    ) -> Result<Result<Edge, String>, Exhausted> {
+        if let Err(error) = check_rows(points.last().copied().unwrap_or(0)) {
+            return Ok(Err(error));
+        }
         if points.first() != Some(&0) {
-            return Err(NOT_FROM_0.to_owned());
+            return Ok(Err(NOT_FROM_0.to_owned()));
         }
-        if points.windows(2).any(|pair| pair[0] > pair[1]) {
-            return Err(UNSORTED.to_owned());
-        }
-        Ok(Edge { form: Form::SplitPoints(points) })
+        let mut is_sorted = true;
+        each_stretch(points.len() - 1, account, |pairs| {
+            is_sorted &= points[pairs.start..pairs.end + 1].is_sorted();
+        })?;
+        Ok(match is_sorted {
+            true => Ok(Edge { form: Form::SplitPoints(points) }),
+            false => Err(UNSORTED.to_owned()),
+        })
     }
 
     /// No children and no parents.
@@ -194,13 +229,18 @@ impl Edge {
         let Form::SplitPoints(points) = &self.form else {
             return each_stretch(self.child_size(), account, |rows| ids[rows].fill(0));
         };
-        let mut written = 0;
+        let mut unasked = 0;
         for (parent, pair) in points.windows(2).enumerate() {
-            if pair[1] - written >= STRETCH {
-                account.ask()?;
-                written = pair[1];
+            for ids in ids[pair[0]..pair[1]].chunks_mut(STRETCH) {
+                ids.fill(parent as i64);
+                unasked += ids.len();
+                if unasked >= STRETCH {
+                    account.ask()?;
+                    unasked = 0;
+                }
             }
-            ids[pair[0]..pair[1]].fill(parent as i64);
+            // Groups without rows take time as well.
+            unasked += 1;
         }
         Ok(())
     }
@@ -225,9 +265,11 @@ impl Edge {
 
     fn fill(&self, groups: &mut Groups, account: &dyn Account) -> Result<(), Exhausted> {
         let Groups { starts, members } = groups;
-        reserve_exact(starts, self.parent_size() + 1, account)?;
+        reserve_exact(starts, self.parent_size() + 2, account)?;
         match &self.form {
-            Form::SplitPoints(points) => starts.extend_from_slice(points),
+            Form::SplitPoints(points) => {
+                each_stretch(points.len(), account, |part| starts.extend_from_slice(&points[part]))?;
+            }
             Form::Scalar(children) => starts.extend([0, *children]),
             Form::Mapping(mapping, parents) => return fill_by_mapping(mapping, *parents, groups, account),
         }
@@ -246,24 +288,23 @@ fn fill_by_mapping(
     let Groups { starts, members } = groups;
     let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
     let parent = |row: &usize| mapping.is_present(*row).then(|| ids[*row] as usize);
-    starts.resize(parents + 1, 0);
+    // One more than there are parents: a start is counted behind its place, and moves on to its end.
+    fill_up_to(starts, parents + 2, 0, account)?;
     each_stretch(mapping.len(), account, |rows| {
-        rows.filter_map(|row| parent(&row)).for_each(|parent| starts[parent + 1] += 1);
+        rows.filter_map(|row| parent(&row)).for_each(|parent| starts[parent + 2] += 1);
     })?;
-    (0..parents).for_each(|parent| starts[parent + 1] += starts[parent]);
-    reserve_exact(members, starts[parents], account)?;
-    members.resize(starts[parents], 0);
-    // Each start moves on to the end of its group, which is the start of the next.
+    each_stretch(parents, account, |rows| rows.for_each(|parent| starts[parent + 2] += starts[parent + 1]))?;
+    reserve_exact(members, starts[parents + 1], account)?;
+    fill_up_to(members, starts[parents + 1], 0, account)?;
     each_stretch(mapping.len(), account, |rows| {
         for row in rows {
             if let Some(parent) = parent(&row) {
-                members[starts[parent]] = row;
-                starts[parent] += 1;
+                members[starts[parent + 1]] = row;
+                starts[parent + 1] += 1;
             }
         }
     })?;
-    starts.rotate_right(1);
-    starts[0] = 0;
+    starts.truncate(parents + 1);
     Ok(())
 }
 

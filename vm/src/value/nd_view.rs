@@ -71,7 +71,14 @@ impl std::ops::DerefMut for PerAxis {
 /// }
 /// ```
 pub trait Cell:
-    Copy + Default + Send + Sync + bytemuck::NoUninit + bytemuck::CheckedBitPattern + sealed::Sealed
+    Copy
+    + Default
+    + Send
+    + Sync
+    + bytemuck::Zeroable
+    + bytemuck::NoUninit
+    + bytemuck::CheckedBitPattern
+    + sealed::Sealed
 {
     /// The scalar type.
     const ELEMENT: ScalarType;

@@ -106,7 +106,12 @@ pub fn sort(places: &mut [Place], spare: &mut [Place], stop: Stop<'_>) {
         is_swapped = !is_swapped;
     }
     if is_swapped {
-        places.copy_from_slice(spare);
+        for (places, spare) in places.chunks_mut(STRETCH).zip(spare.chunks(STRETCH)) {
+            places.copy_from_slice(spare);
+            if stop() {
+                return;
+            }
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 //! The result is an error or a program that has passed the verifier and the slot checker, and that
 //! reads back; never a panic. Sealed means that the hash is right: then only the checkers are left to
 //! find what is wrong. Programs that are accepted are run, in regions and one instruction after the other, which gives
-//! the same.
+//! the same, within a budget of two seconds and 512 MiB.
+//!
+//! `CEMBRA_HOSTILE=1200000 cargo test -p cembra-vm --test program_text -- exchanged --nocapture` exchanges tokens in so
+//! many texts instead of 30,000; `CEMBRA_SEED` begins with others.
 
 use crate::{ARITHMETIC, programs, read, read_sealed};
 use cembra_vm::machine::{BoundExpr, RunOptions, Trace};
@@ -11,9 +14,16 @@ use cembra_vm::program::Program;
 use cembra_vm::program::text::{ProgramTextError, print};
 use cembra_vm::value::{ArrayRows, Category, NdRows, QType, ScalarValue, Value};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Instructions that a damaged program may run for.
 const FUEL: u64 = 2_000;
+
+/// Memory that a damaged program is given.
+const BYTES: u64 = 512 << 20;
+
+/// Time that a damaged program is given, and time that it may take.
+const TIME: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5));
 
 /// Digits, letters, signs and separators that turn tokens into other tokens.
 const REPLACEMENTS: &[u8] = b"0179afvlot<>()[]'\\#=,:@+-. \n_Z\x00\x7f";
@@ -68,15 +78,17 @@ fn run(program: Program, text: &str) {
     let main = bound.program().main();
     let mut outcomes = Vec::new();
     for is_stepped in [false, true] {
+        let start = Instant::now();
         let mut frame = bound.new_frame().expect("memory");
         for (_, input) in &main.inputs {
             let slot = main.slot(*input);
             frame.write(slot, &value(slot.qtype())).expect("a value of the type");
         }
         let mut trace = Trace::default();
-        let options = RunOptions::new().fuel(FUEL);
+        let options = RunOptions::new().fuel(FUEL).bytes_alive(BYTES).time(TIME.0);
         let options = if is_stepped { options.observer(&mut trace) } else { options };
         let outcome = bound.execute_with(&mut frame, options);
+        assert!(start.elapsed() < TIME.1, "{:?}\n{text}", start.elapsed());
         let results = || main.results().map(|v| frame.read(main.slot(v)).ok()).collect::<Vec<_>>();
         outcomes.push(match outcome {
             Ok(()) => Some(results()),
@@ -166,12 +178,15 @@ fn exchanged_tokens_are_survived() {
     let texts = texts();
     let tokens: Vec<Vec<&str>> = texts.iter().map(|text| tokens(text)).collect();
     let mut outcomes = Outcomes::default();
-    let mut seed: u64 = 0x9E37_79B9_7F4A_7C15;
+    let number = |name: &str, usual: u64| {
+        std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")))
+    };
+    let mut seed = number("CEMBRA_SEED", 0x9E37_79B9_7F4A_7C15);
     let mut random = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
-    for _ in 0..30_000 {
+    for _ in 0..number("CEMBRA_HOSTILE", 30_000) {
         let mut damaged = tokens[random(tokens.len())].clone();
         for _ in 0..=random(3) {
             let donor = &tokens[random(tokens.len())];
@@ -180,6 +195,7 @@ fn exchanged_tokens_are_survived() {
         }
         outcomes.add(&damaged.concat());
     }
+    println!("{outcomes:?}");
     outcomes.check();
 }
 

@@ -58,7 +58,7 @@ fn whole<T: Number<Wide: PlainSlot> + Cell, P: OfPair>(call: &mut Call<'_>) -> R
     common_shape(arrays, x.rank())?;
     let (mut spare_x, mut spare_y) = (call.meter().vec(0)?, call.meter().vec(0)?);
     let (x, y) = (elements(&x, &mut spare_x, call.meter())?, elements(&y, &mut spare_y, call.meter())?);
-    let sum = sum_of_pairs::<T, P>(x, y, call.arena(), &|| call.meter().stop());
+    let sum = sum_of_pairs::<T, P>(x, y, call.arena(), &|| call.meter().stop())?;
     call.meter().poll()?;
     call.set_plain(sum);
     Ok(())

@@ -279,8 +279,7 @@ fn each_group<T: Cell>(
         return outer.offsets().try_for_each(&mut run);
     }
     let gathered = outer.len().min(GATHERED);
-    let mut scratch = meter.vec::<T>(gathered * count)?;
-    scratch.fill_up(T::default());
+    let mut scratch = meter.zeros::<T>(gathered * count)?;
     let (mut offsets, first) = (outer.offsets(), inner.start());
     loop {
         let mut starts = [0; GATHERED];

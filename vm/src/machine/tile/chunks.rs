@@ -116,8 +116,11 @@ impl Blocks<'_> {
         let arena = Bump::new();
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
-        let mut folded: Vec<Folded<'_>> =
-            self.folds().map(|(fold, run)| fold.kernel.begin(run, rows.start, &arena)).collect();
+        let begin = |(fold, run): (&Fold, Runs)| {
+            let state = fold.kernel.begin(run, rows.clone(), &arena, self.watch);
+            state.map_err(|stop| Box::new(MemberFault { ip: fold.ip, fault: stop.into() }))
+        };
+        let mut folded: Vec<Folded<'_>> = self.folds().map(begin).collect::<Result<_, _>>()?;
         let mut of_chunks = Vec::new();
         let mut start = rows.start;
         while start < rows.end {

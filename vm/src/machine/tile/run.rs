@@ -17,7 +17,7 @@ use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, Strips, next, raise};
 use crate::operator::meter::Meter;
-use crate::operator::nd_reduction::{Runs, result_shape, runs};
+use crate::operator::nd_reduction::{result_shape, runs};
 use crate::operator::rows_out::RowsOut;
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
@@ -141,10 +141,19 @@ impl Region {
         meter.charge(lanes).map_err(|stop| self.stopped(stop.into()))?;
         let folds = if rows > 0 { &*self.folds } else { &[] };
         let runs = list(arena, folds.iter().map(runs_of));
-        let begin = |(fold, runs): (&Fold, &Runs)| fold.kernel.begin(*runs, 0, arena);
-        let folded = list(arena, folds.iter().zip(&*runs).map(begin));
-        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let watch = meter.watch();
+        let mut folded = BumpVec::with_capacity_in(folds.len(), arena);
+        for (fold, runs) in folds.iter().zip(&*runs) {
+            match fold.kernel.begin(*runs, 0..rows, arena, watch) {
+                Ok(state) => folded.push(state),
+                Err(stop) => {
+                    meter.give_back(lanes);
+                    return Err(Box::new(MemberFault { ip: fold.ip, fault: stop.into() }));
+                }
+            }
+        }
+        let folded = folded.into_bump_slice_mut();
+        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let (schedule, strips) = self.choose(columns, &[], rows, strips);
         let blocks = Blocks {
             region: self,
@@ -168,8 +177,9 @@ impl Region {
             // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
             unsafe {
                 let out = fold.make_room(slot, frame, elements.shape(), meter)?;
-                fold.kernel.finish(parts, runs_of(fold), out);
+                fold.kernel.finish(parts, runs_of(fold), out, &|| meter.stop());
             }
+            meter.poll().map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }
         Ok(())
     }
