@@ -14,7 +14,7 @@ use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::Call;
 use crate::value::Fault;
-use crate::value::array::ROWS_OF_A_WORD;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::vector::Level;
 use crate::vector::reduce::{Number, Real};
 use std::fmt;
@@ -149,14 +149,31 @@ fn read<R: Reducer>(state: &State) -> R {
 /// The contract of [`ReductionKernel::step`].
 #[inline(always)]
 unsafe fn step<R: Reducer>(state: &mut State, column: &Column, rows: usize) {
+    let size = cell_size(R::Row::SCALAR);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match column.step == size {
+            // A step that is known where this is compiled makes vectors of rows.
+            true => step_by::<R>(state, column, size, rows),
+            false => step_by::<R>(state, column, column.step, rows),
+        }
+    }
+}
+
+/// The same with the step of the column.
+///
+/// # Safety
+/// As [`step`].
+#[inline(always)]
+unsafe fn step_by<R: Reducer>(state: &mut State, column: &Column, step: usize, rows: usize) {
     let mut reducer = read::<R>(state);
     for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
         let first = number * ROWS_OF_A_WORD;
         // SAFETY: the caller's promise.
         let present = unsafe { column.word(number) } & rows_of_word(number, rows);
-        let cells = column.data.wrapping_add(first * column.step);
+        let cells = column.data.wrapping_add(first * step);
         // SAFETY: the caller's promise: a reducer asks for the rows it was told of.
-        let row = |row: usize| unsafe { R::Row::load_row(cells.add(row * column.step), true) };
+        let row = |row: usize| unsafe { R::Row::load_row(cells.add(row * step), true) };
         match rows - first {
             rest if rest < ROWS_OF_A_WORD => reducer.rows(row, present, rest),
             _ => reducer.rows(row, present, ROWS_OF_A_WORD),
@@ -289,9 +306,14 @@ impl FloatSum {
     fn rows<T: Real>(&mut self, row: impl Fn(usize) -> T, present: u64, rows: usize) {
         self.count += u64::from(present.count_ones());
         if present == u64::MAX {
-            for i in 0..ROWS_OF_A_WORD {
-                self.lanes[i % LANES] += row(i).into();
+            // In a local array, so that lanes stay in registers for the word.
+            let mut lanes = self.lanes;
+            for first in (0..ROWS_OF_A_WORD).step_by(LANES) {
+                for (lane, sum) in lanes.iter_mut().enumerate() {
+                    *sum += row(first + lane).into();
+                }
             }
+            self.lanes = lanes;
             return;
         }
         // A missing row adds zero, which changes no sum that began with +0.0.

@@ -74,13 +74,13 @@ fn open(directory: &Path) -> Outcome<(BoundExpr, Frame)> {
     let result = frame.read(bound.output_slot())?;
     let mut fields = Vec::new();
     match result {
-        Value::Tuple(tuple) => fields.extend(tuple.values().iter().cloned()),
+        Value::Tuple(tuple) => fields.extend(tuple.fields().iter().cloned()),
         other => fields.push(other),
     }
     for (number, field) in fields.iter().enumerate() {
         let bytes = match field {
             Value::Array(_, rows) => rows.bytes().to_vec(),
-            Value::Scalar(ScalarValue::Float64(x)) => x.to_le_bytes().to_vec(),
+            Value::Scalar(ScalarValue::Float64(x)) | Value::Present(ScalarValue::Float64(x)) => x.to_le_bytes().to_vec(),
             Value::Scalar(ScalarValue::Int64(x)) => x.to_le_bytes().to_vec(),
             Value::Scalar(ScalarValue::Float32(x)) => x.to_le_bytes().to_vec(),
             other => return Err(format!("no result of {}", other.qtype()).into()),
