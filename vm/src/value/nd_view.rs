@@ -71,14 +71,7 @@ impl std::ops::DerefMut for PerAxis {
 /// }
 /// ```
 pub trait Cell:
-    Copy
-    + Default
-    + Send
-    + Sync
-    + bytemuck::Zeroable
-    + bytemuck::NoUninit
-    + bytemuck::CheckedBitPattern
-    + sealed::Sealed
+    Default + Send + Sync + bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern + sealed::Sealed
 {
     /// The scalar type.
     const ELEMENT: ScalarType;
