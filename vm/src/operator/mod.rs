@@ -43,6 +43,7 @@ pub mod scalar;
 pub mod scan;
 pub mod signature;
 pub mod table;
+mod ternary;
 #[cfg(doctest)]
 mod thread_safety;
 

@@ -2,7 +2,8 @@
 
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::lent::Lent;
-use crate::machine::tile::region::{MemberFault, Presence, Region, Schedule};
+use crate::machine::tile::region::{MemberFault, Region};
+use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
 use crate::operator::meter::Watch;

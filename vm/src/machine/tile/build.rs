@@ -4,16 +4,17 @@ use crate::machine::tile::columns::Columns;
 use crate::machine::tile::draft::{Draft, Drafts, Pass};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Code, Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region, Schedule, Step,
+    Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region,
 };
-use crate::machine::tile::strips::StripPlan;
+use crate::machine::tile::schedule::{Code, Step};
+use crate::machine::tile::scratch::{Scratch, place_bytes};
+use crate::machine::tile::strip_plan;
 use crate::operator::Kernel;
 use crate::operator::nd_reduction::NdReductionKernel;
 use crate::program::Routine;
 use crate::program::program::Owners;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
-use hashbrown::HashMap;
 
 /// Bytes that the blocks of a region fill, unless it has so many that blocks would be short: three quarters of a
 /// first-level cache of 32 KiB.
@@ -61,7 +62,7 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
     let passes = scratch.schedule(passes, &columns, block);
     let own_step = |number: usize| step(&columns, &Draft::own(&columns, number), numbers);
-    let strips = StripPlan::new(&columns, is_read_outside, own_step, block);
+    let strips = strip_plan::plan(&columns, is_read_outside, own_step, block);
     let reduction = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(kernel) => {
             let offset = routine.slot(columns.results[*number]).offset();
@@ -117,24 +118,6 @@ fn block_rows(extent: Extent, streams: usize) -> usize {
     (rows - rows % ROWS_OF_A_WORD).clamp(fewest, MAX_BLOCK)
 }
 
-/// Bytes of one block of 8-byte cells and its words of presence.
-pub(super) fn block_bytes(block: usize) -> usize {
-    block * 8 + block / ROWS_OF_A_WORD * 8
-}
-
-/// Bytes from one place to the next. Blocks at about the same distance from a page start are in each other's way: a load
-/// waits for a store to another page, a little before, as if it were to its own.
-pub(super) fn place_bytes(block: usize) -> usize {
-    let bytes = block_bytes(block);
-    bytes + (PLACE_STEP + PAGE - bytes % PAGE) % PAGE
-}
-
-/// Bytes of a page.
-const PAGE: usize = 4096;
-/// How much farther from a page start a place begins than the one before: an odd number of cache lines, not near a
-/// small fraction of a page.
-const PLACE_STEP: usize = 43 * 64;
-
 fn member(columns: &Columns<'_>, number: usize, ip: u32, place: Place) -> Member {
     let operands = &columns.operands[number];
     let is_lifted = columns.block_kernel(number).is_none_or(|kernel| kernel.is_lifted);
@@ -158,45 +141,4 @@ fn step(columns: &Columns<'_>, draft: &Draft, [scans, reductions, folds]: [&[usi
     };
     let args = columns.args(&draft.sources);
     Step { args, arity: draft.sources.len() as u8, member: draft.member as u16, code }
-}
-
-/// Places of the blocks that only steps read.
-pub(super) struct Scratch {
-    /// By member.
-    place: HashMap<usize, usize>,
-    places: usize,
-}
-
-impl Scratch {
-    /// Gives each result of a step with a last reader a place. A result never takes the place of an operand:
-    /// kernels do not expect it. `steps` has the members whose results each step computes.
-    pub(super) fn assign(steps: &[Vec<usize>], last_reader: impl Fn(usize) -> Option<usize>) -> Scratch {
-        let mut scratch = Scratch { place: HashMap::new(), places: 0 };
-        // Places of values whose last reader is this step.
-        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
-        let mut free: Vec<usize> = Vec::new();
-        for (number, members) in steps.iter().enumerate() {
-            for member in members {
-                let Some(last) = last_reader(*member) else { continue };
-                let place = free.pop().unwrap_or_else(|| {
-                    scratch.places += 1;
-                    scratch.places - 1
-                });
-                scratch.place.insert(*member, place);
-                ends[last.max(number)].push(place);
-            }
-            free.append(&mut ends[number]);
-        }
-        scratch
-    }
-
-    /// Steps with these places, for blocks of so many rows.
-    pub(super) fn schedule(&self, steps: Box<[Step]>, columns: &Columns<'_>, block: usize) -> Schedule {
-        let place = |(number, place): (&usize, &usize)| {
-            (columns.of_member(*number) as u16, (place * place_bytes(block)) as u32)
-        };
-        let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
-        in_scratch.sort_unstable();
-        Schedule { steps, in_scratch, scratch: self.places * place_bytes(block) }
-    }
 }

@@ -27,6 +27,7 @@
 mod axes;
 mod blocks;
 pub(super) mod build;
+mod choose;
 mod chunks;
 mod columns;
 mod draft;
@@ -36,6 +37,9 @@ pub(super) mod planner;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;
+mod schedule;
+mod scratch;
+mod strip_plan;
 mod strips;
 mod uses;
 mod worker;

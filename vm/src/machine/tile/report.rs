@@ -1,9 +1,9 @@
 //! What a region is made of, for people.
 
 use crate::layout::TypedSlot;
-use crate::machine::tile::build::{block_bytes, place_bytes};
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::region::{Input, Place, Region};
+use crate::machine::tile::scratch::{block_bytes, place_bytes};
 use crate::program::ValueId;
 use crate::strip::{CodeReport, Refused};
 

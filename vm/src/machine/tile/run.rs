@@ -10,9 +10,8 @@ use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::tile::blocks::{Blocks, Reduced, Uneven, list};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{
-    Fold, Input, InputPlace, MemberFault, Place, Presence, Reduction, Region,
-};
+use crate::machine::tile::region::{Fold, Input, InputPlace, MemberFault, Place, Reduction, Region};
+use crate::machine::tile::schedule::Presence;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, Strips, next, raise};

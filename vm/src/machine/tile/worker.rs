@@ -8,7 +8,8 @@
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
-use crate::machine::tile::region::{Code, MemberFault, Presence, Step};
+use crate::machine::tile::region::MemberFault;
+use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::strips::StripOperands;
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::reduction::CHUNK;

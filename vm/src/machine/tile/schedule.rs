@@ -1,0 +1,64 @@
+//! Schedule: what runs for each block of a region, in order, and where it leaves what only the region reads.
+
+use crate::operator::block::{BlockRun, MAX_STEP_OPERANDS};
+use crate::operator::polynomial::Polynomial;
+use crate::operator::scan::ScanRun;
+
+/// What runs for each block, and where it leaves what only the region reads.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// In order.
+    pub(super) steps: Box<[Step]>,
+    /// Columns in scratch memory, with their places there.
+    pub(super) in_scratch: Box<[(u16, u32)]>,
+    /// Bytes of scratch memory.
+    pub(super) scratch: usize,
+}
+
+/// What runs for a block: a member, perhaps with others on the way to it, as a [pair](crate::operator::pair) has one.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The columns that it reads.
+    pub(super) args: [u16; MAX_STEP_OPERANDS],
+    /// How many there are.
+    pub(super) arity: u8,
+    /// Number of the member whose result it computes.
+    pub(super) member: u16,
+    /// Its code.
+    pub(super) code: Code,
+}
+
+/// What a step does with a block.
+#[derive(Debug)]
+pub(super) enum Code {
+    /// Computes rows.
+    Rows {
+        /// The code for this machine.
+        run: BlockRun,
+        /// True if `run` leaves presence to who runs it.
+        is_lifted: bool,
+    },
+    /// Computes a polynomial.
+    Polynomial(Polynomial),
+    /// Computes running sums; the number is that of what is carried.
+    Scan(ScanRun, u16),
+    /// Takes the rows into the state of the reduction with this number.
+    Reduce(u16),
+    /// Takes the elements into the parts of the reduction along axes with this number.
+    Fold(u16),
+    /// The same, with `a * b + c` as one of two operands.
+    FoldOfSum(u16),
+    /// Runs the strip with this number.
+    Strip(u16),
+}
+
+/// Where the presence of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// All rows are alike; the column says how.
+    Alike,
+    /// In the words of the input with this number.
+    Input(u16),
+    /// In words of its own.
+    Own,
+}
