@@ -6,7 +6,7 @@ use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
 use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
-use crate::machine::options::{RunLimits, RunOptions, RunWatch, Used};
+use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::run::{Halt, Run, unwind};
 use crate::machine::tile::report::RegionReport;
 use crate::operator::meter::{Meter, Watch};
@@ -225,19 +225,21 @@ impl BoundExpr {
         let meter = Meter::new(&limits.meter, frame.alive()).watched(watched);
         let mut run = Run::new(&self.program, codes, frame, limits, observer, &meter, watch);
         let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
-        if let Some(used) = limits.used {
-            used.set(Used { instructions: run.instructions_used(), rows: meter.rows_used() });
-        }
         let halt = match outcome {
             Ok(Ok(())) => {
+                run.note_used();
                 frame.set_alive(meter.alive());
                 frame.written_mut().clear(&self.overridden);
                 frame.written_mut().set_all(&self.produced);
                 frame.reset_arena();
                 return Ok(());
             }
-            Ok(Err(halt)) => *halt,
+            Ok(Err(halt)) => {
+                run.note_used();
+                *halt
+            }
             Err(payload) => {
+                run.note_used();
                 let (routine, ip) = (run.routine(), run.running_ip());
                 frame.poison();
                 Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }

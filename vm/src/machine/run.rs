@@ -10,7 +10,7 @@ use crate::frame::frame::{ActiveCall, CallStack};
 use crate::machine::code::{Code, RoutineCall};
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{RunLimits, RunWatch};
+use crate::machine::options::{RunLimits, RunWatch, Used};
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::copy::move_value;
 use crate::operator::meter::{Meter, Watch};
@@ -92,9 +92,13 @@ impl<'r, 'o> Run<'r, 'o> {
         }
     }
 
-    /// Instructions charged so far.
-    pub(super) fn instructions_used(&self) -> u64 {
-        self.limits.fuel.saturating_sub(self.registers.fuel.max(0) as u64)
+    /// Notes what has been used up, for whoever wants to know.
+    #[inline]
+    pub(super) fn note_used(&self) {
+        if let Some(used) = self.limits.used {
+            let instructions = self.limits.fuel.saturating_sub(self.registers.fuel.max(0) as u64);
+            used.set(Used { instructions, rows: self.meter.rows_used() });
+        }
     }
 
     /// Runs to the end.

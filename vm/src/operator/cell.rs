@@ -71,7 +71,6 @@ pub enum Strips {
 impl Strips {
     /// What it means in this process: the environment variable `CEMBRA_STRIPS` (`always`, `never`) says what
     /// [`Strips::Auto`] is, for tests and comparisons.
-    #[inline]
     pub(crate) fn of_process(self) -> Strips {
         static AUTO: OnceLock<Strips> = OnceLock::new();
         match self {

@@ -3,7 +3,7 @@
 use crate::machine::tile::region::Region;
 use crate::machine::tile::report::StripReport;
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::{Group, LoadedStrip, Recording, Variant};
+use crate::machine::tile::strips::{Group, LoadedStrip, Recording, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::strip::Refused;
@@ -20,6 +20,7 @@ const MAX_VARIANTS: usize = 8;
 
 impl Region {
     /// What runs for each block of a run over these columns: strips where they are compiled, else passes.
+    #[inline]
     pub(super) fn choose(
         &self,
         columns: &[Column],
@@ -27,48 +28,59 @@ impl Region {
         rows: usize,
         strips: Strips,
     ) -> (&Schedule, &[LoadedStrip]) {
-        let passes = (&self.passes, &[][..]);
-        let Some(plan) = self.strips.as_ref().filter(|_| strips.of_process() != Strips::Never && rows > 0)
-        else {
-            return passes;
-        };
-        let Some(signature) = self.signature(columns) else { return passes };
+        let chosen = self.strips.as_ref().and_then(|plan| {
+            let mode = if strips == Strips::Auto { plan.auto } else { strips };
+            // As on all runs of a region that has not gone over many rows.
+            let is_cold =
+                plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
+            match is_cold || mode == Strips::Never || rows == 0 {
+                true => None,
+                false => self.strips_for(plan, columns, presence, rows, mode),
+            }
+        });
+        chosen.unwrap_or((&self.passes, &[]))
+    }
+
+    /// Counts rows; true if there have been so many that compiling pays.
+    fn is_worthwhile(&self, plan: &StripPlan, rows: usize) -> bool {
+        let more = (rows as u64).saturating_mul(self.members.len() as u64);
+        // Others may count at the same time: it need not be exact, but must not begin again.
+        let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
+        plan.seen.store(seen, Ordering::Relaxed);
+        seen >= WORTHWHILE
+    }
+
+    /// The strips for these columns, compiled if that has not been done.
+    fn strips_for<'r>(
+        &self,
+        plan: &'r StripPlan,
+        columns: &[Column],
+        presence: &[Presence],
+        rows: usize,
+        mode: Strips,
+    ) -> Option<(&'r Schedule, &'r [LoadedStrip])> {
+        let signature = self.signature(columns)?;
+        let of_variant = |variant: &'r Variant| Some((&plan.schedule, &**variant.strips.as_ref()?));
         let mut place = &plan.variants;
         let mut count = 0;
         while let Some(variant) = place.get() {
             if variant.signature == signature {
-                return match &variant.strips {
-                    Some(strips) => (&plan.schedule, strips),
-                    None => passes,
-                };
+                return of_variant(variant);
             }
             place = &variant.next;
             count += 1;
         }
-        if strips.of_process() == Strips::Auto {
-            let more = (rows as u64).saturating_mul(self.members.len() as u64);
-            // Others may count at the same time: it need not be exact, but must not begin again.
-            let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
-            plan.seen.store(seen, Ordering::Relaxed);
-            if seen < WORTHWHILE {
-                return passes;
-            }
-        }
-        if count >= MAX_VARIANTS {
-            return passes;
+        if count >= MAX_VARIANTS || mode == Strips::Auto && !self.is_worthwhile(plan, rows) {
+            return None;
         }
         let made = || {
             let strips = plan.compile(columns, presence);
             Box::new(Variant { signature, strips, next: OnceLock::new() })
         };
-        match place.get_or_init(made) {
-            variant if variant.signature == signature => match &variant.strips {
-                Some(strips) => (&plan.schedule, strips),
-                None => passes,
-            },
-            // Another thread was faster, with another signature.
-            _ => passes,
-        }
+        // Another thread may have been faster, with another signature.
+        Some(place.get_or_init(made))
+            .filter(|made| made.signature == signature)
+            .and_then(|made| of_variant(made))
     }
 
     /// What runs as strips when no input misses a row.
@@ -96,11 +108,14 @@ impl Region {
 
     /// What a variant is for: two bits an input. None for what no variant is: a value for all rows that is missing.
     fn signature(&self, columns: &[Column]) -> Option<u64> {
-        let inputs = &columns[..self.inputs.len()];
-        inputs.iter().enumerate().try_fold(0, |signature, (number, column)| {
+        let mut signature = 0;
+        for column in &columns[..self.inputs.len()] {
             let has_presence = !column.presence.is_null();
-            let bits = u64::from(has_presence) | u64::from(column.step == 0) << 1;
-            (has_presence || column.all != 0).then_some(signature | bits << (2 * number))
-        })
+            if !has_presence && column.all == 0 {
+                return None;
+            }
+            signature = signature << 2 | u64::from(has_presence) << 1 | u64::from(column.step == 0);
+        }
+        Some(signature)
     }
 }

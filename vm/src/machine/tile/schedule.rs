@@ -13,6 +13,8 @@ pub(super) struct Schedule {
     pub(super) in_scratch: Box<[(u16, u32)]>,
     /// Bytes of scratch memory.
     pub(super) scratch: usize,
+    /// True if all of it is one strip, which takes as many rows at a time as there are.
+    pub(super) is_one_strip: bool,
 }
 
 /// What runs for a block: a member, perhaps with others on the way to it, as a [pair](crate::operator::pair) has one.

@@ -1,7 +1,7 @@
 //! Scratch memory of a region: places for the blocks that only its steps read, used again when nobody reads them any more.
 
 use crate::machine::tile::columns::Columns;
-use crate::machine::tile::schedule::{Schedule, Step};
+use crate::machine::tile::schedule::{Code, Schedule, Step};
 use crate::value::array::ROWS_OF_A_WORD;
 use hashbrown::HashMap;
 
@@ -61,6 +61,7 @@ impl Scratch {
         };
         let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
         in_scratch.sort_unstable();
-        Schedule { steps, in_scratch, scratch: self.places * place_bytes(block) }
+        let is_one_strip = matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
+        Schedule { steps, in_scratch, scratch: self.places * place_bytes(block), is_one_strip }
     }
 }

@@ -6,6 +6,7 @@ use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strips::{Group, Lowered, Recording, StripPlan};
 use crate::operator::block::MAX_STEP_OPERANDS;
+use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::Lane;
 use crate::value::ScalarType;
@@ -89,6 +90,7 @@ pub(super) fn plan(
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),
+        auto: Strips::Auto.of_process(),
         seen: AtomicU64::new(0),
         variants: OnceLock::new(),
     })

@@ -15,6 +15,7 @@
 
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
+use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{self, Lane, List, Refused, Strip};
 use crate::vector::Level;
@@ -32,6 +33,8 @@ pub(super) struct StripPlan {
     pub(super) lanes: Box<[Option<Lane>]>,
     /// By input: its bits, if it is a literal.
     pub(super) literals: Box<[Option<u64>]>,
+    /// What [`Strips::Auto`] is in this process.
+    pub(super) auto: Strips,
     /// Rows times members that the region has gone over.
     pub(super) seen: AtomicU64,
     /// What has been compiled.
@@ -96,14 +99,19 @@ pub(super) struct StripOperands<'w> {
 
 impl<'w> StripOperands<'w> {
     /// Places for each of the strips.
+    #[inline]
     pub(super) fn new(strips: &[LoadedStrip], arena: &'w Bump) -> StripOperands<'w> {
-        let most = |count: fn(&LoadedStrip) -> usize| strips.iter().map(count).max().unwrap_or(0);
         match strips {
             [] => StripOperands { columns: &mut [], constants: &mut [] },
-            _ => StripOperands {
-                columns: arena.alloc_slice_fill_copy(most(|s| s.columns.len()), std::ptr::null_mut()),
-                constants: arena.alloc_slice_fill_copy(most(|s| s.constants.len()), 0),
-            },
+            _ => StripOperands::for_most(strips, arena),
+        }
+    }
+
+    fn for_most(strips: &[LoadedStrip], arena: &'w Bump) -> StripOperands<'w> {
+        let most = |count: fn(&LoadedStrip) -> usize| strips.iter().map(count).max().unwrap_or(0);
+        StripOperands {
+            columns: arena.alloc_slice_fill_copy(most(|s| s.columns.len()), std::ptr::null_mut()),
+            constants: arena.alloc_slice_fill_copy(most(|s| s.constants.len()), 0),
         }
     }
 }

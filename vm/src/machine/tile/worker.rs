@@ -113,9 +113,8 @@ impl<'w> Worker<'w> {
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        // One strip takes as many rows as there are: nothing has to stay in a cache for others.
-        let is_whole =
-            matches!(&*schedule.steps, [Step { code: Code::Strip(_), .. }]) && places.are_in_place();
+        // Nothing has to stay in a cache for another step.
+        let is_whole = schedule.is_one_strip && places.are_in_place();
         let block = if is_whole { CHUNK } else { region.block };
         let operands = StripOperands::new(blocks.strips, arena);
         Worker { blocks, columns, places, has_followers, at: 0, carries, starts, block, operands }
