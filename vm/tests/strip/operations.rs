@@ -119,7 +119,7 @@ fn casts_round_once_and_truncate() {
             0 => rng.i64(..),
             1 => rng.i64(..) >> rng.u32(..63),
             // Halfway between floats of 24 and of 53 bits, and one beside.
-            2 => (rng.i64(..) | 1) << rng.u32(..62) | rng.i64(..2),
+            2 => ((rng.i64(1 << 24..1 << 25) | 1) << rng.u32(..39)) + rng.i64(-1..2),
             _ => (1_i64 << rng.u32(..63)).wrapping_add(rng.i64(-3..3)),
         })
         .collect();
