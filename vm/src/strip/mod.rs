@@ -32,6 +32,7 @@
 mod composed;
 mod fold_masks;
 pub mod list;
+mod memory;
 pub mod op;
 pub mod options;
 pub mod strip;

@@ -92,14 +92,6 @@ pub enum Refused {
     /// The level has no strips.
     #[error("there are no strips for {}", .0.name())]
     Level(Level),
-    /// An operation has no instructions on the level.
-    #[error("{operation} has no instructions on {}", .level.name())]
-    Operation {
-        /// The operation, as the list names it.
-        operation: String,
-        /// The level.
-        level: Level,
-    },
     /// There is nothing to do.
     #[error("the list stores nothing")]
     Empty,

@@ -8,59 +8,33 @@
 //! executable memory refuses [`load`]: who asks runs passes instead.
 
 use crate::strip::list::List;
+use crate::strip::memory::Mapping;
 use crate::strip::options::{Code, Options, Refused};
 use crate::vector::Level;
 use std::io;
+use std::sync::Arc;
 
 /// Compiles a list for a level.
 ///
 /// # Errors
 /// The level has no strips, or the list has what the level has no code for.
 pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refused> {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 | Level::Avx512 => crate::strip::x86::compile::compile(list, level, options),
-        _ => Err(Refused::Level(level)),
+    #[cfg(target_arch = "x86_64")]
+    if level != Level::Baseline {
+        return crate::strip::x86::compile::compile(list, level, options);
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod memory {
-    use super::Code;
-    use memmap2::{Mmap, MmapMut};
-    use std::io;
-    use std::sync::Arc;
-
-    /// Code begins at multiples of this.
-    const ALIGNMENT: usize = 64;
-
-    /// Code of strips that can be executed.
-    pub(super) type Mapping = Arc<Mmap>;
-
-    /// A mapping with codes, and where each begins.
-    pub(super) fn map(codes: &[Code]) -> io::Result<(Mapping, Vec<usize>)> {
-        let mut starts = Vec::with_capacity(codes.len());
-        let mut size = 0_usize;
-        for code in codes {
-            starts.push(size);
-            size += code.bytes.len().next_multiple_of(ALIGNMENT);
-        }
-        let mut memory = MmapMut::map_anon(size.max(1))?;
-        for (code, start) in codes.iter().zip(&starts) {
-            memory[*start..][..code.bytes.len()].copy_from_slice(&code.bytes);
-        }
-        Ok((Arc::new(memory.make_exec()?), starts))
-    }
+    let _ = (list, options);
+    Err(Refused::Level(level))
 }
 
 /// A loop over rows that can be called.
 #[derive(Clone, Debug)]
 pub struct Strip {
-    #[cfg(target_arch = "x86_64")]
-    mapping: memory::Mapping,
-    #[cfg(target_arch = "x86_64")]
+    mapping: Arc<Mapping>,
+    /// Where its instructions begin in the mapping.
     entry: usize,
     level: Level,
+    /// Numbers of the columns of presence that it writes.
     presence_out: Box<[u16]>,
 }
 
@@ -69,26 +43,16 @@ pub struct Strip {
 /// # Errors
 /// The system gives no such memory.
 pub fn load(codes: &[Code]) -> io::Result<Vec<Strip>> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let (mapping, starts) = memory::map(codes)?;
-        let strip = |(code, start): (&Code, &usize)| Strip {
-            mapping: mapping.clone(),
-            entry: start + code.entry,
-            level: code.report.level,
-            presence_out: code.presence_out.clone().into(),
-        };
-        Ok(codes.iter().zip(&starts).map(strip).collect())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    match codes {
-        [] => Ok(Vec::new()),
-        _ => Err(io::ErrorKind::Unsupported.into()),
-    }
+    let (mapping, starts) = Mapping::new(codes)?;
+    let mapping = Arc::new(mapping);
+    let strip = |(code, start): (&Code, &usize)| Strip {
+        mapping: mapping.clone(),
+        entry: start + code.entry,
+        level: code.report.level,
+        presence_out: code.presence_out.clone().into(),
+    };
+    Ok(codes.iter().zip(&starts).map(strip).collect())
 }
-
-#[cfg(target_arch = "x86_64")]
-type Entry = unsafe extern "sysv64" fn(*const *mut u8, usize, usize, *const u64) -> u64;
 
 impl Strip {
     /// The instruction set.
@@ -125,18 +89,8 @@ impl Strip {
         if first >= end {
             return 0;
         }
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the mapping has the code of a function of this type at the entry, and lives as long as the strip; the
-        // rest is the caller's promise.
-        let fired = unsafe {
-            let entry = self.mapping.as_ptr().add(self.entry);
-            std::mem::transmute::<*const u8, Entry>(entry)(columns, first, end, constants)
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        let fired = {
-            let _ = constants;
-            unreachable!("only x86-64 has strips")
-        };
+        // SAFETY: the strip begins there; the rest is the caller's promise.
+        let fired = unsafe { self.mapping.call(self.entry, columns, first..end, constants) };
         for column in &*self.presence_out {
             // SAFETY: the column has whole words; the strip has written the bytes of its rows.
             unsafe {

@@ -119,7 +119,7 @@ fn casts_round_once_and_truncate() {
             0 => rng.i64(..),
             1 => rng.i64(..) >> rng.u32(..63),
             // Halfway between floats of 24 and of 53 bits, and one beside.
-            2 => (rng.i64(..) | 1) << rng.u32(..62) | rng.i64(..2),
+            2 => ((rng.i64(1 << 24..1 << 25) | 1) << rng.u32(..39)) + rng.i64(-1..2),
             _ => (1_i64 << rng.u32(..63)).wrapping_add(rng.i64(-3..3)),
         })
         .collect();
@@ -460,4 +460,37 @@ fn products_with_literals() {
             list.binary(BinaryOp::Xor, first, second)
         });
     }
+}
+
+/// Memory of strips is never written and executed at once, and strips are called from several threads.
+#[test]
+fn memory_is_executed_or_written() {
+    let level = Level::best();
+    if level == Level::Baseline {
+        return;
+    }
+    let mut list = List::new();
+    let (x, two) = (list.column(0, Lane::F64), list.f64(2.0));
+    let product = list.binary(BinaryOp::Mul, x, two);
+    list.store(1, product);
+    let code = compile(&list, level, Options::default()).expect("a product can be compiled");
+    let strip = load(&[code]).expect("executable memory").remove(0);
+    if let Ok(maps) = std::fs::read_to_string("/proc/self/maps") {
+        let permissions = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
+        assert!(maps.lines().any(|line| permissions(line).starts_with("r-x")));
+        assert!(!maps.lines().any(|line| permissions(line).contains("wx")), "{maps}");
+    }
+    let x: Vec<f64> = (0..1000).map(f64::from).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (strip, x) = (strip.clone(), &x);
+            scope.spawn(move || {
+                let mut y = vec![0.0; x.len()];
+                let columns = [x.as_ptr().cast_mut().cast::<u8>(), y.as_mut_ptr().cast()];
+                // SAFETY: the machine has the level, and the columns have the rows.
+                unsafe { strip.run(columns.as_ptr(), 0, x.len(), std::ptr::null()) };
+                assert!(x.iter().zip(&y).all(|(x, y)| 2.0 * x == *y));
+            });
+        }
+    });
 }

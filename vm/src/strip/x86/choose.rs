@@ -8,11 +8,13 @@ use crate::strip::x86::merge::{Choice, Merge};
 use crate::strip::x86::target::Parts;
 
 impl Lower<'_> {
+    /// A column of truths, which is read where the mask is wanted.
     pub fn byte_column(&mut self, copy: usize, number: u16) -> Lowered {
         let address = self.rows_of(copy, number, 1, 0);
         Lowered::Mask(Truths { source: Some(Source::Bytes(address)), ..Truths::default() })
     }
 
+    /// A mask that a scalar decides for all rows.
     pub fn scalar_mask(&mut self, number: u16) -> Truths {
         match self.target.is_512 {
             true => self.scalar_mask_512(number),
@@ -20,6 +22,7 @@ impl Lower<'_> {
         }
     }
 
+    /// A mask that is the same for all rows.
     pub fn literal_mask(&mut self, value: bool) -> Truths {
         match self.target.is_512 {
             true => self.literal_mask_512(value),
@@ -27,6 +30,7 @@ impl Lower<'_> {
         }
     }
 
+    /// A comparison of numbers.
     pub fn compare(&mut self, comparison: Comparison, lane: Lane, x: Parts, y: Parts) -> Truths {
         match self.target.is_512 {
             true => self.compare_512(comparison, lane, x.part(0), y.part(0)),
@@ -34,6 +38,7 @@ impl Lower<'_> {
         }
     }
 
+    /// An operation on masks.
     pub fn mask_binary(&mut self, copy: usize, op: BinaryOp, x: Term, y: Term) -> Truths {
         match self.target.is_512 {
             true => {
@@ -44,6 +49,7 @@ impl Lower<'_> {
         }
     }
 
+    /// The mask `yes` where a mask is set, else the mask `no`.
     pub fn mask_select(&mut self, copy: usize, mask: Term, yes: Term, no: Term) -> Truths {
         match self.target.is_512 {
             true => {
@@ -57,6 +63,7 @@ impl Lower<'_> {
         }
     }
 
+    /// A choice between numbers.
     pub fn select(&mut self, choice: Choice, merge: Option<Merge>) -> Parts {
         let Choice { copy, lane, mask, yes, no } = choice;
         if let Some(Merge::Min(x, y) | Merge::Max(x, y)) = merge {
@@ -70,9 +77,12 @@ impl Lower<'_> {
             (false, 8) => self.wide_mask(copy, mask),
             (false, _) => self.narrow_mask(copy, mask),
         };
-        if merge == Some(Merge::Masked) {
+        if let Some(Merge::Masked | Merge::Zeroed) = merge {
             match truths.register.filter(|_| !truths.is_inverted) {
-                Some(mask) => return self.masked(copy, lane, mask, yes, no),
+                Some(mask) if merge == Some(Merge::Zeroed) => {
+                    return self.masked(copy, lane, mask, yes, None);
+                }
+                Some(mask) => return self.masked(copy, lane, mask, yes, Some(no)),
                 None => {
                     let lowered = self.term(copy, yes, self.list.op(yes), lane);
                     self.set(copy, yes, lowered);
@@ -103,24 +113,24 @@ impl Lower<'_> {
         })
     }
 
-    /// The operation of an arm under a mask, over the other arm.
-    pub fn masked(&mut self, copy: usize, lane: Lane, mask: Virtual, yes: Term, no: Term) -> Parts {
+    /// The operation of an arm under a mask, over the other arm, or over zeros.
+    pub fn masked(&mut self, copy: usize, lane: Lane, mask: Virtual, yes: Term, no: Option<Term>) -> Parts {
         let Op::Binary(op, x, y) = self.list.op(yes) else { unreachable!("merging takes such operations") };
         let codes = self.binary_codes(op, lane).expect("merging takes one instruction");
         let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
         let (x, y) = self.in_order(op, x, y);
-        let other = self.number(copy, no).part(0);
         let (form, view) = (self.target.form(lane), self.target.view(lane));
         let result = self.body.fresh(view);
-        let args = [
-            Arg::Change(other, result, view),
-            Arg::Use(x, view),
-            Arg::UseOrMemory(y, view, self.target.broadcast(lane)),
-        ];
-        self.body.push(Inst::new(code(codes, form), args).masked(WriteMask::Merge(mask)));
+        let (written, mask) = match no {
+            Some(no) => (Arg::Change(self.number(copy, no).part(0), result, view), WriteMask::Merge(mask)),
+            None => (Arg::Def(result, view), WriteMask::Zero(mask)),
+        };
+        let args = [written, Arg::Use(x, view), Arg::UseOrMemory(y, view, self.target.broadcast(lane))];
+        self.body.push(Inst::new(code(codes, form), args).masked(mask));
         Parts::new(1, |_| result)
     }
 
+    /// Takes a mask in among those that fire.
     pub fn fire(&mut self, copy: usize, mask: Term) {
         match self.target.is_512 {
             true => {
@@ -131,6 +141,7 @@ impl Lower<'_> {
         }
     }
 
+    /// What fires goes to the result of the call.
     pub fn fire_end(&mut self) {
         match self.target.is_512 {
             true => self.fire_end_512(),
@@ -138,6 +149,7 @@ impl Lower<'_> {
         }
     }
 
+    /// Bits of presence of a group.
     pub fn store_presence(&mut self, copy: usize, address: Address, mask: Term) {
         match self.target.is_512 {
             true => {
@@ -148,6 +160,7 @@ impl Lower<'_> {
         }
     }
 
+    /// Truths of a group as bytes.
     pub fn store_bytes(&mut self, copy: usize, address: Address, mask: Term) {
         match self.target.is_512 {
             true => {
@@ -158,6 +171,7 @@ impl Lower<'_> {
         }
     }
 
+    /// Lanes of the last rows.
     pub fn load_rest(&mut self, lane: Lane, address: Address, part: usize) -> Virtual {
         match self.target.is_512 {
             true => self.load_rest_512(lane, address),
@@ -165,6 +179,7 @@ impl Lower<'_> {
         }
     }
 
+    /// Lanes of the last rows to memory.
     pub fn store_rest(&mut self, lane: Lane, address: Address, part: usize, value: Virtual) {
         match self.target.is_512 {
             true => self.store_rest_512(lane, address, value),

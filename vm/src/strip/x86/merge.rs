@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The instruction for a minimum gives its second operand on ties and if one is NaN, as the choice does. An arm that is
-//! an operation read only here goes under the mask of AVX-512, over the other arm, if that is not needed any more.
+//! an operation read only here goes under the mask of AVX-512, over zeros, or over the other arm if that is not needed
+//! any more.
 
 use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
@@ -21,6 +22,8 @@ pub enum Merge {
     Max(Term, Term),
     /// The operation of the first arm, over the second arm.
     Masked,
+    /// The operation of the first arm, over zeros.
+    Zeroed,
 }
 
 /// A choice between numbers.
@@ -54,6 +57,15 @@ pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges
         if let Some(merge) = extreme(list, mask, yes, no).filter(|_| is_only_here(mask)) {
             merges.choices[term.index()] = Some(merge);
             merges.is_deferred[mask.index()] = true;
+            continue;
+        }
+        if has_masked_operations
+            && list.op(no) == Op::Literal(0)
+            && is_only_here(yes)
+            && is_plain(list.op(yes))
+        {
+            merges.choices[term.index()] = Some(Merge::Zeroed);
+            merges.is_deferred[yes.index()] = true;
             continue;
         }
         let dies_here = last[no.index()] == term.index() && is_computed(list.op(no));
