@@ -1,11 +1,11 @@
 //! Test: every operator of rows gives the same bits with all instructions of this machine.
 
 use crate::builtins::table;
-use crate::operator::block::{BlockKernel, Column, intersect};
-use crate::operator::recipe::Recorded;
+use crate::operator::block::{BlockKernel, Column};
+use crate::operator::recipe::{Recorded, strip_rows};
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::{Kernel, OperatorTable, Overload};
-use crate::strip::{self, Lane, List};
+use crate::strip::{Lane, List};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::qtype::OPTIONAL_UNIT;
 use crate::value::{QType, ScalarType};
@@ -186,48 +186,6 @@ fn recorded(
     Some(list)
 }
 
-/// What [`BlockKernel::rows`] gives, from a strip.
-fn strip_rows(
-    list: &List,
-    level: Level,
-    columns: &[Column],
-    size: usize,
-    rows: usize,
-) -> (Vec<u8>, Vec<u64>) {
-    let code = strip::compile(list, level, strip::Options::default()).expect("code for the level");
-    let strip = &strip::load(&[code]).expect("memory for code")[0];
-    let mut cells = vec![0u64; rows + 1];
-    let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
-    let of_cells = columns.iter().map(|column| column.data.cast_mut());
-    let of_presence = columns.iter().map(|column| column.presence.cast_mut().cast());
-    let results = [cells.as_mut_ptr().cast(), words.as_mut_ptr().cast()];
-    let columns: Vec<*mut u8> = of_cells.chain(of_presence).chain(results).collect();
-    // SAFETY: the machine has the level; columns have so many rows, and the results room for them.
-    unsafe { strip.run(columns.as_ptr(), 0, rows, std::ptr::null()) };
-    let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
-    for row in 0..rows {
-        if words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0 {
-            bytes[row * size..][..size].fill(0);
-        }
-    }
-    (bytes, words)
-}
-
-/// The same of a kernel, whose presence is that of all columns if it is lifted.
-fn kernel_rows(kernel: &BlockKernel, columns: &[Column], size: usize, rows: usize) -> (Vec<u8>, Vec<u64>) {
-    let (mut bytes, mut words) = kernel.rows(Level::Baseline, columns, size, rows);
-    if kernel.is_lifted {
-        // SAFETY: the columns have the words.
-        unsafe { intersect(columns.iter(), words.as_mut_ptr(), rows) };
-    }
-    for row in 0..rows {
-        if words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0 {
-            bytes[row * size..][..size].fill(0);
-        }
-    }
-    (bytes, words)
-}
-
 /// Operators for any type of rows.
 fn made_on_demand(table: &OperatorTable) -> Vec<Arc<Overload>> {
     let scalars = [
@@ -291,7 +249,7 @@ fn recipes_give_the_bits_of_kernels() {
             let columns: Vec<Column> =
                 rows.iter().zip(&may_miss).map(|(rows, may_miss)| rows.column(*may_miss)).collect();
             for count in SIZES {
-                let expected = kernel_rows(kernel, &columns, cell_size(result), count);
+                let expected = kernel.present_rows(Level::Baseline, &columns, cell_size(result), count);
                 let expected = (with_one_nan(expected.0, result), expected.1);
                 for level in Level::available().iter().filter(|level| **level > Level::Baseline) {
                     let found = strip_rows(&list, *level, &columns, cell_size(result), count);

@@ -67,7 +67,7 @@ fn arithmetic() -> Vec<Family> {
             .unary(|x: f32| x.abs())
             .unary(|x: f64| x.abs()),
         Family::new("math.sign", &["x"], "-1, 0 or 1; NaN stays NaN, the sign of zero is +0.")
-            .cells(recipes::sign)
+            .cells(|l, x| Some(l.sign(x[0])))
             .derivative(&["0.0"])
             .unary(|x: i32| x.signum())
             .unary(|x: i64| x.signum())

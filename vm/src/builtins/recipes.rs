@@ -11,96 +11,32 @@ pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
 
 /// Quotient rounded down by a literal above zero.
 pub(super) fn floor_div(list: &mut List, x: &[Term]) -> Option<Term> {
-    divided(list, x).map(|(quotient, _)| quotient)
+    let divisor = divisor(list, x)?;
+    Some(list.floor_div(x[0], divisor))
 }
 
 /// Remainder of that, which is not negative.
 pub(super) fn floor_mod(list: &mut List, x: &[Term]) -> Option<Term> {
-    divided(list, x).map(|(_, remainder)| remainder)
+    let divisor = divisor(list, x)?;
+    Some(list.floor_mod(x[0], divisor))
 }
 
-/// Largest divisor of INT64: remainders below it are exact in FLOAT64.
-const MOST_DIVISOR: i64 = 1 << 51;
-
-/// Quotient and remainder of an integer by a literal above zero, without a division of integers, which vectors have
-/// not: a quotient in FLOAT64, and what the remainder says is missing.
-fn divided(list: &mut List, x: &[Term]) -> Option<(Term, Term)> {
-    let [x, y] = *x else { return None };
+/// A second operand that is an integer above zero, and known.
+fn divisor(list: &List, x: &[Term]) -> Option<i64> {
+    let [_, y] = *x else { return None };
     let Op::Literal(bits) = list.op(y) else { return None };
-    let lane = list.lane(x);
-    let divisor = match lane {
+    let divisor = match list.lane(y) {
         Lane::I64 => bits as i64,
         Lane::I32 => i64::from(bits as i32),
         _ => return None,
     };
-    match divisor {
-        1 => return Some((x, list.number(lane, 0))),
-        2..MOST_DIVISOR => {}
-        _ => return None,
-    }
-    if lane == Lane::I32 {
-        // Of such small numbers the rounded quotient is below an integer where the exact one is.
-        let (x64, y64) = (list.cast(x, Lane::F64), list.f64(divisor as f64));
-        let quotient = list.binary(BinaryOp::Div, x64, y64);
-        let quotient = list.unary(UnaryOp::Floor, quotient);
-        let quotient = list.cast(quotient, Lane::I32);
-        let product = list.binary(BinaryOp::Mul, quotient, y);
-        return Some((quotient, list.binary(BinaryOp::Sub, x, product)));
-    }
-    // The first quotient is off by up to 2^11, the second by one: what is left over is small and exact.
-    let inverse = list.f64(1.0 / divisor as f64);
-    let (mut quotient, mut rest) = (list.i64(0), x);
-    for op in [UnaryOp::Trunc, UnaryOp::Floor] {
-        let approximate = list.cast(rest, Lane::F64);
-        let approximate = list.binary(BinaryOp::Mul, approximate, inverse);
-        let approximate = list.unary(op, approximate);
-        let part = list.cast(approximate, Lane::I64);
-        let product = list.binary(BinaryOp::Mul, part, y);
-        rest = list.binary(BinaryOp::Sub, rest, product);
-        quotient = list.binary(BinaryOp::Add, quotient, part);
-    }
-    let (zero, one) = (list.i64(0), list.i64(1));
-    let is_low = list.compare(Comparison::Less, rest, zero);
-    let (less, more) = (list.binary(BinaryOp::Sub, quotient, one), list.binary(BinaryOp::Add, rest, y));
-    let (quotient, rest) = (list.select(is_low, less, quotient), list.select(is_low, more, rest));
-    let is_high = list.compare(Comparison::GreaterEqual, rest, y);
-    let (more, less) = (list.binary(BinaryOp::Add, quotient, one), list.binary(BinaryOp::Sub, rest, y));
-    Some((list.select(is_high, more, quotient), list.select(is_high, less, rest)))
+    (divisor > 0).then_some(divisor)
 }
 
-/// The nearest integer, halves away from zero: the integer part, and one more where at least half is left.
+/// The nearest integer, halves away from zero; integers are that already.
 pub(super) fn round(list: &mut List, x: &[Term]) -> Option<Term> {
     let [x] = *x else { return None };
-    if !list.lane(x).is_float() {
-        return Some(x);
-    }
-    let whole = list.unary(UnaryOp::Trunc, x);
-    let rest = list.binary(BinaryOp::Sub, x, whole);
-    let rest = list.unary(UnaryOp::Abs, rest);
-    let half = match list.lane(x) {
-        Lane::F64 => list.f64(0.5),
-        _ => list.f32(0.5),
-    };
-    let is_more = list.compare(Comparison::GreaterEqual, rest, half);
-    let (one, minus_one, zero) =
-        (list.number(list.lane(x), 1), list.number(list.lane(x), -1), list.number(list.lane(x), 0));
-    let is_below = list.compare(Comparison::Less, x, zero);
-    let unit = list.select(is_below, minus_one, one);
-    let next = list.binary(BinaryOp::Add, whole, unit);
-    Some(list.select(is_more, next, whole))
-}
-
-/// -1, 0 or 1; NaN stays.
-pub(super) fn sign(list: &mut List, x: &[Term]) -> Option<Term> {
-    let [x] = *x else { return None };
-    let lane = list.lane(x);
-    let (one, minus_one, zero) = (list.number(lane, 1), list.number(lane, -1), list.number(lane, 0));
-    let is_zero = list.compare(Comparison::Equal, x, zero);
-    let rest = list.select(is_zero, zero, x);
-    let is_below = list.compare(Comparison::Less, x, zero);
-    let rest = list.select(is_below, minus_one, rest);
-    let is_above = list.compare(Comparison::Greater, x, zero);
-    Some(list.select(is_above, one, rest))
+    Some(if list.lane(x).is_float() { list.round(x) } else { x })
 }
 
 /// The truth of a comparison; of truths, false is below true.

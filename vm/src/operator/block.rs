@@ -240,10 +240,35 @@ impl BlockKernel {
         // SAFETY: the columns have the rows, of the kernel's types; the target has room for them.
         unsafe { (self.run(level))(args, target, rows) }.expect("the kernel cannot fail");
         let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
-        let is_missing = |row: &usize| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0;
-        for row in (0..rows).filter(|row| !self.is_lifted && is_missing(row)) {
-            bytes[row * size..][..size].fill(0);
+        if !self.is_lifted {
+            clear_missing(&mut bytes, &words, size, rows);
         }
         (bytes, words)
+    }
+
+    /// The same with the presence that a lifted kernel leaves to its caller, and zeros in all missing rows.
+    pub(crate) fn present_rows(
+        &self,
+        level: Level,
+        columns: &[Column],
+        size: usize,
+        rows: usize,
+    ) -> (Vec<u8>, Vec<u64>) {
+        let (mut bytes, mut words) = self.rows(level, columns, size, rows);
+        if self.is_lifted {
+            // SAFETY: the columns have the words, and there is room for as many.
+            unsafe { intersect(columns.iter(), words.as_mut_ptr(), rows) };
+        }
+        clear_missing(&mut bytes, &words, size, rows);
+        (bytes, words)
+    }
+}
+
+/// Makes the cells of missing rows zero.
+#[cfg(test)]
+pub(super) fn clear_missing(bytes: &mut [u8], words: &[u64], size: usize, rows: usize) {
+    let is_missing = |row: &usize| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0;
+    for row in (0..rows).filter(is_missing) {
+        bytes[row * size..][..size].fill(0);
     }
 }

@@ -21,7 +21,6 @@ use crate::operator::general::GeneralCall;
 use crate::operator::meter::Meter;
 use crate::value::Fault;
 use bumpalo::Bump;
-use std::sync::OnceLock;
 
 /// Cells between two returns to the interpreter loop.
 pub const YIELD_INTERVAL: usize = 64;
@@ -66,22 +65,6 @@ pub enum Strips {
     Never,
     /// From the first row on, wherever there are strips: for tests.
     Always,
-}
-
-impl Strips {
-    /// What it means in this process: the environment variable `CEMBRA_STRIPS` (`always`, `never`) says what
-    /// [`Strips::Auto`] is, for tests and comparisons.
-    pub(crate) fn of_process(self) -> Strips {
-        static AUTO: OnceLock<Strips> = OnceLock::new();
-        match self {
-            Strips::Auto => *AUTO.get_or_init(|| match std::env::var("CEMBRA_STRIPS").as_deref() {
-                Ok("always") => Strips::Always,
-                Ok("never") => Strips::Never,
-                _ => Strips::Auto,
-            }),
-            other => other,
-        }
-    }
 }
 
 /// State shared by the cells of one run.

@@ -8,7 +8,11 @@
 //! An operator with a recipe can be computed in registers together with others. It gives the bits that its block
 //! kernel gives for that row.
 
+#[cfg(test)]
+use crate::operator::block::{Column, clear_missing};
 use crate::strip::{List, Term};
+#[cfg(test)]
+use crate::{strip, value::array::ROWS_OF_A_WORD, vector::Level};
 
 /// Rows on their way through a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,4 +69,29 @@ impl Recipe {
         };
         Some(operands.iter().fold(recorded, |recorded, operand| recorded.only(list, operand.present)))
     }
+}
+
+/// Rows of a strip with the cells and the presence of these columns, then those of the result, for a level of this
+/// machine: cells of present rows, and words of presence. For columns of the list's types with at least so many rows.
+#[cfg(test)]
+pub(crate) fn strip_rows(
+    list: &List,
+    level: Level,
+    columns: &[Column],
+    size: usize,
+    rows: usize,
+) -> (Vec<u8>, Vec<u64>) {
+    let code = strip::compile(list, level, strip::Options::default()).expect("code for the level");
+    let strip = &strip::load(&[code]).expect("memory for code")[0];
+    let mut cells = vec![0u64; rows + 1];
+    let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
+    let of_cells = columns.iter().map(|column| column.data.cast_mut());
+    let of_presence = columns.iter().map(|column| column.presence.cast_mut().cast());
+    let results = [cells.as_mut_ptr().cast(), words.as_mut_ptr().cast()];
+    let columns: Vec<*mut u8> = of_cells.chain(of_presence).chain(results).collect();
+    // SAFETY: the machine has the level; columns have so many rows, and the results room for them.
+    unsafe { strip.run(columns.as_ptr(), 0, rows, std::ptr::null()) };
+    let mut bytes = bytemuck::cast_slice(&cells)[..size * rows].to_vec();
+    clear_missing(&mut bytes, &words, size, rows);
+    (bytes, words)
 }

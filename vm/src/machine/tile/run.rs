@@ -42,8 +42,13 @@ pub(in crate::machine) unsafe fn run_region(
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let (threads, strips) = ((*registers).threads, (*registers).strips);
-        let outcome = region.run(frame, &*(*registers).arena, &*(*registers).meter, threads, strips);
+        let means = Means {
+            arena: &*(*registers).arena,
+            meter: &*(*registers).meter,
+            threads: (*registers).threads,
+            strips: (*registers).strips,
+        };
+        let outcome = region.run(frame, &means);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
@@ -55,23 +60,26 @@ pub(in crate::machine) unsafe fn run_region(
     }
 }
 
+/// What a region runs with.
+struct Means<'m> {
+    /// Scratch memory.
+    arena: &'m Bump,
+    meter: &'m Meter<'m>,
+    threads: usize,
+    strips: Strips,
+}
+
 impl Region {
     /// Computes all rows of the outputs.
     ///
     /// # Safety
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
-    unsafe fn run(
-        &self,
-        frame: *mut u8,
-        arena: &Bump,
-        meter: &Meter<'_>,
-        threads: usize,
-        strips: Strips,
-    ) -> Result<(), Box<MemberFault>> {
+    unsafe fn run(&self, frame: *mut u8, means: &Means<'_>) -> Result<(), Box<MemberFault>> {
+        let Means { arena, meter, threads, strips } = *means;
         let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_axes(axes, frame, columns, arena, meter, threads, strips) };
+            return unsafe { self.run_over_axes(axes, frame, columns, means) };
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
@@ -121,11 +129,9 @@ impl Region {
         axes: NdType,
         frame: *mut u8,
         columns: &mut [Column],
-        arena: &Bump,
-        meter: &Meter<'_>,
-        threads: usize,
-        strips: Strips,
+        means: &Means<'_>,
     ) -> Result<(), Box<MemberFault>> {
+        let Means { arena, meter, threads, strips } = *means;
         // SAFETY: the caller's promise.
         let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
         let runs_of = |fold: &Fold| runs(elements.shape(), fold.axes);

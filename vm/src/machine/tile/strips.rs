@@ -254,3 +254,19 @@ impl Lowered {
         Recorded { cells, present }
     }
 }
+
+impl Strips {
+    /// What it means in this process: the environment variable `CEMBRA_STRIPS` (`always`, `never`) says what
+    /// [`Strips::Auto`] is, for tests and comparisons.
+    pub(super) fn of_process(self) -> Strips {
+        static AUTO: OnceLock<Strips> = OnceLock::new();
+        match self {
+            Strips::Auto => *AUTO.get_or_init(|| match std::env::var("CEMBRA_STRIPS").as_deref() {
+                Ok("always") => Strips::Always,
+                Ok("never") => Strips::Never,
+                _ => Strips::Auto,
+            }),
+            other => other,
+        }
+    }
+}
