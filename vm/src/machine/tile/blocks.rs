@@ -84,7 +84,19 @@ impl Blocks<'_> {
     /// A fault if the run has to stop.
     #[inline]
     pub(super) fn poll(&self) -> Outcome {
-        match self.watch {
+        self.region.poll(self.watch)
+    }
+
+    pub(super) fn has_own_presence(&self, column: usize) -> bool {
+        self.presence.get(column) == Some(&Presence::Own)
+    }
+}
+
+impl Region {
+    /// A fault if the run has to stop.
+    #[inline]
+    pub(super) fn poll(&self, watch: Option<&dyn Watch>) -> Outcome {
+        match watch {
             None => Ok(()),
             Some(watch) => self.ask(watch),
         }
@@ -92,11 +104,7 @@ impl Blocks<'_> {
 
     #[cold]
     fn ask(&self, watch: &dyn Watch) -> Outcome {
-        let ip = self.region.members[0].ip;
+        let ip = self.members[0].ip;
         watch.ask().map_err(|stop| Box::new(MemberFault { ip, fault: stop.into() }))
-    }
-
-    pub(super) fn has_own_presence(&self, column: usize) -> bool {
-        self.presence.get(column) == Some(&Presence::Own)
     }
 }

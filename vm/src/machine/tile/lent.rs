@@ -23,6 +23,11 @@ pub(super) struct Lent {
 }
 
 impl Lent {
+    /// True if kernels can read cells and presence where they are.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.is_in_order() && self.rows.bitmap.is_null()
+    }
+
     /// True if kernels can read the cells where they are.
     fn is_in_order(&self) -> bool {
         let size = cell_size(self.rows.element);

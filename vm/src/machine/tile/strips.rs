@@ -17,9 +17,11 @@ use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
+use crate::operator::reduction::CHUNK;
 use crate::strip::{self, Lane, List, Refused, Strip};
 use crate::vector::Level;
 use bumpalo::Bump;
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
@@ -74,6 +76,9 @@ pub(super) struct Variant {
     pub(super) next: OnceLock<Box<Variant>>,
 }
 
+/// Columns or constants of a strip that is called without scratch memory.
+const FEW: usize = 24;
+
 /// A strip, and what it wants to know.
 #[derive(Debug)]
 pub(super) struct LoadedStrip {
@@ -123,27 +128,79 @@ impl LoadedStrip {
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
     /// share no byte with others.
     pub(super) unsafe fn run(&self, columns: &[Column], operands: &mut StripOperands<'_>, count: usize) {
-        for (place, (column, part)) in operands.columns.iter_mut().zip(&self.columns) {
+        // SAFETY: the caller's promise; there are places for all.
+        unsafe {
+            self.load(columns, operands.columns.as_mut_ptr(), operands.constants.as_mut_ptr());
+            self.strip.run(operands.columns.as_ptr(), 0, count, operands.constants.as_ptr());
+        }
+    }
+
+    /// True if [`LoadedStrip::run_all`] can run it.
+    pub(super) fn has_few_operands(&self) -> bool {
+        self.columns.len() <= FEW && self.constants.len() <= FEW
+    }
+
+    /// Computes all rows of the columns, asking now and then.
+    ///
+    /// # Errors
+    /// What the one who is asked says.
+    ///
+    /// # Safety
+    /// As [`LoadedStrip::run`].
+    ///
+    /// # Panics
+    /// There are too many operands.
+    pub(super) unsafe fn run_all<E>(
+        &self,
+        columns: &[Column],
+        rows: usize,
+        ask: impl Fn() -> Result<(), E>,
+    ) -> Result<(), E> {
+        assert!(self.has_few_operands(), "places for all operands");
+        let mut places = [const { MaybeUninit::<*mut u8>::uninit() }; FEW];
+        let mut constants = [const { MaybeUninit::<u64>::uninit() }; FEW];
+        // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
+        unsafe {
+            self.load(columns, places.as_mut_ptr().cast(), constants.as_mut_ptr().cast());
+            let mut start = 0;
+            while start < rows {
+                ask()?;
+                let end = rows.min(start + CHUNK);
+                self.strip.run(places.as_ptr().cast(), start, end, constants.as_ptr().cast());
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in what the strip is called with.
+    ///
+    /// # Safety
+    /// There are places for all columns and constants; each column of a constant has one value.
+    #[inline]
+    unsafe fn load(&self, columns: &[Column], places: *mut *mut u8, constants: *mut u64) {
+        for (number, (column, part)) in self.columns.iter().enumerate() {
             let column = &columns[*column as usize];
             // Only what the strip writes is written.
-            *place = match part {
+            let place = match part {
                 Part::Cells => column.data.cast_mut(),
                 Part::Presence => column.presence.cast_mut().cast(),
             };
+            // SAFETY: the caller's promise.
+            unsafe { places.add(number).write(place) };
         }
-        for (place, (column, size)) in operands.constants.iter_mut().zip(&self.constants) {
+        for (number, (column, size)) in self.constants.iter().enumerate() {
             let from = columns[*column as usize].data;
-            // SAFETY: the column has one value of this size, which is what the strip reads of the place.
-            *place = unsafe {
-                match size {
+            // SAFETY: the caller's promise: one value of this size, which is what the strip reads of the place.
+            unsafe {
+                let value = match size {
                     1 => u64::from(from.read()),
                     4 => u64::from(from.cast::<u32>().read_unaligned()),
                     _ => from.cast::<u64>().read_unaligned(),
-                }
-            };
+                };
+                constants.add(number).write(value);
+            }
         }
-        // SAFETY: the caller's promise; the strip was compiled for the best level of the machine.
-        unsafe { self.strip.run(operands.columns.as_ptr(), 0, count, operands.constants.as_ptr()) };
     }
 }
 
