@@ -11,8 +11,8 @@ use cembra::registry::Dialect;
 use cembra::vm::machine::{Room, RunOptions};
 use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, Budget, NdType, NdView, QType, ScalarType, Value};
 
-/// Runs before the count: buffers of texts grow to their size.
-const WARM_UP: usize = 3;
+/// Runs before the count: buffers of texts grow to their size, and regions of many rows are compiled.
+const WARM_UP: usize = 400;
 const RUNS: usize = 100;
 
 /// An expression with literals for its inputs; several sets of inputs are run in turn.

@@ -147,3 +147,25 @@ fn an_expression_may_come_from_standard_input() {
     assert_eq!(output.status.code(), Some(1));
     assert!(message.contains("limit expression-text: <standard input> has more characters"), "{message}");
 }
+
+/// Strips are there where the machine has the instructions.
+#[test]
+fn regions_say_what_runs_as_strips() {
+    let arguments =
+        ["explain", "--stage", "regions", "math.exp(x*2.0 + y) + y", "--type", "x=DENSE_ARRAY_FLOAT64"];
+    let arguments = [&arguments[..], &["--type", "y=DENSE_ARRAY_FLOAT64", "--json"]].concat();
+    let strips_of = |mode: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+        let output =
+            command.args(&arguments).env("CEMBRA_STRIPS", mode).output().expect("the command starts");
+        let json: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+        json["regions"]["regions"][0]["strips"].clone()
+    };
+    assert_eq!(strips_of("never"), json!([]));
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        let strips = strips_of("auto");
+        assert_eq!((&strips[0]["members"], &strips[0]["spills"]), (&json!([0, 1]), &json!(0)), "{strips}");
+        assert_eq!(strips.as_array().map(Vec::len), Some(1), "the sum after exp is a pass: {strips}");
+    }
+}

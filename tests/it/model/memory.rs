@@ -40,8 +40,8 @@ fn evaluations_leave_memory_as_it_is() {
                 compiled.evaluate_squares(&theta, &data, &mut frame).expect("a sum");
             }
         };
-        // Pages of the code are read when it first runs.
-        measure(|| run(10));
+        // Pages of the code are read when it first runs, and regions are compiled after many rows.
+        measure(|| run(500));
         let before = resident_pages();
         let counted = measure(|| run(count));
         let grown = resident_pages().zip(before).map_or(0, |(after, before)| after - before);

@@ -10,9 +10,13 @@
 
 #[cfg(test)]
 use crate::operator::block::{Column, clear_missing};
+#[cfg(test)]
+use crate::strip;
 use crate::strip::{List, Term};
 #[cfg(test)]
-use crate::{strip, value::array::ROWS_OF_A_WORD, vector::Level};
+use crate::value::array::ROWS_OF_A_WORD;
+#[cfg(test)]
+use crate::vector::Level;
 
 /// Rows on their way through a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,9 +84,10 @@ impl Region {
             .and_then(|made| of_variant(made))
     }
 
-    /// What runs as strips when no input misses a row.
+    /// What runs as strips when no input misses a row; nothing in a process without strips.
     pub(super) fn strip_reports(&self) -> Vec<StripReport> {
-        let Some(plan) = &self.strips else { return Vec::new() };
+        let plan = self.strips.as_ref().filter(|plan| plan.auto != Strips::Never);
+        let Some(plan) = plan else { return Vec::new() };
         let mut columns = self.columns.clone();
         for (column, input) in columns.iter_mut().zip(&self.inputs) {
             column.all = u64::MAX;
