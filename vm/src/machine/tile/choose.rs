@@ -16,6 +16,9 @@ use std::sync::atomic::Ordering;
 /// operation in a strip.
 const WORTHWHILE: u64 = 1 << 18;
 
+/// Rows from which on strips run among passes.
+const FEW_ROWS: usize = 128;
+
 /// Variants of a region that are compiled.
 const MAX_VARIANTS: usize = 8;
 
@@ -31,6 +34,10 @@ impl Region {
     ) -> (&Schedule, &[LoadedStrip]) {
         let chosen = self.strips.as_ref().and_then(|plan| {
             let mode = if strips == Strips::Auto { plan.auto } else { strips };
+            // Among passes a strip of few rows saves less than it costs to be called.
+            if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
+                return None;
+            }
             // As on all runs of a region that has not gone over many rows.
             let is_cold =
                 plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
