@@ -67,7 +67,26 @@ pub(super) fn list<T>(arena: &Bump, items: impl ExactSizeIterator<Item = T>) -> 
     }
 }
 
+impl Uneven<'_> {
+    /// True if there is nothing to lay out.
+    fn is_in_place(&self) -> bool {
+        match self {
+            Uneven::Rows(lent) => lent.iter().all(Lent::is_in_place),
+            Uneven::Elements(elements) => elements.is_in_place(),
+        }
+    }
+}
+
 impl Blocks<'_> {
+    /// The strip that is all there is to run, if it can read all rows where they are: then there need be no blocks.
+    #[inline]
+    pub(super) fn whole(&self) -> Option<&LoadedStrip> {
+        match self.strips {
+            [strip] if self.schedule.is_one_strip && self.uneven.is_in_place() => Some(strip),
+            _ => None,
+        }
+    }
+
     /// Elements along the last axis.
     pub(super) fn size_of_run(&self) -> usize {
         match self.uneven {
@@ -84,19 +103,7 @@ impl Blocks<'_> {
     /// A fault if the run has to stop.
     #[inline]
     pub(super) fn poll(&self) -> Outcome {
-        self.region.poll(self.watch)
-    }
-
-    pub(super) fn has_own_presence(&self, column: usize) -> bool {
-        self.presence.get(column) == Some(&Presence::Own)
-    }
-}
-
-impl Region {
-    /// A fault if the run has to stop.
-    #[inline]
-    pub(super) fn poll(&self, watch: Option<&dyn Watch>) -> Outcome {
-        match watch {
+        match self.watch {
             None => Ok(()),
             Some(watch) => self.ask(watch),
         }
@@ -104,7 +111,11 @@ impl Region {
 
     #[cold]
     fn ask(&self, watch: &dyn Watch) -> Outcome {
-        let ip = self.members[0].ip;
+        let ip = self.region.members[0].ip;
         watch.ask().map_err(|stop| Box::new(MemberFault { ip, fault: stop.into() }))
+    }
+
+    pub(super) fn has_own_presence(&self, column: usize) -> bool {
+        self.presence.get(column) == Some(&Presence::Own)
     }
 }

@@ -6,7 +6,6 @@ use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::{Group, LoadedStrip, Recording, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::operator::reduction::CHUNK;
 use crate::strip::Refused;
 use bumpalo::Bump;
 use std::sync::OnceLock;
@@ -126,23 +125,5 @@ impl Region {
             signature = signature << 2 | u64::from(has_presence) << 1 | u64::from(column.step == 0);
         }
         Some(signature)
-    }
-}
-
-impl Schedule {
-    /// The strip that computes all rows at once, if it is all there is to run, on one thread.
-    #[inline]
-    pub(super) fn whole<'s>(
-        &self,
-        strips: &'s [LoadedStrip],
-        rows: usize,
-        threads: usize,
-    ) -> Option<&'s LoadedStrip> {
-        match strips {
-            [strip] if self.is_one_strip && strip.has_few_operands() && (threads <= 1 || rows <= CHUNK) => {
-                Some(strip)
-            }
-            _ => None,
-        }
     }
 }

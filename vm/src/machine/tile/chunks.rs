@@ -15,6 +15,7 @@
 
 use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, list};
 use crate::machine::tile::region::{Fold, MemberFault};
+use crate::machine::tile::strips::LoadedStrip;
 use crate::machine::tile::worker::Worker;
 use crate::operator::nd_reduction::{Folded, Runs};
 use crate::operator::reduction::{CHUNK, State};
@@ -44,6 +45,10 @@ impl Blocks<'_> {
             // SAFETY: the caller's promise.
             return unsafe { self.run_on(threads, chunks, reduced) };
         }
+        if let Some(strip) = self.whole() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_whole(strip, 0..self.rows) };
+        }
         let Reduced { states, folded } = reduced;
         let columns = std::mem::take(&mut self.columns);
         // SAFETY: the caller's promise.
@@ -55,6 +60,22 @@ impl Blocks<'_> {
             // SAFETY: the caller's promise.
             unsafe { worker.rows(rows, &mut Reduced { states: of_chunk, folded })? };
             self.merge(states, of_chunk);
+        }
+        Ok(())
+    }
+
+    /// Computes rows by the strip that is all there is to run.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn run_whole(&self, strip: &LoadedStrip, rows: Range<usize>) -> Outcome {
+        let mut start = rows.start;
+        while start < rows.end {
+            self.poll()?;
+            let end = rows.end.min(start + CHUNK);
+            // SAFETY: the caller's promise; the columns stand at their first row, and chunks begin at words of presence.
+            unsafe { strip.run(self.columns, start..end) };
+            start = end;
         }
         Ok(())
     }
@@ -113,6 +134,10 @@ impl Blocks<'_> {
     /// # Safety
     /// As [`Blocks::run`]; nobody else computes these rows.
     unsafe fn part(&self, rows: Range<usize>) -> PartOutcome {
+        if let Some(strip) = self.whole() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_whole(strip, rows) }.map(|()| Part::default());
+        }
         let arena = Bump::new();
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };

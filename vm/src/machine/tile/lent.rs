@@ -61,11 +61,6 @@ impl LaidOut {
         }
     }
 
-    /// True if nothing has to be laid out.
-    pub(super) fn is_in_place(&self) -> bool {
-        self.cells.is_null() && self.words.is_null()
-    }
-
     /// Points the column to `count` rows from `start` on.
     ///
     /// # Safety

@@ -91,28 +91,11 @@ impl Region {
         let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
         let watch = meter.watch();
         let (schedule, strips) = self.choose(columns, presence, rows, strips);
-        let whole = schedule.whole(strips, rows, threads).filter(|_| lent.iter().all(Lent::is_in_place));
-        let outcome = match whole {
-            // SAFETY: all columns of the strip have this many rows.
-            Some(strip) => unsafe { strip.run_all(columns, rows, || self.poll(watch)) },
-            None => {
-                let runs = &[];
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
-                // SAFETY: all columns but those in scratch memory have this many rows now.
-                unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) }
-            }
-        };
+        let runs = &[];
+        let blocks =
+            Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
+        // SAFETY: all columns but those in scratch memory have this many rows now.
+        let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
         if !presence.is_empty() {
             for output in &self.outputs {
                 // SAFETY: as above.
@@ -168,27 +151,11 @@ impl Region {
         let folded = folded.into_bump_slice_mut();
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let (schedule, strips) = self.choose(columns, &[], rows, strips);
-        let outcome = match schedule.whole(strips, rows, threads).filter(|_| elements.is_in_place()) {
-            // SAFETY: all columns of the strip have this many elements.
-            Some(strip) => unsafe { strip.run_all(columns, rows, || self.poll(watch)) },
-            None => {
-                let presence = &[];
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
-                // SAFETY: all columns but those in scratch memory have this many elements now.
-                unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) }
-            }
-        };
+        let presence = &[];
+        let blocks =
+            Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
+        // SAFETY: all columns but those in scratch memory have this many elements now.
+        let outcome = unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) };
         meter.give_back(lanes);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         for (number, fold) in self.folds.iter().enumerate() {

@@ -17,11 +17,10 @@ use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::operator::reduction::CHUNK;
 use crate::strip::{self, Lane, List, Refused, Strip};
 use crate::vector::Level;
-use bumpalo::Bump;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
@@ -70,14 +69,14 @@ pub(super) struct Recording {
 pub(super) struct Variant {
     /// What is known of the inputs.
     pub(super) signature: u64,
-    /// None if the machine refused them.
+    /// None if there is no code for one of them, or no memory for code.
     pub(super) strips: Option<Box<[LoadedStrip]>>,
     /// The one that was compiled next.
     pub(super) next: OnceLock<Box<Variant>>,
 }
 
-/// Columns or constants of a strip that is called without scratch memory.
-const FEW: usize = 24;
+/// Columns, and constants, that a strip of a region may have; a region with more runs as passes.
+const MOST_OPERANDS: usize = 64;
 
 /// A strip, and what it wants to know.
 #[derive(Debug)]
@@ -96,81 +95,20 @@ enum Part {
     Presence,
 }
 
-/// Places for what a strip is called with.
-pub(super) struct StripOperands<'w> {
-    columns: &'w mut [*mut u8],
-    constants: &'w mut [u64],
-}
-
-impl<'w> StripOperands<'w> {
-    /// Places for each of the strips.
-    #[inline]
-    pub(super) fn new(strips: &[LoadedStrip], arena: &'w Bump) -> StripOperands<'w> {
-        match strips {
-            [] => StripOperands { columns: &mut [], constants: &mut [] },
-            _ => StripOperands::for_most(strips, arena),
-        }
-    }
-
-    fn for_most(strips: &[LoadedStrip], arena: &'w Bump) -> StripOperands<'w> {
-        let most = |count: fn(&LoadedStrip) -> usize| strips.iter().map(count).max().unwrap_or(0);
-        StripOperands {
-            columns: arena.alloc_slice_fill_copy(most(|s| s.columns.len()), std::ptr::null_mut()),
-            constants: arena.alloc_slice_fill_copy(most(|s| s.constants.len()), 0),
-        }
-    }
-}
-
 impl LoadedStrip {
-    /// Computes rows, from the first one of the columns on.
+    /// Computes some of the rows of the columns, the first one a multiple of 64 if there is presence.
     ///
     /// # Safety
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
     /// share no byte with others.
-    pub(super) unsafe fn run(&self, columns: &[Column], operands: &mut StripOperands<'_>, count: usize) {
-        // SAFETY: the caller's promise; there are places for all.
-        unsafe {
-            self.load(columns, operands.columns.as_mut_ptr(), operands.constants.as_mut_ptr());
-            self.strip.run(operands.columns.as_ptr(), 0, count, operands.constants.as_ptr());
-        }
-    }
-
-    /// True if [`LoadedStrip::run_all`] can run it.
-    pub(super) fn has_few_operands(&self) -> bool {
-        self.columns.len() <= FEW && self.constants.len() <= FEW
-    }
-
-    /// Computes all rows of the columns, asking now and then.
-    ///
-    /// # Errors
-    /// What the one who is asked says.
-    ///
-    /// # Safety
-    /// As [`LoadedStrip::run`].
-    ///
-    /// # Panics
-    /// There are too many operands.
-    pub(super) unsafe fn run_all<E>(
-        &self,
-        columns: &[Column],
-        rows: usize,
-        ask: impl Fn() -> Result<(), E>,
-    ) -> Result<(), E> {
-        assert!(self.has_few_operands(), "places for all operands");
-        let mut places = [const { MaybeUninit::<*mut u8>::uninit() }; FEW];
-        let mut constants = [const { MaybeUninit::<u64>::uninit() }; FEW];
+    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) {
+        let mut places = [const { MaybeUninit::<*mut u8>::uninit() }; MOST_OPERANDS];
+        let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_OPERANDS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {
             self.load(columns, places.as_mut_ptr().cast(), constants.as_mut_ptr().cast());
-            let mut start = 0;
-            while start < rows {
-                ask()?;
-                let end = rows.min(start + CHUNK);
-                self.strip.run(places.as_ptr().cast(), start, end, constants.as_ptr().cast());
-                start = end;
-            }
+            self.strip.run(places.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast());
         }
-        Ok(())
     }
 
     /// Fills in what the strip is called with.
@@ -210,6 +148,11 @@ impl StripPlan {
     pub(super) fn compile(&self, columns: &[Column], presence: &[Presence]) -> Option<Box<[LoadedStrip]>> {
         let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence));
         let lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
+        let has_places =
+            |lowered: &Lowered| lowered.columns.len().max(lowered.constants.len()) <= MOST_OPERANDS;
+        if !lowered.iter().all(has_places) {
+            return None;
+        }
         let compiled = lowered.iter().map(|lowered| lowered.compile().ok());
         let codes: Vec<strip::Code> = compiled.collect::<Option<_>>()?;
         let loaded = strip::load(&codes).ok()?.into_iter().zip(lowered);

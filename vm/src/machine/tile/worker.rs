@@ -10,9 +10,7 @@ use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::MemberFault;
 use crate::machine::tile::schedule::{Code, Presence, Step};
-use crate::machine::tile::strips::StripOperands;
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
-use crate::operator::reduction::CHUNK;
 use crate::operator::scan::{Block, Carry};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
@@ -50,10 +48,6 @@ pub(super) struct Worker<'w> {
     carries: &'w mut [Carry],
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
-    /// Rows of a block.
-    block: usize,
-    /// Places for the columns and constants of a strip.
-    operands: StripOperands<'w>,
 }
 
 /// Places for a block of each uneven input.
@@ -70,16 +64,6 @@ impl<'w> Places<'w> {
                 Places::Rows(lent, list(arena, places))
             }
             Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
-        }
-    }
-}
-
-impl Places<'_> {
-    /// True if no block has to be laid out.
-    fn are_in_place(&self) -> bool {
-        match self {
-            Places::Rows(_, places) => places.iter().all(LaidOut::is_in_place),
-            Places::Elements(elements, _) => elements.is_in_place(),
         }
     }
 }
@@ -113,11 +97,7 @@ impl<'w> Worker<'w> {
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        // Nothing has to stay in a cache for another step.
-        let is_whole = schedule.is_one_strip && places.are_in_place();
-        let block = if is_whole { CHUNK } else { region.block };
-        let operands = StripOperands::new(blocks.strips, arena);
-        Worker { blocks, columns, places, has_followers, at: 0, carries, starts, block, operands }
+        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -133,7 +113,7 @@ impl<'w> Worker<'w> {
             return unsafe { self.backwards(first, end, reduced) };
         }
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = self.block * 8 > PAGE;
+        let is_stream = self.blocks.region.block * 8 > PAGE;
         let mut start = first;
         let mut polled = first;
         while start < end {
@@ -177,8 +157,8 @@ impl<'w> Worker<'w> {
     /// Where the block that begins at a row ends.
     fn end_of_block(&self, start: usize, end: usize) -> usize {
         match self.blocks.uneven {
-            Uneven::Elements(elements) if self.block != CHUNK => elements.end_of_block(start, end),
-            _ => (start + self.block).min(end),
+            Uneven::Rows(_) => (start + self.blocks.region.block).min(end),
+            Uneven::Elements(elements) => elements.end_of_block(start, end),
         }
     }
 
@@ -317,7 +297,7 @@ impl<'w> Worker<'w> {
             Code::Strip(number) => {
                 let strip = &self.blocks.strips[number as usize];
                 // SAFETY: the caller's promise: the columns have these rows, of the types that the strip was made for.
-                unsafe { strip.run(self.columns, &mut self.operands, count) };
+                unsafe { strip.run(self.columns, 0..count) };
                 Ok(())
             }
             Code::Scan(run, number) => {

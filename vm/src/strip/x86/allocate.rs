@@ -11,11 +11,11 @@
 //! An operand that is not in a register and is used once more at most is an operand in memory where the instruction can
 //! have one. Masks are allocated alike, in a bank of their own.
 
-use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Inst, MAX_ARGS, View, Virtual};
+use crate::strip::x86::inst::{Address, Arg, Bank, Home, Inst, LoopBody, MAX_ARGS, View, Virtual};
 
 /// Registers that a body may use.
 #[derive(Clone, Copy, Debug)]
-pub struct Registers {
+pub struct RegisterBudget {
     /// Vector registers, from number 0 on.
     pub vectors: u8,
     /// The first of them, which a body does not get; constants follow.
@@ -26,7 +26,7 @@ pub struct Registers {
 
 /// Where an operand has come to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OperandPlace {
     /// A register with this number.
     Register(u8),
     /// The home of the operand.
@@ -39,13 +39,13 @@ pub enum Place {
 
 /// What is done, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AllocatedStep {
     /// An instruction of the body, with the places of its operands and its mask.
     Run {
         /// Its position.
         inst: u32,
         /// Places of its operands.
-        places: [Place; MAX_ARGS],
+        places: [OperandPlace; MAX_ARGS],
         /// The mask register, or 0.
         mask: u8,
     },
@@ -63,7 +63,7 @@ pub enum Step {
 #[derive(Clone, Debug, Default)]
 pub struct Allocation {
     /// What is done.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AllocatedStep>,
     /// Slots of the stack, of the size of a vector register.
     pub slots: u32,
     /// Values that were saved.
@@ -76,7 +76,7 @@ pub struct Allocation {
 const NEVER: u32 = u32::MAX;
 
 struct Allocator<'b> {
-    body: &'b Body,
+    body: &'b LoopBody,
     /// Positions of uses: those of each virtual register in order, one register after the other.
     uses: Vec<u32>,
     /// Where those begin that are not past, and where they end.
@@ -98,7 +98,7 @@ struct Allocator<'b> {
 
 /// Gives every virtual register of a body a place. `pinned` are constants that stand in the first vector registers from
 /// before the body, in their order, and stay there.
-pub fn allocate(body: &Body, registers: Registers, pinned: &[Virtual]) -> Allocation {
+pub fn allocate(body: &LoopBody, registers: RegisterBudget, pinned: &[Virtual]) -> Allocation {
     let (uses, open) = positions(body);
     let count = body.virtuals.len();
     let mut allocator = Allocator {
@@ -126,7 +126,7 @@ pub fn allocate(body: &Body, registers: Registers, pinned: &[Virtual]) -> Alloca
 }
 
 /// The positions of all uses, and for each virtual register where its own begin and end.
-fn positions(body: &Body) -> (Vec<u32>, Vec<(u32, u32)>) {
+fn positions(body: &LoopBody) -> (Vec<u32>, Vec<(u32, u32)>) {
     let mut open = vec![(0, 0); body.virtuals.len()];
     body.insts.iter().flat_map(Inst::uses).for_each(|v| open[v.index()].1 += 1);
     let mut total = 0;
@@ -148,7 +148,7 @@ fn positions(body: &Body) -> (Vec<u32>, Vec<(u32, u32)>) {
 
 impl Allocator<'_> {
     fn step(&mut self, position: u32, inst: &Inst) {
-        let mut places = [Place::Fixed; MAX_ARGS];
+        let mut places = [OperandPlace::Fixed; MAX_ARGS];
         let mut locked = std::mem::take(&mut self.locked);
         locked.clear();
         let all = |arg: Arg| match arg {
@@ -165,14 +165,14 @@ impl Allocator<'_> {
             match arg {
                 Arg::Use(v, _) => {
                     locked.push(v);
-                    *place = Place::Register(self.fetch(v, &locked));
+                    *place = OperandPlace::Register(self.fetch(v, &locked));
                 }
                 Arg::UseOrMemory(v, view, broadcast) => {
                     *place = match self.in_memory(v, view, broadcast, position) {
                         Some(memory) => memory,
                         None => {
                             locked.push(v);
-                            Place::Register(self.fetch(v, &locked))
+                            OperandPlace::Register(self.fetch(v, &locked))
                         }
                     };
                 }
@@ -184,17 +184,17 @@ impl Allocator<'_> {
         // A register that is changed: that of the old value if it dies, else a copy.
         for (place, arg) in places.iter_mut().zip(inst.args()) {
             if let Arg::Change(old, new, view) = arg {
-                *place = Place::Register(self.change(old, new, view, position, &locked));
+                *place = OperandPlace::Register(self.change(old, new, view, position, &locked));
             }
         }
         inst.uses().for_each(|v| self.pass(v, position));
         for (place, arg) in places.iter_mut().zip(inst.args()) {
             if let Arg::Def(v, view) = arg {
                 // Operands that die have left their registers already.
-                *place = Place::Register(self.take(v, view.bank(), &locked));
+                *place = OperandPlace::Register(self.take(v, view.bank(), &locked));
             }
         }
-        self.done.steps.push(Step::Run { inst: position, places, mask });
+        self.done.steps.push(AllocatedStep::Run { inst: position, places, mask });
         self.locked = locked;
         if let Some(v) = inst.def().filter(|v| self.next_use(*v) == NEVER) {
             self.release(v);
@@ -249,7 +249,7 @@ impl Allocator<'_> {
     }
 
     /// The place in memory of an operand, if that is better than a register.
-    fn in_memory(&self, v: Virtual, view: View, broadcast: u8, position: u32) -> Option<Place> {
+    fn in_memory(&self, v: Virtual, view: View, broadcast: u8, position: u32) -> Option<OperandPlace> {
         if self.register[v.index()].is_some() {
             return None;
         }
@@ -261,12 +261,12 @@ impl Allocator<'_> {
                     0 => home.view.bytes() >= view.bytes(),
                     lane => lane == broadcast,
                 };
-                (fits && (is_constant || is_last)).then_some(Place::Home(home))
+                (fits && (is_constant || is_last)).then_some(OperandPlace::Home(home))
             }
             None => {
                 let slot = self.slot[v.index()].expect("a value that was defined");
                 let is_last = self.use_after(v, position) == NEVER;
-                (is_last && view.bank() == Bank::Vector).then_some(Place::Slot(slot))
+                (is_last && view.bank() == Bank::Vector).then_some(OperandPlace::Slot(slot))
             }
         }
     }
@@ -278,8 +278,10 @@ impl Allocator<'_> {
         }
         let number = self.take(v, self.bank(v), locked);
         let step = match self.body.virtuals[v.index()].home {
-            Some(_) => Step::Load(v, number),
-            None => Step::Restore(v, self.slot[v.index()].expect("a value that was defined"), number),
+            Some(_) => AllocatedStep::Load(v, number),
+            None => {
+                AllocatedStep::Restore(v, self.slot[v.index()].expect("a value that was defined"), number)
+            }
         };
         self.done.steps.push(step);
         number
@@ -302,11 +304,11 @@ impl Allocator<'_> {
                 locked.push(old);
                 let number = self.take(new, view.bank(), &locked);
                 let step = match (held, self.body.virtuals[old.index()].home) {
-                    (Some(from), _) => Step::Copy(old, from, number),
-                    (None, Some(_)) => Step::Load(old, number),
+                    (Some(from), _) => AllocatedStep::Copy(old, from, number),
+                    (None, Some(_)) => AllocatedStep::Load(old, number),
                     (None, None) => {
                         let slot = self.slot[old.index()].expect("a value that was defined");
-                        Step::Restore(old, slot, number)
+                        AllocatedStep::Restore(old, slot, number)
                     }
                 };
                 self.done.steps.push(step);
@@ -359,7 +361,7 @@ impl Allocator<'_> {
             });
             self.slot[v.index()] = Some(slot);
             self.done.spills += 1;
-            self.done.steps.push(Step::Save(v, number, slot));
+            self.done.steps.push(AllocatedStep::Save(v, number, slot));
         }
         number
     }

@@ -4,10 +4,10 @@
 
 use crate::strip::op::{BinaryOp, Lane, ShiftOp, UnaryOp};
 use crate::strip::x86::codes::{self, Codes, Form, code};
+use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual};
-use crate::strip::x86::lower::{Extent, Lower};
+use crate::strip::x86::lower::{Lower, RowCount};
 use crate::strip::x86::sums::{Lanes, SumPlan};
-use crate::strip::x86::target::Parts;
 
 /// Comparison of floats that is true if one is NaN.
 pub const UNORDERED: u8 = 0x03;
@@ -231,7 +231,7 @@ impl Lower<'_> {
             let value = value.part(part);
             let operand = Arg::UseOrMemory(value, view, self.target.broadcast(lane));
             match (self.extent, *lanes) {
-                (Extent::Rest, _) => {
+                (RowCount::Rest, _) => {
                     let place = Address::Stack(sum.rest + (part * view.bytes()) as u32);
                     self.body.push(Inst::new(
                         code(&codes::STORE, form),

@@ -12,9 +12,9 @@ use crate::strip::op::{BinaryOp, Comparison, Lane, Term};
 use crate::strip::x86::avx512::float_predicate;
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::{Laid, REST_BITS, REST_NARROW, REST_WIDE};
+use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Home, Inst, Kind, View, Virtual};
-use crate::strip::x86::lower::{Extent, Lower, Source, Truths};
-use crate::strip::x86::target::Parts;
+use crate::strip::x86::lower::{Lower, RowCount, Source, Truths};
 use iced_x86::{Code, Register};
 
 /// The lanes of a mask that an operation is done on.
@@ -99,7 +99,7 @@ impl Lower<'_> {
                     self.shifted_by(Code::VEX_Vpsllvq_ymm_ymm_ymmm256, byte, &counts)
                 }))
             }
-            Source::Bytes(_) if self.extent == Extent::Rest => None,
+            Source::Bytes(_) if self.extent == RowCount::Rest => None,
             Source::Bytes(address) => Some(Parts::new(2, |part| {
                 let operand = [Arg::Memory(further(address, 4 * part as i32))];
                 let lanes = self.def(Code::VEX_Vpmovzxbq_ymm_xmmm32, YMM, operand);
@@ -118,13 +118,13 @@ impl Lower<'_> {
             }
             Source::Bytes(address) => {
                 let bytes = match self.extent {
-                    Extent::Rest => {
+                    RowCount::Rest => {
                         let bytes = self.body.fresh(XMM);
                         let args = [Arg::Def(bytes, XMM), Arg::Memory(address)];
                         self.body.push(Inst::of_kind(Kind::LoadRestBytes, args));
                         Arg::Use(bytes, XMM)
                     }
-                    Extent::Groups(_) => Arg::Memory(address),
+                    RowCount::Groups(_) => Arg::Memory(address),
                 };
                 let lanes = self.def(Code::VEX_Vpmovzxbd_ymm_xmmm64, YMM, [bytes]);
                 self.shifted(&codes::SHIFT_LEFT, Lane::I32, lanes, 31)
@@ -287,7 +287,7 @@ impl Lower<'_> {
         };
         for part in 0..lanes.len() {
             let mut fires = lanes.part(part);
-            if self.extent == Extent::Rest {
+            if self.extent == RowCount::Rest {
                 let offset = match width {
                     Width::Wide => REST_WIDE + 32 * part as u32,
                     Width::Narrow => REST_NARROW,
@@ -327,7 +327,7 @@ impl Lower<'_> {
         if mask.is_inverted {
             self.body.push(Inst::new(Code::Not_rm32, [scratch]));
         }
-        if self.extent == Extent::Rest {
+        if self.extent == RowCount::Rest {
             let bits = Arg::Memory(Address::Stack(REST_BITS));
             self.body.push(Inst::new(Code::And_r32_rm32, [scratch, bits]));
         }
@@ -354,8 +354,8 @@ impl Lower<'_> {
         let truths = self.def(code, XMM, [Arg::Use(signs, XMM), Arg::UseOrMemory(ones, XMM, 0)]);
         let args = [Arg::Memory(address), Arg::Use(truths, XMM)];
         self.body.push(match self.extent {
-            Extent::Rest => Inst::of_kind(Kind::StoreRestBytes, args),
-            Extent::Groups(_) => Inst::new(Code::VEX_Vmovq_xmmm64_xmm, args),
+            RowCount::Rest => Inst::of_kind(Kind::StoreRestBytes, args),
+            RowCount::Groups(_) => Inst::new(Code::VEX_Vmovq_xmmm64_xmm, args),
         });
     }
 

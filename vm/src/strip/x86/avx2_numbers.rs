@@ -4,9 +4,9 @@
 
 use crate::strip::op::Lane;
 use crate::strip::x86::codes;
+use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Arg, View, Virtual};
 use crate::strip::x86::lower::Lower;
-use crate::strip::x86::target::Parts;
 use iced_x86::Code;
 
 const YMM: View = View::Ymm;

@@ -4,9 +4,9 @@
 
 use crate::strip::op::{BinaryOp, Comparison, Lane, Term};
 use crate::strip::x86::codes::{self, code};
+use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual, WriteMask};
-use crate::strip::x86::lower::{Extent, Lower, Source, Truths};
-use crate::strip::x86::target::Parts;
+use crate::strip::x86::lower::{Lower, RowCount, Source, Truths};
 use iced_x86::{Code, Register};
 
 /// Instructions on mask registers of 8 and of 16 bits.
@@ -67,7 +67,7 @@ impl Lower<'_> {
     fn load_bytes_512(&mut self, address: Address) -> Virtual {
         let whole = Code::EVEX_Vmovdqu8_xmm_k1z_xmmm128;
         let bytes = match (self.extent, self.target.group) {
-            (Extent::Rest, _) => {
+            (RowCount::Rest, _) => {
                 let bytes = self.body.fresh(View::Xmm);
                 let args = [Arg::Def(bytes, View::Xmm), Arg::Memory(address)];
                 self.body.push(Inst::new(whole, args).masked(WriteMask::RestZero));
@@ -192,7 +192,7 @@ impl Lower<'_> {
     /// What fires goes to the result of the call.
     pub fn fire_end_512(&mut self) {
         let Some(mut fires) = self.fires.register else { return };
-        if self.extent == Extent::Rest {
+        if self.extent == RowCount::Rest {
             fires = self.def(self.masks().and, View::Mask, [Arg::Use(fires, View::Mask), REST]);
         }
         let scratch = Arg::General(Register::R14D);
@@ -206,8 +206,8 @@ impl Lower<'_> {
         let register = mask.register.expect("a register");
         let operand = Arg::Use(register, View::Mask);
         let bits = match (self.extent, mask.is_inverted) {
-            (Extent::Rest, true) => self.def(masks.and_not, View::Mask, [operand, REST]),
-            (Extent::Rest, false) => self.def(masks.and, View::Mask, [operand, REST]),
+            (RowCount::Rest, true) => self.def(masks.and_not, View::Mask, [operand, REST]),
+            (RowCount::Rest, false) => self.def(masks.and, View::Mask, [operand, REST]),
             _ => self.upright(mask),
         };
         self.body.push(Inst::new(masks.store, [Arg::Memory(address), Arg::Use(bits, View::Mask)]));
@@ -224,7 +224,7 @@ impl Lower<'_> {
         let args = [Arg::Memory(address), Arg::Use(bytes, View::Xmm)];
         let whole = Inst::new(Code::EVEX_Vmovdqu8_xmmm128_k1z_xmm, args);
         self.body.push(match (self.extent, self.target.group) {
-            (Extent::Rest, _) => whole.masked(WriteMask::Rest),
+            (RowCount::Rest, _) => whole.masked(WriteMask::Rest),
             (_, 16) => whole,
             _ => Inst::new(Code::EVEX_Vmovq_xmmm64_xmm, args),
         });

@@ -8,8 +8,8 @@
 //! 3. Registers of constants are never written.
 //! 4. No column is read after one has been written.
 
-use crate::strip::x86::allocate::{Allocation, Place, Step};
-use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Inst, View, Virtual};
+use crate::strip::x86::allocate::{AllocatedStep, Allocation, OperandPlace};
+use crate::strip::x86::inst::{Address, Arg, Bank, Home, Inst, LoopBody, View, Virtual};
 use hashbrown::HashMap;
 
 /// Something that holds a value.
@@ -21,7 +21,7 @@ enum Location {
 }
 
 struct Checker<'b> {
-    body: &'b Body,
+    body: &'b LoopBody,
     held: HashMap<Location, Virtual>,
     pinned: u8,
     next: u32,
@@ -30,7 +30,12 @@ struct Checker<'b> {
 
 /// What is wrong with the allocation of a body; `pinned` constants stand in the registers from a number on, and those
 /// below are not for bodies.
-pub fn check(body: &Body, allocation: &Allocation, reserved: u8, pinned: &[Virtual]) -> Result<(), String> {
+pub fn check(
+    body: &LoopBody,
+    allocation: &Allocation,
+    reserved: u8,
+    pinned: &[Virtual],
+) -> Result<(), String> {
     let held = (reserved..).map(Location::Vector).zip(pinned.iter().copied()).collect();
     let mut checker =
         Checker { body, held, pinned: reserved + pinned.len() as u8, next: 0, has_written: false };
@@ -44,36 +49,36 @@ pub fn check(body: &Body, allocation: &Allocation, reserved: u8, pinned: &[Virtu
 }
 
 impl Checker<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), String> {
+    fn step(&mut self, step: &AllocatedStep) -> Result<(), String> {
         match *step {
-            Step::Run { inst, places, mask } => {
+            AllocatedStep::Run { inst, places, mask } => {
                 if inst != self.next {
                     return Err(format!("instruction {} is next", self.next));
                 }
                 self.next += 1;
                 self.run(&self.body.insts[inst as usize], &places, mask)
             }
-            Step::Load(v, register) => {
+            AllocatedStep::Load(v, register) => {
                 let home = self.body.virtuals[v.index()].home.ok_or("it has no home")?;
                 self.read(home.address)?;
                 self.write(self.register(v, register), v)
             }
-            Step::Save(v, register, slot) => {
+            AllocatedStep::Save(v, register, slot) => {
                 self.holds(self.register(v, register), v)?;
                 self.write(Location::Slot(slot), v)
             }
-            Step::Restore(v, slot, register) => {
+            AllocatedStep::Restore(v, slot, register) => {
                 self.holds(Location::Slot(slot), v)?;
                 self.write(self.register(v, register), v)
             }
-            Step::Copy(v, from, to) => {
+            AllocatedStep::Copy(v, from, to) => {
                 self.holds(self.register(v, from), v)?;
                 self.write(self.register(v, to), v)
             }
         }
     }
 
-    fn run(&mut self, inst: &Inst, places: &[Place], mask: u8) -> Result<(), String> {
+    fn run(&mut self, inst: &Inst, places: &[OperandPlace], mask: u8) -> Result<(), String> {
         match inst.mask.and_then(|mask| mask.mask()) {
             Some(v) => self.holds(Location::Mask(mask), v)?,
             None if mask != 0 => return Err("it has no mask".to_owned()),
@@ -82,7 +87,7 @@ impl Checker<'_> {
         for (number, (arg, place)) in inst.args().zip(places).enumerate() {
             match arg {
                 Arg::Use(v, view) | Arg::Change(v, _, view) => match *place {
-                    Place::Register(register) => self.holds(of_view(view, register), v)?,
+                    OperandPlace::Register(register) => self.holds(of_view(view, register), v)?,
                     other => return Err(format!("operand {number} stands in {other:?}")),
                 },
                 Arg::UseOrMemory(v, view, broadcast) => self.operand(v, view, broadcast, *place)?,
@@ -95,18 +100,20 @@ impl Checker<'_> {
         }
         for (arg, place) in inst.args().zip(places) {
             if let Arg::Def(v, view) | Arg::Change(_, v, view) = arg {
-                let Place::Register(register) = *place else { return Err(format!("a result in {place:?}")) };
+                let OperandPlace::Register(register) = *place else {
+                    return Err(format!("a result in {place:?}"));
+                };
                 self.write(of_view(view, register), v)?;
             }
         }
         Ok(())
     }
 
-    fn operand(&mut self, v: Virtual, view: View, broadcast: u8, place: Place) -> Result<(), String> {
+    fn operand(&mut self, v: Virtual, view: View, broadcast: u8, place: OperandPlace) -> Result<(), String> {
         match place {
-            Place::Register(register) => self.holds(of_view(view, register), v),
-            Place::Slot(slot) => self.holds(Location::Slot(slot), v),
-            Place::Home(home) => {
+            OperandPlace::Register(register) => self.holds(of_view(view, register), v),
+            OperandPlace::Slot(slot) => self.holds(Location::Slot(slot), v),
+            OperandPlace::Home(home) => {
                 let fits = match home.broadcast {
                     0 => home.view.bytes() >= view.bytes(),
                     lane => lane == broadcast,
@@ -117,7 +124,7 @@ impl Checker<'_> {
                     false => Err(format!("{v:?} is not at {home:?}")),
                 }
             }
-            Place::Fixed => Err(format!("{v:?} has no place")),
+            OperandPlace::Fixed => Err(format!("{v:?} has no place")),
         }
     }
 
@@ -156,12 +163,12 @@ fn of_view(view: View, number: u8) -> Location {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strip::x86::allocate::{Registers, allocate};
+    use crate::strip::x86::allocate::{RegisterBudget, allocate};
     use crate::strip::x86::codes;
 
     /// A sum of products: `x0 * x0 + x1 * x1 + …`, the products first.
-    fn body(count: u16) -> Body {
-        let mut body = Body::default();
+    fn body(count: u16) -> LoopBody {
+        let mut body = LoopBody::default();
         let add = codes::ADD_FLOAT[0];
         let columns: Vec<Virtual> = (0..count)
             .map(|number| {
@@ -192,7 +199,7 @@ mod tests {
         for count in [1, 5, 12, 40] {
             for vectors in [4, 5, 7, 16] {
                 let body = body(count);
-                let allocation = allocate(&body, Registers { vectors, reserved: 0, masks: 7 }, &[]);
+                let allocation = allocate(&body, RegisterBudget { vectors, reserved: 0, masks: 7 }, &[]);
                 assert_eq!(check(&body, &allocation, 0, &[]), Ok(()), "{count} columns, {vectors} registers");
                 assert_eq!(allocation.spills == 0, usize::from(count) < usize::from(vectors) + 1);
             }
@@ -203,21 +210,25 @@ mod tests {
     #[test]
     fn what_is_wrong_is_found() {
         let body = body(12);
-        let right = allocate(&body, Registers { vectors: 5, reserved: 0, masks: 7 }, &[]);
+        let right = allocate(&body, RegisterBudget { vectors: 5, reserved: 0, masks: 7 }, &[]);
         assert!(right.spills > 0);
         let mut found = 0;
         for index in 0..right.steps.len() {
             let mut wrong = right.clone();
             match &mut wrong.steps[index] {
-                Step::Run { places, .. } => match places.iter_mut().rev().find(|p| **p != Place::Fixed) {
-                    Some(Place::Register(register)) => *register = (*register + 1) % 5,
-                    Some(Place::Slot(slot)) => *slot += 1,
-                    _ => continue,
-                },
-                Step::Load(_, register) | Step::Save(_, register, _) | Step::Copy(_, _, register) => {
+                AllocatedStep::Run { places, .. } => {
+                    match places.iter_mut().rev().find(|p| **p != OperandPlace::Fixed) {
+                        Some(OperandPlace::Register(register)) => *register = (*register + 1) % 5,
+                        Some(OperandPlace::Slot(slot)) => *slot += 1,
+                        _ => continue,
+                    }
+                }
+                AllocatedStep::Load(_, register)
+                | AllocatedStep::Save(_, register, _)
+                | AllocatedStep::Copy(_, _, register) => {
                     *register = (*register + 1) % 5;
                 }
-                Step::Restore(_, slot, _) => *slot += 1,
+                AllocatedStep::Restore(_, slot, _) => *slot += 1,
             }
             assert!(
                 check(&body, &wrong, 0, &[]).is_err(),

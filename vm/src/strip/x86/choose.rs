@@ -2,10 +2,10 @@
 
 use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
 use crate::strip::x86::codes::{self, code};
+use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, Virtual, WriteMask};
 use crate::strip::x86::lower::{Lower, Lowered, Source, Truths};
 use crate::strip::x86::merge::{Choice, Merge};
-use crate::strip::x86::target::Parts;
 
 impl Lower<'_> {
     /// A column of truths, which is read where the mask is wanted.

@@ -7,16 +7,16 @@
 use crate::strip::list::List;
 use crate::strip::op::{Op, Sink};
 use crate::strip::options::{Code, CodeReport, Options, Refused};
-use crate::strip::x86::allocate::{Allocation, Registers, allocate};
+use crate::strip::x86::allocate::{Allocation, RegisterBudget, allocate};
 use crate::strip::x86::checker;
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::encode::Allocated;
 use crate::strip::x86::function::{Function, encode};
-use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Virtual};
-use crate::strip::x86::lower::{Extent, Lowering, lower, reads};
+use crate::strip::x86::group_shape::GroupShape;
+use crate::strip::x86::inst::{Address, Arg, Bank, Home, LoopBody, Virtual};
+use crate::strip::x86::lower::{Lowering, RowCount, lower, reads};
 use crate::strip::x86::merge::{Merges, merges};
 use crate::strip::x86::sums::{self, SumsPlan};
-use crate::strip::x86::target::Target;
 use crate::vector::Level;
 
 /// Spills of two groups that are fewer than what overlapping them gains.
@@ -35,7 +35,7 @@ struct Compiler<'l> {
     list: &'l List,
     reads: Vec<u32>,
     merges: Merges,
-    target: Target,
+    target: GroupShape,
     registers: u8,
     is_streaming: bool,
     constants: Constants,
@@ -54,7 +54,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     if least > MOST_BYTES {
         return Err(Refused::TooLong { bytes: least, limit: MOST_BYTES });
     }
-    let target = Target::new(list, level);
+    let target = GroupShape::new(list, level);
     let mut compiler = Compiler {
         list,
         merges: merges(list, &reads, target.is_512),
@@ -68,10 +68,10 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     };
     let room = usize::from(compiler.registers - FEWEST);
     compiler.sums = sums::plan(list, target, room, &mut compiler.constants);
-    let (body, _) = compiler.lowered(Extent::Groups(1));
+    let (body, _) = compiler.lowered(RowCount::Groups(1));
     compiler.pinned = compiler.most_read(&body);
-    let single = compiler.allocated(Extent::Groups(1));
-    let rest = compiler.allocated(Extent::Rest);
+    let single = compiler.allocated(RowCount::Groups(1));
+    let rest = compiler.allocated(RowCount::Rest);
     let main = compiler.main(&single.1, options.unroll);
     let columns = columns(list, &compiler.reads);
     let has_presence = presence(list, &compiler.reads);
@@ -110,7 +110,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     Ok(Code { presence_out: presence_out.collect(), bytes: encoded.bytes, entry: encoded.entry, report })
 }
 
-fn view((body, allocation): &(Body, Allocation)) -> Allocated<'_> {
+fn view((body, allocation): &(LoopBody, Allocation)) -> Allocated<'_> {
     Allocated { body, allocation }
 }
 
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         self.sums.as_ref().map_or(0, |plan| plan.registers)
     }
 
-    fn lowered(&mut self, extent: Extent) -> (Body, Vec<Virtual>) {
+    fn lowered(&mut self, extent: RowCount) -> (LoopBody, Vec<Virtual>) {
         let lowering = Lowering {
             list: self.list,
             reads: &self.reads,
@@ -132,12 +132,13 @@ impl Compiler<'_> {
         lower(lowering, extent, &mut self.constants, &self.pinned)
     }
 
-    fn allocated(&mut self, extent: Extent) -> (Body, Allocation) {
+    fn allocated(&mut self, extent: RowCount) -> (LoopBody, Allocation) {
         let (body, pinned) = self.lowered(extent);
         // In the last rows k7 is their mask.
-        let masks = if extent == Extent::Rest { 6 } else { 7 };
+        let masks = if extent == RowCount::Rest { 6 } else { 7 };
         let reserved = self.lanes_of_sums();
-        let registers = Registers { vectors: self.registers, reserved, masks: masks.min(self.registers - 1) };
+        let registers =
+            RegisterBudget { vectors: self.registers, reserved, masks: masks.min(self.registers - 1) };
         let allocation = allocate(&body, registers, &pinned);
         if cfg!(debug_assertions) {
             let checked = checker::check(&body, &allocation, reserved, &pinned);
@@ -147,10 +148,10 @@ impl Compiler<'_> {
     }
 
     /// The body of the main loop, if it takes more than one group.
-    fn main(&mut self, single: &Allocation, unroll: Option<u8>) -> Option<((Body, Allocation), usize)> {
+    fn main(&mut self, single: &Allocation, unroll: Option<u8>) -> Option<((LoopBody, Allocation), usize)> {
         if let Some(unroll) = unroll {
             let unroll = usize::from(unroll).clamp(1, 8);
-            return (unroll > 1).then(|| (self.allocated(Extent::Groups(unroll)), unroll));
+            return (unroll > 1).then(|| (self.allocated(RowCount::Groups(unroll)), unroll));
         }
         // What stands in registers all the time apart, copies need so many registers each.
         let standing = self.pinned.len() + usize::from(self.lanes_of_sums());
@@ -160,16 +161,16 @@ impl Compiler<'_> {
         if single.spills > FEW_SPILLS || !has_room(2) {
             return None;
         }
-        let four = (single.spills == 0 && has_room(4)).then(|| self.allocated(Extent::Groups(4)));
+        let four = (single.spills == 0 && has_room(4)).then(|| self.allocated(RowCount::Groups(4)));
         if let Some(four) = four.filter(|four| four.1.spills == 0) {
             return Some((four, 4));
         }
-        let two = self.allocated(Extent::Groups(2));
+        let two = self.allocated(RowCount::Groups(2));
         (two.1.spills <= FEW_SPILLS).then_some((two, 2))
     }
 
     /// The constants that a body reads most.
-    fn most_read(&self, body: &Body) -> Vec<Home> {
+    fn most_read(&self, body: &LoopBody) -> Vec<Home> {
         let mut counts = vec![0_u32; body.virtuals.len()];
         for arg in body.insts.iter().flat_map(|inst| inst.args()) {
             match arg {

@@ -10,8 +10,8 @@
 
 use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
+use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Home, View};
-use crate::strip::x86::target::Target;
 use hashbrown::HashMap;
 
 /// What is laid out in the stack frame when the strip is entered.
@@ -35,7 +35,7 @@ const REST_END: u32 = 128;
 /// Constants of a strip.
 #[derive(Debug)]
 pub struct Constants {
-    target: Target,
+    target: GroupShape,
     /// Literals, before the code.
     pub pool: Vec<u8>,
     literals: HashMap<Vec<u8>, u32>,
@@ -48,7 +48,7 @@ pub struct Constants {
 
 impl Constants {
     /// None yet.
-    pub fn new(target: Target) -> Constants {
+    pub fn new(target: GroupShape) -> Constants {
         let frame = if target.is_512 { 0 } else { REST_END };
         Constants {
             target,

@@ -8,9 +8,9 @@
 //!
 //! Rows are numbers, not moved pointers: one register counts, and every column is addressed by it.
 
-use crate::strip::x86::allocate::{Allocation, Place, Step};
-use crate::strip::x86::inst::{Address, Arg, Bank, Body, Home, Inst, Kind, MAX_ARGS, View, WriteMask};
-use crate::strip::x86::target::Target;
+use crate::strip::x86::allocate::{AllocatedStep, Allocation, OperandPlace};
+use crate::strip::x86::group_shape::GroupShape;
+use crate::strip::x86::inst::{Address, Arg, Bank, Home, Inst, Kind, LoopBody, MAX_ARGS, View, WriteMask};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
 /// Registers that hold pointers of columns.
@@ -19,13 +19,13 @@ pub const BASES: [Register; 6] =
 
 /// A body with its places.
 pub struct Allocated<'b> {
-    pub body: &'b Body,
+    pub body: &'b LoopBody,
     pub allocation: &'b Allocation,
 }
 
 /// Instructions on the way to bytes.
 pub struct Assembler<'f> {
-    pub target: Target,
+    pub target: GroupShape,
     /// Columns, the most wanted first.
     columns: &'f [u16],
     encoder: Encoder,
@@ -45,7 +45,7 @@ pub struct Forward(usize);
 
 impl<'f> Assembler<'f> {
     /// Instructions that begin at an offset, with slots that begin at another one of the stack frame.
-    pub fn new(target: Target, columns: &'f [u16], start: u64, slots: u32) -> Assembler<'f> {
+    pub fn new(target: GroupShape, columns: &'f [u16], start: u64, slots: u32) -> Assembler<'f> {
         let (encoder, jumps) = (Encoder::new(64), Vec::new());
         Assembler { target, columns, encoder, start, position: start, slots, instructions: 0, jumps }
     }
@@ -64,24 +64,24 @@ impl<'f> Assembler<'f> {
         let body = allocated.body;
         for step in &allocated.allocation.steps {
             match *step {
-                Step::Run { inst, places, mask } => {
+                AllocatedStep::Run { inst, places, mask } => {
                     self.inst(&body.insts[inst as usize], places, mask)?;
                 }
-                Step::Load(v, register) => {
+                AllocatedStep::Load(v, register) => {
                     let home = body.virtuals[v.index()].home.expect("what is loaded has a home");
                     self.load(&home, register)?;
                 }
-                Step::Save(v, register, slot) => {
+                AllocatedStep::Save(v, register, slot) => {
                     let (view, _, store) = self.moves(body.virtuals[v.index()].view.bank());
                     let place = self.slot(slot);
                     self.put(Instruction::with2(store, place, view.register(register))?)?;
                 }
-                Step::Restore(v, slot, register) => {
+                AllocatedStep::Restore(v, slot, register) => {
                     let (view, load, _) = self.moves(body.virtuals[v.index()].view.bank());
                     let place = self.slot(slot);
                     self.put(Instruction::with2(load, view.register(register), place)?)?;
                 }
-                Step::Copy(v, from, to) => {
+                AllocatedStep::Copy(v, from, to) => {
                     let (view, load, _) = self.moves(body.virtuals[v.index()].view.bank());
                     self.put(Instruction::with2(load, view.register(to), view.register(from))?)?;
                 }
@@ -114,7 +114,7 @@ impl<'f> Assembler<'f> {
         self.put(Instruction::with2(home.load, home.view.register(register), place)?)
     }
 
-    fn inst(&mut self, inst: &Inst, places: [Place; MAX_ARGS], mask: u8) -> Result<(), IcedError> {
+    fn inst(&mut self, inst: &Inst, places: [OperandPlace; MAX_ARGS], mask: u8) -> Result<(), IcedError> {
         let code = match inst.kind {
             Kind::Code(code) => code,
             Kind::LoadRestBytes | Kind::StoreRestBytes => return self.rest_bytes(inst, places),
@@ -138,14 +138,14 @@ impl<'f> Assembler<'f> {
                     | Arg::Change(_, _, view)
                     | Arg::Use(_, view)
                     | Arg::UseOrMemory(_, view, _),
-                    Place::Register(register),
+                    OperandPlace::Register(register),
                 ) => instruction.set_op_register(number, view.register(register)),
-                (_, Place::Home(home)) => {
+                (_, OperandPlace::Home(home)) => {
                     let place = self.address(home.address)?;
                     set_memory(&mut instruction, number, place, home.broadcast != 0);
                 }
-                (_, Place::Slot(slot)) => set_memory(&mut instruction, number, self.slot(slot), false),
-                (arg, Place::Fixed) => unreachable!("{arg:?} has no place"),
+                (_, OperandPlace::Slot(slot)) => set_memory(&mut instruction, number, self.slot(slot), false),
+                (arg, OperandPlace::Fixed) => unreachable!("{arg:?} has no place"),
             }
         }
         match inst.mask {
@@ -158,14 +158,14 @@ impl<'f> Assembler<'f> {
     }
 
     /// Bytes of the rest of rows, one after the other.
-    fn rest_bytes(&mut self, inst: &Inst, places: [Place; MAX_ARGS]) -> Result<(), IcedError> {
+    fn rest_bytes(&mut self, inst: &Inst, places: [OperandPlace; MAX_ARGS]) -> Result<(), IcedError> {
         let address = inst.args().find_map(|arg| match arg {
             Arg::Memory(Address::Column { number, .. }) => Some(number),
             _ => None,
         });
         let base = self.base(address.expect("bytes of a column"))?;
         let register = places.iter().find_map(|place| match place {
-            Place::Register(register) => Some(View::Xmm.register(*register)),
+            OperandPlace::Register(register) => Some(View::Xmm.register(*register)),
             _ => None,
         });
         let vector = register.expect("the bytes stand in a register");

@@ -9,14 +9,14 @@
 
 use crate::strip::x86::constants::{Constants, Laid, REST_BITS, REST_NARROW, REST_WIDE};
 use crate::strip::x86::encode::{Allocated, Assembler, BASES, Forward};
+use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Home};
 use crate::strip::x86::sums::SumsPlan;
-use crate::strip::x86::target::Target;
 use iced_x86::{Code, IcedError, Instruction, Register};
 
 /// What is encoded.
 pub struct Function<'f> {
-    pub target: Target,
+    pub target: GroupShape,
     /// U groups at a time, if U is not 1.
     pub main: Option<(Allocated<'f>, usize)>,
     /// One group at a time.

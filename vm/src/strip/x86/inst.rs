@@ -236,14 +236,14 @@ impl Inst {
 
 /// Instructions of one iteration, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Body {
+pub struct LoopBody {
     /// The instructions.
     pub insts: Vec<Inst>,
     /// The virtual registers.
     pub virtuals: Vec<VirtualInfo>,
 }
 
-impl Body {
+impl LoopBody {
     /// A virtual register that an instruction is going to define.
     pub fn fresh(&mut self, view: View) -> Virtual {
         self.virtuals.push(VirtualInfo { view, home: None });

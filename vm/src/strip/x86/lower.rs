@@ -16,27 +16,27 @@ use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
-use crate::strip::x86::inst::{Address, Arg, Body, Home, Inst, MAX_ARGS, View, Virtual};
+use crate::strip::x86::group_shape::{GroupShape, Parts};
+use crate::strip::x86::inst::{Address, Arg, Home, Inst, LoopBody, MAX_ARGS, View, Virtual};
 use crate::strip::x86::merge::{Choice, Merges};
 use crate::strip::x86::sums::SumPlan;
-use crate::strip::x86::target::{Parts, Target};
 use hashbrown::HashMap;
 
 /// The rows that a body computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum RowCount {
     /// So many whole groups.
     Groups(usize),
     /// Fewer rows than a group.
     Rest,
 }
 
-impl Extent {
+impl RowCount {
     /// Groups of which there are copies.
     pub fn copies(self) -> usize {
         match self {
-            Extent::Groups(count) => count,
-            Extent::Rest => 1,
+            RowCount::Groups(count) => count,
+            RowCount::Rest => 1,
         }
     }
 }
@@ -79,10 +79,10 @@ pub enum Lowered {
 /// A list on the way to a body.
 pub struct Lower<'l> {
     pub list: &'l List,
-    pub target: Target,
-    pub extent: Extent,
+    pub target: GroupShape,
+    pub extent: RowCount,
     pub constants: &'l mut Constants,
-    pub body: Body,
+    pub body: LoopBody,
     /// Reads of each term by terms and sinks that matter.
     reads: &'l [u32],
     merges: &'l Merges,
@@ -127,7 +127,7 @@ pub struct Lowering<'l> {
     pub reads: &'l [u32],
     pub merges: &'l Merges,
     pub sums: &'l [SumPlan],
-    pub target: Target,
+    pub target: GroupShape,
     /// True if results are stored past the caches.
     pub is_streaming: bool,
 }
@@ -135,17 +135,17 @@ pub struct Lowering<'l> {
 /// The body of an iteration, and the virtual register of each constant of `pinned` in it.
 pub fn lower(
     lowering: Lowering<'_>,
-    extent: Extent,
+    extent: RowCount,
     constants: &mut Constants,
     pinned: &[Home],
-) -> (Body, Vec<Virtual>) {
+) -> (LoopBody, Vec<Virtual>) {
     let Lowering { list, reads, merges, sums, target, is_streaming } = lowering;
     let mut lower = Lower {
         list,
         target,
         extent,
         constants,
-        body: Body::default(),
+        body: LoopBody::default(),
         reads,
         merges,
         sums,
@@ -350,10 +350,10 @@ impl Lower<'_> {
         Parts::new(parts, |part| {
             let address = self.rows_of(copy, number, lane.bytes(), part * view.bytes());
             match self.extent {
-                Extent::Groups(_) => {
+                RowCount::Groups(_) => {
                     self.at_home(Home { address, load: code(&codes::LOAD, form), view, broadcast: 0 })
                 }
-                Extent::Rest => self.load_rest(lane, address, part),
+                RowCount::Rest => self.load_rest(lane, address, part),
             }
         })
     }
@@ -365,12 +365,12 @@ impl Lower<'_> {
         for part in 0..value.len() {
             let address = self.rows_of(copy, number, lane.bytes(), part * view.bytes());
             match self.extent {
-                Extent::Groups(_) => {
+                RowCount::Groups(_) => {
                     let args = [Arg::Memory(address), Arg::Use(value.part(part), view)];
                     let codes = if self.is_streaming { &codes::STREAM } else { &codes::STORE };
                     self.body.push(Inst::new(code(codes, form), args));
                 }
-                Extent::Rest => self.store_rest(lane, address, part, value.part(part)),
+                RowCount::Rest => self.store_rest(lane, address, part, value.part(part)),
             }
         }
     }

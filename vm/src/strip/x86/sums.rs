@@ -13,8 +13,8 @@
 use crate::strip::list::List;
 use crate::strip::op::{Lane, Sink};
 use crate::strip::x86::constants::Constants;
+use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::Home;
-use crate::strip::x86::target::Target;
 
 /// Most registers with lanes of sums.
 const MOST_REGISTERS: usize = 8;
@@ -55,7 +55,7 @@ pub struct SumsPlan {
 }
 
 /// Where the sums of a list stand; `None` if it has none.
-pub fn plan(list: &List, target: Target, room: usize, constants: &mut Constants) -> Option<SumsPlan> {
+pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Constants) -> Option<SumsPlan> {
     let ends = list.leaf_ends()?;
     let mut plan = SumsPlan { sums: Vec::new(), ends, registers: 0, frame: constants.reserve(64) };
     for sink in list.sinks() {

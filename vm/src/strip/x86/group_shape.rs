@@ -1,4 +1,4 @@
-//! Target: how rows of each type lie in the registers of a level.
+//! Shape of groups: how rows of each type lie in the registers of a level.
 
 use crate::strip::list::List;
 use crate::strip::op::Lane;
@@ -8,7 +8,7 @@ use crate::vector::Level;
 
 /// A level, and the rows of a group on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct GroupShape {
     /// True for AVX-512, false for AVX2.
     pub is_512: bool,
     /// Rows of a group, 8 or 16.
@@ -17,14 +17,14 @@ pub struct Target {
     pub is_wide: bool,
 }
 
-impl Target {
-    /// The target of a list: 16 rows where registers have 512 bits and nothing is wider than 32.
-    pub fn new(list: &List, level: Level) -> Target {
+impl GroupShape {
+    /// That of a list: 16 rows where registers have 512 bits and nothing is wider than 32.
+    pub fn new(list: &List, level: Level) -> GroupShape {
         let is_512 = level == Level::Avx512;
         let is_wide = list.terms().any(|(_, _, lane)| lane.bytes() == 8);
         // Sums have eight lanes.
         let is_long = is_512 && !is_wide && list.leaf_ends().is_none();
-        Target { is_512, group: if is_long { 16 } else { 8 }, is_wide }
+        GroupShape { is_512, group: if is_long { 16 } else { 8 }, is_wide }
     }
 
     /// The form of lanes.
