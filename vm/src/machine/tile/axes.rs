@@ -24,8 +24,6 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
-    /// Elements of a block.
-    block: usize,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
     /// The columns that move on from block to block: inputs that stand in order, and outputs.
@@ -50,11 +48,13 @@ impl Region {
         let rank = axes.rank();
         let mut arrays = BumpVec::with_capacity_in(self.inputs.len(), arena);
         for (index, input) in self.inputs.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            match unsafe { view(frame, input) } {
-                Some((view, qtype)) => arrays.push((index as u16, view, qtype)),
-                // SAFETY: as above; elements are never optional.
-                None => columns[index] = Column::of_value(unsafe { frame.add(input.offset()) }, true),
+            match input.place {
+                InputPlace::Elements { offset, qtype } => {
+                    // SAFETY: the caller's promise.
+                    arrays.push((index as u16, unsafe { view(frame, offset, qtype) }, qtype));
+                }
+                // SAFETY: the caller's promise; elements are never optional.
+                _ => columns[index] = Column::of_value(unsafe { frame.add(input.offset()) }, true),
             }
         }
         let shapes = arrays.iter().map(|(_, view, qtype)| (view.shape(), *qtype));
@@ -79,7 +79,7 @@ impl Region {
         let is_output = |column: &u16| *column as usize >= self.inputs.len();
         moving.extend(self.moving.iter().copied().filter(is_output));
         let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
-        Ok(Elements { rank, shape, space, block: space.block(self.block), walks, moving })
+        Ok(Elements { rank, shape, space, walks, moving })
     }
 
     /// The first member whose operands have no common shape.
@@ -88,8 +88,13 @@ impl Region {
     /// As [`Region::load_elements`].
     #[cold]
     unsafe fn find_shape_mismatch(&self, axes: NdType, frame: *const u8) -> Box<MemberFault> {
-        // SAFETY: the caller's promise.
-        let array = |input| unsafe { view(frame, input) }.map(|(view, qtype)| (view.shape().to_vec(), qtype));
+        let array = |input: &Input| match input.place {
+            // SAFETY: the caller's promise.
+            InputPlace::Elements { offset, qtype } => {
+                Some((unsafe { view(frame, offset, qtype) }.shape().to_vec(), qtype))
+            }
+            _ => None,
+        };
         let mut arrays: Vec<Option<(Vec<usize>, NdType)>> = self.inputs.iter().map(array).collect();
         for member in &self.members {
             let operands = member.args().iter().filter_map(|arg| arrays[*arg as usize].as_ref());
@@ -103,18 +108,17 @@ impl Region {
     }
 }
 
-/// An array input, where it lies, and its type; `None` of a scalar.
+/// The array in a slot of this type.
 ///
 /// # Safety
-/// As [`Region::load_elements`].
-unsafe fn view<'a>(frame: *const u8, input: &Input) -> Option<(NdView<'a>, NdType)> {
-    let InputPlace::Elements { offset, qtype } = input.place else { return None };
+/// As [`Region::load_elements`]; it is the slot of an input.
+unsafe fn view<'a>(frame: *const u8, offset: u32, qtype: NdType) -> NdView<'a> {
     // SAFETY: the caller's promise: the handle of an array stands in its slot.
     let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
     // Blocks lean on the type: a unit axis is repeated without a look at its size.
     let fits = view.element() == qtype.element() && check_shape(qtype, view.shape()).is_ok();
     assert!(fits, "an array of {qtype}");
-    Some((view, qtype))
+    view
 }
 
 impl Elements<'_> {
@@ -128,9 +132,14 @@ impl Elements<'_> {
         self.walks.is_empty()
     }
 
-    /// Where a block from an element on ends.
-    pub(super) fn end_of_block(&self, first: usize, end: usize) -> usize {
-        self.space.end_of_block(first, self.block, end)
+    /// Elements of a block, at most so many.
+    pub(super) fn block(&self, most: usize) -> usize {
+        self.space.block(most)
+    }
+
+    /// Where a block of so many elements that begins with an element ends.
+    pub(super) fn end_of_block(&self, first: usize, block: usize, end: usize) -> usize {
+        self.space.end_of_block(first, block, end)
     }
 
     /// Places for blocks of inputs that are gathered.

@@ -40,8 +40,9 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         let is_scratch = is_array(number) && !is_read_outside(number);
         is_scratch.then(|| last_reader[columns.of_member(number)])
     });
-    let streams = columns.streams(group.extent) + outputs.len() + scratch.places;
-    let block = block_rows(group.extent, streams);
+    let streams = columns.streams(group.extent) + outputs.len();
+    let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
+    let block = block_of(&scratch);
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
         None if drafts.is_fused[number] => Place::Registers,
@@ -62,7 +63,7 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
     let passes = scratch.schedule(passes, &columns, block);
     let own_step = |number: usize| step(&columns, &Draft::own(&columns, number), numbers);
-    let strips = strip_plan::plan(&columns, is_read_outside, own_step, block);
+    let strips = strip_plan::plan(&columns, is_read_outside, own_step, block_of);
     let reduction = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(kernel) => {
             let offset = routine.slot(columns.results[*number]).offset();
@@ -97,7 +98,6 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         reductions: reductions.iter().map(reduction).collect(),
         folds: folds.iter().map(fold).collect(),
         closed: group.closed,
-        block,
         inputs: columns.inputs.into(),
         members,
     }

@@ -23,7 +23,7 @@ const MAX_VARIANTS: usize = 8;
 
 impl Region {
     /// What runs for each block of a run over these columns: strips where they are compiled, else passes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(
         &self,
         columns: &[Column],
@@ -31,21 +31,35 @@ impl Region {
         rows: usize,
         strips: Strips,
     ) -> (&Schedule, &[LoadedStrip]) {
-        let chosen = self.strips.as_ref().and_then(|plan| {
-            let mode = if strips == Strips::Auto { plan.auto } else { strips };
-            // Among passes a strip of few rows saves less than it costs to be called.
-            if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
-                return None;
-            }
-            // As on all runs of a region that has not gone over many rows.
-            let is_cold =
-                plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
-            match is_cold || mode == Strips::Never || rows == 0 {
-                true => None,
-                false => self.strips_for(plan, columns, presence, rows, mode),
-            }
-        });
-        chosen.unwrap_or((&self.passes, &[]))
+        if let Some(plan) = &self.strips
+            && let Some(strips) = self.strips_of_run(plan, columns, presence, rows, strips)
+        {
+            return (&plan.schedule, strips);
+        }
+        (&self.passes, &[])
+    }
+
+    /// The strips of a run over these columns; none if it is one for passes.
+    fn strips_of_run<'r>(
+        &self,
+        plan: &'r StripPlan,
+        columns: &[Column],
+        presence: &[Presence],
+        rows: usize,
+        strips: Strips,
+    ) -> Option<&'r [LoadedStrip]> {
+        let mode = if strips == Strips::Auto { plan.auto } else { strips };
+        // Among passes a strip of few rows saves less than it costs to be called.
+        if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
+            return None;
+        }
+        // As on all runs of a region that has not gone over many rows.
+        let is_cold =
+            plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
+        match is_cold || mode == Strips::Never || rows == 0 {
+            true => None,
+            false => self.variant(plan, columns, presence, rows, mode),
+        }
     }
 
     /// Counts rows; true if there have been so many that compiling pays.
@@ -58,16 +72,16 @@ impl Region {
     }
 
     /// The strips for these columns, compiled if that has not been done.
-    fn strips_for<'r>(
+    fn variant<'r>(
         &self,
         plan: &'r StripPlan,
         columns: &[Column],
         presence: &[Presence],
         rows: usize,
         mode: Strips,
-    ) -> Option<(&'r Schedule, &'r [LoadedStrip])> {
+    ) -> Option<&'r [LoadedStrip]> {
         let signature = self.signature(columns)?;
-        let of_variant = |variant: &'r Variant| Some((&plan.schedule, &**variant.strips.as_ref()?));
+        let of_variant = |variant: &'r Variant| variant.strips.as_deref();
         let mut place = &plan.variants;
         let mut count = 0;
         while let Some(variant) = place.get() {

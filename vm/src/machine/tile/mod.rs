@@ -39,6 +39,7 @@ pub mod report;
 pub(super) mod run;
 mod schedule;
 mod scratch;
+mod strip_order;
 mod strip_plan;
 mod strips;
 mod uses;

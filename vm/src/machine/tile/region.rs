@@ -59,8 +59,6 @@ pub(in crate::machine) struct Region {
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.
     pub(super) closed: Closed,
-    /// Rows of a block, a multiple of 64.
-    pub(super) block: usize,
 }
 
 /// What members read from the frame.

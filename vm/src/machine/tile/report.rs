@@ -56,9 +56,10 @@ impl RegionReport {
             extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
             in_registers: fused.map(|member| member.ip as usize).collect(),
-            block: region.block,
-            block_bytes: region.passes.scratch / place_bytes(region.block) * block_bytes(region.block)
-                + region.moving.len() * region.block * 8,
+            block: region.passes.block,
+            block_bytes: region.passes.scratch / place_bytes(region.passes.block)
+                * block_bytes(region.passes.block)
+                + region.moving.len() * region.passes.block * 8,
             arrays: arrays().filter(|input| !is_repeated(input)).map(|input| input.value).collect(),
             repeated: arrays().filter(is_repeated).map(|input| input.value).collect(),
             scalars: region.inputs.iter().filter(|i| !i.is_array()).map(|i| i.value).collect(),

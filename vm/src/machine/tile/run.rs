@@ -76,7 +76,7 @@ impl Region {
     /// `frame` is a frame that the slots of inputs and outputs were verified for.
     unsafe fn run(&self, frame: *mut u8, means: &Means<'_>) -> Result<(), Box<MemberFault>> {
         let Means { arena, meter, threads, strips } = *means;
-        let columns = arena.alloc_slice_copy(&self.columns);
+        let columns = arena.alloc_slice_fill_iter(self.columns.iter().copied());
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
             return unsafe { self.run_over_axes(axes, frame, columns, means) };

@@ -7,6 +7,8 @@ use crate::operator::scan::ScanRun;
 /// What runs for each block, and where it leaves what only the region reads.
 #[derive(Debug)]
 pub(super) struct Schedule {
+    /// Rows of a block, a multiple of 64.
+    pub(super) block: usize,
     /// In order.
     pub(super) steps: Box<[Step]>,
     /// Columns in scratch memory, with their places there.

@@ -62,6 +62,6 @@ impl Scratch {
         let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
         in_scratch.sort_unstable();
         let is_one_strip = matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
-        Schedule { steps, in_scratch, scratch: self.places * place_bytes(block), is_one_strip }
+        Schedule { block, steps, in_scratch, scratch: self.places * place_bytes(block), is_one_strip }
     }
 }

@@ -1,14 +1,15 @@
-//! Plans strips: which members of a region run together in registers, and in which order with the passes of others.
+//! Plans strips: recipes of members, steps, and what strips leave in memory for others.
 
 use crate::machine::tile::columns::{Columns, Source};
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
+use crate::machine::tile::strip_order::{Item, order};
 use crate::machine::tile::strips::{Group, Lowered, Recording, StripPlan};
 use crate::operator::block::MAX_STEP_OPERANDS;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::Lane;
+use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::ScalarType;
 use crate::vector::Level;
 use std::sync::OnceLock;
@@ -17,13 +18,17 @@ use std::sync::atomic::AtomicU64;
 /// Inputs of a region that runs as strips: two bits of a signature each.
 const MAX_INPUTS: usize = 32;
 
+/// Additions that a division takes as long as.
+const LONG: u32 = 8;
+
 /// The plan of a region; none if no two members would run in one strip. `is_read_outside` says what is laid out,
-/// `own_step` gives the pass of a member.
+/// `own_step` gives the pass of a member,
+/// `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
     is_read_outside: impl Fn(usize) -> bool,
     own_step: impl Fn(usize) -> Step,
-    block: usize,
+    block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
     if Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
@@ -32,59 +37,40 @@ pub(super) fn plan(
     let results = columns.members().map(|number| columns.element(number));
     let lanes: Vec<Option<Option<Lane>>> =
         inputs.chain(results).map(|element| element.and_then(lane)).collect();
-    let recipes: Vec<Option<Recipe>> =
+    let recipes: Vec<Option<(Recipe, u32)>> =
         columns.members().map(|member| recipe(columns, &lanes, member)).collect();
-    let items = order(columns, &recipes);
-    if !items.iter().any(|item| matches!(item, Item::Group(members) if members.len() > 1)) {
+    let costs: Vec<Option<u32>> = recipes.iter().map(|recipe| recipe.map(|(_, cost)| cost)).collect();
+    let is_fallible = |member: usize| columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible);
+    let items = order(&columns.operands, &costs, is_fallible, &is_read_outside);
+    if !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
-    // By column: the last item that reads it from outside of its own.
-    let mut item_of = vec![0; columns.members().len()];
-    for (number, item) in items.iter().enumerate() {
-        item.members().iter().for_each(|member| item_of[*member] = number);
-    }
-    let mut last = vec![None; columns.members().len()];
-    for member in columns.members() {
-        for source in &columns.operands[member] {
-            if let Source::Member(read) = source
-                && item_of[*read] != item_of[member]
-            {
-                last[*read] = last[*read].max(Some(item_of[member]));
-            }
-        }
-    }
-    let is_array = |member: usize| columns.element(member).is_some();
-    let computed: Vec<Vec<usize>> = items.iter().map(|item| item.members().to_vec()).collect();
-    let scratch = Scratch::assign(&computed, |member| {
-        let is_scratch = is_array(member) && !is_read_outside(member);
-        let is_in_group = matches!(items[item_of[member]], Item::Group(_));
-        let is_register = is_in_group && last[member].is_none();
-        (is_scratch && !is_register).then(|| last[member].unwrap_or(0))
+    let last_reader = last_readers(columns, &items);
+    let stored: Vec<Vec<usize>> = items.iter().map(|item| item.stored().to_vec()).collect();
+    let scratch = Scratch::assign(&stored, |member| {
+        let is_scratch = columns.element(member).is_some() && !is_read_outside(member);
+        is_scratch.then(|| last_reader[member].unwrap_or(0))
     });
+    let column = |member: &usize| columns.of_member(*member) as u16;
     let mut groups = Vec::new();
     let steps = items.iter().map(|item| match item {
         Item::Pass(member) => own_step(*member),
-        Item::Group(members) => {
+        Item::Strip { members, stored } => {
             let recording = |member: &usize| Recording {
-                recipe: recipes[*member].expect("a member of a group has a recipe"),
+                recipe: recipes[*member].expect("a member of a strip has a recipe").0,
                 is_lifted: columns.block_kernel(*member).is_some_and(|kernel| kernel.is_lifted),
                 args: columns.operands[*member].iter().map(|arg| columns.index(*arg) as u16).collect(),
-                column: columns.of_member(*member) as u16,
+                column: column(member),
             };
-            let is_result = |member: &&usize| last[**member].is_some() || is_read_outside(**member);
             groups.push(Group {
                 members: members.iter().map(recording).collect(),
-                results: members
-                    .iter()
-                    .filter(is_result)
-                    .map(|member| columns.of_member(*member) as u16)
-                    .collect(),
+                results: stored.iter().map(column).collect(),
             });
             let code = Code::Strip((groups.len() - 1) as u16);
             Step { args: [0; MAX_STEP_OPERANDS], arity: 0, member: members[0] as u16, code }
         }
     });
-    let schedule = scratch.schedule(steps.collect(), columns, block);
+    let schedule = scratch.schedule(steps.collect(), columns, block_of(&scratch));
     Some(StripPlan {
         schedule,
         groups: groups.into(),
@@ -96,23 +82,27 @@ pub(super) fn plan(
     })
 }
 
-/// What runs for a block.
-enum Item {
-    Group(Vec<usize>),
-    Pass(usize),
-}
-
-impl Item {
-    fn members(&self) -> &[usize] {
-        match self {
-            Item::Group(members) => members,
-            Item::Pass(member) => std::slice::from_ref(member),
+/// By member: the last item that reads it from memory.
+fn last_readers(columns: &Columns<'_>, items: &[Item]) -> Vec<Option<usize>> {
+    let mut last = vec![None; columns.members().len()];
+    let mut computed_by = vec![None; last.len()];
+    for (number, item) in items.iter().enumerate() {
+        for member in item.members() {
+            computed_by[*member] = Some(number);
+            for source in &columns.operands[*member] {
+                if let Source::Member(read) = source
+                    && computed_by[*read] != Some(number)
+                {
+                    last[*read] = Some(number);
+                }
+            }
         }
     }
+    last
 }
 
-/// The recipe of a member, if it has one that is for its operands.
-fn recipe(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>], member: usize) -> Option<Recipe> {
+/// The recipe of a member, if it has one that is for its operands, and its cost.
+fn recipe(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>], member: usize) -> Option<(Recipe, u32)> {
     let kernel = columns.block_kernel(member)?;
     let recipe = kernel.recipe?;
     let result = lanes[columns.of_member(member)]?;
@@ -128,42 +118,18 @@ fn recipe(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>], member: usize) 
     });
     let operands: Vec<Recorded> = operands.collect::<Option<_>>()?;
     let recorded = recipe.record(&mut trial.list, &operands, kernel.is_lifted)?;
-    (recorded.cells.map(|cells| trial.list.lane(cells)) == result).then_some(recipe)
+    (recorded.cells.map(|cells| trial.list.lane(cells)) == result).then(|| (recipe, cost(&trial.list)))
 }
 
-/// Members in the order in which they run. A strip has the level of what it reads from other strips, and the next one
-/// of passes; a pass that of what it reads. Passes that can raise never overtake each other.
-fn order(columns: &Columns<'_>, recipes: &[Option<Recipe>]) -> Vec<Item> {
-    let mut levels: Vec<usize> = Vec::with_capacity(recipes.len());
-    let mut of_fallible = 0;
-    for member in columns.members() {
-        let is_pass = recipes[member].is_none();
-        let level = columns.operands[member].iter().map(|source| match source {
-            Source::Input(_) => 0,
-            Source::Member(read) => levels[*read] + usize::from(!is_pass && recipes[*read].is_none()),
-        });
-        let mut level = level.max().unwrap_or(0);
-        if is_pass && columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible) {
-            level = level.max(of_fallible);
-            of_fallible = level;
-        }
-        levels.push(level);
-    }
-    let mut by_level: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
-    for member in columns.members() {
-        by_level.resize_with(by_level.len().max(levels[member] + 1), Default::default);
-        let (group, passes) = &mut by_level[levels[member]];
-        if recipes[member].is_some() { group } else { passes }.push(member);
-    }
-    let items = by_level.into_iter().flat_map(|(group, passes)| {
-        let group = match &*group {
-            [] => None,
-            [one] => Some(Item::Pass(*one)),
-            _ => Some(Item::Group(group)),
-        };
-        group.into_iter().chain(passes.into_iter().map(Item::Pass))
-    });
-    items.collect()
+/// The cost of a list, in additions: of presence it has what would be there if each operand missed rows.
+fn cost(list: &List) -> u32 {
+    let cost = |op: Op| match op {
+        Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => 0,
+        Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _) => LONG,
+        Op::Binary(BinaryOp::And, x, _) if list.lane(x) == Lane::Mask => 0,
+        _ => 1,
+    };
+    list.terms().map(|(_, op, _)| cost(op)).sum()
 }
 
 /// The type of cells; the inner `None` is that of masks, which have none.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! members    m0 less   m1 where   m2 exp   m3 add          m0, m1, m3 have recipes, m2 is a pass
-//! groups     { m0, m1 }           exp      { m3 }          level by level: strips, then the passes that read them
+//! groups     { m0, m1 }           exp      { m3 }          a strip runs as soon as what it reads is there
 //! schedule   strip 0 │ pass m2 │ pass m3                   a group of one is a pass
 //! ```
 //!

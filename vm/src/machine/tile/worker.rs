@@ -38,6 +38,8 @@ pub(super) struct Worker<'w> {
     blocks: &'w Blocks<'w>,
     /// The columns at the block to be computed.
     columns: &'w mut [Column],
+    /// Rows of a block.
+    block: usize,
     /// Where a block of each uneven input is laid out.
     places: Places<'w>,
     /// True if there are columns with the presence of an input.
@@ -78,7 +80,11 @@ impl<'w> Worker<'w> {
         columns: &'w mut [Column],
         arena: &'w Bump,
     ) -> Worker<'w> {
-        let (region, schedule) = (blocks.region, blocks.schedule);
+        let schedule = blocks.schedule;
+        let block = match blocks.uneven {
+            Uneven::Rows(_) => schedule.block,
+            Uneven::Elements(elements) => elements.block(schedule.block),
+        };
         let layout = std::alloc::Layout::from_size_align(schedule.scratch, 64);
         let scratch = match schedule.scratch {
             0 => std::ptr::null_mut(),
@@ -90,14 +96,14 @@ impl<'w> Worker<'w> {
             columns[index].data = data;
             if blocks.has_own_presence(index) {
                 // Behind the data of a block.
-                columns[index].presence = data.wrapping_add(region.block * 8).cast();
+                columns[index].presence = data.wrapping_add(schedule.block * 8).cast();
             }
         }
-        let places = Places::new(blocks.uneven, region.block, arena);
+        let places = Places::new(blocks.uneven, schedule.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        let carries = list(arena, (0..region.scans).map(|_| Carry::default()));
+        let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        Worker { blocks, columns, places, has_followers, at: 0, carries, starts }
+        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -108,12 +114,16 @@ impl<'w> Worker<'w> {
         self.blocks.poll()?;
         let rows = self.blocks.rows;
         let Range { start: first, end } = range;
+        if self.end_of_block(first, end) == end {
+            // SAFETY: the caller's promise.
+            return unsafe { self.block_at(first..end, 0, reduced) };
+        }
         if self.blocks.is_reversed() {
             // SAFETY: the caller's promise.
             return unsafe { self.backwards(first, end, reduced) };
         }
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = self.blocks.region.block * 8 > PAGE;
+        let is_stream = self.block * 8 > PAGE;
         let mut start = first;
         let mut polled = first;
         while start < end {
@@ -157,8 +167,8 @@ impl<'w> Worker<'w> {
     /// Where the block that begins at a row ends.
     fn end_of_block(&self, start: usize, end: usize) -> usize {
         match self.blocks.uneven {
-            Uneven::Rows(_) => (start + self.blocks.region.block).min(end),
-            Uneven::Elements(elements) => elements.end_of_block(start, end),
+            Uneven::Rows(_) => (start + self.block).min(end),
+            Uneven::Elements(elements) => elements.end_of_block(start, self.block, end),
         }
     }
 
