@@ -13,7 +13,7 @@ pub fn sinc(x: f64) -> f64 {
 
 /// Real part of the Faddeeva function `w(x + iy) = exp(-z^2) erfc(-iz)`.
 pub fn faddeeva_real(x: f64, y: f64) -> f64 {
-    double::faddeeva(x, y).0
+    double::faddeeva_real(x, y)
 }
 
 #[cfg(test)]

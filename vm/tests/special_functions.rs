@@ -273,37 +273,106 @@ fn exact_cases() {
     }
 }
 
-/// Points of the whole plane in `tests/oracles/math/faddeeva.f64`: argument and value as pairs of numbers.
-#[test]
-fn recorded_points_of_the_faddeeva_function() {
+/// Points of the whole plane in `tests/oracles/math/faddeeva.f64`: an argument, the function and its slope there,
+/// as pairs of numbers.
+fn faddeeva_points() -> Vec<[f64; 6]> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/oracles/math/faddeeva.f64");
     let text = std::fs::read_to_string(path).expect("a recorded file");
-    let mut worst = 0.0f64;
-    for line in text.lines() {
+    let point = |line: &str| {
         let words: Vec<f64> = line.split(' ').map(f64::of_digits).collect();
-        let [x, y, real, imaginary] = words[..] else { panic!("{line}") };
-        let (got_real, got_imaginary) = double::faddeeva(x, y);
-        assert_eq!(double::faddeeva_baseline(x, y), (got_real, got_imaginary), "w({x} + {y}i)");
-        let error = (got_real - real).hypot(got_imaginary - imaginary) / real.hypot(imaginary);
-        assert!(
-            error <= 1e-13,
-            "w({x} + {y}i) = {got_real} + {got_imaginary}i, not {real} + {imaginary}i: {error:e}"
-        );
+        words.try_into().unwrap_or_else(|_| panic!("{path}: {line}"))
+    };
+    text.lines().map(point).collect()
+}
+
+/// The error of a complex number, relative to its magnitude.
+fn complex_error(got: (f64, f64), expected: (f64, f64)) -> f64 {
+    (got.0 - expected.0).hypot(got.1 - expected.1) / expected.0.hypot(expected.1)
+}
+
+#[test]
+fn recorded_points_of_the_faddeeva_function() {
+    let points = faddeeva_points();
+    assert_eq!(points.len(), 1000);
+    let (mut worst, mut worst_slope, mut worst_real) = (0.0f64, 0.0f64, 0.0f64);
+    for [x, y, real, imaginary, slope_real, slope_imaginary] in points {
+        let got = (double::faddeeva_real(x, y), double::faddeeva_imag(x, y));
+        let error = complex_error(got, (real, imaginary));
+        assert!(error <= 1e-14, "w({x} + {y}i) = {got:?}, not {real} + {imaginary}i: {error:e}");
         worst = worst.max(error);
+        let got = (double::faddeeva_slope_real(x, y), double::faddeeva_slope_imag(x, y));
+        let error = complex_error(got, (slope_real, slope_imaginary));
+        let expected = format!("{slope_real} + {slope_imaginary}i");
+        assert!(error <= 4e-14, "w'({x} + {y}i) = {got:?}, not {expected}: {error:e}");
+        worst_slope = worst_slope.max(error);
+        if y >= 0.0 && real > f64::MIN_POSITIVE {
+            worst_real = worst_real.max((double::faddeeva_real(x, y) - real).abs() / real);
+        }
     }
-    assert_eq!(text.lines().count(), 1000);
-    assert!(worst > 0.0, "an error of nothing is a test of nothing");
+    assert!(worst > 0.0 && worst_slope > 0.0, "an error of nothing is a test of nothing");
+    assert!(worst_real <= 2e-15, "the real part, which Voigt profiles are, errs by {worst_real:e} of itself");
+}
+
+/// Parts of the function by all instructions, with rows and with one value for all rows.
+#[test]
+fn all_instructions_give_the_same_parts_of_the_faddeeva_function() {
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) =
+        faddeeva_points().iter().map(|point| (point[0], point[1])).unzip();
+    let (more, mut reversed) = (spread(1000), spread(1000));
+    reversed.reverse();
+    x.extend(more);
+    y.extend(reversed);
+    // Pairs that are large angles below the real axis, and what is no number.
+    for (across, down) in [(1e5, -1e5), (-3e7, -3e7), (1e200, -1e200), (f64::NAN, -1.0), (1.0, f64::NAN)] {
+        x.push(across);
+        y.push(down);
+    }
+    let mut out = vec![0.0; x.len()];
+    let mut complaints = Vec::new();
+    for function in double::plane_functions() {
+        let ones: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (function.one)(*x, *y)).collect();
+        let across: Vec<f64> = x.iter().map(|x| (function.one)(*x, y[0])).collect();
+        let up: Vec<f64> = y.iter().map(|y| (function.one)(x[500], *y)).collect();
+        for level in Level::available().iter().copied() {
+            (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+            complaints.extend(differences(function.name, level, &ones, &out));
+            (function.rows_on)(level, Operand::Rows(&x), Operand::One(y[0]), &mut out);
+            complaints.extend(differences(function.name, level, &across, &out));
+            (function.rows_on)(level, Operand::One(x[500]), Operand::Rows(&y), &mut out);
+            complaints.extend(differences(function.name, level, &up, &out));
+            (function.rows_on)(level, Operand::One(x[500]), Operand::One(y[0]), &mut out);
+            complaints.extend(differences(function.name, level, &vec![across[500]; out.len()], &out));
+        }
+    }
+    none(complaints);
 }
 
 #[test]
 fn faddeeva_at_its_limits() {
     let infinity = f64::INFINITY;
-    assert_eq!(double::faddeeva(0.0, 0.0), (1.0, 0.0));
-    assert_eq!(double::faddeeva(infinity, 1.0), (0.0, 0.0));
-    assert_eq!(double::faddeeva(1.0, infinity), (0.0, 0.0));
-    assert_eq!(double::faddeeva(0.0, -40.0), (infinity, 0.0));
-    assert!(double::faddeeva(f64::NAN, 0.0).0.is_nan() && double::faddeeva(0.0, f64::NAN).1.is_nan());
-    // On the real axis the real part is a Gaussian, on the imaginary axis all is real.
-    assert_eq!(double::faddeeva(20.0, 0.0).0, double::exp(-400.0));
-    assert_eq!(double::faddeeva(0.0, 2.5).1, 0.0);
+    let w = |x, y| (double::faddeeva_real(x, y), double::faddeeva_imag(x, y));
+    let slope = |x, y| (double::faddeeva_slope_real(x, y), double::faddeeva_slope_imag(x, y));
+    assert_eq!(w(0.0, 0.0), (1.0, 0.0));
+    assert_eq!(w(0.0, -40.0), (infinity, 0.0));
+    assert_eq!(slope(0.0, -40.0), (0.0, infinity));
+    for (x, y) in [(infinity, 1.0), (-infinity, 0.0), (1.0, infinity), (infinity, infinity), (infinity, -1.0)]
+    {
+        assert_eq!(w(x, y), (0.0, 0.0), "{x} {y}");
+        assert_eq!(slope(x, y), (0.0, 0.0), "{x} {y}");
+    }
+    assert_eq!((w(0.0, -infinity), slope(0.0, -infinity)), ((infinity, 0.0), (0.0, infinity)));
+    for (x, y) in [(f64::NAN, 0.0), (0.0, f64::NAN), (f64::NAN, infinity), (infinity, f64::NAN)] {
+        for part in [w(x, y).0, w(x, y).1, slope(x, y).0, slope(x, y).1] {
+            assert!(part.is_nan(), "{x} {y}");
+        }
+    }
+    // On the real axis real parts are Gaussians, on the imaginary axis all is real, and slopes are imaginary.
+    assert_eq!(w(20.0, 0.0).0, double::exp(-400.0));
+    assert_eq!(slope(20.0, 0.0).0, -40.0 * double::exp(-400.0));
+    assert_eq!((w(0.0, 2.5).1, slope(0.0, 2.5).0), (0.0, 0.0));
+    // The largest and the smallest numbers.
+    let far = (1.0 / (2.0 * std::f64::consts::PI.sqrt()) / 1e308, w(1e308, 1e308));
+    assert!(complex_error(far.1, (far.0, far.0)) < 1e-14, "{far:?}");
+    assert_eq!(w(f64::MAX, f64::MAX).0, w(f64::MAX, f64::MAX).1);
+    assert_eq!((w(5e-324, 5e-324).0, slope(5e-324, 5e-324).1), (1.0, slope(0.0, 0.0).1));
 }

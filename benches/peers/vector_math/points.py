@@ -188,24 +188,59 @@ def lines(name, width):
         yield " ".join(words + ["nan" if np.isnan(value) else width.hexadecimal(value), str(rest)])
 
 
-def faddeeva_lines(width):
-    """`x y real imaginary` of w(x + iy), rounded: the axes, all quadrants, all magnitudes."""
+def faddeeva(x, y):
+    """w(x + iy) and its slope, with bits for what cancels: exponents, the part of the larger magnitude."""
     from mpmath import mp
 
-    mp.prec = 200
+    sizes = [abs(n) for n in (x, y) if n]
+    mp.prec = 300 + int(sum(4 * abs(np.log2(size)) for size in sizes))
+    z = mp.mpc(x, abs(y))
+    if abs(z) < 30:
+        mp.prec += int(2 * abs(z) ** 2)
+        value = mp.exp(-z * z) * mp.erfc(mp.mpc(z.imag, -z.real))
+    else:
+        # Abramowitz and Stegun, 7.1.23: the smallest term is exp(-|z|²) of the first.
+        term, total, order = mp.mpf(1), mp.mpf(1), 1
+        while order < 400 and abs(term) > mp.mpf(2) ** -mp.prec:
+            term *= (2 * order - 1) / (2 * z * z)
+            total, order = total + term, order + 1
+        value = mp.mpc(0, 1) / (mp.sqrt(mp.pi) * z) * total
+    if y < 0:
+        z = mp.mpc(x, y)
+        value = 2 * mp.exp(-z * z) - mp.conj(value)
+    return value, -2 * z * value + mp.mpc(0, 2) / mp.sqrt(mp.pi)
+
+
+def faddeeva_lines(width):
+    """`x y real imaginary` of w(x + iy), and of its slope, rounded: the axes, all quadrants, all magnitudes."""
     rng = np.random.default_rng(1)
     x, y = (np.exp2(rng.uniform(-20, 12, (2, COUNT)))) * rng.choice([1, -1], (2, COUNT))
     # Below the real axis the function grows as exp(y² - x²), beyond all numbers at last.
-    y = np.where((y < 0) & (y * y - x * x > 700), -y, y)
+    y = np.where((y < 0) & (y * y - x * x > 680), -y, y)
     x[:30], y[30:60] = 0, 0
     y[:30] = np.maximum(y[:30], -26)
     x[60:160], y[60:160] = rng.uniform(-27, 27, 100), rng.uniform(-1, 8, 100)
-    steps = np.arange(1, 41)
-    x[160:200], y[160:200] = steps * np.sqrt(np.pi / 48), 10.0 ** -(steps % 10)
-    for x, y in zip(short(x, width), short(y, width)):
-        z = mp.mpc(float(x), float(y))
-        value = mp.exp(-z * z) * mp.erfc(mp.mpc(z.imag, -z.real))
-        yield " ".join(map(width.hexadecimal, (x, y, float(value.real), float(value.imag))))
+    # Points and halves between points of the sums, and steps beyond the last, close to the axis.
+    steps = np.arange(1, 61)
+    x[160:220], y[160:220] = steps * np.sqrt(np.pi / 48), 10.0 ** -(steps % 10)
+    x[220:240], y[220:240] = rng.uniform(0, 9, 20), 10.0 ** rng.uniform(-300, -12, 20)
+    # Thresholds: of the pole, of the Gaussian, of what is far.
+    x[240:250], y[240:250] = rng.uniform(-8, 8, 10), np.sqrt(12 * np.pi) + rng.uniform(-1, 1, 10) * 1e-6
+    x[250:260], y[250:260] = 28 + rng.uniform(-1, 1, 10) * 1e-6, rng.uniform(0, 6, 10)
+    x[260:280], y[260:280] = 2.0**27 + rng.uniform(-9, 9, 20), rng.uniform(0, 2**28, 20)
+    x[280:300], y[280:300] = np.exp2(rng.uniform(28, 500, (2, 20)))
+    # Diagonals below the axis, where the angle of the Gaussian is large.
+    x[300:340] = np.exp2(np.append(rng.uniform(5, 27, 36), rng.uniform(28, 60, 4)))
+    y[300:340] = -x[300:340] - rng.uniform(-1, 1, 40) * 300 / x[300:340]
+    y[336:340] = -x[336:340]
+    x[300:340:2] *= -1
+    # All bits where the last ones matter.
+    whole = np.zeros(COUNT, bool)
+    whole[240:280] = whole[300:340] = True
+    x, y = (np.where(whole, part, short(part, width)) for part in (x, y))
+    for x, y in zip(x.tolist(), y.tolist()):
+        parts = [float(part) for value in faddeeva(x, y) for part in (value.real, value.imag)]
+        yield " ".join(map(width.hexadecimal, (x, y, *parts)))
 
 
 if __name__ == "__main__":

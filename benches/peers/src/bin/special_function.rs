@@ -16,8 +16,8 @@ fn main() {
         "64" => {
             let x: Vec<f64> =
                 input.chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().expect("8"))).collect();
-            let values =
-                values(name, &x, &double::unary_functions(), &double::binary_functions(), f64::to_bits);
+            let binary = [double::binary_functions(), double::plane_functions()].concat();
+            let values = values(name, &x, &double::unary_functions(), &binary, f64::to_bits);
             values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()
         }
         _ => {

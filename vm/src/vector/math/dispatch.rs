@@ -38,16 +38,22 @@ pub trait Unary: 'static {
     }
 }
 
-/// A function of two numbers, without branches.
+/// A function of two numbers.
 pub trait Binary: 'static {
-    /// Its value.
+    /// Its value, without branches, wherever the arguments are not [rare](Binary::rarity).
     fn lane<A: Arithmetic>(x: f64, y: f64) -> f64;
-}
 
-/// A function of a point of the plane that gives another, with branches.
-pub trait Plane: 'static {
-    /// Its value.
-    fn lane<A: Arithmetic>(x: f64, y: f64) -> (f64, f64);
+    /// A number with the sign bit set where only [`rare`](Binary::rare) gives the value.
+    #[inline(always)]
+    fn rarity(_: f64, _: f64) -> u64 {
+        0
+    }
+
+    /// The value of rare arguments.
+    #[inline(always)]
+    fn rare<A: Arithmetic>(x: f64, y: f64) -> f64 {
+        Self::lane::<A>(x, y)
+    }
 }
 
 /// A float that functions take and give.
@@ -219,7 +225,8 @@ pub fn binary<F: Binary, T: Width>(x: T, y: T) -> T {
 
 #[inline(always)]
 fn binary_any<F: Binary, T: Width, A: Arithmetic>(x: T, y: T) -> T {
-    T::narrow(F::lane::<A>(x.widen(), y.widen()))
+    let (x, y) = (x.widen(), y.widen());
+    T::narrow(if F::rarity(x, y) >> 63 == 1 { F::rare::<A>(x, y) } else { F::lane::<A>(x, y) })
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -274,7 +281,14 @@ pub fn binary_rows_on<F: Binary, T: Width>(
 
 /// How the loops over rows come to a value.
 trait Point<T> {
+    /// The value of arguments that are not rare.
     fn value(x: T, y: T) -> T;
+
+    /// A number with the sign bit set for rare arguments.
+    fn rarity(x: T, y: T) -> u64;
+
+    /// The value of rare arguments.
+    fn rare(x: T, y: T) -> T;
 }
 
 /// The function's code is part of the loop.
@@ -289,7 +303,17 @@ struct Called<F>(std::marker::PhantomData<F>);
 impl<F: Binary, T: Width> Point<T> for Inlined<F> {
     #[inline(always)]
     fn value(x: T, y: T) -> T {
-        binary_any::<F, T, Hardware>(x, y)
+        T::narrow(F::lane::<Hardware>(x.widen(), y.widen()))
+    }
+
+    #[inline(always)]
+    fn rarity(x: T, y: T) -> u64 {
+        F::rarity(x.widen(), y.widen())
+    }
+
+    #[inline(always)]
+    fn rare(x: T, y: T) -> T {
+        T::narrow(F::rare::<Hardware>(x.widen(), y.widen()))
     }
 }
 
@@ -299,27 +323,46 @@ impl<F: Binary, T: Width> Point<T> for Called<F> {
     fn value(x: T, y: T) -> T {
         binary_baseline::<F, T>(x, y)
     }
+
+    #[inline(always)]
+    fn rarity(_: T, _: T) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn rare(x: T, y: T) -> T {
+        Self::value(x, y)
+    }
 }
 
 #[inline(always)]
 fn binary_pass<P: Point<T>, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
     match (x, y) {
         (Operand::Rows(x), Operand::Rows(y)) => {
-            for ((x, y), out) in x.iter().zip(y).zip(out) {
-                *out = P::value(*x, *y);
-            }
+            points::<P, T>(x.iter().copied().zip(y.iter().copied()), out);
         }
-        (Operand::Rows(x), Operand::One(y)) => {
-            for (x, out) in x.iter().zip(out) {
-                *out = P::value(*x, y);
-            }
+        (Operand::Rows(x), Operand::One(y)) => points::<P, T>(x.iter().map(|x| (*x, y)), out),
+        (Operand::One(x), Operand::Rows(y)) => points::<P, T>(y.iter().map(|y| (x, *y)), out),
+        (Operand::One(x), Operand::One(y)) => {
+            let mut value = [T::default()];
+            points::<P, T>(std::iter::once((x, y)), &mut value);
+            out.fill(value[0]);
         }
-        (Operand::One(x), Operand::Rows(y)) => {
-            for (y, out) in y.iter().zip(out) {
-                *out = P::value(x, *y);
-            }
+    }
+}
+
+/// The points in lanes; then the rare ones, if there were any, one by one.
+#[inline(always)]
+fn points<P: Point<T>, T: Width>(points: impl Iterator<Item = (T, T)> + Clone, out: &mut [T]) {
+    let mut rarity = 0;
+    for ((x, y), out) in points.clone().zip(&mut *out) {
+        rarity |= P::rarity(x, y);
+        *out = P::value(x, y);
+    }
+    if rarity >> 63 == 1 {
+        for ((x, y), out) in points.zip(out).filter(|((x, y), _)| P::rarity(*x, *y) >> 63 == 1) {
+            *out = P::rare(x, y);
         }
-        (Operand::One(x), Operand::One(y)) => out.fill(P::value(x, y)),
     }
 }
 
@@ -333,30 +376,6 @@ fn binary_avx2<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
 fn binary_avx512<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
     binary_pass::<Inlined<F>, T>(x, y, out);
-}
-
-/// The value of a function of the plane.
-pub fn plane<F: Plane>(x: f64, y: f64) -> (f64, f64) {
-    #[cfg(target_arch = "x86_64")]
-    if has_fma() {
-        // SAFETY: the machine has the features of the callee.
-        return unsafe { plane_fma::<F>(x, y) };
-    }
-    plane_baseline::<F>(x, y)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn plane_fma<F: Plane>(x: f64, y: f64) -> (f64, f64) {
-    F::lane::<Hardware>(x, y)
-}
-
-/// The value of a function of the plane with the instructions that every processor of this architecture has.
-pub fn plane_baseline<F: Plane>(x: f64, y: f64) -> (f64, f64) {
-    #[cfg(target_arch = "aarch64")]
-    return F::lane::<Hardware>(x, y);
-    #[cfg(not(target_arch = "aarch64"))]
-    F::lane::<Software>(x, y)
 }
 
 /// `x * y + z` with one rounding.

@@ -1,172 +1,331 @@
-//! The Faddeeva function `w(z) = exp(-z²) erfc(-iz)`, the complex form of the error function.
+//! The Faddeeva function `w(z) = exp(-z²) erfc(-iz)`, the complex form of the error function, and its slope.
 //!
 //! ```text
 //! w(z) = (2iz/π) ∫ exp(-t²) / (z² - t²) dt, t from 0 on           y > 0
-//!      ≈ (2ihz/π) Σ exp(-t²) / (z² - t²)  + 2 exp(-z²) / (1 ± exp(-2πiz/h))
+//!      ≈ (2ihz/π) Σ exp(-t²) / (z² - t²)  + 2 exp(-z²) / (1 + e),  e = ± exp(-2πiz/h)
 //! ```
 //!
-//! A sum over 12 points at a distance h gives the integral to 2·10^-15 if the pole at z is accounted for by
+//! A sum over 13 points at a distance h gives the integral to rounding if the pole at z is accounted for by
 //! the second term: Matta and Reichel (1971), with the choice between midpoints and trapezoids by Al Azah
 //! and Chandler-Wilde (2021), which keeps the points away from z. The second term is nothing for y above π/h.
+//! `w'` is the derivative of the approximation, term by term: `-2zw + 2i/sqrt(π)` cancels far from 0.
 //! The other quadrants follow from `w(-conj z) = conj w(z)` and `w(-z) = 2 exp(-z²) - w(z)`.
+//!
+//! Far from 0, where points are nothing beside z, z is halved as often as needed: the sum is `i / (sqrt(π) z)`.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double};
-use crate::vector::math::dispatch::{Plane, value};
-use crate::vector::math::exponential::{exp_double, scale};
-use crate::vector::math::trigonometry::{Cos, Sin};
+use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, power_of_two, select};
+use crate::vector::math::dispatch::{Binary, value};
+use crate::vector::math::exponential::{clamp, exp_double, scale};
+use crate::vector::math::trigonometry::{
+    Cos, Sin, beyond_largest, cosine_and_sine, cosine_and_sine_of_turns,
+};
 
-/// Squares of the midpoints, and their weights `2h/π exp(-t²)`, for h = sqrt(π/12).
-const MIDPOINTS: [(f64, f64); 12] = [
-    (0.06544984694978737, 0.30509839916005094),
-    (0.5890486225480862, 0.1807356685638489),
-    (1.636246173744684, 0.06342372596268704),
-    (3.2070425005395804, 0.013184497283710203),
-    (5.301437602932776, 0.001623601108607448),
-    (7.9194314809242705, 0.0001184401760668592),
-    (11.061024134514064, 5.118264087700047e-06),
-    (14.726215563702155, 1.3102382619123278e-07),
-    (18.915005768488548, 1.9869265173884656e-09),
-    (23.627394748873236, 1.7849139143299767e-11),
-    (28.863382504856226, 9.498536269129225e-14),
-    (34.62296903643751, 2.9943325866350354e-16),
+/// A point t of the midpoint rule, and one of the trapezoid rule.
+#[derive(Clone, Copy)]
+struct Node {
+    /// t².
+    square: [f64; 2],
+    /// The weight `2h/π exp(-t²)`, half of that at 0.
+    weight: [f64; 2],
+}
+
+/// The points of both rules, for h = sqrt(π/12).
+const NODES: [Node; 13] = [
+    node([0.06544984694978737, 0.30509839916005094], [0.0, 0.16286750396763996]),
+    node([0.5890486225480862, 0.1807356685638489], [0.26179938779914946, 0.250706969245996]),
+    node([1.636246173744684, 0.06342372596268704], [std::f64::consts::FRAC_PI_3, 0.1143068661759066]),
+    node([3.2070425005395804, 0.013184497283710203], [2.356194490192345, 0.03087323729106693]),
+    node([5.301437602932776, 0.001623601108607448], [4.188790204786391, 0.004939647571913581]),
+    node([7.9194314809242705, 0.0001184401760668592], [6.544984694978736, 0.0004681809075069735]),
+    node([11.061024134514064, 5.118264087700047e-06], [9.42477796076938, 2.628665799613643e-05]),
+    node([14.726215563702155, 1.3102382619123278e-07], [12.828170002158322, 8.743010328483478e-07]),
+    node([18.915005768488548, 1.9869265173884656e-09], [16.755160819145566, 1.722624220227915e-08]),
+    node([23.627394748873236, 1.7849139143299767e-11], [21.205750411731103, 2.0105924521441884e-10]),
+    node([28.863382504856226, 9.498536269129225e-14], [26.179938779914945, 1.390149435273149e-12]),
+    node([34.62296903643751, 2.9943325866350354e-16], [31.677725923697082, 5.693808656908772e-15]),
+    node([40.9061543436171, 5.591744625227979e-19], [37.69911184307752, 1.381491414254464e-17]),
 ];
 
-/// The same for the ends of the intervals, without 0.
-const TRAPEZOIDS: [(f64, f64); 11] = [
-    (0.26179938779914946, 0.250706969245996),
-    (std::f64::consts::FRAC_PI_3, 0.1143068661759066),
-    (2.356194490192345, 0.03087323729106693),
-    (4.188790204786391, 0.004939647571913581),
-    (6.544984694978736, 0.0004681809075069735),
-    (9.42477796076938, 2.628665799613643e-05),
-    (12.828170002158322, 8.743010328483478e-07),
-    (16.755160819145566, 1.722624220227915e-08),
-    (21.205750411731103, 2.0105924521441884e-10),
-    (26.179938779914945, 1.390149435273149e-12),
-    (31.677725923697082, 5.693808656908772e-15),
-];
+/// Points of both rules, each as its square and weight.
+const fn node(midpoint: [f64; 2], trapezoid: [f64; 2]) -> Node {
+    Node { square: [midpoint[0], trapezoid[0]], weight: [midpoint[1], trapezoid[1]] }
+}
 
-/// The weight of 0: h/π.
-const WEIGHT_OF_ZERO: f64 = 0.16286750396763996;
 /// 1/h.
 const PER_STEP: f64 = 1.9544100476116797;
 /// π/h.
 const PI_PER_STEP: f64 = 6.139960247678931;
-/// 1/sqrt(π).
-const FRAC_1_SQRT_PI: f64 = 0.5641895835477563;
+/// From this x on `exp(-x²)` is nothing.
+const NO_GAUSSIAN: f64 = 28.0;
 
-/// From this magnitude on, `w(z)` is `i / (sqrt(π) z)`.
-const FAR: f64 = 1e8;
+/// `exp` of this times any sine or cosine is no number, and `exp` of its opposite is 0.
+const LARGEST_EXPONENT: f64 = 800.0;
 
-/// The Faddeeva function.
-pub struct Faddeeva;
+/// From this magnitude on, a power of two, `w(z)` is `i / (sqrt(π) z)`.
+const FAR: f64 = 134_217_728.0;
+/// The bits of a number's power of two.
+const EXPONENT_BITS: u64 = 0x7FF0_0000_0000_0000;
 
-/// A complex number: real and imaginary part.
-type Complex = (f64, f64);
+/// Real part of the Faddeeva function.
+pub struct FaddeevaReal;
+/// Imaginary part of the Faddeeva function.
+pub struct FaddeevaImag;
+/// Real part of its derivative.
+pub struct FaddeevaSlopeReal;
+/// Imaginary part of its derivative.
+pub struct FaddeevaSlopeImag;
 
-/// `exp(-z²)`, its exponent in twice the precision.
-fn gaussian<A: Arithmetic>(x: f64, y: f64) -> Complex {
+/// A complex number.
+#[derive(Clone, Copy)]
+struct Complex {
+    real: f64,
+    imaginary: f64,
+}
+
+const ZERO: Complex = Complex { real: 0.0, imaginary: 0.0 };
+
+impl Complex {
+    #[inline(always)]
+    fn plus(self, other: Complex) -> Complex {
+        Complex { real: self.real + other.real, imaginary: self.imaginary + other.imaginary }
+    }
+
+    #[inline(always)]
+    fn times(self, other: Complex) -> Complex {
+        Complex {
+            real: self.real * other.real - self.imaginary * other.imaginary,
+            imaginary: self.real * other.imaginary + self.imaginary * other.real,
+        }
+    }
+
+    #[inline(always)]
+    fn scaled(self, n: f64) -> Complex {
+        Complex { real: scale(self.real, n), imaginary: scale(self.imaginary, n) }
+    }
+
+    #[inline(always)]
+    fn map(self, f: impl Fn(f64) -> f64) -> Complex {
+        Complex { real: f(self.real), imaginary: f(self.imaginary) }
+    }
+
+    /// One of two numbers, both computed.
+    #[inline(always)]
+    fn select(condition: bool, yes: Complex, no: Complex) -> Complex {
+        Complex {
+            real: select(condition, yes.real, no.real),
+            imaginary: select(condition, yes.imaginary, no.imaginary),
+        }
+    }
+}
+
+/// `exp(-z²)` at a point of the first quadrant: a number near 1 in size, and the power of two that it lacks.
+#[derive(Clone, Copy)]
+struct Gaussian {
+    unit: Complex,
+    twos: f64,
+}
+
+/// The exponent `y² - x²` in twice the precision, and no larger than a result can tell.
+#[inline(always)]
+fn exponent<A: Arithmetic>(x: f64, y: f64) -> Double {
     let (left, right) = (Double::product::<A>(y, y), Double::product::<A>(x, x));
     let sum = Double::sum(left.high, -right.high);
-    if sum.high >= 710.0 || sum.high.is_nan() {
-        return overflowing::<A>(x, y, sum.high);
-    }
-    if sum.high < -760.0 {
-        return (0.0, 0.0);
-    }
-    let exponent = Double { high: sum.high, low: sum.low + (left.low - right.low) };
-    let (power, n) = exp_double::<A>(exponent);
-    let magnitude = scale(power.value(), n);
-    let (cosine, sine) = turn::<A>(x, y);
-    (magnitude * cosine, -magnitude * sine)
+    let sum = Double::sum(sum.high, sum.low + (left.low - right.low));
+    let rough = clamp((y - x) * (y + x), -LARGEST_EXPONENT, LARGEST_EXPONENT);
+    let is_near = rough.abs() < LARGEST_EXPONENT;
+    Double { high: select(is_near, sum.high, rough), low: select(is_near, sum.low, 0.0) }
 }
 
-/// `exp(-z²)` beyond the largest number: infinities with its signs.
-fn overflowing<A: Arithmetic>(x: f64, y: f64, exponent: f64) -> Complex {
-    if exponent.is_nan() {
-        return (f64::NAN, f64::NAN);
-    }
-    let (cosine, sine) = turn::<A>(x, y);
-    let imaginary = if sine == 0.0 { 0.0 } else { f64::INFINITY.copysign(-sine) };
-    (f64::INFINITY.copysign(cosine), imaginary)
+/// `exp(-z²)` of a modulus and the cosine and sine of 2xy.
+#[inline(always)]
+fn turned<A: Arithmetic>(exponent: Double, (cosine, sine): (f64, f64)) -> Gaussian {
+    let (power, twos) = exp_double::<A>(exponent);
+    let size = power.value();
+    let unit = Complex { real: size * cosine, imaginary: -size * sine };
+    Gaussian { unit: Complex::select(exponent.high <= -LARGEST_EXPONENT, ZERO, unit), twos }
 }
 
-/// Cosine and sine of 2xy, the product in twice the precision.
-fn turn<A: Arithmetic>(x: f64, y: f64) -> Complex {
-    let angle = Double::product::<A>(2.0 * x, y);
-    let (cosine, sine) = (value::<Cos, A>(angle.high), value::<Sin, A>(angle.high));
-    (A::fma(-angle.low, sine, cosine), A::fma(angle.low, cosine, sine))
+/// `exp(-z²)` where 2xy is no [large angle](beyond_largest).
+#[inline(always)]
+fn gaussian<A: Arithmetic>(x: f64, y: f64) -> Gaussian {
+    turned::<A>(exponent::<A>(x, y), cosine_and_sine::<A>(Double::product::<A>(2.0 * x, y)))
 }
 
-/// `iz Σ weight / (z² - t²)`.
-fn sum(x: f64, y: f64, points: &[(f64, f64)]) -> Complex {
-    let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
-    let (mut left, mut right) = (0.0, 0.0);
-    for (square, weight) in points {
-        let distance = real - square;
-        let factor = weight / (distance * distance + imaginary * imaginary);
-        left += distance * factor;
-        right -= imaginary * factor;
-    }
-    (-(x * right + y * left), x * left - y * right)
+/// `exp(-z²)` anywhere.
+fn gaussian_of_large<A: Arithmetic>(x: f64, y: f64) -> Gaussian {
+    let angle = if x == 0.0 { Double { high: 0.0, low: 0.0 } } else { Double::product::<A>(2.0 * x, y) };
+    let high = (value::<Cos, A>(angle.high), value::<Sin, A>(angle.high));
+    let low = (value::<Cos, A>(angle.low), value::<Sin, A>(angle.low));
+    let turn = (high.0 * low.0 - high.1 * low.1, high.0 * low.1 + high.1 * low.0);
+    turned::<A>(exponent::<A>(x, y), turn)
 }
 
-/// `2 exp(-z²) / (1 + sign exp(-2πiz/h))`.
-fn pole<A: Arithmetic>(x: f64, y: f64, sign: f64) -> Complex {
-    let (real, imaginary) = gaussian::<A>(x, y);
-    let (power, n) = exp_double::<A>(Double { high: 2.0 * PI_PER_STEP * y, low: 0.0 });
-    let growth = sign * scale(power.value(), n);
-    let angle = 2.0 * PI_PER_STEP * x;
-    let (c, d) = (1.0 + growth * value::<Cos, A>(angle), -growth * value::<Sin, A>(angle));
-    let factor = 2.0 / (c * c + d * d);
-    (factor * (real * c + imaginary * d), factor * (imaginary * c - real * d))
+/// A point z of the first quadrant, and what both function and slope need there.
+#[derive(Clone, Copy)]
+struct Place {
+    /// z, halved until its fourth power is a number.
+    z: Complex,
+    /// The power of two by which it was multiplied.
+    shrink: f64,
+    /// All bits where the trapezoid rule holds, and none where that of midpoints does.
+    by_trapezoids: u64,
+    /// The pole counts: z is not far from the real axis, and `exp(-z²)` is not nothing.
+    has_pole: bool,
+    /// `1 / (1 + e)`.
+    share: Complex,
 }
 
-/// The function in the first quadrant, below [`FAR`].
-fn near<A: Arithmetic>(x: f64, y: f64) -> Complex {
-    if y >= PI_PER_STEP {
-        return sum(x, y, &MIDPOINTS);
-    }
-    let steps = x * PER_STEP;
-    let fraction = steps - steps.floor();
-    if (0.25..0.75).contains(&fraction) {
-        let (sum, pole) = (sum(x, y, &TRAPEZOIDS), pole::<A>(x, y, -1.0));
-        // The point 0: ih / (πz).
-        let factor = WEIGHT_OF_ZERO / (x * x + y * y);
-        return (sum.0 + pole.0 + factor * y, sum.1 + pole.1 + factor * x);
-    }
-    let (sum, pole) = (sum(x, y, &MIDPOINTS), pole::<A>(x, y, 1.0));
-    (sum.0 + pole.0, sum.1 + pole.1)
-}
-
-/// `i / (sqrt(π) z)`.
-fn far(x: f64, y: f64) -> Complex {
-    let size = x.max(y);
-    if size == f64::INFINITY {
-        return (0.0, 0.0);
-    }
-    let (u, v) = (x / size, y / size);
-    let factor = FRAC_1_SQRT_PI / (u * u + v * v) / size;
-    (factor * v, factor * u)
-}
-
-impl Plane for Faddeeva {
-    fn lane<A: Arithmetic>(x: f64, y: f64) -> Complex {
-        if x.is_nan() || y.is_nan() {
-            return (f64::NAN, f64::NAN);
+impl Place {
+    #[inline(always)]
+    fn new<A: Arithmetic>(x: f64, y: f64) -> Place {
+        let size = select(x > y, x, y);
+        let halved =
+            f64::from_bits((FAR.to_bits() + 1f64.to_bits()).wrapping_sub(size.to_bits() & EXPONENT_BITS));
+        let shrink = select(size < FAR, 1.0, halved);
+        // Half steps to the nearest point of either rule, and the rest, up to a quarter of a step.
+        let steps = select(x < NO_GAUSSIAN, x, 0.0) * PER_STEP;
+        let halves = 2.0 * steps + SHIFTER;
+        let (cosine, sine) = cosine_and_sine_of_turns::<A>(steps - 0.5 * (halves - SHIFTER));
+        let (power, n) = exp_double::<A>(Double { high: clamp(2.0 * PI_PER_STEP * y, 0.0, 80.0), low: 0.0 });
+        let growth = power.value() * power_of_two(n);
+        let (c, d) = (1.0 + growth * cosine, growth * sine);
+        let factor = 1.0 / (c * c + d * d);
+        Place {
+            z: Complex { real: x * shrink, imaginary: y * shrink },
+            shrink,
+            by_trapezoids: (halves.to_bits() & 1).wrapping_neg(),
+            has_pole: y < PI_PER_STEP && x < NO_GAUSSIAN,
+            share: Complex { real: c * factor, imaginary: d * factor },
         }
-        let (width, height) = (x.abs(), y.abs());
-        let first = match width.max(height) < FAR {
-            true => near::<A>(width, height),
-            false => far(width, height),
+    }
+
+    /// `2 exp(-z²) / (1 + e)` without the power of two of `exp(-z²)`.
+    #[inline(always)]
+    fn pole(self, gaussian: Gaussian) -> Complex {
+        gaussian.unit.times(self.share).map(|part| 2.0 * part)
+    }
+
+    /// Calls `add` for square and weight of each point.
+    #[inline(always)]
+    fn for_each_node(self, mut add: impl FnMut(f64, f64)) {
+        // Of a selection the compiler would make two loops, and compute both. Loops as short as these are unrolled.
+        let rule = |[midpoint, trapezoid]: [f64; 2]| {
+            let difference = midpoint.to_bits() ^ trapezoid.to_bits();
+            f64::from_bits(midpoint.to_bits() ^ difference & self.by_trapezoids)
         };
-        // On the real axis the real part is exp(-x²), however small beside the other.
-        let real = if y == 0.0 { gaussian::<A>(x, 0.0).0 } else { first.0 };
-        if y >= 0.0 {
-            return (real, first.1.copysign(x));
+        for nodes in [&NODES[7..], &NODES[..7]] {
+            nodes.iter().for_each(|node| add(rule(node.square), rule(node.weight)));
         }
-        // w(z) = 2 exp(-z²) - w(-z), and w(-z) is w of the first quadrant or its mirror image.
-        let double = gaussian::<A>(x, y);
-        (2.0 * double.0 - first.0, 2.0 * double.1 + first.1.copysign(x))
+    }
+
+    /// The sum for w. With q = weight / |z² - t²|² its real part is `y Σ q (|z|² + t²)`, without cancellation,
+    /// and the imaginary one `x Σ q (|z|² - t²)`.
+    #[inline(always)]
+    fn sum(self) -> Complex {
+        let Complex { real: x, imaginary: y } = self.z;
+        let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
+        let height = imaginary * imaginary;
+        let (mut plain, mut squares) = (0.0, 0.0);
+        self.for_each_node(|square, weight| {
+            let distance = real - square;
+            let factor = weight / (distance * distance + height);
+            plain += factor;
+            squares += square * factor;
+        });
+        let plain = plain * (x * x + y * y);
+        Complex { real: y * (plain + squares), imaginary: x * (plain - squares) }
+            .map(|part| part * self.shrink)
+    }
+
+    /// The sum for `w'`: `-i Σ weight (z² + t²) / (z² - t²)²`, where the quotient is `1/d + 2t²/d²`, d = z² - t².
+    #[inline(always)]
+    fn slope_sum(self) -> Complex {
+        let Complex { real: x, imaginary: y } = self.z;
+        let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
+        let height = imaginary * imaginary;
+        let (mut left, mut right) = (0.0, 0.0);
+        self.for_each_node(|square, weight| {
+            let distance = real - square;
+            let length = distance * distance;
+            let reciprocal = 1.0 / (length + height);
+            let first = weight * reciprocal;
+            let second = first * reciprocal * (square + square);
+            left += first * distance + second * (length - height);
+            right += first + 2.0 * second * distance;
+        });
+        Complex { real: -imaginary * right, imaginary: -left }.map(|part| part * self.shrink * self.shrink)
     }
 }
+
+/// `w(z)`, given `exp(-z²)`.
+#[inline(always)]
+fn function<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
+    let (width, height) = (x.abs(), y.abs());
+    let place = Place::new::<A>(width, height);
+    let pole = Complex::select(place.has_pole, place.pole(gaussian).scaled(gaussian.twos), ZERO);
+    let sum = Complex::select(width.max(height) < f64::INFINITY, place.sum(), ZERO);
+    let first = sum.plus(pole);
+    let Complex { real, imaginary } = gaussian.unit.scaled(gaussian.twos);
+    // On the real axis the real part is exp(-x²), however small beside the other.
+    let above = Complex { real: select(y == 0.0, real, first.real), ..first };
+    let below = Complex { real: 2.0 * real - first.real, imaginary: first.imaginary - 2.0 * imaginary };
+    let value = Complex::select(y < 0.0, below, above);
+    with_nan(x, y, Complex { imaginary: flip_sign(value.imaginary, x), ..value })
+}
+
+/// `w'(z)`, given `exp(-z²)`.
+#[inline(always)]
+fn slope<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
+    let (width, height) = (x.abs(), y.abs());
+    let place = Place::new::<A>(width, height);
+    // The derivative of ln(exp(-z²) / (1 + e)) is -2z + 2πi/h (1 - 1/(1 + e)).
+    let rate = Complex {
+        real: 2.0 * (PI_PER_STEP * place.share.imaginary - width),
+        imaginary: 2.0 * (PI_PER_STEP * (1.0 - place.share.real) - height),
+    };
+    let pole = place.pole(gaussian).times(rate).scaled(gaussian.twos);
+    let pole = Complex::select(place.has_pole, pole, ZERO);
+    let sum = Complex::select(width.max(height) < f64::INFINITY, place.slope_sum(), ZERO);
+    let first = sum.plus(pole);
+    // z exp(-z²), which is 0 where z is infinite along the real axis.
+    let z = Complex { real: width, imaginary: height }.map(|part| clamp(part, 0.0, f64::MAX / 4.0));
+    let Complex { real, imaginary } = gaussian.unit.times(z).scaled(gaussian.twos);
+    let above = Complex { real: select(y == 0.0, -2.0 * real, first.real), ..first };
+    let below = Complex { real: -4.0 * real - first.real, imaginary: first.imaginary + 4.0 * imaginary };
+    let value = Complex::select(y < 0.0, below, above);
+    with_nan(x, y, Complex { real: flip_sign(value.real, x), ..value })
+}
+
+/// The value, or NaN where there is no point.
+#[inline(always)]
+fn with_nan(x: f64, y: f64, value: Complex) -> Complex {
+    let nan = Complex { real: f64::NAN, imaginary: f64::NAN };
+    Complex::select(x.is_nan() || y.is_nan(), nan, value)
+}
+
+/// One part of function or slope.
+macro_rules! part {
+    ($type:ident, $function:ident, $part:ident) => {
+        impl Binary for $type {
+            #[inline(always)]
+            fn lane<A: Arithmetic>(x: f64, y: f64) -> f64 {
+                $function::<A>(x, y, gaussian::<A>(x.abs(), y.abs())).$part
+            }
+
+            #[inline(always)]
+            fn rarity(x: f64, y: f64) -> u64 {
+                // The angle of a number that is nothing does not matter.
+                beyond_largest(2.0 * x * y) & y.to_bits() & ((x - y) * (x + y) - LARGEST_EXPONENT).to_bits()
+            }
+
+            fn rare<A: Arithmetic>(x: f64, y: f64) -> f64 {
+                $function::<A>(x, y, gaussian_of_large::<A>(x.abs(), y.abs())).$part
+            }
+        }
+    };
+}
+
+part!(FaddeevaReal, function, real);
+part!(FaddeevaImag, function, imaginary);
+part!(FaddeevaSlopeReal, slope, real);
+part!(FaddeevaSlopeImag, slope, imaginary);

@@ -10,11 +10,10 @@
 
 use crate::vector::level::Level;
 use crate::vector::math::dispatch::Operand;
-use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, fused, plane, plane_baseline};
+use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, fused};
 use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
-use crate::vector::math::faddeeva::Faddeeva;
 use crate::vector::math::{
-    area, error, exponential, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry,
+    area, error, exponential, faddeeva, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry,
 };
 
 /// A function of one number, in all its forms.
@@ -129,12 +128,39 @@ macro_rules! functions {
     };
 }
 
+/// Parts of functions of the complex plane, at x + iy.
+macro_rules! plane_functions {
+    ($($meaning:literal $name:ident $into:ident $lane:path;)*) => {
+        $(
+            #[doc = $meaning]
+            pub fn $name(x: f64, y: f64) -> f64 {
+                binary::<$lane, f64>(x, y)
+            }
+
+            #[doc = concat!("`out[i] = ", stringify!($name), "(x[i], y[i])`; panics if the sizes differ.")]
+            pub fn $into(x: Operand<'_, f64>, y: Operand<'_, f64>, out: &mut [f64]) {
+                binary_rows::<$lane, f64>(x, y, out);
+            }
+        )*
+
+        /// All parts of functions of the complex plane.
+        pub fn plane_functions() -> Vec<BinaryFunction<f64>> {
+            vec![$(BinaryFunction {
+                name: stringify!($name),
+                one: $name,
+                rows: $into,
+                rows_on: binary_rows_on::<$lane, f64>,
+            }),*]
+        }
+    };
+}
+
 /// Functions of FLOAT64.
 pub mod double {
     use super::{
-        BinaryFunction, Faddeeva, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
-        exponential, fused, gamma, hyperbolic, inverse, logarithm, plane, plane_baseline, power, root,
-        trigonometry, unary, unary_rows, unary_rows_on,
+        BinaryFunction, Operand, UnaryFunction, area, binary, binary_rows, binary_rows_on, error,
+        exponential, faddeeva, fused, gamma, hyperbolic, inverse, logarithm, power, root, trigonometry,
+        unary, unary_rows, unary_rows_on,
     };
     functions!(f64);
 
@@ -143,14 +169,15 @@ pub mod double {
         fused(x, y, z)
     }
 
-    /// The Faddeeva function `w(x + iy)`: real and imaginary part.
-    pub fn faddeeva(x: f64, y: f64) -> (f64, f64) {
-        plane::<Faddeeva>(x, y)
-    }
-
-    /// The same with the instructions that every processor of this architecture has.
-    pub fn faddeeva_baseline(x: f64, y: f64) -> (f64, f64) {
-        plane_baseline::<Faddeeva>(x, y)
+    plane_functions! {
+        "Real part of the Faddeeva function `w(x + iy)`."
+            faddeeva_real faddeeva_real_into faddeeva::FaddeevaReal;
+        "Imaginary part of the Faddeeva function `w(x + iy)`."
+            faddeeva_imag faddeeva_imag_into faddeeva::FaddeevaImag;
+        "Real part of the derivative of the Faddeeva function at `x + iy`."
+            faddeeva_slope_real faddeeva_slope_real_into faddeeva::FaddeevaSlopeReal;
+        "Imaginary part of the derivative of the Faddeeva function at `x + iy`."
+            faddeeva_slope_imag faddeeva_slope_imag_into faddeeva::FaddeevaSlopeImag;
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, polynomial, select};
 use crate::vector::math::dispatch::Unary;
 use crate::vector::math::reduction::quarter_turns;
-use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, PI};
 
 /// `(sin r - r) / r³` in r², |r| to π/4; error 2^-57.3 of r².
 const SIN: [f64; 6] = [
@@ -68,7 +68,7 @@ pub struct Tan;
 
 /// A number with the sign bit set if the angle is above the bound, infinite or NaN.
 #[inline(always)]
-fn beyond_largest(x: f64) -> u64 {
+pub fn beyond_largest(x: f64) -> u64 {
     LARGEST.to_bits().wrapping_sub(x.abs().to_bits())
 }
 
@@ -95,6 +95,22 @@ fn sine<A: Arithmetic>(r: Double, quarters: u64) -> f64 {
     let cosine = first + A::fma(fourth, polynomial::<A, 6>(z, fourth, &COS), rest);
     let value = select(quarters & 1 == 1, cosine, sine);
     flip_sign(value, f64::from_bits(quarters << 62))
+}
+
+/// Cosine and sine of an angle of twice the precision, which is not [large](beyond_largest).
+#[inline(always)]
+pub fn cosine_and_sine<A: Arithmetic>(angle: Double) -> (f64, f64) {
+    let (shifted, r) = reduce::<A>(angle.high);
+    let r = Double::fast_sum(r.high, r.low + angle.low);
+    (sine::<A>(r, shifted.to_bits().wrapping_add(1)), sine::<A>(r, shifted.to_bits()))
+}
+
+/// Cosine and sine of a number of turns, up to a quarter of a turn.
+#[inline(always)]
+pub fn cosine_and_sine_of_turns<A: Arithmetic>(turns: f64) -> (f64, f64) {
+    let half = Double { high: PI * turns, low: 0.0 };
+    let (cosine, sine) = (sine::<A>(half, 1), sine::<A>(half, 0));
+    (1.0 - 2.0 * sine * sine, 2.0 * sine * cosine)
 }
 
 /// Tangent of an angle up to π/4, or -1 over it.
