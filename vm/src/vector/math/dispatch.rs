@@ -12,16 +12,19 @@
 
 use crate::vector::level::Level;
 use crate::vector::math::arithmetic::Arithmetic;
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
-use crate::vector::math::arithmetic::Hardware;
 #[cfg(not(target_arch = "aarch64"))]
 use crate::vector::math::arithmetic::Software;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+use crate::vector::math::arithmetic::{Hardware, select};
 
 /// Rows of one pass over a block: few enough to stay in the first cache.
 const PASS: usize = 512;
 
 /// A function of one number.
 pub trait Unary: 'static {
+    /// [`rare`](Unary::rare) has no branches either, and is computed in lanes.
+    const RARE_IN_LANES: bool = false;
+
     /// Its value, without branches, wherever the argument is not [rare](Unary::rarity).
     fn lane<A: Arithmetic>(x: f64) -> f64;
 
@@ -174,7 +177,7 @@ pub fn unary_rows_on<F: Unary, T: Width>(level: Level, x: &[T], out: &mut [T]) {
     }
 }
 
-/// A pass in lanes; then the rare rows, if there were any, one by one.
+/// A pass in lanes; then the rare rows, if there were any, one by one or in lanes too.
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 #[inline(always)]
 fn unary_pass<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
@@ -184,10 +187,18 @@ fn unary_pass<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
         rarity |= F::rarity(x);
         *out = T::narrow(F::lane::<Hardware>(x));
     }
-    if rarity >> 63 == 1 {
-        for (x, out) in x.iter().zip(out).filter(|(x, _)| is_rare::<F>(x.widen())) {
-            *out = T::narrow(F::rare::<Hardware>(x.widen()));
+    if rarity >> 63 == 0 {
+        return;
+    }
+    if F::RARE_IN_LANES {
+        for (x, out) in x.iter().zip(out) {
+            let x = x.widen();
+            *out = T::narrow(select(is_rare::<F>(x), F::rare::<Hardware>(x), out.widen()));
         }
+        return;
+    }
+    for (x, out) in x.iter().zip(out).filter(|(x, _)| is_rare::<F>(x.widen())) {
+        *out = T::narrow(F::rare::<Hardware>(x.widen()));
     }
 }
 

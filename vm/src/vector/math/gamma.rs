@@ -1,21 +1,25 @@
 //! The logarithm of the gamma function's magnitude.
 //!
 //! ```text
-//! x < 1/2:          ln Γ(x) = ln(π / |x sin πx|) - ln Γ(-x), and from 0 to 1/2  ln Γ(2 + x) - ln(x (1 + x))
-//! 1/2 … 3/2:        ln Γ(2 + t) - ln(1 + t),  t = x - 1, the leading terms of both in twice the precision
-//! 3/2 … 5/2:        t P(t),  t = x - 2: exact at the zeros 1 and 2
+//! below 0:          ln Γ(x) = ln(π / |x sin πx|) - ln Γ(-x)
+//! 0 … 1/2:          ln Γ(2 + x) - ln(x (1 + x))
+//! 1/2 … 3/2:        ln Γ(2 + t) - ln(1 + t),  t = x - 1
+//! 3/2 … 5/2:        ln Γ(2 + t) = t P(t),     t = x - 2: exact at the zeros 1 and 2
 //! 5/2 … 8:          down to the last row by Γ(x) = (x - 1) Γ(x - 1)
 //! 8 …:              Stirling's series
 //! ```
 //!
-//! Between negative integers the function has zeros that are no binary numbers; close to them only the
-//! absolute error is small. The function has branches, so that rows are computed one by one.
+//! One logarithm serves all rows but the first, its argument chosen. It is kept as a sum, and so are products of
+//! leading terms, because they cancel around 1 and between negative integers. The zeros there are no binary numbers;
+//! close to them only the absolute error is small.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, LN2_HIGH, LN2_LOW, polynomial};
+use crate::vector::math::arithmetic::{
+    Arithmetic, Double, LN2_HIGH, LN2_LOW, polynomial, power_of_two, select,
+};
 use crate::vector::math::dispatch::Unary;
-use crate::vector::math::logarithm::{Ln, Log1p, bend, split};
-use crate::vector::math::trigonometry::Sin;
-use std::f64::consts::PI;
+use crate::vector::math::exponential::clamp;
+use crate::vector::math::logarithm::{Ln, bend, split};
+use crate::vector::math::trigonometry::cosine_and_sine;
 
 /// The slope of `ln Γ` at 2, 1 less Euler's constant.
 const SLOPE: Double = Double { high: 0.42278433509846713, low: 4.942915152430645e-18 };
@@ -53,91 +57,110 @@ const STIRLING: [f64; 7] = [
     0.0050691912941764035,
 ];
 
+const PI: Double = Double { high: std::f64::consts::PI, low: 1.2246467991473532e-16 };
+/// `ln π`.
+const LN_PI: Double = Double { high: 1.1447298858494002, low: 1.0265951162707826e-17 };
+
 /// `ln(2π) / 2 - 1/2`.
 const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 
 /// Logarithm of the gamma function's magnitude.
 pub struct Lgamma;
 
-/// `ln Γ(2 + t)` for |t| to 1/2.
-fn about_two<A: Arithmetic>(t: f64) -> f64 {
-    t * A::fma(t, polynomial::<A, 18>(t, t * t, &LGAMMA), SLOPE.high)
+/// The logarithm of a positive number as a sum: what is nearly exact, its rounding, and the rest of the series.
+struct Log {
+    leading: Double,
+    bend: f64,
 }
 
-/// `ln Γ(1 + t) = ln Γ(2 + t) - ln(1 + t)` for |t| to 1/2. Of both, the terms that cancel are exact.
-fn about_one<A: Arithmetic>(x: f64) -> f64 {
-    let t = x - 1.0;
-    let (exponent, mantissa) = split(x);
-    let f = mantissa - 1.0;
-    let slope = Double::product::<A>(t, SLOPE.high);
-    let log = Double::fast_sum(exponent * LN2_HIGH, f);
-    let sum = Double::sum(slope.high, -log.high);
-    let bends = t * t * polynomial::<A, 18>(t, t * t, &LGAMMA) - bend::<A>(f);
-    let low = slope.low - log.low + t * SLOPE.low - exponent * LN2_LOW;
-    sum.high + (sum.low + (low + bends))
-}
-
-/// `(x - 1/2)(ln x - 1) + …`, the product in twice the precision; it overflows where the result does.
-fn stirling<A: Arithmetic>(x: f64) -> f64 {
-    let reciprocal = 1.0 / x;
-    let square = reciprocal * reciprocal;
-    let correction = reciprocal * polynomial::<A, 7>(square, square * square, &STIRLING);
-    let product = Double::product::<A>(x - 0.5, Ln::lane::<A>(x) - 1.0);
-    match product.high == f64::INFINITY {
-        true => f64::INFINITY,
-        false => product.high + (product.low + (STIRLING_CONSTANT + correction)),
+impl Log {
+    #[inline(always)]
+    fn of<A: Arithmetic>(x: Double) -> Log {
+        let (exponent, mantissa) = split(x.high);
+        let f = Double::fast_sum(mantissa - 1.0, x.low * power_of_two(clamp(-exponent, -1000.0, 1000.0)));
+        let sum = Double::fast_sum(exponent * LN2_HIGH, f.high);
+        let low = A::fma(exponent, LN2_LOW, sum.low + f.low);
+        Log { leading: Double { high: sum.high, low }, bend: bend::<A>(f.high) }
     }
 }
 
-/// The function of a number from 1/2 on.
-fn from_half<A: Arithmetic>(x: f64) -> f64 {
-    if x >= 8.0 {
-        return stirling::<A>(x);
-    }
-    if x < 1.5 {
-        return about_one::<A>(x);
-    }
+/// `x` less whole numbers until it is at most 5/2, and the product of what each leaves; x below 8.
+#[inline(always)]
+fn descend(x: f64) -> (f64, f64) {
     let (mut x, mut product) = (x, 1.0);
-    while x > 2.5 {
-        x -= 1.0;
-        product *= x;
+    for _ in 0..6 {
+        let is_above = x > 2.5;
+        x -= select(is_above, 1.0, 0.0);
+        product *= select(is_above, x, 1.0);
     }
-    match product == 1.0 {
-        true => about_two::<A>(x - 2.0),
-        false => about_two::<A>(x - 2.0) + Ln::lane::<A>(product),
-    }
+    (x, product)
 }
 
-/// The function of a number from 0 on.
-fn positive<A: Arithmetic>(x: f64) -> f64 {
-    match x < 0.5 {
-        true => about_two::<A>(x) - Log1p::lane::<A>(x) - Ln::lane::<A>(x),
-        false => from_half::<A>(x),
-    }
+/// The function of a positive number, as a sum.
+#[inline(always)]
+fn positive<A: Arithmetic>(x: f64) -> Double {
+    let (is_small, is_low, is_large) = (x < 0.5, x < 1.5, x >= 8.0);
+    let (reduced, product) = descend(x);
+    // The logarithm of this is subtracted below 3/2, and added above: Γ(2 + t) is x (1 + x) Γ(x), x Γ(x), Γ(x) / product.
+    let square = Double::product::<A>(x, x);
+    let sum = Double::fast_sum(x, square.high);
+    let high = select(is_small, sum.high, select(is_low || is_large, x, product));
+    let log = Log::of::<A>(Double { high, low: select(is_small, sum.low + square.low, 0.0) });
+    let t = select(is_small, x, reduced - select(is_low, 1.0, 2.0));
+    let sign = select(is_low, -1.0, 1.0);
+    let slope = Double::product::<A>(t, SLOPE.high);
+    let leading = Double::sum(slope.high, sign * log.leading.high);
+    let bends = A::fma(t * t, polynomial::<A, 18>(t, t * t, &LGAMMA), sign * log.bend);
+    let low = A::fma(t, SLOPE.low, slope.low + sign * log.leading.low);
+    // Stirling: (x - 1/2)(ln x - 1) + …, the product in twice the precision. It overflows where the result does.
+    let reciprocal = 1.0 / x;
+    let w = reciprocal * reciprocal;
+    let correction = reciprocal * polynomial::<A, 7>(w, w * w, &STIRLING);
+    let log = Double::fast_sum(log.leading.high, log.leading.low + log.bend);
+    let factor = Double::fast_sum(log.high, -1.0);
+    let product = Double::product::<A>(x - 0.5, factor.high);
+    let tail = A::fma(x - 0.5, factor.low + log.low, product.low) + (STIRLING_CONSTANT + correction);
+    let high = select(is_large, product.high, leading.high);
+    let rest = select(is_large, tail, leading.low + (low + bends));
+    Double { high, low: select(high < f64::INFINITY, rest, 0.0) }
 }
 
-/// The sine of π times a positive number that is not whole.
-fn sine_of_turns<A: Arithmetic>(x: f64) -> f64 {
+/// `ln(π / (x sin πx)) - ln Γ(x)` for a positive number.
+#[inline(always)]
+fn reflected<A: Arithmetic>(x: f64) -> f64 {
     let fraction = x - x.floor();
-    Sin::lane::<A>(PI * fraction.min(1.0 - fraction))
+    let turn = select(fraction > 0.5, 1.0 - fraction, fraction);
+    let angle = Double::product::<A>(turn, PI.high);
+    let (_, sine) = cosine_and_sine::<A>(Double { high: angle.high, low: A::fma(turn, PI.low, angle.low) });
+    let Log { leading, bend } = Log::of::<A>(Double::product::<A>(x, sine));
+    let gamma = positive::<A>(x);
+    let first = Double::sum(LN_PI.high, -leading.high);
+    let second = Double::sum(first.high, -gamma.high);
+    let low = first.low + (LN_PI.low - leading.low - bend - gamma.low);
+    second.high + (second.low + low)
 }
 
 impl Unary for Lgamma {
+    const RARE_IN_LANES: bool = true;
+
+    #[inline(always)]
     fn lane<A: Arithmetic>(x: f64) -> f64 {
-        if x.is_nan() {
-            return x;
-        }
-        if x > 0.0 {
-            return positive::<A>(x);
-        }
+        let value = positive::<A>(x).value();
+        select(x == 0.0 || x == f64::INFINITY, f64::INFINITY, value)
+    }
+
+    /// Negative numbers need a second logarithm.
+    #[inline(always)]
+    fn rarity(x: f64) -> u64 {
+        x.to_bits()
+    }
+
+    #[inline(always)]
+    fn rare<A: Arithmetic>(x: f64) -> f64 {
         let magnitude = -x;
-        if magnitude.floor() == magnitude {
-            return f64::INFINITY;
-        }
-        if magnitude < 1e-20 {
-            return -Ln::lane::<A>(magnitude);
-        }
-        let reflected = magnitude * sine_of_turns::<A>(magnitude) / PI;
-        -Ln::lane::<A>(reflected) - positive::<A>(magnitude)
+        // So close to 0, the sine of its multiple would be too small to be a number.
+        let is_tiny = magnitude < 1e-20;
+        let value = select(is_tiny, -Ln::lane::<A>(magnitude), reflected::<A>(magnitude));
+        select(magnitude.floor() == magnitude, f64::INFINITY, value)
     }
 }
