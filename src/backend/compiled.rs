@@ -7,6 +7,7 @@
 //! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie: a run
 //! on warm memory with up to `FEW` inputs allocates nothing.
 
+use crate::backend::error::EvalError;
 use crate::backend::operators::registry;
 use crate::compile::{CompileError, Options, compile};
 use crate::dag::cells::{Cells, Room, Texts, array_of, each_cell};
@@ -18,9 +19,9 @@ use crate::registry::Dialect;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::nd_view::Cell;
-use cembra_vm::value::{NdView, QType, ScalarType};
+use cembra_vm::value::{Exhausted, Fault, NdView, QType, ScalarType};
 use ndarray::ArrayViewD;
 use std::sync::Arc;
 use thiserror::Error;
@@ -49,6 +50,23 @@ pub enum ProgramError {
     /// A node that is computed apart has an error.
     #[error("a node that is computed apart has no value")]
     Apart,
+    /// There is no room for the results.
+    #[error(transparent)]
+    Budget(#[from] Fault),
+}
+
+impl ProgramError {
+    /// The error of the evaluation, if the budget is used up: the step backend would not come further.
+    pub(crate) fn exhausted(&self) -> Option<EvalError> {
+        let (category, problem) = match self {
+            ProgramError::Call(CallError::Run(error)) if error.is_exhausted() => {
+                (error.category(), error.to_string())
+            }
+            ProgramError::Budget(fault) => (fault.category(), fault.to_string()),
+            _ => return None,
+        };
+        Some(EvalError::Exhausted { category, problem })
+    }
 }
 
 /// Inputs that are lent without allocating.
@@ -138,10 +156,11 @@ impl Compiled {
         self.inputs.iter().all(fits)
     }
 
-    /// Runs on the values of the inputs, which fit.
+    /// Runs on the values of the inputs, which fit, within a share of a budget if there is one.
     pub fn run<'v>(
         &mut self,
         threads: usize,
+        share: Option<&Share<'_>>,
         value: impl Fn(NodeId) -> Option<&'v Array>,
     ) -> Result<(), ProgramError> {
         let Compiled { bound, frame, inputs, rooms, texts, own_texts, .. } = self;
@@ -159,14 +178,35 @@ impl Compiled {
                 place => set(frame, place, cells),
             }
         }
-        let mut call = bound.call(frame).threads(threads);
+        let options = share.map_or_else(RunOptions::new, |share| share.options());
+        let mut call = bound.call(frame).options(options).threads(threads);
         for (input, lent) in inputs.iter().zip(few.iter().chain(&more)) {
             if let (Place::NdArray(slot), Some(view)) = (&input.place, lent) {
                 call = call.input(slot, view)?;
             }
         }
-        call.run()?;
-        Ok(())
+        match (call.run(), share) {
+            (Ok(_), _) => Ok(()),
+            (Err(CallError::Run(error)), Some(share)) => Err(CallError::Run(share.failure(error)).into()),
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    /// The same within a budget, beside so many bytes of other values. There is room for copies of the results after it.
+    pub fn run_within<'v>(
+        &mut self,
+        budget: &SharedBudget,
+        alive: u64,
+        threads: usize,
+        value: impl Fn(NodeId) -> Option<&'v Array>,
+    ) -> Result<(), ProgramError> {
+        self.run(threads, Some(&budget.share().beside(alive)), value)?;
+        let (asked, limit) = (self.frame.alive(), budget.whole().bytes_alive);
+        let alive = alive.saturating_add(asked);
+        match alive.saturating_add(asked) > limit {
+            true => Err(Fault::from(Exhausted::Bytes { asked, alive, limit }).into()),
+            false => Ok(()),
+        }
     }
 
     /// The nodes whose values it gives.

@@ -1,6 +1,7 @@
 //! The value of one node, by numpy's rules.
 
 use crate::backend::axes::{expand_dims, squeeze};
+use crate::backend::broadcast::shape_of;
 use crate::backend::elementwise::{binary, unary};
 use crate::backend::error::{EvalError, OpError, Place};
 use crate::backend::function::{Arguments, Function};
@@ -9,9 +10,13 @@ use crate::backend::select::{select, where_};
 use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, Clause, Kind};
 use crate::dag::printing::Spelling;
-use crate::dag::{Array, DagError, Graph, NodeId};
+use crate::dag::{Array, DType, DagError, Graph, NodeId};
+use cembra_vm::machine::SharedBudget;
+use cembra_vm::value::Fault;
+use cembra_vm::value::budget::Account;
 use hashbrown::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What nodes need besides the values they read.
 #[derive(Clone, Copy)]
@@ -19,6 +24,9 @@ pub(crate) struct Context<'s> {
     pub graph: &'s Graph,
     pub functions: &'s HashMap<Arc<str>, Function>,
     pub spelling: Spelling,
+    pub budget: &'s SharedBudget,
+    /// Bytes of the values that were computed.
+    pub alive: &'s AtomicU64,
 }
 
 /// The values of nodes, as far as there are any.
@@ -31,11 +39,35 @@ impl Context<'_> {
         self.spelling == Spelling::Cembra || !is_squeeze
     }
 
-    /// The value of a node.
+    /// The value of a node, on the budget of the state.
     ///
     /// # Errors
-    /// An operand has no value, or they do not fit.
+    /// An operand has no value, or they do not fit; or the budget is used up.
     pub fn compute(self, data: &NodeData, values: Values<'_>) -> Result<Array, EvalError> {
+        let is_leaf = data.kind.is_constant() || data.kind.is_placeholder();
+        if !is_leaf {
+            let size = Size::new(data, values);
+            self.charge(size)
+                .map_err(|fault| EvalError::Operation { node: place(data), error: fault.into() })?;
+        }
+        let value = self.value(data, values)?;
+        if !is_leaf {
+            self.alive.fetch_add(value.byte_size() as u64, Ordering::Relaxed);
+        }
+        Ok(value)
+    }
+
+    /// Charges a node before it is computed.
+    fn charge(self, size: Size) -> Result<(), Fault> {
+        let alive = self.alive.load(Ordering::Relaxed);
+        self.budget.share().beside(alive).metered(|meter| {
+            meter.check_array(size.elements)?;
+            meter.rows(size.rows)?;
+            Ok(meter.charge(size.bytes)?)
+        })
+    }
+
+    fn value(self, data: &NodeData, values: Values<'_>) -> Result<Array, EvalError> {
         let operand = |id| self.operand(id, values);
         let is_missing =
             |is_timeseries| EvalError::PlaceholderValueNotProvided { node: place(data), is_timeseries };
@@ -98,6 +130,44 @@ impl Context<'_> {
         let keyword = kwargs.iter().map(|(key, id)| Ok((&**key, self.operand(*id, values)?)));
         let arguments = Arguments::new(positional, keyword.collect::<Result<_, EvalError>>()?);
         function.call(&arguments).map_err(|error| EvalError::Function { node: place(data), error })
+    }
+}
+
+/// What it takes to compute a node, by its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    /// Elements of the result, at most.
+    elements: usize,
+    /// Elements of the longest operand or of the result.
+    rows: usize,
+    /// Bytes of the result, and of operands that are cast or brought into another order.
+    bytes: u64,
+}
+
+/// Bytes of a text while texts are chosen or joined, besides its characters.
+const TEXT_BYTES: usize = 48;
+
+impl Size {
+    /// Operands that do not fit together are left to the operation, which says so.
+    fn new(data: &NodeData, values: Values<'_>) -> Size {
+        let operands: Vec<&Array> = data.kind.operands().iter().filter_map(|id| values(*id)).collect();
+        let longest = operands.iter().map(|array| array.len()).max().unwrap_or(0);
+        let elements = match &data.kind {
+            Kind::VariantSelector { .. } | Kind::FunctionCall { .. } => 0,
+            Kind::Axis { .. } => longest,
+            _ => shape_of(&operands).map_or(0, |shape| shape.iter().product()),
+        };
+        let dtypes = || operands.iter().map(|array| array.dtype());
+        let is_text = dtypes().any(DType::is_text);
+        let item = match is_text {
+            true => TEXT_BYTES + dtypes().map(DType::item_size).sum::<usize>(),
+            false => size_of::<f64>(),
+        };
+        let is_copied =
+            matches!(data.kind, Kind::Axis { .. }) || dtypes().any(|dtype| dtype != DType::Float64);
+        let copied = if is_copied { operands.iter().map(|array| array.len()).sum() } else { 0 };
+        let bytes = (elements as u64).saturating_add(copied as u64).saturating_mul(item as u64);
+        Size { elements, rows: longest.max(elements), bytes }
     }
 }
 

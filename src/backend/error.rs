@@ -2,6 +2,7 @@
 
 use crate::dag::array_text::shape_text;
 use crate::dag::{DType, DagError, NodeId};
+use cembra_vm::value::{Category, Fault};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -95,6 +96,9 @@ pub enum OpError {
         /// The largest number of elements.
         limit: usize,
     },
+    /// The budget is used up.
+    #[error(transparent)]
+    Budget(#[from] Fault),
 }
 
 /// Why a user function has no result.
@@ -230,6 +234,14 @@ pub enum EvalError {
         node: Place,
         /// Its name in node texts.
         operation: &'static str,
+    },
+    /// A program of the machine has used up the budget.
+    #[error("{problem}")]
+    Exhausted {
+        /// The kind of error.
+        category: Category,
+        /// What was used up, and by which operator.
+        problem: String,
     },
     /// Nothing to compute, which the published engine forbids.
     #[error("there are neither nodes nor trees to evaluate")]

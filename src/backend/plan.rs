@@ -16,7 +16,7 @@
 //!    nodes get values on request ([`Plan::with_all_values`]), and if the state traces, dumps, waits or measures:
 //!    the values are then computed before their turn, and the step backend shows them in its order.
 //! 3. The step backend has the say on errors. If a program fails, nobody asks why: the step backend evaluates what is
-//!    left, and meets the error with the values before it.
+//!    left, and meets the error with the values before it. A budget that is used up is an error at once.
 //! 4. A plan is about the graph as it was when the plan was made; later changes of nodes do not show.
 
 use crate::backend::compiled::{Compiled, ProgramError};
@@ -211,6 +211,10 @@ impl Plan {
         let is_shown = self.has_flags || state.flags.shows() || state.profile.is_some();
         let wants = if is_shown { Wants::All } else { self.wants };
         let is_complete = self.compute_ahead(state, wants);
+        if let Some(exhausted) = self.failure.as_ref().and_then(ProgramError::exhausted) {
+            state.ahead.clear();
+            return Err(exhausted);
+        }
         if is_complete && !is_shown {
             self.store(state);
             return Ok(state.value(last).cloned());
@@ -247,7 +251,7 @@ impl Plan {
             && apart.is_empty()
             && program.input_count() == self.given
             && program.fits(find)
-            && program.run(self.threads, find).is_ok()
+            && program.run(self.threads, None, find).is_ok()
         {
             return Ok(Results { plan: self, state: None });
         }
@@ -456,12 +460,14 @@ impl Plan {
         let stage = &mut self.stages[at];
         if let Some(program) = &mut stage.program {
             let start = state.profile.is_some().then(Instant::now);
-            program.run(self.threads, |id| state.value_or_ahead(id))?;
+            let (budget, alive) = (state.budget.clone(), *state.alive.get_mut());
+            program.run_within(&budget, alive, self.threads, |id| state.value_or_ahead(id))?;
             let (mut bytes, mut last) = (0, None);
             for (id, value) in program.outputs() {
                 (bytes, last) = (bytes + value.byte_size(), Some(id));
                 state.ahead.insert(id, Ahead { result: Ok(value), time: None });
             }
+            *state.alive.get_mut() += bytes as u64;
             if let (Some(profile), Some(start), Some(last)) = (&mut state.profile, start, last) {
                 profile.record_program(last, stage.nodes.len() - stage.apart.len(), start.elapsed(), bytes);
             }

@@ -90,6 +90,7 @@ pub fn error_text(error: &EvalError) -> (&'static str, String) {
         EvalError::Function { error: FunctionError::Operation(error), .. }
         | EvalError::Operation { error, .. } => (operation_class(error), error.to_string()),
         EvalError::Function { error, .. } => ("TypeError", error.to_string()),
+        EvalError::Exhausted { problem, .. } => ("RuntimeError", problem.clone()),
         EvalError::NothingToEvaluate => ("AssertionError", String::new()),
         EvalError::Dag(error) => dag_error_text(error),
     }
@@ -99,6 +100,7 @@ fn operation_class(error: &OpError) -> &'static str {
     match error {
         OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => "TypeError",
         OpError::AxisOutOfBounds { .. } => "AxisError",
+        OpError::Budget(_) => "RuntimeError",
         _ => "ValueError",
     }
 }

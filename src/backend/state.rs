@@ -11,8 +11,10 @@ use crate::backend::function::Function;
 use crate::backend::profile::Profile;
 use crate::dag::printing::Spelling;
 use crate::dag::{Array, DagError, Graph, Node, NodeId};
+use cembra_vm::machine::SharedBudget;
 use hashbrown::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The values of the nodes of a graph.
@@ -29,6 +31,10 @@ pub struct State {
     pub(crate) spelling: Spelling,
     pub(crate) console: Box<dyn Console>,
     pub(crate) profile: Option<Profile>,
+    /// What all evaluations may use up.
+    pub(crate) budget: Arc<SharedBudget>,
+    /// Bytes of the values that were computed.
+    pub(crate) alive: AtomicU64,
     /// Results that are there before their turn: the step backend takes them instead of computing.
     pub(crate) ahead: HashMap<NodeId, Ahead>,
 }
@@ -54,8 +60,16 @@ impl State {
             spelling: Spelling::Cembra,
             console: Box::new(Standard),
             profile: None,
+            budget: Arc::default(),
+            alive: AtomicU64::new(0),
             ahead: HashMap::new(),
         }
+    }
+
+    /// The same state whose evaluations use up this budget, instead of one with the limits of
+    /// [`Budget::default`](cembra_vm::value::Budget).
+    pub fn with_budget(self, budget: Arc<SharedBudget>) -> State {
+        State { budget, ..self }
     }
 
     /// The same state with other flags.
@@ -130,7 +144,8 @@ impl State {
     }
 
     pub(crate) fn context(&self) -> Context<'_> {
-        Context { graph: &self.graph, functions: &self.functions, spelling: self.spelling }
+        let State { graph, functions, spelling, budget, alive, .. } = self;
+        Context { graph, functions, spelling: *spelling, budget, alive }
     }
 
     pub(crate) fn value(&self, id: NodeId) -> Option<&Array> {

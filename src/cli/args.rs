@@ -1,5 +1,6 @@
 //! Arguments of the commands.
 
+use crate::cli::budget_args::BudgetArgs;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
 use crate::columns::OnError;
@@ -7,11 +8,8 @@ use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
-use cembra_vm::value::Budget;
 use cembra_vm::value::array::MAX_ROWS;
-use cembra_vm::value::budget::DEFAULT_BYTES_ALIVE;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
-use core::time::Duration;
 use std::path::PathBuf;
 
 /// Compiles expressions to frames and evaluates them.
@@ -94,46 +92,6 @@ pub struct LimitArgs {
     /// Bytes of rows and texts that become literals while an expression is compiled.
     #[arg(long, value_name = "BYTES", default_value_t = FoldLimits::default().bytes_kept, hide_short_help = true)]
     pub limit_fold_bytes: u64,
-}
-
-/// What a run may use up.
-#[derive(Debug, Args)]
-pub struct BudgetArgs {
-    /// Instructions that may be used, by all batches together.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub fuel: Option<u64>,
-    /// Rows that operators may go over, in all batches together.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub limit_rows: Option<u64>,
-    /// Bytes of rows and texts that may be alive at one time.
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_BYTES_ALIVE, hide_short_help = true)]
-    pub limit_bytes: u64,
-    /// Rows of one array.
-    #[arg(long, value_name = "N", default_value_t = MAX_ROWS as u64, value_parser = value_parser!(u64).range(..=MAX_ROWS as u64), hide_short_help = true)]
-    pub limit_array_rows: u64,
-    /// Time that evaluation may take.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
-    pub limit_time: Option<Duration>,
-}
-
-impl BudgetArgs {
-    /// The budget.
-    pub fn budget(&self) -> Budget {
-        Budget {
-            instructions: self.fuel,
-            rows: self.limit_rows,
-            bytes_alive: self.limit_bytes,
-            array_rows: self.limit_array_rows,
-            time: self.limit_time,
-            cancel: None,
-        }
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: Option<f64> = text.parse().ok();
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "a number of seconds is expected".to_owned())
 }
 
 /// Arguments of `eval`.
@@ -394,6 +352,9 @@ pub struct GraphRunArgs {
     /// Evaluate a file of recorded cases, {"cases": [{"name", "engine", "program"}]}, and print one JSON line each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "trace", "profile", "json"])]
     pub batch: Option<PathBuf>,
+    /// What the evaluation, or each case of the batch, may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 }
 
 /// Arguments of `graph print`.
@@ -417,6 +378,9 @@ pub struct GraphExplainArgs {
     /// Keep the values of all nodes, not only of the roots.
     #[arg(long)]
     pub all_values: bool,
+    /// What the evaluation may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 }
 
 /// How a graph is brought into order.

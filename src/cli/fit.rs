@@ -7,7 +7,6 @@ use crate::cli::fit_plot;
 use crate::cli::fit_progress::FitBar;
 use crate::cli::fit_result::{self, Outcome, Slice};
 use crate::cli::fit_task::{Origin, Task};
-use crate::cli::model_result::Spectra;
 use crate::cli::model_source::{self, Failure, warning_text};
 use crate::cli::report::{Phase, Report};
 use crate::cli::targets::{NamedFile, check_distinct, check_ending};
@@ -34,6 +33,7 @@ use std::path::Path;
 pub fn run(args: &FitArgs) -> Result<String, Failure> {
     check_use(args)?;
     check_files(args)?;
+    let settings = settings(args);
     let sources = model_source::sources(&args.model)?;
     let (library, setup, findings) = model_source::read(&args.model, &sources);
     if !findings.errors.is_empty() {
@@ -45,12 +45,12 @@ pub fn run(args: &FitArgs) -> Result<String, Failure> {
         let measured = fit_data::read(file, args.column.as_deref())?;
         tasks.push(Task::new(&origin, &setup, measured, args)?);
     }
-    let warnings = warnings(&tasks, args);
+    let warnings = warnings(&tasks, args, &settings);
     warnings.iter().for_each(|warning| complain(warning));
     let bar = if args.quiet { FitBar::hidden() } else { FitBar::new() };
     let done = match args.kind {
-        FitKind::Slices => slices(&tasks[0], args, &bar),
-        _ => whole(&tasks, args, &bar),
+        FitKind::Slices => slices(&tasks[0], args, &settings, &bar),
+        _ => whole(&tasks, args, &settings, &bar),
     };
     bar.end();
     let outcome = done?;
@@ -58,7 +58,7 @@ pub fn run(args: &FitArgs) -> Result<String, Failure> {
         write(file, saved_model(&origin, &tasks[0], &outcome)?)?;
     }
     if let Some(file) = &args.plot {
-        write(file, fit_plot::picture(file, args, &tasks[0], &outcome)?)?;
+        write(file, fit_plot::picture(file, args, &settings, &tasks[0], &outcome)?)?;
     }
     if let Some(file) = args.out.as_ref().filter(|file| file.as_os_str() != "-") {
         write(file, fit_result::json(args, &tasks, &outcome, &warnings))?;
@@ -104,12 +104,12 @@ fn check_files(args: &FitArgs) -> Result<(), Report> {
 }
 
 /// Everything odd, once.
-fn warnings(tasks: &[Task], args: &FitArgs) -> Vec<String> {
+fn warnings(tasks: &[Task], args: &FitArgs, settings: &Settings) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for task in tasks {
         all.extend(task.warnings.iter().map(warning_text));
-        if let Ok(spectra) = Spectra::new(&task.model, args.evaluator.kind()) {
-            let reasons = spectra.fallback_reasons().iter();
+        if let Ok(evaluator) = settings.open(&task.model) {
+            let reasons = evaluator.fallback_reasons().iter();
             all.extend(reasons.map(|reason| format!("warning: interpreted, not compiled: {reason}")));
         }
         all.extend(free_onsets(&task.model, args.method.method()).into_iter().map(|name| {
@@ -124,22 +124,24 @@ fn warnings(tasks: &[Task], args: &FitArgs) -> Vec<String> {
     all
 }
 
+/// How fits are done; the time of their budget begins now.
 fn settings(args: &FitArgs) -> Settings {
-    Settings { method: args.method.method(), evaluator: args.evaluator.kind() }
+    let budget = Some(args.budget.shared());
+    Settings { method: args.method.method(), evaluator: args.evaluator.kind(), budget }
 }
 
 fn failed(error: FitError) -> Report {
-    Report::new(Category::Parse, Phase::Eval, error.to_string())
+    Report::new(error.category(), Phase::Eval, error.to_string())
 }
 
 /// One fit of all files.
-fn whole(tasks: &[Task], args: &FitArgs, bar: &FitBar) -> Result<Outcome, Failure> {
+fn whole(tasks: &[Task], args: &FitArgs, settings: &Settings, bar: &FitBar) -> Result<Outcome, Failure> {
     let problems: Vec<Problem<'_>> =
         tasks.iter().map(|task| task.problem(&task.values)).collect::<Result<_, _>>()?;
     for (problem, task) in problems.iter().zip(tasks) {
         problem.check_data().map_err(|error| wrong(format!("{}: {error}", task.file)))?;
     }
-    let residuals = |problem| Residuals::new(problem, args.evaluator.kind(), bar).map_err(failed);
+    let residuals = |problem| residuals(problem, settings, bar).map_err(failed);
     let mut objective: Box<dyn Objective + '_> = match &problems[..] {
         [problem] => Box::new(residuals(problem)?),
         problems => {
@@ -156,6 +158,15 @@ fn whole(tasks: &[Task], args: &FitArgs, bar: &FitBar) -> Result<Outcome, Failur
     Ok(Outcome::Whole { fit, confidence })
 }
 
+/// The residuals of a problem, whose evaluations use up the budget of the settings.
+fn residuals<'p>(
+    problem: &'p Problem<'p>,
+    settings: &Settings,
+    bar: &'p FitBar,
+) -> Result<Residuals<'p>, FitError> {
+    Residuals::with_evaluator(problem, settings.open(problem.model)?, bar)
+}
+
 /// What the files' own parameters are called after.
 fn labels(tasks: &[Task]) -> Result<Vec<String>, Report> {
     let labels: Vec<String> = tasks.iter().map(|task| task.label.clone()).collect();
@@ -168,7 +179,7 @@ fn labels(tasks: &[Task]) -> Result<Vec<String>, Report> {
     }
 }
 
-fn slices(task: &Task, args: &FitArgs, bar: &FitBar) -> Result<Outcome, Failure> {
+fn slices(task: &Task, args: &FitArgs, settings: &Settings, bar: &FitBar) -> Result<Outcome, Failure> {
     if task.slices.is_empty() {
         return Err(wrong(format!("{} has no times; there are no slices", task.file)).into());
     }
@@ -176,7 +187,11 @@ fn slices(task: &Task, args: &FitArgs, bar: &FitBar) -> Result<Outcome, Failure>
     let problems: Vec<Problem<'_>> =
         task.values.chunks(width).map(|row| task.problem(row)).collect::<Result<_, _>>()?;
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let fits = fit_slices(&problems, settings(args), args.threads.unwrap_or_else(all), bar);
+    let fits = fit_slices(&problems, settings, args.threads.unwrap_or_else(all), bar);
+    let mut failures = fits.iter().filter_map(|fit| fit.as_ref().err());
+    if let Some(error) = failures.find(|error| error.is_exhausted()) {
+        return Err(failed(error.clone()).into());
+    }
     let slices = task.slices.iter().zip(fits).map(|(time, fit)| Slice { time: *time, fit }).collect();
     Ok(Outcome::Slices(slices))
 }

@@ -1,5 +1,6 @@
 //! Arguments of `cembra model fit`.
 
+use crate::cli::budget_args::BudgetArgs;
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::fit::{Method, Noise};
 use cembra_vm::value::number::is_in_range;
@@ -70,6 +71,9 @@ pub struct FitArgs {
     /// Print no progress.
     #[arg(short, long)]
     pub quiet: bool,
+    /// What all fits together may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 }
 
 /// What is fitted to data over time and energy.

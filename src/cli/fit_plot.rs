@@ -1,13 +1,14 @@
 //! Pictures of fits: which curves of which model they show.
 
+use crate::backend::model::EvaluatorKind;
 use crate::cli::fit_args::FitArgs;
 use crate::cli::fit_data::wrong;
 use crate::cli::fit_result::{Outcome, Slice};
 use crate::cli::fit_task::Task;
-use crate::cli::report::Report;
-use crate::fit::{Fit, Problem};
+use crate::cli::report::{Phase, Report};
+use crate::fit::{Fit, Problem, Settings};
 use crate::model::component::Role;
-use crate::model::interpret;
+use crate::model::error::ModelErrorKind;
 use crate::model::tree::{Component as ModelComponent, Domain};
 use crate::plot::{Component, Curves, Labels, MapFigure, PlotError, Trace, Traces};
 use std::path::Path;
@@ -34,9 +35,15 @@ pub fn check_name(file: &Path) -> Result<(), Report> {
 /// The picture of a fit to one file, as its name says.
 ///
 /// # Errors
-/// There is nothing to draw.
-pub fn picture(file: &Path, args: &FitArgs, task: &Task, outcome: &Outcome) -> Result<Vec<u8>, Report> {
-    let svg = svg(args, task, outcome)?;
+/// There is nothing to draw, or the budget is used up.
+pub fn picture(
+    file: &Path,
+    args: &FitArgs,
+    settings: &Settings,
+    task: &Task,
+    outcome: &Outcome,
+) -> Result<Vec<u8>, Report> {
+    let svg = svg(args, settings, task, outcome)?;
     #[cfg(feature = "png")]
     if is_png(file) {
         return crate::plot::bitmap::png(&svg).map_err(undrawn);
@@ -45,10 +52,10 @@ pub fn picture(file: &Path, args: &FitArgs, task: &Task, outcome: &Outcome) -> R
     Ok(svg.into_bytes())
 }
 
-fn svg(args: &FitArgs, task: &Task, outcome: &Outcome) -> Result<String, Report> {
+fn svg(args: &FitArgs, settings: &Settings, task: &Task, outcome: &Outcome) -> Result<String, Report> {
     let drawn = match outcome {
         Outcome::Slices(slices) => traces(args, task, slices).svg(),
-        Outcome::Whole { fit, .. } => return whole(args, task, fit),
+        Outcome::Whole { fit, .. } => return whole(args, settings, task, fit),
     };
     drawn.map_err(undrawn)
 }
@@ -68,10 +75,12 @@ fn labels(args: &FitArgs, task: &Task, subtitle: &str) -> Labels {
     }
 }
 
-fn whole(args: &FitArgs, task: &Task, fit: &Fit) -> Result<String, Report> {
+fn whole(args: &FitArgs, settings: &Settings, task: &Task, fit: &Fit) -> Result<String, Report> {
     let problem = task.problem(&task.values)?;
-    let evaluated = |error: crate::model::ModelErrorKind| wrong(error.to_string());
-    let spectrum = interpret::evaluate(&task.model, &fit.theta).map_err(evaluated)?.values;
+    let failed = |error: ModelErrorKind| Report::new(error.category(), Phase::Eval, error.to_string());
+    let interpreter = Settings { evaluator: EvaluatorKind::Interpreter, ..settings.clone() };
+    let mut interpreter = interpreter.open(&task.model).map_err(failed)?;
+    let spectrum = interpreter.evaluate(&fit.theta).map_err(failed)?.to_vec();
     let subtitle = format!("{} fit, reduced chi² {:.4}", args.kind.name(), fit.reduced_chi_square);
     let labels = labels(args, task, &subtitle);
     let residuals = residuals(&problem, &spectrum);
@@ -80,7 +89,7 @@ fn whole(args: &FitArgs, task: &Task, fit: &Fit) -> Result<String, Report> {
         let (energy, time) = (model.energy.clone(), model.time.clone());
         return MapFigure { labels, energy, time, data, fit: spectrum, residuals }.svg().map_err(undrawn);
     }
-    let curves = interpret::component_curves(model, &fit.theta).map_err(evaluated)?;
+    let curves = interpreter.components(&fit.theta).map_err(failed)?;
     let components = model.components.iter().zip(curves).map(|(c, curve)| component(c, curve.values));
     let axis = if model.domain == Domain::Time1D { &model.time } else { &model.energy };
     let (axis, components) = (axis.clone(), components.collect());

@@ -18,7 +18,7 @@ use crate::dag::ir::{compile_nodes, compile_trees};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text};
 use crate::dag::{Dag, DagError, Node, forest, linearize};
-use cembra_vm::value::Category;
+use cembra_vm::value::{Budget, Category};
 use program::{Engine, Program};
 use reports::{dag_report, eval_report, eval_report_in, read_program};
 use serde_json::{Value as Json, json};
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 pub fn run(command: &GraphCommand) -> ExitCode {
     let (result, is_json) = match command {
         GraphCommand::Run(args @ GraphRunArgs { batch: Some(file), .. }) => {
-            (run_batch(file, backend(args, Flags::from_environment())), false)
+            (run_batch(file, backend(args, Flags::from_environment()), &args.budget.budget()), false)
         }
         GraphCommand::Run(args) => (evaluate(args), args.json),
         GraphCommand::Print(args) => (show(args), false),
@@ -47,10 +47,10 @@ pub fn run(command: &GraphCommand) -> ExitCode {
 }
 
 /// Prints each line as soon as it is there.
-fn run_batch(file: &Path, backend: BackendArg) -> Result<String, Report> {
+fn run_batch(file: &Path, backend: BackendArg, budget: &Budget) -> Result<String, Report> {
     for case in &batch::cases(file)? {
         // A bug of ours that one case finds is no reason to lose the others.
-        let line = catch_unwind(AssertUnwindSafe(|| recorded::line(case, backend)));
+        let line = catch_unwind(AssertUnwindSafe(|| recorded::line(case, backend, budget)));
         let bug =
             |_| json!({ "name": case["name"], "error": { "class": "RuntimeError", "message": batch::BUG } });
         print(&format!("{}\n", line.unwrap_or_else(bug)));
@@ -65,10 +65,12 @@ fn backend(args: &GraphRunArgs, flags: Flags) -> BackendArg {
 
 fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     let Some(file) = &args.program else { return Ok(String::new()) };
+    let budget = args.budget.shared();
     let program = read_program(file)?;
     check_roots(file, &program)?;
     let spelling = spelling(&program, args.compat.is_some());
-    let mut state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
+    let state = state(args, &program).map_err(eval_report)?.with_spelling(spelling);
+    let mut state = state.with_budget(budget);
     let dag = dag(args.mode, &program).map_err(dag_report)?;
     if state.flags().jit && args.compat.is_some() {
         Plan::new(&dag).compute_before_its_turn(&mut state);

@@ -11,6 +11,7 @@
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
+//! [`budget_args`] has the options of what evaluations may use up.
 //! [`targets`] checks the names of files that are written, [`signals`] removes unfinished ones.
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
@@ -20,6 +21,7 @@
 
 pub mod args;
 pub mod batch;
+pub mod budget_args;
 pub mod eval;
 pub mod explain;
 pub mod fit;

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 pub fn run(args: &ModelArgs) -> ExitCode {
     match &args.command {
         ModelCommand::Check(args) if args.batch => model_batch::check(&args.model),
-        ModelCommand::Eval(args) if args.batch => model_batch::eval(&args.model, args.evaluator),
+        ModelCommand::Eval(args) if args.batch => model_batch::eval(args),
         ModelCommand::Check(args) => check(args),
         ModelCommand::Explain(args) => or_report(explain(args)),
         ModelCommand::Graph(args) => or_report(graph(args)),
@@ -149,6 +149,7 @@ fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
 }
 
 fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
+    let budget = args.budget.shared();
     if let Some(out) = &args.out {
         let read: Vec<NamedFile<'_>> = args.model.files.iter().map(|file| ("the model", &**file)).collect();
         check_distinct(&[("--out", out)], &read)?;
@@ -158,7 +159,7 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     }
     let model = model(&args.model)?;
     let theta = theta(&model, &args.values)?;
-    let mut spectra = Spectra::new(&model, args.evaluator.kind()).map_err(|e| failure(&[e], &[]))?;
+    let mut spectra = Spectra::new(&model, args.evaluator.kind(), budget).map_err(|e| failure(&[e], &[]))?;
     for reason in spectra.fallback_reasons() {
         complain(&format!("warning: interpreted, not compiled: {reason}"));
     }

@@ -1,5 +1,6 @@
 //! Arguments of `cembra model`.
 
+use crate::cli::budget_args::BudgetArgs;
 use crate::cli::fit_args::FitArgs;
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use clap::{Args, Subcommand, ValueEnum};
@@ -97,6 +98,9 @@ pub struct EvalModelArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// What the evaluation, or each case of the batch, may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
 }
 
 /// Forms of graphs.

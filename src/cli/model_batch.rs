@@ -4,6 +4,7 @@
 //! "aux_axis", "opt_param_names", "evals": [{"theta"}], "version" | "semantics"}`.
 
 use crate::cli::eval::read_text;
+use crate::cli::model_args::EvalModelArgs;
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
 use crate::cli::report::{Phase, Report};
@@ -13,21 +14,29 @@ use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::library::{DynamicsSetup, ProfileSetup, Setup};
 use crate::model::load::{self, Loaded};
 use crate::model::tree::Model;
-use cembra_vm::value::Category;
+use cembra_vm::machine::SharedBudget;
+use cembra_vm::value::{Budget, Category};
 use serde_json::{Value as Json, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Prints a line for each theta of each case.
-pub fn eval(files: &ModelFiles, evaluator: Evaluator) -> ExitCode {
-    each_case(files, |case, semantics| eval_lines(case, semantics, evaluator))
+pub fn eval(args: &EvalModelArgs) -> ExitCode {
+    let budget = args.budget.budget();
+    each_case(&args.model, |case, semantics| eval_lines(case, semantics, args.evaluator, &budget))
 }
 
-/// A result for each theta of a case.
-pub fn eval_lines(case: &Json, semantics: Option<Semantics>, evaluator: Evaluator) -> Vec<Json> {
+/// A result for each theta of a case, which use up a budget together.
+pub fn eval_lines(
+    case: &Json,
+    semantics: Option<Semantics>,
+    evaluator: Evaluator,
+    budget: &Budget,
+) -> Vec<Json> {
     match load_case(case, semantics) {
-        Ok(loaded) => results(case, &loaded.model, evaluator),
+        Ok(loaded) => results(case, &loaded.model, evaluator, budget),
         Err(errors) => {
             let line = |eval: Option<usize>| json!({ "eval": eval, "error": error_json(&errors[0]) });
             let count = case["evals"].as_array().map_or(0, Vec::len);
@@ -80,9 +89,10 @@ fn read_case(file: &Path) -> Result<Json, Report> {
     })
 }
 
-fn results(case: &Json, model: &Model, evaluator: Evaluator) -> Vec<Json> {
+fn results(case: &Json, model: &Model, evaluator: Evaluator, budget: &Budget) -> Vec<Json> {
     let evals = case["evals"].as_array().cloned().unwrap_or_default();
-    let mut spectra = Spectra::new(model, evaluator.kind());
+    let budget = Arc::new(SharedBudget::new(budget.clone()));
+    let mut spectra = Spectra::new(model, evaluator.kind(), budget);
     let reasons: Vec<String> = spectra.as_ref().map_or(Vec::new(), |s| s.fallback_reasons().to_vec());
     let result = |(index, eval): (usize, &Json)| {
         let values = theta(case, eval, model).and_then(|theta| match &mut spectra {

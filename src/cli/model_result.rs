@@ -5,7 +5,9 @@ use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::interpret::{self, ComponentCurve, Spectrum};
 use crate::model::load::Loaded;
 use crate::model::tree::Model;
+use cembra_vm::machine::SharedBudget;
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// `{"outcome", "error", "warnings"}`.
 pub fn outcome(result: &Result<Loaded, Vec<ModelError>>) -> Json {
@@ -36,12 +38,16 @@ pub struct Spectra<'m> {
 }
 
 impl<'m> Spectra<'m> {
-    /// Prepares the evaluator.
+    /// Prepares the evaluator, which uses up this budget.
     ///
     /// # Errors
     /// The model has no schedule, and evaluating one was asked for.
-    pub fn new(model: &'m Model, kind: EvaluatorKind) -> Result<Spectra<'m>, ModelError> {
-        let evaluator = kind.open(model).map_err(ModelErrorKind::nowhere)?;
+    pub fn new(
+        model: &'m Model,
+        kind: EvaluatorKind,
+        budget: Arc<SharedBudget>,
+    ) -> Result<Spectra<'m>, ModelError> {
+        let evaluator = kind.open_within(model, Some(budget)).map_err(ModelErrorKind::nowhere)?;
         Ok(Spectra { shape: interpret::shape_of(model), evaluator })
     }
 
@@ -53,7 +59,7 @@ impl<'m> Spectra<'m> {
     /// The spectrum at theta, which is in the order of the model.
     ///
     /// # Errors
-    /// Theta has another length, or the evaluators that are compared differ.
+    /// Theta has another length, the evaluators that are compared differ, or the budget is used up.
     pub fn spectrum(&mut self, theta: &[f64]) -> Result<Spectrum, ModelError> {
         let values = self.evaluator.evaluate(theta).map_err(ModelErrorKind::nowhere)?.to_vec();
         Ok(Spectrum { shape: self.shape.clone(), values })

@@ -16,12 +16,10 @@
 use crate::columns::error::{ColumnsError, Problem};
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, RunOptions, Used};
-use cembra_vm::value::{ArrayClass, ArrayRows, Budget, Exhausted, Fault, ScalarType, ScalarValue, Value};
-use std::cell::Cell;
+use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, SharedBudget};
+use cembra_vm::value::{ArrayClass, ArrayRows, Budget, Fault, ScalarType, ScalarValue, Value};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What happens to a row that cannot be read or computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,11 +53,8 @@ pub struct Evaluator {
     /// Types of the results.
     elements: Vec<ScalarType>,
     scope: Scope,
-    budget: Budget,
-    /// When the first batch began.
-    started: Option<Instant>,
-    /// What the batches so far have used up.
-    used: Used,
+    /// Of all batches.
+    budget: SharedBudget,
 }
 
 /// What a batch gives.
@@ -94,13 +89,13 @@ impl Evaluator {
             }
         }
         let inputs = inputs.iter().map(|name| bound.input_slot(name).cloned()).collect::<Result<_, _>>()?;
-        let (budget, started, used) = (Budget::default(), None, Used::default());
-        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope, budget, started, used })
+        let budget = SharedBudget::default();
+        Ok(Evaluator { bound, frame, inputs, outputs, elements, scope, budget })
     }
 
     /// The same within a budget.
     pub fn within(self, budget: Budget) -> Evaluator {
-        Evaluator { budget, ..self }
+        Evaluator { budget: SharedBudget::new(budget), ..self }
     }
 
     /// Computes a batch of `count` rows, of which some are known to be bad.
@@ -220,34 +215,9 @@ impl Evaluator {
 
     /// Runs the program on what the batches before it have left.
     fn execute(&mut self) -> Result<(), RunError> {
-        let Budget { time, instructions, rows, .. } = self.budget;
-        let started = *self.started.get_or_insert_with(Instant::now);
-        let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
-        let budget = Budget {
-            time: time.map(|time| time.saturating_sub(started.elapsed())),
-            instructions: left(instructions, self.used.instructions),
-            rows: left(rows, self.used.rows),
-            ..self.budget.clone()
-        };
-        let used = Cell::new(Used::default());
-        let options = RunOptions::new().budget(&budget).used(&used);
-        let outcome = self.bound.execute_with(&mut self.frame, options);
-        self.used.instructions = self.used.instructions.saturating_add(used.get().instructions);
-        self.used.rows = self.used.rows.saturating_add(used.get().rows);
-        outcome.map_err(|mut error| {
-            // The limits are those of all batches.
-            match &mut error.kind {
-                RunErrorKind::Fault(Fault::Exhausted(Exhausted::Time { limit })) => {
-                    *limit = time.unwrap_or(*limit);
-                }
-                RunErrorKind::Fault(Fault::Exhausted(Exhausted::Rows { limit })) => {
-                    *limit = rows.unwrap_or(*limit);
-                }
-                RunErrorKind::OutOfFuel { fuel } => *fuel = instructions.unwrap_or(*fuel),
-                _ => {}
-            }
-            error
-        })
+        let share = self.budget.share();
+        let outcome = self.bound.execute_with(&mut self.frame, share.options());
+        outcome.map_err(|error| share.failure(error))
     }
 
     fn run(&mut self, columns: &mut [ArrayRows]) -> Result<Result<(), RunError>, ColumnsError> {

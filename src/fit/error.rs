@@ -1,6 +1,7 @@
 //! Why a fit has no result.
 
 use crate::model::error::ModelErrorKind;
+use cembra_vm::value::Category;
 use thiserror::Error;
 
 /// Errors of fits.
@@ -71,4 +72,19 @@ pub enum FitError {
         /// What it says.
         problem: String,
     },
+}
+
+impl FitError {
+    /// The kind of error in one word.
+    pub fn category(&self) -> Category {
+        match self {
+            FitError::Model(error) => error.category(),
+            _ => Category::Parse,
+        }
+    }
+
+    /// True if the budget of the fit is used up.
+    pub fn is_exhausted(&self) -> bool {
+        matches!(self, FitError::Model(error) if error.is_exhausted())
+    }
 }

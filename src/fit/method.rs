@@ -1,12 +1,16 @@
 //! How a fit is done: which minimiser, which evaluator.
 
-use crate::backend::model::EvaluatorKind;
+use crate::backend::model::{Evaluator, EvaluatorKind};
 use crate::fit::error::FitError;
 use crate::fit::objective::Objective;
 use crate::fit::problem::Problem;
 use crate::fit::residuals::{Observer, Residuals};
 use crate::fit::statistics::{self, Fit};
 use crate::fit::{least_squares, projection, simplex};
+use crate::model::error::ModelErrorKind;
+use crate::model::tree::Model;
+use cembra_vm::machine::SharedBudget;
+use std::sync::Arc;
 
 /// Minimisers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,12 +55,25 @@ impl Method {
 }
 
 /// Settings of a fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The minimiser.
     pub method: Method,
     /// What computes spectra.
     pub evaluator: EvaluatorKind,
+    /// What all evaluations together may use up; without it each has the limits of
+    /// [`Budget::default`](cembra_vm::value::Budget).
+    pub budget: Option<Arc<SharedBudget>>,
+}
+
+impl Settings {
+    /// An evaluator of a model.
+    ///
+    /// # Errors
+    /// There is no such evaluator of the model.
+    pub fn open<'m>(&self, model: &'m Model) -> Result<Box<dyn Evaluator + 'm>, ModelErrorKind> {
+        self.evaluator.open_within(model, self.budget.clone())
+    }
 }
 
 /// Fits a problem as usual, beginning at the initial values of its model.
@@ -70,9 +87,10 @@ pub fn fit(problem: &Problem<'_>) -> Result<Fit, FitError> {
 /// Fits a problem, beginning at the initial values of its model.
 ///
 /// # Errors
-/// As of [`fit`]; or the evaluator cannot evaluate the model.
+/// As of [`fit`]; or the evaluator cannot evaluate the model, or the budget is used up.
 pub fn fit_with(problem: &Problem<'_>, settings: Settings, observer: &dyn Observer) -> Result<Fit, FitError> {
-    let mut residuals = Residuals::new(problem, settings.evaluator, observer)?;
+    let evaluator = settings.open(problem.model)?;
+    let mut residuals = Residuals::with_evaluator(problem, evaluator, observer)?;
     fit_objective(&mut residuals, settings.method)
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Fits problems of one model; results stand in the order of the problems.
 pub fn fit_slices(
     problems: &[Problem<'_>],
-    settings: Settings,
+    settings: &Settings,
     threads: usize,
     observer: &dyn Observer,
 ) -> Vec<Result<Fit, FitError>> {
@@ -36,13 +36,13 @@ pub fn fit_slices(
 /// Fits what is left, one after the other.
 fn work(
     problems: &[Problem<'_>],
-    settings: Settings,
+    settings: &Settings,
     next: &AtomicUsize,
     observer: &dyn Observer,
 ) -> Vec<(usize, Result<Fit, FitError>)> {
     let mut done = Vec::new();
     let Some(first) = problems.first() else { return done };
-    let mut evaluator = settings.evaluator.open(first.model);
+    let mut evaluator = settings.open(first.model);
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some(problem) = problems.get(index) else { return done };

@@ -4,7 +4,7 @@
 //! model that comes from a builder instead of a file has no places.
 
 use crate::model::place::Place;
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, Fault};
 use std::fmt;
 use thiserror::Error;
 
@@ -179,6 +179,8 @@ kinds! {
     EvaluatorsDiffer { index: usize, interpreter: f64, compiled: f64 } "evaluators-differ" "the evaluators differ at index {index}: {interpreter} by the interpreter, {compiled} compiled";
     /// A program that cannot be run.
     Run { problem: String } "run" "{problem}";
+    /// An evaluation that has used up its budget.
+    Exhausted { category: Category, problem: String } "budget" "{problem}";
     /// A recorded case of another form.
     Case { problem: String } "case" "malformed case: {problem}";
     /// An entry of the header that is not understood.
@@ -203,8 +205,19 @@ impl ModelErrorKind {
             | K::KernelSamples { .. }
             | K::KernelProducts { .. }
             | K::SpectrumValues { .. } => Category::Limit,
+            K::Exhausted { category, .. } => *category,
             _ => Category::Parse,
         }
+    }
+
+    /// A budget that a part of the model, an operator or a component, has used up.
+    pub fn exhausted(category: Category, problem: &dyn fmt::Display, part: &str) -> ModelErrorKind {
+        ModelErrorKind::Exhausted { category, problem: format!("{problem} (in {part})") }
+    }
+
+    /// True for a budget that is used up.
+    pub fn is_exhausted(&self) -> bool {
+        matches!(self, ModelErrorKind::Exhausted { .. })
     }
 
     /// The error at a place.
@@ -215,6 +228,12 @@ impl ModelErrorKind {
     /// The error without a place.
     pub fn nowhere(self) -> ModelError {
         ModelError { kind: Box::new(self), place: None }
+    }
+}
+
+impl From<Fault> for ModelErrorKind {
+    fn from(fault: Fault) -> ModelErrorKind {
+        ModelErrorKind::Exhausted { category: fault.category(), problem: fault.to_string() }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::model::component::{Function, Role, Semantics};
 use crate::model::error::ModelErrorKind;
 use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId};
 use crate::model::{kernel, shape};
+use cembra_vm::operator::meter::Meter;
+use cembra_vm::value::Fault;
+use cembra_vm::value::budget::Account;
 
 /// A spectrum: one row a time, or one row at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +43,19 @@ pub struct ComponentCurve {
 /// # Errors
 /// Theta has another length.
 pub fn evaluate(model: &Model, theta: &[f64]) -> Result<Spectrum, ModelErrorKind> {
-    let rows = Interpreter::new(model, theta)?.rows();
-    Ok(Spectrum { shape: shape_of(model), values: rows.into_iter().flat_map(|row| row.total).collect() })
+    evaluate_within(model, theta, &Meter::of_default())
+}
+
+/// The same within a budget: each component is charged for the points that it is computed at.
+///
+/// # Errors
+/// Theta has another length, or the budget is used up.
+pub fn evaluate_within(model: &Model, theta: &[f64], meter: &Meter<'_>) -> Result<Spectrum, ModelErrorKind> {
+    let shape = shape_of(model);
+    let mut values = meter.vec(shape.iter().product())?;
+    let interpreter = Interpreter::new(model, theta, meter)?;
+    interpreter.each_row(|row| row.total.iter().for_each(|value| values.push(*value)))?;
+    Ok(Spectrum { shape, values: values.into_alive() })
 }
 
 /// The contribution of each component, in the order of the file; their sum is the spectrum.
@@ -49,12 +63,29 @@ pub fn evaluate(model: &Model, theta: &[f64]) -> Result<Spectrum, ModelErrorKind
 /// # Errors
 /// Theta has another length.
 pub fn component_curves(model: &Model, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
-    let rows = Interpreter::new(model, theta)?.rows();
-    let curve = |(index, component): (usize, &Component)| ComponentCurve {
-        name: component.name.clone(),
-        values: rows.iter().flat_map(|row| row.parts[index].iter().copied()).collect(),
-    };
-    Ok(model.components.iter().enumerate().map(curve).collect())
+    component_curves_within(model, theta, &Meter::of_default())
+}
+
+/// The same within a budget.
+///
+/// # Errors
+/// As of [`evaluate_within`].
+pub fn component_curves_within(
+    model: &Model,
+    theta: &[f64],
+    meter: &Meter<'_>,
+) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
+    let size = shape_of(model).iter().product();
+    let mut curves = model.components.iter().map(|_| meter.vec(size)).collect::<Result<Vec<_>, _>>()?;
+    Interpreter::new(model, theta, meter)?.each_row(|row| {
+        for (curve, part) in curves.iter_mut().zip(&row.parts) {
+            part.iter().for_each(|value| curve.push(*value));
+        }
+    })?;
+    let named = model.components.iter().zip(curves);
+    Ok(named
+        .map(|(c, values)| ComponentCurve { name: c.name.clone(), values: values.into_alive() })
+        .collect())
 }
 
 /// Sizes of the axes of a spectrum.
@@ -78,23 +109,42 @@ struct Interpreter<'m> {
     base: Vec<f64>,
     /// What dynamics add to a parameter, by time.
     traces: Vec<Option<Vec<f64>>>,
+    /// What the evaluation may use up.
+    meter: &'m Meter<'m>,
 }
 
 impl<'m> Interpreter<'m> {
-    fn new(model: &'m Model, theta: &[f64]) -> Result<Interpreter<'m>, ModelErrorKind> {
+    fn new(model: &'m Model, theta: &[f64], meter: &'m Meter<'m>) -> Result<Interpreter<'m>, ModelErrorKind> {
         let base = model.base_values(theta)?;
-        let mut interpreter = Interpreter { model, base, traces: Vec::new() };
-        let trace = |p: &Parameter| p.dynamics.as_ref().map(|d| interpreter.trace(d));
-        interpreter.traces = model.parameters.iter().map(trace).collect();
+        let mut interpreter = Interpreter { model, base, traces: Vec::new(), meter };
+        let trace = |p: &Parameter| p.dynamics.as_ref().map(|d| interpreter.trace(d)).transpose();
+        interpreter.traces = model.parameters.iter().map(trace).collect::<Result<_, _>>()?;
         Ok(interpreter)
     }
 
-    fn rows(&self) -> Vec<Row> {
-        match self.model.domain {
-            Domain::Energy1D => vec![self.row(None)],
-            Domain::EnergyTime2D => (0..self.model.time.len()).map(|time| self.row(Some(time))).collect(),
-            Domain::Time1D => vec![self.time_row()],
+    /// Computes one row after the other. Only one is kept.
+    fn each_row(&self, mut each: impl FnMut(Row)) -> Result<(), ModelErrorKind> {
+        let model = self.model;
+        let points = if model.domain == Domain::Time1D { &model.time } else { &model.energy };
+        // What a row holds: its sum, its parts, and what the part that is computed needs.
+        let bytes = (points.len() * size_of::<f64>()) as u64 * (model.components.len() as u64 + 3);
+        self.meter.charge(bytes).map_err(Fault::from)?;
+        match model.domain {
+            Domain::Energy1D => each(self.row(None)?),
+            Domain::EnergyTime2D => (0..model.time.len()).try_for_each(|time| {
+                each(self.row(Some(time))?);
+                Ok::<(), ModelErrorKind>(())
+            })?,
+            Domain::Time1D => each(self.time_row()?),
         }
+        self.meter.give_back(bytes);
+        Ok(())
+    }
+
+    /// Charges the points that a component is about to be computed at.
+    fn charge(&self, component: &Component, points: usize) -> Result<(), ModelErrorKind> {
+        let failed = |fault: Fault| ModelErrorKind::exhausted(fault.category(), &fault, &component.name);
+        self.meter.rows(points).map_err(failed)
     }
 
     fn arguments(&self, component: &Component, values: &[f64]) -> Vec<f64> {
@@ -102,16 +152,22 @@ impl<'m> Interpreter<'m> {
     }
 
     /// What all components of a parameter's dynamics add to it.
-    fn trace(&self, dynamics: &Dynamics) -> Vec<f64> {
+    fn trace(&self, dynamics: &Dynamics) -> Result<Vec<f64>, ModelErrorKind> {
         let mut sum = vec![0.0; self.model.time.len()];
         for component in dynamics.components.iter().rev() {
-            self.accumulate_time(component, Some(dynamics), &mut sum);
+            self.accumulate_time(component, Some(dynamics), &mut sum)?;
         }
-        sum
+        Ok(sum)
     }
 
     /// Adds a function of time to what is accumulated, or convolves that.
-    fn accumulate_time(&self, component: &Component, dynamics: Option<&Dynamics>, sum: &mut Vec<f64>) {
+    fn accumulate_time(
+        &self,
+        component: &Component,
+        dynamics: Option<&Dynamics>,
+        sum: &mut Vec<f64>,
+    ) -> Result<(), ModelErrorKind> {
+        self.charge(component, sum.len())?;
         let arguments = self.arguments(component, &self.base);
         match component.function.role() {
             Role::Kernel => *sum = self.convolve(component, &arguments, sum),
@@ -130,6 +186,7 @@ impl<'m> Interpreter<'m> {
                 }
             }
         }
+        Ok(())
     }
 
     fn convolve(&self, component: &Component, arguments: &[f64], trace: &[f64]) -> Vec<f64> {
@@ -144,53 +201,64 @@ impl<'m> Interpreter<'m> {
     }
 
     /// A dynamics model by itself.
-    fn time_row(&self) -> Row {
+    fn time_row(&self) -> Result<Row, ModelErrorKind> {
         let mut total = vec![0.0; self.model.time.len()];
         let mut parts = Vec::new();
         for component in self.model.components.iter().rev() {
             let before = total.clone();
-            self.accumulate_time(component, None, &mut total);
+            self.accumulate_time(component, None, &mut total)?;
             parts.push(total.iter().zip(before).map(|(after, before)| after - before).collect());
         }
         parts.reverse();
-        Row { total, parts }
+        Ok(Row { total, parts })
     }
 
     /// The spectrum at one time.
-    fn row(&self, time: Option<usize>) -> Row {
+    fn row(&self, time: Option<usize>) -> Result<Row, ModelErrorKind> {
         let mut total = vec![0.0; self.model.energy.len()];
         let mut parts = Vec::new();
         for component in self.model.components.iter().rev() {
-            let part = self.part(component, time, &total);
+            let part = self.part(component, time, &total)?;
             total.iter_mut().zip(&part).for_each(|(sum, value)| *sum += value);
             parts.push(part);
         }
         parts.reverse();
-        Row { total, parts }
+        Ok(Row { total, parts })
     }
 
     /// What a component adds, given what the components below it have made: the mean over the points of
     /// the auxiliary axis if one of its parameters has a profile.
-    fn part(&self, component: &Component, time: Option<usize>, below: &[f64]) -> Vec<f64> {
+    fn part(
+        &self,
+        component: &Component,
+        time: Option<usize>,
+        below: &[f64],
+    ) -> Result<Vec<f64>, ModelErrorKind> {
         if !component.parameters.iter().any(|id| self.model.is_profiled(*id)) {
             return self.curve(component, &self.values(time, None), below);
         }
         let mut mean = vec![0.0; below.len()];
         for point in 0..self.model.aux.len() {
-            let curve = self.curve(component, &self.values(time, Some(point)), below);
+            let curve = self.curve(component, &self.values(time, Some(point)), below)?;
             mean.iter_mut().zip(curve).for_each(|(sum, value)| *sum += value);
         }
         let count = self.model.aux.len() as f64;
         mean.iter_mut().for_each(|value| *value /= count);
-        mean
+        Ok(mean)
     }
 
-    fn curve(&self, component: &Component, values: &[f64], below: &[f64]) -> Vec<f64> {
+    fn curve(
+        &self,
+        component: &Component,
+        values: &[f64],
+        below: &[f64],
+    ) -> Result<Vec<f64>, ModelErrorKind> {
+        self.charge(component, below.len())?;
         let arguments = self.arguments(component, values);
-        match component.function {
+        Ok(match component.function {
             Function::Shirley => shape::shirley(arguments[0], below),
             function => shape::on_axis(function, self.model.semantics, &self.model.energy, &arguments),
-        }
+        })
     }
 
     /// The values of all parameters at one time and one point of the auxiliary axis.

@@ -1,6 +1,7 @@
 //! Recorded models of the published system: spectra, errors, graphs and schedules.
 
 mod batch;
+mod budgets;
 mod cases;
 mod compiled;
 mod errors;

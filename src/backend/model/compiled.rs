@@ -15,7 +15,7 @@ use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
 use crate::model::schedule::plan::Step;
 use cembra_vm::frame::FrameError;
-use cembra_vm::machine::BoundExpr;
+use cembra_vm::machine::{BoundExpr, SharedBudget};
 use cembra_vm::value::qtype::FLOAT64;
 
 /// A compiled model. Nothing that is seen of it ever changes; share it between threads, one frame each.
@@ -149,7 +149,9 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<&'f [f64], ModelRunError> {
-        Ok(self.spectrum.run(theta, &mut frame.spectrum, self.lowered.sizes)?.spectrum)
+        let ModelFrame { spectrum, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        Ok(self.spectrum.run(theta, spectrum, self.lowered.sizes, share.as_ref())?.spectrum)
     }
 
     /// The sum of the squares of the differences between data, a value for each of the spectrum, and the spectrum at
@@ -164,7 +166,8 @@ impl CompiledModel {
         frame: &mut ModelFrame,
     ) -> Result<f64, ModelRunError> {
         let squares = self.squares.get(|| Squares::new(&self.lowered))?;
-        squares.run(theta, data, &mut frame.squares, self.lowered.sizes)
+        let share = frame.budget.as_deref().map(SharedBudget::share);
+        squares.run(theta, data, &mut frame.squares, self.lowered.sizes, share.as_ref())
     }
 
     /// The spectrum and what each component adds to it.
@@ -176,7 +179,9 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Curves<'f>, ModelRunError> {
-        let parts = self.with_curves()?.run(theta, &mut frame.curves, self.lowered.sizes)?;
+        let ModelFrame { curves, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        let parts = self.with_curves()?.run(theta, curves, self.lowered.sizes, share.as_ref())?;
         Ok(Curves { spectrum: parts.spectrum, parts })
     }
 
@@ -189,7 +194,9 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
-        let parts = self.with_columns()?.run(theta, &mut frame.columns, self.lowered.sizes)?;
+        let ModelFrame { columns, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        let parts = self.with_columns()?.run(theta, columns, self.lowered.sizes, share.as_ref())?;
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: None })
     }
 
@@ -208,8 +215,9 @@ impl CompiledModel {
         columns: &mut [f64],
     ) -> Result<&'f [f64], ModelRunError> {
         frame.arena.reset();
-        let ModelFrame { columns: of_columns, arena, .. } = frame;
-        self.with_columns()?.run_into(theta, of_columns, self.lowered.sizes, columns, arena)
+        let ModelFrame { columns: of_columns, arena, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        self.with_columns()?.run_into(theta, of_columns, self.lowered.sizes, columns, arena, share.as_ref())
     }
 
     /// Places in theta of the parameters that the spectrum is linear in, all of them at once.
@@ -227,7 +235,9 @@ impl CompiledModel {
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
         let program = self.with_linear_columns()?;
-        let parts = program.run(theta, &mut frame.linear_columns, self.lowered.sizes)?;
+        let ModelFrame { linear_columns, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        let parts = program.run(theta, linear_columns, self.lowered.sizes, share.as_ref())?;
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: Some(&self.linear) })
     }
 }

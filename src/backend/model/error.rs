@@ -74,3 +74,13 @@ pub enum ModelRunError {
     #[error(transparent)]
     Call(#[from] CallError),
 }
+
+impl ModelRunError {
+    /// The error of the program, if a run has failed.
+    pub fn run_error(&self) -> Option<&RunError> {
+        match self {
+            ModelRunError::Run(error) | ModelRunError::Call(CallError::Run(error)) => Some(error),
+            _ => None,
+        }
+    }
+}

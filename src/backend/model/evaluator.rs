@@ -19,6 +19,10 @@ use crate::model::interpret::{self, ComponentCurve};
 use crate::model::lower::lower;
 use crate::model::schedule::{self, Schedule, replay};
 use crate::model::tree::Model;
+use cembra_vm::machine::SharedBudget;
+use cembra_vm::operator::meter::Meter;
+use cembra_vm::value::Category;
+use std::sync::Arc;
 
 /// How far two evaluators may differ, absolute and relative.
 pub const TOLERANCE: f64 = 1e-10;
@@ -133,20 +137,33 @@ pub enum EvaluatorKind {
 }
 
 impl EvaluatorKind {
-    /// An evaluator of a model.
+    /// An evaluator of a model, which has the limits of [`Budget::default`](cembra_vm::value::Budget) each time.
     ///
     /// # Errors
     /// The model has no schedule, and its steps were asked for.
     pub fn open(self, model: &Model) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
-        let interpreter = |reasons| Interpreter { model, reasons, spectrum: Vec::new() };
+        self.open_within(model, None)
+    }
+
+    /// An evaluator of a model whose evaluations use up a budget together, with others that share it.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub fn open_within(
+        self,
+        model: &Model,
+        budget: Option<Arc<SharedBudget>>,
+    ) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
+        let interpreter =
+            |reasons| Interpreter { model, reasons, spectrum: Vec::new(), budget: budget.clone() };
         Ok(match self {
             EvaluatorKind::Interpreter => Box::new(interpreter(Vec::new())),
-            EvaluatorKind::Schedule => Box::new(Replay::new(model)?),
-            EvaluatorKind::Compiled => match Machine::new(model) {
+            EvaluatorKind::Schedule => Box::new(Replay::new(model, budget)?),
+            EvaluatorKind::Compiled => match Machine::new(model, budget.clone()) {
                 Ok(machine) => Box::new(machine),
                 Err(reasons) => Box::new(interpreter(reasons)),
             },
-            EvaluatorKind::Compare => match Machine::new(model) {
+            EvaluatorKind::Compare => match Machine::new(model, budget.clone()) {
                 Ok(checked) => Box::new(Comparison { reference: interpreter(Vec::new()), checked }),
                 Err(reasons) => Box::new(interpreter(reasons)),
             },
@@ -164,22 +181,36 @@ impl EvaluatorKind {
     }
 }
 
+/// Computes by a meter, which has what is left of a budget if there is one.
+fn metered<R>(
+    budget: Option<&SharedBudget>,
+    compute: impl FnOnce(&Meter<'_>) -> Result<R, ModelErrorKind>,
+) -> Result<R, ModelErrorKind> {
+    match budget {
+        None => compute(&Meter::of_default()),
+        Some(budget) => budget.share().metered(compute),
+    }
+}
+
 /// The plain interpreter.
 struct Interpreter<'m> {
     model: &'m Model,
     /// Why it stands in for the machine.
     reasons: Vec<String>,
     spectrum: Vec<f64>,
+    budget: Option<Arc<SharedBudget>>,
 }
 
 impl Evaluator for Interpreter<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        self.spectrum = interpret::evaluate(self.model, theta)?.values;
+        let evaluate = |meter: &Meter<'_>| interpret::evaluate_within(self.model, theta, meter);
+        self.spectrum = metered(self.budget.as_deref(), evaluate)?.values;
         Ok(&self.spectrum)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
-        interpret::component_curves(self.model, theta)
+        let curves = |meter: &Meter<'_>| interpret::component_curves_within(self.model, theta, meter);
+        metered(self.budget.as_deref(), curves)
     }
 
     fn fallback_reasons(&self) -> &[String] {
@@ -238,26 +269,29 @@ struct Replay<'m> {
     places: Vec<usize>,
     theta: Vec<f64>,
     spectrum: Vec<f64>,
+    budget: Option<Arc<SharedBudget>>,
 }
 
 impl<'m> Replay<'m> {
-    fn new(model: &'m Model) -> Result<Replay<'m>, ModelErrorKind> {
+    fn new(model: &'m Model, budget: Option<Arc<SharedBudget>>) -> Result<Replay<'m>, ModelErrorKind> {
         let (schedule, places) =
             scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
-        Ok(Replay { model, schedule, places, theta: Vec::new(), spectrum: Vec::new() })
+        Ok(Replay { model, schedule, places, theta: Vec::new(), spectrum: Vec::new(), budget })
     }
 }
 
 impl Evaluator for Replay<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
-        self.spectrum = replay::evaluate(&self.schedule, &self.theta)?.values;
+        let evaluate = |meter: &Meter<'_>| replay::evaluate_within(&self.schedule, &self.theta, meter);
+        self.spectrum = metered(self.budget.as_deref(), evaluate)?.values;
         Ok(&self.spectrum)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
         reorder(&self.places, theta, &mut self.theta)?;
-        Ok(in_order(self.model, replay::component_curves(&self.schedule, &self.theta)?))
+        let curves = |meter: &Meter<'_>| replay::component_curves_within(&self.schedule, &self.theta, meter);
+        Ok(in_order(self.model, metered(self.budget.as_deref(), curves)?))
     }
 }
 
@@ -275,10 +309,13 @@ struct Machine<'m> {
 
 impl<'m> Machine<'m> {
     /// The program of a model, or the reasons why there is none.
-    fn new(model: &'m Model) -> Result<Machine<'m>, Vec<String>> {
+    fn new(model: &'m Model, budget: Option<Arc<SharedBudget>>) -> Result<Machine<'m>, Vec<String>> {
         let (schedule, places) = scheduled(model)?;
         let compiled = CompiledModel::new(&schedule).map_err(|error| vec![error.to_string()])?;
-        let frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
+        let mut frame = compiled.new_frame().map_err(|error| vec![error.to_string()])?;
+        if let Some(budget) = budget {
+            frame = frame.within(budget);
+        }
         let mut columns = vec![0; places.len()];
         places.iter().enumerate().for_each(|(column, place)| columns[*place] = column);
         Ok(Machine { model, compiled, frame, places, theta: Vec::new(), columns })
@@ -286,7 +323,10 @@ impl<'m> Machine<'m> {
 }
 
 fn failure(error: ModelRunError) -> ModelErrorKind {
-    ModelErrorKind::Run { problem: error.to_string() }
+    match error.run_error().filter(|run| run.is_exhausted() || run.category() == Category::Limit) {
+        Some(run) => ModelErrorKind::Exhausted { category: run.category(), problem: run.to_string() },
+        None => ModelErrorKind::Run { problem: error.to_string() },
+    }
 }
 
 impl Evaluator for Machine<'_> {

@@ -11,10 +11,10 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, Room};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, Room, RunError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdType, NdView, QType, ScalarType};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Code with theta as inputs.
 #[derive(Debug)]
@@ -45,6 +45,27 @@ impl OfTheta {
             frame.set(*slot, *value);
         }
         Ok(frame)
+    }
+}
+
+/// Runs a program on a frame, within what is left of a budget if there is one.
+fn execute(bound: &BoundExpr, frame: &mut Frame, share: Option<&Share<'_>>) -> Result<(), RunError> {
+    match share {
+        None => bound.execute(frame),
+        Some(share) => bound.execute_with(frame, share.options()).map_err(|error| share.failure(error)),
+    }
+}
+
+/// Options of a call within what is left of a budget if there is one.
+fn options<'s>(share: Option<&'s Share<'_>>) -> RunOptions<'s> {
+    share.map_or_else(RunOptions::new, |share| share.options())
+}
+
+/// An error of such a call.
+fn failure(share: Option<&Share<'_>>, error: CallError) -> CallError {
+    match (share, error) {
+        (Some(share), CallError::Run(error)) => CallError::Run(share.failure(error)),
+        (_, error) => error,
     }
 }
 
@@ -132,9 +153,10 @@ impl Program {
         theta: &[f64],
         frame: &'f mut Option<Frame>,
         sizes: [usize; 2],
+        share: Option<&Share<'_>>,
     ) -> Result<Parts<'f>, ModelRunError> {
         let frame = self.code.frame(theta, frame)?;
-        self.bound().execute(frame)?;
+        execute(self.bound(), frame, share)?;
         let spectrum = self.spectrum(frame)?;
         Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
     }
@@ -151,6 +173,7 @@ impl Program {
         sizes: [usize; 2],
         target: &mut [f64],
         arena: &Bump,
+        share: Option<&Share<'_>>,
     ) -> Result<&'f [f64], ModelRunError> {
         let size = sizes[0] * sizes[1];
         assert_eq!(target.len(), size * self.parts.len(), "a place for each value of each part");
@@ -161,7 +184,8 @@ impl Program {
             Way::Computed(slot) => Some(Room::new(slot, column)),
             _ => None,
         }));
-        self.bound().call(frame).run_into(&mut rooms)?;
+        let call = self.bound().call(frame).options(options(share));
+        call.run_into(&mut rooms).map_err(|error| failure(share, error))?;
         drop(rooms);
         let range = |part: usize| part * size..(part + 1) * size;
         for (index, way) in self.ways.iter().enumerate() {
@@ -219,10 +243,12 @@ impl Squares {
         data: &[f64],
         frame: &mut Option<Frame>,
         sizes: [usize; 2],
+        share: Option<&Share<'_>>,
     ) -> Result<f64, ModelRunError> {
         let data = NdView::from_slice(data, &sizes)?;
         let frame = self.code.frame(theta, frame)?;
-        let outputs = self.code.bound.call(frame).input(&self.data, &data)?.run()?;
+        let call = self.code.bound.call(frame).options(options(share)).input(&self.data, &data)?;
+        let outputs = call.run().map_err(|error| failure(share, error))?;
         Ok(outputs.frame().get(self.sum))
     }
 }
@@ -266,12 +292,20 @@ pub struct ModelFrame {
     pub(super) squares: Option<Frame>,
     /// For lists that a call needs.
     pub(super) arena: Bump,
+    /// What its evaluations may use up, all together.
+    pub(super) budget: Option<Arc<SharedBudget>>,
 }
 
 impl ModelFrame {
     /// Memory for the spectrum alone; the rest comes when it is needed.
     pub(super) fn new(spectrum: &Program) -> Result<ModelFrame, FrameError> {
         Ok(ModelFrame { spectrum: Some(spectrum.bound().new_frame()?), ..ModelFrame::default() })
+    }
+
+    /// The same for evaluations that use up this budget together, with others that share it. Without one, each has the
+    /// limits of [`Budget::default`](cembra_vm::value::Budget).
+    pub fn within(self, budget: Arc<SharedBudget>) -> ModelFrame {
+        ModelFrame { budget: Some(budget), ..self }
     }
 }
 

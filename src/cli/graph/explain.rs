@@ -19,7 +19,7 @@ pub fn explain(args: &GraphExplainArgs) -> Result<String, Report> {
     let order = linearize::forest(&program.roots, &[]).map_err(dag_report)?;
     let plan = Plan::new(&compile_nodes(&order));
     let mut plan = if args.all_values { plan.with_all_values() } else { plan };
-    let mut state = program.new_state().map_err(eval_report)?;
+    let mut state = program.new_state().map_err(eval_report)?.with_budget(args.budget.shared());
     plan.evaluate(&mut state).map_err(eval_report)?;
     let mut text = String::new();
     for stage in plan.stages() {

@@ -12,10 +12,13 @@ use crate::dag::kind::{AxisOp, Kind};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text, tree_text};
 use crate::dag::{Array, Dag, DagError, Node, NodeId, Plan, Tree, forest, ir, linearize};
+use cembra_vm::machine::SharedBudget;
+use cembra_vm::value::Budget;
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
-/// What the published engine makes of a case.
-pub fn line(case: &Json, backend: BackendArg) -> Json {
+/// What the published engine makes of a case, each time within a budget.
+pub fn line(case: &Json, backend: BackendArg, budget: &Budget) -> Json {
     let name = case.get("name").cloned().unwrap_or(Json::Null);
     match read(case) {
         Ok(program) => {
@@ -24,21 +27,22 @@ pub fn line(case: &Json, backend: BackendArg) -> Json {
                 recorded => (recorded, recorded.spelling()),
             };
             let mut line = Map::from_iter([("name".to_owned(), name)]);
-            Case { program, engine, spelling, backend }.show(&mut line);
+            Case { program, engine, spelling, backend, budget }.show(&mut line);
             Json::Object(line)
         }
         Err(what) => json!({ "name": name, "error": { "class": "TypeError", "message": what } }),
     }
 }
 
-struct Case {
+struct Case<'a> {
     program: Program,
     engine: Engine,
     spelling: Spelling,
     backend: BackendArg,
+    budget: &'a Budget,
 }
 
-impl Case {
+impl Case<'_> {
     fn show(&self, line: &mut Map<String, Json>) {
         let program = &self.program;
         let texts = program.graph.ids().into_iter().filter_map(|id| program.graph.data(id));
@@ -106,7 +110,9 @@ impl Case {
                 let mut flags = self.program.flags;
                 flags.trace |= traces;
                 let state = state.with_flags(flags).with_spelling(self.spelling);
-                let mut state = state.with_console(console.clone());
+                let mut state = state
+                    .with_console(console.clone())
+                    .with_budget(Arc::new(SharedBudget::new(self.budget.clone())));
                 let machine = self.compute_on_machine(&mut state, mode);
                 let result = self.evaluate(&mut state, mode);
                 let mut json = self.outcome(&state, result);

@@ -49,8 +49,14 @@ pub fn eval_report(error: EvalError) -> Report {
         EvalError::Unsupported { .. } | EvalError::NothingToEvaluate | EvalError::Dag(_) => {
             Category::InvalidProgram
         }
+        EvalError::Exhausted { category, .. } => *category,
     };
-    Report::new(category, Phase::Eval, error.to_string())
+    let mut report = Report::new(category, Phase::Eval, error.to_string());
+    if let EvalError::Operation { error: OpError::Budget(fault), .. } = &error {
+        // Which option sets a limit is known by how the message of the limit begins.
+        report.notes = Report::new(category, Phase::Eval, fault.to_string()).notes;
+    }
+    report
 }
 
 fn operation_category(error: &OpError) -> Category {
@@ -63,5 +69,6 @@ fn operation_category(error: &OpError) -> Category {
         | OpError::NoClauses
         | OpError::NoElements { .. }
         | OpError::QuantileRange { .. } => Category::Assertion,
+        OpError::Budget(fault) => fault.category(),
     }
 }

@@ -11,6 +11,7 @@ use crate::model::kernel;
 use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};
 use crate::model::schedule::replay;
 use crate::model::tree::Domain;
+use cembra_vm::operator::meter::Meter;
 
 /// A field of a packed schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -352,7 +353,8 @@ fn source_code(source: &Source) -> (usize, usize) {
 /// What constant operations add to the spectrum and to the sum of peaks.
 fn cached(schedule: &Schedule) -> [Vec<f64>; 2] {
     let rows = replay::initial_rows(schedule);
-    let curves = replay::curves(schedule, &rows, |o| o.is_constant);
+    let curves = replay::curves(schedule, &rows, |o| o.is_constant, &Meter::of_default());
+    let curves = curves.expect("neither rows nor time are limited");
     let all: Vec<usize> =
         (0..schedule.operations.len()).filter(|i| schedule.operations[*i].is_constant).collect();
     let peaks: Vec<usize> = all.iter().copied().filter(|i| schedule.operations[*i].is_peak).collect();

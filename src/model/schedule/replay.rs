@@ -9,14 +9,28 @@ use crate::model::interpret::{ComponentCurve, Spectrum};
 use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};
 use crate::model::tree::Domain;
 use crate::model::{kernel, shape};
+use cembra_vm::operator::meter::Meter;
+use cembra_vm::value::Fault;
+use cembra_vm::value::budget::Account;
 
 /// Evaluates a schedule at some values of theta.
 ///
 /// # Errors
 /// Theta has another length.
 pub fn evaluate(schedule: &Schedule, theta: &[f64]) -> Result<Spectrum, ModelErrorKind> {
-    let rows = rows(schedule, theta)?;
-    let curves = curves(schedule, &rows, |_| true);
+    evaluate_within(schedule, theta, &Meter::of_default())
+}
+
+/// The same within a budget: each operation is charged for the points that it is computed at.
+///
+/// # Errors
+/// Theta has another length, or the budget is used up.
+pub fn evaluate_within(
+    schedule: &Schedule,
+    theta: &[f64],
+    meter: &Meter<'_>,
+) -> Result<Spectrum, ModelErrorKind> {
+    let curves = curves_within(schedule, theta, meter)?;
     let values = sum(&curves, &schedule.output, size(schedule));
     let shape = match schedule.domain {
         Domain::Energy1D => vec![schedule.energy.len()],
@@ -26,17 +40,36 @@ pub fn evaluate(schedule: &Schedule, theta: &[f64]) -> Result<Spectrum, ModelErr
     Ok(Spectrum { shape, values })
 }
 
-/// What each operation adds, by the name of its component.
+/// What each operation adds, by the name of its component, within a budget.
 ///
 /// # Errors
-/// Theta has another length.
-pub fn component_curves(schedule: &Schedule, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
-    let curves = curves(schedule, &rows(schedule, theta)?, |_| true);
+/// As of [`evaluate_within`].
+pub fn component_curves_within(
+    schedule: &Schedule,
+    theta: &[f64],
+    meter: &Meter<'_>,
+) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
     let named = |(operation, values): (&Operation, Vec<f64>)| ComponentCurve {
         name: operation.component().to_owned(),
         values,
     };
-    Ok(schedule.operations.iter().zip(curves).map(named).collect())
+    Ok(schedule.operations.iter().zip(curves_within(schedule, theta, meter)?).map(named).collect())
+}
+
+/// The curves of all operations, which are alive together with their rows and two sums.
+fn curves_within(
+    schedule: &Schedule,
+    theta: &[f64],
+    meter: &Meter<'_>,
+) -> Result<Vec<Vec<f64>>, ModelErrorKind> {
+    let numbers = (schedule.operations.len() + 2).saturating_mul(size(schedule));
+    let rows = schedule.row_names.len().saturating_mul(width(schedule));
+    let bytes = (numbers.saturating_add(rows) as u64).saturating_mul(size_of::<f64>() as u64);
+    meter.charge(bytes).map_err(Fault::from)?;
+    let rows = self::rows(schedule, theta)?;
+    let curves = curves(schedule, &rows, |_| true, meter)?;
+    meter.give_back(bytes);
+    Ok(curves)
 }
 
 /// Numbers in a spectrum.
@@ -129,16 +162,24 @@ fn evaluate_words(words: &[Word], read: impl Fn(Source) -> f64) -> f64 {
 }
 
 /// The curves of the operations that are wanted; the others stay empty.
-pub fn curves(schedule: &Schedule, rows: &[Vec<f64>], wanted: impl Fn(&Operation) -> bool) -> Vec<Vec<f64>> {
+///
+/// # Errors
+/// The budget is used up.
+pub fn curves(
+    schedule: &Schedule,
+    rows: &[Vec<f64>],
+    wanted: impl Fn(&Operation) -> bool,
+    meter: &Meter<'_>,
+) -> Result<Vec<Vec<f64>>, ModelErrorKind> {
     let mut curves: Vec<Vec<f64>> = Vec::new();
     for operation in &schedule.operations {
         let curve = match wanted(operation) {
-            true => curve(schedule, operation, rows, &curves),
+            true => curve(schedule, operation, rows, &curves, meter)?,
             false => Vec::new(),
         };
         curves.push(curve);
     }
-    curves
+    Ok(curves)
 }
 
 /// The sum of some curves.
@@ -150,27 +191,43 @@ pub fn sum(curves: &[Vec<f64>], chosen: &[usize], size: usize) -> Vec<f64> {
     sum
 }
 
-fn curve(schedule: &Schedule, operation: &Operation, rows: &[Vec<f64>], curves: &[Vec<f64>]) -> Vec<f64> {
+fn curve(
+    schedule: &Schedule,
+    operation: &Operation,
+    rows: &[Vec<f64>],
+    curves: &[Vec<f64>],
+    meter: &Meter<'_>,
+) -> Result<Vec<f64>, ModelErrorKind> {
+    let charge = |points: usize| {
+        let failed =
+            |fault: Fault| ModelErrorKind::exhausted(fault.category(), &fault, operation.component());
+        meter.rows(points).map_err(failed)
+    };
     let below = sum(curves, &operation.reads, size(schedule));
     if schedule.domain == Domain::Time1D {
-        return time_curve(schedule, operation, rows, &below);
+        charge(below.len())?;
+        return Ok(time_curve(schedule, operation, rows, &below));
     }
     let count = schedule.energy.len();
-    let at_time = |at: usize| {
+    let mut curve = Vec::with_capacity(below.len());
+    for at in 0..width(schedule) {
         let below = &below[at * count..(at + 1) * count];
         if !operation.is_profiled {
-            return component(schedule, operation, &parameters(schedule, operation, rows, at, None), below);
+            charge(count)?;
+            let parameters = parameters(schedule, operation, rows, at, None);
+            curve.extend(component(schedule, operation, &parameters, below));
+            continue;
         }
         let mut mean = vec![0.0; count];
         for point in 0..schedule.aux.len() {
+            charge(count)?;
             let parameters = parameters(schedule, operation, rows, at, Some(point));
             let sample = component(schedule, operation, &parameters, below);
             mean.iter_mut().zip(sample).for_each(|(sum, value)| *sum += value);
         }
-        mean.iter_mut().for_each(|value| *value /= schedule.aux.len() as f64);
-        mean
-    };
-    (0..width(schedule)).flat_map(at_time).collect()
+        curve.extend(mean.iter().map(|value| *value / schedule.aux.len() as f64));
+    }
+    Ok(curve)
 }
 
 fn component(schedule: &Schedule, operation: &Operation, p: &[f64], below: &[f64]) -> Vec<f64> {

@@ -17,6 +17,7 @@ use cembra::columns::{OpenOptions, open, read_whole};
 use cembra::model::error::Findings;
 use cembra::model::library::Library;
 use cembra::model::load::load_with;
+use cembra::vm::value::Budget;
 use clap::Parser;
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -160,7 +161,7 @@ fn loads_model(path: &Path) -> bool {
     let longest = model.time.len().max(model.energy.len()).max(1);
     if longest * longest * model.aux.len().max(1) <= POINTS {
         for kind in [EvaluatorKind::Interpreter, EvaluatorKind::Compiled] {
-            if let Ok(mut spectra) = Spectra::new(model, kind) {
+            if let Ok(mut spectra) = Spectra::new(model, kind, std::sync::Arc::default()) {
                 // An evaluator may say no.
                 let _ = spectra.spectrum(&model.theta());
             }
@@ -222,10 +223,10 @@ fn runs_cases(path: &Path) -> bool {
         if case.get("expr").is_some() {
             batch::line(case, &args);
         } else if case.get("program").or(case.get("nodes")).is_some() {
-            recorded::line(case, BackendArg::Step);
-            recorded::line(case, BackendArg::Machine);
+            recorded::line(case, BackendArg::Step, &Budget::default());
+            recorded::line(case, BackendArg::Machine, &Budget::default());
         } else if case.get("files").is_some() {
-            model_batch::eval_lines(case, None, Evaluator::Compiled);
+            model_batch::eval_lines(case, None, Evaluator::Compiled, &Budget::default());
         }
     }
     true

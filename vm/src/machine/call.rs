@@ -247,6 +247,12 @@ impl<'f> Call<'_, 'f> {
         Ok(self)
     }
 
+    /// Options of the run.
+    pub fn options(mut self, options: RunOptions<'f>) -> Self {
+        self.options = options;
+        self
+    }
+
     /// Threads that may work on regions of many rows.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options = self.options.threads(threads);

@@ -31,6 +31,7 @@ pub mod options;
 mod peaks;
 pub mod room;
 mod run;
+pub mod shared;
 #[cfg(test)]
 mod stops;
 pub mod tile;
@@ -44,4 +45,5 @@ pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};
 pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
+pub use shared::{Share, SharedBudget};
 pub use tile::RegionReport;

@@ -90,6 +90,12 @@ impl<'r> Meter<'r> {
         Meter::new(&MeterLimits::DEFAULT, 0)
     }
 
+    /// The same where so many rows have been charged before.
+    pub(crate) fn after(self, rows: u64) -> Meter<'r> {
+        self.rows_left.set(self.limits.rows.saturating_sub(rows));
+        self
+    }
+
     /// The same, asking a watch.
     #[inline]
     pub fn watched(self, watch: Option<&'r dyn Watch>) -> Meter<'r> {
@@ -120,7 +126,7 @@ impl<'r> Meter<'r> {
         self.poll()
     }
 
-    /// Rows charged so far.
+    /// Rows charged so far, those before included.
     pub fn rows_used(&self) -> u64 {
         self.limits.rows - self.rows_left.get()
     }

@@ -127,6 +127,12 @@ impl Budget {
 /// What a run has used up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Exhausted {
+    /// Work outside of programs would take more instructions than allowed.
+    #[error("out of fuel: the run needs more than {limit} instructions")]
+    Instructions {
+        /// Instructions allowed.
+        limit: u64,
+    },
     /// The operators would go over more rows than allowed.
     #[error("out of rows: the operators of the run go over more than {limit} rows")]
     Rows {

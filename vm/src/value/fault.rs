@@ -244,7 +244,7 @@ impl Fault {
             Fault::Trap { category, .. } => *category,
             Fault::Host { .. } => Category::Host,
             Fault::Exhausted(exhausted) => match exhausted {
-                Exhausted::Rows { .. } => Category::FuelExhausted,
+                Exhausted::Instructions { .. } | Exhausted::Rows { .. } => Category::FuelExhausted,
                 Exhausted::Bytes { .. } | Exhausted::Memory { .. } => Category::Limit,
                 Exhausted::Time { .. } => Category::DeadlineExceeded,
                 Exhausted::Cancelled => Category::Cancelled,
