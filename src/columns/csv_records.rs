@@ -13,6 +13,9 @@ use thiserror::Error;
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 18;
 
+/// Bytes that a record may have, and the ends of its cells: 1 GiB.
+const LONGEST: usize = 1 << 30;
+
 /// What some editors begin UTF-8 files with.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -79,6 +82,8 @@ pub struct Records {
     read: u64,
     delimiter: u8,
     parser: Reader,
+    /// Bytes that a record may have.
+    longest: usize,
 }
 
 /// Where the text is between quotes. Bytes of other cells than the quoted ones are not looked at one by one.
@@ -149,7 +154,8 @@ impl Records {
     /// The records of a text whose cells have this byte between them.
     pub fn new(input: Box<dyn Read + Send>, delimiter: u8) -> Records {
         let parser = ReaderBuilder::new().delimiter(delimiter).build();
-        Records { input, buffer: vec![0; BUFFER], start: 0, end: 0, read: 0, delimiter, parser }
+        let (buffer, longest) = (vec![0; BUFFER], LONGEST);
+        Records { input, buffer, start: 0, end: 0, read: 0, delimiter, parser, longest }
     }
 
     /// Bytes parsed.
@@ -175,8 +181,8 @@ impl Records {
             (bytes, cells) = (bytes + written, cells + ended);
             match outcome {
                 ReadRecordResult::InputEmpty => self.fill()?,
-                ReadRecordResult::OutputFull => grow(&mut record.bytes),
-                ReadRecordResult::OutputEndsFull => grow(&mut record.ends),
+                ReadRecordResult::OutputFull => grow(&mut record.bytes, self.longest, record.line)?,
+                ReadRecordResult::OutputEndsFull => grow(&mut record.ends, self.longest, record.line)?,
                 ReadRecordResult::Record | ReadRecordResult::End => {
                     if let QuoteState::Quoted(line) = quotes.state {
                         return Err(RecordError::OpenQuote { line });
@@ -222,8 +228,17 @@ impl Records {
     }
 }
 
-fn grow<T: Clone + Default>(full: &mut Vec<T>) {
-    full.resize((2 * full.len()).max(64), T::default());
+/// Doubles a buffer that is full; it may have so many bytes.
+fn grow<T: Clone + Default>(full: &mut Vec<T>, longest: usize, line: u64) -> io::Result<()> {
+    let most = longest / size_of::<T>();
+    let length = (2 * full.len()).max(64).min(most);
+    if length <= full.len() {
+        let what = format!("limit csv-record: the record of line {line} has more than {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    full.try_reserve_exact(length - full.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    full.resize(length, T::default());
+    Ok(())
 }
 
 #[cfg(test)]
@@ -281,6 +296,19 @@ mod tests {
         let whole = read(Box::new(text.as_bytes()));
         assert_eq!(read(Box::new(Bytewise(text.as_bytes()))), whole, "{text:?}");
         whole
+    }
+
+    /// Nobody has to send a line end.
+    #[test]
+    fn records_have_a_most() {
+        let mut records = Records::new(Box::new(io::repeat(b'x')), b',');
+        records.longest = 1 << 20;
+        let error = records.next(&mut Record::default()).expect_err("it never ends");
+        let RecordError::Read(error) = error else { panic!("{error:?}") };
+        assert_eq!(error.to_string(), "limit csv-record: the record of line 1 has more than 1048576 bytes");
+        let mut records = Records::new(Box::new(io::repeat(b',')), b',');
+        records.longest = 1 << 20;
+        assert!(records.next(&mut Record::default()).is_err());
     }
 
     struct Bytewise(&'static [u8]);

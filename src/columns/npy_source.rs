@@ -6,6 +6,7 @@
 use crate::columns::error::ColumnsError;
 use crate::columns::npy_header::{Cells, Header};
 use crate::columns::source::{Column, Rows, Source, open_regular, unreadable};
+use cembra_vm::value::budget::Unlimited;
 use cembra_vm::value::{ArrayRows, ScalarType};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -135,13 +136,17 @@ impl<R: Read> NpyArray<R> {
         let Some((cells, element)) = self.cells.and_then(|cells| Some((cells, cells.element()?))) else {
             return Err(ColumnsError::malformed(file, "cells that cannot be read"));
         };
-        rows.resize(element, count);
+        let no_memory = || ColumnsError::read(file, std::io::ErrorKind::OutOfMemory.into());
+        rows.resize_within(element, count, &Unlimited).map_err(|_| no_memory())?;
         let size = element.size() as usize;
         // Truth values become rows when they have been looked at.
         let bytes = match cells.size == size && element != ScalarType::Boolean {
             true => &mut rows.bytes_mut()[..count * size],
             false => {
-                self.narrow.resize(count * cells.size, 0);
+                let bytes = count * cells.size;
+                let more = bytes.saturating_sub(self.narrow.len());
+                self.narrow.try_reserve_exact(more).map_err(|_| no_memory())?;
+                self.narrow.resize(bytes, 0);
                 &mut self.narrow[..]
             }
         };

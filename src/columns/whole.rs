@@ -122,13 +122,13 @@ fn array(
     }
     let mut rows = ArrayRows::new(ScalarType::Unit);
     NpyArray::new(input, header.cells).read(file, size, &mut rows)?;
-    let values = numbers(&rows);
-    let values = if header.is_fortran && size > 0 { transposed(&shape, &values) } else { values };
+    let values = numbers(file, &rows)?;
+    let values = if header.is_fortran && size > 0 { transposed(file, &shape, &values)? } else { values };
     Ok(NumberArray { name: name.to_owned(), shape, values })
 }
 
 /// Numbers in Fortran order, in C order.
-fn transposed(shape: &[usize], values: &[f64]) -> Vec<f64> {
+fn transposed(file: &str, shape: &[usize], values: &[f64]) -> Result<Vec<f64>, ColumnsError> {
     let mut strides = vec![1; shape.len()];
     for axis in 1..shape.len() {
         strides[axis] = strides[axis - 1] * shape[axis - 1];
@@ -141,7 +141,7 @@ fn transposed(shape: &[usize], values: &[f64]) -> Vec<f64> {
         }
         values[at]
     };
-    (0..values.len()).map(source).collect()
+    collected(file, (0..values.len()).map(source))
 }
 
 fn columns(source: &mut dyn Source) -> Result<Vec<NumberArray>, ColumnsError> {
@@ -163,7 +163,9 @@ fn columns(source: &mut dyn Source) -> Result<Vec<NumberArray>, ColumnsError> {
             return Err(ColumnsError::malformed(source.file(), format!("row {row}: {problem}")));
         }
         for (array, column) in arrays.iter_mut().zip(&rows.columns) {
-            array.values.extend(numbers(column));
+            let more = numbers(source.file(), column)?;
+            array.values.try_reserve(more.len()).map_err(|_| no_memory(source.file()))?;
+            array.values.extend(more);
             array.shape[0] = array.values.len();
         }
         if rows.count < BATCH {
@@ -172,8 +174,20 @@ fn columns(source: &mut dyn Source) -> Result<Vec<NumberArray>, ColumnsError> {
     }
 }
 
-fn numbers(rows: &ArrayRows) -> Vec<f64> {
-    rows.iter().map(|value| value.map_or(f64::NAN, |value| number(&value))).collect()
+fn numbers(file: &str, rows: &ArrayRows) -> Result<Vec<f64>, ColumnsError> {
+    collected(file, rows.iter().map(|value| value.map_or(f64::NAN, |value| number(&value))))
+}
+
+/// Numbers in memory that the system may refuse.
+fn collected(file: &str, numbers: impl ExactSizeIterator<Item = f64>) -> Result<Vec<f64>, ColumnsError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(numbers.len()).map_err(|_| no_memory(file))?;
+    all.extend(numbers);
+    Ok(all)
+}
+
+fn no_memory(file: &str) -> ColumnsError {
+    ColumnsError::read(file, std::io::ErrorKind::OutOfMemory.into())
 }
 
 fn number(value: &ScalarValue) -> f64 {

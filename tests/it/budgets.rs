@@ -177,3 +177,46 @@ fn folding_stops_at_its_limits_and_runs_go_on() {
     let few = FoldLimits { bytes_kept: 1000, ..FoldLimits::default() };
     assert_eq!(folded(1000, few), (false, sum(1000)));
 }
+
+/// A text that the budget has no room for is not written.
+#[test]
+fn texts_are_counted_before_they_are_written() {
+    let text = "straße, b'\n' ".repeat(70_000);
+    let bytes = text.len() as u64;
+    for expr in [
+        "strings.upper(x)",
+        "strings.lower(x)",
+        "strings.substr(x, 1)",
+        "strings.strip(x, 's')",
+        "strings.replace(x, 'a', 'b')",
+        "strings.replace(x, '', '-')",
+        "strings.join(x, x)",
+        "strings.encode(x)",
+        "strings.decode(strings.encode(x))",
+        "strings.decode(strings.encode(x), 'ignore')",
+        "strings.as_text(strings.encode(x))",
+        "strings.printf('%s%s', x, x)",
+        "strings.format('{a}{b}', a=x, b=1)",
+    ] {
+        let source = Source::new(parse(expr, Dialect::Cembra), [("x", QType::Scalar(ScalarType::Text))]);
+        let bound = bind(source, &Prepare::standard(), Options::default());
+        let mut frame = bound.new_frame().expect("memory");
+        let write = |frame: &mut Frame| {
+            let slot = bound.input_slot("x").expect("an input").clone();
+            frame.write(&slot, &Value::from(&*text)).expect("a text");
+        };
+        for limit in [0, 1000, bytes / 2, bytes - 1000] {
+            write(&mut frame);
+            let error = bound.execute_with(&mut frame, RunOptions::new().bytes_alive(limit));
+            let error = error.expect_err("the text has more bytes");
+            assert_eq!(error.category(), Category::Limit, "{expr}: {error}");
+            assert!(error.to_string().starts_with("limit bytes-alive:"), "{expr}: {error}");
+            assert!(frame.alive() <= limit, "{expr}: {} of {limit}", frame.alive());
+        }
+        write(&mut frame);
+        let enough = RunOptions::new().bytes_alive(12 * bytes);
+        bound.execute_with(&mut frame, enough).unwrap_or_else(|error| panic!("{expr}: {error}"));
+        // The encoded text and the result, each in a buffer that may be twice as long, and three times for escapes.
+        assert!((bytes - 10..=8 * bytes).contains(&frame.alive()), "{expr}: {}", frame.alive());
+    }
+}

@@ -327,7 +327,7 @@ fn shape(call: &mut Call<'_>) -> Result<(), Fault> {
 }
 
 fn rows_of_shape(call: &Call<'_>) -> Result<usize, Fault> {
-    match call.value(0) {
+    match call.value(0)? {
         Value::ArrayShape(_, size) => {
             let rows = usize::try_from(size).unwrap_or(usize::MAX);
             call.meter().check_array(rows).map(|()| rows)
@@ -370,7 +370,7 @@ fn constant(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::ArrayShape(class), value] = args else { return None };
     let result = QType::Array(ArrayType { class: *class, element: value.scalar()? });
     Some(filling(family, args, result, |call, out| {
-        let value = call.value(1);
+        let value = call.value(1)?;
         let rows = rows_of_shape(call)?;
         call.charge_rows(rows)?;
         out.reserve(rows)?;

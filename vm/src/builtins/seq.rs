@@ -47,7 +47,7 @@ fn range(call: &mut Call<'_>) -> Result<(), Fault> {
         let actual = u64::try_from(count).unwrap_or(u64::MAX);
         return Err(Fault::Limit { limit: "sequence-elements", actual, maximum: MAX_ELEMENTS });
     }
-    let cells = call.sequence_out();
+    let cells = call.sequence_room(count as usize)?;
     // Every element lies between start and stop; only i * step may wrap, and the sum wraps it back.
     cells.extend((0..count as i64).map(|i| start.wrapping_add(i.wrapping_mul(step)) as u64));
     Ok(())
@@ -80,9 +80,12 @@ fn make(family: &Family, args: &[QType]) -> Option<Overload> {
         return None;
     }
     Some(family.make_general(args, QType::Sequence(*element), |call| {
-        // The result's buffer cannot be filled while arguments are read, so the cells wait in scratch.
-        let cells = call.arena().alloc_slice_fill_iter((0..call.len()).map(|i| bits(&call.value(i))));
-        call.sequence_out().extend_from_slice(cells);
+        // The buffer leaves the frame while arguments are read.
+        let mut cells = std::mem::take(call.sequence_room(call.len())?);
+        for index in 0..call.len() {
+            cells.push(bits(&call.value(index)?));
+        }
+        *call.sequence_out() = cells;
         Ok(())
     }))
 }

@@ -1,7 +1,7 @@
 //! Errors of frames.
 
 use crate::layout::TypedSlot;
-use crate::value::{QType, ScalarType};
+use crate::value::{Exhausted, QType, ScalarType};
 use thiserror::Error;
 
 /// A frame cannot be made or used.
@@ -13,6 +13,9 @@ pub enum FrameError {
         /// Size of the frame.
         bytes: u32,
     },
+    /// The system has no memory for a copy of a value.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
     /// The slot does not belong to the frame's layout.
     #[error("{slot} is not a slot of this frame")]
     ForeignSlot {

@@ -8,16 +8,18 @@ use crate::frame::frame::Frame;
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, EdgeHandle, NdHandle, SequenceHandle};
 use crate::layout::slot::TypedSlot;
+use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
 use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
-use crate::value::{ArrayRows, NdRows, NdView, QType, ScalarType, ScalarValue, Value};
+use crate::value::{ArrayRows, NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 impl Frame {
     /// Reads any slot as a value.
     ///
     /// # Errors
-    /// The slot does not belong to the layout, or is an input or output that has not been written.
+    /// The slot does not belong to the layout, or is an input or output that has not been written; or there is no memory
+    /// for a copy of rows.
     pub fn read(&self, slot: &TypedSlot) -> Result<Value, FrameError> {
         self.check(slot)?;
         let bit = self.layout().bit_of(slot);
@@ -25,7 +27,7 @@ impl Frame {
             return Err(FrameError::Unwritten { slot: slot.clone() });
         }
         // SAFETY: `check` found the slot to hold a valid value of its type.
-        Ok(unsafe { read_value(self.base(), slot.offset(), slot.qtype()) })
+        Ok(unsafe { read_value(self.base(), slot.offset(), slot.qtype()) }?)
     }
 
     /// The rows of an array slot, where they stand.
@@ -86,7 +88,8 @@ impl Frame {
     /// on. Once sizes settle nothing is allocated.
     ///
     /// # Errors
-    /// The slot does not belong to the layout or holds a literal, or the array is not one of its type.
+    /// The slot does not belong to the layout or holds a literal, or the array is not one of its type; or there is no
+    /// memory.
     pub fn write_nd(&mut self, slot: &TypedSlot, view: &NdView<'_>) -> Result<(), FrameError> {
         self.check(slot)?;
         let qtype = slot.qtype().nd().filter(|t| t.element() == view.element());
@@ -107,11 +110,13 @@ impl Frame {
         }
         // SAFETY: `check` found the slot to hold a handle of this kind; `&mut self` makes the access exclusive.
         let handle = unsafe { &mut *self.base().add(slot.offset() as usize).cast::<NdHandle>() };
-        let before = handle.owned().heap_bytes();
-        handle.owned().copy_from(qtype, view);
-        let grown = handle.owned().heap_bytes() - before.min(handle.owned().heap_bytes());
-        self.set_alive(self.alive() + grown);
-        Ok(())
+        let grown = Grown::default();
+        let copied = handle.owned().copy_within(qtype, view, &grown);
+        self.set_alive(self.alive().saturating_add_signed(grown.bytes()));
+        if copied.is_err() && bit != 0 {
+            self.written_mut().unset(bit - 1);
+        }
+        Ok(copied?)
     }
 
     fn check(&self, slot: &TypedSlot) -> Result<(), FrameError> {
@@ -122,13 +127,16 @@ impl Frame {
     }
 }
 
-/// Reads the value of a type at an offset.
+/// Reads the value of a type at an offset. Rows are copied unless they are shared already.
+///
+/// # Errors
+/// There is no memory for a copy of rows or elements.
 ///
 /// # Safety
 /// A valid value of the type stands there and does not change meanwhile.
-pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> Value {
+pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> Result<Value, Exhausted> {
     // SAFETY: the caller's promise for the whole value holds for its parts.
-    unsafe {
+    let value = unsafe {
         let at = base.add(offset as usize);
         match qtype {
             QType::Scalar(t) => Value::Scalar(read_scalar(at, *t)),
@@ -141,30 +149,25 @@ pub(crate) unsafe fn read_value(base: *const u8, offset: u32, qtype: &QType) -> 
                 Value::Edge(*class, (*at.cast::<EdgeHandle>()).0.clone())
             }
             QType::ArrayShape(class) => Value::ArrayShape(*class, at.cast::<u64>().read()),
-            QType::NdArray(t) => {
-                let rows = (*at.cast::<NdHandle>()).rows();
-                // A slot that has not been written holds an array of some other type.
-                let rows = if rows.qtype() == *t { rows.clone() } else { NdRows::empty(*t) };
-                Value::NdArray(Arc::new(rows))
-            }
+            QType::NdArray(t) => Value::NdArray((*at.cast::<NdHandle>()).read(*t)?),
             QType::Axes(axes) => Value::Axes(*axes),
             QType::ScalarShape => Value::ScalarShape,
             QType::OptionalScalarShape => Value::OptionalScalarShape,
             QType::Tuple(t) => {
                 let field = |(i, f): (usize, &QType)| read_value(base, offset + t.offset(i), f);
-                let fields: Vec<Value> = t.fields().iter().enumerate().map(field).collect();
+                let fields: Vec<Value> =
+                    t.fields().iter().enumerate().map(field).collect::<Result<_, _>>()?;
                 Value::of_tuple_type(t.clone(), fields)
             }
             QType::Sequence(t) => {
-                let cells = (*at.cast::<SequenceHandle>()).view().to_vec();
+                let mut cells = Vec::new();
+                copy_words(&mut cells, (*at.cast::<SequenceHandle>()).view(), &Unlimited)?;
                 Value::Sequence(Arc::new(SequenceValue::from_cells(*t, cells)))
             }
-            QType::Array(t) => {
-                let rows = (*at.cast::<ArrayHandle>()).view().retyped(t.element);
-                Value::Array(t.class, Arc::new(rows))
-            }
+            QType::Array(t) => Value::Array(t.class, (*at.cast::<ArrayHandle>()).read(t.element)?),
         }
-    }
+    };
+    Ok(value)
 }
 
 /// # Safety

@@ -4,7 +4,7 @@
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
 use crate::value::array::{ArrayRows, cell_size};
-use crate::value::budget::{Account, Exhausted};
+use crate::value::budget::{Account, Exhausted, Unlimited};
 use crate::value::edge::Edge;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Shape, c_strides, padded};
@@ -114,6 +114,18 @@ impl ArrayHandle {
             ArrayHandle::Owned(rows) => rows,
             ArrayHandle::Shared(rows) => rows,
             ArrayHandle::Lent(lent) => &lent.own,
+        }
+    }
+
+    /// The rows under a type of their storage, copied unless they are shared; none of another storage, as in a slot that
+    /// has not been written.
+    ///
+    /// # Errors
+    /// The system has no memory.
+    pub fn read(&self, element: ScalarType) -> Result<Arc<ArrayRows>, Exhausted> {
+        match self {
+            ArrayHandle::Shared(rows) if rows.element() == element => Ok(rows.clone()),
+            _ => self.view().retyped_within(element, &Unlimited).map(Arc::new),
         }
     }
 
@@ -307,6 +319,24 @@ impl NdHandle {
         match self {
             NdHandle::Lent(lent) => lent.view.unwrap_or_else(|| self.computed().1),
             _ => self.rows().view(),
+        }
+    }
+
+    /// The frame's own array, copied unless it is shared; an empty one of the type if it is of another, as in a slot that
+    /// has not been written.
+    ///
+    /// # Errors
+    /// The system has no memory.
+    pub fn read(&self, qtype: NdType) -> Result<Arc<NdRows>, Exhausted> {
+        let own = self.rows();
+        match self {
+            _ if own.qtype() != qtype => Ok(Arc::new(NdRows::empty(qtype))),
+            NdHandle::Shared(rows) => Ok(rows.clone()),
+            _ => {
+                let mut rows = NdRows::empty(qtype);
+                rows.copy_within(qtype, &own.view(), &Unlimited)?;
+                Ok(Arc::new(rows))
+            }
         }
     }
 

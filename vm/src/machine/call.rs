@@ -20,6 +20,7 @@ use crate::machine::bound::BoundExpr;
 use crate::machine::error::RunError;
 use crate::machine::options::RunOptions;
 use crate::machine::room::{self, Room, RoomError};
+use crate::value::budget::{Exhausted, Grown};
 use crate::value::ndarray::check_shape;
 use crate::value::{ArrayRows, ArrayView, NdView, QType, ScalarType, Value};
 use thiserror::Error;
@@ -137,17 +138,26 @@ impl Borrowed<'_> {
 
     /// Hands it to an input; what is not read in place is copied into the frame's own memory.
     ///
+    /// # Errors
+    /// There is no memory for a copy.
+    ///
     /// # Safety
     /// An array handle of the slot's type stands at `at`, nobody else accesses it, and what was lent is
     /// taken back before the borrow ends.
-    unsafe fn enter(&self, slot: &TypedSlot, at: *mut u8, is_whole: bool) {
+    unsafe fn enter(
+        &self,
+        slot: &TypedSlot,
+        at: *mut u8,
+        is_whole: bool,
+        grown: &Grown,
+    ) -> Result<(), Exhausted> {
         // SAFETY: the caller's promise; the view was checked to be of the slot's type.
         unsafe {
             match *self {
                 Borrowed::Rows(view) => {
                     let handle = &mut *at.cast::<ArrayHandle>();
                     match is_whole {
-                        true => view.copy_to(handle.owned()),
+                        true => view.copy_to(handle.owned(), grown)?,
                         false => handle.lend(RawRows::from(view)),
                     }
                 }
@@ -155,12 +165,13 @@ impl Borrowed<'_> {
                     let handle = &mut *at.cast::<NdHandle>();
                     let qtype = slot.qtype().nd().expect("an array with axes");
                     match is_whole {
-                        true => handle.owned().copy_from(qtype, view),
+                        true => handle.owned().copy_within(qtype, view, grown)?,
                         false => handle.lend(view),
                     }
                 }
             }
         }
+        Ok(())
     }
 
     /// Ends what [`Borrowed::enter`] began.
@@ -284,16 +295,22 @@ impl<'f> Call<'_, 'f> {
         let guard = Guard { frame, lent: &lent, rooms };
         // SAFETY: the rooms were checked, and the guard takes them back.
         guard.rooms.iter_mut().for_each(|room| unsafe { room.lend(guard.frame) });
+        let (grown, mut entered) = (Grown::default(), Ok(()));
         lent(&mut |bit, view| {
             let slot = &guard.frame.layout().inputs()[bit as usize];
             // SAFETY: the slot is of the layout and was checked to take the view; the frame is borrowed alone,
             // and the guard takes back what is lent.
-            unsafe {
+            let outcome = unsafe {
                 let at = guard.frame.base().add(slot.offset() as usize);
-                view.enter(slot, at, bound.reads_whole(slot));
+                view.enter(slot, at, bound.reads_whole(slot), &grown)
+            };
+            match outcome {
+                Ok(()) => guard.frame.written_mut().set(bit),
+                Err(error) => entered = Err(error),
             }
-            guard.frame.written_mut().set(bit);
         });
+        guard.frame.set_alive(guard.frame.alive().saturating_add_signed(grown.bytes()));
+        entered.map_err(FrameError::from)?;
         let outcome = bound.execute_with(guard.frame, options);
         drop(guard);
         outcome?;

@@ -4,6 +4,7 @@
 //! values each instruction wrote, [`Profile`] counts and times instructions.
 
 use crate::frame::Frame;
+use crate::frame::typed::read_value;
 use crate::program::{Program, Routine, ValueId};
 use crate::value::Value;
 use std::time::{Duration, Instant};
@@ -58,10 +59,14 @@ impl<'s> Step<'s> {
     }
 
     /// The current contents of a value's slot.
+    ///
+    /// # Panics
+    /// There is no memory for a copy of rows.
     pub fn value(&self, value: ValueId) -> Value {
         let slot = self.routine().slot(value);
         // SAFETY: a run made this step, of a verified program on its own frame, so the slot holds a valid value of its type.
-        unsafe { crate::frame::typed::read_value(self.frame.base(), slot.offset(), slot.qtype()) }
+        let value = unsafe { read_value(self.frame.base(), slot.offset(), slot.qtype()) };
+        value.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The values the instruction writes, with what their slots hold.

@@ -128,11 +128,14 @@ impl<'f> Call<'f> {
         self.get::<Text>(index)
     }
 
-    /// Reads an argument of any type as a value; allocates for texts, tuples and sequences.
-    pub fn value(&self, index: usize) -> Value {
+    /// Reads an argument of any type as a value; allocates for texts, tuples, sequences and rows.
+    ///
+    /// # Errors
+    /// No memory for rows.
+    pub fn value(&self, index: usize) -> Result<Value, Fault> {
         let slot = &self.args[index];
         // SAFETY: invariant 1.
-        unsafe { read_value(self.frame, slot.offset(), slot.qtype()) }
+        unsafe { read_value(self.frame, slot.offset(), slot.qtype()) }.map_err(Fault::from)
     }
 
     /// Cells of a sequence argument.

@@ -62,7 +62,7 @@ pub(crate) unsafe fn move_value(
             QType::Scalar(ScalarType::Text) => {
                 let text = Text::view(at);
                 let out = (*into.cast::<TextHandle>()).cleared();
-                grow_text(out, text.len(), meter)?;
+                reserve(out, text.len(), meter)?;
                 out.push_str(text);
             }
             QType::Scalar(ScalarType::Bytes) => {
@@ -75,15 +75,6 @@ pub(crate) unsafe fn move_value(
         }
     }
     Ok(())
-}
-
-/// Makes room for so many bytes of text.
-fn grow_text(out: &mut String, bytes: usize, meter: &Meter<'_>) -> Result<(), Fault> {
-    let mut buffer = std::mem::take(out).into_bytes();
-    let reserved = reserve(&mut buffer, bytes, meter);
-    // The buffer is empty: it has been cleared.
-    *out = String::from_utf8(buffer).unwrap_or_default();
-    reserved.map_err(Fault::from)
 }
 
 /// Copies the elements of a view to cells one after the other, the last axis fastest.

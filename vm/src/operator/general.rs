@@ -128,11 +128,16 @@ impl GeneralCall {
                 call.charge_arguments()?;
             }
             if self.fills_buffer {
-                let before = call.result_bytes();
-                (self.kernel.0)(&mut call)?;
-                match call.result_bytes().checked_sub(before) {
-                    Some(more) => meter.charge(more)?,
-                    None => meter.give_back(before - call.result_bytes()),
+                let (bytes, alive) = (call.result_bytes(), meter.alive());
+                let outcome = (self.kernel.0)(&mut call);
+                // What the kernel has counted itself, as it should, is not counted again.
+                let counted = alive.saturating_add(call.result_bytes()).saturating_sub(bytes);
+                match counted.checked_sub(meter.alive()) {
+                    Some(more) => outcome.and(meter.charge(more).map_err(Fault::from))?,
+                    None => {
+                        meter.give_back(meter.alive() - counted);
+                        outcome?;
+                    }
                 }
             } else {
                 (self.kernel.0)(&mut call)?;
@@ -150,7 +155,7 @@ fn has_rows(slot: &TypedSlot) -> bool {
     matches!(slot.qtype(), QType::Array(_) | QType::NdArray(_) | QType::Edge(_) | QType::EdgeToScalar(_))
 }
 
-/// Strings are short by their own limit, so that they are counted when they are there.
+/// Kernels of hosts fill a string as they like; it is counted when it is there.
 fn fills_buffer(slot: &TypedSlot) -> bool {
     let string = slot.qtype().scalar().is_some_and(|scalar| !scalar.is_plain());
     string || matches!(slot.qtype(), QType::Sequence(_))

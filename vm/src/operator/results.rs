@@ -4,7 +4,7 @@ use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, Sequ
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::rows_out::RowsOut;
-use crate::value::budget::Account;
+use crate::value::budget::{Account, reserve};
 use crate::value::ndarray::check_shape;
 use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
 use std::sync::Arc;
@@ -27,6 +27,39 @@ impl Call<'_> {
             0 => Ok(()),
             more => self.meter.rows(more),
         }
+    }
+
+    /// The buffer of a TEXT result, emptied, with room for so many bytes, which count already.
+    ///
+    /// # Errors
+    /// Too many bytes would be alive, or the system refuses.
+    pub fn text_room(&mut self, bytes: usize) -> Result<&mut String, Fault> {
+        let meter = self.meter;
+        let out = self.text_out();
+        reserve(out, bytes, meter)?;
+        Ok(out)
+    }
+
+    /// The same of a BYTES result.
+    ///
+    /// # Errors
+    /// As [`text_room`](Call::text_room).
+    pub fn bytes_room(&mut self, bytes: usize) -> Result<&mut Vec<u8>, Fault> {
+        let meter = self.meter;
+        let out = self.bytes_out();
+        reserve(out, bytes, meter)?;
+        Ok(out)
+    }
+
+    /// The cells of a sequence result, emptied, with room for so many, which count already.
+    ///
+    /// # Errors
+    /// As [`text_room`](Call::text_room).
+    pub fn sequence_room(&mut self, cells: usize) -> Result<&mut Vec<u64>, Fault> {
+        let meter = self.meter;
+        let out = self.sequence_out();
+        reserve(out, cells, meter)?;
+        Ok(out)
     }
 
     /// Bytes of the buffer of a text, bytes or sequence result.

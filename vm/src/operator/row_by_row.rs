@@ -7,6 +7,7 @@
 use crate::frame::{FrameError, FramePool};
 use crate::layout::FrameLayout;
 use crate::layout::access::{Bytes, SlotType, Text};
+use crate::layout::handle::{BytesHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::RowFault;
 use crate::operator::call::Call;
@@ -15,7 +16,7 @@ use crate::operator::meter::{Meter, SLOW_STRIDE};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
-use crate::value::budget::Account;
+use crate::value::budget::{Account, reserve};
 use crate::value::nd_view::Offsets;
 use crate::value::{Fault, NdView, QType, ScalarType};
 use bumpalo::Bump;
@@ -73,7 +74,7 @@ impl RowByRow {
                 for (slot, array) in self.args.iter().zip(&arrays) {
                     if let Some(array) = array {
                         // SAFETY: the slot of an array's argument has the type of its rows.
-                        unsafe { put(base, slot, array, row) };
+                        unsafe { put(base, slot, array, row, call.meter())? };
                     }
                 }
                 // SAFETY: the slots hold values of their types; nobody else has the frame.
@@ -134,9 +135,18 @@ fn no_memory(error: FrameError) -> Fault {
 
 /// Writes a row into the slot of an argument.
 ///
+/// # Errors
+/// No memory for a text.
+///
 /// # Safety
 /// The slot is one of the frame at `base`, a scalar or optional of the array's element.
-unsafe fn put(base: *mut u8, slot: &TypedSlot, array: &ArrayRows, row: usize) {
+unsafe fn put(
+    base: *mut u8,
+    slot: &TypedSlot,
+    array: &ArrayRows,
+    row: usize,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
     // SAFETY: the caller's promise; a presence byte is the first of its slot.
     unsafe {
         let mut at = base.add(slot.offset() as usize);
@@ -147,12 +157,19 @@ unsafe fn put(base: *mut u8, slot: &TypedSlot, array: &ArrayRows, row: usize) {
         let bytes = array.raw(row);
         match array.element() {
             ScalarType::Text => {
-                Text::assign(at, std::str::from_utf8(bytes).expect("a text is written as a text"));
+                let out = (*at.cast::<TextHandle>()).cleared();
+                reserve(out, bytes.len(), meter)?;
+                out.push_str(std::str::from_utf8(bytes).expect("a text is written as a text"));
             }
-            ScalarType::Bytes => Bytes::assign(at, bytes),
+            ScalarType::Bytes => {
+                let out = (*at.cast::<BytesHandle>()).cleared();
+                reserve(out, bytes.len(), meter)?;
+                out.extend_from_slice(bytes);
+            }
             _ => at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
         }
     }
+    Ok(())
 }
 
 /// Appends the contents of a slot to rows.

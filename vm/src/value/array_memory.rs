@@ -107,6 +107,11 @@ impl ArrayRows {
         }
     }
 
+    /// Makes room on account for the presence of this many rows in all.
+    pub(super) fn reserve_presence(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        reserve_exact(&mut self.presence, rows.div_ceil(ROWS_OF_A_WORD), account)
+    }
+
     /// The words of presence, as [`presence_mut`](ArrayRows::presence_mut), with memory on account.
     ///
     /// # Errors
@@ -131,6 +136,19 @@ impl ArrayRows {
             Err(_) => self.start(other.element),
         }
         copied
+    }
+
+    /// As [`retyped`](ArrayRows::retyped), with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    pub fn retyped_within(&self, element: ScalarType, account: &dyn Account) -> Result<ArrayRows, Exhausted> {
+        let mut rows = ArrayRows::new(element);
+        if self.element.storage() == element.storage() {
+            rows.copy_within(self, account)?;
+            rows.element = element;
+        }
+        Ok(rows)
     }
 
     /// Bytes of memory that the rows hold.

@@ -12,6 +12,7 @@
 //! 3. The bitmap has a bit for every row.
 
 use crate::value::array::{ArrayRows, MAX_ROWS, cell_size};
+use crate::value::budget::{Account, Exhausted};
 use crate::value::nd_view::Cell;
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
@@ -208,13 +209,21 @@ impl<'a> ArrayView<'a> {
         &self.bytes[first..first + cell_size(self.element)]
     }
 
-    /// Copies the rows.
-    pub fn copy_to(&self, rows: &mut ArrayRows) {
+    /// Copies the rows, with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses; there are no rows then.
+    pub fn copy_to(&self, rows: &mut ArrayRows, account: &dyn Account) -> Result<(), Exhausted> {
         rows.start(self.element);
+        rows.reserve_rows(self.len, account)?;
+        if self.validity.is_some() {
+            rows.reserve_presence(self.len, account)?;
+        }
         for row in 0..self.len {
             rows.push_trusted(self.is_present(row), self.cell(row));
         }
         rows.normalize();
+        Ok(())
     }
 }
 
@@ -244,10 +253,11 @@ impl ArrayRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
 
     fn rows(view: ArrayView<'_>) -> Vec<Option<ScalarValue>> {
         let mut rows = ArrayRows::new(ScalarType::Unit);
-        view.copy_to(&mut rows);
+        view.copy_to(&mut rows, &Unlimited).expect("few rows");
         let read: Vec<_> = (0..view.len()).map(|row| view.get(row)).collect();
         assert_eq!(rows.iter().collect::<Vec<_>>(), read);
         read

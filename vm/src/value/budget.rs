@@ -13,6 +13,8 @@
 //! well. Long operators ask for time and cancellation while they run.
 
 use core::time::Duration;
+use std::cell::Cell;
+use std::collections::TryReserveError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -198,43 +200,129 @@ impl Account for Unlimited {
     fn give_back(&self, _: u64) {}
 }
 
+/// An account without a limit that says by how much buffers have grown.
+#[derive(Debug, Default)]
+pub(crate) struct Grown(Cell<i64>);
+
+impl Grown {
+    /// Bytes that were charged and not given back; below zero if more were given back.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.0.get()
+    }
+}
+
+impl Account for Grown {
+    fn charge(&self, bytes: u64) -> Result<(), Exhausted> {
+        // No buffer has more bytes than an `isize` counts; what is asked beyond is refused by the system.
+        self.0.set(self.0.get().saturating_add_unsigned(bytes));
+        Ok(())
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.0.set(self.0.get().saturating_sub_unsigned(bytes));
+    }
+}
+
+/// A buffer that grows: a vector, or a text.
+pub trait Growing {
+    /// Bytes of an item.
+    const ITEM: usize;
+
+    /// Items that it has.
+    fn count(&self) -> usize;
+
+    /// Items that it has memory for.
+    fn room(&self) -> usize;
+
+    /// Asks the system for memory for so many items in all.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError>;
+}
+
+impl<T> Growing for Vec<T> {
+    const ITEM: usize = size_of::<T>();
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn room(&self) -> usize {
+        self.capacity()
+    }
+
+    fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.try_reserve_exact(count - self.len())
+    }
+}
+
+impl Growing for String {
+    const ITEM: usize = 1;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn room(&self) -> usize {
+        self.capacity()
+    }
+
+    fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.try_reserve_exact(count - self.len())
+    }
+}
+
 /// Makes room for so many items in all, keeping the ones that are there. Both the old and the new memory count
 /// while items move.
 ///
 /// # Errors
 /// The account refuses, or the system does.
-pub fn reserve<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
-    if count <= items.capacity() {
+pub fn reserve<G: Growing>(items: &mut G, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    if count <= items.room() {
         return Ok(());
     }
-    let count = count.max(items.capacity().saturating_mul(2)).max(64 / size_of::<T>().max(1));
+    let count = count.max(items.room().saturating_mul(2)).max(64 / G::ITEM.max(1));
     reserve_exact(items, count, account)
 }
 
-/// The same without room for more.
+/// Makes room for so many items behind those that are there.
+///
+/// # Errors
+/// As [`reserve`].
+pub fn reserve_more<G: Growing>(items: &mut G, more: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    let count = items.count().saturating_add(more);
+    reserve(items, count, account)
+}
+
+/// The same as [`reserve`] without room for more.
 ///
 /// # Errors
 /// As [`reserve`].
 #[inline]
-pub fn reserve_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
-    match count <= items.capacity() {
+pub fn reserve_exact<G: Growing>(
+    items: &mut G,
+    count: usize,
+    account: &dyn Account,
+) -> Result<(), Exhausted> {
+    match count <= items.room() {
         true => Ok(()),
         false => grow_exact(items, count, account),
     }
 }
 
 #[cold]
-fn grow_exact<T>(items: &mut Vec<T>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
-    let bytes = |count: usize| (count as u64).saturating_mul(size_of::<T>() as u64);
-    let (asked, before) = (bytes(count), bytes(items.capacity()));
+fn grow_exact<G: Growing>(items: &mut G, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    let bytes = |count: usize| (count as u64).saturating_mul(G::ITEM as u64);
+    let (asked, before) = (bytes(count), bytes(items.room()));
     account.charge(asked)?;
-    if items.try_reserve_exact(count - items.len()).is_err() {
+    if items.grow_to(count).is_err() {
         account.give_back(asked);
         return Err(Exhausted::Memory { asked });
     }
     // An allocator may give more than it was asked for.
     account.give_back(before);
-    match bytes(items.capacity()).checked_sub(asked).filter(|more| *more > 0) {
+    match bytes(items.room()).checked_sub(asked).filter(|more| *more > 0) {
         Some(more) => account.charge(more),
         None => Ok(()),
     }
@@ -316,7 +404,6 @@ pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
 
     struct Counter(Cell<u64>, u64);
 

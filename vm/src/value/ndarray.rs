@@ -197,6 +197,24 @@ impl NdRows {
         (self.cells.capacity() * size_of::<u64>()) as u64
     }
 
+    /// As [`copy_from`](NdRows::copy_from), with memory on account.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    ///
+    /// # Panics
+    /// If the view is not of the type.
+    pub(crate) fn copy_within(
+        &mut self,
+        qtype: NdType,
+        view: &NdView<'_>,
+        account: &dyn Account,
+    ) -> Result<(), Exhausted> {
+        assert_eq!(view.element(), qtype.element(), "an array of this element");
+        view.copy_to(self.resize_within(qtype, view.shape(), account)?);
+        Ok(())
+    }
+
     /// Takes the elements of a view, the last axis fastest, keeping the memory.
     ///
     /// # Panics

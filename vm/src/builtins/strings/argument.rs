@@ -3,10 +3,11 @@
 //! Both work on bytes: a TEXT argument is its UTF-8, a TEXT result is checked to be UTF-8 in the end.
 //! The result is missing if the format or any argument is, whatever the format says.
 
-use crate::builtins::strings::units::StringType;
+use crate::builtins::strings::units::{StringType, check_length};
 use crate::builtins::strings::utf8::checked_buffer;
 use crate::layout::access::{Bytes, PlainScalar, Text};
 use crate::operator::Call;
+use crate::value::budget::{Account, reserve_more};
 use crate::value::{Fault, QType, ScalarType};
 
 /// What a conversion takes.
@@ -87,6 +88,25 @@ pub fn formatted_type(format: &QType, args: &[QType]) -> Option<QType> {
         true => Some(QType::Optional(string)),
         false => Some(QType::Scalar(string)),
     }
+}
+
+/// Makes room behind a result for so many bytes, which count.
+///
+/// # Errors
+/// Too many bytes would be alive, or the system refuses.
+pub fn make_room(out: &mut Vec<u8>, bytes: usize, account: &dyn Account) -> Result<(), Fault> {
+    reserve_more(out, bytes, account).map_err(Fault::from)
+}
+
+/// Appends bytes of a format or of an argument to a result.
+///
+/// # Errors
+/// The result would be longer than a string may be; or as [`make_room`].
+pub fn append(out: &mut Vec<u8>, bytes: &[u8], account: &dyn Account) -> Result<(), Fault> {
+    check_length(out.len().saturating_add(bytes.len()))?;
+    make_room(out, bytes.len(), account)?;
+    out.extend_from_slice(bytes);
+    Ok(())
 }
 
 /// Fills the TEXT or BYTES result if all arguments are present.

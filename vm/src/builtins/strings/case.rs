@@ -6,6 +6,7 @@
 
 use crate::operator::{Call, Family};
 use crate::value::Fault;
+use crate::value::budget::{Account, reserve_more};
 use crate::value::qtype::TEXT;
 
 /// The rows of this file.
@@ -22,34 +23,48 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn convert(call: &mut Call<'_>, map: fn(&mut String, &str)) -> Result<(), Fault> {
-    let text = call.text(0);
-    map(call.text_out(), text);
+/// Bytes that the letters may take that one becomes.
+const LONGEST: usize = 12;
+
+fn convert(
+    call: &mut Call<'_>,
+    map: fn(&mut String, &str, &dyn Account) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let (text, meter) = (call.text(0), call.meter());
+    map(call.text_room(text.len())?, text, meter)
+}
+
+/// Appends what a letter becomes.
+fn push(out: &mut String, letters: impl Iterator<Item = char>, account: &dyn Account) -> Result<(), Fault> {
+    reserve_more(out, LONGEST, account)?;
+    out.extend(letters);
     Ok(())
 }
 
-fn upper(out: &mut String, text: &str) {
+fn upper(out: &mut String, text: &str, account: &dyn Account) -> Result<(), Fault> {
     match text.is_ascii() {
         true => {
             out.push_str(text);
             out.make_ascii_uppercase();
+            Ok(())
         }
-        false => out.extend(text.chars().flat_map(char::to_uppercase)),
+        false => text.chars().try_for_each(|c| push(out, c.to_uppercase(), account)),
     }
 }
 
-fn lower(out: &mut String, text: &str) {
+fn lower(out: &mut String, text: &str, account: &dyn Account) -> Result<(), Fault> {
     if text.is_ascii() {
         out.push_str(text);
         out.make_ascii_lowercase();
-        return;
+        return Ok(());
     }
-    for (at, c) in text.char_indices() {
-        match c {
-            'Σ' => out.push(if ends_word(&text[..at], &text[at + c.len_utf8()..]) { 'ς' } else { 'σ' }),
-            c => out.extend(c.to_lowercase()),
+    text.char_indices().try_for_each(|(at, c)| match c {
+        'Σ' => {
+            let ends = ends_word(&text[..at], &text[at + c.len_utf8()..]);
+            push(out, std::iter::once(if ends { 'ς' } else { 'σ' }), account)
         }
-    }
+        c => push(out, c.to_lowercase(), account),
+    })
 }
 
 /// The condition Final_Sigma of the Unicode standard: a cased letter before and none behind, where
@@ -171,10 +186,11 @@ const CASE_IGNORABLE: [(u32, u32); 464] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
 
-    fn mapped(map: fn(&mut String, &str), text: &str) -> String {
+    fn mapped(map: fn(&mut String, &str, &dyn Account) -> Result<(), Fault>, text: &str) -> String {
         let mut out = String::new();
-        map(&mut out, text);
+        map(&mut out, text, &Unlimited).expect("short");
         out
     }
 

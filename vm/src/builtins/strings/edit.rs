@@ -7,6 +7,7 @@ use crate::builtins::strings::search::{index, range};
 use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, check_length, each_string};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Call, Family, Overload};
+use crate::value::budget::Account;
 use crate::value::qtype::INT64;
 use crate::value::{Fault, QType, ScalarType};
 
@@ -58,8 +59,7 @@ fn substr<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
         let range = range::<S>(s, index(call, 1), index(call, 2));
         S::slice(s, range.unwrap_or(0..0))
     });
-    write::<S>(call, part);
-    Ok(())
+    write::<S>(call, part)
 }
 
 fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
@@ -77,23 +77,24 @@ fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
 fn strip<S: StringType>(call: &mut Call<'_>, ends: Ends) -> Result<(), Fault> {
     let set = if call.len() > 1 { S::read(call, 1) } else { None };
     let part = S::read(call, 0).map(|s| S::strip(s, set, ends));
-    write::<S>(call, part);
-    Ok(())
+    write::<S>(call, part)
 }
 
 /// Writes a result that is missing only if the operand was.
-fn write<S: StringType>(call: &mut Call<'_>, part: Option<&S::Str>) {
+fn write<S: StringType>(call: &mut Call<'_>, part: Option<&S::Str>) -> Result<(), Fault> {
     match part {
-        Some(part) => S::push(S::out(call), part),
+        Some(part) => S::push(S::room(call, S::bytes(part))?, part),
         None => call.set_missing(),
     }
+    Ok(())
 }
 
 fn replace_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
     match (S::read(call, 0), S::read(call, 1), S::read(call, 2)) {
         (Some(s), Some(old), Some(new)) => {
             let limit = index(call, 3).and_then(|limit| usize::try_from(limit).ok());
-            replace::<S>(S::out(call), s, (old, new), limit.unwrap_or(usize::MAX))?;
+            let meter = call.meter();
+            replace::<S>(S::room(call, S::bytes(s))?, s, (old, new), limit.unwrap_or(usize::MAX), meter)?;
         }
         _ => call.set_missing(),
     }
@@ -105,6 +106,7 @@ fn replace<S: StringType>(
     s: &S::Str,
     (old, new): (&S::Str, &S::Str),
     limit: usize,
+    account: &dyn Account,
 ) -> Result<(), Fault> {
     let end = S::bytes(s);
     let mut length = end;
@@ -114,13 +116,12 @@ fn replace<S: StringType>(
         let Some(at) = found else { break };
         length = length + S::bytes(new) - S::bytes(old);
         check_length(length)?;
-        S::push(out, S::slice(s, copied..at));
-        S::push(out, new);
+        S::append(out, S::slice(s, copied..at), account)?;
+        S::append(out, new, account)?;
         copied = at + S::bytes(old);
         search = if copied == at { S::next(s, at) } else { Some(copied) };
     }
-    S::push(out, S::slice(s, copied..end));
-    Ok(())
+    S::append(out, S::slice(s, copied..end), account)
 }
 
 /// The overload for a scalar separator and any mix of scalar and optional parts of its type.
@@ -147,8 +148,10 @@ fn join_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
     }
     let length_of = |argument: usize| S::read(call, argument).map_or(0, S::bytes);
     let separators = (call.len() - 2).saturating_mul(length_of(0));
-    check_length((1..call.len()).map(length_of).fold(separators, usize::saturating_add))?;
-    let mut out = std::mem::take(S::out(call));
+    let length = (1..call.len()).map(length_of).fold(separators, usize::saturating_add);
+    check_length(length)?;
+    // The buffer leaves the frame while arguments are read.
+    let mut out = std::mem::take(S::room(call, length)?);
     for argument in 1..call.len() {
         // Between two parts stands argument 0, the separator.
         let separator = if argument > 1 { S::read(call, 0) } else { None };
@@ -156,13 +159,14 @@ fn join_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
             S::push(&mut out, piece);
         }
     }
-    *S::out(call) = out;
+    *S::room(call, 0)? = out;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
 
     #[test]
     fn replacements() {
@@ -178,11 +182,11 @@ mod tests {
         ];
         for (s, old, new, limit, expected) in cases {
             let mut out = String::new();
-            replace::<Text>(&mut out, s, (old, new), limit).expect("short");
+            replace::<Text>(&mut out, s, (old, new), limit, &Unlimited).expect("short");
             assert_eq!(out, expected);
         }
         let mut out = Vec::new();
-        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX).expect("short");
+        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX, &Unlimited).expect("short");
         assert_eq!(out, b".\xc3.\xb1.");
     }
 }

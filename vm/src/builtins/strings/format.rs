@@ -14,11 +14,12 @@
 //! The whole format is checked before anything is looked up: braces, then names, then values. A name
 //! that is none is quoted in the error, where the original quotes what follows it.
 
-use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
+use crate::builtins::strings::argument::{Argument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_float};
-use crate::builtins::strings::printf::{Refusal, too_wide, write_styled};
+use crate::builtins::strings::printf::write_styled;
 use crate::builtins::strings::units::check_length;
 use crate::operator::{Call, Family};
+use crate::value::budget::Account;
 use crate::value::qtype::TEXT;
 use crate::value::repr::write_repr;
 use crate::value::{Fault, Value};
@@ -51,7 +52,7 @@ fn format_kernel(call: &mut Call<'_>) -> Result<(), Fault> {
         check_format(format)?;
         for piece in Pieces::of(format) {
             match piece? {
-                Piece::Plain(bytes) => out.extend_from_slice(bytes),
+                Piece::Plain(bytes) => append(out, bytes, call.meter())?,
                 Piece::Field { name, style } => {
                     let position = names.split(',').position(|other| other.as_bytes() == name);
                     let position = position.ok_or_else(|| unknown(name))?;
@@ -113,8 +114,7 @@ fn refuse(message: String) -> Fault {
 fn write_value(out: &mut Vec<u8>, call: &Call<'_>, index: usize, style: &[u8]) -> Result<(), Fault> {
     let value = Argument::read(call, index);
     if style.is_empty() || style == b"v" {
-        write_plain(out, value);
-        return Ok(());
+        return write_plain(out, value, call.meter());
     }
     let letter = match value {
         Argument::Boolean(_) | Argument::Bytes(_) => return Err(unsupported(call, index, style)),
@@ -122,13 +122,8 @@ fn write_value(out: &mut Vec<u8>, call: &Call<'_>, index: usize, style: &[u8]) -
         Argument::Float32(_) | Argument::Float64(_) => Some(b'f'),
         Argument::Int32(_) | Argument::Int64(_) => Some(b'd'),
     };
-    let written = write_styled(out, style, letter, value);
-    match written {
-        Ok(()) => Ok(()),
-        Err(Refusal::TooWide(actual)) => Err(too_wide(actual)),
-        Err(Refusal::TooLong(length)) => check_length(length),
-        Err(Refusal::Mismatch) => Err(unfit(call, index, style)),
-    }
+    let written = write_styled(out, style, letter, value, call.meter());
+    written.map_err(|refusal| refusal.into_fault(|| unfit(call, index, style)))
 }
 
 #[cold]
@@ -147,20 +142,24 @@ fn scalar_name(call: &Call<'_>, index: usize) -> &'static str {
     call.qtype(index).scalar().map_or("", |scalar| scalar.name())
 }
 
-fn write_plain(out: &mut Vec<u8>, value: Argument<'_>) {
-    let integer = match value {
-        Argument::Boolean(x) => return out.extend_from_slice(if x { b"true" } else { b"false" }),
-        Argument::Bytes(bytes) => return out.extend_from_slice(bytes),
-        Argument::Float64(x) => return write_float(out, &Style::default(), b'g', x),
+/// Bytes that a number without a style may take.
+const NUMBER_BYTES: usize = 64;
+
+fn write_plain(out: &mut Vec<u8>, value: Argument<'_>, account: &dyn Account) -> Result<(), Fault> {
+    make_room(out, NUMBER_BYTES, account)?;
+    match value {
+        Argument::Bytes(bytes) => append(out, bytes, account)?,
+        Argument::Boolean(x) => out.extend_from_slice(if x { b"true" } else { b"false" }),
+        Argument::Float64(x) => write_float(out, &Style::default(), b'g', x),
         Argument::Float32(x) => {
             let mut text = String::new();
             write_repr(&mut text, &Value::from(x));
-            return out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(text.as_bytes());
         }
-        Argument::Int32(x) => i64::from(x),
-        Argument::Int64(x) => x,
-    };
-    write!(out, "{integer}").expect("writing to a buffer cannot fail");
+        Argument::Int32(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
+        Argument::Int64(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
+    }
+    Ok(())
 }
 
 /// A part of a format.

@@ -15,11 +15,12 @@
 //! - A NaN prints without a sign, which in C depends on the processor.
 //! - Width and precision end at [`MAX_WIDTH`], so that a short format cannot fill the memory.
 
-use crate::builtins::strings::argument::{Argument, formatted_type, write_result};
+use crate::builtins::strings::argument::{Argument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_byte, write_bytes, write_float, write_integer};
 use crate::builtins::strings::units::check_length;
 use crate::operator::{Call, Family};
 use crate::value::Fault;
+use crate::value::budget::Account;
 
 /// Largest width and precision of a conversion.
 pub const MAX_WIDTH: u64 = 1 << 20;
@@ -47,18 +48,9 @@ fn printf(call: &mut Call<'_>) -> Result<(), Fault> {
     write_result(call, |call, out| {
         let Argument::Bytes(format) = Argument::read(call, 0) else { return Ok(()) };
         let argument = |index: usize| (index < call.len() - 1).then(|| Argument::read(call, index + 1));
-        match write_formatted(out, format, &argument) {
-            Ok(()) => Ok(()),
-            Err(Refusal::TooWide(actual)) => Err(too_wide(actual)),
-            Err(Refusal::TooLong(length)) => check_length(length),
-            Err(Refusal::Mismatch) => Err(mismatch(format)),
-        }
+        let written = write_formatted(out, format, &argument, call.meter());
+        written.map_err(|refusal| refusal.into_fault(|| mismatch(format)))
     })
-}
-
-/// The fault of a width or precision above [`MAX_WIDTH`].
-pub fn too_wide(actual: u64) -> Fault {
-    Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH }
 }
 
 #[cold]
@@ -68,26 +60,46 @@ fn mismatch(format: &[u8]) -> Fault {
 }
 
 /// Why a format cannot be carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// It is not well formed, or asks for an argument that is not there or of another type.
     Mismatch,
-    /// A width or precision above [`MAX_WIDTH`].
-    TooWide(u64),
-    /// A result of more bytes than a string may have.
-    TooLong(usize),
+    /// A limit: a width or precision above [`MAX_WIDTH`], a string that is too long, or no memory.
+    Limit(Fault),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Limit(fault)
+    }
+}
+
+impl Refusal {
+    /// The fault of the operator, which says itself what does not match.
+    pub fn into_fault(self, mismatch: impl FnOnce() -> Fault) -> Fault {
+        match self {
+            Refusal::Mismatch => mismatch(),
+            Refusal::Limit(fault) => fault,
+        }
+    }
+}
+
+#[cold]
+fn too_wide(actual: u64) -> Refusal {
+    Refusal::Limit(Fault::Limit { limit: "format-width", actual, maximum: MAX_WIDTH })
 }
 
 /// Appends a format with its arguments.
 ///
 /// # Errors
 /// The buffer is left with what was written up to the refusal.
-pub fn write_formatted<'a>(
+fn write_formatted<'a>(
     out: &mut Vec<u8>,
     format: &[u8],
     arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+    account: &dyn Account,
 ) -> Result<(), Refusal> {
-    Scanner { rest: format, last: None, taken: 0, numbered: false }.write_rest(out, arguments)
+    Scanner { rest: format, last: None, taken: 0, numbered: false, account }.write_rest(out, arguments)
 }
 
 /// Appends a value as the format of a percent sign, the style and the letter would.
@@ -99,12 +111,16 @@ pub fn write_styled(
     style: &[u8],
     letter: Option<u8>,
     value: Argument<'_>,
+    account: &dyn Account,
 ) -> Result<(), Refusal> {
     let argument = |position: usize| (position == 0).then_some(value);
-    let mut scanner = Scanner { rest: style, last: letter, taken: 0, numbered: false };
+    let mut scanner = Scanner { rest: style, last: letter, taken: 0, numbered: false, account };
     scanner.write_conversion(out, &argument)?;
     scanner.write_rest(out, &argument)
 }
+
+/// Bytes that a number may take besides its width and precision: the digits of the largest FLOAT64, and those that are cut.
+const NUMBER_BYTES: usize = 2048;
 
 /// One conversion, such as `%-5.2f`.
 struct Conversion {
@@ -149,6 +165,7 @@ struct Scanner<'f> {
     taken: usize,
     /// True if conversions number their arguments.
     numbered: bool,
+    account: &'f dyn Account,
 }
 
 impl Scanner<'_> {
@@ -158,12 +175,12 @@ impl Scanner<'_> {
         arguments: &impl Fn(usize) -> Option<Argument<'a>>,
     ) -> Result<(), Refusal> {
         while let Some(percent) = self.rest.iter().position(|b| *b == b'%') {
-            out.extend_from_slice(&self.rest[..percent]);
+            append(out, &self.rest[..percent], self.account)?;
             self.rest = &self.rest[percent + 1..];
             self.write_conversion(out, arguments)?;
         }
-        out.extend_from_slice(self.rest);
-        out.extend(self.last);
+        append(out, self.rest, self.account)?;
+        append(out, self.last.as_slice(), self.account)?;
         Ok(())
     }
 
@@ -174,17 +191,25 @@ impl Scanner<'_> {
         arguments: &impl Fn(usize) -> Option<Argument<'a>>,
     ) -> Result<(), Refusal> {
         if self.eat(b'%') {
-            out.push(b'%');
-            return Ok(());
+            return Ok(append(out, b"%", self.account)?);
         }
         let conversion = self.conversion(arguments).ok_or(Refusal::Mismatch)?;
         let argument = arguments(conversion.argument).ok_or(Refusal::Mismatch)?;
-        let widest = conversion.style.width.max(conversion.style.precision.unwrap_or(0)) as u64;
-        match widest > MAX_WIDTH {
-            true => return Err(Refusal::TooWide(widest)),
-            false => convert(out, &conversion, argument).ok_or(Refusal::Mismatch)?,
+        let Style { width, precision, .. } = conversion.style;
+        let widest = width.max(precision.unwrap_or(0));
+        if widest as u64 > MAX_WIDTH {
+            return Err(too_wide(widest as u64));
         }
-        check_length(out.len()).map_err(|_| Refusal::TooLong(out.len()))
+        let bytes = match argument {
+            Argument::Bytes(bytes) => bytes.len().min(precision.unwrap_or(usize::MAX)),
+            _ => NUMBER_BYTES,
+        };
+        if let Argument::Bytes(_) = argument {
+            check_length(out.len().saturating_add(bytes))?;
+        }
+        make_room(out, widest.saturating_add(bytes), self.account)?;
+        convert(out, &conversion, argument).ok_or(Refusal::Mismatch)?;
+        Ok(check_length(out.len())?)
     }
 
     /// The conversion behind a percent sign; `None` if it is not well formed, or a width is no integer.
@@ -290,11 +315,17 @@ impl Scanner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
     use Argument::{Boolean, Bytes, Float64, Int32, Int64};
 
     fn printf(format: &str, arguments: &[Argument<'_>]) -> Result<String, Refusal> {
         let mut out = Vec::new();
-        write_formatted(&mut out, format.as_bytes(), &|index: usize| arguments.get(index).copied())?;
+        write_formatted(
+            &mut out,
+            format.as_bytes(),
+            &|index: usize| arguments.get(index).copied(),
+            &Unlimited,
+        )?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
@@ -331,10 +362,13 @@ mod tests {
         ];
         for (style, letter, expected) in cases {
             let mut out = Vec::new();
-            assert_eq!(write_styled(&mut out, style.as_bytes(), letter, Int32(42)), Ok(()));
+            assert_eq!(write_styled(&mut out, style.as_bytes(), letter, Int32(42), &Unlimited), Ok(()));
             assert_eq!(out, expected.as_bytes());
         }
-        assert_eq!(write_styled(&mut Vec::new(), b"5%", Some(b'd'), Int32(42)), Err(Refusal::Mismatch));
+        assert_eq!(
+            write_styled(&mut Vec::new(), b"5%", Some(b'd'), Int32(42), &Unlimited),
+            Err(Refusal::Mismatch)
+        );
     }
 
     #[test]
@@ -362,8 +396,8 @@ mod tests {
         ] {
             assert_eq!(printf(format, &one), Err(Refusal::Mismatch), "{format}");
         }
-        assert_eq!(printf("%999999999d", &one), Err(Refusal::TooWide(999_999_999)));
-        assert_eq!(printf("%*d", &[Int64(i64::MIN), Int32(1)]), Err(Refusal::TooWide(i32::MAX as u64)));
+        assert_eq!(printf("%999999999d", &one), Err(too_wide(999_999_999)));
+        assert_eq!(printf("%*d", &[Int64(i64::MIN), Int32(1)]), Err(too_wide(i32::MAX as u64)));
         assert_eq!(printf("%d", &[Float64(1.0)]), Err(Refusal::Mismatch));
     }
 }

@@ -10,6 +10,7 @@
 use crate::layout::access::Bytes;
 use crate::layout::{PlainSlot, SlotType};
 use crate::operator::{Call, Family};
+use crate::value::budget::{Account, reserve_more};
 use crate::value::number::{write_f32, write_f64};
 use crate::value::qtype::{BOOLEAN, BYTES, FLOAT32, FLOAT64, INT32, INT64, TEXT, UNIT};
 use crate::value::{Fault, QType, ScalarType};
@@ -66,9 +67,8 @@ fn as_text() -> Family {
     })
     .general(&[TEXT], TEXT, |call| call.copy(0))
     .general(&[BYTES], TEXT, |call| {
-        let bytes = call.get::<Bytes>(0);
-        write_bytes(call.text_out(), bytes);
-        Ok(())
+        let (bytes, meter) = (call.get::<Bytes>(0), call.meter());
+        write_bytes(call.text_room(bytes.len())?, bytes, meter)
     })
 }
 
@@ -82,22 +82,29 @@ fn display(call: &mut Call<'_>, value: impl Display) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Bytes that a character may take, with the quote behind the last.
+const LONGEST: usize = 5;
+
 /// Appends bytes between `b'` and `'`. What is UTF-8 stays, quotes and control characters become C
 /// escapes, and so does a hex digit behind one, which C would take for a part of it. Bytes that are
 /// not UTF-8, which the original copies into the TEXT as they are, become escapes as well.
-fn write_bytes(out: &mut String, bytes: &[u8]) {
+fn write_bytes(out: &mut String, bytes: &[u8], account: &dyn Account) -> Result<(), Fault> {
+    reserve_more(out, LONGEST, account)?;
     out.push_str("b'");
     let mut after_escape = false;
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
+            reserve_more(out, LONGEST, account)?;
             after_escape = write_char(out, c, after_escape);
         }
         for byte in chunk.invalid() {
+            reserve_more(out, LONGEST, account)?;
             write!(out, "\\x{byte:02x}").expect("writing to a string cannot fail");
             after_escape = true;
         }
     }
     out.push('\'');
+    Ok(())
 }
 
 /// Appends a character; true if it became a hex escape.
@@ -177,6 +184,7 @@ fn without_nan_payload(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
 
     #[test]
     fn floats() {
@@ -231,7 +239,7 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let mut out = String::new();
-            write_bytes(&mut out, bytes);
+            write_bytes(&mut out, bytes, &Unlimited).expect("short");
             assert_eq!(out, expected);
         }
     }

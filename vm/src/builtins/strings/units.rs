@@ -11,6 +11,7 @@
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Call, Family};
+use crate::value::budget::{Account, Growing, reserve_more};
 use crate::value::qtype::{BYTES, TEXT};
 use crate::value::{Fault, QType, ScalarType};
 use std::ops::Range;
@@ -54,16 +55,29 @@ pub trait StringType: SlotType {
     /// What a slot of this type shows.
     type Str: ?Sized;
     /// What a slot of this type owns.
-    type Buffer: Default;
+    type Buffer: Default + Growing;
 
     /// The argument, scalar or optional; `None` if it is missing.
     fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f Self::Str>;
 
-    /// The buffer of the result, emptied; the result counts as present.
-    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut Self::Buffer;
+    /// The buffer of the result, emptied, with room for so many bytes; the result counts as present.
+    ///
+    /// # Errors
+    /// Too many bytes would be alive, or the system refuses.
+    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut Self::Buffer, Fault>;
+
+    /// Appends to a buffer that has room for it.
+    fn push(buffer: &mut Self::Buffer, part: &Self::Str);
 
     /// Appends to a buffer.
-    fn push(buffer: &mut Self::Buffer, part: &Self::Str);
+    ///
+    /// # Errors
+    /// As of [`room`](StringType::room).
+    fn append(buffer: &mut Self::Buffer, part: &Self::Str, account: &dyn Account) -> Result<(), Fault> {
+        reserve_more(buffer, Self::bytes(part), account)?;
+        Self::push(buffer, part);
+        Ok(())
+    }
 
     /// Number of units.
     fn units(s: &Self::Str) -> usize;
@@ -102,8 +116,8 @@ impl StringType for Text {
         }
     }
 
-    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut String {
-        call.text_out()
+    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut String, Fault> {
+        call.text_room(bytes)
     }
 
     fn push(buffer: &mut String, part: &str) {
@@ -159,8 +173,8 @@ impl StringType for Bytes {
         }
     }
 
-    fn out<'c>(call: &'c mut Call<'_>) -> &'c mut Vec<u8> {
-        call.bytes_out()
+    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut Vec<u8>, Fault> {
+        call.bytes_room(bytes)
     }
 
     fn push(buffer: &mut Vec<u8>, part: &[u8]) {

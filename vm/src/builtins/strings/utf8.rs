@@ -1,9 +1,10 @@
 //! TEXT to bytes and back: `strings.encode`, `strings.decode`. The only encoding is UTF-8.
 
 use crate::builtins::strings::units::{OPTIONAL_BYTES, OPTIONAL_TEXT, StringType};
-use crate::layout::access::Bytes;
+use crate::layout::access::{Bytes, Text};
 use crate::operator::{Call, Family};
 use crate::value::Fault;
+use crate::value::budget::Account;
 use crate::value::qtype::{BYTES, TEXT};
 
 /// The rows of this file.
@@ -14,7 +15,7 @@ pub fn rows() -> Vec<Family> {
             BYTES,
             |call| {
                 let text = call.text(0);
-                call.bytes_out().extend_from_slice(text.as_bytes());
+                call.bytes_room(text.len())?.extend_from_slice(text.as_bytes());
                 Ok(())
             },
         ),
@@ -42,17 +43,22 @@ fn decode(call: &mut Call<'_>, errors: &str) -> Result<(), Fault> {
         call.set_missing();
         return Ok(());
     };
-    match errors {
-        "strict" => call.text_out().push_str(checked(bytes)?),
-        "ignore" => replace_invalid(call.text_out(), bytes, ""),
-        "replace" => replace_invalid(call.text_out(), bytes, "\u{fffd}"),
+    let replacement = match errors {
+        "strict" => {
+            let text = checked(bytes)?;
+            call.text_room(text.len())?.push_str(text);
+            return Ok(());
+        }
+        "ignore" => "",
+        "replace" => "\u{fffd}",
         _ => {
             let message =
                 format!("expected errors value to be one of ('strict', 'ignore', 'replace'), got '{errors}'");
             return Err(Fault::Format { message });
         }
-    }
-    Ok(())
+    };
+    let meter = call.meter();
+    replace_invalid(call.text_room(bytes.len())?, bytes, replacement, meter)
 }
 
 /// The bytes as text.
@@ -76,18 +82,25 @@ fn invalid(position: usize) -> Fault {
 }
 
 /// One replacement for each longest start of a character that is cut short, and for each other byte.
-fn replace_invalid(out: &mut String, bytes: &[u8], replacement: &str) {
+fn replace_invalid(
+    out: &mut String,
+    bytes: &[u8],
+    replacement: &str,
+    account: &dyn Account,
+) -> Result<(), Fault> {
     for chunk in bytes.utf8_chunks() {
-        out.push_str(chunk.valid());
+        Text::append(out, chunk.valid(), account)?;
         if !chunk.invalid().is_empty() {
-            out.push_str(replacement);
+            Text::append(out, replacement, account)?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::budget::Unlimited;
 
     #[test]
     fn invalid_bytes() {
@@ -102,7 +115,7 @@ mod tests {
         for (bytes, position, replaced) in cases {
             assert_eq!(checked(bytes).unwrap_err(), invalid(position));
             let mut out = String::new();
-            replace_invalid(&mut out, bytes, "?");
+            replace_invalid(&mut out, bytes, "?", &Unlimited).expect("short");
             assert_eq!(out, replaced);
         }
     }
