@@ -274,6 +274,10 @@ impl From<ColumnsError> for Report {
             ColumnsError::Run(error) => (*error).into(),
             ColumnsError::Compile(error) => (*error).into(),
             ColumnsError::NotRowWise { span, .. } => report.at(span, ""),
+            ColumnsError::WholeFault { span, .. } => {
+                report.notes.push("--on-error null and skip pass over single rows".to_owned());
+                report.at(span, "")
+            }
             ColumnsError::Row(row) => {
                 if let Problem::Raised(raised) = &row.problem {
                     let raised = Report::from((**raised).clone());

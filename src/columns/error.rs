@@ -136,6 +136,14 @@ pub enum ColumnsError {
         /// Where it stands.
         span: Span,
     },
+    /// An operator that looks at no row may fail for all of them, where single rows are to be passed over.
+    #[error("`{operator}` looks at no row: where it fails, it fails for all rows that need it")]
+    WholeFault {
+        /// The operator as the expression has it.
+        operator: Arc<str>,
+        /// Where it stands.
+        span: Span,
+    },
     /// Results of a whole file differ in length.
     #[error("results are columns of one length; one has {first} rows, another {other}")]
     OutputLengths {
@@ -302,9 +310,11 @@ impl ColumnsError {
             E::DuplicateColumn { .. } | E::SharedColumn { .. } | E::NoColumn { .. } => Category::UnknownName,
             E::DuplicateOutput { .. } | E::NoResult => Category::UnknownName,
             E::Compile(error) => error.category(),
-            E::ColumnType { .. } | E::OutputType { .. } | E::CannotHold { .. } | E::NotRowWise { .. } => {
-                Category::Type
-            }
+            E::ColumnType { .. }
+            | E::OutputType { .. }
+            | E::CannotHold { .. }
+            | E::NotRowWise { .. }
+            | E::WholeFault { .. } => Category::Type,
             E::RowCounts { .. } | E::OutputLengths { .. } => Category::SizeMismatch,
             E::TooManyRows { .. } | E::Frame(_) => Category::Limit,
             E::Row(error) => error.problem.category(),

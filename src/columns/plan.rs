@@ -18,7 +18,7 @@
 use crate::columns::error::ColumnsError;
 use crate::columns::evaluate::{OnError, Scope};
 use crate::columns::progress::RunOptions;
-use crate::columns::rowwise;
+use crate::columns::rowwise::{self, WholeFault};
 use crate::columns::run::Job;
 use crate::columns::source::Source;
 use crate::compile::{CompileError, Options, compile};
@@ -123,7 +123,10 @@ impl Plan {
         let exprs: Vec<&Expr> = self.results.iter().map(|(_, expr)| expr).collect();
         let needs_rows = self.run.batch_rows.is_some() || self.run.on_error != OnError::Fail;
         match rowwise::check(prepared, &self.registry, &exprs) {
-            Ok(()) => Ok(Scope::EachRow),
+            Ok(Some(WholeFault { operator, span })) if self.run.on_error != OnError::Fail => {
+                Err(ColumnsError::WholeFault { operator, span })
+            }
+            Ok(_) => Ok(Scope::EachRow),
             Err(error) if needs_rows => Err(error),
             Err(_) => Ok(Scope::AllRows),
         }

@@ -5,6 +5,7 @@
 //! | a scalar that no column goes into | constant |
 //! | a column; an operator of scalars applied to rows, other operands constant | rows |
 //! | the shape of rows | shape: good only for a constant in every row of it |
+//! | whether any row needs a value | need: good only for the jump over the value, which is constant to the rows that need it |
 //! | anything else: aggregations, scans, edges, `array.*`, literal arrays | refused |
 //!
 //! An operator works row by row if its overload for arrays is the one that the machine makes of its
@@ -19,6 +20,8 @@ use cembra_vm::operator::Overload;
 use cembra_vm::operator::lifting::row_types;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
+use cembra_vm::value::qtype::OPTIONAL_UNIT;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a node is to the rows.
@@ -27,22 +30,72 @@ enum Rate {
     Constant,
     Rows,
     Shape,
+    Need,
 }
 
-/// Checks that every operator works row by row.
+/// An operator without rows that may raise, and runs only if a row needs it. It raises for no row in particular.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeFault {
+    /// The operator as the expression has it.
+    pub operator: Arc<str>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Checks that every operator works row by row. Gives the first that may raise for all rows at once, if there is one.
 ///
 /// # Errors
 /// The first that does not, as it stands in the expressions.
-pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Result<(), ColumnsError> {
+pub fn check(
+    prepared: &Prepared,
+    registry: &Registry,
+    exprs: &[&Expr],
+) -> Result<Option<WholeFault>, ColumnsError> {
     let graph = prepared.graph();
     let mut rates: Vec<Rate> = vec![Rate::Constant; graph.len()];
+    let needs = needs(prepared);
+    let mut whole = None;
     for id in graph.post_order(&[prepared.root()]) {
-        match rate(prepared, registry, id, &rates) {
-            Some(rate) => rates[id.index()] = rate,
+        rates[id.index()] = match rate(prepared, registry, id, &rates) {
+            Some(rate) => rate,
+            None if needs.contains(&id) && is_need(prepared, id, &rates) => Rate::Need,
             None => return Err(refused(prepared, id, exprs)),
+        };
+        if let Some(value) = prepared.draft().jumped_over(id) {
+            whole = whole.or_else(|| Some(whole_fault(prepared, value, exprs)));
         }
     }
-    Ok(())
+    Ok(whole)
+}
+
+/// Scalars that say whether any row needs the value of a jump, and what they are made of.
+fn needs(prepared: &Prepared) -> HashSet<NodeId> {
+    let graph = prepared.graph();
+    let mut open: Vec<NodeId> = prepared.draft().row_jumps().map(|id| graph.operands(id)[0]).collect();
+    let mut needs = HashSet::new();
+    while let Some(id) = open.pop() {
+        if *prepared.qtype(id) == OPTIONAL_UNIT && needs.insert(id) {
+            open.extend(graph.operands(id));
+        }
+    }
+    needs
+}
+
+/// True if a scalar of [`needs`] says no more of the rows than whether there is one.
+fn is_need(prepared: &Prepared, id: NodeId, rates: &[Rate]) -> bool {
+    let graph = prepared.graph();
+    let mut operands = graph.operands(id).iter().map(|operand| rates[operand.index()]);
+    let is_any = graph.operator(id).is_some_and(|operator| **graph.name(operator) == *"core._any_row");
+    match is_any {
+        true => operands.all(|rate| rate == Rate::Rows),
+        false => operands.all(|rate| matches!(rate, Rate::Need | Rate::Constant)),
+    }
+}
+
+fn whole_fault(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> WholeFault {
+    let (graph, span) = (prepared.graph(), prepared.graph().span(id));
+    let lowered = || graph.operator(id).map_or_else(|| "core.where".into(), |op| graph.name(op).clone());
+    WholeFault { operator: written(exprs, span).unwrap_or_else(lowered), span }
 }
 
 /// The error for a node, in the words of the expressions.
@@ -84,10 +137,14 @@ fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) ->
         ("array._const", [Rate::Shape, Rate::Constant]) => Some(Rate::Rows),
         ("array._of_shape", [Rate::Shape, Rate::Rows]) => Some(Rate::Rows),
         ("core.has._array", [Rate::Rows]) => Some(Rate::Rows),
+        // Rows that do not need the value do not look at what stands for it.
+        ("core.where", [Rate::Need, Rate::Constant, Rate::Constant]) => {
+            prepared.draft().jumped_over(id).map(|_| Rate::Constant)
+        }
         (_, operands) if operands.iter().all(|rate| *rate == Rate::Constant) => {
             (!is_array).then_some(Rate::Constant)
         }
-        (_, operands) if operands.contains(&Rate::Shape) => None,
+        (_, operands) if operands.contains(&Rate::Shape) || operands.contains(&Rate::Need) => None,
         _ => {
             let overload = prepared.signature(id)?.overload.as_deref()?;
             is_of_rows(overload, registry).then_some(Rate::Rows)

@@ -59,6 +59,8 @@ pub struct Draft {
     definitions: Vec<Option<Arc<OperatorDef>>>,
     /// Nodes of literals that raise on every evaluation.
     faults: HashMap<NodeId, Fault>,
+    /// By a `where` that jumps over a value which no row needs: that value. None of them stood in the expression.
+    jumps: HashMap<NodeId, NodeId>,
 }
 
 /// Why a rewriting rule fails: an error still to be located, or a complete one.
@@ -103,6 +105,7 @@ impl Draft {
             signatures: SignatureTable::new(),
             definitions: Vec::new(),
             faults: HashMap::new(),
+            jumps: HashMap::new(),
         }
     }
 
@@ -220,6 +223,21 @@ impl Draft {
     /// Notes the fault a node of literals raises on every evaluation.
     pub fn set_fault(&mut self, id: NodeId, fault: Fault) {
         self.faults.insert(id, fault);
+    }
+
+    /// What a `where` jumps over that the step `guard rows` has made, where no row needs it.
+    pub fn jumped_over(&self, id: NodeId) -> Option<NodeId> {
+        self.jumps.get(&id).copied()
+    }
+
+    /// All of these `where`.
+    pub fn row_jumps(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.jumps.keys().copied()
+    }
+
+    /// Notes such a `where`.
+    pub fn set_jumped_over(&mut self, id: NodeId, value: NodeId) {
+        self.jumps.insert(id, value);
     }
 
     /// Definition of an operator.

@@ -53,8 +53,10 @@ pub fn guard_rows(mut draft: Draft) -> Result<Draft, PrepareError> {
     let waits_for_itself = waits_for_itself(&draft, &needs, &raising, &reached);
     let most_values = 8 * reached.len() + 4096;
     let root = draft.root;
+    let known = draft.graph.len();
     let mut guards = Guards {
         draft: &mut draft,
+        known,
         needs,
         raising,
         waits_for_itself,
@@ -141,6 +143,8 @@ enum Task {
 
 struct Guards<'d> {
     draft: &'d mut Draft,
+    /// Nodes that there were before.
+    known: usize,
     needs: RowNeeds,
     raising: Vec<Option<Raising>>,
     waits_for_itself: Vec<bool>,
@@ -366,7 +370,11 @@ impl Guards<'_> {
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
-        self.exact("core.where", &[any, made, default], span)
+        let jump = self.exact("core.where", &[any, made, default], span)?;
+        if jump.index() >= self.known {
+            self.draft.set_jumped_over(jump, made);
+        }
+        Ok(jump)
     }
 
     fn make_mask(&mut self, need: NeedId) -> Result<Option<NodeId>, LowerError> {
