@@ -72,7 +72,7 @@ enum Squares<'b> {
 impl<'b> Squares<'b> {
     fn new(distance: Term<'b>, width: Term<'b>) -> Squares<'b> {
         match width.has_fewer_axes(distance) {
-            true => Squares::Apart(distance.square(), 1.0 / width.square()),
+            true => Squares::Apart(distance.square(), over_square(width)),
             false => Squares::Whole((distance / width).square()),
         }
     }
@@ -84,6 +84,17 @@ impl<'b> Squares<'b> {
             Squares::Whole(square) => factor * square,
         }
     }
+}
+
+/// Smallest square of a width. One over it has room for the factors of the formulas.
+const SMALLEST_SQUARE: f64 = 1e-300;
+
+/// One over the square of a width, which is finite for a tiny width: infinity times a distance of zero would be NaN at the
+/// centre of the line. That of zero is infinite, as in the formula.
+fn over_square(width: Term<'_>) -> Term<'_> {
+    let zero = width.beside(0.0);
+    let square = width.square().maximum(width.beside(SMALLEST_SQUARE));
+    1.0 / width.with("bool.equal", zero).select(zero, square)
 }
 
 /// What a Voigt line is divided by: its value at the centre, or in the older semantics the highest of the axis.
