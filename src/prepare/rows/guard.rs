@@ -11,7 +11,7 @@
 //! | what may raise | guard |
 //! | --- | --- |
 //! | each row | an operand is missing elsewhere; of arrays without presence, and for operators that raise for missing rows, it has a value elsewhere with which no row raises |
-//! | a value that is no row | a `where` that jumps over it if no row needs it |
+//! | a value that is no row | a `where` that jumps over it if no row needs it; over what uses it, if it has rows that nobody can count beforehand |
 //!
 //! A node is evaluated once, for all rows that somebody needs. The exception is a mask that needs the node in
 //! some rows to say whether another user needs it in others, `where(where(c, x, 0) > 2, x, 1)`: there each
@@ -43,9 +43,10 @@ pub fn guard_rows(mut draft: Draft) -> Result<Draft, PrepareError> {
         return Ok(draft);
     }
     let needs = RowNeeds::new(&draft, &reached);
-    let raising: Vec<Option<Raising>> = (0..reached.len())
+    let mut raising: Vec<Option<Raising>> = (0..reached.len())
         .map(|index| raising(&draft, NodeId::at(index)).filter(|_| reached[index]))
         .collect();
+    pass_on(&draft, &needs, &mut raising);
     let is_guarded = |id: NodeId| raising[id.index()].is_some() && !needs.jumps(needs.of(id));
     if !nodes().any(is_guarded) {
         return Ok(draft);
@@ -93,6 +94,34 @@ fn raising(draft: &Draft, id: NodeId) -> Option<Raising> {
             Some(_) => None,
             None => (overload.may_raise() || draft.fault(id).is_some()).then_some(Raising::Whole),
         },
+    }
+}
+
+/// True if something can stand for a value that is jumped over: a zero, or rows as many as the mask has.
+fn has_default(draft: &Draft, needs: &RowNeeds, id: NodeId) -> bool {
+    match draft.qtype_of(id) {
+        QType::Array(_) => needs.is_by_row(needs.of(id)),
+        qtype => qtype.nd().is_none(),
+    }
+}
+
+/// An operator may raise whose rows nobody can count beforehand, so that nothing can stand for it. Then what uses
+/// it, and has a default, is jumped over with it: `sum(slice(x, 2, 9))` as a whole.
+fn pass_on(draft: &Draft, needs: &RowNeeds, raising: &mut [Option<Raising>]) {
+    // By node: true if evaluating it may raise, and no jump of its own or of an operand keeps it from running.
+    let mut passes = vec![false; raising.len()];
+    for index in 0..raising.len() {
+        let id = NodeId::at(index);
+        if draft.graph.operator(id).is_none() || needs.jumps(needs.of(id)) {
+            continue;
+        }
+        let uses = draft.graph.operands(id).iter().any(|operand| passes[operand.index()]);
+        let may_raise = uses || raising[index] == Some(Raising::Whole);
+        match has_default(draft, needs, id) {
+            true if uses && raising[index].is_none() => raising[index] = Some(Raising::Whole),
+            true => passes[index] = uses && raising[index] == Some(Raising::ByRow),
+            false => passes[index] = may_raise,
+        }
     }
 }
 
@@ -366,7 +395,16 @@ impl Guards<'_> {
                 let zero = self.draft.value_node(Value::Scalar(ScalarValue::zero(t.element)))?;
                 self.exact("core.presence_and", &[zero, mask], span)?
             }
-            // Nobody knows how many rows or elements the value has: it is evaluated, as ever.
+            (QType::NdArray(t), Some(mask)) if self.is_nd(mask) => {
+                let zero = self.draft.value_node(Value::Scalar(ScalarValue::zero(t.element())))?;
+                let zeros = self.exact("nd.where", &[mask, zero, zero], span)?;
+                match *self.draft.qtype_of(zeros) == qtype {
+                    true => zeros,
+                    // It has other axes than the mask.
+                    false => return Ok(made),
+                }
+            }
+            // Nobody knows how many rows or elements the value has: who uses it is jumped over ([`pass_on`]).
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
