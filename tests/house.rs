@@ -336,7 +336,9 @@ fn the_compiler_is_pure() {
     let worldly = ["std::fs", "std::env", "std::net", "std::process", "std::time", "std::thread"];
     let mut wrong = Vec::new();
     for source in sources() {
-        if source.room().is_none_or(|room| IMPURE.contains(&room)) {
+        // What the processor has, and what of that may be used, is asked in one file.
+        let asks_for_level = source.path == "vm/src/vector/level.rs";
+        if asks_for_level || source.room().is_none_or(|room| IMPURE.contains(&room)) {
             continue;
         }
         for (number, line) in source.numbered().take(source.before_tests) {

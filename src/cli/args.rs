@@ -9,6 +9,7 @@ use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
 use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::vector::Level;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -16,9 +17,33 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "cembra", version, about, max_term_width = 110)]
 pub struct Arguments {
+    /// The best instruction set to use, for comparisons; results do not depend on it
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub level: Option<LevelArg>,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LevelArg {
+    /// What every machine of this architecture has.
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 F, DQ, BW and VL.
+    Avx512,
+}
+
+impl From<LevelArg> for Level {
+    fn from(level: LevelArg) -> Level {
+        match level {
+            LevelArg::Baseline => Level::Baseline,
+            LevelArg::Avx2 => Level::Avx2,
+            LevelArg::Avx512 => Level::Avx512,
+        }
+    }
 }
 
 /// The commands.

@@ -54,6 +54,7 @@ pub mod targets;
 
 use args::{Arguments, Command};
 use cembra_vm::value::Category;
+use cembra_vm::vector::Level;
 use clap::{CommandFactory, Parser};
 use report::{Phase, Report};
 use std::process::ExitCode;
@@ -61,6 +62,10 @@ use std::process::ExitCode;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(level) = arguments.level {
+        // Nothing has been computed, so that no level is in use.
+        let _ = Level::from(level).cap();
+    }
     signals::remove_unfinished_files_at_the_end();
     match arguments.command {
         Command::Eval(args) => match &args.batch {

@@ -2,8 +2,14 @@
 //!
 //! A loop is written once and compiled once for each level. No level reorders or contracts an operation,
 //! so all of them give the same bits.
+//!
+//! A process uses one level throughout, decided when it is asked for first: the best one of the machine, or a lower
+//! one for comparisons and tests, by [`Level::cap`] or the environment variable `CEMBRA_LEVEL`.
 
 use std::sync::OnceLock;
+
+/// What this process uses.
+static USED: OnceLock<Level> = OnceLock::new();
 
 /// A loop that [`Level::run`] compiles for every level.
 ///
@@ -41,16 +47,43 @@ impl Level {
         }
     }
 
-    /// The levels that this machine can run, the least first.
+    /// The level with a name as commands take it: `baseline`, `avx2` or `avx512`.
+    pub fn from_word(word: &str) -> Option<Level> {
+        match word {
+            "baseline" => Some(Level::Baseline),
+            "avx2" => Some(Level::Avx2),
+            "avx512" => Some(Level::Avx512),
+            _ => None,
+        }
+    }
+
+    /// Lets this process use this level, or the best one of the machine if that is lower. Before anything else is
+    /// done: results have the same bits on each level, but code that has been chosen stays.
+    ///
+    /// # Errors
+    /// The process uses another level already.
+    pub fn cap(self) -> Result<(), Level> {
+        let capped = Level::detect().min(self);
+        match *USED.get_or_init(|| capped) {
+            used if used == capped => Ok(()),
+            used => Err(used),
+        }
+    }
+
+    /// The levels that this process can run, the least first.
     pub fn available() -> &'static [Level] {
         let best = Level::ALL.iter().rposition(|level| *level == Level::best()).unwrap_or(0);
         &Level::ALL[..=best]
     }
 
-    /// The best level that this machine can run.
+    /// The best level that this process can run.
+    #[inline]
     pub fn best() -> Level {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(Level::detect)
+        *USED.get_or_init(|| {
+            let asked_for = std::env::var("CEMBRA_LEVEL").ok();
+            let cap = asked_for.and_then(|word| Level::from_word(&word));
+            cap.map_or(Level::detect(), |cap| cap.min(Level::detect()))
+        })
     }
 
     /// Runs a loop with the instructions of this level.
@@ -101,4 +134,26 @@ fn run_avx2<L: Loop>(body: L) -> L::Output {
 #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
 fn run_avx512<L: Loop>(body: L) -> L::Output {
     body.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_is_used_stays() {
+        let used = Level::best();
+        assert_eq!(used.cap(), Ok(()));
+        if used > Level::Baseline {
+            assert_eq!(Level::Baseline.cap(), Err(used));
+            assert_eq!(Level::best(), used);
+        }
+    }
+
+    #[test]
+    fn words_name_levels() {
+        let words = ["baseline", "avx2", "avx512"];
+        assert_eq!(words.map(Level::from_word), Level::ALL.map(Some));
+        assert_eq!(Level::from_word("AVX-512"), None);
+    }
 }
