@@ -89,9 +89,10 @@ impl Region {
     #[cold]
     unsafe fn find_shape_mismatch(&self, axes: NdType, frame: *const u8) -> Box<MemberFault> {
         let array = |input: &Input| match input.place {
-            // SAFETY: the caller's promise.
             InputPlace::Elements { offset, qtype } => {
-                Some((unsafe { view(frame, offset, qtype) }.shape().to_vec(), qtype))
+                // SAFETY: the caller's promise.
+                let view = unsafe { view(frame, offset, qtype) };
+                Some((view.shape().to_vec(), qtype))
             }
             _ => None,
         };

@@ -207,10 +207,11 @@ fn levels(
 /// Operations that computing a member again takes, if nothing on the way to it is in memory but results of passes.
 fn repeated_operations(operands: &[Vec<Source>], costs: &[Option<u32>]) -> Vec<u32> {
     let mut repeated: Vec<u32> = Vec::with_capacity(costs.len());
-    for member in 0..costs.len() {
-        let before = members_read(operands, member).map(|read| repeated[read]);
-        let total = before.fold(costs[member].unwrap_or(0), u32::saturating_add);
-        repeated.push(if costs[member].is_some() { total } else { 0 });
+    for (member, cost) in costs.iter().enumerate() {
+        let total = cost.map(|cost| {
+            members_read(operands, member).map(|read| repeated[read]).fold(cost, u32::saturating_add)
+        });
+        repeated.push(total.unwrap_or(0));
     }
     repeated
 }
