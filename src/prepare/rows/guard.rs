@@ -22,8 +22,8 @@
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
-use crate::prepare::lower::BUILTINS;
 use crate::prepare::rows::needs::{Choice, Need, NeedId, RowNeeds, choice};
+use crate::prepare::rows::raising::{Raising, raising_nodes};
 use crate::registry::define::LowerError;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
@@ -43,10 +43,7 @@ pub fn guard_rows(mut draft: Draft) -> Result<Draft, PrepareError> {
         return Ok(draft);
     }
     let needs = RowNeeds::new(&draft, &reached);
-    let mut raising: Vec<Option<Raising>> = (0..reached.len())
-        .map(|index| raising(&draft, NodeId::at(index)).filter(|_| reached[index]))
-        .collect();
-    pass_on(&draft, &needs, &mut raising);
+    let raising = raising_nodes(&draft, &needs, &reached);
     let is_guarded = |id: NodeId| raising[id.index()].is_some() && !needs.jumps(needs.of(id));
     if !nodes().any(is_guarded) {
         return Ok(draft);
@@ -68,61 +65,6 @@ pub fn guard_rows(mut draft: Draft) -> Result<Draft, PrepareError> {
     let root = guards.evaluate(root)?;
     draft.root = root;
     Ok(draft)
-}
-
-/// How an operator may raise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Raising {
-    /// Each row by itself.
-    ByRow,
-    /// As a whole.
-    Whole,
-}
-
-fn raising(draft: &Draft, id: NodeId) -> Option<Raising> {
-    let operator = draft.graph.operator(id)?;
-    let signature = draft.signature(id)?;
-    let rows = draft.qtype_of(id);
-    match &signature.overload {
-        // What an extension makes of an operator is not known yet.
-        None => (!BUILTINS.contains(&&**draft.graph.name(operator))).then_some(Raising::Whole),
-        Some(overload) => match overload.row_effects() {
-            Some(effects) if !effects.is_total() && (rows.array().is_some() || rows.nd().is_some()) => {
-                Some(Raising::ByRow)
-            }
-            // Arrays of different sizes: the choice would raise for them as well.
-            Some(_) => None,
-            None => (overload.may_raise() || draft.fault(id).is_some()).then_some(Raising::Whole),
-        },
-    }
-}
-
-/// True if something can stand for a value that is jumped over: a zero, or rows as many as the mask has.
-fn has_default(draft: &Draft, needs: &RowNeeds, id: NodeId) -> bool {
-    match draft.qtype_of(id) {
-        QType::Array(_) => needs.is_by_row(needs.of(id)),
-        qtype => qtype.nd().is_none(),
-    }
-}
-
-/// An operator may raise whose rows nobody can count beforehand, so that nothing can stand for it. Then what uses
-/// it, and has a default, is jumped over with it: `sum(slice(x, 2, 9))` as a whole.
-fn pass_on(draft: &Draft, needs: &RowNeeds, raising: &mut [Option<Raising>]) {
-    // By node: true if evaluating it may raise, and no jump of its own or of an operand keeps it from running.
-    let mut passes = vec![false; raising.len()];
-    for index in 0..raising.len() {
-        let id = NodeId::at(index);
-        if draft.graph.operator(id).is_none() || needs.jumps(needs.of(id)) {
-            continue;
-        }
-        let uses = draft.graph.operands(id).iter().any(|operand| passes[operand.index()]);
-        let may_raise = uses || raising[index] == Some(Raising::Whole);
-        match has_default(draft, needs, id) {
-            true if uses && raising[index].is_none() => raising[index] = Some(Raising::Whole),
-            true => passes[index] = uses && raising[index] == Some(Raising::ByRow),
-            false => passes[index] = may_raise,
-        }
-    }
 }
 
 /// By node: true if the mask of its rows needs the node itself.
@@ -404,7 +346,7 @@ impl Guards<'_> {
                     false => return Ok(made),
                 }
             }
-            // Nobody knows how many rows or elements the value has: who uses it is jumped over ([`pass_on`]).
+            // Nobody knows how many rows or elements the value has: who uses it is jumped over.
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
