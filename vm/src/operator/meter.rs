@@ -145,7 +145,12 @@ impl<'r> Meter<'r> {
         self.poll().is_err()
     }
 
-    /// The watch, for threads.
+    /// Where the watch stands, for threads: who copies it right after the meter was made waits for the memory.
+    pub(crate) fn watch_place(&self) -> &Option<&'r dyn Watch> {
+        &self.watch
+    }
+
+    /// The watch.
     pub fn watch(&self) -> Option<&'r dyn Watch> {
         self.watch
     }

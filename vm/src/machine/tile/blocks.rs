@@ -31,7 +31,7 @@ pub(super) struct Blocks<'r> {
     /// How elements become one, for each reduction along axes.
     pub(super) runs: &'r [Runs],
     /// Who knows whether the run has to stop.
-    pub(super) watch: Option<&'r dyn Watch>,
+    pub(super) watch: &'r Option<&'r dyn Watch>,
 }
 
 /// What reductions have taken in.
@@ -105,7 +105,7 @@ impl Blocks<'_> {
     pub(super) fn poll(&self) -> Outcome {
         match self.watch {
             None => Ok(()),
-            Some(watch) => self.ask(watch),
+            Some(watch) => self.ask(*watch),
         }
     }
 

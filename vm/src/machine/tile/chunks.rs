@@ -142,7 +142,7 @@ impl Blocks<'_> {
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
         let begin = |(fold, run): (&Fold, Runs)| {
-            let state = fold.kernel.begin(run, rows.clone(), &arena, self.watch);
+            let state = fold.kernel.begin(run, rows.clone(), &arena, *self.watch);
             state.map_err(|stop| Box::new(MemberFault { ip: fold.ip, fault: stop.into() }))
         };
         let mut folded: Vec<Folded<'_>> = self.folds().map(begin).collect::<Result<_, _>>()?;

@@ -14,7 +14,7 @@ use crate::machine::tile::region::{Fold, Input, InputPlace, MemberFault, Place, 
 use crate::machine::tile::schedule::Presence;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
-use crate::operator::cell::{Cell, Registers, Strips, next, raise};
+use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::operator::meter::Meter;
 use crate::operator::nd_reduction::{result_shape, runs};
 use crate::operator::rows_out::RowsOut;
@@ -42,13 +42,7 @@ pub(in crate::machine) unsafe fn run_region(
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
-        let means = Means {
-            arena: &*(*registers).arena,
-            meter: &*(*registers).meter,
-            threads: (*registers).threads,
-            strips: (*registers).strips,
-        };
-        let outcome = region.run(frame, &means);
+        let outcome = region.run(frame, &*registers);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, frame, registers, float, bits),
@@ -60,26 +54,18 @@ pub(in crate::machine) unsafe fn run_region(
     }
 }
 
-/// What a region runs with.
-struct Means<'m> {
-    /// Scratch memory.
-    arena: &'m Bump,
-    meter: &'m Meter<'m>,
-    threads: usize,
-    strips: Strips,
-}
-
 impl Region {
     /// Computes all rows of the outputs.
     ///
     /// # Safety
-    /// `frame` is a frame that the slots of inputs and outputs were verified for.
-    unsafe fn run(&self, frame: *mut u8, means: &Means<'_>) -> Result<(), Box<MemberFault>> {
-        let Means { arena, meter, threads, strips } = *means;
+    /// `frame` is a frame that the slots of inputs and outputs were verified for; `registers` are those of the run.
+    unsafe fn run(&self, frame: *mut u8, registers: &Registers) -> Result<(), Box<MemberFault>> {
+        // SAFETY: registers of a run point to its arena and its meter.
+        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let columns = arena.alloc_slice_fill_iter(self.columns.iter().copied());
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_axes(axes, frame, columns, means) };
+            return unsafe { self.run_over_axes(axes, frame, columns, registers) };
         }
         // SAFETY: the caller's promise.
         let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
@@ -89,13 +75,13 @@ impl Region {
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
         let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
-        let watch = meter.watch();
-        let (schedule, strips) = self.choose(columns, presence, rows, strips);
+        let watch = meter.watch_place();
+        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips);
         let runs = &[];
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many rows now.
-        let outcome = unsafe { blocks.run(arena, threads, Reduced { states, folded: &mut [] }) };
+        let outcome = unsafe { blocks.run(arena, registers.threads, Reduced { states, folded: &mut [] }) };
         if !presence.is_empty() {
             for output in &self.outputs {
                 // SAFETY: as above.
@@ -120,9 +106,10 @@ impl Region {
         axes: NdType,
         frame: *mut u8,
         columns: &mut [Column],
-        means: &Means<'_>,
+        registers: &Registers,
     ) -> Result<(), Box<MemberFault>> {
-        let Means { arena, meter, threads, strips } = *means;
+        // SAFETY: registers of a run point to its arena and its meter.
+        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         // SAFETY: the caller's promise.
         let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
         let runs_of = |fold: &Fold| runs(elements.shape(), fold.axes);
@@ -137,10 +124,10 @@ impl Region {
         meter.charge(lanes).map_err(|stop| self.stopped(stop.into()))?;
         let folds = if rows > 0 { &*self.folds } else { &[] };
         let runs = list(arena, folds.iter().map(runs_of));
-        let watch = meter.watch();
+        let watch = meter.watch_place();
         let mut folded = BumpVec::with_capacity_in(folds.len(), arena);
         for (fold, runs) in folds.iter().zip(&*runs) {
-            match fold.kernel.begin(*runs, 0..rows, arena, watch) {
+            match fold.kernel.begin(*runs, 0..rows, arena, *watch) {
                 Ok(state) => folded.push(state),
                 Err(stop) => {
                     meter.give_back(lanes);
@@ -150,12 +137,12 @@ impl Region {
         }
         let folded = folded.into_bump_slice_mut();
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-        let (schedule, strips) = self.choose(columns, &[], rows, strips);
+        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips);
         let presence = &[];
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many elements now.
-        let outcome = unsafe { blocks.run(arena, threads, Reduced { states: &mut [], folded }) };
+        let outcome = unsafe { blocks.run(arena, registers.threads, Reduced { states: &mut [], folded }) };
         meter.give_back(lanes);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         for (number, fold) in self.folds.iter().enumerate() {
