@@ -123,7 +123,7 @@ impl<'w> Worker<'w> {
             return unsafe { self.backwards(first, end, reduced) };
         }
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
-        let is_stream = self.block * 8 > PAGE;
+        let is_stream = self.blocks.schedule.block * 8 > PAGE;
         let mut start = first;
         let mut polled = first;
         while start < end {
