@@ -192,7 +192,10 @@ impl Compiled {
         }
     }
 
-    /// The same within a budget, beside so many bytes of other values. There is room for copies of the results after it.
+    /// The same within a budget, of whose bytes `alive` are used by other values.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run), or fewer bytes are left after the run than copies of its results take.
     pub fn run_within<'v>(
         &mut self,
         budget: &SharedBudget,

@@ -1,4 +1,4 @@
-//! Options of what evaluations may use up, the same for every command that evaluates.
+//! Budget options: `--fuel`, `--limit-rows` and the others, the same for every command that evaluates.
 
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Budget;

@@ -11,7 +11,7 @@
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
-//! [`budget_args`] has the options of what evaluations may use up.
+//! [`budget_args`] has the options for budgets.
 //! [`targets`] checks the names of files that are written, [`signals`] removes unfinished ones.
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both

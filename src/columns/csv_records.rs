@@ -228,7 +228,7 @@ impl Records {
     }
 }
 
-/// Doubles a buffer that is full; it may have so many bytes.
+/// Doubles a full buffer, up to `longest` bytes.
 fn grow<T: Clone + Default>(full: &mut Vec<T>, longest: usize, line: u64) -> io::Result<()> {
     let most = longest / size_of::<T>();
     let length = (2 * full.len()).max(64).min(most);

@@ -181,7 +181,7 @@ impl EvaluatorKind {
     }
 }
 
-/// Computes by a meter, which has what is left of a budget if there is one.
+/// Computes with a meter of the budget, or with one of the default limits.
 fn metered<R>(
     budget: Option<&SharedBudget>,
     compute: impl FnOnce(&Meter<'_>) -> Result<R, ModelErrorKind>,

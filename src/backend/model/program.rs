@@ -48,7 +48,7 @@ impl OfTheta {
     }
 }
 
-/// Runs a program on a frame, within what is left of a budget if there is one.
+/// Runs a program on a frame, within a share of a budget or the default limits.
 fn execute(bound: &BoundExpr, frame: &mut Frame, share: Option<&Share<'_>>) -> Result<(), RunError> {
     match share {
         None => bound.execute(frame),
@@ -56,7 +56,7 @@ fn execute(bound: &BoundExpr, frame: &mut Frame, share: Option<&Share<'_>>) -> R
     }
 }
 
-/// Options of a call within what is left of a budget if there is one.
+/// Options of a call within a share of a budget or the default limits.
 fn options<'s>(share: Option<&'s Share<'_>>) -> RunOptions<'s> {
     share.map_or_else(RunOptions::new, |share| share.options())
 }

@@ -241,37 +241,29 @@ pub trait Growing {
     fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError>;
 }
 
-impl<T> Growing for Vec<T> {
-    const ITEM: usize = size_of::<T>();
+/// The standard buffers have the same methods, and no trait for them.
+macro_rules! growing {
+    ($buffer:ty, $item:ty $(, $parameter:ident)?) => {
+        impl$(<$parameter>)? Growing for $buffer {
+            const ITEM: usize = size_of::<$item>();
 
-    fn count(&self) -> usize {
-        self.len()
-    }
+            fn count(&self) -> usize {
+                self.len()
+            }
 
-    fn room(&self) -> usize {
-        self.capacity()
-    }
+            fn room(&self) -> usize {
+                self.capacity()
+            }
 
-    fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
-        self.try_reserve_exact(count - self.len())
-    }
+            fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
+                self.try_reserve_exact(count.saturating_sub(self.len()))
+            }
+        }
+    };
 }
 
-impl Growing for String {
-    const ITEM: usize = 1;
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn room(&self) -> usize {
-        self.capacity()
-    }
-
-    fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
-        self.try_reserve_exact(count - self.len())
-    }
-}
+growing!(Vec<T>, T, T);
+growing!(String, u8);
 
 /// Makes room for so many items in all, keeping the ones that are there. Both the old and the new memory count
 /// while items move.
