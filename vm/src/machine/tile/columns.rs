@@ -86,7 +86,7 @@ impl<'r> Columns<'r> {
 
     /// Type of the cells of an input.
     pub(super) fn input_element(&self, number: usize) -> Option<ScalarType> {
-        self.routine.slot(self.inputs[number].value).qtype().element()
+        self.routine.slot(self.inputs[number].value).qtype().scalar_inside()
     }
 
     /// The code over rows of a member; none of a reduction or a running sum.
