@@ -261,8 +261,13 @@ impl List {
         self.leaf_ends = Some(column);
     }
 
-    /// Writes the sum of each leaf to the row of a column that has the number of the leaf, from 0 on in each call. The
-    /// order is that of a leaf of `vector::fold`; a sum of floats may be -0 where that is 0.
+    /// Writes the sum of each leaf to a column: behind the 64 bytes of its eight lanes, in the place that has the number
+    /// of the leaf, from 0 on in each call. The order is that of a leaf of `vector::fold`; a sum of floats may be -0 where
+    /// that is 0.
+    ///
+    /// The first leaf of a call begins with the lanes that the column has, [those of no rows](Lane::lanes_of_no_rows) if
+    /// it begins there; those of the last leaf are written back. So a leaf can go on in the next call, if its rows so far
+    /// are a multiple of eight.
     ///
     /// # Panics
     /// There are no leaves, or the term is INT32 or a mask.

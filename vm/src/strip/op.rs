@@ -27,6 +27,15 @@ impl Lane {
         }
     }
 
+    /// The lanes of a sum before its first row, word by word: what any number can be added to without changing a bit.
+    pub const fn lanes_of_no_rows(self) -> u64 {
+        match self {
+            Lane::F64 => 1 << 63,
+            Lane::F32 => 1 << 63 | 1 << 31,
+            Lane::I64 | Lane::I32 | Lane::Mask => 0,
+        }
+    }
+
     /// True for floats.
     pub fn is_float(self) -> bool {
         matches!(self, Lane::F64 | Lane::F32)
@@ -191,7 +200,7 @@ pub enum Sink {
     Presence(u16, Term),
     /// The call tells whether this mask was true in some row.
     Fire(Term),
-    /// The sum of the rows of each leaf, to the row of a column that has the number of the leaf.
+    /// The sum of the rows of each leaf, to the place of a column that has the number of the leaf, behind lanes.
     Sum(u16, Term),
 }
 

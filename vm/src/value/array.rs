@@ -20,6 +20,7 @@
 use crate::value::budget::{MOST_ARRAY_ROWS, Unlimited};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
+use crate::value::words::Words;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -88,7 +89,7 @@ pub struct ArrayRows {
     pub(super) element: ScalarType,
     pub(super) len: usize,
     /// Plain cells, or the bytes of all strings, in words for their alignment.
-    pub(super) cells: Vec<u64>,
+    pub(super) cells: Words,
     /// For strings: where each row ends, in bytes.
     pub(super) ends: Vec<u64>,
     /// Empty, or the words of invariant 2.
@@ -98,7 +99,7 @@ pub struct ArrayRows {
 impl ArrayRows {
     /// No rows.
     pub fn new(element: ScalarType) -> ArrayRows {
-        ArrayRows { element, len: 0, cells: Vec::new(), ends: Vec::new(), presence: Vec::new() }
+        ArrayRows { element, len: 0, cells: Words::new(), ends: Vec::new(), presence: Vec::new() }
     }
 
     /// These rows.
@@ -327,7 +328,7 @@ impl ArrayRows {
         let start = self.len * cell.len();
         let words = (start + cell.len()).div_ceil(size_of::<u64>());
         if self.cells.len() < words {
-            self.cells.resize(words, 0);
+            self.cells.resize(words);
         }
         self.cells_mut()[start..start + cell.len()].copy_from_slice(cell);
         self.len += 1;
@@ -337,7 +338,7 @@ impl ArrayRows {
     fn push_bytes(&mut self, bytes: &[u8]) {
         let start = self.ends.last().map_or(0, |end| *end as usize);
         let end = start + bytes.len();
-        self.cells.resize(end.div_ceil(size_of::<u64>()), 0);
+        self.cells.resize(end.div_ceil(size_of::<u64>()));
         self.cells_mut()[start..end].copy_from_slice(bytes);
         self.ends.push(end as u64);
         self.len += 1;

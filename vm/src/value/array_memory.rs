@@ -1,9 +1,7 @@
 //! The memory of rows: sized and copied on account, so that a run knows what it holds before it holds it.
 
 use crate::value::array::{ArrayRows, ROWS_OF_A_WORD, cell_size};
-use crate::value::budget::{
-    Account, Exhausted, copy_words, fill_up_to, reserve, reserve_exact, resize_words,
-};
+use crate::value::budget::{Account, Exhausted, copy_words, fill_up_to, reserve, reserve_exact};
 use crate::value::scalar::ScalarType;
 
 /// Bytes that are filled between two looks at the clock.
@@ -63,7 +61,7 @@ impl ArrayRows {
     fn grow(&mut self, bytes: Option<usize>, len: usize, account: &dyn Account) -> Result<(), Exhausted> {
         let asked = (len as u64).saturating_mul(cell_size(self.element) as u64);
         let bytes = bytes.ok_or(Exhausted::Memory { asked })?;
-        resize_words(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)
+        self.cells.lay_out(bytes.div_ceil(size_of::<u64>()), account)
     }
 
     /// Plain cells as bytes, and the words of presence if there are any, to be written.

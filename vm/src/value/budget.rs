@@ -234,6 +234,9 @@ pub trait Growing {
     /// Items that it has memory for.
     fn room(&self) -> usize;
 
+    /// Removes all items, and keeps their memory.
+    fn clear(&mut self);
+
     /// Asks the system for memory for so many items in all.
     ///
     /// # Errors
@@ -253,6 +256,10 @@ macro_rules! growing {
 
             fn room(&self) -> usize {
                 self.capacity()
+            }
+
+            fn clear(&mut self) {
+                self.clear();
             }
 
             fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
@@ -323,17 +330,20 @@ fn grow_exact<G: Growing>(items: &mut G, count: usize, account: &dyn Account) ->
 /// Items that are copied between two looks at the clock.
 const COPIED: usize = 1 << 16;
 
-/// Makes a vector hold the words of another, on account.
+/// Makes a buffer hold these words, on account.
 ///
 /// # Errors
-/// As [`reserve`], or the run has to stop; the vector is empty then.
-pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Result<(), Exhausted> {
+/// As [`reserve`], or the run has to stop; the buffer is empty then.
+pub fn copy_words<G>(to: &mut G, from: &[u64], account: &dyn Account) -> Result<(), Exhausted>
+where
+    G: Growing + Default + for<'w> Extend<&'w u64>,
+{
     to.clear();
-    if to.capacity() < from.len() {
-        let (asked, before) = (from.len() as u64 * 8, to.capacity() as u64 * 8);
+    if to.room() < from.len() {
+        let (asked, before) = (from.len() as u64 * 8, to.room() as u64 * 8);
         account.charge(asked - before)?;
-        *to = Vec::new();
-        if to.try_reserve_exact(from.len()).is_err() {
+        *to = G::default();
+        if to.grow_to(from.len()).is_err() {
             account.give_back(asked);
             return Err(Exhausted::Memory { asked });
         }
@@ -343,7 +353,7 @@ pub fn copy_words(to: &mut Vec<u64>, from: &[u64], account: &dyn Account) -> Res
             to.clear();
             return Err(error);
         }
-        to.extend_from_slice(part);
+        to.extend(part);
     }
     Ok(())
 }
@@ -363,34 +373,6 @@ pub fn fill_up_to<T: Copy>(
         items.resize(count.min(items.len() + COPIED), item);
     }
     Ok(())
-}
-
-/// Makes at least so many words, whatever stands there; new memory is zero and not touched before it is used.
-///
-/// # Errors
-/// The account refuses or the run has to stop, and the words stay, perhaps with zeros behind them. Or the system refuses,
-/// and there are none.
-pub fn resize_words(words: &mut Vec<u64>, count: usize, account: &dyn Account) -> Result<(), Exhausted> {
-    if words.len() >= count {
-        return Ok(());
-    }
-    if words.capacity() >= count {
-        return fill_up_to(words, count, 0, account);
-    }
-    let (asked, before) = ((count as u64).saturating_mul(8), words.capacity() as u64 * 8);
-    account.charge(asked - before)?;
-    // The old words go before the new ones come.
-    *words = Vec::new();
-    match bytemuck::allocation::try_zeroed_vec(count) {
-        Ok(zeros) => {
-            *words = zeros;
-            Ok(())
-        }
-        Err(()) => {
-            account.give_back(asked);
-            Err(Exhausted::Memory { asked })
-        }
-    }
 }
 
 #[cfg(test)]
@@ -421,7 +403,7 @@ mod tests {
         let mut words: Vec<u64> = Vec::new();
         for count in [1, 17, 100, 3000] {
             reserve(&mut items, count, &account).expect("below the limit");
-            resize_words(&mut words, count, &account).expect("below the limit");
+            reserve_exact(&mut words, count, &account).expect("below the limit");
             assert_eq!(account.0.get(), items.capacity() as u64 * 4 + words.capacity() as u64 * 8);
         }
         let before = account.0.get();

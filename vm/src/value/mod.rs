@@ -23,6 +23,7 @@ pub mod scalar_value;
 pub mod sequence;
 pub mod tuple;
 pub mod value;
+mod words;
 
 pub use array::{ArrayClass, ArrayRows, ArrayType};
 pub use array_view::ArrayView;

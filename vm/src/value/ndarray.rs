@@ -14,14 +14,14 @@
 //! 3. A BOOLEAN element is 0 or 1, as there.
 
 use crate::value::array::{HASHED, cell_size};
-use crate::value::budget::{Account, Exhausted, Unlimited, resize_words};
+use crate::value::budget::{Account, Exhausted, Unlimited};
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
+use crate::value::words::Words;
 use std::hash::{Hash, Hasher};
-use std::ops::RangeInclusive;
 
 /// An n-dimensional array. Refilling one keeps its memory.
 #[derive(Clone, Debug)]
@@ -31,24 +31,16 @@ pub struct NdRows {
     start: usize,
     strides: Strides,
     /// In words for their alignment.
-    cells: Vec<u64>,
+    cells: Words,
 }
-
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
-
-/// Bytes of arrays that begin with a line where they are resized: of so few, a region that repeats them reads them again
-/// and again from a near cache, where a wide load from two lines takes twice as long. Allocators give memory at
-/// multiples of 16, where clones stand.
-const REREAD: RangeInclusive<usize> = 512..=65_536;
 
 impl NdRows {
     /// The zero of a type: its dynamic axes have no elements.
     pub fn empty(qtype: NdType) -> NdRows {
         let shape: Vec<usize> = qtype.units().map(usize::from).collect();
-        let mut rows = NdRows { qtype, shape: [1; 6], start: 0, strides: [0; 6], cells: Vec::new() };
+        let mut rows = NdRows { qtype, shape: [1; 6], start: 0, strides: [0; 6], cells: Words::new() };
         rows.set_shape(qtype, &shape);
-        rows.cells.resize(1, 0);
+        rows.cells.resize(1);
         rows
     }
 
@@ -114,7 +106,8 @@ impl NdRows {
     ) -> Result<NdRows, NdError> {
         check_shape(qtype, shape)?;
         let view = NdView::new(qtype.element(), bytes, start, shape, strides)?;
-        let mut cells = vec![0u64; bytes.len().div_ceil(size_of::<u64>()).max(1)];
+        let mut cells = Words::new();
+        cells.resize(bytes.len().div_ceil(size_of::<u64>()).max(1));
         bytemuck::cast_slice_mut(&mut cells)[..bytes.len()].copy_from_slice(bytes);
         let (start, strides) = (view.start(), padded(view.strides(), 0));
         Ok(NdRows { qtype, shape: padded(shape, 1), start, strides, cells })
@@ -176,9 +169,7 @@ impl NdRows {
     ) -> Result<&mut [u8], Exhausted> {
         let count = check_shape(qtype, shape).expect("a shape of the type");
         let bytes = count * cell_size(qtype.element());
-        let spare = if REREAD.contains(&bytes) { LINE } else { 0 };
-        let words = (bytes + spare).div_ceil(size_of::<u64>()).max(1);
-        if let Err(error) = resize_words(&mut self.cells, words, account) {
+        if let Err(error) = self.cells.lay_out(bytes.div_ceil(size_of::<u64>()).max(1), account) {
             if self.cells.is_empty() {
                 *self = NdRows::empty(qtype);
             }
@@ -186,10 +177,7 @@ impl NdRows {
         }
         // There is room for the shape from here on, also if making room panicked.
         self.set_shape(qtype, shape);
-        if spare > 0 {
-            self.start = self.cells.as_ptr().addr().wrapping_neg() % LINE;
-        }
-        Ok(&mut bytemuck::cast_slice_mut(&mut self.cells)[self.start..][..bytes])
+        Ok(&mut bytemuck::cast_slice_mut(&mut self.cells)[..bytes])
     }
 
     /// Bytes of memory that the array holds.
@@ -286,21 +274,6 @@ mod tests {
         let by_columns = NdRows::from_strided(qtype, bytes, 4, &[2, 3], &[4, 8]).expect("fits");
         assert_eq!(by_rows, by_columns);
         assert_eq!(NdRows::from_view(qtype, &by_columns.view()), Ok(by_rows));
-    }
-
-    #[test]
-    fn arrays_of_a_few_kilobytes_begin_with_a_line() {
-        let qtype = NdType::new(ScalarType::Float64, 1, 0).expect("a type");
-        let mut rows = NdRows::empty(qtype);
-        for count in [3, 64, 65, 8192, 8193, 400] {
-            let values: Vec<f64> = (0..count).map(|i| f64::from(i as u32)).collect();
-            rows.copy_from(qtype, &NdView::from_slice(&values, &[count]).expect("fits"));
-            let view = rows.view();
-            let found: &[f64] = view.as_slice().expect("in order");
-            assert_eq!(found, values);
-            assert!(!REREAD.contains(&(count * 8)) || found.as_ptr().addr().is_multiple_of(LINE), "{count}");
-            assert_eq!(rows.clone(), rows);
-        }
     }
 
     #[test]

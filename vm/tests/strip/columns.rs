@@ -84,10 +84,13 @@ impl Rows for Inputs {
     }
 }
 
+/// Bytes of lanes before the parts of a sum.
+pub const LANES: usize = 64;
+
 /// Bytes of a column that a sink writes.
 pub fn bytes_of(list: &List, sink: &Sink, rows: usize, leaves: usize) -> usize {
     match sink {
-        Sink::Sum(_, term) => leaves * list.lane(*term).bytes(),
+        Sink::Sum(_, term) => LANES + leaves * list.lane(*term).bytes(),
         Sink::Rows(_, term) => rows * list.lane(*term).bytes(),
         Sink::Presence(..) => rows.div_ceil(64) * 8,
         Sink::Fire(_) => 0,
@@ -170,7 +173,12 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
             let is_input = inputs.columns.get(*number as usize).is_some_and(|bytes| !bytes.is_empty());
             if !is_input {
                 memory.resize_with(memory.len().max(*number as usize + 1), || Guarded::new(0, guard));
-                memory[*number as usize] = Guarded::of(&vec![0xA5; bytes], guard);
+                let mut before = vec![0xA5; bytes];
+                if let Sink::Sum(_, term) = sink {
+                    let lanes = [list.lane(*term).lanes_of_no_rows(); LANES / 8];
+                    before[..LANES].copy_from_slice(bytemuck::cast_slice(&lanes));
+                }
+                memory[*number as usize] = Guarded::of(&before, guard);
             }
         }
     }
@@ -213,17 +221,15 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
                 }
             }
             Sink::Sum(number, _) if first < end => {
-                let found = Inputs {
-                    columns: memory.iter().map(|memory| memory.bytes().to_vec()).collect(),
-                    scalars: Vec::new(),
-                };
+                let parts = memory[*number as usize].bytes()[LANES..].to_vec();
+                let found = Inputs { columns: vec![parts], scalars: Vec::new() };
                 let mut start = first;
                 for (leaf, end) in ends.iter().enumerate() {
                     let values: Vec<u64> = rows[start - first..end - first]
                         .iter()
                         .map(|terms| reference::sink(sink, terms))
                         .collect();
-                    let (value, expected) = (found.row(*number, lane, leaf), sum_of_leaf(lane, &values));
+                    let (value, expected) = (found.row(0, lane, leaf), sum_of_leaf(lane, &values));
                     // -0 and 0 are the same once 0 is added.
                     let is_zero = |bits: u64| lane.is_float() && bits << (65 - 8 * lane.bytes()) == 0;
                     assert!(

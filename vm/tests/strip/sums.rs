@@ -21,10 +21,44 @@ fn list() -> List {
     list
 }
 
+/// Bytes of lanes before the parts of a sum, in words.
+const LANES: usize = 8;
+
 /// The parts of leaves, joined.
 fn joined<F: Fold>(rows: usize, parts: &[F::Part]) -> F::Out {
     let mut parts = parts.iter();
     join_leaves::<F>(rows, &mut |_| *parts.next().expect("a part for each leaf"))
+}
+
+/// What calls have left of a sum.
+struct Parts {
+    lane: Lane,
+    /// Lanes, and the parts of the last call.
+    column: Vec<u64>,
+    /// Parts of leaves that are complete.
+    parts: Vec<u8>,
+}
+
+impl Parts {
+    fn new(lane: Lane, leaves: usize) -> Parts {
+        let column = [vec![lane.lanes_of_no_rows(); LANES], vec![0; leaves]].concat();
+        Parts { lane, column, parts: Vec::new() }
+    }
+
+    /// Takes the parts of a call; the last leaf may go on.
+    fn take(&mut self, leaves: usize, is_complete: bool) {
+        let complete = leaves - usize::from(!is_complete);
+        let (lanes, parts) = self.column.split_at_mut(LANES);
+        let parts: &[u8] = bytemuck::cast_slice(parts);
+        self.parts.extend_from_slice(&parts[..complete * self.lane.bytes()]);
+        if is_complete {
+            lanes.fill(self.lane.lanes_of_no_rows());
+        }
+    }
+
+    fn joined<F: Fold>(&self, rows: usize) -> F::Out {
+        joined::<F>(rows, bytemuck::cast_slice(&self.parts))
+    }
 }
 
 #[test]
@@ -36,38 +70,46 @@ fn sums_are_those_of_the_folds() {
         let single: Vec<f32> = x.iter().map(|x| (x * x) as f32).collect();
         let chosen: Vec<f64> = x.iter().map(|x| if *x > 0.0 { 3.0 * x } else { 0.0 }).collect();
         let (mut leaves, _) = Leaves::from(rows, 0);
-        let mut ends: Vec<u64> = Vec::new();
-        while ends.last().is_none_or(|end| *end < rows as u64) {
-            let start = ends.last().copied().unwrap_or(0);
-            ends.push(start + leaves.next_size() as u64);
+        let mut ends: Vec<usize> = Vec::new();
+        while ends.last().is_none_or(|end| *end < rows) {
+            ends.push(ends.last().copied().unwrap_or(0) + leaves.next_size());
         }
-        for (level, options) in ways() {
+        // At a time, all rows, and so few that leaves go on in the next call.
+        for ((level, options), at_a_time) in ways().into_iter().flat_map(|way| [(way, rows), (way, 40)]) {
             let code = compile(&list, level, options).expect("sums can be compiled");
             let strip = load(&[code]).expect("executable memory").remove(0);
-            let mut doubles = [vec![f64::NAN; ends.len()], vec![f64::NAN; ends.len()]];
-            let (mut integers, mut singles) = (vec![0_i64; ends.len()], vec![f32::NAN; ends.len()]);
+            let mut sums =
+                [Lane::F64, Lane::F64, Lane::I64, Lane::F32].map(|lane| Parts::new(lane, ends.len()));
             let mut stored = vec![f64::NAN; rows];
-            let [first, second] = &mut doubles;
-            let columns: [*mut u8; 10] = [
-                x.as_ptr().cast_mut().cast(),
-                n.as_ptr().cast_mut().cast(),
-                single.as_ptr().cast_mut().cast(),
-                first.as_mut_ptr().cast(),
-                second.as_mut_ptr().cast(),
-                integers.as_mut_ptr().cast(),
-                singles.as_mut_ptr().cast(),
-                stored.as_mut_ptr().cast(),
-                std::ptr::null_mut(),
-                ends.as_mut_ptr().cast(),
-            ];
-            // SAFETY: the machine has the level, and the columns have the rows and leaves.
-            unsafe { strip.run(columns.as_ptr(), 0, rows, std::ptr::null()) };
-            let what = format!("{rows} rows, {} {options:?}", level.name());
+            for first in (0..rows).step_by(at_a_time) {
+                let last = rows.min(first + at_a_time);
+                let mut of_call: Vec<usize> =
+                    ends.iter().copied().filter(|end| (first + 1..last).contains(end)).collect();
+                of_call.push(last);
+                let [chosen, doubles, integers, singles] =
+                    sums.each_mut().map(|sum| sum.column.as_mut_ptr().cast());
+                let columns: [*mut u8; 10] = [
+                    x.as_ptr().cast_mut().cast(),
+                    n.as_ptr().cast_mut().cast(),
+                    single.as_ptr().cast_mut().cast(),
+                    chosen,
+                    doubles,
+                    integers,
+                    singles,
+                    stored.as_mut_ptr().cast(),
+                    std::ptr::null_mut(),
+                    of_call.as_mut_ptr().cast(),
+                ];
+                // SAFETY: the machine has the level, and the columns have the rows and leaves.
+                unsafe { strip.run(columns.as_ptr(), first, last, std::ptr::null()) };
+                sums.iter_mut().for_each(|sum| sum.take(of_call.len(), ends.contains(&last)));
+            }
+            let what = format!("{rows} rows, {at_a_time} at a time, {} {options:?}", level.name());
             let same = |found: f64, expected: f64| assert_eq!(found.to_bits(), expected.to_bits(), "{what}");
-            same(joined::<Sum<f64>>(rows, &doubles[0]), fold::<Sum<f64>>(&chosen));
-            same(joined::<Sum<f64>>(rows, &doubles[1]), fold::<Sum<f64>>(&x));
-            assert_eq!(joined::<Sum<i64>>(rows, &integers), fold::<Sum<i64>>(&n), "{what}");
-            let (found, expected) = (joined::<Sum<f32>>(rows, &singles), fold::<Sum<f32>>(&single));
+            same(sums[0].joined::<Sum<f64>>(rows), fold::<Sum<f64>>(&chosen));
+            same(sums[1].joined::<Sum<f64>>(rows), fold::<Sum<f64>>(&x));
+            assert_eq!(sums[2].joined::<Sum<i64>>(rows), fold::<Sum<i64>>(&n), "{what}");
+            let (found, expected) = (sums[3].joined::<Sum<f32>>(rows), fold::<Sum<f32>>(&single));
             assert_eq!(found.to_bits(), expected.to_bits(), "{what}");
             assert_eq!(stored, chosen, "{what}");
         }

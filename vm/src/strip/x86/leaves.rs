@@ -1,4 +1,9 @@
 //! Leaves: the loop over leaves of rows, and what becomes of the lanes of sums at the end of each.
+//!
+//! ```text
+//! column of a sum    | lanes, 64 bytes | part of leaf 0 | part of leaf 1 | …
+//!                      loaded before the first leaf, stored at the end of each
+//! ```
 
 use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
@@ -12,6 +17,9 @@ const END: u32 = 0;
 const LEAF: u32 = 8;
 const REST: u32 = 16;
 
+/// Where the parts of leaves begin in the column of a sum, behind its lanes.
+const LANES_BYTES: i64 = 64;
+
 /// Registers that are free between bodies.
 const SUM: u8 = 14;
 const OTHER: u8 = 15;
@@ -21,14 +29,49 @@ impl Assembler<'_> {
         self.at(Register::RSP, Register::None, 1, i64::from(offset))
     }
 
-    /// Before the first leaf.
+    /// Before the first leaf, whose lanes begin with those that a sum has in its column.
     pub fn begin_leaves(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
         let (end, leaf) = (self.in_frame(plan.frame + END), self.in_frame(plan.frame + LEAF));
         self.put(Instruction::with2(Code::Mov_rm64_r64, end, Register::RDX)?)?;
-        self.put(Instruction::with2(Code::Mov_rm64_imm32, leaf, 0)?)
+        self.put(Instruction::with2(Code::Mov_rm64_imm32, leaf, 0)?)?;
+        self.each_lanes(plan, |this, sum, register, place, offset| {
+            let lanes = this.at(Register::R13, Register::None, 1, i64::from(offset));
+            let load = code(&codes::LOAD, this.target.form(sum.lane));
+            this.put(Instruction::with2(load, register, lanes)?)?;
+            this.keep(sum, register, place)
+        })
     }
 
-    /// The end of the next leaf becomes the end of rows, and lanes begin anew.
+    /// Calls for all registers full of lanes with a register, the place in the stack frame if they stand there, and
+    /// how many bytes of lanes come before. R13 has the column of the sum.
+    fn each_lanes(
+        &mut self,
+        plan: &SumsPlan,
+        each: impl Fn(&mut Self, &SumPlan, Register, Option<u32>, u32) -> Result<(), IcedError>,
+    ) -> Result<(), IcedError> {
+        for sum in &plan.sums {
+            self.load_base(Register::R13, sum.column)?;
+            let view = sum.start.view;
+            for (number, lanes) in (0..).zip(&sum.lanes) {
+                let (register, place) = match *lanes {
+                    Lanes::Register(number) => (number, None),
+                    Lanes::Stack(place) => (OTHER, Some(place)),
+                };
+                each(self, sum, view.register(register), place, number * view.bytes() as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores lanes that stand in the stack frame.
+    fn keep(&mut self, sum: &SumPlan, register: Register, place: Option<u32>) -> Result<(), IcedError> {
+        let Some(place) = place else { return Ok(()) };
+        let store = code(&codes::STORE, self.target.form(sum.lane));
+        let place = self.in_frame(place);
+        self.put(Instruction::with2(store, place, register)?)
+    }
+
+    /// The end of the next leaf becomes the end of rows.
     pub fn begin_leaf(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
         self.load_base(Register::R13, plan.ends)?;
         let leaf = self.in_frame(plan.frame + LEAF);
@@ -36,21 +79,7 @@ impl Assembler<'_> {
         let end = self.at(Register::R13, Register::R14, 8, 0);
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, end)?)?;
         let rest = self.in_frame(plan.frame + REST);
-        self.put(Instruction::with2(Code::Mov_rm64_imm32, rest, 0)?)?;
-        for sum in &plan.sums {
-            for lanes in &sum.lanes {
-                match *lanes {
-                    Lanes::Register(number) => self.load(&sum.start, number)?,
-                    Lanes::Stack(offset) => {
-                        self.load(&sum.start, OTHER)?;
-                        let (view, place) = (sum.start.view, self.in_frame(offset));
-                        let store = code(&codes::STORE, self.target.form(sum.lane));
-                        self.put(Instruction::with2(store, place, view.register(OTHER))?)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        self.put(Instruction::with2(Code::Mov_rm64_imm32, rest, 0)?)
     }
 
     /// Keeps the number of rows of the rest, which is in r14.
@@ -59,20 +88,39 @@ impl Assembler<'_> {
         self.put(Instruction::with2(Code::Mov_rm64_r64, rest, Register::R14)?)
     }
 
-    /// Writes the parts of a leaf, and goes back for the next one.
+    /// Writes lanes and parts of a leaf, and goes back for the next one, which begins anew.
     pub fn end_leaf(&mut self, plan: &SumsPlan, top: u64) -> Result<(), IcedError> {
+        self.each_lanes(plan, |this, sum, register, place, offset| {
+            let form = this.target.form(sum.lane);
+            if let Some(place) = place {
+                let place = this.in_frame(place);
+                this.put(Instruction::with2(code(&codes::LOAD, form), register, place)?)?;
+            }
+            let lanes = this.at(Register::R13, Register::None, 1, i64::from(offset));
+            this.put(Instruction::with2(code(&codes::STORE, form), lanes, register)?)
+        })?;
         for sum in &plan.sums {
             self.join(sum)?;
             self.add_rest(sum, plan)?;
             self.load_base(Register::R13, sum.column)?;
             let leaf = self.in_frame(plan.frame + LEAF);
             self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, leaf)?)?;
-            let place = self.at(Register::R13, Register::R14, sum.lane.bytes() as u32, 0);
+            let place = self.at(Register::R13, Register::R14, sum.lane.bytes() as u32, LANES_BYTES);
             let store = match sum.lane {
                 Lane::F32 => Code::VEX_Vmovss_m32_xmm,
                 _ => Code::VEX_Vmovsd_m64_xmm,
             };
             self.put(Instruction::with2(store, place, View::Xmm.register(SUM))?)?;
+        }
+        for sum in &plan.sums {
+            for lanes in &sum.lanes {
+                let (register, place) = match *lanes {
+                    Lanes::Register(number) => (number, None),
+                    Lanes::Stack(place) => (OTHER, Some(place)),
+                };
+                self.load(&sum.start, register)?;
+                self.keep(sum, sum.start.view.register(register), place)?;
+            }
         }
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Register::RDX)?)?;
         let leaf = self.in_frame(plan.frame + LEAF);

@@ -8,7 +8,7 @@
 //! That is the order of `vector/fold.rs`. The lanes begin at -0, which any number can be added to without changing a bit;
 //! so the part of a leaf may be -0 where the fold has 0, and a sum that adds 0 at its end, as all do, is the same.
 //!
-//! Lanes stand in the first vector registers for the whole leaf, or in the stack frame if there are too few.
+//! A leaf that goes on from the call before begins with the lanes it had then. Lanes stand in the first vector registers for the whole leaf, or in the stack frame if there are too few.
 
 use crate::strip::list::List;
 use crate::strip::op::{Lane, Sink};
