@@ -62,8 +62,14 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let numbers = [&scans, &reductions, &folds].map(Vec::as_slice);
     let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
     let passes = scratch.schedule(passes, &columns, block);
-    let own_step = |number: usize| step(&columns, &Draft::own(&columns, number), numbers);
-    let strips = strip_plan::plan(&columns, is_read_outside, own_step, block_of);
+    // Folds of pairs are in no strip: what they compute on the way stays there.
+    let folds_of_sums: Vec<&Draft> =
+        drafts.steps.iter().filter(|draft| matches!(draft.pass, Pass::FoldOfSum)).collect();
+    let own_step = |number: usize| match folds_of_sums.iter().find(|draft| draft.member == number) {
+        Some(draft) => step(&columns, draft, numbers),
+        None => step(&columns, &Draft::own(&columns, number), numbers),
+    };
+    let strips = strip_plan::plan(&columns, &folds_of_sums, is_read_outside, own_step, block_of);
     let reduction = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(kernel) => {
             let offset = routine.slot(columns.results[*number]).offset();

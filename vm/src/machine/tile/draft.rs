@@ -21,7 +21,7 @@ pub(super) struct Draft {
     /// How it computes it.
     pub(super) pass: Pass,
     /// All other members that it computes on the way.
-    fused: Vec<usize>,
+    pub(super) fused: Vec<usize>,
 }
 
 impl Draft {

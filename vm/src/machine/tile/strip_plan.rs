@@ -1,6 +1,7 @@
 //! Plans strips: recipes of members, steps, and what strips leave in memory for others.
 
 use crate::machine::tile::columns::{Columns, Source};
+use crate::machine::tile::draft::Draft;
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
@@ -21,11 +22,12 @@ const MAX_INPUTS: usize = 32;
 /// Additions that a division takes as long as.
 const LONG: u32 = 8;
 
-/// The plan of a region; none if no two members would run in one strip. `is_read_outside` says what is laid out,
-/// `own_step` gives the pass of a member,
-/// `block_of` the rows of a block with so much scratch memory.
+/// The plan of a region; none if no two members would run in one strip. `joined` are passes that compute other members
+/// on the way, `is_read_outside` says what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a
+/// block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
+    joined: &[&Draft],
     is_read_outside: impl Fn(usize) -> bool,
     own_step: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
@@ -37,15 +39,19 @@ pub(super) fn plan(
     let results = columns.members().map(|number| columns.element(number));
     let lanes: Vec<Option<Option<Lane>>> =
         inputs.chain(results).map(|element| element.and_then(lane)).collect();
-    let recipes: Vec<Option<(Recipe, u32)>> =
-        columns.members().map(|member| recipe(columns, &lanes, member)).collect();
+    let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
+    let recipe_of = |member: usize| (!is_joined(member)).then(|| recipe(columns, &lanes, member)).flatten();
+    let recipes: Vec<Option<(Recipe, u32)>> = columns.members().map(recipe_of).collect();
+    let mut operands = columns.operands.clone();
+    joined.iter().for_each(|draft| operands[draft.member].clone_from(&draft.sources));
     let costs: Vec<Option<u32>> = recipes.iter().map(|recipe| recipe.map(|(_, cost)| cost)).collect();
     let is_fallible = |member: usize| columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible);
-    let items = order(&columns.operands, &costs, is_fallible, &is_read_outside);
+    let mut items = order(&operands, &costs, is_fallible, &is_read_outside);
+    items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
     if !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
-    let last_reader = last_readers(columns, &items);
+    let last_reader = last_readers(&operands, &items);
     let stored: Vec<Vec<usize>> = items.iter().map(|item| item.stored().to_vec()).collect();
     let scratch = Scratch::assign(&stored, |member| {
         let is_scratch = columns.element(member).is_some() && !is_read_outside(member);
@@ -83,13 +89,13 @@ pub(super) fn plan(
 }
 
 /// By member: the last item that reads it from memory.
-fn last_readers(columns: &Columns<'_>, items: &[Item]) -> Vec<Option<usize>> {
-    let mut last = vec![None; columns.members().len()];
+fn last_readers(operands: &[Vec<Source>], items: &[Item]) -> Vec<Option<usize>> {
+    let mut last = vec![None; operands.len()];
     let mut computed_by = vec![None; last.len()];
     for (number, item) in items.iter().enumerate() {
         for member in item.members() {
             computed_by[*member] = Some(number);
-            for source in &columns.operands[*member] {
+            for source in &operands[*member] {
                 if let Source::Member(read) = source
                     && computed_by[*read] != Some(number)
                 {
