@@ -11,7 +11,7 @@
 use crate::operator::block::{self, BlockKernel, Column, Target};
 use crate::operator::call::Call;
 use crate::operator::meter::STRIDE;
-use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
+use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type, strides_over};
 use crate::value::array::{MAX_ROWS, cell_size};
 use crate::value::nd_type::MAX_RANK;
 use crate::value::nd_view::{Shape, element_count};
@@ -70,18 +70,20 @@ impl NdPointwise {
         let meter = call.meter();
         let out = call.nd_out(result, shape)?;
         let (mut first, count, most) = (0, out.len() / size, space.block(CHUNK));
+        let mut at = Position::default();
         let mut polled = 0;
         while first < count {
             if first - polled >= STRIDE {
                 meter.poll()?;
                 polled = first;
             }
-            let end = space.end_of_block(first, most, count);
-            let (place, rows) = (space.place(first), end - first);
+            space.go_to(&mut at, first);
+            let end = space.end_of_block(&at, most, count);
+            let rows = end - first;
             let columns: [Column; MAX_OPERANDS] = std::array::from_fn(|index| match &walks[index] {
                 Some(walk) => {
                     // SAFETY: the elements are a block of the space, and a buffer has room for a block.
-                    let data = unsafe { walk.data(&space, &place, rows, buffers[index].cast()) };
+                    let data = unsafe { walk.data(&space, &at, rows, buffers[index].cast()) };
                     Column { data, ..walk.column() }
                 }
                 None => Column::MISSING,

@@ -75,22 +75,38 @@ impl Space {
         }
     }
 
-    /// Where a block of so many elements that begins with an element ends: it has elements of one run only if runs are
+    /// Where a block of so many elements that begins at a position ends: it has elements of one run only if runs are
     /// long.
-    pub(crate) fn end_of_block(&self, first: usize, block: usize, end: usize) -> usize {
+    pub(crate) fn end_of_block(&self, first: &Position, block: usize, end: usize) -> usize {
         let count = match self.ends_with_runs() {
-            true => block.min(self.run() - first % self.run()),
+            true => block.min(self.run() - first.place[self.last()]),
             false => block,
         };
-        (first + count).min(end)
+        (first.element + count).min(end)
     }
 
     fn ends_with_runs(&self) -> bool {
         self.rank > 1 && self.has_long_runs()
     }
 
+    /// Moves a position to an element. To the same run or the begin of the next it takes no division.
+    #[inline]
+    pub(crate) fn go_to(&self, position: &mut Position, element: usize) {
+        let last = self.last();
+        let place = &mut position.place;
+        let along = place[last].wrapping_add(element.wrapping_sub(position.element));
+        position.element = element;
+        if last == 0 || along < self.shape[last] {
+            place[last] = along;
+        } else if last == 1 && along == self.shape[last] {
+            *place = [place[0] + 1, 0, 0, 0, 0, 0];
+        } else {
+            *place = self.place(element);
+        }
+    }
+
     /// The place of an element on each axis.
-    pub(crate) fn place(&self, element: usize) -> Shape {
+    fn place(&self, element: usize) -> Shape {
         let mut place = [0; MAX_RANK];
         let mut rest = element;
         for axis in (1..self.rank).rev() {
@@ -100,6 +116,13 @@ impl Space {
         place[0] = rest;
         place
     }
+}
+
+/// An element of a space, and its place on each axis.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Position {
+    element: usize,
+    place: Shape,
 }
 
 /// Strides of an operand over the axes of a result; 0 where it repeats.
@@ -191,7 +214,7 @@ impl<'a> Walk<'a> {
         Column::of_cells(self.first, step)
     }
 
-    /// Where a block of `count` elements stands that begins at `place`.
+    /// Where a block of `count` elements stands that begins at a position.
     ///
     /// # Safety
     /// The space has these elements, in a block as [`Space::end_of_block`] gives it. If blocks are gathered,
@@ -200,10 +223,11 @@ impl<'a> Walk<'a> {
     pub(crate) unsafe fn data(
         &self,
         space: &Space,
-        place: &Shape,
+        first: &Position,
         count: usize,
         buffer: *mut u8,
     ) -> *const u8 {
+        let place = &first.place;
         if !self.is_gathered() {
             return self.at(space, place);
         }
@@ -299,12 +323,27 @@ mod tests {
         let space = Space { shape: [2, 440, 1, 1, 1, 1], rank: 2 };
         let mut ends = vec![0];
         let block = space.block(256);
+        let mut position = Position::default();
         while ends.last() != Some(&880) {
-            ends.push(space.end_of_block(ends[ends.len() - 1], block, 880));
+            space.go_to(&mut position, ends[ends.len() - 1]);
+            ends.push(space.end_of_block(&position, block, 880));
         }
         assert_eq!(ends, [0, 224, 440, 664, 880]);
         let short = Space { shape: [100, 7, 1, 1, 1, 1], rank: 2 };
-        assert_eq!((short.block(256), short.end_of_block(0, 256, 700)), (256, 256));
+        assert_eq!((short.block(256), short.end_of_block(&Position::default(), 256, 700)), (256, 256));
         assert_eq!(short.place(256)[..2], [36, 4]);
+    }
+
+    #[test]
+    fn positions_are_those_of_elements() {
+        for (shape, rank) in [([880, 1, 1, 1, 1, 1], 1), ([4, 220, 1, 1, 1, 1], 2), ([2, 4, 110, 1, 1, 1], 3)]
+        {
+            let space = Space { shape, rank };
+            let mut position = Position::default();
+            for element in [0, 8, 110, 219, 220, 440, 300, 879, 0, 660] {
+                space.go_to(&mut position, element);
+                assert_eq!((position.element, position.place), (element, space.place(element)), "{shape:?}");
+            }
+        }
     }
 }

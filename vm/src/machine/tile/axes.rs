@@ -11,7 +11,7 @@ use crate::layout::handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::operator::block::Column;
 use crate::operator::nd_pointwise::{common_shape, in_element};
-use crate::operator::nd_walk::{Space, Walk, repeats_by_type, strides_over};
+use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type, strides_over};
 use crate::value::nd_view::Shape;
 use crate::value::ndarray::check_shape;
 use crate::value::{Fault, NdType, NdView};
@@ -138,9 +138,10 @@ impl Elements<'_> {
         self.space.block(most)
     }
 
-    /// Where a block of so many elements that begins with an element ends.
-    pub(super) fn end_of_block(&self, first: usize, block: usize, end: usize) -> usize {
-        self.space.end_of_block(first, block, end)
+    /// Moves a position to an element, and gives where a block of so many elements ends that begins there.
+    pub(super) fn end_of_block(&self, at: &mut Position, first: usize, block: usize, end: usize) -> usize {
+        self.space.go_to(at, first);
+        self.space.end_of_block(at, block, end)
     }
 
     /// Places for blocks of inputs that are gathered.
@@ -152,12 +153,13 @@ impl Elements<'_> {
         }))
     }
 
-    /// Points columns to a block.
+    /// Moves a position to the block that begins with an element, and points columns to it.
     ///
     /// # Safety
     /// There is such a block, of a size that [`Elements::end_of_block`] gave and the buffers have room for.
     pub(super) unsafe fn fill(
         &self,
+        at: &mut Position,
         first: usize,
         count: usize,
         buffers: Buffers<'_>,
@@ -166,10 +168,10 @@ impl Elements<'_> {
         if self.walks.is_empty() {
             return;
         }
-        let place = self.space.place(first);
+        self.space.go_to(at, first);
         for ((column, walk), buffer) in self.walks.iter().zip(buffers) {
             // SAFETY: the caller's promise.
-            columns[*column as usize].data = unsafe { walk.data(&self.space, &place, count, *buffer) };
+            columns[*column as usize].data = unsafe { walk.data(&self.space, at, count, *buffer) };
         }
     }
 

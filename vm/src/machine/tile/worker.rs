@@ -11,6 +11,7 @@ use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::MemberFault;
 use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::nd_walk::Position;
 use crate::operator::scan::{Block, Carry};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
@@ -55,7 +56,7 @@ pub(super) struct Worker<'w> {
 /// Places for a block of each uneven input.
 enum Places<'w> {
     Rows(&'w [Lent], &'w [LaidOut]),
-    Elements(&'w Elements<'w>, Buffers<'w>),
+    Elements(&'w Elements<'w>, Buffers<'w>, Position),
 }
 
 impl<'w> Places<'w> {
@@ -65,7 +66,9 @@ impl<'w> Places<'w> {
                 let places = lent.iter().map(|lent| LaidOut::new(lent, block, arena));
                 Places::Rows(lent, list(arena, places))
             }
-            Uneven::Elements(elements) => Places::Elements(elements, elements.buffers(block, arena)),
+            Uneven::Elements(elements) => {
+                Places::Elements(elements, elements.buffers(block, arena), Position::default())
+            }
         }
     }
 }
@@ -165,10 +168,10 @@ impl<'w> Worker<'w> {
     }
 
     /// Where the block that begins at a row ends.
-    fn end_of_block(&self, start: usize, end: usize) -> usize {
-        match self.blocks.uneven {
-            Uneven::Rows(_) => (start + self.block).min(end),
-            Uneven::Elements(elements) => elements.end_of_block(start, self.block, end),
+    fn end_of_block(&mut self, start: usize, end: usize) -> usize {
+        match &mut self.places {
+            Places::Rows(..) => (start + self.block).min(end),
+            Places::Elements(elements, _, at) => elements.end_of_block(at, start, self.block, end),
         }
     }
 
@@ -212,7 +215,7 @@ impl<'w> Worker<'w> {
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
     unsafe fn lay_out(&mut self, count: usize) {
-        match &self.places {
+        match &mut self.places {
             Places::Rows(lent, places) => {
                 for (lent, place) in lent.iter().zip(*places) {
                     // SAFETY: the caller's promise; the rows are lent until the end of the call.
@@ -223,8 +226,8 @@ impl<'w> Worker<'w> {
                 }
             }
             // SAFETY: the caller's promise; the block is one that the elements gave.
-            Places::Elements(elements, buffers) => unsafe {
-                elements.fill(self.at, count, buffers, self.columns);
+            Places::Elements(elements, buffers, at) => unsafe {
+                elements.fill(at, self.at, count, buffers, self.columns);
             },
         }
     }
