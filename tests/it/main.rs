@@ -10,6 +10,7 @@ mod deep;
 mod derivatives;
 mod dumps;
 mod folding;
+mod folds;
 mod frames;
 mod graph_differential;
 mod graph_eval;

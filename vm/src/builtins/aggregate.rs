@@ -8,7 +8,9 @@
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
 use crate::layout::PlainSlot;
 use crate::operator::meter::STRIDE;
-use crate::operator::reduction::{self as reducers, Count, IntegerSum, Mask, ReductionKernel, reduction};
+use crate::operator::row_fold::{
+    ALL, ANY, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
+};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
@@ -19,91 +21,72 @@ use crate::vector::reduce::{self, Number, Stop};
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        numbers(
+        Family::new(
             "math._sum",
+            &["x", "*grouping"],
             "Sum of the present rows; 0 without any. Integers wrap.",
-            QType::Scalar,
-            sum_kernel,
-            Sum,
-        ),
-        numbers(
-            "math._prod",
-            "Product of the present rows. Integers wrap.",
-            QType::Optional,
-            no_kernel,
-            Prod,
-        ),
-        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, no_kernel, Min),
-        numbers(
-            "math._max",
-            "The greatest present row; NaN if there is one.",
-            QType::Optional,
-            no_kernel,
-            Max,
-        ),
+        )
+        .cost_of(10)
+        .on_demand(|family, args| match grouped(args)? {
+            ScalarType::Int32 => Some(folded::<SumOf<i32>>(family, args)),
+            ScalarType::Int64 => Some(folded::<SumOf<i64>>(family, args)),
+            ScalarType::Float32 => Some(folded::<SumOf<f32>>(family, args)),
+            ScalarType::Float64 => Some(folded::<SumOf<f64>>(family, args)),
+            _ => None,
+        }),
+        numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
+        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, Min),
+        numbers("math._max", "The greatest present row; NaN if there is one.", QType::Optional, Max),
         numbers(
             "math._median",
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
             QType::Optional,
-            no_kernel,
             Median,
         ),
         numbers(
             "math._argmin",
             "Number of the first row of the group that is the least, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
-            no_kernel,
             ArgMin,
         ),
         numbers(
             "math._argmax",
             "Number of the first row of the group that is the greatest, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
-            no_kernel,
             ArgMax,
         ),
-        reals(
-            "math._mean",
-            "Arithmetic mean of the present rows.",
-            mean_kernel,
-            |x, _, stop| reduce::mean(x, stop),
-            |x, _, stop| reduce::mean(x, stop),
-        ),
+        Family::new("math._mean", &["x", "*grouping"], "Arithmetic mean of the present rows.")
+            .cost_of(20)
+            .on_demand(|family, args| match grouped(args)? {
+                ScalarType::Float32 => Some(folded::<MeanOf<f32>>(family, args)),
+                ScalarType::Float64 => Some(folded::<MeanOf<f64>>(family, args)),
+                _ => None,
+            }),
         reals(
             "math._skew",
             "Third standardised moment of the present rows.",
-            no_kernel,
             |x, _, stop| reduce::skew(x, stop),
             |x, _, stop| reduce::skew(x, stop),
         ),
         reals(
             "math._kurtosis",
             "Fourth standardised moment of the present rows, less 3.",
-            no_kernel,
             |x, _, stop| reduce::kurtosis(x, stop),
             |x, _, stop| reduce::kurtosis(x, stop),
         ),
         reals(
             "math._var",
             "Variance of the present rows: of the squares over their number, less one if unbiased.",
-            no_kernel,
             reduce::var,
             reduce::var,
         ),
-        reals(
-            "math._std",
-            "Square root of the variance of the present rows.",
-            no_kernel,
-            reduce::std,
-            reduce::std,
-        ),
+        reals("math._std", "Square root of the variance of the present rows.", reduce::std, reduce::std),
         Family::new("array._count", &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
             |family, args| {
                 grouped(args)?;
-                let whole: WholeArray = |_| Some(reduction::<Count<()>>());
-                let result = QType::Scalar(ScalarType::Int64);
-                if let Some(overload) = over_whole(family, args, &result, whole) {
-                    return Some(overload);
+                if let [QType::Array(_)] = args {
+                    let kernel = Kernel::Reduction(count_of_rows::<COUNT>());
+                    return Some(family.make(args, QType::Scalar(ScalarType::Int64), kernel));
                 }
                 Some(over_groups::<Unit, i64>(
                     family,
@@ -120,12 +103,10 @@ pub fn rows() -> Vec<Family> {
                 Ok(())
             }))
         }),
-        mask("core._all_rows", "Present if every row of the mask is.", reduction::<Mask<true>>(), |rows| {
+        mask::<ALL>("core._all_rows", "Present if every row of the mask is.", |rows| {
             rows.values.len() == rows.size
         }),
-        mask("core._any_row", "Present if one row of the mask is.", reduction::<Mask<false>>(), |rows| {
-            !rows.values.is_empty()
-        }),
+        mask::<ANY>("core._any_row", "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
         kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
         kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),
     ]
@@ -228,7 +209,6 @@ macro_rules! reductions {
 }
 
 reductions! {
-    Sum: T, |rows, stop| T::sum(rows.values, stop);
     Prod: Option<T>, |rows, stop| reduce::prod(rows.values, stop);
     Min: Option<T>, |rows, stop| reduce::min(rows.values, stop);
     Max: Option<T>, |rows, stop| reduce::max(rows.values, stop);
@@ -237,50 +217,21 @@ reductions! {
     ArgMax: Option<i64>, |rows, stop| reduce::argmax(rows.values, stop).map(|at| rows.place(at));
 }
 
-/// The kernel for the rows of a whole array, if there is one that needs no more than a look at each.
-type WholeArray = fn(ScalarType) -> Option<ReductionKernel>;
-
-fn no_kernel(_: ScalarType) -> Option<ReductionKernel> {
-    None
-}
-
-fn sum_kernel(element: ScalarType) -> Option<ReductionKernel> {
-    match element {
-        ScalarType::Int32 => Some(reduction::<IntegerSum<i32>>()),
-        ScalarType::Int64 => Some(reduction::<IntegerSum<i64>>()),
-        ScalarType::Float32 => Some(reduction::<reducers::Sum<f32>>()),
-        ScalarType::Float64 => Some(reduction::<reducers::Sum<f64>>()),
-        _ => None,
+/// The overload of a fold: over a whole array as a member of regions, over the groups of an edge by itself.
+fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
+    let result = R::Out::plain_qtype();
+    match args {
+        [QType::Array(_)] => family.make(args, result, Kernel::Reduction(fold_of_rows::<R>())),
+        _ => over_groups::<R::Row, R::Out>(family, args, result, |rows, _, stop| {
+            fold_present::<R>(rows.values, rows.places, rows.size, stop)
+        }),
     }
 }
 
-fn mean_kernel(element: ScalarType) -> Option<ReductionKernel> {
-    match element {
-        ScalarType::Float32 => Some(reduction::<reducers::Mean<f32>>()),
-        ScalarType::Float64 => Some(reduction::<reducers::Mean<f64>>()),
-        _ => None,
-    }
-}
-
-/// The overload for a whole array, if the kernel has one.
-fn over_whole(family: &Family, args: &[QType], result: &QType, kernel: WholeArray) -> Option<Overload> {
-    let [QType::Array(t)] = args else { return None };
-    Some(family.make(args, result.clone(), Kernel::Reduction(kernel(t.element)?)))
-}
-
-fn numbers<R: Reduce>(
-    name: &str,
-    meaning: &str,
-    result: fn(ScalarType) -> QType,
-    whole: WholeArray,
-    _: R,
-) -> Family {
+fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType, _: R) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(move |family, args| {
         let element = grouped(args)?;
         let result = result(element);
-        if let Some(overload) = over_whole(family, args, &result, whole) {
-            return Some(overload);
-        }
         Some(match element {
             ScalarType::Int32 => {
                 over_groups::<i32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
@@ -302,16 +253,12 @@ fn numbers<R: Reduce>(
 fn reals(
     name: &str,
     meaning: &str,
-    whole: WholeArray,
     single: fn(&[f32], bool, Stop<'_>) -> Option<f32>,
     double: fn(&[f64], bool, Stop<'_>) -> Option<f64>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
         let element = grouped(args)?;
         let result = QType::Optional(element);
-        if let Some(overload) = over_whole(family, args, &result, whole) {
-            return Some(overload);
-        }
         Some(match element {
             ScalarType::Float32 => over_groups::<f32, _>(family, args, result, move |rows, option, stop| {
                 single(rows.values, option, stop)
@@ -324,12 +271,12 @@ fn reals(
     })
 }
 
-fn mask(name: &str, meaning: &str, whole: ReductionKernel, holds: fn(Present<'_, Unit>) -> bool) -> Family {
+fn mask<const WHAT: u8>(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
         if let [QType::Array(t)] = args
             && t.element == ScalarType::Unit
         {
-            return Some(family.make(args, OPTIONAL_UNIT, Kernel::Reduction(whole)));
+            return Some(family.make(args, OPTIONAL_UNIT, Kernel::Reduction(count_of_rows::<WHAT>())));
         }
         (grouped(args)? == ScalarType::Unit).then(|| {
             over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _, _| holds(rows).then_some(()))

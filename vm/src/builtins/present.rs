@@ -50,7 +50,7 @@ cells!(u8, i32, i64, f32, f64);
 pub(super) struct Present<'a, T> {
     pub(super) values: &'a [T],
     /// By value; `None` if no row of the group is missing.
-    places: Option<&'a [u32]>,
+    pub(super) places: Option<&'a [u32]>,
     /// Rows of the group, missing ones too.
     pub(super) size: usize,
 }

@@ -23,6 +23,7 @@ use crate::vector::Level;
 
 /// Rows of one operand, or one value for all rows.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Column {
     /// The first cell.
     pub data: *const u8,

@@ -9,8 +9,7 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::nd_reduction::{Cells, Cut, FoldKernel, Folded, Runs, of_word, to_word};
-use crate::operator::reduction::CHUNK;
+use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, Runs, of_word, to_word};
 use crate::operator::row_numbers::{Each, Rows, WithRows, with_sum};
 use crate::value::Exhausted;
 use crate::vector::Level;
@@ -18,6 +17,7 @@ use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
 use crate::vector::reduce::Stop;
+use crate::vector::spread::LEAF;
 use bumpalo::Bump;
 use bytemuck::Zeroable;
 use std::marker::PhantomData;
@@ -51,7 +51,7 @@ impl OfPair for SquaredDifference {
 
 /// The kernel of the sum of what comes of pairs of elements of two operands.
 pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
-    const { assert!(size_of::<[T::Wide; LANES]>() <= size_of::<Cells>()) };
+    const { assert!(size_of::<[T::Wide; LANES]>() <= LEAF * size_of::<u64>()) };
     FoldKernel {
         needs: None,
         step: step::<T, P>,
@@ -59,6 +59,8 @@ pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         finish: finish::<T>,
         lanes: 0,
         cut: Cut::Chunks,
+        sum: None,
+        counts: false,
     }
 }
 
@@ -89,12 +91,16 @@ where
     let mut state = kernel::<T, P>().begin(runs, 0..x.len(), arena, None)?;
     for (x, y) in x.chunks(CHUNK).zip(y.chunks(CHUNK)) {
         // SAFETY: both are slices of so many elements.
-        unsafe { step::<T, P>(&mut state, [x.as_ptr().cast(), y.as_ptr().cast()], x.len()) };
+        unsafe { step::<T, P>(&mut state, [&of_cells(x), &of_cells(y)], x.len()) };
         if stop() {
             break;
         }
     }
     Ok(sum_of_chunks::<T>(&state.parts))
+}
+
+fn of_cells<T>(cells: &[T]) -> Column {
+    Column::of_cells(cells.as_ptr().cast(), size_of::<T>())
 }
 
 fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
@@ -103,15 +109,15 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<T: Number<Wide: PlainSlot>>(parts: &[u64], _: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
+unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
     // SAFETY: the caller's promise.
-    unsafe { PlainSlot::store(out, sum_of_chunks::<T>(parts)) };
+    unsafe { PlainSlot::store(out, sum_of_chunks::<T>(known.parts)) };
 }
 
 /// # Safety
 /// The contract of [`FoldKernel::step`].
-unsafe fn step<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
-    let operands = from.map(|from| Each(from.cast::<T>()));
+unsafe fn step<T: Number, P: OfPair>(state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
+    let operands = from.map(|from| Each(from.data.cast::<T>()));
     Level::best().run(AddElements { state, operands, count, of_pair: PhantomData::<P> });
 }
 
@@ -136,9 +142,11 @@ impl<X: Rows, Y: Rows<Number = X::Number>, P: OfPair> Loop for AddPairs<'_, '_, 
 
     #[inline(always)]
     fn run(self) {
-        let AddPairs { state: Folded { parts, leaves, kept, cells, .. }, x, y, count, .. } = self;
+        let AddPairs { state, x, y, count, .. } = self;
         type Wide<X> = <<X as Rows>::Number as Number>::Wide;
-        let sums = bytemuck::cast_slice_mut::<u64, Wide<X>>(&mut cells.0).first_chunk_mut();
+        state.cells();
+        let Folded { parts, leaves, kept, cells, .. } = state;
+        let sums = bytemuck::cast_slice_mut::<u64, Wide<X>>(cells).first_chunk_mut();
         let sums = sums.expect("there is room for the lanes");
         let mut first = 0;
         while first < count {

@@ -85,6 +85,12 @@ impl Space {
         (first.element + count).min(end)
     }
 
+    /// True if no block ends where a leaf of so many elements that become one may not: behind other than a multiple of
+    /// eight of its elements.
+    pub(crate) fn has_leaves_of(&self, run: usize) -> bool {
+        !self.ends_with_runs() || self.run().is_multiple_of(8) || self.run().is_multiple_of(run)
+    }
+
     fn ends_with_runs(&self) -> bool {
         self.rank > 1 && self.has_long_runs()
     }

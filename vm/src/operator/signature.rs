@@ -5,7 +5,6 @@ use crate::operator::block::BlockKernel;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::nd_pointwise::NdPointwise;
-use crate::operator::nd_reduction::NdReductionKernel;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
@@ -51,10 +50,8 @@ pub(crate) enum Kernel {
     Pointwise(Pointwise),
     /// Code over elements of n-dimensional arrays.
     NdPointwise(NdPointwise),
-    /// Code that reduces the rows of an array to one value.
+    /// Code that reduces the rows of an array, or axes of an n-dimensional array that stand together.
     Reduction(ReductionKernel),
-    /// Code that reduces axes of an n-dimensional array that stand together.
-    NdReduction(NdReductionKernel),
     /// Running sums along the last axis of an n-dimensional array.
     Scan(ScanKernel),
     /// A closure on the slots as they are.
@@ -113,7 +110,7 @@ impl Kernel {
 
     /// True if the result has not the rows or elements of the operands, which become one or fewer.
     pub(crate) fn reduces(&self) -> bool {
-        matches!(self, Kernel::Reduction(_) | Kernel::NdReduction(_))
+        matches!(self, Kernel::Reduction(_))
     }
 
     /// A closure on the slots as they are.
@@ -191,7 +188,7 @@ impl Overload {
     /// operators that never raise: a fold that needs no element gives a value of any array.
     pub fn may_raise(&self) -> bool {
         match &self.kernel {
-            Kernel::NdReduction(kernel) => kernel.fold.needs.is_some(),
+            Kernel::Reduction(kernel) => kernel.fold.needs.is_some(),
             _ => !self.effects.is_total(),
         }
     }
@@ -244,11 +241,7 @@ impl Overload {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }
-            Kernel::Reduction(kernel) => {
-                let kernel = *kernel;
-                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
-            }
-            Kernel::NdReduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
+            Kernel::Reduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),

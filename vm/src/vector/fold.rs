@@ -123,8 +123,22 @@ number! {
     f64: f64, f64, |x| x;
 }
 
+/// What is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumOf {
+    /// Numbers of single precision.
+    Singles,
+    /// Numbers of double precision.
+    Doubles,
+    /// Integers, which wrap.
+    Integers,
+}
+
 /// What can be added up.
 pub trait Summand: Pod {
+    /// What it is.
+    const KIND: SumOf;
+
     /// The sum of a leaf, which may be -0.
     fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> Self + Copy) -> Self;
 
@@ -139,6 +153,8 @@ pub trait Summand: Pod {
 }
 
 impl Summand for i64 {
+    const KIND: SumOf = SumOf::Integers;
+
     #[inline(always)]
     fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> i64 + Copy) -> i64 {
         values.iter().fold(0, |sum: i64, x| sum.wrapping_add(f(*x)))
@@ -161,8 +177,10 @@ impl Summand for i64 {
 }
 
 macro_rules! summand {
-    ($($rust:ident),*) => {$(
+    ($($rust:ident: $kind:ident),*) => {$(
         impl Summand for $rust {
+            const KIND: SumOf = SumOf::$kind;
+
             #[inline(always)]
             fn leaf<T: Copy>(values: &[T], f: impl Fn(T) -> $rust + Copy) -> $rust {
                 spread::leaf(values, f)
@@ -186,7 +204,7 @@ macro_rules! summand {
     )*};
 }
 
-summand!(f32, f64);
+summand!(f32: Singles, f64: Doubles);
 
 /// How elements become one.
 pub trait Fold: 'static {
@@ -202,6 +220,10 @@ pub trait Fold: 'static {
 
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
+
+    /// What the parts are plain sums of, if they are: elements as numbers of that type, each of which a leaf adds to
+    /// one of eight lanes.
+    const SUM: Option<SumOf> = None;
 
     /// What a leaf is kept in for each column while its elements come row by row.
     const LANES: usize = 1;
@@ -313,6 +335,7 @@ impl<T: Number> Fold for Sum<T> {
         left.plus(right)
     }
 
+    const SUM: Option<SumOf> = Some(T::Wide::KIND);
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -365,6 +388,7 @@ impl<T: Number> Fold for Mean<T> {
         left.plus(right)
     }
 
+    const SUM: Option<SumOf> = Some(T::Real::KIND);
     const LANES: usize = SUMS;
 
     #[inline(always)]

@@ -1,11 +1,12 @@
 //! Sums over the pairs of elements of two arrays: inner product, squared distance.
 
 use crate::layout::PlainSlot;
+use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE, Scratch};
 use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, kernel_of_floats, sum_of_pairs};
 use crate::operator::nd_pointwise::common_shape;
-use crate::operator::nd_reduction::{FoldKernel, NdReductionKernel};
+use crate::operator::reduction::ReductionKernel;
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
@@ -41,11 +42,7 @@ fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
         _ => return None,
     };
     let whole = GeneralKernel::new(run);
-    Some(family.make(
-        args,
-        QType::Scalar(result),
-        Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
-    ))
+    Some(family.make(args, QType::Scalar(result), Kernel::Reduction(ReductionKernel { whole, fold, axes })))
 }
 
 /// The code over whole arrays.

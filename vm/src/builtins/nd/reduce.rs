@@ -9,11 +9,10 @@
 //! memory: the result does not depend on strides.
 
 use crate::layout::PlainSlot;
+use crate::operator::fold_kernel::{FoldKernel, Runs, check_elements, fold_runs, result_shape, runs};
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::nd_reduction::{
-    FoldKernel, NdReductionKernel, Runs, check_elements, fold_runs, result_shape, runs,
-};
+use crate::operator::reduction::ReductionKernel;
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
@@ -88,7 +87,7 @@ fn folding(
             whole(call, axes)
         });
         match are_together(axes, |axis| t.is_unit(axis)) {
-            true => Kernel::NdReduction(NdReductionKernel { whole, fold, axes }),
+            true => Kernel::Reduction(ReductionKernel { whole, fold, axes }),
             false => Kernel::General(whole),
         }
     })

@@ -9,6 +9,7 @@
 
 use crate::layout::handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::machine::tile::strip_sums::LEAST_RUN;
 use crate::operator::block::Column;
 use crate::operator::nd_pointwise::{common_shape, in_element};
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type, strides_over};
@@ -131,6 +132,11 @@ impl Elements<'_> {
     /// True if no input has another column in every block.
     pub(super) fn is_in_place(&self) -> bool {
         self.walks.is_empty()
+    }
+
+    /// True if strips can take in elements that become one in runs of so many.
+    pub(super) fn has_leaves_of(&self, run: usize) -> bool {
+        run >= LEAST_RUN && self.space.has_leaves_of(run)
     }
 
     /// Elements of a block, at most so many.

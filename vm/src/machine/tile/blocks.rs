@@ -6,9 +6,8 @@ use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
+use crate::operator::fold_kernel::Runs;
 use crate::operator::meter::Watch;
-use crate::operator::nd_reduction::{Folded, Runs};
-use crate::operator::reduction::State;
 use crate::operator::scan::Direction;
 use bumpalo::Bump;
 
@@ -28,18 +27,10 @@ pub(super) struct Blocks<'r> {
     pub(super) moving: &'r [u16],
     /// Inputs that do not.
     pub(super) uneven: Uneven<'r>,
-    /// How elements become one, for each reduction along axes.
+    /// How rows or elements become one, for each fold.
     pub(super) runs: &'r [Runs],
     /// Who knows whether the run has to stop.
     pub(super) watch: &'r Option<&'r dyn Watch>,
-}
-
-/// What reductions have taken in.
-pub(super) struct Reduced<'r, 'a> {
-    /// The states of those of rows.
-    pub(super) states: &'r mut [State],
-    /// The leaves of those along axes.
-    pub(super) folded: &'r mut [Folded<'a>],
 }
 
 /// Inputs that stand other than row after row in memory.
@@ -77,10 +68,10 @@ impl Uneven<'_> {
     }
 }
 
-impl Blocks<'_> {
+impl<'r> Blocks<'r> {
     /// The strip that is all there is to run, if it can read all rows where they are: then there need be no blocks.
     #[inline]
-    pub(super) fn whole(&self) -> Option<&LoadedStrip> {
+    pub(super) fn whole(&self) -> Option<&'r LoadedStrip> {
         match self.strips {
             [strip] if self.schedule.is_one_strip && self.uneven.is_in_place() => Some(strip),
             _ => None,

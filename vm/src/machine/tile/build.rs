@@ -3,14 +3,12 @@
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::draft::{Draft, Drafts, Pass};
 use crate::machine::tile::plan::{Extent, Group};
-use crate::machine::tile::region::{
-    Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Reduction, Region,
-};
+use crate::machine::tile::region::{Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region};
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
 use crate::machine::tile::strip_plan;
 use crate::operator::Kernel;
-use crate::operator::nd_reduction::NdReductionKernel;
+use crate::operator::reduction::ReductionKernel;
 use crate::program::Routine;
 use crate::program::program::Owners;
 use crate::value::array::ROWS_OF_A_WORD;
@@ -57,9 +55,8 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         columns.members().filter(|number| kind(columns.kernels[*number])).collect()
     };
     let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan(_)));
-    let reductions = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
-    let folds = of_kind(|kernel| matches!(kernel, Kernel::NdReduction(_)));
-    let numbers = [&scans, &reductions, &folds].map(Vec::as_slice);
+    let folds = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
+    let numbers = [&scans, &folds].map(Vec::as_slice);
     let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
     let passes = scratch.schedule(passes, &columns, block);
     // Folds of pairs are in no strip: what they compute on the way stays there.
@@ -70,21 +67,14 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         None => step(&columns, &Draft::own(&columns, number), numbers),
     };
     let strips = strip_plan::plan(&columns, &folds_of_sums, is_read_outside, own_step, block_of);
-    let reduction = |number: &usize| match columns.kernels[*number] {
-        Kernel::Reduction(kernel) => {
-            let offset = routine.slot(columns.results[*number]).offset();
-            Reduction { kernel: *kernel, offset: is_read_outside(*number).then_some(offset) }
-        }
-        other => unreachable!("{other:?} reduces no rows"),
-    };
     let fold = |number: &usize| match columns.kernels[*number] {
-        Kernel::NdReduction(NdReductionKernel { fold, axes, .. }) => Fold {
+        Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
             ip: group.members[*number].ip,
             kernel: *fold,
             axes: *axes,
             slot: is_read_outside(*number).then(|| routine.slot(columns.results[*number]).clone()),
         },
-        other => unreachable!("{other:?} reduces no elements"),
+        other => unreachable!("{other:?} reduces nothing"),
     };
     let output = |number: &usize| Output {
         column: columns.of_member(*number) as u16,
@@ -101,7 +91,6 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         strips,
         scans: scans.len(),
         direction: group.direction,
-        reductions: reductions.iter().map(reduction).collect(),
         folds: folds.iter().map(fold).collect(),
         closed: group.closed,
         inputs: columns.inputs.into(),
@@ -130,8 +119,8 @@ fn member(columns: &Columns<'_>, number: usize, ip: u32, place: Place) -> Member
     Member { ip, args: columns.args(operands), arity: operands.len() as u8, is_lifted, place }
 }
 
-/// The code of a draft; its number is that among the running sums, reductions or folds.
-fn step(columns: &Columns<'_>, draft: &Draft, [scans, reductions, folds]: [&[usize]; 3]) -> Step {
+/// The code of a draft; its number is that among the running sums or folds.
+fn step(columns: &Columns<'_>, draft: &Draft, [scans, folds]: [&[usize]; 2]) -> Step {
     let code = match (draft.pass, columns.block_kernel(draft.member)) {
         (Pass::Joined(run) | Pass::Sum(run), _) => Code::Rows { run, is_lifted: true },
         (Pass::Polynomial(polynomial), _) => Code::Polynomial(polynomial),
@@ -141,8 +130,7 @@ fn step(columns: &Columns<'_>, draft: &Draft, [scans, reductions, folds]: [&[usi
         }
         (Pass::Own, None) => match columns.kernels[draft.member] {
             Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
-            Kernel::NdReduction(_) => Code::Fold(position(folds, &draft.member)),
-            _ => Code::Reduce(position(reductions, &draft.member)),
+            _ => Code::Fold(position(folds, &draft.member)),
         },
     };
     let args = columns.args(&draft.sources);

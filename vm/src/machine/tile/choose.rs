@@ -3,7 +3,7 @@
 use crate::machine::tile::region::Region;
 use crate::machine::tile::report::StripReport;
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::{Group, LoadedStrip, Recording, StripPlan, Variant};
+use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::strip::Refused;
@@ -22,7 +22,8 @@ const FEW_ROWS: usize = 128;
 const MAX_VARIANTS: usize = 8;
 
 impl Region {
-    /// What runs for each block of a run over these columns: strips where they are compiled, else passes.
+    /// What runs for each block of a run over these columns: strips where they are compiled, else passes. `has_leaves`
+    /// tells whether strips can take in folds.
     #[inline(always)]
     pub(super) fn choose(
         &self,
@@ -30,8 +31,10 @@ impl Region {
         presence: &[Presence],
         rows: usize,
         strips: Strips,
+        has_leaves: impl Fn() -> bool,
     ) -> (&Schedule, &[LoadedStrip]) {
         if let Some(plan) = &self.strips
+            && (!plan.has_folds || has_leaves())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, rows, strips)
         {
             return (&plan.schedule, strips);
@@ -116,12 +119,14 @@ impl Region {
         let arena = Bump::new();
         let presence = self.plan_presence(&mut columns, &arena);
         let report = |group: &Group| {
-            let ip =
-                |member: &Recording| self.members[member.column as usize - self.inputs.len()].ip as usize;
+            let ip = |column: u16| self.members[column as usize - self.inputs.len()].ip as usize;
             let lowered = plan.lower(group, &columns, presence);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
+            let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();
+            columns.extend(group.folds.iter().map(|fold| fold.column));
+            columns.sort_unstable();
             StripReport {
-                members: group.members.iter().map(ip).collect(),
+                members: columns.into_iter().map(ip).collect(),
                 code: code.map(|code| *code.report()),
             }
         };

@@ -6,60 +6,57 @@
 //! members   m0 m1 m2 …                                        all of a block before the next one
 //! ```
 //!
-//! Reductions have a state for each chunk. The states are merged in the order of chunks, so that a result
-//! does not depend on the number of threads. Reductions along axes have parts of leaves, which begin and end where
-//! the sizes of axes say: threads begin with a leaf.
+//! Reductions have parts of leaves, which begin and end where the number of rows or the sizes of axes say, and are joined
+//! when all blocks have been seen: a result does not depend on the number of threads, which begin with a leaf.
 //!
 //! Running sums are carried from block to block on one thread; those from the other end have all blocks computed from
 //! the last to the first.
 
-use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, list};
+use crate::machine::tile::blocks::{Blocks, Outcome};
 use crate::machine::tile::region::{Fold, MemberFault};
+use crate::machine::tile::strip_sums::{MOST_ROWS, StripSums};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::machine::tile::worker::Worker;
-use crate::operator::nd_reduction::{Folded, Runs};
-use crate::operator::reduction::{CHUNK, State};
+use crate::operator::block::Column;
+use crate::operator::fold_kernel::{CHUNK, Folded, Runs};
+use crate::value::array::ROWS_OF_A_WORD;
 use bumpalo::Bump;
 use std::ops::Range;
 
-/// What reductions have taken in of the rows of one thread.
-#[derive(Default)]
-struct Part {
-    /// By chunk.
-    states: Vec<Vec<State>>,
+/// What a reduction has taken in of the rows of one thread.
+struct Taken {
     /// The parts of leaves.
-    leaves: Vec<Vec<u64>>,
+    parts: Vec<u64>,
+    /// How many rows are present.
+    present: u64,
 }
 
-type PartOutcome = Result<Part, Box<MemberFault>>;
+type TakenOrFault = Result<Vec<Taken>, Box<MemberFault>>;
 
 impl Blocks<'_> {
     /// Computes all rows and takes them into the reductions.
     ///
     /// # Safety
     /// Inputs and outputs have the rows, and nobody else accesses the outputs.
-    pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, reduced: Reduced<'_, '_>) -> Outcome {
+    pub(super) unsafe fn run(mut self, arena: &Bump, threads: usize, folded: &mut [Folded<'_>]) -> Outcome {
         let chunks = self.rows.div_ceil(CHUNK);
         let threads = if self.has_parts() { threads.min(chunks) } else { 1 };
         if threads > 1 {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_on(threads, chunks, reduced) };
+            return unsafe { self.run_on(threads, chunks, folded) };
         }
+        let columns = std::mem::take(&mut self.columns);
         if let Some(strip) = self.whole() {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_whole(strip, 0..self.rows) };
+            return unsafe { self.run_whole(strip, columns, 0..self.rows, arena, folded) };
         }
-        let Reduced { states, folded } = reduced;
-        let columns = std::mem::take(&mut self.columns);
         // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(&self, columns, arena) };
+        let mut worker = unsafe { Worker::new(&self, columns, 0, arena) };
         for number in 0..chunks {
             let chunk = if self.is_reversed() { chunks - 1 - number } else { number };
-            let of_chunk = list(arena, self.new_states());
-            let rows = chunk * CHUNK..self.rows.min((chunk + 1) * CHUNK);
+            let rows = self.begin_of(chunk)..self.begin_of(chunk + 1);
             // SAFETY: the caller's promise.
-            unsafe { worker.rows(rows, &mut Reduced { states: of_chunk, folded })? };
-            self.merge(states, of_chunk);
+            unsafe { worker.rows(rows, folded)? };
         }
         Ok(())
     }
@@ -67,14 +64,32 @@ impl Blocks<'_> {
     /// Computes rows by the strip that is all there is to run.
     ///
     /// # Safety
-    /// As [`Blocks::run`].
-    unsafe fn run_whole(&self, strip: &LoadedStrip, rows: Range<usize>) -> Outcome {
-        let mut start = rows.start;
+    /// As [`Blocks::run`], for these columns, which stand at the first row of all.
+    unsafe fn run_whole(
+        &self,
+        strip: &LoadedStrip,
+        columns: &mut [Column],
+        rows: Range<usize>,
+        arena: &Bump,
+        folded: &mut [Folded<'_>],
+    ) -> Outcome {
+        let mut sums = StripSums::new(self.strips, self.runs, rows.start, columns, arena);
+        let (mut start, mut polled) = (rows.start, rows.start);
+        self.poll()?;
         while start < rows.end {
-            self.poll()?;
-            let end = rows.end.min(start + CHUNK);
-            // SAFETY: the caller's promise; the columns stand at their first row, and chunks begin at words of presence.
-            unsafe { strip.run(self.columns, start..end) };
+            if start - polled >= CHUNK {
+                self.poll()?;
+                polled = start;
+            }
+            let end = match &mut sums {
+                None => rows.end.min(start + CHUNK),
+                Some(sums) => sums.begin((rows.end - start).min(MOST_ROWS), start),
+            };
+            // SAFETY: the caller's promise; chunks and calls of rows with presence begin at words.
+            unsafe { strip.run(columns, start..end) };
+            if let Some(sums) = &mut sums {
+                sums.take(end - start, folded);
+            }
             start = end;
         }
         Ok(())
@@ -83,17 +98,48 @@ impl Blocks<'_> {
     /// True if rows can be dealt to threads. Running sums go from chunk to chunk, and reductions of different runs or
     /// kinds do not begin at the same places.
     fn has_parts(&self) -> bool {
+        let leader = self.leader();
         let is_alike = |(fold, runs): (&Fold, Runs)| {
-            self.folds()
-                .next()
-                .is_none_or(|(first, of_first)| runs == of_first && fold.kernel.is_cut_like(&first.kernel))
+            leader.is_none_or(|(first, of_first)| {
+                !fold.kernel.has_parts() || runs == of_first && fold.kernel.is_cut_like(&first.kernel)
+            })
         };
         self.region.scans == 0 && self.folds().all(is_alike)
     }
 
-    /// The reductions along axes, and how elements become one.
+    /// The reductions, and how rows or elements become one.
     fn folds(&self) -> impl Iterator<Item = (&Fold, Runs)> {
         self.region.folds.iter().zip(self.runs.iter().copied())
+    }
+
+    /// The reduction that says where threads may begin.
+    fn leader(&self) -> Option<(&Fold, Runs)> {
+        self.folds().find(|(fold, _)| fold.kernel.has_parts())
+    }
+
+    /// Where a chunk begins; with a leaf, if strips take in leaves.
+    fn begin_of(&self, chunk: usize) -> usize {
+        let row = self.rows.min(chunk * CHUNK);
+        let of_strips = self.strips.iter().flat_map(|strip| &*strip.sums).next();
+        match of_strips.map(|sum| sum.fold as usize) {
+            Some(fold) if self.presence.is_empty() => {
+                self.region.folds[fold].kernel.next_cut(self.runs[fold], row).min(self.rows)
+            }
+            _ => row,
+        }
+    }
+
+    /// The first row from one on where a thread may begin: with a leaf, and with a word of presence.
+    fn next_cut(&self, row: usize) -> usize {
+        let Some((fold, runs)) = self.leader() else { return row };
+        let mut cut = row;
+        loop {
+            cut = fold.kernel.next_cut(runs, cut).min(self.rows);
+            if self.presence.is_empty() || cut.is_multiple_of(ROWS_OF_A_WORD) || cut == self.rows {
+                return cut;
+            }
+            cut += 1;
+        }
     }
 
     /// The same on several threads.
@@ -101,29 +147,23 @@ impl Blocks<'_> {
     /// # Safety
     /// As [`Blocks::run`].
     #[cold]
-    unsafe fn run_on(&self, threads: usize, chunks: usize, reduced: Reduced<'_, '_>) -> Outcome {
-        let first_row = |thread: usize| {
-            let row = self.rows.min(chunks * thread / threads * CHUNK);
-            let first = self.region.folds.first().zip(self.runs.first());
-            first.map_or(row, |(fold, run)| fold.kernel.next_cut(*run, row))
-        };
-        let mut parts: Vec<(Range<usize>, PartOutcome)> = (0..threads)
-            .map(|thread| (first_row(thread)..first_row(thread + 1), Ok(Part::default())))
-            .collect();
+    unsafe fn run_on(&self, threads: usize, chunks: usize, folded: &mut [Folded<'_>]) -> Outcome {
+        let first_row = |thread: usize| self.next_cut(self.rows.min(chunks * thread / threads * CHUNK));
+        let mut of_threads: Vec<(Range<usize>, TakenOrFault)> =
+            (0..threads).map(|thread| (first_row(thread)..first_row(thread + 1), Ok(Vec::new()))).collect();
         rayon::scope(|scope| {
-            for (rows, part) in &mut parts {
+            for (rows, taken) in &mut of_threads {
                 scope.spawn(move |_| {
-                    // SAFETY: the caller's promise; no row is in two parts.
-                    *part = unsafe { self.part(rows.clone()) };
+                    // SAFETY: the caller's promise; no row is of two threads.
+                    *taken = unsafe { self.part(rows.clone()) };
                 });
             }
         });
-        // The parts stand in the order of rows: the first that failed has the lowest row.
-        for (_, part) in parts {
-            let Part { states, leaves } = part?;
-            states.iter().for_each(|of_chunk| self.merge(reduced.states, of_chunk));
-            for (folded, leaves) in reduced.folded.iter_mut().zip(leaves) {
-                folded.parts.extend_from_slice(&leaves);
+        // They stand in the order of rows: the first that failed has the lowest row.
+        for (_, taken) in of_threads {
+            for (folded, Taken { parts, present }) in folded.iter_mut().zip(taken?) {
+                folded.parts.extend_from_slice(&parts);
+                folded.present += present;
             }
         }
         Ok(())
@@ -133,40 +173,32 @@ impl Blocks<'_> {
     ///
     /// # Safety
     /// As [`Blocks::run`]; nobody else computes these rows.
-    unsafe fn part(&self, rows: Range<usize>) -> PartOutcome {
-        if let Some(strip) = self.whole() {
-            // SAFETY: the caller's promise.
-            return unsafe { self.run_whole(strip, rows) }.map(|()| Part::default());
+    unsafe fn part(&self, rows: Range<usize>) -> TakenOrFault {
+        if rows.is_empty() {
+            return Ok(Vec::new());
         }
         let arena = Bump::new();
-        // SAFETY: the caller's promise.
-        let mut worker = unsafe { Worker::new(self, arena.alloc_slice_copy(self.columns), &arena) };
+        let columns = arena.alloc_slice_copy(self.columns);
         let begin = |(fold, run): (&Fold, Runs)| {
             let state = fold.kernel.begin(run, rows.clone(), &arena, *self.watch);
             state.map_err(|stop| Box::new(MemberFault { ip: fold.ip, fault: stop.into() }))
         };
         let mut folded: Vec<Folded<'_>> = self.folds().map(begin).collect::<Result<_, _>>()?;
-        let mut of_chunks = Vec::new();
+        let taken = |folded: Folded<'_>| Taken { parts: folded.parts.to_vec(), present: folded.present };
+        if let Some(strip) = self.whole() {
+            // SAFETY: the caller's promise.
+            unsafe { self.run_whole(strip, columns, rows, &arena, &mut folded)? };
+            return Ok(folded.into_iter().map(taken).collect());
+        }
+        // SAFETY: the caller's promise.
+        let mut worker = unsafe { Worker::new(self, columns, rows.start, &arena) };
         let mut start = rows.start;
         while start < rows.end {
-            let end = rows.end.min((start / CHUNK + 1) * CHUNK);
-            let mut states: Vec<State> = self.new_states().collect();
-            let mut reduced = Reduced { states: &mut states, folded: &mut folded };
+            let end = rows.end.min(self.begin_of(start / CHUNK + 1));
             // SAFETY: the caller's promise.
-            unsafe { worker.rows(start..end, &mut reduced)? };
-            of_chunks.push(states);
+            unsafe { worker.rows(start..end, &mut folded)? };
             start = end;
         }
-        Ok(Part { states: of_chunks, leaves: folded.iter().map(|folded| folded.parts.to_vec()).collect() })
-    }
-
-    fn new_states(&self) -> impl ExactSizeIterator<Item = State> {
-        self.region.reductions.iter().map(|reduction| reduction.kernel.init())
-    }
-
-    fn merge(&self, states: &mut [State], next: &[State]) {
-        for ((reduction, state), next) in self.region.reductions.iter().zip(states).zip(next) {
-            reduction.kernel.merge(state, next);
-        }
+        Ok(folded.into_iter().map(taken).collect())
     }
 }

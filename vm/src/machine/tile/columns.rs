@@ -99,6 +99,20 @@ impl<'r> Columns<'r> {
         self.inputs.len() + number
     }
 
+    /// Number of the column for the rows that a fold counts, behind those of all members.
+    pub(super) fn of_counts(&self, fold: usize) -> usize {
+        self.inputs.len() + self.results.len() + fold
+    }
+
+    /// Type of an input or of what a member computes.
+    pub(super) fn qtype(&self, source: Source) -> &QType {
+        let value = match source {
+            Source::Input(number) => self.inputs[number].value,
+            Source::Member(number) => self.results[number],
+        };
+        self.routine.slot(value).qtype()
+    }
+
     /// Number of a column.
     pub(super) fn index(&self, source: Source) -> usize {
         match source {
@@ -154,7 +168,8 @@ impl<'r> Columns<'r> {
             let step = self.element(number).map_or(0, cell_size);
             Column { step, all: u64::MAX, ..Column::MISSING }
         });
-        inputs.chain(computed).collect()
+        let folds = self.members().filter(|number| self.kernels[*number].reduces());
+        inputs.chain(computed).chain(folds.map(|_| Column::MISSING)).collect()
     }
 
     /// The columns of arrays outside of the scratch memory.

@@ -8,9 +8,9 @@
 use crate::machine::tile::columns::{Columns, Source};
 use crate::operator::Kernel;
 use crate::operator::block::{Arithmetic, BlockRun};
-use crate::operator::nd_reduction::NdReductionKernel;
 use crate::operator::pair::{Side, pair, products};
 use crate::operator::polynomial::{MAX_CONSTANTS, Polynomial, quotient_of_sum};
+use crate::operator::reduction::ReductionKernel;
 
 /// A step, while places are not known.
 pub(super) struct Draft {
@@ -119,7 +119,7 @@ impl<R: Fn(usize) -> Option<u32>> Drafting<'_, '_, R> {
     }
 
     fn fold_of_sum(&self, member: usize) -> Option<Draft> {
-        let Kernel::NdReduction(NdReductionKernel { fold, .. }) = self.columns.kernels[member] else {
+        let Kernel::Reduction(ReductionKernel { fold, .. }) = self.columns.kernels[member] else {
             return None;
         };
         fold.step_of_sum()?;

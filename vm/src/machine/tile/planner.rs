@@ -310,9 +310,10 @@ impl<'r> Planner<'r> {
             self.uses.remove_result(member.ip, self.routine.slot(result).offset());
             member.is_overwritten = self.is_overwritten[member.ip as usize];
         }
-        let runs_by_itself = |ip: u32| matches!(self.kernel(ip), Some(Kernel::NdReduction(_)));
+        let is_of_axes = matches!(region.extent, Extent::Elements(_));
         if let [Planned { ip, .. }] = region.members[..]
-            && runs_by_itself(ip)
+            && is_of_axes
+            && self.kernel(ip).is_some_and(Kernel::reduces)
         {
             return;
         }

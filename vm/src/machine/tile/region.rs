@@ -16,8 +16,7 @@ use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::Schedule;
 use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::Column;
-use crate::operator::nd_reduction::FoldKernel;
-use crate::operator::reduction::ReductionKernel;
+use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::scan::Direction;
 use crate::program::ValueId;
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
@@ -47,9 +46,7 @@ pub(in crate::machine) struct Region {
     pub(super) scans: usize,
     /// Their direction.
     pub(super) direction: Option<Direction>,
-    /// The reductions, in the order of their states.
-    pub(super) reductions: Box<[Reduction]>,
-    /// The reductions along axes.
+    /// The reductions.
     pub(super) folds: Box<[Fold]>,
     /// Steps and types of all columns, before a run fills in where they stand.
     pub(super) columns: Box<[Column]>,
@@ -152,23 +149,14 @@ impl Member {
     }
 }
 
-/// A reduction of rows to a value.
-#[derive(Debug)]
-pub(super) struct Reduction {
-    /// The code.
-    pub(super) kernel: ReductionKernel,
-    /// Offset of the result in the frame; none if nobody can read it.
-    pub(super) offset: Option<u32>,
-}
-
-/// A reduction of elements along axes.
+/// A reduction of rows, or of elements along axes.
 #[derive(Debug)]
 pub(super) struct Fold {
     /// Its instruction.
     pub(super) ip: u32,
     /// The code.
     pub(super) kernel: FoldKernel,
-    /// The axes.
+    /// The axes; that of rows is the first one.
     pub(super) axes: Axes,
     /// The slot of the result; none if nobody can read it.
     pub(super) slot: Option<TypedSlot>,

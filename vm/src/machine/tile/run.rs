@@ -5,21 +5,18 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
-use crate::layout::TypedSlot;
 use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
-use crate::machine::tile::blocks::{Blocks, Reduced, Uneven, list};
+use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Fold, Input, InputPlace, MemberFault, Place, Reduction, Region};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Region};
 use crate::machine::tile::schedule::Presence;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::operator::meter::Meter;
-use crate::operator::nd_reduction::{result_shape, runs};
 use crate::operator::rows_out::RowsOut;
 use crate::value::array::cell_size;
-use crate::value::budget::Account;
 use crate::value::{ArrayRows, Fault, NdType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -74,14 +71,15 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
-        let states = list(arena, self.reductions.iter().map(|reduction| reduction.kernel.init()));
+        let runs = self.runs_of(&[rows], arena);
+        let folded = self.begin_folds(runs, rows, arena, meter)?;
         let watch = meter.watch_place();
-        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips);
-        let runs = &[];
+        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips, || true);
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many rows now.
-        let outcome = unsafe { blocks.run(arena, registers.threads, Reduced { states, folded: &mut [] }) };
+        let outcome = unsafe { blocks.run(arena, registers.threads, folded) };
+        self.end_folds(runs, rows, meter);
         if !presence.is_empty() {
             for output in &self.outputs {
                 // SAFETY: as above.
@@ -89,12 +87,8 @@ impl Region {
             }
         }
         outcome?;
-        for (Reduction { kernel, offset }, state) in self.reductions.iter().zip(states) {
-            let Some(offset) = offset else { continue };
-            // SAFETY: the slot was verified to have the type of the reduction's result.
-            unsafe { kernel.finish(state, frame.add(*offset as usize)) };
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }
     }
 
     /// Computes all elements of the outputs.
@@ -112,50 +106,28 @@ impl Region {
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         // SAFETY: the caller's promise.
         let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
-        let runs_of = |fold: &Fold| runs(elements.shape(), fold.axes);
-        for fold in &self.folds {
-            let checked = fold.kernel.check_elements(runs_of(fold));
+        let runs = self.runs_of(elements.shape(), arena);
+        for (fold, runs) in self.folds.iter().zip(runs) {
+            let checked = fold.kernel.check_elements(*runs);
             checked.map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, elements.shape(), columns, meter)? };
         self.charge(rows, meter)?;
-        let lanes = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs_of(fold))).sum();
-        meter.charge(lanes).map_err(|stop| self.stopped(stop.into()))?;
-        let folds = if rows > 0 { &*self.folds } else { &[] };
-        let runs = list(arena, folds.iter().map(runs_of));
+        let folded = self.begin_folds(runs, rows, arena, meter)?;
         let watch = meter.watch_place();
-        let mut folded = BumpVec::with_capacity_in(folds.len(), arena);
-        for (fold, runs) in folds.iter().zip(&*runs) {
-            match fold.kernel.begin(*runs, 0..rows, arena, *watch) {
-                Ok(state) => folded.push(state),
-                Err(stop) => {
-                    meter.give_back(lanes);
-                    return Err(Box::new(MemberFault { ip: fold.ip, fault: stop.into() }));
-                }
-            }
-        }
-        let folded = folded.into_bump_slice_mut();
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips);
+        let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
+        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips, has_leaves);
         let presence = &[];
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many elements now.
-        let outcome = unsafe { blocks.run(arena, registers.threads, Reduced { states: &mut [], folded }) };
-        meter.give_back(lanes);
+        let outcome = unsafe { blocks.run(arena, registers.threads, folded) };
+        self.end_folds(runs, rows, meter);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
-        for (number, fold) in self.folds.iter().enumerate() {
-            let Some(slot) = &fold.slot else { continue };
-            let parts = folded.get(number).map_or(&[][..], |folded| &folded.parts);
-            // SAFETY: the caller's promise; the parts are those of the runs, of which there are none without elements.
-            unsafe {
-                let out = fold.make_room(slot, frame, elements.shape(), meter)?;
-                fold.kernel.finish(parts, runs_of(fold), out, &|| meter.stop());
-            }
-            meter.poll().map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }
     }
 
     /// Looks at the inputs; gives the number of rows, and the inputs that a worker has to lay out.
@@ -224,7 +196,9 @@ impl Region {
             }
         }
         for (index, member) in (inputs..).zip(&self.members) {
-            if !member.is_lifted {
+            if member.place == Place::Value {
+                // A fold has no rows.
+            } else if !member.is_lifted {
                 presence[index] = Presence::Own;
             } else {
                 let mut merged = Presence::Alike;
@@ -311,32 +285,8 @@ impl Region {
 
     /// A fault of all members.
     #[cold]
-    fn stopped(&self, fault: Fault) -> Box<MemberFault> {
+    pub(super) fn stopped(&self, fault: Fault) -> Box<MemberFault> {
         Box::new(MemberFault { ip: self.members[0].ip, fault })
-    }
-}
-
-impl Fold {
-    /// The place of the result, or of its elements, of elements with this shape.
-    ///
-    /// # Safety
-    /// As [`Region::run`].
-    unsafe fn make_room(
-        &self,
-        slot: &TypedSlot,
-        frame: *mut u8,
-        shape: &[usize],
-        meter: &Meter<'_>,
-    ) -> Result<*mut u8, Box<MemberFault>> {
-        match slot.qtype().nd() {
-            // SAFETY: the caller's promise.
-            Some(qtype) => unsafe {
-                let handle = handle_at(frame, slot.offset());
-                let room = handle.make_room(qtype, &result_shape(shape, self.axes, qtype), meter);
-                room.map_err(|stop| Box::new(MemberFault { ip: self.ip, fault: stop.into() }))
-            },
-            None => Ok(frame.wrapping_add(slot.offset() as usize)),
-        }
     }
 }
 

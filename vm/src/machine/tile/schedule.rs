@@ -46,9 +46,7 @@ pub(super) enum Code {
     Polynomial(Polynomial),
     /// Computes running sums; the number is that of what is carried.
     Scan(ScanRun, u16),
-    /// Takes the rows into the state of the reduction with this number.
-    Reduce(u16),
-    /// Takes the elements into the parts of the reduction along axes with this number.
+    /// Takes the rows or elements into what the reduction with this number knows.
     Fold(u16),
     /// The same, with `a * b + c` as one of two operands.
     FoldOfSum(u16),

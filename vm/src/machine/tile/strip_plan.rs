@@ -6,12 +6,13 @@ use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
-use crate::machine::tile::strips::{Group, Lowered, Recording, StripPlan};
+use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Recording, StripPlan};
+use crate::operator::Kernel;
 use crate::operator::block::MAX_STEP_OPERANDS;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
-use crate::value::ScalarType;
+use crate::value::{QType, ScalarType};
 use crate::vector::Level;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -42,11 +43,17 @@ pub(super) fn plan(
     let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
     let recipe_of = |member: usize| (!is_joined(member)).then(|| recipe(columns, &lanes, member)).flatten();
     let recipes: Vec<Option<(Recipe, u32)>> = columns.members().map(recipe_of).collect();
+    let fold_of = folds(columns, &lanes);
     let mut operands = columns.operands.clone();
     joined.iter().for_each(|draft| operands[draft.member].clone_from(&draft.sources));
-    let costs: Vec<Option<u32>> = recipes.iter().map(|recipe| recipe.map(|(_, cost)| cost)).collect();
+    let cost = |member: usize| match fold_of[member] {
+        Some(_) => Some(1),
+        None => recipes[member].map(|(_, cost)| cost),
+    };
+    let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
     let is_fallible = |member: usize| columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible);
-    let mut items = order(&operands, &costs, is_fallible, &is_read_outside);
+    let mut items =
+        order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some());
     items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
     if !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
@@ -68,9 +75,12 @@ pub(super) fn plan(
                 args: columns.operands[*member].iter().map(|arg| columns.index(*arg) as u16).collect(),
                 column: column(member),
             };
+            let (folds, computed): (Vec<usize>, Vec<usize>) =
+                members.iter().partition(|member| fold_of[**member].is_some());
             groups.push(Group {
-                members: members.iter().map(recording).collect(),
-                results: stored.iter().map(column).collect(),
+                members: computed.iter().map(recording).collect(),
+                results: stored.iter().filter(|member| fold_of[**member].is_none()).map(column).collect(),
+                folds: folds.iter().filter_map(|member| fold_of[*member]).collect(),
             });
             let code = Code::Strip((groups.len() - 1) as u16);
             Step { args: [0; MAX_STEP_OPERANDS], arity: 0, member: members[0] as u16, code }
@@ -79,6 +89,7 @@ pub(super) fn plan(
     let schedule = scratch.schedule(steps.collect(), columns, block_of(&scratch));
     Some(StripPlan {
         schedule,
+        has_folds: groups.iter().any(|group| !group.folds.is_empty()),
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),
@@ -86,6 +97,35 @@ pub(super) fn plan(
         seen: AtomicU64::new(0),
         variants: OnceLock::new(),
     })
+}
+
+/// By member: how a strip takes it in, if it is a fold that one can: a plain sum of what stands together in memory.
+fn folds(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>]) -> Vec<Option<FoldInStrip>> {
+    let mut axes = None;
+    let mut number = 0;
+    let mut fold = |member: usize| {
+        let Kernel::Reduction(reduction) = columns.kernels[member] else { return None };
+        number += 1;
+        let lane = reduction.fold.sum()?;
+        let source = columns.operands[member][0];
+        let has_last_axes = match columns.qtype(source) {
+            QType::NdArray(t) => {
+                let kept = (0..t.rank()).filter(|axis| !reduction.axes.contains(*axis) && !t.is_unit(*axis));
+                kept.max() < reduction.axes.iter().filter(|axis| !t.is_unit(*axis)).min()
+            }
+            _ => true,
+        };
+        let arg = columns.index(source);
+        let has_cells = matches!(lanes[arg], Some(Some(_)));
+        // All folds in strips have the same leaves.
+        if !has_last_axes || !has_cells || *axes.get_or_insert(reduction.axes) != reduction.axes {
+            return None;
+        }
+        let fold = number - 1;
+        let counts = reduction.fold.counts().then(|| columns.of_counts(fold.into()) as u16);
+        Some(FoldInStrip { fold, arg: arg as u16, column: columns.of_member(member) as u16, lane, counts })
+    };
+    columns.members().map(&mut fold).collect()
 }
 
 /// By member: the last item that reads it from memory.

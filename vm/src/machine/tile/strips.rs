@@ -10,8 +10,11 @@
 //! the inputs then: which of them have missing rows, and which are one value for all rows. Each such *variant* is compiled
 //! once; a run that has another one waits for its own, or runs as passes.
 //!
+//! Strips find the places of rows in the columns themselves: the numbers of their list are those of words.
+//!
 //! 1. A member with a recipe cannot raise for its operands; passes that can keep their order.
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
+//! 3. A fold whose parts are plain sums is taken in by the strip that computes what it adds, or reads it.
 
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
@@ -19,7 +22,7 @@ use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{self, Lane, List, Refused, Strip};
 use crate::vector::Level;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -30,6 +33,8 @@ pub(super) struct StripPlan {
     /// Strips, and passes for other members.
     pub(super) schedule: Schedule,
     pub(super) groups: Box<[Group]>,
+    /// True if groups take in folds.
+    pub(super) has_folds: bool,
     /// By column: what a cell is; `None` if it has none.
     pub(super) lanes: Box<[Option<Lane>]>,
     /// By input: its bits, if it is a literal.
@@ -49,6 +54,22 @@ pub(super) struct Group {
     pub(super) members: Box<[Recording]>,
     /// The columns of results that others read.
     pub(super) results: Box<[u16]>,
+    pub(super) folds: Box<[FoldInStrip]>,
+}
+
+/// A fold that a group takes in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoldInStrip {
+    /// Its number among the folds of the region.
+    pub(super) fold: u16,
+    /// The column that it reads.
+    pub(super) arg: u16,
+    /// Its own column, which has lanes and parts.
+    pub(super) column: u16,
+    /// The type of its sums.
+    pub(super) lane: Lane,
+    /// The column for rows that are present, if it wants to know how many are.
+    pub(super) counts: Option<u16>,
 }
 
 /// A member of a group.
@@ -75,24 +96,61 @@ pub(super) struct Variant {
     pub(super) next: OnceLock<Box<Variant>>,
 }
 
-/// Columns, and constants, that a strip of a region may have; a region with more runs as passes.
-const MOST_OPERANDS: usize = 64;
+/// Constants that a strip of a region may have; a region with more runs as passes.
+const MOST_CONSTANTS: usize = 64;
 
 /// A strip, and what it wants to know.
 #[derive(Debug)]
 pub(super) struct LoadedStrip {
     strip: Strip,
-    /// The columns whose cells or presence it reads and writes, by its own numbers.
-    columns: Box<[(u16, Part)]>,
     /// The columns that are one value, and the bytes of that, by its own numbers.
     constants: Box<[(u16, u8)]>,
+    /// What it adds up.
+    pub(super) sums: Box<[StripSum]>,
+}
+
+/// A sum of a strip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StripSum {
+    /// The number of its fold.
+    pub(super) fold: u16,
+    /// The column of its lanes and parts.
+    pub(super) column: u16,
+    pub(super) lane: Lane,
+    pub(super) present: Present,
+}
+
+/// How many rows of a sum are present.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Present {
+    /// Nobody asks.
+    Unasked,
+    /// All.
+    All,
+    /// As many as a sum says that has this column.
+    Counted(u16),
 }
 
 /// What of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Cells,
+    /// Or the ends of leaves.
     Presence,
+}
+
+/// Words of a column: to a strip, columns are pointers one after the other.
+const WORDS: usize = size_of::<Column>() / size_of::<usize>();
+
+impl Part {
+    /// The number of this part of a column in the list of a strip.
+    const fn number(self, column: u16) -> u16 {
+        let offset = match self {
+            Part::Cells => offset_of!(Column, data),
+            Part::Presence => offset_of!(Column, presence),
+        };
+        column * WORDS as u16 + (offset / size_of::<usize>()) as u16
+    }
 }
 
 impl LoadedStrip {
@@ -100,33 +158,22 @@ impl LoadedStrip {
     ///
     /// # Safety
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
-    /// share no byte with others.
-    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) {
-        let mut places = [const { MaybeUninit::<*mut u8>::uninit() }; MOST_OPERANDS];
-        let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_OPERANDS];
+    /// share no byte with others. Columns of sums have lanes, and room for the parts of leaves, whose ends are there.
+    pub(super) unsafe fn run(&self, columns: &mut [Column], rows: Range<usize>) {
+        let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {
-            self.load(columns, places.as_mut_ptr().cast(), constants.as_mut_ptr().cast());
-            self.strip.run(places.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast());
+            self.load(columns, constants.as_mut_ptr().cast());
+            self.strip.run(columns.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast());
         }
     }
 
-    /// Fills in what the strip is called with.
+    /// Fills in constants.
     ///
     /// # Safety
-    /// There are places for all columns and constants; each column of a constant has one value.
+    /// There are places for all; each column of a constant has one value.
     #[inline]
-    unsafe fn load(&self, columns: &[Column], places: *mut *mut u8, constants: *mut u64) {
-        for (number, (column, part)) in self.columns.iter().enumerate() {
-            let column = &columns[*column as usize];
-            // Only what the strip writes is written.
-            let place = match part {
-                Part::Cells => column.data.cast_mut(),
-                Part::Presence => column.presence.cast_mut().cast(),
-            };
-            // SAFETY: the caller's promise.
-            unsafe { places.add(number).write(place) };
-        }
+    unsafe fn load(&self, columns: &[Column], constants: *mut u64) {
         for (number, (column, size)) in self.constants.iter().enumerate() {
             let from = columns[*column as usize].data;
             // SAFETY: the caller's promise: one value of this size, which is what the strip reads of the place.
@@ -148,9 +195,7 @@ impl StripPlan {
     pub(super) fn compile(&self, columns: &[Column], presence: &[Presence]) -> Option<Box<[LoadedStrip]>> {
         let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence));
         let lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
-        let has_places =
-            |lowered: &Lowered| lowered.columns.len().max(lowered.constants.len()) <= MOST_OPERANDS;
-        if !lowered.iter().all(has_places) {
+        if lowered.iter().any(|lowered| lowered.constants.len() > MOST_CONSTANTS) {
             return None;
         }
         let compiled = lowered.iter().map(|lowered| lowered.compile().ok());
@@ -160,8 +205,8 @@ impl StripPlan {
             loaded
                 .map(|(strip, lowered)| LoadedStrip {
                     strip,
-                    columns: lowered.columns.into(),
                     constants: lowered.constants.into(),
+                    sums: lowered.sums.into(),
                 })
                 .collect(),
         )
@@ -171,19 +216,20 @@ impl StripPlan {
     pub(super) fn lower(&self, group: &Group, columns: &[Column], presence: &[Presence]) -> Option<Lowered> {
         let mut lowered = Lowered::default();
         let mut recorded: Vec<Option<Recorded>> = vec![None; columns.len()];
+        let read = |lowered: &mut Lowered, column: u16| {
+            let arg = column as usize;
+            let is_input = arg < self.literals.len();
+            let has_presence = match is_input {
+                true => !columns[arg].presence.is_null(),
+                false => presence.get(arg).is_some_and(|presence| *presence != Presence::Alike),
+            };
+            let literal = self.literals.get(arg).copied().flatten();
+            let is_one = columns[arg].step == 0 && is_input;
+            lowered.read(column, self.lanes[arg], is_one, has_presence, literal)
+        };
         for member in &group.members {
-            for arg in member.args.iter().map(|arg| *arg as usize) {
-                if recorded[arg].is_none() {
-                    let is_input = arg < self.literals.len();
-                    let has_presence = match is_input {
-                        true => !columns[arg].presence.is_null(),
-                        false => presence.get(arg).is_some_and(|presence| *presence != Presence::Alike),
-                    };
-                    let literal = self.literals.get(arg).copied().flatten();
-                    let is_one = columns[arg].step == 0 && is_input;
-                    recorded[arg] =
-                        Some(lowered.read(arg as u16, self.lanes[arg], is_one, has_presence, literal));
-                }
+            for arg in &*member.args {
+                recorded[*arg as usize].get_or_insert_with(|| read(&mut lowered, *arg));
             }
             let operands: Vec<Recorded> =
                 member.args.iter().filter_map(|arg| recorded[*arg as usize]).collect();
@@ -193,14 +239,16 @@ impl StripPlan {
         for result in &group.results {
             let Recorded { cells, present } = recorded[*result as usize]?;
             if let Some(cells) = cells {
-                let number = lowered.number(*result, Part::Cells);
-                lowered.list.store(number, cells);
+                lowered.list.store(Part::Cells.number(*result), cells);
             }
             if presence.get(*result as usize) == Some(&Presence::Own) {
                 let present = present.unwrap_or_else(|| lowered.list.truth(true));
-                let number = lowered.number(*result, Part::Presence);
-                lowered.list.store_presence(number, present);
+                lowered.list.store_presence(Part::Presence.number(*result), present);
             }
+        }
+        for fold in &group.folds {
+            let summed = *recorded[fold.arg as usize].get_or_insert_with(|| read(&mut lowered, fold.arg));
+            lowered.add_up(fold, summed)?;
         }
         Some(lowered)
     }
@@ -211,8 +259,8 @@ impl StripPlan {
 pub(super) struct Lowered {
     /// The operations.
     pub(super) list: List,
-    columns: Vec<(u16, Part)>,
     constants: Vec<(u16, u8)>,
+    sums: Vec<StripSum>,
 }
 
 impl Lowered {
@@ -221,10 +269,27 @@ impl Lowered {
         strip::compile(&self.list, Level::best(), strip::Options::default())
     }
 
-    /// The number of a part of a column.
-    fn number(&mut self, column: u16, part: Part) -> u16 {
-        self.columns.push((column, part));
-        (self.columns.len() - 1) as u16
+    /// Adds up the rows of a fold; missing ones are 0.
+    fn add_up(&mut self, fold: &FoldInStrip, rows: Recorded) -> Option<()> {
+        let list = &mut self.list;
+        let mut summed = list.cast(rows.cells?, fold.lane);
+        if let Some(present) = rows.present {
+            let zero = list.number(fold.lane, 0);
+            summed = list.select(present, summed, zero);
+        }
+        list.leaves(Part::Presence.number(fold.column));
+        list.sum(Part::Cells.number(fold.column), summed);
+        let present = match (fold.counts, rows.present) {
+            (None, _) => Present::Unasked,
+            (Some(_), None) => Present::All,
+            (Some(column), Some(present)) => {
+                let one = list.cast(present, Lane::I64);
+                list.sum(Part::Cells.number(column), one);
+                Present::Counted(column)
+            }
+        };
+        self.sums.push(StripSum { fold: fold.fold, column: fold.column, lane: fold.lane, present });
+        Some(())
     }
 
     /// A column that the group reads.
@@ -242,15 +307,9 @@ impl Lowered {
                 self.constants.push((column, lane.bytes() as u8));
                 self.list.scalar((self.constants.len() - 1) as u16, lane)
             }
-            (false, _) => {
-                let number = self.number(column, Part::Cells);
-                self.list.column(number, lane)
-            }
+            (false, _) => self.list.column(Part::Cells.number(column), lane),
         });
-        let present = has_presence.then(|| {
-            let number = self.number(column, Part::Presence);
-            self.list.presence(number)
-        });
+        let present = has_presence.then(|| self.list.presence(Part::Presence.number(column)));
         Recorded { cells, present }
     }
 }

@@ -6,16 +6,17 @@
 //! ```
 
 use crate::machine::tile::axes::{Buffers, Elements};
-use crate::machine::tile::blocks::{Blocks, Outcome, Reduced, Uneven, list};
+use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::MemberFault;
 use crate::machine::tile::schedule::{Code, Presence, Step};
+use crate::machine::tile::strip_sums::StripSums;
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
 use crate::operator::scan::{Block, Carry};
 use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
-use crate::vector::Level;
 use crate::vector::prefetch::prefetch;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -51,6 +52,8 @@ pub(super) struct Worker<'w> {
     carries: &'w mut [Carry],
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
+    /// What strips take in.
+    sums: Option<StripSums<'w>>,
 }
 
 /// Places for a block of each uneven input.
@@ -74,13 +77,15 @@ impl<'w> Places<'w> {
 }
 
 impl<'w> Worker<'w> {
-    /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row.
+    /// Gives the columns of scratch memory a place in the arena; all of them stand at the first row of all. `first_row`
+    /// is that of the worker.
     ///
     /// # Safety
     /// As [`Blocks::run`].
     pub(super) unsafe fn new(
         blocks: &'w Blocks<'w>,
         columns: &'w mut [Column],
+        first_row: usize,
         arena: &'w Bump,
     ) -> Worker<'w> {
         let schedule = blocks.schedule;
@@ -106,24 +111,25 @@ impl<'w> Worker<'w> {
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts }
+        let sums = StripSums::new(blocks.strips, blocks.runs, first_row, columns, arena);
+        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, sums }
     }
 
     /// Computes the rows of a chunk, or some of them.
     ///
     /// # Safety
     /// As [`Blocks::run`].
-    pub(super) unsafe fn rows(&mut self, range: Range<usize>, reduced: &mut Reduced<'_, '_>) -> Outcome {
+    pub(super) unsafe fn rows(&mut self, range: Range<usize>, folded: &mut [Folded<'_>]) -> Outcome {
         self.blocks.poll()?;
         let rows = self.blocks.rows;
         let Range { start: first, end } = range;
         if self.end_of_block(first, end) == end {
             // SAFETY: the caller's promise.
-            return unsafe { self.block_at(first..end, 0, reduced) };
+            return unsafe { self.block_at(first..end, 0, folded) };
         }
         if self.blocks.is_reversed() {
             // SAFETY: the caller's promise.
-            return unsafe { self.backwards(first, end, reduced) };
+            return unsafe { self.backwards(first, end, folded) };
         }
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
         let is_stream = self.blocks.schedule.block * 8 > PAGE;
@@ -137,7 +143,7 @@ impl<'w> Worker<'w> {
             let next = self.end_of_block(start, end);
             let ahead = if is_cached || is_stream { 0 } else { (next - start).min(rows - next) };
             // SAFETY: the caller's promise.
-            unsafe { self.block_at(start..next, ahead, reduced)? };
+            unsafe { self.block_at(start..next, ahead, folded)? };
             start = next;
         }
         Ok(())
@@ -147,7 +153,7 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`].
-    unsafe fn backwards(&mut self, first: usize, end: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
+    unsafe fn backwards(&mut self, first: usize, end: usize, folded: &mut [Folded<'_>]) -> Outcome {
         self.starts.clear();
         let mut start = first;
         while start < end {
@@ -162,16 +168,20 @@ impl<'w> Worker<'w> {
             }
             let next = self.end_of_block(start, end);
             // SAFETY: the caller's promise.
-            unsafe { self.block_at(start..next, 0, reduced)? };
+            unsafe { self.block_at(start..next, 0, folded)? };
         }
         Ok(())
     }
 
     /// Where the block that begins at a row ends.
     fn end_of_block(&mut self, start: usize, end: usize) -> usize {
-        match &mut self.places {
+        let end = match &mut self.places {
             Places::Rows(..) => (start + self.block).min(end),
             Places::Elements(elements, _, at) => elements.end_of_block(at, start, self.block, end),
+        };
+        match &mut self.sums {
+            None => end,
+            Some(sums) => start + sums.begin(end - start, 0),
         }
     }
 
@@ -179,18 +189,17 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`].
-    unsafe fn block_at(
-        &mut self,
-        rows: Range<usize>,
-        ahead: usize,
-        reduced: &mut Reduced<'_, '_>,
-    ) -> Outcome {
+    unsafe fn block_at(&mut self, rows: Range<usize>, ahead: usize, folded: &mut [Folded<'_>]) -> Outcome {
         self.go_to(rows.start);
         // SAFETY: the caller's promise.
         unsafe {
             self.lay_out(rows.len());
-            self.block(rows.len(), ahead, reduced)
+            self.block(rows.len(), ahead, folded)?;
         }
+        if let Some(sums) = &mut self.sums {
+            sums.take(rows.len(), folded);
+        }
+        Ok(())
     }
 
     /// Moves the columns to a row; those in scratch memory stay.
@@ -246,7 +255,7 @@ impl<'w> Worker<'w> {
     ///
     /// # Safety
     /// As [`Blocks::run`]; there are that many rows.
-    unsafe fn block(&mut self, mut count: usize, ahead: usize, reduced: &mut Reduced<'_, '_>) -> Outcome {
+    unsafe fn block(&mut self, mut count: usize, ahead: usize, folded: &mut [Folded<'_>]) -> Outcome {
         let mut ahead = (ahead > 0).then(|| Ahead::new(self.blocks, count, ahead));
         let mut lowest = Ok(());
         for step in &self.blocks.schedule.steps {
@@ -254,7 +263,7 @@ impl<'w> Worker<'w> {
                 ahead.ask(self.blocks, self.columns);
             }
             // SAFETY: the caller's promise.
-            if let Err(fault) = unsafe { self.step(step, count, reduced) } {
+            if let Err(fault) = unsafe { self.step(step, count, folded) } {
                 let RowFault { row, fault } = *fault;
                 // Later members can only raise in a lower row.
                 count = row;
@@ -293,7 +302,7 @@ impl<'w> Worker<'w> {
         &mut self,
         step: &Step,
         count: usize,
-        reduced: &mut Reduced<'_, '_>,
+        folded: &mut [Folded<'_>],
     ) -> Result<(), Box<RowFault>> {
         match step.code {
             // SAFETY: the caller's promise.
@@ -324,19 +333,12 @@ impl<'w> Worker<'w> {
                 unsafe { run(block, &mut self.carries[number as usize]) };
                 Ok(())
             }
-            Code::Reduce(number) => {
-                let column = &self.columns[step.args[0] as usize];
-                let kernel = &self.blocks.region.reductions[number as usize].kernel;
-                // SAFETY: the caller's promise; blocks begin at words, and chunks end with them.
-                unsafe { kernel.step(Level::best(), &mut reduced.states[number as usize], column, count) };
-                Ok(())
-            }
             Code::Fold(number) => {
-                let from = [0, 1].map(|arg| self.columns[step.args[arg] as usize].data);
+                let from = [0, 1].map(|arg| &self.columns[step.args[arg] as usize]);
                 let kernel = &self.blocks.region.folds[number as usize].kernel;
                 // SAFETY: the caller's promise: the operands have all axes of the region, so that they have these
-                // elements.
-                unsafe { kernel.step(&mut reduced.folded[number as usize], from, count) };
+                // elements, or they have these rows; blocks of rows begin at words.
+                unsafe { kernel.step(&mut folded[number as usize], from, count) };
                 Ok(())
             }
             Code::FoldOfSum(number) => {
@@ -344,7 +346,7 @@ impl<'w> Worker<'w> {
                 let kernel = &self.blocks.region.folds[number as usize].kernel;
                 let take_in = kernel.step_of_sum().expect("the step was made for it");
                 // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.
-                unsafe { take_in(&mut reduced.folded[number as usize], from, count) };
+                unsafe { take_in(&mut folded[number as usize], from, count) };
                 Ok(())
             }
         }

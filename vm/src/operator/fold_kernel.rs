@@ -1,4 +1,5 @@
-//! Kernels of reductions along axes that stand together: of a whole array, or a block at a time.
+//! Folds: kernels that make one value of the rows of an array, or of the elements along axes that stand together, of a whole
+//! array or a block at a time.
 //!
 //! ```text
 //! (2, 300) -> (2)     runs of 300 elements become one each
@@ -9,19 +10,18 @@
 //! leaves              rows 0 … 71, 72 … 143, …                    a row is taken into the sums of all columns
 //! ```
 //!
-//! The parts of all leaves are joined when all blocks have been seen. Sums over [pairs](super::nd_pairs) of elements
-//! have no leaves, but a sum for each 65,536 elements.
+//! The parts of all leaves are joined when all blocks have been seen. [Rows](super::row_fold) are one run. Sums over
+//! [pairs](super::nd_pairs) of elements have no leaves, but a sum for each 65,536 elements; counts of rows have neither.
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE, Watch};
-use crate::operator::reduction::CHUNK;
+use crate::strip::Lane;
 use crate::value::budget::Account;
 use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::{Axes, Exhausted, Fault, NdType};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, Leaves, RowOfLeaf, join_leaves};
+use crate::vector::fold::{Fold, Leaves, RowOfLeaf, SumOf, join_leaves};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
 use bumpalo::Bump;
@@ -30,16 +30,8 @@ use bytemuck::Pod;
 use std::fmt;
 use std::ops::Range;
 
-/// A reduction along some axes.
-#[derive(Clone, Debug)]
-pub(crate) struct NdReductionKernel {
-    /// The code over whole arrays.
-    pub(crate) whole: GeneralKernel,
-    /// The code over blocks.
-    pub(crate) fold: FoldKernel,
-    /// The axes, between which there are unit axes only.
-    pub(crate) axes: Axes,
-}
+/// Rows or elements of a chunk: a region is polled, and dealt to threads, by chunks.
+pub const CHUNK: usize = 1 << 16;
 
 /// How elements become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +49,39 @@ pub(crate) struct Runs {
 pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
     pub(super) needs: Option<&'static str>,
-    pub(super) step: unsafe fn(&mut Folded<'_>, [*const u8; 2], usize),
+    pub(super) step: Step,
     pub(super) step_of_sum: Option<StepOfSum>,
-    pub(super) finish: unsafe fn(&[u64], Runs, *mut u8, &dyn Fn() -> bool),
+    pub(super) finish: Finish,
     /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
     /// shorter runs.
     pub(super) lanes: usize,
     /// Where threads may begin.
     pub(super) cut: Cut,
+    /// What the parts are plain sums of.
+    pub(super) sum: Option<SumOf>,
+    /// True if the result depends on how many rows are present.
+    pub(super) counts: bool,
+}
+
+/// Takes in rows or elements of one operand, or of two.
+///
+/// # Safety
+/// The contract of [`FoldKernel::step`].
+pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
+
+/// Writes results.
+///
+/// # Safety
+/// The contract of [`FoldKernel::finish`].
+pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, &dyn Fn() -> bool);
+
+/// What is known of all rows or elements.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known<'p> {
+    /// The parts of all leaves.
+    pub(crate) parts: &'p [u64],
+    /// How many rows are present.
+    pub(crate) present: u64,
 }
 
 /// Takes in the elements of `a * b + c` as those of one of two operands; the columns are a, b, c and the other operand.
@@ -81,6 +98,8 @@ pub(super) enum Cut {
     Leaves,
     /// So many elements as a [`CHUNK`] has.
     Chunks,
+    /// Nothing: rows are counted.
+    Rows,
 }
 
 impl fmt::Debug for FoldKernel {
@@ -107,6 +126,8 @@ impl FoldKernel {
             finish: finish::<F>,
             lanes: F::LANES,
             cut: Cut::Leaves,
+            sum: F::SUM,
+            counts: false,
         }
     }
 
@@ -118,7 +139,7 @@ impl FoldKernel {
     /// The first place from an element on where a thread may begin. Reductions agree on it if they are of a kind and
     /// have the same runs.
     pub(crate) fn next_cut(&self, Runs { run, width, .. }: Runs, element: usize) -> usize {
-        if self.cut == Cut::Chunks {
+        if self.cut != Cut::Leaves {
             return element.next_multiple_of(CHUNK).min(run);
         }
         let row = element.div_ceil(width);
@@ -129,9 +150,28 @@ impl FoldKernel {
         row * width
     }
 
+    /// True if there are parts to be joined; else rows are counted.
+    pub(crate) fn has_parts(&self) -> bool {
+        self.cut != Cut::Rows
+    }
+
     /// True if threads may begin at the same places as for another reduction of the same runs.
     pub(crate) fn is_cut_like(&self, other: &FoldKernel) -> bool {
         self.cut == other.cut
+    }
+
+    /// What rows or elements, as numbers of a type, are added up to in leaves, if that is what the kernel does.
+    pub(crate) fn sum(&self) -> Option<Lane> {
+        self.sum.map(|sum| match sum {
+            SumOf::Singles => Lane::F32,
+            SumOf::Doubles => Lane::F64,
+            SumOf::Integers => Lane::I64,
+        })
+    }
+
+    /// True if the result depends on how many rows are present.
+    pub(crate) fn counts(&self) -> bool {
+        self.counts
     }
 
     /// What is known before the first of some elements, where a thread may begin, of runs that are not empty. There is
@@ -149,7 +189,7 @@ impl FoldKernel {
         let (mut leaves, _) = Leaves::from(run, elements.start / width);
         let (leaf, kept) = match self.cut {
             Cut::Leaves => (leaves.next_size(), 0),
-            Cut::Chunks => (0, elements.start),
+            Cut::Chunks | Cut::Rows => (0, elements.start),
         };
         let lanes = match width > 1 {
             true if run < self.lanes => width,
@@ -158,9 +198,12 @@ impl FoldKernel {
         };
         let lanes = zeros(lanes, arena, watch)?;
         let share = elements.len().div_ceil(run) + 1;
-        let parts = room(most_parts(run).saturating_mul(share.min(count)), arena)?;
-        let cells = Cells([0; LEAF]);
-        Ok(Folded { parts, leaves, leaf, kept, cells, width, column: 0, lanes })
+        let parts = match self.cut {
+            Cut::Rows => 0,
+            _ => most_parts(run).saturating_mul(share.min(count)),
+        };
+        let parts = room(parts, arena)?;
+        Ok(Folded { parts, present: 0, leaves, leaf, kept, cells: &mut [], width, column: 0, lanes, arena })
     }
 
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
@@ -169,15 +212,15 @@ impl FoldKernel {
             true => self.lanes.min(run) * width,
             false => 0,
         };
-        let parts = most_parts(run).saturating_mul(count);
+        let parts = if self.cut == Cut::Rows { 0 } else { most_parts(run).saturating_mul(count) };
         (lanes.saturating_add(parts) as u64).saturating_mul(8)
     }
 
-    /// Takes in the elements that follow; of the second operand if there is one.
+    /// Takes in the rows or elements that follow; of the second operand if there is one.
     ///
     /// # Safety
-    /// There are that many elements of the kernel's type, aligned.
-    pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+    /// There are that many elements of the kernel's type, aligned; or so many rows, which begin at a word of presence.
+    pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
         // SAFETY: the caller's promise.
         unsafe { (self.step)(state, from, count) }
     }
@@ -190,10 +233,10 @@ impl FoldKernel {
     /// Writes the results of all runs; some of them, if it is told to stop.
     ///
     /// # Safety
-    /// The parts are those of all leaves of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, parts: &[u64], runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
+    /// What is known is of all rows or elements of these runs, by this kernel; there is room for the results.
+    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
         // SAFETY: the caller's promise.
-        unsafe { (self.finish)(parts, runs, out, stop) }
+        unsafe { (self.finish)(known, runs, out, stop) }
     }
 }
 
@@ -225,36 +268,57 @@ fn zeros<'a>(count: usize, arena: &'a Bump, watch: Option<&dyn Watch>) -> Result
 pub(crate) struct Folded<'a> {
     /// The parts of whole leaves.
     pub(crate) parts: BumpVec<'a, u64>,
+    /// How many rows are present, if that is counted.
+    pub(crate) present: u64,
     /// The leaves that come next.
     pub(super) leaves: Leaves,
     /// The size of the leaf that the next element is in.
     leaf: usize,
     /// How many of its elements, or rows, are kept; without leaves, how many elements there were.
     pub(super) kept: usize,
-    pub(super) cells: Cells,
+    /// The cells of a leaf, or lanes; nothing until they are needed.
+    pub(super) cells: &'a mut [u64],
     /// Runs side by side.
     width: usize,
     /// The one that the next element is of.
     column: usize,
     /// What is kept of each.
     lanes: &'a mut [u64],
+    arena: &'a Bump,
 }
 
-/// The cells of a leaf, or lanes.
+/// Words for the cells of a leaf.
 #[repr(align(64))]
-pub(super) struct Cells(pub(super) [u64; LEAF]);
+struct Cells([u64; LEAF]);
+
+impl<'a> Folded<'a> {
+    /// What is known of all rows or elements that have been taken in.
+    pub(crate) fn known(&self) -> Known<'_> {
+        Known { parts: &self.parts, present: self.present }
+    }
+
+    /// Room for the cells of a leaf, which is zero at first.
+    #[inline]
+    pub(super) fn cells(&mut self) -> &mut [u64] {
+        if self.cells.is_empty() {
+            self.cells = &mut self.arena.alloc(Cells([0; LEAF])).0;
+        }
+        self.cells
+    }
+}
 
 /// # Safety
 /// The contract of [`FoldKernel::step`].
-unsafe fn step<F: Fold>(state: &mut Folded<'_>, from: [*const u8; 2], count: usize) {
+unsafe fn step<F: Fold>(state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
     // SAFETY: the caller's promise; every byte pattern is an element.
-    let values: &[F::Element] = unsafe { std::slice::from_raw_parts(from[0].cast(), count) };
+    let values: &[F::Element] = unsafe { std::slice::from_raw_parts(from[0].data.cast(), count) };
     Level::best().run(TakeIn::<F> { state, values });
 }
 
-struct TakeIn<'v, 'a, F: Fold> {
-    state: &'v mut Folded<'a>,
-    values: &'v [F::Element],
+/// Takes in elements.
+pub(super) struct TakeIn<'v, 'a, F: Fold> {
+    pub(super) state: &'v mut Folded<'a>,
+    pub(super) values: &'v [F::Element],
 }
 
 impl<F: Fold> Loop for TakeIn<'_, '_, F> {
@@ -271,26 +335,30 @@ impl<F: Fold> Loop for TakeIn<'_, '_, F> {
 
 #[inline(always)]
 fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
-    let Folded { parts, leaves, leaf, kept, cells, .. } = state;
-    let cells: &mut [F::Element] = &mut bytemuck::cast_slice_mut(&mut cells.0)[..LEAF];
-    if *kept > 0 {
-        let (head, rest) = values.split_at(values.len().min(*leaf - *kept));
-        cells[*kept..][..head.len()].copy_from_slice(head);
-        *kept += head.len();
+    let (leaf, kept) = (state.leaf, state.kept);
+    if kept > 0 {
+        let (head, rest) = values.split_at(values.len().min(leaf - kept));
+        let cells: &mut [F::Element] = bytemuck::cast_slice_mut(state.cells());
+        cells[kept..][..head.len()].copy_from_slice(head);
+        let is_whole = kept + head.len() == leaf;
+        let part = is_whole.then(|| to_word(F::leaf(&cells[..leaf])));
         values = rest;
-        if *kept < *leaf {
+        let Some(part) = part else {
+            state.kept += head.len();
             return;
-        }
-        parts.push(to_word(F::leaf(&cells[..*leaf])));
-        (*leaf, *kept) = (leaves.next_size(), 0);
+        };
+        state.parts.push(part);
+        (state.leaf, state.kept) = (state.leaves.next_size(), 0);
     }
-    while let Some((head, rest)) = values.split_at_checked(*leaf) {
-        parts.push(to_word(F::leaf(head)));
-        *leaf = leaves.next_size();
+    while let Some((head, rest)) = values.split_at_checked(state.leaf) {
+        state.parts.push(to_word(F::leaf(head)));
+        state.leaf = state.leaves.next_size();
         values = rest;
     }
-    cells[..values.len()].copy_from_slice(values);
-    *kept = values.len();
+    if !values.is_empty() {
+        bytemuck::cast_slice_mut(state.cells())[..values.len()].copy_from_slice(values);
+        state.kept = values.len();
+    }
 }
 
 /// The elements of runs that stand side by side.
@@ -317,7 +385,10 @@ fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
 }
 
 /// The results of runs whose parts are those of all leaves.
-fn results<F: Fold>(parts: &[u64], Runs { run, count, width }: Runs) -> impl Iterator<Item = F::Out> {
+pub(super) fn results<F: Fold>(
+    parts: &[u64],
+    Runs { run, count, width }: Runs,
+) -> impl Iterator<Item = F::Out> {
     let leaves = parts.len() / count.max(1);
     (0..count).map(move |number| {
         let first = number / width * width * leaves + number % width;
@@ -331,8 +402,13 @@ fn results<F: Fold>(parts: &[u64], Runs { run, count, width }: Runs) -> impl Ite
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(parts: &[u64], runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
-    for (number, value) in results::<F>(parts, runs).enumerate() {
+unsafe fn finish<F: Fold<Out: PlainSlot>>(
+    known: &Known<'_>,
+    runs: Runs,
+    out: *mut u8,
+    stop: &dyn Fn() -> bool,
+) {
+    for (number, value) in results::<F>(known.parts, runs).enumerate() {
         if (number + 1).is_multiple_of(STRIDE) && stop() {
             return;
         }
@@ -449,7 +525,13 @@ mod tests {
                     let mut state = kernel.begin(runs, range.clone(), &arena, None).expect("memory");
                     for block in values[range].chunks(13) {
                         // SAFETY: the block has so many elements of the kernel's type.
-                        unsafe { kernel.step(&mut state, [block.as_ptr().cast(); 2], block.len()) };
+                        unsafe {
+                            kernel.step(
+                                &mut state,
+                                [&Column::of_cells(block.as_ptr().cast(), 8); 2],
+                                block.len(),
+                            )
+                        };
                     }
                     parts.extend_from_slice(&state.parts);
                 }

@@ -1,0 +1,352 @@
+//! Folds of rows: reductions of a whole array with missing rows.
+//!
+//! ```text
+//! rows       3.5   missing   1.0   …        values    3.5   0   1.0   …      leaves of up to 128
+//! present     1       0       1    …        count     2 …
+//! sum        the parts of leaves, joined    mean      the sum over the count
+//! ```
+//!
+//! A missing row counts as 0 where it stands, so that the order of additions depends on the number of rows only: a sum
+//! has the bits of that of an n-dimensional array with zeros. FLOAT32 is added in double and rounded once.
+
+use crate::layout::PlainSlot;
+use crate::operator::block::{Column, rows_of_word};
+use crate::operator::call::Call;
+use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, Runs, TakeIn, results};
+use crate::operator::general::GeneralKernel;
+use crate::operator::reduction::ReductionKernel;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::budget::Account;
+use crate::value::{Axes, Fault};
+use crate::vector::Level;
+use crate::vector::fold::{Fold, Number, Sum, join_leaves};
+use crate::vector::level::Loop;
+use crate::vector::reduce::{Real, Stop};
+use crate::vector::spread::LEAF;
+use std::any::TypeId;
+use std::marker::PhantomData;
+
+/// A reduction of rows that adds numbers.
+pub(crate) trait RowFold: 'static {
+    /// A row.
+    type Row: PlainSlot;
+    /// What is added.
+    type Number: Number<Wide: PlainSlot>;
+    /// The result.
+    type Out: PlainSlot;
+    /// True if the result depends on how many rows are present.
+    const COUNTS: bool;
+
+    /// A row as a number.
+    fn number(row: Self::Row) -> Self::Number;
+
+    /// The result of so many rows that are present.
+    fn result(sum: <Self::Number as Number>::Wide, present: u64) -> Self::Out;
+}
+
+/// The sum; 0 without rows. Integers wrap.
+pub(crate) struct SumOf<T>(PhantomData<T>);
+
+/// The arithmetic mean of floats; missing without rows.
+pub(crate) struct MeanOf<T>(PhantomData<T>);
+
+macro_rules! sums {
+    ($($row:ty => $number:ty, |$sum:ident| $value:expr;)*) => {$(
+        impl RowFold for SumOf<$row> {
+            type Row = $row;
+            type Number = $number;
+            type Out = $row;
+            const COUNTS: bool = false;
+
+            #[inline(always)]
+            fn number(row: $row) -> $number {
+                row.into()
+            }
+
+            fn result($sum: <$number as Number>::Wide, _: u64) -> $row {
+                $value
+            }
+        }
+    )*};
+}
+
+sums! {
+    i32 => i32, |sum| sum as i32;
+    i64 => i64, |sum| sum;
+    f32 => f64, |sum| sum as f32;
+    f64 => f64, |sum| sum;
+}
+
+impl<T: Real + PlainSlot> RowFold for MeanOf<T>
+where
+    Option<T>: PlainSlot,
+{
+    type Row = T;
+    type Number = f64;
+    type Out = Option<T>;
+    const COUNTS: bool = true;
+
+    #[inline(always)]
+    fn number(row: T) -> f64 {
+        row.into()
+    }
+
+    fn result(sum: f64, present: u64) -> Option<T> {
+        (present > 0).then(|| T::round(sum / present as f64))
+    }
+}
+
+/// The kernel of a fold of rows.
+pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
+    of_rows(FoldKernel {
+        needs: None,
+        step: step::<R>,
+        step_of_sum: None,
+        finish: finish::<R>,
+        lanes: 0,
+        cut: Cut::Leaves,
+        sum: Sum::<R::Number>::SUM,
+        counts: R::COUNTS,
+    })
+}
+
+/// The kernel of what the number of rows that are present says, `WHAT` of [`COUNT`], [`ANY`], [`ALL`].
+pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
+    of_rows(FoldKernel {
+        needs: None,
+        step: |state, [column, _], rows| {
+            // SAFETY: the caller's promise.
+            state.present += unsafe { present_rows(column, rows) };
+        },
+        step_of_sum: None,
+        finish: finish_count::<WHAT>,
+        lanes: 0,
+        cut: Cut::Rows,
+        sum: None,
+        counts: true,
+    })
+}
+
+/// How many rows are present.
+pub(crate) const COUNT: u8 = 0;
+/// Present if one row is.
+pub(crate) const ANY: u8 = 1;
+/// Present if all rows are.
+pub(crate) const ALL: u8 = 2;
+
+fn of_rows(fold: FoldKernel) -> ReductionKernel {
+    let axes = Axes::new([0]).expect("an axis");
+    ReductionKernel { whole: GeneralKernel::new(move |call| run(&fold, call)), fold, axes }
+}
+
+/// Folds the rows of the first argument.
+fn run(fold: &FoldKernel, call: &mut Call<'_>) -> Result<(), Fault> {
+    let (rows, mut column) = (call.array(0).len(), call.column(0));
+    let (meter, arena, out) = (call.meter(), call.arena(), call.result_place());
+    let runs = Runs { run: rows, count: 1, width: 1 };
+    if rows == 0 {
+        // SAFETY: the overload was made for the type of the result; there are no rows.
+        unsafe { fold.finish(&Known::default(), runs, out, &|| false) };
+        return Ok(());
+    }
+    let kept = fold.kept_bytes(runs);
+    meter.charge(kept)?;
+    let mut fold_all = || {
+        let mut state = fold.begin(runs, 0..rows, arena, meter.watch())?;
+        for start in (0..rows).step_by(CHUNK) {
+            meter.poll()?;
+            let count = CHUNK.min(rows - start);
+            // SAFETY: the column has these rows; a chunk is a whole number of words.
+            unsafe { fold.step(&mut state, [&column; 2], count) };
+            column = column.at_row(CHUNK);
+        }
+        // SAFETY: the overload was made for the type of the result; all rows are known.
+        unsafe { fold.finish(&state.known(), runs, out, &|| meter.stop()) };
+        meter.poll()
+    };
+    let outcome = fold_all();
+    meter.give_back(kept);
+    outcome
+}
+
+/// How many rows are present.
+///
+/// # Safety
+/// The column has words for them.
+unsafe fn present_rows(column: &Column, rows: usize) -> u64 {
+    if column.presence.is_null() {
+        return if column.all == 0 { 0 } else { rows as u64 };
+    }
+    let words = 0..rows.div_ceil(ROWS_OF_A_WORD);
+    // SAFETY: the caller's promise.
+    words
+        .map(|number| u64::from(unsafe { (column.word(number) & rows_of_word(number, rows)).count_ones() }))
+        .sum()
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::step`].
+unsafe fn step<R: RowFold>(state: &mut Folded<'_>, [column, _]: [&Column; 2], rows: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if R::COUNTS {
+            state.present += present_rows(column, rows);
+        }
+        Level::best().run(TakeRows::<R> { state, column, rows, fold: PhantomData });
+    }
+}
+
+struct TakeRows<'v, 'a, R> {
+    state: &'v mut Folded<'a>,
+    column: &'v Column,
+    rows: usize,
+    fold: PhantomData<R>,
+}
+
+impl<R: RowFold> Loop for TakeRows<'_, '_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let TakeRows { state, column, rows, .. } = self;
+        let size = cell_size(R::Row::SCALAR);
+        let is_as_it_is = TypeId::of::<R::Row>() == TypeId::of::<R::Number>() && column.step == size;
+        if is_as_it_is && column.is_all_present() {
+            // SAFETY: who made this promised so many rows, which are numbers.
+            let values = unsafe { std::slice::from_raw_parts(column.data.cast(), rows) };
+            TakeIn::<Sum<R::Number>> { state, values }.run();
+            return;
+        }
+        for first in (0..rows).step_by(LEAF) {
+            let mut values = [R::Number::ZERO; LEAF];
+            let values = &mut values[..LEAF.min(rows - first)];
+            // SAFETY: as above; a leaf has whole words.
+            unsafe {
+                match column.step == size {
+                    // A step that is known where this is compiled makes vectors of rows.
+                    true => fill::<R>(values, &column.at_row(first), size),
+                    false => fill::<R>(values, &column.at_row(first), column.step),
+                }
+            }
+            TakeIn::<Sum<R::Number>> { state: &mut *state, values }.run();
+        }
+    }
+}
+
+/// Reads rows that begin at a word of presence; missing ones stay 0.
+///
+/// # Safety
+/// The column has so many rows, in steps of so many bytes.
+#[inline(always)]
+unsafe fn fill<R: RowFold>(values: &mut [R::Number], column: &Column, step: usize) {
+    for (number, values) in values.chunks_mut(ROWS_OF_A_WORD).enumerate() {
+        // SAFETY: the caller's promise.
+        let present = unsafe { column.word(number) };
+        let cells = column.data.wrapping_add(number * ROWS_OF_A_WORD * step);
+        for (row, value) in values.iter_mut().enumerate() {
+            // SAFETY: as above; what stands in a missing row can be read, whatever it is.
+            let found = R::number(unsafe { R::Row::load_row(cells.add(row * step), true) });
+            *value = if present >> row & 1 == 1 { found } else { R::Number::ZERO };
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::finish`].
+unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
+    let sum = results::<Sum<R::Number>>(known.parts, runs).next().expect("rows are one run");
+    // SAFETY: the caller's promise.
+    unsafe { R::Out::store(out, R::result(sum, known.present)) };
+}
+
+/// # Safety
+/// The contract of [`FoldKernel::finish`].
+unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
+    let holds = match WHAT {
+        ANY => known.present > 0,
+        _ => known.present == runs.run as u64,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match WHAT {
+            COUNT => i64::store(out, known.present as i64),
+            _ => Option::<()>::store(out, holds.then_some(())),
+        }
+    }
+}
+
+/// Leaves between two questions whether to stop.
+const STRETCH: usize = 512;
+
+/// The fold of the rows of a group, of which these are present, at these places if not all are. Asks now and then whether
+/// to stop; the result is then of no use.
+pub(crate) fn fold_present<R: RowFold>(
+    present: &[R::Row],
+    places: Option<&[u32]>,
+    size: usize,
+    stop: Stop<'_>,
+) -> R::Out {
+    let (mut first, mut taken, mut leaves, mut stopped) = (0, 0, 0, false);
+    let sum = join_leaves::<Sum<R::Number>>(size, &mut |count| {
+        leaves += 1;
+        stopped = stopped || leaves % STRETCH == 0 && stop();
+        let mut values = [R::Number::ZERO; LEAF];
+        let end = first + count;
+        while !stopped && taken < present.len() {
+            let place = places.map_or(taken, |places| places[taken] as usize);
+            if place >= end {
+                break;
+            }
+            values[place - first] = R::number(present[taken]);
+            taken += 1;
+        }
+        first = end;
+        Sum::<R::Number>::leaf(&values[..count])
+    });
+    R::result(sum, present.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::meter::Meter;
+    use crate::vector::fold::fold;
+    use bumpalo::Bump;
+
+    /// Rows with gaps, in blocks, as a group, and with zeros in the gaps.
+    #[test]
+    fn missing_rows_count_as_zero_where_they_stand() {
+        let arena = Bump::new();
+        for rows in [1usize, 7, 8, 9, 64, 127, 129, 300, 1000, 5000] {
+            let values: Vec<f32> = (0..rows).map(|i| (i * 37 % 101) as f32 * 0.1 - 3.0).collect();
+            for gap in [1, 2, 3, 1000] {
+                let is_present = |row: usize| gap > 1 && row % gap != gap - 1;
+                let words: Vec<u64> = (0..rows.div_ceil(ROWS_OF_A_WORD))
+                    .map(|word| (0..64).map(|bit| u64::from(is_present(word * 64 + bit)) << bit).sum())
+                    .collect();
+                let filled: Vec<f64> =
+                    (0..rows).map(|row| if is_present(row) { f64::from(values[row]) } else { 0.0 }).collect();
+                let expected = fold::<Sum<f64>>(&filled) as f32;
+                let count = (0..rows).filter(|row| is_present(*row)).count() as u64;
+                let kernel = fold_of_rows::<MeanOf<f32>>().fold;
+                let runs = Runs { run: rows, count: 1, width: 1 };
+                let mut state =
+                    kernel.begin(runs, 0..rows, &arena, Meter::of_default().watch()).expect("memory");
+                for first in (0..rows).step_by(192) {
+                    let column = Column {
+                        presence: words.as_ptr(),
+                        ..Column::of_cells(values.as_ptr().cast(), size_of::<f32>())
+                    };
+                    // SAFETY: the column has these rows.
+                    unsafe { kernel.step(&mut state, [&column.at_row(first); 2], 192.min(rows - first)) };
+                }
+                let sum = results::<Sum<f64>>(&state.parts, runs).next().map(|sum| sum as f32);
+                assert_eq!((sum, state.present), (Some(expected), count), "{rows} rows");
+                let places: Vec<u32> = (0..rows as u32).filter(|row| is_present(*row as usize)).collect();
+                let present: Vec<f32> = places.iter().map(|place| values[*place as usize]).collect();
+                let grouped = fold_present::<SumOf<f32>>(&present, Some(&places), rows, &|| false);
+                assert_eq!(grouped.to_bits(), expected.to_bits(), "{rows} rows as a group");
+            }
+        }
+    }
+}
