@@ -23,7 +23,7 @@ fn check(text: &str, inputs: &[(&str, Value)]) -> Value {
         |(strips, threads)| {
             let options = RunOptions::new().strips(strips).threads(threads);
             bound.execute_with(&mut frame, options).unwrap_or_else(|e| panic!("{text}: {e}"));
-            frame.read(&bound.output_slot()).expect("memory")
+            frame.read(bound.output_slot()).expect("memory")
         },
     );
     let [first, rest @ ..] = &results;
