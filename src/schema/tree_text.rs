@@ -17,12 +17,11 @@
 //! Shared plain terms are written out each time, up to a limit; the flat form keeps sharing.
 
 use crate::schema::assemble::{Assembler, UniqueNumber};
-use crate::schema::datum_text::{datum_text, push, push_datum};
+use crate::schema::datum_text::{push, push_datum};
 use crate::schema::document::{Document, ListId, TermId, TermValue};
 use crate::schema::model::{Schema, SortId};
 use crate::schema::scan::{Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
-use crate::schema::walk::{Reach, post_order};
 use cembra_vm::program::instruction::Span;
 
 /// Bytes of a text that a document with shared terms may become.
@@ -40,9 +39,9 @@ const MAX_INDENT: usize = 40;
 /// A text beyond [`MAX_TREE_BYTES`], which shared terms can cause.
 pub fn tree_text(schema: &Schema, document: &Document) -> Result<String, TextError> {
     let numbers = vec![None; document.len()];
-    let mut writer = TreeWriter { schema, document, out: String::new(), line_start: 0, numbers, next: 0 };
-    let widths = widths(schema, document);
-    writer.write(&widths)?;
+    let mut writer =
+        TreeWriter { schema, document, out: String::new(), line_start: 0, numbers, numbered: Vec::new() };
+    writer.write(vec![TreeTask::Value(document.root())], false)?;
     writer.out.push('\n');
     Ok(writer.out)
 }
@@ -87,39 +86,15 @@ fn quoted_length(text: &str) -> usize {
     text.len()
 }
 
-/// Columns of each term on one line; sums saturate.
-fn widths(schema: &Schema, document: &Document) -> Vec<usize> {
-    let mut widths = vec![0_usize; document.len()];
-    for term in post_order(schema, document, Reach::Everything) {
-        let own = schema.constructor(document.constructor(term)).name.len() + 4;
-        let values = document
-            .values(term)
-            .iter()
-            .map(|value| value_width(document, *value, &|term| widths[term.index()]));
-        widths[term.index()] = values.fold(own, |sum, width| sum.saturating_add(width + 2)).min(1 << 40);
-    }
-    widths
-}
-
-/// Columns of a value; `width` is that of a term.
-fn value_width(document: &Document, value: TermValue, width: &dyn Fn(TermId) -> usize) -> usize {
-    let one = |value: &TermValue| match value {
-        TermValue::Term(term) => width(*term),
-        TermValue::Datum(id) => datum_text(document.datum(*id)).len(),
-        _ => 1,
-    };
-    let elements = document.elements(&value).iter();
-    elements.fold(2, |sum: usize, value| sum.saturating_add(one(value) + 2)).min(1 << 40)
-}
-
 struct TreeWriter<'d> {
     schema: &'d Schema,
     document: &'d Document,
     out: String,
     line_start: usize,
     /// Numbers of unique terms, given where they are met first.
-    numbers: Vec<Option<u64>>,
-    next: u64,
+    numbers: Vec<Option<usize>>,
+    /// Terms that have numbers, in order.
+    numbered: Vec<TermId>,
 }
 
 /// What is still to be written, last first.
@@ -136,10 +111,13 @@ enum TreeTask {
 }
 
 impl TreeWriter<'_> {
-    fn write(&mut self, widths: &[usize]) -> Result<(), TextError> {
+    /// Writes until nothing is left, or the line is full if all is to be on one. True if nothing is left.
+    fn write(&mut self, mut tasks: Vec<TreeTask>, is_one_line: bool) -> Result<bool, TextError> {
         let mut level = 0_usize;
-        let mut tasks = vec![TreeTask::Value(self.document.root())];
         while let Some(task) = tasks.pop() {
+            if is_one_line && self.column() >= WIDTH {
+                return Ok(false);
+            }
             if self.out.len() > MAX_TREE_BYTES {
                 let problem = TextProblem::Limit { name: "tree-text-bytes", limit: MAX_TREE_BYTES };
                 return Err(TextError { problem, span: Span::default() });
@@ -152,12 +130,23 @@ impl TreeWriter<'_> {
                     self.line_start = self.out.len();
                     self.out.extend(std::iter::repeat_n("  ", depth.min(MAX_INDENT)));
                 }
-                TreeTask::List(list, depth) => self.list(list, depth, widths, &mut tasks),
+                TreeTask::List(list, depth) => {
+                    if is_one_line {
+                        self.out.push('[');
+                        self.push_elements(list, &mut tasks);
+                    } else if !self.try_one_line(list)? {
+                        self.break_list(list, depth, &mut tasks);
+                    }
+                }
                 TreeTask::Attributes(term) => self.attributes(term, &mut tasks),
                 TreeTask::Value(value) => self.value(value, level, &mut tasks),
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn column(&self) -> usize {
+        self.out.len() - self.line_start
     }
 
     fn value(&mut self, value: TermValue, level: usize, tasks: &mut Vec<TreeTask>) {
@@ -175,9 +164,10 @@ impl TreeWriter<'_> {
             if let Some(number) = self.numbers[term.index()] {
                 return push(&mut self.out, format_args!("!{number}"));
             }
-            push(&mut self.out, format_args!("!{}:", self.next));
-            self.numbers[term.index()] = Some(self.next);
-            self.next += 1;
+            let number = self.numbered.len();
+            push(&mut self.out, format_args!("!{number}:"));
+            self.numbers[term.index()] = Some(number);
+            self.numbered.push(term);
         }
         self.out.push_str(&constructor.name);
         let own = without_absent_end(&self.document.values(term)[..constructor.own_fields().len()]);
@@ -208,22 +198,35 @@ impl TreeWriter<'_> {
         }
     }
 
-    /// A list that is too wide for a line has a line for each element.
-    fn list(&mut self, list: ListId, level: usize, widths: &[usize], tasks: &mut Vec<TreeTask>) {
+    /// Writes a list on the line, if there is room for all of it, or there are no terms in it.
+    fn try_one_line(&mut self, list: ListId) -> Result<bool, TextError> {
+        let (length, numbered) = (self.out.len(), self.numbered.len());
         let elements = self.document.list(list);
-        let column = self.out.len() - self.line_start;
-        // A unique term that was written before is a number now.
-        let width_of = |term: TermId| self.numbers[term.index()].map_or(widths[term.index()], |_| 4);
-        let width = value_width(self.document, TermValue::List(list), &width_of);
         let has_terms = elements.iter().any(|value| matches!(value, TermValue::Term(_)));
         self.out.push('[');
-        if column + width <= WIDTH || !has_terms {
-            tasks.push(TreeTask::Text("]"));
-            return push_values(elements, tasks);
+        let mut tasks = Vec::new();
+        self.push_elements(list, &mut tasks);
+        if self.write(tasks, has_terms)? {
+            return Ok(true);
         }
+        self.out.truncate(length);
+        for term in self.numbered.drain(numbered..) {
+            self.numbers[term.index()] = None;
+        }
+        Ok(false)
+    }
+
+    fn push_elements(&self, list: ListId, tasks: &mut Vec<TreeTask>) {
+        tasks.push(TreeTask::Text("]"));
+        push_values(self.document.list(list), tasks);
+    }
+
+    /// Gives each element of a list a line.
+    fn break_list(&mut self, list: ListId, level: usize, tasks: &mut Vec<TreeTask>) {
+        self.out.push('[');
         tasks.push(TreeTask::Text("]"));
         tasks.push(TreeTask::Line(level));
-        for value in elements.iter().rev() {
+        for value in self.document.list(list).iter().rev() {
             tasks.push(TreeTask::Text(","));
             tasks.push(TreeTask::Value(*value));
             tasks.push(TreeTask::Line(level + 1));

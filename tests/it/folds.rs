@@ -7,7 +7,7 @@ use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{RunOptions, Strips};
 use cembra::vm::value::{ArrayClass, ArrayRows, NdRows, NdType, ScalarType, ScalarValue, Value};
-use cembra::vm::vector::spread;
+use cembra::vm::vector::fold;
 use std::sync::Arc;
 
 /// Results of a text over inputs, by passes, by strips, and both on three threads.
@@ -62,7 +62,11 @@ fn sums_of_rows() {
     }
     let values: Vec<f64> = (0..1000).map(|row| if row % 3 == 2 { 0.0 } else { number(row) }).collect();
     let sum = check("math.sum(x)", &[("x", rows(1000, ScalarType::Float64, 3))]);
-    assert_eq!(sum, Value::from(spread::sum(&values)), "a missing row counts as 0 where it stands");
+    assert_eq!(
+        sum,
+        Value::from(fold::fold::<fold::Sum<f64>>(&values)),
+        "a missing row counts as 0 where it stands"
+    );
 }
 
 #[test]

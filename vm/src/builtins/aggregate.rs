@@ -9,14 +9,15 @@ use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_ch
 use crate::layout::PlainSlot;
 use crate::operator::meter::STRIDE;
 use crate::operator::row_fold::{
-    ALL, ANY, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
+    ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
 };
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{Fault, QType, ScalarType};
-use crate::vector::reduce::{self, Number, Stop};
+use crate::vector::reduce::{self, Number};
+use crate::vector::stop::Stop;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -35,8 +36,8 @@ pub fn rows() -> Vec<Family> {
             _ => None,
         }),
         numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
-        numbers("math._min", "The least present row; NaN if there is one.", QType::Optional, Min),
-        numbers("math._max", "The greatest present row; NaN if there is one.", QType::Optional, Max),
+        best::<false>("math._min", "The least present row; NaN if there is one."),
+        best::<true>("math._max", "The greatest present row; NaN if there is one."),
         numbers(
             "math._median",
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
@@ -210,8 +211,6 @@ macro_rules! reductions {
 
 reductions! {
     Prod: Option<T>, |rows, stop| reduce::prod(rows.values, stop);
-    Min: Option<T>, |rows, stop| reduce::min(rows.values, stop);
-    Max: Option<T>, |rows, stop| reduce::max(rows.values, stop);
     Median: Option<T>, |rows, stop| reduce::median(rows.values, stop);
     ArgMin: Option<i64>, |rows, stop| reduce::argmin(rows.values, stop).map(|at| rows.place(at));
     ArgMax: Option<i64>, |rows, stop| reduce::argmax(rows.values, stop).map(|at| rows.place(at));
@@ -226,6 +225,18 @@ fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
             fold_present::<R>(rows.values, rows.places, rows.size, stop)
         }),
     }
+}
+
+fn best<const GREATEST: bool>(name: &str, meaning: &str) -> Family {
+    Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(|family, args| {
+        match grouped(args)? {
+            ScalarType::Int32 => Some(folded::<BestOf<i32, GREATEST>>(family, args)),
+            ScalarType::Int64 => Some(folded::<BestOf<i64, GREATEST>>(family, args)),
+            ScalarType::Float32 => Some(folded::<BestOf<f32, GREATEST>>(family, args)),
+            ScalarType::Float64 => Some(folded::<BestOf<f64, GREATEST>>(family, args)),
+            _ => None,
+        }
+    })
 }
 
 fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType, _: R) -> Family {

@@ -24,6 +24,7 @@ use crate::vector::Level;
 use crate::vector::fold::{Fold, Leaves, RowOfLeaf, SumOf, join_leaves};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
+use crate::vector::stop::Stop;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::Pod;
@@ -73,7 +74,7 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 ///
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, &dyn Fn() -> bool);
+pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, Stop<'_>);
 
 /// What is known of all rows or elements.
 #[derive(Clone, Copy, Debug, Default)]
@@ -234,7 +235,7 @@ impl FoldKernel {
     ///
     /// # Safety
     /// What is known is of all rows or elements of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: &dyn Fn() -> bool) {
+    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: Stop<'_>) {
         // SAFETY: the caller's promise.
         unsafe { (self.finish)(known, runs, out, stop) }
     }
@@ -402,12 +403,7 @@ pub(super) fn results<F: Fold>(
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(
-    known: &Known<'_>,
-    runs: Runs,
-    out: *mut u8,
-    stop: &dyn Fn() -> bool,
-) {
+unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *mut u8, stop: Stop<'_>) {
     for (number, value) in results::<F>(known.parts, runs).enumerate() {
         if (number + 1).is_multiple_of(STRIDE) && stop() {
             return;

@@ -16,8 +16,8 @@ use crate::vector::Level;
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
-use crate::vector::reduce::Stop;
 use crate::vector::spread::LEAF;
+use crate::vector::stop::Stop;
 use bumpalo::Bump;
 use bytemuck::Zeroable;
 use std::marker::PhantomData;
@@ -109,7 +109,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
+unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: Stop<'_>) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(known.parts)) };
 }

@@ -6,8 +6,9 @@
 //! sum        the parts of leaves, joined    mean      the sum over the count
 //! ```
 //!
-//! A missing row counts as 0 where it stands, so that the order of additions depends on the number of rows only: a sum
-//! has the bits of that of an n-dimensional array with zeros. FLOAT32 is added in double and rounded once.
+//! To a sum a missing row is a 0 where it stands, so that the order of additions depends on the number of rows only: it
+//! has the bits of that of an n-dimensional array with zeros. FLOAT32 is added in double and rounded once. To a minimum it
+//! is infinite, or the greatest integer.
 
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
@@ -19,30 +20,35 @@ use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::budget::Account;
 use crate::value::{Axes, Fault};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, Number, Sum, join_leaves};
+use crate::vector::fold::{Best, Fold, Sum, join_leaves};
 use crate::vector::level::Loop;
-use crate::vector::reduce::{Real, Stop};
+use crate::vector::reduce::Real;
 use crate::vector::spread::LEAF;
+use crate::vector::stop::Stop;
 use std::any::TypeId;
 use std::marker::PhantomData;
 
-/// A reduction of rows that adds numbers.
+/// A reduction of rows.
 pub(crate) trait RowFold: 'static {
     /// A row.
     type Row: PlainSlot;
-    /// What is added.
-    type Number: Number<Wide: PlainSlot>;
+    /// How rows become one, as its elements.
+    type Fold: Fold;
     /// The result.
     type Out: PlainSlot;
     /// True if the result depends on how many rows are present.
     const COUNTS: bool;
+    /// What a missing row counts as.
+    const MISSING: ElementOf<Self>;
 
-    /// A row as a number.
-    fn number(row: Self::Row) -> Self::Number;
+    /// A row as an element.
+    fn element(row: Self::Row) -> ElementOf<Self>;
 
     /// The result of so many rows that are present.
-    fn result(sum: <Self::Number as Number>::Wide, present: u64) -> Self::Out;
+    fn result(folded: <Self::Fold as Fold>::Out, present: u64) -> Self::Out;
 }
+
+type ElementOf<R> = <<R as RowFold>::Fold as Fold>::Element;
 
 /// The sum; 0 without rows. Integers wrap.
 pub(crate) struct SumOf<T>(PhantomData<T>);
@@ -50,31 +56,52 @@ pub(crate) struct SumOf<T>(PhantomData<T>);
 /// The arithmetic mean of floats; missing without rows.
 pub(crate) struct MeanOf<T>(PhantomData<T>);
 
-macro_rules! sums {
-    ($($row:ty => $number:ty, |$sum:ident| $value:expr;)*) => {$(
+/// The least row, with `GREATEST` the greatest; NaN if there is one, missing without rows.
+pub(crate) struct BestOf<T, const GREATEST: bool>(PhantomData<T>);
+
+macro_rules! row_folds {
+    ($($row:ty: sum of $number:ty, from $least:expr, to $greatest:expr;)*) => {$(
         impl RowFold for SumOf<$row> {
             type Row = $row;
-            type Number = $number;
+            type Fold = Sum<$number>;
             type Out = $row;
             const COUNTS: bool = false;
+            const MISSING: $number = 0 as $number;
 
             #[inline(always)]
-            fn number(row: $row) -> $number {
+            fn element(row: $row) -> $number {
                 row.into()
             }
 
-            fn result($sum: <$number as Number>::Wide, _: u64) -> $row {
-                $value
+            fn result(sum: <Sum<$number> as Fold>::Out, _: u64) -> $row {
+                sum as $row
+            }
+        }
+
+        impl<const GREATEST: bool> RowFold for BestOf<$row, GREATEST> {
+            type Row = $row;
+            type Fold = Best<$row, GREATEST>;
+            type Out = Option<$row>;
+            const COUNTS: bool = true;
+            const MISSING: $row = if GREATEST { $least } else { $greatest };
+
+            #[inline(always)]
+            fn element(row: $row) -> $row {
+                row
+            }
+
+            fn result(best: $row, present: u64) -> Option<$row> {
+                (present > 0).then_some(best)
             }
         }
     )*};
 }
 
-sums! {
-    i32 => i32, |sum| sum as i32;
-    i64 => i64, |sum| sum;
-    f32 => f64, |sum| sum as f32;
-    f64 => f64, |sum| sum;
+row_folds! {
+    i32: sum of i32, from i32::MIN, to i32::MAX;
+    i64: sum of i64, from i64::MIN, to i64::MAX;
+    f32: sum of f64, from f32::NEG_INFINITY, to f32::INFINITY;
+    f64: sum of f64, from f64::NEG_INFINITY, to f64::INFINITY;
 }
 
 impl<T: Real + PlainSlot> RowFold for MeanOf<T>
@@ -82,12 +109,13 @@ where
     Option<T>: PlainSlot,
 {
     type Row = T;
-    type Number = f64;
+    type Fold = Sum<f64>;
     type Out = Option<T>;
     const COUNTS: bool = true;
+    const MISSING: f64 = 0.0;
 
     #[inline(always)]
-    fn number(row: T) -> f64 {
+    fn element(row: T) -> f64 {
         row.into()
     }
 
@@ -105,7 +133,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
         finish: finish::<R>,
         lanes: 0,
         cut: Cut::Leaves,
-        sum: Sum::<R::Number>::SUM,
+        sum: R::Fold::SUM,
         counts: R::COUNTS,
     })
 }
@@ -210,15 +238,15 @@ impl<R: RowFold> Loop for TakeRows<'_, '_, R> {
     fn run(self) {
         let TakeRows { state, column, rows, .. } = self;
         let size = cell_size(R::Row::SCALAR);
-        let is_as_it_is = TypeId::of::<R::Row>() == TypeId::of::<R::Number>() && column.step == size;
+        let is_as_it_is = TypeId::of::<R::Row>() == TypeId::of::<ElementOf<R>>() && column.step == size;
         if is_as_it_is && column.is_all_present() {
-            // SAFETY: who made this promised so many rows, which are numbers.
+            // SAFETY: who made this promised so many rows, which are elements.
             let values = unsafe { std::slice::from_raw_parts(column.data.cast(), rows) };
-            TakeIn::<Sum<R::Number>> { state, values }.run();
+            TakeIn::<R::Fold> { state, values }.run();
             return;
         }
         for first in (0..rows).step_by(LEAF) {
-            let mut values = [R::Number::ZERO; LEAF];
+            let mut values = [R::MISSING; LEAF];
             let values = &mut values[..LEAF.min(rows - first)];
             // SAFETY: as above; a leaf has whole words.
             unsafe {
@@ -228,40 +256,40 @@ impl<R: RowFold> Loop for TakeRows<'_, '_, R> {
                     false => fill::<R>(values, &column.at_row(first), column.step),
                 }
             }
-            TakeIn::<Sum<R::Number>> { state: &mut *state, values }.run();
+            TakeIn::<R::Fold> { state: &mut *state, values }.run();
         }
     }
 }
 
-/// Reads rows that begin at a word of presence; missing ones stay 0.
+/// Reads rows that begin at a word of presence.
 ///
 /// # Safety
 /// The column has so many rows, in steps of so many bytes.
 #[inline(always)]
-unsafe fn fill<R: RowFold>(values: &mut [R::Number], column: &Column, step: usize) {
+unsafe fn fill<R: RowFold>(values: &mut [ElementOf<R>], column: &Column, step: usize) {
     for (number, values) in values.chunks_mut(ROWS_OF_A_WORD).enumerate() {
         // SAFETY: the caller's promise.
         let present = unsafe { column.word(number) };
         let cells = column.data.wrapping_add(number * ROWS_OF_A_WORD * step);
         for (row, value) in values.iter_mut().enumerate() {
             // SAFETY: as above; what stands in a missing row can be read, whatever it is.
-            let found = R::number(unsafe { R::Row::load_row(cells.add(row * step), true) });
-            *value = if present >> row & 1 == 1 { found } else { R::Number::ZERO };
+            let found = R::element(unsafe { R::Row::load_row(cells.add(row * step), true) });
+            *value = if present >> row & 1 == 1 { found } else { R::MISSING };
         }
     }
 }
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
-    let sum = results::<Sum<R::Number>>(known.parts, runs).next().expect("rows are one run");
+unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Stop<'_>) {
+    let folded = results::<R::Fold>(known.parts, runs).next().expect("rows are one run");
     // SAFETY: the caller's promise.
-    unsafe { R::Out::store(out, R::result(sum, known.present)) };
+    unsafe { R::Out::store(out, R::result(folded, known.present)) };
 }
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: &dyn Fn() -> bool) {
+unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Stop<'_>) {
     let holds = match WHAT {
         ANY => known.present > 0,
         _ => known.present == runs.run as u64,
@@ -287,23 +315,23 @@ pub(crate) fn fold_present<R: RowFold>(
     stop: Stop<'_>,
 ) -> R::Out {
     let (mut first, mut taken, mut leaves, mut stopped) = (0, 0, 0, false);
-    let sum = join_leaves::<Sum<R::Number>>(size, &mut |count| {
+    let folded = join_leaves::<R::Fold>(size, &mut |count| {
         leaves += 1;
         stopped = stopped || leaves % STRETCH == 0 && stop();
-        let mut values = [R::Number::ZERO; LEAF];
+        let mut values = [R::MISSING; LEAF];
         let end = first + count;
         while !stopped && taken < present.len() {
             let place = places.map_or(taken, |places| places[taken] as usize);
             if place >= end {
                 break;
             }
-            values[place - first] = R::number(present[taken]);
+            values[place - first] = R::element(present[taken]);
             taken += 1;
         }
         first = end;
-        Sum::<R::Number>::leaf(&values[..count])
+        R::Fold::leaf(&values[..count])
     });
-    R::result(sum, present.len() as u64)
+    R::result(folded, present.len() as u64)
 }
 
 #[cfg(test)]

@@ -83,6 +83,8 @@ pub trait Number: Pod + PartialOrd {
     const ZERO: Self;
     /// One.
     const ONE: Self;
+    /// True if it may be NaN, and zero may be -0.
+    const IS_FLOAT: bool = !matches!(Self::Wide::KIND, SumOf::Integers);
 
     /// The number as a summand.
     fn wide(self) -> Self::Wide;
@@ -404,21 +406,50 @@ impl<T: Number> Fold for Mean<T> {
 /// The least element, with `GREATEST` the greatest; NaN if there is one.
 pub struct Best<T, const GREATEST: bool>(PhantomData<T>);
 
+/// Lanes in which the best element of a leaf is found.
+const LANES_OF_BEST: usize = 16;
+
+#[inline(always)]
+fn is_nan<T: Number>(x: T) -> bool {
+    x.partial_cmp(&x).is_none()
+}
+
+impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
+    #[inline(always)]
+    fn is_better(x: T, best: T) -> bool {
+        if GREATEST { x > best } else { x < best }
+    }
+}
+
 impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     type Element = T;
     type Part = T;
     type Out = T;
 
+    /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up.
     #[inline(always)]
     fn leaf(values: &[T]) -> T {
-        values.iter().copied().reduce(Self::join).unwrap_or(T::ZERO)
+        let (rows, rest) = values.as_chunks::<LANES_OF_BEST>();
+        let mut best = rows.first().copied().unwrap_or([T::ZERO; _]);
+        let mut nan = best;
+        for row in rows.get(1..).unwrap_or(&[]) {
+            for ((best, nan), x) in best.iter_mut().zip(&mut nan).zip(row) {
+                *best = if Self::is_better(*x, *best) { *x } else { *best };
+                *nan = if is_nan(*x) { *x } else { *nan };
+            }
+        }
+        let best = best[..LANES_OF_BEST * rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
+        let best = best.unwrap_or(T::ZERO);
+        let has_nan = is_nan(best) || nan.into_iter().any(is_nan);
+        match T::IS_FLOAT && (has_nan || best == T::ZERO) {
+            true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
+            false => best,
+        }
     }
 
     #[inline(always)]
     fn join(best: T, next: T) -> T {
-        let is_nan = |x: T| x.partial_cmp(&x).is_none();
-        let is_better = if GREATEST { next > best } else { next < best };
-        if !is_nan(best) && (is_nan(next) || is_better) { next } else { best }
+        if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
     }
 
     fn finish(part: T, _: usize) -> T {
@@ -516,8 +547,11 @@ mod tests {
         let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 37) * 0.1 - 1.0).collect();
         for count in [0, 1, 100, 129, 777, 1000] {
             let folded = fold::<Sum<f64>>(&values[..count]);
-            assert_eq!(folded.to_bits(), spread::sum(&values[..count]).to_bits());
+            assert_eq!(folded.to_bits(), spread::sum_of_few(&values[..count], |x| x).to_bits());
         }
+        assert_eq!(fold::<Sum<f64>>(&[0.1; 1000]), 100.000_000_000_000_01);
+        assert_eq!(fold::<Sum<f32>>(&[0.1; 1000]), 100.000_015);
+        assert!([3, 9].iter().all(|count| fold::<Sum<f64>>(&vec![-0.0; *count]).is_sign_positive()));
         assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
         assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
         assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));

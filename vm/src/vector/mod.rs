@@ -14,6 +14,8 @@ pub mod prefetch;
 pub mod reduce;
 pub mod select;
 pub mod spread;
+pub mod stop;
+pub mod variance;
 
 pub use float::Float;
 pub use level::Level;

@@ -6,8 +6,8 @@
 //!
 //! Source: Knuth, *The Art of Computer Programming* 3, 5.2.5, sorting by distribution.
 
-use crate::vector::reduce::Stop;
 use crate::vector::select::{self, Key};
+use crate::vector::stop::Stop;
 
 /// A value's key and its number.
 pub type Place = (u64, u32);

@@ -1,14 +1,12 @@
 //! Reductions: one value of many, by the published rules for missing values, NaN and overflow.
 //!
 //! The values are taken in their order. FLOAT32 is accumulated in double and rounded once; integers wrap.
-//! `None` stands for what an empty group has no value for. Functions ask now and then whether to stop; the result is
-//! then of no use.
+//! `None` stands for what an empty group has no value for.
 
 use crate::vector::math::double;
 use crate::vector::select::{self, Key};
-
-/// Asked whether to stop.
-pub type Stop<'s> = &'s dyn Fn() -> bool;
+use crate::vector::stop::Stop;
+use crate::vector::variance::variance_by;
 
 /// Values between two questions whether to stop.
 const STRETCH: usize = 1 << 16;
@@ -97,23 +95,16 @@ impl Real for f32 {
     }
 }
 
-fn total<T: Real>(values: &[T], stop: Stop<'_>) -> f64 {
-    fold(values, stop, 0.0, |sum, x| sum + x.into())
-}
-
 /// The product.
 pub fn prod<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
     let (first, rest) = values.split_first()?;
     Some(fold(rest, stop, *first, T::times))
 }
 
-fn exact_mean<T: Real>(values: &[T], stop: Stop<'_>) -> Option<f64> {
-    (!values.is_empty()).then(|| total(values, stop) / values.len() as f64)
-}
-
 /// Sums of powers of the deviations from the mean: of the squares, and of what `power` makes of each.
 fn deviations<T: Real>(values: &[T], stop: Stop<'_>, power: impl Fn(f64) -> f64) -> Option<(f64, f64)> {
-    let mean = exact_mean(values, stop)?;
+    let total = fold(values, stop, 0.0, |sum, x| sum + x.into());
+    let mean = (!values.is_empty()).then(|| total / values.len() as f64)?;
     Some(fold(values, stop, (0.0, 0.0), |(squares, powers), x| {
         let d = x.into() - mean;
         (squares + d * d, powers + power(d))
@@ -127,11 +118,8 @@ pub fn var<T: Real>(values: &[T], unbiased: bool, stop: Stop<'_>) -> Option<T> {
 }
 
 fn exact_var<T: Real>(values: &[T], unbiased: bool, stop: Stop<'_>) -> Option<f64> {
-    let (squares, _) = deviations(values, stop, |d| d)?;
-    match values.len() - usize::from(unbiased) {
-        0 => None,
-        count => Some(squares / count as f64),
-    }
+    let used = usize::from(unbiased);
+    (values.len() > used).then(|| variance_by(values, used as i64, stop, T::into))
 }
 
 /// The square root of the variance.
@@ -174,16 +162,6 @@ pub fn argmin<T: Number>(values: &[T], stop: Stop<'_>) -> Option<usize> {
     best(values, stop, |a, b| a < b)
 }
 
-/// The maximum; NaN if there is one.
-pub fn max<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
-    argmax(values, stop).map(|at| values[at])
-}
-
-/// The minimum; NaN if there is one.
-pub fn min<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
-    argmin(values, stop).map(|at| values[at])
-}
-
 /// The value in the middle, of an even number the lower one; NaN if there is one.
 pub fn median<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
     let middle = values.len().checked_sub(1)? / 2;
@@ -207,7 +185,6 @@ mod tests {
         assert_eq!(median(&[100, i32::MIN, 1, i32::MIN], &go_on), Some(i32::MIN));
         assert_eq!((argmax(&[1, 3, 3], &go_on), argmin(&[1, 3, 1], &go_on)), (Some(1), Some(0)));
         assert_eq!(argmax(&[1.0, f64::NAN, f64::NAN], &go_on), Some(1));
-        assert!(max(&[1.0, f64::NAN, 2.0], &go_on).is_some_and(f64::is_nan));
         assert!(median(&[1.0, f64::NAN], &go_on).is_some_and(f64::is_nan));
         assert!(skew(&[6.827], &go_on).is_some_and(f64::is_nan));
         assert_eq!(kurtosis(&[7.038, 7.279], &go_on), Some(-2.0));

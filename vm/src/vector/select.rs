@@ -7,9 +7,11 @@
 //! ```
 //!
 //! Every pass goes over the values in their order, in at most six passes, whatever they are; nothing is moved and
-//! little memory is needed. Long passes ask now and then whether to stop; the result is then of no use.
+//! little memory is needed. Long passes ask now and then whether to stop.
 //!
 //! Source: Knuth, *The Art of Computer Programming* 3, 5.2.5, distribution by digits; here one bucket is followed.
+
+use crate::vector::stop::Stop;
 
 /// A number whose order is that of an unsigned integer.
 pub trait Key: Copy {
@@ -79,7 +81,7 @@ const STRETCH: usize = 1 << 16;
 ///
 /// # Panics
 /// If there is no such place.
-pub fn at<T: Key>(values: &[T], place: usize, stop: &dyn Fn() -> bool) -> (T, T) {
+pub fn at<T: Key>(values: &[T], place: usize, stop: Stop<'_>) -> (T, T) {
     let (key, next) = at_by(values, place, stop, T::key);
     (T::of_key(key), T::of_key(next))
 }
@@ -91,7 +93,7 @@ pub fn at<T: Key>(values: &[T], place: usize, stop: &dyn Fn() -> bool) -> (T, T)
 pub fn at_by<T: Copy>(
     values: &[T],
     place: usize,
-    stop: &dyn Fn() -> bool,
+    stop: Stop<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> (u64, u64) {
     assert!(place < values.len(), "place {place} of {}", values.len());
@@ -112,7 +114,7 @@ pub fn at_by<T: Copy>(
 fn key_at<T: Copy>(
     values: &[T],
     mut place: usize,
-    stop: &dyn Fn() -> bool,
+    stop: Stop<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> (u64, Option<u64>) {
     // `left` keys have the `known` leading bits of `prefix`.
@@ -154,7 +156,7 @@ fn count<T: Copy>(
     prefix: u64,
     known: u32,
     digits: u32,
-    stop: &dyn Fn() -> bool,
+    stop: Stop<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> [u32; 1 << DIGIT] {
     let mut counts = [0; 1 << DIGIT];
@@ -172,12 +174,7 @@ fn has_prefix(key: u64, prefix: u64, known: u32) -> bool {
     known == 0 || (key ^ prefix) >> (u64::BITS - known) == 0
 }
 
-fn each<T: Copy>(
-    values: &[T],
-    stop: &dyn Fn() -> bool,
-    key: impl Fn(T) -> u64 + Copy,
-    mut f: impl FnMut(u64),
-) {
+fn each<T: Copy>(values: &[T], stop: Stop<'_>, key: impl Fn(T) -> u64 + Copy, mut f: impl FnMut(u64)) {
     for stretch in values.chunks(STRETCH) {
         stretch.iter().for_each(|value| f(key(*value)));
         if stretch.len() == STRETCH && stop() {

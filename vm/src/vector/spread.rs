@@ -1,4 +1,4 @@
-//! Sums, means, variances and quantiles of many values, as numpy defines them.
+//! Sums in pairs and quantiles, as numpy defines them.
 //!
 //! A sum adds in pairs: up to 128 values in eight running sums, more in two halves. So the rounding error grows
 //! with the logarithm of their number, and the result depends on the order of the values only:
@@ -12,8 +12,8 @@
 //! Sources: Higham, "The accuracy of floating point summation" (1993), pairwise summation; quantiles by linear
 //! interpolation are definition 7 of Hyndman and Fan (1996).
 
-use crate::vector::reduce::Stop;
 use crate::vector::select::{self, Key};
+use crate::vector::stop::Stop;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A float that is summed in its own precision.
@@ -74,30 +74,6 @@ pub fn left_half(count: usize) -> Option<usize> {
     (count > LEAF).then_some(half - half % 8)
 }
 
-/// The sum, added in pairs; 0 of no values.
-pub fn sum<T: Real>(values: &[T]) -> T {
-    sum_by(values, &|| false, |x| x)
-}
-
-/// The sum of what a function makes of each value. It begins at 0, so that it is never -0.
-fn sum_by<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
-    T::ZERO + add_in_pairs(values, stop, f)
-}
-
-/// Values of halves that do not ask whether to stop.
-const STRETCH: usize = 1 << 16;
-
-fn add_in_pairs<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
-    match left_half(values.len()) {
-        None => leaf(values, f),
-        Some(_) if values.len() > STRETCH && stop() => T::ZERO,
-        Some(left) => {
-            let (left, right) = values.split_at(left);
-            add_in_pairs(left, stop, f) + add_in_pairs(right, stop, f)
-        }
-    }
-}
-
 /// The sum of a few values, in eight running sums; it may be -0.
 #[inline(always)]
 pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
@@ -116,26 +92,39 @@ pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
     rest.iter().fold(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)), |sum, x| sum + f(*x))
 }
 
-/// The arithmetic mean of what a function makes of each value; NaN of no values.
-pub fn mean_by<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
-    sum_by(values, stop, f) / T::of(values.len() as f64)
+/// The sum of at most 1,024 values, added in pairs; it may be -0. Like [`leaf`], it gets the instructions of the loop that
+/// it stands in.
+#[inline(always)]
+pub fn sum_of_few<A: Copy, T: Real>(mut values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+    /// Halves of 1,024 values, which are parted four times at most.
+    const DEPTH: usize = 4;
+    // Halves that are parted: the size of the right one, and the sum of the left one when it is there.
+    let mut open = [(0, None); DEPTH];
+    let (mut depth, mut size) = (0, values.len());
+    loop {
+        while let Some(left) = left_half(size) {
+            open[depth] = (size - left, None);
+            (depth, size) = (depth + 1, left);
+        }
+        let (of_leaf, rest) = values.split_at(size);
+        let mut sum = leaf(of_leaf, f);
+        values = rest;
+        loop {
+            let Some(last) = depth.checked_sub(1) else { return sum };
+            match open[last] {
+                (_, Some(left)) => (sum, depth) = (left + sum, last),
+                (right, None) => {
+                    open[last] = (right, Some(sum));
+                    size = right;
+                    break;
+                }
+            }
+        }
+    }
 }
 
-/// The squares of the deviations from a mean, over the number of values less the degrees of freedom used, or
-/// over 0 if there are not so many.
-pub fn variance_by<A: Copy, T: Real>(
-    values: &[A],
-    mean: T,
-    used: i64,
-    stop: Stop<'_>,
-    f: impl Fn(A) -> T + Copy,
-) -> T {
-    let square = |x: A| {
-        let deviation = f(x) - mean;
-        deviation * deviation
-    };
-    sum_by(values, stop, square) / T::of((values.len() as i64).saturating_sub(used).max(0) as f64)
-}
+/// Values between two questions whether to stop.
+const STRETCH: usize = 1 << 16;
 
 /// True if one of the values is NaN.
 fn any_nan<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T) -> bool {
@@ -186,13 +175,6 @@ mod tests {
 
     #[test]
     fn published_values() {
-        let tenth = [0.1f64; 1000];
-        assert_eq!(sum(&tenth), 100.00000000000001);
-        assert_eq!(sum(&[0.1f32; 1000]), 100.000_015);
-        assert_eq!(sum::<f64>(&[]), 0.0);
-        assert!(sum(&[-0.0f64; 3]).is_sign_positive() && sum(&[-0.0f64; 9]).is_sign_positive());
-        assert!(mean_by(&[] as &[f64], &go_on, |x| x).is_nan());
-        assert_eq!(variance_by(&[1.0, 2.0, 4.0], 7.0 / 3.0, 1, &go_on, |x: f64| x), 2.333333333333333);
         assert_eq!(median_by(&[4.0, 1.0, 3.0, 2.0], &go_on, |x| x), 2.5);
         assert_eq!(median_by(&[4.0f32, 1.0, 3.0], &go_on, |x| x), 3.0);
         assert!(median_by(&[4.0, f64::NAN], &go_on, |x| x).is_nan());

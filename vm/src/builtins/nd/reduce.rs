@@ -18,8 +18,8 @@ use crate::value::nd_view::{Cell, PerAxis};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
 use crate::vector::fold::{Best, Count, Fold, Mean, Product, Sum, Truth, fold};
-use crate::vector::reduce::Stop;
 use crate::vector::spread::{self, Real};
+use crate::vector::variance::{variance_by, variance_of_integers};
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -359,23 +359,6 @@ fn count(element: ScalarType) -> Folding {
     folding_of!(element, Count, None)
 }
 
-/// The variance of integers, whose sum is exact.
-fn integer_variance<T: Copy>(values: &[T], used: i64, stop: Stop<'_>, f: impl Fn(T) -> i64 + Copy) -> f64 {
-    let mut sum = 0i64;
-    for stretch in values.chunks(STRIDE) {
-        sum = stretch.iter().fold(sum, |sum, x| sum.wrapping_add(f(*x)));
-        if stretch.len() == STRIDE && stop() {
-            break;
-        }
-    }
-    let mean = sum as f64 / values.len() as f64;
-    spread::variance_by(values, mean, used, stop, |x| f(x) as f64)
-}
-
-fn float_variance<T: Real>(values: &[T], used: i64, stop: Stop<'_>) -> T {
-    spread::variance_by(values, spread::mean_by(values, stop, |x| x), used, stop, |x| x)
-}
-
 fn var(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
     variance(call, axes, |x| x, |x| x)
 }
@@ -394,11 +377,11 @@ fn variance(
     let (used, meter) = (call.plain::<i64>(2), call.meter());
     let stop = &|| meter.stop();
     by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| Ok(double(integer_variance(x, used, stop, i64::from)))),
-        Int32 => reduce(call, axes, |x: &[i32]| Ok(double(integer_variance(x, used, stop, i64::from)))),
-        Int64 => reduce(call, axes, |x: &[i64]| Ok(double(integer_variance(x, used, stop, |x| x)))),
-        Float32 => reduce(call, axes, |x: &[f32]| Ok(single(float_variance(x, used, stop)))),
-        Float64 => reduce(call, axes, |x: &[f64]| Ok(double(float_variance(x, used, stop)))),
+        Boolean => reduce(call, axes, |x: &[bool]| Ok(double(variance_of_integers(x, used, stop, i64::from)))),
+        Int32 => reduce(call, axes, |x: &[i32]| Ok(double(variance_of_integers(x, used, stop, i64::from)))),
+        Int64 => reduce(call, axes, |x: &[i64]| Ok(double(variance_of_integers(x, used, stop, |x| x)))),
+        Float32 => reduce(call, axes, |x: &[f32]| Ok(single(variance_by(x, used, stop, |x| x)))),
+        Float64 => reduce(call, axes, |x: &[f64]| Ok(double(variance_by(x, used, stop, |x| x)))),
     )
 }
 

@@ -123,7 +123,7 @@ impl Region {
             let lowered = plan.lower(group, &columns, presence);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
             let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();
-            columns.extend(group.folds.iter().map(|fold| fold.column));
+            columns.extend(group.folds.iter().map(|fold| fold.sum.column));
             columns.sort_unstable();
             StripReport {
                 members: columns.into_iter().map(ip).collect(),

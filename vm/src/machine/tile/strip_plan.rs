@@ -6,7 +6,7 @@ use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
-use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Recording, StripPlan};
+use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Present, Recording, StripPlan, StripSum};
 use crate::operator::Kernel;
 use crate::operator::block::MAX_STEP_OPERANDS;
 use crate::operator::cell::Strips;
@@ -122,8 +122,12 @@ fn folds(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>]) -> Vec<Option<Fo
             return None;
         }
         let fold = number - 1;
-        let counts = reduction.fold.counts().then(|| columns.of_counts(fold.into()) as u16);
-        Some(FoldInStrip { fold, arg: arg as u16, column: columns.of_member(member) as u16, lane, counts })
+        let present = match reduction.fold.counts() {
+            true => Present::Counted(columns.of_counts(fold.into()) as u16),
+            false => Present::Unasked,
+        };
+        let column = columns.of_member(member) as u16;
+        Some(FoldInStrip { arg: arg as u16, sum: StripSum { fold, column, lane, present } })
     };
     columns.members().map(&mut fold).collect()
 }

@@ -60,16 +60,10 @@ pub(super) struct Group {
 /// A fold that a group takes in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoldInStrip {
-    /// Its number among the folds of the region.
-    pub(super) fold: u16,
     /// The column that it reads.
     pub(super) arg: u16,
-    /// Its own column, which has lanes and parts.
-    pub(super) column: u16,
-    /// The type of its sums.
-    pub(super) lane: Lane,
-    /// The column for rows that are present, if it wants to know how many are.
-    pub(super) counts: Option<u16>,
+    /// What it adds up, if rows are missing.
+    pub(super) sum: StripSum,
 }
 
 /// A member of a group.
@@ -112,10 +106,11 @@ pub(super) struct LoadedStrip {
 /// A sum of a strip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StripSum {
-    /// The number of its fold.
+    /// The number of its fold among those of the region.
     pub(super) fold: u16,
     /// The column of its lanes and parts.
     pub(super) column: u16,
+    /// What its numbers are.
     pub(super) lane: Lane,
     pub(super) present: Present,
 }
@@ -248,7 +243,7 @@ impl StripPlan {
         }
         for fold in &group.folds {
             let summed = *recorded[fold.arg as usize].get_or_insert_with(|| read(&mut lowered, fold.arg));
-            lowered.add_up(fold, summed)?;
+            lowered.add_up(fold.sum, summed)?;
         }
         Some(lowered)
     }
@@ -269,26 +264,26 @@ impl Lowered {
         strip::compile(&self.list, Level::best(), strip::Options::default())
     }
 
-    /// Adds up the rows of a fold; missing ones are 0.
-    fn add_up(&mut self, fold: &FoldInStrip, rows: Recorded) -> Option<()> {
+    /// Adds up rows; missing ones are 0.
+    fn add_up(&mut self, sum: StripSum, rows: Recorded) -> Option<()> {
         let list = &mut self.list;
-        let mut summed = list.cast(rows.cells?, fold.lane);
+        let mut summed = list.cast(rows.cells?, sum.lane);
         if let Some(present) = rows.present {
-            let zero = list.number(fold.lane, 0);
+            let zero = list.number(sum.lane, 0);
             summed = list.select(present, summed, zero);
         }
-        list.leaves(Part::Presence.number(fold.column));
-        list.sum(Part::Cells.number(fold.column), summed);
-        let present = match (fold.counts, rows.present) {
-            (None, _) => Present::Unasked,
-            (Some(_), None) => Present::All,
-            (Some(column), Some(present)) => {
+        list.leaves(Part::Presence.number(sum.column));
+        list.sum(Part::Cells.number(sum.column), summed);
+        let present = match (sum.present, rows.present) {
+            (Present::Counted(column), Some(present)) => {
                 let one = list.cast(present, Lane::I64);
                 list.sum(Part::Cells.number(column), one);
                 Present::Counted(column)
             }
+            (Present::Counted(_), None) => Present::All,
+            (unasked, _) => unasked,
         };
-        self.sums.push(StripSum { fold: fold.fold, column: fold.column, lane: fold.lane, present });
+        self.sums.push(StripSum { present, ..sum });
         Some(())
     }
 
