@@ -7,6 +7,7 @@
 pub mod float;
 pub mod fold;
 pub mod lanes;
+pub mod leaves;
 pub mod level;
 pub mod math;
 pub mod order;

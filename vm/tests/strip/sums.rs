@@ -2,7 +2,8 @@
 
 use crate::columns::ways;
 use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, compile, load};
-use cembra_vm::vector::fold::{Fold, Leaves, Sum, fold, join_leaves};
+use cembra_vm::vector::fold::{Fold, Sum, fold, join_leaves};
+use cembra_vm::vector::leaves::Leaves;
 
 /// `x > 0 ? 3 x : 0`, and the numbers themselves.
 fn list() -> List {

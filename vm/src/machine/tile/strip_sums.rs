@@ -14,7 +14,7 @@ use crate::machine::tile::strips::{LoadedStrip, Present, StripSum};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::{Folded, Runs};
 use crate::strip::Lane;
-use crate::vector::fold::Leaves;
+use crate::vector::leaves::Leaves;
 use bumpalo::Bump;
 use std::alloc::Layout;
 use std::{ptr, slice};
