@@ -10,10 +10,12 @@ use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Region};
-use crate::machine::tile::schedule::Presence;
+use crate::machine::tile::schedule::{Presence, Schedule};
+use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::fold_kernel::CHUNK;
 use crate::operator::meter::Meter;
 use crate::operator::rows_out::RowsOut;
 use crate::value::array::cell_size;
@@ -59,7 +61,7 @@ impl Region {
     unsafe fn run(&self, frame: *mut u8, registers: &Registers) -> Result<(), Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
-        let columns = arena.alloc_slice_fill_iter(self.columns.iter().copied());
+        let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
             return unsafe { self.run_over_axes(axes, frame, columns, registers) };
@@ -70,11 +72,19 @@ impl Region {
         let presence = self.plan_presence(columns, arena);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
+        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips, || true);
+        if presence.is_empty()
+            && lent.is_empty()
+            && let Some(strip) = self.single_call(schedule, strips, rows)
+        {
+            // SAFETY: all columns that the strip reads and writes have this many rows.
+            unsafe { strip.run(columns, 0..rows) };
+            return Ok(());
+        }
         let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
         let runs = self.runs_of(&[rows], arena);
         let folded = self.begin_folds(runs, rows, arena, meter)?;
         let watch = meter.watch_place();
-        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips, || true);
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many rows now.
@@ -114,11 +124,18 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, elements.shape(), columns, meter)? };
         self.charge(rows, meter)?;
+        let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
+        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips, has_leaves);
+        if elements.is_in_place()
+            && let Some(strip) = self.single_call(schedule, strips, rows)
+        {
+            // SAFETY: all columns that the strip reads and writes have this many elements.
+            unsafe { strip.run(columns, 0..rows) };
+            return Ok(());
+        }
         let folded = self.begin_folds(runs, rows, arena, meter)?;
         let watch = meter.watch_place();
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-        let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
-        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips, has_leaves);
         let presence = &[];
         let blocks =
             Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
@@ -128,6 +145,19 @@ impl Region {
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         // SAFETY: the caller's promise.
         unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }
+    }
+
+    /// The strip that computes all in one call, if there is such a one: then there are no blocks to prepare for.
+    fn single_call<'r>(
+        &self,
+        schedule: &Schedule,
+        strips: &'r [LoadedStrip],
+        rows: usize,
+    ) -> Option<&'r LoadedStrip> {
+        match strips {
+            [strip] if schedule.is_one_strip && self.folds.is_empty() && rows <= CHUNK => Some(strip),
+            _ => None,
+        }
     }
 
     /// Looks at the inputs; gives the number of rows, and the inputs that a worker has to lay out.
