@@ -320,6 +320,8 @@ pub enum Stage {
     Layout,
     /// Which operators on arrays run together, block by block, and why others do not.
     Regions,
+    /// The machine code of regions that run as strips, instruction by instruction.
+    Code,
     /// Expression, prepared expression, program, frame and, if there are arrays, regions.
     All,
 }

@@ -8,11 +8,12 @@ use crate::compile::{Options, compile};
 use crate::expr::Expr;
 use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
-use crate::inspect::{LayoutMap, Regions, program_text};
+use crate::inspect::{CodeListing, LayoutMap, Regions, program_text};
 use crate::prepare::Prepared;
 use cembra_vm::machine::tile::StripReport;
 use cembra_vm::machine::{BoundExpr, RegionReport};
 use cembra_vm::program::{ValueId, dump, text};
+use cembra_vm::strip::{Code, Line, listing};
 use cembra_vm::value::{Category, QType};
 use serde_json::{Value as Json, json};
 use std::process::ExitCode;
@@ -145,6 +146,7 @@ fn as_text(stages: &Stages, stage: Stage) -> String {
         Stage::Stored => text::print(program),
         Stage::Layout => LayoutMap::new(program).to_string(),
         Stage::Regions => Regions::new(&stages.bound).to_string(),
+        Stage::Code => CodeListing(&Regions::new(&stages.bound)).to_string(),
         Stage::All => {
             let program = program_text(&stages.bound);
             format!("Expression:\n{}\n\nPrepared:\n{}\n\n{program}", stages.expr, stages.prepared)
@@ -179,6 +181,10 @@ fn as_json(stages: &Stages, stage: Stage) -> Json {
     put(Stage::Stored, "stored", &|| json!(text::print(program)));
     put(Stage::Layout, "layout", &|| layout_json(&LayoutMap::new(program)));
     put(Stage::Regions, "regions", &|| regions_json(&Regions::new(&stages.bound)));
+    // Not among all stages: it differs from processor to processor.
+    if stage == Stage::Code {
+        out.insert("code".to_owned(), code_json(&Regions::new(&stages.bound)));
+    }
     Json::Object(out)
 }
 
@@ -200,19 +206,45 @@ fn program_json(bound: &BoundExpr) -> Json {
 
 fn strip_json(strip: &StripReport) -> Json {
     match &strip.code {
-        Ok(code) => json!({
-            "members": strip.members,
-            "level": code.level.name(),
-            "group": code.group,
-            "unroll": code.unroll,
-            "operations": code.operations,
-            "instructions": code.instructions,
-            "registers": code.registers,
-            "spills": code.spills,
-            "bytes": code.bytes,
-        }),
+        Ok(code) => {
+            let report = code.report();
+            json!({
+                "members": strip.members,
+                "level": report.level.name(),
+                "group": report.group,
+                "unroll": report.unroll,
+                "operations": report.operations,
+                "instructions": report.instructions,
+                "registers": report.registers,
+                "spills": report.spills,
+                "bytes": report.bytes,
+            })
+        }
         Err(refused) => json!({ "members": strip.members, "refused": refused.to_string() }),
     }
+}
+
+fn code_json(regions: &Regions<'_>) -> Json {
+    let listing = CodeListing(regions);
+    let lines = |region: &RegionReport, strip: &StripReport, code: &Code| -> Vec<Json> {
+        let line = |line: Line| {
+            let comment = listing.comment(region, strip, &line);
+            json!({ "offset": line.offset, "instruction": line.text, "finds": comment })
+        };
+        listing(code).into_iter().map(line).collect()
+    };
+    let mut strips = Vec::new();
+    for (number, region) in regions.regions.iter().enumerate() {
+        for strip in &region.strips {
+            let mut json = strip_json(strip);
+            json["region"] = json!(number);
+            if let Ok(code) = &strip.code {
+                json["listing"] = json!(lines(region, strip, code));
+            }
+            strips.push(json);
+        }
+    }
+    Json::Array(strips)
 }
 
 fn regions_json(regions: &Regions<'_>) -> Json {

@@ -123,7 +123,7 @@ impl fmt::Display for Regions<'_> {
                 let members: Vec<String> = strip.members.iter().map(usize::to_string).collect();
                 write!(f, "  strip {number} of {}: ", members.join(", "))?;
                 match &strip.code {
-                    Ok(code) => writeln!(f, "{code}")?,
+                    Ok(code) => writeln!(f, "{}", code.report())?,
                     Err(refused) => writeln!(f, "none, {refused}")?,
                 }
             }

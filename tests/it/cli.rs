@@ -149,6 +149,34 @@ fn an_expression_may_come_from_standard_input() {
     assert!(message.contains("limit expression-text: <standard input> has more characters"), "{message}");
 }
 
+/// All instructions of a strip are listed, and say which values they find.
+#[test]
+fn code_is_listed() {
+    if Level::best() == Level::Baseline {
+        return;
+    }
+    let command = |text: &str, form: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+        command.args(["explain", "--stage", "code", text]).args(form);
+        command.args(["--type", "x=DENSE_ARRAY_FLOAT64", "--type", "a=FLOAT64"]).env_remove("CEMBRA_STRIPS");
+        let output = command.output().expect("the command starts");
+        String::from_utf8(output.stdout).expect("a text")
+    };
+    let json: Json = serde_json::from_str(&command("x * a + 0.1", &["--json"])).expect("JSON");
+    let strip = &json["code"][0];
+    let listing = strip["listing"].as_array().expect("instructions");
+    assert_eq!(listing.len() as u64, strip["instructions"].as_u64().expect("a number"));
+    let find = |found: &str| listing.iter().any(|line| line["finds"].as_str() == Some(found));
+    assert!(find("cells of x: DENSE_ARRAY_FLOAT64 [0x00]") && find("a: FLOAT64 [0x18]"), "{json:#}");
+    assert!(find("cells of instruction 1") && !find("cells of instruction 0"), "{json:#}");
+    let text = command("x * a + 0.1", &[]);
+    assert!(text.starts_with("region 0, strip 0 of 0, 1: AVX"), "{text}");
+    assert!(text.contains("  0000  0x3fb999999999999a\n"), "the literal is not there: {text}");
+    let text = command("core.where(x > 0.0, x, a)", &[]);
+    assert!(text.contains("cells of instruction 1\n"), "{text}");
+    assert!(!text.contains("presence"), "a choice between values that are there misses none: {text}");
+}
+
 /// Strips are there where the machine has the instructions, of columns and of arrays over axes.
 #[test]
 fn regions_say_what_runs_as_strips() {

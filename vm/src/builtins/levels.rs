@@ -229,12 +229,14 @@ fn recipes_give_the_bits_of_kernels() {
         }
         let scalars: Vec<ScalarType> = overload.args().iter().filter_map(QType::element).collect();
         let result = overload.result().element().expect("a plain result");
-        for (literal, has_presence) in literals.iter().flat_map(|literal| [(literal, false), (literal, true)])
-        {
+        let patterns = || 0..1 << scalars.len();
+        for (literal, pattern) in literals.iter().flat_map(|literal| patterns().map(move |p| (literal, p))) {
             // Of optionals, and of whatever a lifted kernel is applied to.
             let may_miss = |index: usize| match lane(scalars[index]) {
                 None => overload.args()[index].is_optional(),
-                Some(_) => has_presence && (kernel.is_lifted || overload.args()[index].is_optional()),
+                Some(_) => {
+                    pattern >> index & 1 == 1 && (kernel.is_lifted || overload.args()[index].is_optional())
+                }
             };
             let may_miss: Vec<bool> = (0..scalars.len()).map(may_miss).collect();
             let Some(list) = recorded(kernel, &scalars, *literal, &may_miss) else { continue };

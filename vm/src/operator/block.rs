@@ -115,9 +115,23 @@ impl Column {
 pub struct Target {
     /// The first cell.
     pub data: *mut u8,
-    /// Words of presence, one for 64 rows begun. For a lifted kernel they are there already, or null if
-    /// all rows are present; any other kernel writes them.
+    /// Words of presence, one for 64 rows begun; null if all rows are present. For a lifted kernel they are there
+    /// already; any other kernel writes them.
     pub presence: *mut u64,
+}
+
+impl Target {
+    /// Writes a word of presence, if there are words.
+    ///
+    /// # Safety
+    /// If there are, there is room for one of this number.
+    #[inline(always)]
+    pub(super) unsafe fn set_word(&self, number: usize, word: u64) {
+        if !self.presence.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { self.presence.add(number).write(word) };
+        }
+    }
 }
 
 /// A row that raises; all rows before it do not.

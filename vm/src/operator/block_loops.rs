@@ -168,7 +168,7 @@ macro_rules! block_kernel {
                 }
                 if !is_lifted {
                     // SAFETY: the caller's promise.
-                    unsafe { target.presence.add(number).write(present) };
+                    unsafe { target.set_word(number, present) };
                 }
             }
             Ok(())
@@ -296,7 +296,7 @@ macro_rules! block_kernel {
                             pack(&there)
                         }
                     };
-                    target.presence.add(number).write(there & known);
+                    target.set_word(number, there & known);
                 }
             }
         }

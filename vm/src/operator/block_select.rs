@@ -104,7 +104,7 @@ unsafe fn run<C: Bits>(args: Operands<'_>, target: Target, rows: usize) -> Resul
         for number in 0..rows.div_ceil(ROWS_OF_A_WORD) {
             let bits = mask.word(number);
             let present = bits & x.word(number) | !bits & y.word(number);
-            target.presence.add(number).write(present & rows_of_word(number, rows));
+            target.set_word(number, present & rows_of_word(number, rows));
             let groups = number * GROUPS_OF_A_WORD..(number + 1) * GROUPS_OF_A_WORD;
             if rows >= groups.end * GROUP {
                 for (index, group) in groups.enumerate() {

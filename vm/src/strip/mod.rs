@@ -41,5 +41,5 @@ mod x86;
 
 pub use list::List;
 pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
-pub use options::{Code, CodeReport, Options, Refused};
-pub use strip::{Strip, compile, load};
+pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
+pub use strip::{Strip, compile, listing, load};

@@ -40,10 +40,30 @@ impl Code {
         &self.report
     }
 
-    /// The instructions; those before `entry` are literals.
+    /// Literals and instructions, and where the instructions begin.
     pub fn bytes(&self) -> (&[u8], usize) {
         (&self.bytes, self.entry)
     }
+}
+
+/// An instruction of a strip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Where it begins, in bytes from the first literal.
+    pub offset: usize,
+    /// Mnemonic and operands, in Intel's notation; literals and targets of jumps by their offsets.
+    pub text: String,
+    /// What it finds by the arguments of the call.
+    pub operand: Option<Operand>,
+}
+
+/// What an instruction finds by the arguments of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The pointer of the column with this number.
+    Column(u16),
+    /// The scalar with this number.
+    Scalar(u16),
 }
 
 /// What the code of a strip consists of.

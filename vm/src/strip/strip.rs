@@ -9,7 +9,7 @@
 
 use crate::strip::list::List;
 use crate::strip::memory::Mapping;
-use crate::strip::options::{Code, Options, Refused};
+use crate::strip::options::{Code, Line, Options, Refused};
 use crate::vector::Level;
 use std::io;
 use std::sync::Arc;
@@ -25,6 +25,17 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     }
     let _ = (list, options);
     Err(Refused::Level(level))
+}
+
+/// The instructions of a code, in order.
+pub fn listing(code: &Code) -> Vec<Line> {
+    #[cfg(target_arch = "x86_64")]
+    return crate::strip::x86::listing::lines(code);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = code;
+        Vec::new()
+    }
 }
 
 /// A loop over rows that can be called.

@@ -6,7 +6,7 @@ use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region};
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
-use crate::machine::tile::strip_plan;
+use crate::machine::tile::strip_plan::{self, Lanes, complete_if};
 use crate::operator::Kernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::program::Routine;
@@ -47,9 +47,10 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         None if is_array(number) => Place::Output(position(&outputs, &number)),
         None => Place::Value,
     };
+    let lanes = strip_plan::lanes(&columns);
     let members: Box<[Member]> = columns
         .members()
-        .map(|number| member(&columns, number, group.members[number].ip, place(number)))
+        .map(|number| member(&columns, &lanes, number, group.members[number].ip, place(number)))
         .collect();
     let of_kind = |kind: fn(&Kernel) -> bool| -> Vec<usize> {
         columns.members().filter(|number| kind(columns.kernels[*number])).collect()
@@ -113,10 +114,11 @@ fn block_rows(extent: Extent, streams: usize) -> usize {
     (rows - rows % ROWS_OF_A_WORD).clamp(fewest, MAX_BLOCK)
 }
 
-fn member(columns: &Columns<'_>, number: usize, ip: u32, place: Place) -> Member {
+fn member(columns: &Columns<'_>, lanes: &Lanes, number: usize, ip: u32, place: Place) -> Member {
     let operands = &columns.operands[number];
     let is_lifted = columns.block_kernel(number).is_none_or(|kernel| kernel.is_lifted);
-    Member { ip, args: columns.args(operands), arity: operands.len() as u8, is_lifted, place }
+    let complete_if = if is_lifted { 0 } else { complete_if(columns, lanes, number) };
+    Member { ip, args: columns.args(operands), arity: operands.len() as u8, is_lifted, complete_if, place }
 }
 
 /// The code of a draft; its number is that among the running sums or folds.

@@ -1,9 +1,9 @@
 //! The choice of a run: strips where they are compiled, else passes; and when to compile them.
 
 use crate::machine::tile::region::Region;
-use crate::machine::tile::report::StripReport;
+use crate::machine::tile::report::{ColumnOf, StripReport};
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
+use crate::machine::tile::strips::{Group, LoadedStrip, Lowered, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::strip::Refused;
@@ -118,16 +118,22 @@ impl Region {
         }
         let arena = Bump::new();
         let presence = self.plan_presence(&mut columns, &arena);
+        let inputs = self.inputs.iter().map(|input| ColumnOf::Input(input.value));
+        let results = self.members.iter().map(|member| ColumnOf::Member(member.ip as usize));
         let report = |group: &Group| {
+            let (inputs, results) = (inputs.clone(), results.clone());
             let ip = |column: u16| self.members[column as usize - self.inputs.len()].ip as usize;
             let lowered = plan.lower(group, &columns, presence);
+            let scalars = lowered.as_ref().map_or(Vec::new(), Lowered::scalars);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
             let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();
             columns.extend(group.folds.iter().map(|fold| fold.sum.column));
             columns.sort_unstable();
             StripReport {
                 members: columns.into_iter().map(ip).collect(),
-                code: code.map(|code| *code.report()),
+                code,
+                columns: inputs.chain(results).collect(),
+                scalars,
             }
         };
         plan.groups.iter().map(report).collect()

@@ -35,6 +35,7 @@ mod folding;
 mod lent;
 pub(super) mod plan;
 pub(super) mod planner;
+mod presence;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;
@@ -48,4 +49,5 @@ mod uses;
 mod worker;
 
 pub use plan::{Closed, Extent};
-pub use report::{RegionReport, StripReport};
+pub use report::{ColumnOf, RegionReport, StripReport};
+pub use strips::Part;

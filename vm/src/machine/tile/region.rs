@@ -138,6 +138,9 @@ pub(super) struct Member {
     pub(super) arity: u8,
     /// True if a row is present where it is in all operands; else the operator says which are.
     pub(super) is_lifted: bool,
+    /// If it is not lifted: by which of its operands miss no row, a bit each, a bit that is set if its result then
+    /// misses none.
+    pub(super) complete_if: u16,
     /// Where its result goes.
     pub(super) place: Place,
 }

@@ -4,8 +4,9 @@ use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::region::{Input, Place, Region};
 use crate::machine::tile::scratch::{block_bytes, place_bytes};
+use crate::machine::tile::strips::Part;
 use crate::program::ValueId;
-use crate::strip::{CodeReport, Refused};
+use crate::strip::{Code, Operand, Refused};
 
 /// A tile region of a bound program.
 #[derive(Clone, Debug)]
@@ -43,7 +44,31 @@ pub struct StripReport {
     /// Instructions of the members, in order.
     pub members: Vec<usize>,
     /// The code, or why there is none.
-    pub code: Result<CodeReport, Refused>,
+    pub code: Result<Code, Refused>,
+    /// What the columns of the region are, in their order.
+    pub(super) columns: Vec<ColumnOf>,
+    /// The columns that its scalars are, in their order.
+    pub(super) scalars: Vec<u16>,
+}
+
+/// What a column of a region holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnOf {
+    /// A value that the region reads.
+    Input(ValueId),
+    /// The result of an instruction.
+    Member(usize),
+}
+
+impl StripReport {
+    /// What an instruction of the code finds by the arguments of the call.
+    pub fn operand(&self, operand: Operand) -> Option<(Part, ColumnOf)> {
+        let (part, column) = match operand {
+            Operand::Column(number) => Part::of_number(number)?,
+            Operand::Scalar(number) => (Part::Cells, *self.scalars.get(number as usize)?),
+        };
+        Some((part, *self.columns.get(column as usize)?))
+    }
 }
 
 impl RegionReport {

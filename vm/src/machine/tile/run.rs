@@ -9,7 +9,7 @@ use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Place, Region};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
@@ -73,8 +73,7 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let (schedule, strips) = self.choose(columns, presence, rows, registers.strips, || true);
-        if presence.is_empty()
-            && lent.is_empty()
+        if lent.is_empty()
             && let Some(strip) = self.single_call(schedule, strips, rows)
         {
             // SAFETY: all columns that the strip reads and writes have this many rows.
@@ -210,45 +209,6 @@ impl Region {
             sizes.push(of_args.first().copied());
         }
         unreachable!("connected members whose arrays agree have one size")
-    }
-
-    /// Where the presence of every column's rows will stand, from what inputs have; nothing if all are there.
-    pub(super) fn plan_presence<'a>(&self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
-        let inputs = self.inputs.len();
-        let is_complete = columns[..inputs].iter().all(Column::is_all_present);
-        if is_complete && !self.has_masks {
-            return &[];
-        }
-        let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
-        for index in 0..inputs {
-            if !columns[index].presence.is_null() {
-                presence[index] = Presence::Input(index as u16);
-            }
-        }
-        for (index, member) in (inputs..).zip(&self.members) {
-            if member.place == Place::Value {
-                // A fold has no rows.
-            } else if !member.is_lifted {
-                presence[index] = Presence::Own;
-            } else {
-                let mut merged = Presence::Alike;
-                for arg in member.args().iter().map(|arg| *arg as usize) {
-                    columns[index].all &= columns[arg].all;
-                    merged = match (merged, presence[arg]) {
-                        (known, Presence::Alike) => known,
-                        (Presence::Alike, Presence::Input(input)) => Presence::Input(input),
-                        (known, other) if known == other && other != Presence::Own => known,
-                        _ => Presence::Own,
-                    };
-                }
-                let may_miss = merged != Presence::Alike || columns[index].all == 0;
-                // An output has words of its own, and so have rows that one missing value takes away.
-                let is_output = matches!(member.place, Place::Output(_));
-                let is_taken = columns[index].all == 0 && merged != Presence::Alike;
-                presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
-            }
-        }
-        presence
     }
 
     /// Makes room in the outputs and points their columns to it.

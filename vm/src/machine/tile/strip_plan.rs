@@ -36,10 +36,7 @@ pub(super) fn plan(
     if Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
-    let inputs = (0..columns.inputs.len()).map(|number| columns.input_element(number));
-    let results = columns.members().map(|number| columns.element(number));
-    let lanes: Vec<Option<Option<Lane>>> =
-        inputs.chain(results).map(|element| element.and_then(lane)).collect();
+    let lanes = lanes(columns);
     let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
     let recipe_of = |member: usize| (!is_joined(member)).then(|| recipe(columns, &lanes, member)).flatten();
     let recipes: Vec<Option<(Recipe, u32)>> = columns.members().map(recipe_of).collect();
@@ -151,24 +148,57 @@ fn last_readers(operands: &[Vec<Source>], items: &[Item]) -> Vec<Option<usize>> 
     last
 }
 
+/// By column: the type of its cells, the inner `None` that of masks.
+pub(super) type Lanes = [Option<Option<Lane>>];
+
+/// The types of the cells of all columns.
+pub(super) fn lanes(columns: &Columns<'_>) -> Vec<Option<Option<Lane>>> {
+    let inputs = (0..columns.inputs.len()).map(|number| columns.input_element(number));
+    let results = columns.members().map(|number| columns.element(number));
+    inputs.chain(results).map(|element| element.and_then(lane)).collect()
+}
+
 /// The recipe of a member, if it has one that is for its operands, and its cost.
-fn recipe(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>], member: usize) -> Option<(Recipe, u32)> {
-    let kernel = columns.block_kernel(member)?;
-    let recipe = kernel.recipe?;
+fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<(Recipe, u32)> {
+    let recipe = columns.block_kernel(member)?.recipe?;
     let result = lanes[columns.of_member(member)]?;
+    let (list, recorded) = record(columns, lanes, member, |_| true)?;
+    (recorded.cells.map(|cells| list.lane(cells)) == result).then(|| (recipe, cost(&list)))
+}
+
+/// For a member that says itself which rows are present: by which of its operands miss no row, a bit each, a bit that is
+/// set if its result misses none then.
+pub(super) fn complete_if(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> u16 {
+    let patterns = 0..1u16 << columns.operands[member].len().min(4);
+    let is_complete = |pattern: &u16| {
+        let recorded = record(columns, lanes, member, |operand| pattern >> operand & 1 == 0);
+        recorded.is_some_and(|(_, recorded)| recorded.cells.is_some() && recorded.present.is_none())
+    };
+    patterns.filter(is_complete).fold(0, |bits, pattern| bits | 1 << pattern)
+}
+
+/// A list of a member alone, by which of its operands may miss rows, and what the member computes.
+fn record(
+    columns: &Columns<'_>,
+    lanes: &Lanes,
+    member: usize,
+    may_miss: impl Fn(usize) -> bool,
+) -> Option<(List, Recorded)> {
+    let kernel = columns.block_kernel(member)?;
     let mut trial = Lowered::default();
-    let operands = columns.operands[member].iter().map(|source| {
+    let operands = columns.operands[member].iter().enumerate().map(|(operand, source)| {
         let column = columns.index(*source);
         let input = match *source {
             Source::Input(number) => Some(&columns.inputs[number]),
             Source::Member(_) => None,
         };
         let is_one = input.is_some_and(|input| !input.is_array());
-        Some(trial.read(column as u16, lanes[column]?, is_one, true, input.and_then(Input::literal)))
+        let literal = input.and_then(Input::literal);
+        Some(trial.read(column as u16, lanes[column]?, is_one, may_miss(operand), literal))
     });
     let operands: Vec<Recorded> = operands.collect::<Option<_>>()?;
-    let recorded = recipe.record(&mut trial.list, &operands, kernel.is_lifted)?;
-    (recorded.cells.map(|cells| trial.list.lane(cells)) == result).then(|| (recipe, cost(&trial.list)))
+    let recorded = kernel.recipe?.record(&mut trial.list, &operands, kernel.is_lifted)?;
+    Some((trial.list, recorded))
 }
 
 /// The cost of a list, in additions: of presence it has what would be there if each operand missed rows.

@@ -128,9 +128,10 @@ pub(super) enum Present {
 
 /// What of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub enum Part {
+    /// Its cells, or the lanes of a sum.
     Cells,
-    /// Or the ends of leaves.
+    /// Its words of presence, or the ends of the leaves of a sum.
     Presence,
 }
 
@@ -138,13 +139,33 @@ enum Part {
 const WORDS: usize = size_of::<Column>() / size_of::<usize>();
 
 impl Part {
-    /// The number of this part of a column in the list of a strip.
-    const fn number(self, column: u16) -> u16 {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Cells => "cells",
+            Part::Presence => "presence",
+        }
+    }
+
+    /// Its word of a column.
+    const fn word(self) -> usize {
         let offset = match self {
             Part::Cells => offset_of!(Column, data),
             Part::Presence => offset_of!(Column, presence),
         };
-        column * WORDS as u16 + (offset / size_of::<usize>()) as u16
+        offset / size_of::<usize>()
+    }
+
+    /// The number of this part of a column in the list of a strip.
+    const fn number(self, column: u16) -> u16 {
+        column * WORDS as u16 + self.word() as u16
+    }
+
+    /// The part and column with a number in the list of a strip.
+    pub(super) fn of_number(number: u16) -> Option<(Part, u16)> {
+        let word = number as usize % WORDS;
+        let part = [Part::Cells, Part::Presence].into_iter().find(|part| part.word() == word)?;
+        Some((part, number / WORDS as u16))
     }
 }
 
@@ -262,6 +283,11 @@ impl Lowered {
     /// Code for the best level of the machine.
     pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
         strip::compile(&self.list, Level::best(), strip::Options::default())
+    }
+
+    /// The columns of its scalars.
+    pub(super) fn scalars(&self) -> Vec<u16> {
+        self.constants.iter().map(|(column, _)| *column).collect()
     }
 
     /// Adds up rows; missing ones are 0.

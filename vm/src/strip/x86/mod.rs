@@ -21,6 +21,7 @@ mod function;
 mod group_shape;
 pub mod inst;
 mod leaves;
+pub mod listing;
 mod lower;
 mod merge;
 mod sums;
