@@ -225,10 +225,10 @@ fn strip_json(strip: &StripReport) -> Json {
 }
 
 fn code_json(regions: &Regions<'_>) -> Json {
-    let listing = CodeListing(regions);
+    let comments = CodeListing(regions);
     let lines = |region: &RegionReport, strip: &StripReport, code: &Code| -> Vec<Json> {
         let line = |line: Line| {
-            let comment = listing.comment(region, strip, &line);
+            let comment = comments.comment(region, strip, &line);
             json!({ "offset": line.offset, "instruction": line.text, "finds": comment })
         };
         listing(code).into_iter().map(line).collect()
