@@ -3,6 +3,7 @@
 //! Operators are found in the table, with arguments of all kinds; what is new there is tested as well.
 
 use crate::builtins::table;
+use crate::machine::code::Style;
 use crate::machine::error::RunErrorKind;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
@@ -141,9 +142,12 @@ fn every_operator_asks_and_counts() {
         // Pointwise operators have many.
         let step = lists.len().div_ceil(6).max(1);
         lists = lists.into_iter().step_by(step).collect();
-        for (overload, args) in lists {
+        let in_styles = lists.into_iter().flat_map(|(overload, args)| {
+            [Style::Fused, Style::Stepped].map(|style| (overload.clone(), args.clone(), style))
+        });
+        for (overload, args, style) in in_styles {
             let args: Vec<Value> = args.into_iter().cloned().collect();
-            let (bound, mut frame) = bind(&overload, &args).expect("an operator on its types");
+            let (bound, mut frame) = bind(&overload, &args, style).expect("an operator on its types");
             // What the host wrote.
             frame.set_alive(frame.count_alive());
             let asked = Counter::default();
@@ -163,7 +167,7 @@ fn every_operator_asks_and_counts() {
                 false if !AT_ONCE.contains(&&**family.name()) => silent.push(format!("{overload}: {asked}")),
                 false => {}
             }
-            wrong.extend(check_memory(&overload, &args));
+            wrong.extend(check_memory(&overload, &args, style));
         }
     }
     assert!(wrong.is_empty(), "memory is not counted:\n{}", wrong.join("\n"));
@@ -172,9 +176,9 @@ fn every_operator_asks_and_counts() {
 }
 
 /// With little memory an operator fails, or needs little; whatever it does, bytes are counted. What is wrong.
-fn check_memory(overload: &Arc<Overload>, args: &[Value]) -> Option<String> {
+fn check_memory(overload: &Arc<Overload>, args: &[Value], style: Style) -> Option<String> {
     const LIMIT: u64 = 10_000;
-    let (bound, mut frame) = bind(overload, args).expect("it was bound before");
+    let (bound, mut frame) = bind(overload, args, style).expect("it was bound before");
     let given = frame.count_alive();
     frame.set_alive(given);
     let outcome = bound.execute_with(&mut frame, RunOptions::new().bytes_alive(given + LIMIT));

@@ -80,8 +80,13 @@ impl BoundExpr {
     /// # Errors
     /// [`BindError::Verify`] with the first rule the program breaks.
     pub fn new(program: Arc<Program>) -> Result<BoundExpr, BindError> {
+        BoundExpr::with_style(program, Style::Fused)
+    }
+
+    /// The same in a style: stepped code is sooner made, for what runs once.
+    pub(super) fn with_style(program: Arc<Program>, style: Style) -> Result<BoundExpr, BindError> {
         verify(&program)?;
-        let codes = program.routines().iter().map(|r| Code::new(&program, r, Style::Fused)).collect();
+        let codes = program.routines().iter().map(|r| Code::new(&program, r, style)).collect();
         let main = program.main();
         let bits = main.layout.inputs().len() + main.layout.outputs().len();
         let bit = |value: ValueId| main.layout.bit_of(main.slot(value)).checked_sub(1);

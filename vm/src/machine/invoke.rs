@@ -3,6 +3,7 @@
 use crate::frame::Frame;
 use crate::layout::{FrameLayout, LayoutError};
 use crate::machine::bound::BoundExpr;
+use crate::machine::code::Style;
 use crate::machine::error::{RunError, RunErrorKind};
 use crate::machine::options::RunOptions;
 use crate::operator::Overload;
@@ -47,14 +48,18 @@ pub fn invoke_within(
     args: &[Value],
     budget: &Budget,
 ) -> Result<Value, InvokeError> {
-    let (bound, mut frame) = bind(overload, args)?;
+    let (bound, mut frame) = bind(overload, args, Style::Stepped)?;
     let outcome = bound.execute_with(&mut frame, RunOptions::new().budget(budget));
     outcome.map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
     Ok(frame.read(bound.output_slot()).expect("a run that ends well has written its output"))
 }
 
 /// A program of one operator, and a frame with its arguments.
-pub(super) fn bind(overload: &Arc<Overload>, args: &[Value]) -> Result<(BoundExpr, Frame), InvokeError> {
+pub(super) fn bind(
+    overload: &Arc<Overload>,
+    args: &[Value],
+    style: Style,
+) -> Result<(BoundExpr, Frame), InvokeError> {
     let types: Vec<_> = args.iter().map(Value::qtype).collect();
     if !overload.accepts(types.iter()) {
         return Err(InvokeError::Arguments { overload: overload.to_string() });
@@ -85,7 +90,7 @@ pub(super) fn bind(overload: &Arc<Overload>, args: &[Value]) -> Result<(BoundExp
         values,
         body,
     };
-    let bound = BoundExpr::new(Arc::new(Program::new(vec![routine])))
+    let bound = BoundExpr::with_style(Arc::new(Program::new(vec![routine])), style)
         .expect("one operator on slots of its own types passes the verifier");
     let mut frame = bound.new_frame().map_err(|e| InvokeError::Run(e.into()))?;
     for (slot, value) in bound.program().main().values.iter().zip(args) {

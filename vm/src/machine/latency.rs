@@ -18,6 +18,7 @@ use crate::builtins::table;
 use crate::frame::Frame;
 use crate::machine::asks::{arguments, lists};
 use crate::machine::bound::BoundExpr;
+use crate::machine::code::Style;
 use crate::machine::error::RunErrorKind;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
@@ -201,7 +202,7 @@ fn measure_again(limit: Duration, measure: impl Fn() -> Option<Measured>) -> Opt
 
 fn measure_operator(overload: &Arc<Overload>, args: &[Value]) -> Option<Measured> {
     let sizes: Vec<usize> = args.iter().map(Value::rows).collect();
-    let new = || bind(overload, args).expect("an operator on its types");
+    let new = || bind(overload, args, Style::Fused).expect("an operator on its types");
     measure(format!("{overload} {sizes:?}"), &new().0, &|| new().1)
 }
 

@@ -17,6 +17,7 @@ use crate::builtins::table;
 use crate::frame::Frame;
 use crate::machine::asks::{arguments, lists};
 use crate::machine::bound::BoundExpr;
+use crate::machine::code::Style;
 use crate::machine::error::RunErrorKind;
 use crate::machine::invoke::bind;
 use crate::machine::latency::{is_chosen, number};
@@ -90,7 +91,9 @@ fn of_the_child() {
         let step = lists.len().div_ceil(most).max(1);
         for (overload, args) in lists.into_iter().step_by(step) {
             let args: Vec<Value> = args.into_iter().cloned().collect();
-            measure_all(&overload.to_string(), &|| bind(&overload, &args).expect("an operator on its types"));
+            measure_all(&overload.to_string(), &|| {
+                bind(&overload, &args, Style::Fused).expect("an operator on its types")
+            });
         }
     }
     for names in [

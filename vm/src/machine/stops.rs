@@ -10,6 +10,7 @@ use crate::builtins::table;
 use crate::frame::Frame;
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::bound::BoundExpr;
+use crate::machine::code::Style;
 use crate::machine::error::RunError;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
@@ -88,7 +89,7 @@ fn check(what: &str, operators: &[&str], bound: &BoundExpr, frame: &mut Frame, t
 fn check_operator(name: &str, args: &[Value]) {
     let types: Vec<QType> = args.iter().map(Value::qtype).collect();
     let overload = table().overload(name, &types).unwrap_or_else(|| panic!("{name} of {types:?}"));
-    let (bound, mut frame) = bind(&overload, args).expect("an operator on its types");
+    let (bound, mut frame) = bind(&overload, args, Style::Fused).expect("an operator on its types");
     frame.set_alive(frame.count_alive());
     check(name, &[name], &bound, &mut frame, 1);
 }

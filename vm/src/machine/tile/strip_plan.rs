@@ -33,7 +33,8 @@ pub(super) fn plan(
     own_step: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
-    if Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
+    let has_several = columns.members().len() > 1;
+    if !has_several || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
     let lanes = lanes(columns);
