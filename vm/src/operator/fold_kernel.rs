@@ -188,7 +188,9 @@ impl FoldKernel {
         arena: &'a Bump,
         watch: Option<&dyn Watch>,
     ) -> Result<Folded<'a>, Exhausted> {
-        let (mut leaves, _) = Leaves::from(run, elements.start / width);
+        // Divisions take as long as all the rest.
+        let first = if width == 1 { elements.start } else { elements.start / width };
+        let (mut leaves, _) = Leaves::from(run, first);
         let (leaf, kept) = match self.cut {
             Cut::Leaves => (leaves.next_size(), 0),
             Cut::Chunks | Cut::Rows => (0, elements.start),
@@ -199,10 +201,10 @@ impl FoldKernel {
             false => 0,
         };
         let lanes = zeros(lanes, arena, watch)?;
-        let share = elements.len().div_ceil(run) + 1;
+        let share = if count == 1 { 1 } else { count.min(elements.len().div_ceil(run) + 1) };
         let parts = match self.cut {
             Cut::Rows => 0,
-            _ => most_parts(run).saturating_mul(share.min(count)),
+            _ => most_parts(run).saturating_mul(share),
         };
         let parts = room(parts, arena)?;
         Ok(Folded { parts, present: 0, leaves, leaf, kept, cells: &mut [], width, column: 0, lanes, arena })

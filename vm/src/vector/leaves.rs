@@ -1,35 +1,45 @@
 //! The leaves of a tree of sums: its sizes from left to right, from any place on.
 
-use crate::vector::spread::left_half;
+use crate::vector::spread::LEAF;
+
+/// Elements that halves are parted by: the left one has a multiple of them.
+const UNIT: usize = 8;
 
 /// The sizes of the leaves of so many elements, in order, again and again.
-#[derive(Clone, Debug)]
+///
+/// ```text
+/// units      37                      way 0, depth 0      (37 + 0) >> 0
+/// halves     18          19          ways 0, 1           (37 + 0) >> 1, (37 + 1) >> 1
+/// quarters   9     9     9     10    ways 0, 2, 1, 3     (37 + way) >> 2
+/// ```
+///
+/// The left half of units is rounded down and the right one up: a part is found from the way to it, without the parts
+/// above.
+#[derive(Clone, Copy, Debug)]
 pub struct Leaves {
     count: usize,
-    /// Sizes of the halves to come, the next one last. Each is at least a quarter of the one before.
-    halves: [usize; 48],
-    len: usize,
+    /// The way to the next leaf: a bit for each half, that of the whole the lowest one, 1 for the right.
+    way: u64,
+    /// How many bits.
+    depth: u32,
 }
 
 impl Leaves {
     /// The leaves of `count` elements, which are not none, from the one on that an element is in. The second number
     /// is the place of that element in its leaf.
+    #[inline]
     pub fn from(count: usize, element: usize) -> (Leaves, usize) {
-        let mut leaves = Leaves { count, halves: [0; 48], len: 0 };
-        leaves.push(count);
-        let mut before = element % count;
-        loop {
-            let size = leaves.halves[leaves.len - 1];
-            match left_half(size) {
-                // All of it comes before.
-                _ if size <= before => {
-                    before -= size;
-                    leaves.len -= 1;
-                }
-                Some(left) => leaves.part(left),
-                None => return (leaves, before),
+        let mut leaves = Leaves { count, way: 0, depth: 0 };
+        let mut before = if element < count { element } else { element % count };
+        while leaves.size() > LEAF {
+            leaves.depth += 1;
+            let left = leaves.size();
+            if before >= left {
+                before -= left;
+                leaves.way |= 1 << (leaves.depth - 1);
             }
         }
+        (leaves, before)
     }
 
     /// How many elements there are.
@@ -38,32 +48,37 @@ impl Leaves {
     }
 
     /// The size of the next leaf.
+    #[inline]
     pub fn next_size(&mut self) -> usize {
-        if self.len == 0 {
-            self.push(self.count);
+        let size = self.size();
+        // Up to where it goes on to the right; after the last leaf to the whole, and on with the first.
+        while self.depth > 0 {
+            let half = 1 << (self.depth - 1);
+            self.way ^= half;
+            if self.way & half != 0 {
+                break;
+            }
+            self.depth -= 1;
         }
-        while let Some(left) = left_half(self.halves[self.len - 1]) {
-            self.part(left);
+        while self.size() > LEAF {
+            self.depth += 1;
         }
-        self.len -= 1;
-        self.halves[self.len]
+        size
     }
 
-    /// Parts the next half in two.
-    fn part(&mut self, left: usize) {
-        self.halves[self.len - 1] -= left;
-        self.push(left);
-    }
-
-    fn push(&mut self, size: usize) {
-        self.halves[self.len] = size;
-        self.len += 1;
+    /// The size of the part that the way leads to.
+    #[inline]
+    fn size(&self) -> usize {
+        let units = ((self.count / UNIT) as u64 + self.way) >> self.depth;
+        let is_last = self.way + 1 == 1 << self.depth;
+        units as usize * UNIT + if is_last { self.count % UNIT } else { 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vector::spread::left_half;
 
     #[test]
     fn leaves_are_those_of_the_tree() {
@@ -76,7 +91,7 @@ mod tests {
                 }
             }
         }
-        for count in [1, 7, 128, 129, 300, 1000, 4097, 176_000] {
+        for count in [1, 7, 8, 127, 128, 129, 135, 136, 257, 300, 1000, 4097, 65_543, 176_000] {
             let mut expected = Vec::new();
             sizes(count, &mut expected);
             let (mut leaves, place) = Leaves::from(count, 0);

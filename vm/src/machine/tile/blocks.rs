@@ -105,8 +105,4 @@ impl<'r> Blocks<'r> {
         let ip = self.region.members[0].ip;
         watch.ask().map_err(|stop| Box::new(MemberFault { ip, fault: stop.into() }))
     }
-
-    pub(super) fn has_own_presence(&self, column: usize) -> bool {
-        self.presence.get(column) == Some(&Presence::Own)
-    }
 }

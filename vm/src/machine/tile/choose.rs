@@ -21,6 +21,23 @@ const FEW_ROWS: usize = 128;
 /// Variants of a region that are compiled.
 const MAX_VARIANTS: usize = 8;
 
+/// What runs for each block of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Choice<'r> {
+    /// The steps.
+    pub(super) schedule: &'r Schedule,
+    /// The strips among them.
+    pub(super) strips: &'r [LoadedStrip],
+}
+
+impl Choice<'_> {
+    /// True if so many rows are few, and there is nothing but to run the steps over them.
+    #[inline(always)]
+    pub(super) fn is_at_once(&self, rows: usize) -> bool {
+        (1..=self.schedule.at_once).contains(&rows)
+    }
+}
+
 impl Region {
     /// What runs for each block of a run over these columns: strips where they are compiled, else passes. `has_leaves`
     /// tells whether strips can take in folds.
@@ -32,14 +49,14 @@ impl Region {
         rows: usize,
         strips: Strips,
         has_leaves: impl Fn() -> bool,
-    ) -> (&Schedule, &[LoadedStrip]) {
+    ) -> Choice<'_> {
         if let Some(plan) = &self.strips
             && (!plan.has_folds || has_leaves())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, rows, strips)
         {
-            return (&plan.schedule, strips);
+            return Choice { schedule: &plan.schedule, strips };
         }
-        (&self.passes, &[])
+        Choice { schedule: &self.passes, strips: &[] }
     }
 
     /// The strips of a run over these columns; none if it is one for passes.

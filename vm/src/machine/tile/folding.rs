@@ -11,6 +11,7 @@ use bumpalo::collections::Vec as BumpVec;
 
 impl Region {
     /// How rows or elements of this shape become one, for each fold.
+    #[inline]
     pub(super) fn runs_of<'a>(&self, shape: &[usize], arena: &'a Bump) -> &'a [Runs] {
         match &*self.folds {
             [] => &[],
@@ -18,8 +19,18 @@ impl Region {
         }
     }
 
+    /// The same of rows, which become one value.
+    #[inline]
+    pub(super) fn runs_of_rows<'a>(&self, rows: usize, arena: &'a Bump) -> &'a [Runs] {
+        match self.folds.len() {
+            0 => &[],
+            folds => arena.alloc_slice_fill_copy(folds, Runs { run: rows, count: 1, width: 1 }),
+        }
+    }
+
     /// What is known before the first of so many rows or elements, which are not none; without any there is nothing to
     /// know. Its memory counts until the results are there.
+    #[inline]
     pub(super) fn begin_folds<'a>(
         &self,
         runs: &[Runs],
@@ -27,9 +38,20 @@ impl Region {
         arena: &'a Bump,
         meter: &Meter<'_>,
     ) -> Result<&'a mut [Folded<'a>], Box<MemberFault>> {
-        if rows == 0 || self.folds.is_empty() {
-            return Ok(&mut []);
+        match rows == 0 || self.folds.is_empty() {
+            true => Ok(&mut []),
+            false => self.begin_of(runs, rows, arena, meter),
         }
+    }
+
+    /// The same of folds, of which there are some.
+    fn begin_of<'a>(
+        &self,
+        runs: &[Runs],
+        rows: usize,
+        arena: &'a Bump,
+        meter: &Meter<'_>,
+    ) -> Result<&'a mut [Folded<'a>], Box<MemberFault>> {
         let kept = self.kept_bytes(runs);
         meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;
         let mut folded = BumpVec::with_capacity_in(self.folds.len(), arena);
@@ -46,6 +68,7 @@ impl Region {
     }
 
     /// Gives back the memory of what is known.
+    #[inline]
     pub(super) fn end_folds(&self, runs: &[Runs], rows: usize, meter: &Meter<'_>) {
         if rows > 0 && !self.folds.is_empty() {
             meter.give_back(self.kept_bytes(runs));

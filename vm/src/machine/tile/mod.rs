@@ -41,6 +41,7 @@ pub mod report;
 pub(super) mod run;
 mod schedule;
 mod scratch;
+mod steps;
 mod strip_order;
 mod strip_plan;
 mod strip_sums;

@@ -7,15 +7,14 @@
 
 use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
 use crate::machine::tile::blocks::{Blocks, Uneven};
+use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
-use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::LoadedStrip;
+use crate::machine::tile::schedule::Presence;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
-use crate::operator::fold_kernel::CHUNK;
 use crate::operator::meter::Meter;
 use crate::operator::rows_out::RowsOut;
 use crate::value::array::cell_size;
@@ -72,29 +71,34 @@ impl Region {
         let presence = self.plan_presence(columns, arena);
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
-        let (schedule, strips) = self.choose(columns, presence, rows, registers.strips, || true);
-        if lent.is_empty()
-            && let Some(strip) = self.single_call(schedule, strips, rows)
-        {
-            // SAFETY: all columns that the strip reads and writes have this many rows.
-            unsafe { strip.run(columns, 0..rows) };
-            return Ok(());
-        }
-        let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
-        let runs = self.runs_of(&[rows], arena);
+        let choice = self.choose(columns, presence, rows, registers.strips, || true);
+        let runs = self.runs_of_rows(rows, arena);
         let folded = self.begin_folds(runs, rows, arena, meter)?;
-        let watch = meter.watch_place();
-        let blocks =
-            Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many rows now.
-        let outcome = unsafe { blocks.run(arena, registers.threads, folded) };
-        self.end_folds(runs, rows, meter);
-        if !presence.is_empty() {
-            for output in &self.outputs {
-                // SAFETY: as above.
-                unsafe { array_at(frame, output.slot.offset()).normalize() };
+        let outcome = unsafe {
+            if lent.is_empty() && choice.is_at_once(rows) {
+                self.run_at_once(choice, columns, presence, rows, arena, folded)
+            } else {
+                let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
+                let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
+                let blocks = Blocks {
+                    region: self,
+                    schedule,
+                    strips,
+                    rows,
+                    columns,
+                    presence,
+                    moving,
+                    uneven,
+                    runs,
+                    watch,
+                };
+                blocks.run(arena, registers.threads, folded)
             }
-        }
+        };
+        self.end_folds(runs, rows, meter);
+        // SAFETY: the caller's promise.
+        unsafe { self.normalize(frame, presence) };
         outcome?;
         // SAFETY: the caller's promise.
         unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }
@@ -124,38 +128,49 @@ impl Region {
         let rows = unsafe { self.place_elements(frame, elements.shape(), columns, meter)? };
         self.charge(rows, meter)?;
         let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
-        let (schedule, strips) = self.choose(columns, &[], rows, registers.strips, has_leaves);
-        if elements.is_in_place()
-            && let Some(strip) = self.single_call(schedule, strips, rows)
-        {
-            // SAFETY: all columns that the strip reads and writes have this many elements.
-            unsafe { strip.run(columns, 0..rows) };
-            return Ok(());
-        }
+        let choice = self.choose(columns, &[], rows, registers.strips, has_leaves);
         let folded = self.begin_folds(runs, rows, arena, meter)?;
-        let watch = meter.watch_place();
-        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let presence = &[];
-        let blocks =
-            Blocks { region: self, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
         // SAFETY: all columns but those in scratch memory have this many elements now.
-        let outcome = unsafe { blocks.run(arena, registers.threads, folded) };
+        let outcome = unsafe {
+            if elements.is_in_place() && choice.is_at_once(rows) {
+                self.run_at_once(choice, columns, presence, rows, arena, folded)
+            } else {
+                let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
+                let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
+                let blocks = Blocks {
+                    region: self,
+                    schedule,
+                    strips,
+                    rows,
+                    columns,
+                    presence,
+                    moving,
+                    uneven,
+                    runs,
+                    watch,
+                };
+                blocks.run(arena, registers.threads, folded)
+            }
+        };
         self.end_folds(runs, rows, meter);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         // SAFETY: the caller's promise.
         unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }
     }
 
-    /// The strip that computes all in one call, if there is such a one: then there are no blocks to prepare for.
-    fn single_call<'r>(
-        &self,
-        schedule: &Schedule,
-        strips: &'r [LoadedStrip],
-        rows: usize,
-    ) -> Option<&'r LoadedStrip> {
-        match strips {
-            [strip] if schedule.is_one_strip && self.folds.is_empty() && rows <= CHUNK => Some(strip),
-            _ => None,
+    /// Forgets presence words of outputs that miss no row.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    #[inline(always)]
+    unsafe fn normalize(&self, frame: *mut u8, presence: &[Presence]) {
+        if presence.is_empty() {
+            return;
+        }
+        for output in &self.outputs {
+            // SAFETY: the caller's promise.
+            unsafe { array_at(frame, output.slot.offset()).normalize() };
         }
     }
 

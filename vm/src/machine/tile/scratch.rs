@@ -2,6 +2,7 @@
 
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::schedule::{Code, Schedule, Step};
+use crate::operator::fold_kernel::CHUNK;
 use crate::value::array::ROWS_OF_A_WORD;
 use hashbrown::HashMap;
 
@@ -62,6 +63,12 @@ impl Scratch {
         let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
         in_scratch.sort_unstable();
         let is_one_strip = matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
-        Schedule { block, steps, in_scratch, scratch: self.places * place_bytes(block), is_one_strip }
+        let at_once = match steps.iter().any(|step| matches!(step.code, Code::Scan(..))) {
+            true => 0,
+            false if is_one_strip => CHUNK,
+            false => block,
+        };
+        let scratch = self.places * place_bytes(block);
+        Schedule { block, steps, in_scratch, scratch, is_one_strip, at_once }
     }
 }

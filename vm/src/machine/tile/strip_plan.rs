@@ -84,10 +84,14 @@ pub(super) fn plan(
             Step { args: [0; MAX_STEP_OPERANDS], arity: 0, member: members[0] as u16, code }
         }
     });
-    let schedule = scratch.schedule(steps.collect(), columns, block_of(&scratch));
+    let mut schedule = scratch.schedule(steps.collect(), columns, block_of(&scratch));
+    let has_folds = groups.iter().any(|group| !group.folds.is_empty());
+    if has_folds {
+        schedule.at_once = 0;
+    }
     Some(StripPlan {
         schedule,
-        has_folds: groups.iter().any(|group| !group.folds.is_empty()),
+        has_folds,
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),

@@ -175,7 +175,7 @@ impl LoadedStrip {
     /// # Safety
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
     /// share no byte with others. Columns of sums have lanes, and room for the parts of leaves, whose ends are there.
-    pub(super) unsafe fn run(&self, columns: &mut [Column], rows: Range<usize>) {
+    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {

@@ -8,14 +8,13 @@
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
-use crate::machine::tile::region::MemberFault;
 use crate::machine::tile::schedule::{Code, Presence, Step};
+use crate::machine::tile::steps::{Rows, follow_inputs};
 use crate::machine::tile::strip_sums::StripSums;
-use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::block::{Column, RowFault};
 use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
 use crate::operator::scan::{Block, Carry};
-use crate::value::Fault;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::prefetch::prefetch;
 use bumpalo::Bump;
@@ -93,20 +92,7 @@ impl<'w> Worker<'w> {
             Uneven::Rows(_) => schedule.block,
             Uneven::Elements(elements) => elements.block(schedule.block),
         };
-        let layout = std::alloc::Layout::from_size_align(schedule.scratch, 64);
-        let scratch = match schedule.scratch {
-            0 => std::ptr::null_mut(),
-            _ => arena.alloc_layout(layout.expect("a region has few blocks")).as_ptr(),
-        };
-        for (index, offset) in schedule.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
-            // SAFETY: the place lies in the scratch memory.
-            let data = unsafe { scratch.add(offset as usize) };
-            columns[index].data = data;
-            if blocks.has_own_presence(index) {
-                // Behind the data of a block.
-                columns[index].presence = data.wrapping_add(schedule.block * 8).cast();
-            }
-        }
+        schedule.place_scratch(blocks.presence, columns, arena);
         let places = Places::new(blocks.uneven, schedule.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
@@ -231,22 +217,13 @@ impl<'w> Worker<'w> {
                     unsafe { place.fill(lent, self.at, count, &mut self.columns[lent.column]) };
                 }
                 if self.has_followers {
-                    self.follow_inputs();
+                    follow_inputs(self.blocks.presence, self.columns);
                 }
             }
             // SAFETY: the caller's promise; the block is one that the elements gave.
             Places::Elements(elements, buffers, at) => unsafe {
                 elements.fill(at, self.at, count, buffers, self.columns);
             },
-        }
-    }
-
-    /// Points columns that have the presence of an input to where that stands now.
-    fn follow_inputs(&mut self) {
-        for index in self.blocks.region.inputs.len()..self.columns.len() {
-            if let Presence::Input(input) = self.blocks.presence[index] {
-                self.columns[index].presence = self.columns[input as usize].presence;
-            }
         }
     }
 
@@ -264,36 +241,12 @@ impl<'w> Worker<'w> {
             }
             // SAFETY: the caller's promise.
             if let Err(fault) = unsafe { self.step(step, count, folded) } {
-                let RowFault { row, fault } = *fault;
                 // Later members can only raise in a lower row.
-                count = row;
-                let ip = self.blocks.region.members[step.member as usize].ip;
-                let fault = Fault::Row { row: (self.at + row) as u64, fault: fault.into() };
-                lowest = Err(Box::new(MemberFault { ip, fault }));
+                count = fault.row;
+                lowest = Err(self.blocks.region.raised(step, self.at, *fault));
             }
         }
         lowest
-    }
-
-    /// The operands of a step, and where its result goes, whose presence is there already if it `is_lifted`.
-    ///
-    /// # Safety
-    /// As [`Worker::block`]; the step computes rows.
-    #[inline(always)]
-    unsafe fn operands<'s>(&self, step: &'s Step, is_lifted: bool, count: usize) -> (Operands<'s>, Target) {
-        let index = self.blocks.region.inputs.len() + step.member as usize;
-        let Column { data, presence: words, .. } = self.columns[index];
-        let args = Operands { columns: self.columns.as_ptr(), positions: &step.args };
-        // Only a column that is written is cast to be so.
-        let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
-        if is_lifted && self.blocks.has_own_presence(index) {
-            // SAFETY: the caller's promise: the operands have these rows, the result has room for them.
-            unsafe {
-                let operands = (0..step.arity as usize).map(|arg| args.column(arg));
-                intersect(operands, target.presence, count);
-            }
-        }
-        (args, target)
     }
 
     /// # Safety
@@ -305,23 +258,6 @@ impl<'w> Worker<'w> {
         folded: &mut [Folded<'_>],
     ) -> Result<(), Box<RowFault>> {
         match step.code {
-            // SAFETY: the caller's promise.
-            Code::Rows { run, is_lifted } => unsafe {
-                let (args, target) = self.operands(step, is_lifted, count);
-                run(args, target, count)
-            },
-            // SAFETY: as above.
-            Code::Polynomial(polynomial) => unsafe {
-                let (args, target) = self.operands(step, true, count);
-                polynomial.run(args, target, count);
-                Ok(())
-            },
-            Code::Strip(number) => {
-                let strip = &self.blocks.strips[number as usize];
-                // SAFETY: the caller's promise: the columns have these rows, of the types that the strip was made for.
-                unsafe { strip.run(self.columns, 0..count) };
-                Ok(())
-            }
             Code::Scan(run, number) => {
                 let result = self.blocks.region.inputs.len() + step.member as usize;
                 let from = self.columns[step.args[0] as usize].data;
@@ -333,21 +269,12 @@ impl<'w> Worker<'w> {
                 unsafe { run(block, &mut self.carries[number as usize]) };
                 Ok(())
             }
-            Code::Fold(number) => {
-                let from = [0, 1].map(|arg| &self.columns[step.args[arg] as usize]);
-                let kernel = &self.blocks.region.folds[number as usize].kernel;
-                // SAFETY: the caller's promise: the operands have all axes of the region, so that they have these
-                // elements, or they have these rows; blocks of rows begin at words.
-                unsafe { kernel.step(&mut folded[number as usize], from, count) };
-                Ok(())
-            }
-            Code::FoldOfSum(number) => {
-                let from = [0, 1, 2, 3].map(|arg| &self.columns[step.args[arg] as usize]);
-                let kernel = &self.blocks.region.folds[number as usize].kernel;
-                let take_in = kernel.step_of_sum().expect("the step was made for it");
-                // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.
-                unsafe { take_in(&mut folded[number as usize], from, count) };
-                Ok(())
+            _ => {
+                let Blocks { region, presence, strips, .. } = *self.blocks;
+                let (inputs, folds) = (region.inputs.len(), &*region.folds);
+                let rows = Rows { inputs, columns: self.columns, presence, strips, folds };
+                // SAFETY: the caller's promise.
+                unsafe { rows.run(step, count, folded) }
             }
         }
     }

@@ -1,0 +1,172 @@
+//! Steps: what runs for a block, with the columns at its first row.
+//!
+//! A region whose rows are one block runs its steps one after the other, and prepares for nothing else: no
+//! [worker](super::worker), no threads.
+
+use crate::machine::tile::blocks::Outcome;
+use crate::machine::tile::choose::Choice;
+use crate::machine::tile::region::{Fold, MemberFault, Region};
+use crate::machine::tile::schedule::{Code, Presence, Schedule, Step};
+use crate::machine::tile::strips::LoadedStrip;
+use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
+use crate::operator::fold_kernel::Folded;
+use crate::value::Fault;
+use bumpalo::Bump;
+use std::alloc::Layout;
+
+/// Where rows of a block stand.
+pub(super) struct Rows<'w> {
+    /// How many columns are inputs.
+    pub(super) inputs: usize,
+    /// The columns at the block.
+    pub(super) columns: &'w [Column],
+    /// By column; empty if no row of any of them can be missing.
+    pub(super) presence: &'w [Presence],
+    /// The strips of the schedule.
+    pub(super) strips: &'w [LoadedStrip],
+    /// The folds of the region.
+    pub(super) folds: &'w [Fold],
+}
+
+impl Rows<'_> {
+    /// Runs a step, other than one of a running sum.
+    ///
+    /// # Safety
+    /// The columns have so many rows, of the types that the step was made for; blocks of rows begin at words.
+    #[inline(always)]
+    pub(super) unsafe fn run(
+        &self,
+        step: &Step,
+        count: usize,
+        folded: &mut [Folded<'_>],
+    ) -> Result<(), Box<RowFault>> {
+        match step.code {
+            // SAFETY: the caller's promise.
+            Code::Rows { run, is_lifted } => unsafe {
+                let (args, target) = self.operands(step, is_lifted, count);
+                run(args, target, count)
+            },
+            // SAFETY: as above.
+            Code::Polynomial(polynomial) => unsafe {
+                let (args, target) = self.operands(step, true, count);
+                polynomial.run(args, target, count);
+                Ok(())
+            },
+            Code::Strip(number) => {
+                // SAFETY: as above.
+                unsafe { self.strips[number as usize].run(self.columns, 0..count) };
+                Ok(())
+            }
+            Code::Fold(number) => {
+                let from = [0, 1].map(|arg| &self.columns[step.args[arg] as usize]);
+                let kernel = &self.folds[number as usize].kernel;
+                // SAFETY: as above: the operands have all axes of the region, so that they have these elements, or they
+                // have these rows.
+                unsafe { kernel.step(&mut folded[number as usize], from, count) };
+                Ok(())
+            }
+            Code::FoldOfSum(number) => {
+                let from = [0, 1, 2, 3].map(|arg| &self.columns[step.args[arg] as usize]);
+                let kernel = &self.folds[number as usize].kernel;
+                let take_in = kernel.step_of_sum().expect("the step was made for it");
+                // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.
+                unsafe { take_in(&mut folded[number as usize], from, count) };
+                Ok(())
+            }
+            Code::Scan(..) => unreachable!("a running sum is carried from block to block"),
+        }
+    }
+
+    /// The operands of a step, and where its result goes, whose presence is there already if it `is_lifted`.
+    ///
+    /// # Safety
+    /// As [`Rows::run`].
+    #[inline(always)]
+    unsafe fn operands<'s>(&self, step: &'s Step, is_lifted: bool, count: usize) -> (Operands<'s>, Target) {
+        let index = self.inputs + step.member as usize;
+        let Column { data, presence: words, .. } = self.columns[index];
+        let args = Operands { columns: self.columns.as_ptr(), positions: &step.args };
+        // Only a column that is written is cast to be so.
+        let target = Target { data: data.cast_mut(), presence: words.cast_mut() };
+        if is_lifted && self.presence.get(index) == Some(&Presence::Own) {
+            // SAFETY: the caller's promise: the operands have these rows, the result has room for them.
+            unsafe {
+                let operands = (0..step.arity as usize).map(|arg| args.column(arg));
+                intersect(operands, target.presence, count);
+            }
+        }
+        (args, target)
+    }
+}
+
+/// Points columns that have the presence of an input to where that stands.
+pub(super) fn follow_inputs(presence: &[Presence], columns: &mut [Column]) {
+    for (index, presence) in presence.iter().enumerate() {
+        if let Presence::Input(input) = *presence {
+            columns[index].presence = columns[input as usize].presence;
+        }
+    }
+}
+
+impl Schedule {
+    /// Gives the columns of scratch memory a place in the arena.
+    pub(super) fn place_scratch(&self, presence: &[Presence], columns: &mut [Column], arena: &Bump) {
+        if self.in_scratch.is_empty() {
+            return;
+        }
+        let layout = Layout::from_size_align(self.scratch, 64).expect("a region has few blocks");
+        let scratch = arena.alloc_layout(layout).as_ptr();
+        for (index, offset) in self.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
+            let data = scratch.wrapping_add(offset as usize);
+            columns[index].data = data;
+            if presence.get(index) == Some(&Presence::Own) {
+                // Behind the data of a block.
+                columns[index].presence = data.wrapping_add(self.block * 8).cast();
+            }
+        }
+    }
+}
+
+impl Region {
+    /// Runs all steps over all rows, which the schedule can take [at once](Schedule::at_once).
+    ///
+    /// # Safety
+    /// The columns have so many rows, but for those in scratch memory.
+    #[inline(always)]
+    pub(super) unsafe fn run_at_once(
+        &self,
+        choice: Choice<'_>,
+        columns: &mut [Column],
+        presence: &[Presence],
+        rows: usize,
+        arena: &Bump,
+        folded: &mut [Folded<'_>],
+    ) -> Outcome {
+        let Choice { schedule, strips } = choice;
+        schedule.place_scratch(presence, columns, arena);
+        follow_inputs(presence, columns);
+        let at = Rows { inputs: self.inputs.len(), columns, presence, strips, folds: &self.folds };
+        let (mut count, mut lowest) = (rows, Ok(()));
+        for step in &schedule.steps {
+            // SAFETY: the caller's promise; scratch memory has room for a block.
+            if let Err(fault) = unsafe { at.run(step, count, folded) } {
+                // Later members can only raise in a lower row.
+                count = fault.row;
+                lowest = Err(self.raised(step, 0, *fault));
+            }
+        }
+        lowest
+    }
+
+    /// The fault of a step in a row of a block, which begins with row `first`.
+    #[cold]
+    pub(super) fn raised(
+        &self,
+        step: &Step,
+        first: usize,
+        RowFault { row, fault }: RowFault,
+    ) -> Box<MemberFault> {
+        let ip = self.members[step.member as usize].ip;
+        Box::new(MemberFault { ip, fault: Fault::Row { row: (first + row) as u64, fault: fault.into() } })
+    }
+}
