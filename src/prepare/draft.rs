@@ -20,6 +20,7 @@ use crate::prepare::types::{TypeId, TypeTable};
 use crate::registry::define::LowerError;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::{Dialect, OperatorDef, Registry};
+use cembra_vm::machine::invoke::Invoker;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Fault, QType, ScalarType, Value};
 use hashbrown::HashMap;
@@ -53,6 +54,8 @@ pub struct Draft {
     pub folding: bool,
     /// What that may still use up.
     pub fold_limits: FoldLimits,
+    /// Computes it.
+    pub(super) invoker: Invoker,
     types: TypeTable,
     info: Vec<Info>,
     signatures: SignatureTable,
@@ -100,6 +103,7 @@ impl Draft {
             extended: Arc::new([]),
             folding: true,
             fold_limits: FoldLimits::default(),
+            invoker: Invoker::default(),
             types: TypeTable::new(),
             info: Vec::new(),
             signatures: SignatureTable::new(),

@@ -11,11 +11,16 @@ use crate::prepare::draft::Draft;
 use crate::prepare::fold_limits::FoldLimits;
 use crate::registry::define::LowerError;
 use cembra_vm::machine::RunErrorKind;
-use cembra_vm::machine::invoke::{InvokeError, invoke_within};
+use cembra_vm::machine::invoke::{InvokeError, Invoker};
 use cembra_vm::operator::Effects;
 use cembra_vm::value::{Budget, Fault, QType, ScalarValue, Value};
 
 impl Draft {
+    /// Lets go of what folding has bound.
+    pub(super) fn end_folding(&mut self) {
+        self.invoker = Invoker::default();
+    }
+
     /// Evaluates an exact operator node of literals, if folding is on. A node that raises stays, with
     /// its fault noted.
     ///
@@ -67,7 +72,7 @@ fn evaluate(draft: &mut Draft, id: NodeId) -> Option<Result<Value, Fault>> {
     let args: Option<Vec<Value>> = operands.iter().map(|o| draft.graph.value(*o).cloned()).collect();
     let (args, FoldLimits { rows, bytes_alive, .. }) = (args?, draft.fold_limits);
     let budget = Budget::new().rows(rows).bytes_alive(bytes_alive);
-    match invoke_within(&overload, &args, &budget) {
+    match draft.invoker.invoke(&overload, &args, &budget) {
         Ok(value) => {
             let folded = retyped(&value, draft.get_type(result_type));
             draft.fold_limits.take(&args, &value).then_some(Ok(folded))

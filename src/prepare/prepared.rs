@@ -43,7 +43,8 @@ pub type PackedOperators = HashMap<Symbol, Packed>;
 
 impl Prepared {
     /// Takes a draft whose nodes have been placed, and the operators packed in it.
-    pub fn new(draft: Draft, packed: PackedOperators, regions: Regions) -> Prepared {
+    pub fn new(mut draft: Draft, packed: PackedOperators, regions: Regions) -> Prepared {
+        draft.end_folding();
         Prepared { draft, packed, regions }
     }
 

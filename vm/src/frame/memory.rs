@@ -10,12 +10,20 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Frames start on a cache line, whatever their layout asks for.
+/// Frames start on a cache line, whatever their layout asks for, and share it with no other frame.
 const FRAME_ALIGN: usize = 64;
+
+/// Alignment of the block that is asked for. Allocators hand out blocks of their own alignment several
+/// times faster than others, so frames find their cache line themselves; builds with debug assertions
+/// ask for it, so that a sanitizer sees every byte behind the frame.
+const BLOCK_ALIGN: usize = if cfg!(debug_assertions) { FRAME_ALIGN } else { 16 };
 
 /// Owns the bytes of a frame and the handles in them.
 #[derive(Debug)]
 pub(crate) struct Memory {
+    /// Start of what was allocated.
+    block: NonNull<u8>,
+    /// Start of the frame in it.
     base: NonNull<u8>,
     layout: Arc<FrameLayout>,
 }
@@ -29,14 +37,17 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// A new block: literals in place, every other plain byte zero, every other handle empty.
     pub(crate) fn new(layout: &Arc<FrameLayout>) -> Result<Memory, FrameError> {
-        let block = block_layout(layout);
-        // SAFETY: `block` has a size of at least 1.
-        let base = unsafe { alloc(block) };
-        let base = NonNull::new(base).ok_or(FrameError::OutOfMemory { bytes: layout.size() })?;
-        let memory = Memory { base, layout: layout.clone() };
+        let (size, align) = block_layout(layout);
+        // SAFETY: the block has a size of at least 1.
+        let block = unsafe { alloc(size) };
+        let block = NonNull::new(block).ok_or(FrameError::OutOfMemory { bytes: layout.size() })?;
+        let skipped = block.addr().get().wrapping_neg() % align;
+        // SAFETY: the block has room to align the frame in it.
+        let base = unsafe { block.add(skipped) };
+        let memory = Memory { block, base, layout: layout.clone() };
         let template = layout.template();
-        // SAFETY: the block is at least as long as the template, which has the layout's size, and
-        // it is new, so nothing overlaps it.
+        // SAFETY: the frame is at least as long as the template, which has the layout's size, and
+        // its block is new, so nothing overlaps it.
         unsafe { base.as_ptr().copy_from_nonoverlapping(template.as_ptr(), template.len()) };
         for (at, kind, qtype) in layout.typed_handles() {
             // SAFETY: the layout reserves 24 bytes at an 8-aligned offset inside the block.
@@ -122,14 +133,17 @@ impl Drop for Memory {
             }
         }
         // SAFETY: allocated in `new` with the same layout.
-        unsafe { dealloc(self.base.as_ptr(), block_layout(&self.layout)) };
+        unsafe { dealloc(self.block.as_ptr(), block_layout(&self.layout).0) };
     }
 }
 
-fn block_layout(layout: &FrameLayout) -> Layout {
+/// What to allocate for a frame, and the alignment of the frame inside.
+fn block_layout(layout: &FrameLayout) -> (Layout, usize) {
     let align = FRAME_ALIGN.max(layout.align() as usize);
-    Layout::from_size_align(layout.size().max(1) as usize, align)
-        .expect("a frame limit of 1 GiB keeps every block addressable")
+    let size = layout.size().max(1) as usize;
+    let size = if BLOCK_ALIGN < align { size.next_multiple_of(align) + align - BLOCK_ALIGN } else { size };
+    let block = Layout::from_size_align(size, BLOCK_ALIGN);
+    (block.expect("a frame limit of 1 GiB keeps every block addressable"), align)
 }
 
 /// Writes the zero of a type. What no slot of the layout has is never read; it is of any type of its kind.

@@ -11,6 +11,8 @@ use crate::program::instruction::Span;
 use crate::program::program::ValueInfo;
 use crate::program::{Body, Program, Routine, ValueId};
 use crate::value::{Budget, Value};
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -36,30 +38,72 @@ pub enum InvokeError {
 /// # Errors
 /// Wrong types, or what the operator raises.
 pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeError> {
-    invoke_within(overload, args, &Budget::default())
+    Invoker::default().invoke(overload, args, &Budget::default())
 }
 
-/// The same within a budget.
-///
-/// # Errors
-/// As [`invoke`], and what the run used up.
-pub fn invoke_within(
-    overload: &Arc<Overload>,
-    args: &[Value],
-    budget: &Budget,
-) -> Result<Value, InvokeError> {
-    let (bound, mut frame) = bind(overload, args, Style::Stepped)?;
-    let outcome = bound.execute_with(&mut frame, RunOptions::new().budget(budget));
-    outcome.map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
-    Ok(frame.read(bound.output_slot()).expect("a run that ends well has written its output"))
+/// Applies one overload after the other; what was bound for a call serves the next of the same overload.
+#[derive(Clone, Debug, Default)]
+pub struct Invoker {
+    /// By the address of the overload, which the program keeps alive.
+    bound: HashMap<usize, Arc<BoundExpr>>,
+}
+
+impl Invoker {
+    /// Applies an overload to values of its argument types, within a budget.
+    ///
+    /// # Errors
+    /// As [`invoke`], and what the run used up.
+    pub fn invoke(
+        &mut self,
+        overload: &Arc<Overload>,
+        args: &[Value],
+        budget: &Budget,
+    ) -> Result<Value, InvokeError> {
+        let bound = match self.bound.entry(Arc::as_ptr(overload).addr()) {
+            Entry::Occupied(entry) if fits(entry.get(), args) => entry.get().clone(),
+            entry => {
+                let bound = Arc::new(bind_types(overload, args, Style::Stepped)?);
+                entry.insert(bound.clone());
+                bound
+            }
+        };
+        let mut frame = new_frame(&bound, args)?;
+        let outcome = bound.execute_with(&mut frame, RunOptions::new().budget(budget));
+        outcome.map_err(|RunError { kind, .. }| InvokeError::Run(kind))?;
+        Ok(frame.read(bound.output_slot()).expect("a run that ends well has written its output"))
+    }
+}
+
+/// True if the values are of the types that an overload was bound for.
+fn fits(bound: &BoundExpr, args: &[Value]) -> bool {
+    let main = bound.program().main();
+    let types = main.values.iter().map(|value| value.slot.qtype());
+    args.len() == main.inputs.len() && types.zip(args).all(|(qtype, value)| *qtype == value.qtype())
+}
+
+/// A frame with the arguments of a bound overload.
+fn new_frame(bound: &BoundExpr, args: &[Value]) -> Result<Frame, InvokeError> {
+    let mut frame = bound.new_frame().map_err(|e| InvokeError::Run(e.into()))?;
+    for (slot, value) in bound.program().main().values.iter().zip(args) {
+        frame.write(&slot.slot, value).expect("the slot has the value's type");
+    }
+    Ok(frame)
 }
 
 /// A program of one operator, and a frame with its arguments.
+#[cfg(test)]
 pub(super) fn bind(
     overload: &Arc<Overload>,
     args: &[Value],
     style: Style,
 ) -> Result<(BoundExpr, Frame), InvokeError> {
+    let bound = bind_types(overload, args, style)?;
+    let frame = new_frame(&bound, args)?;
+    Ok((bound, frame))
+}
+
+/// A program of one operator on arguments of the types of these.
+fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<BoundExpr, InvokeError> {
     let types: Vec<_> = args.iter().map(Value::qtype).collect();
     if !overload.accepts(types.iter()) {
         return Err(InvokeError::Arguments { overload: overload.to_string() });
@@ -90,11 +134,6 @@ pub(super) fn bind(
         values,
         body,
     };
-    let bound = BoundExpr::with_style(Arc::new(Program::new(vec![routine])), style)
-        .expect("one operator on slots of its own types passes the verifier");
-    let mut frame = bound.new_frame().map_err(|e| InvokeError::Run(e.into()))?;
-    for (slot, value) in bound.program().main().values.iter().zip(args) {
-        frame.write(&slot.slot, value).expect("the slot has the value's type");
-    }
-    Ok((bound, frame))
+    let bound = BoundExpr::with_style(Arc::new(Program::new(vec![routine])), style);
+    Ok(bound.expect("one operator on slots of its own types passes the verifier"))
 }

@@ -13,7 +13,7 @@ pub(super) use nothing::Mapping;
 #[cfg(target_arch = "x86_64")]
 mod executable {
     use super::{Code, io};
-    use memmap2::{Mmap, MmapMut};
+    use memmap2::{Mmap, MmapOptions};
 
     /// Code begins at multiples of this.
     const ALIGNMENT: usize = 64;
@@ -31,7 +31,8 @@ mod executable {
                 starts.push(size);
                 size += code.bytes.len().next_multiple_of(ALIGNMENT);
             }
-            let mut memory = MmapMut::map_anon(size.max(1))?;
+            // Its pages are all written at once: none is worth a fault of its own.
+            let mut memory = MmapOptions::new().len(size.max(1)).populate().map_anon()?;
             for (code, start) in codes.iter().zip(&starts) {
                 memory[*start..][..code.bytes.len()].copy_from_slice(&code.bytes);
             }

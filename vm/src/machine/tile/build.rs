@@ -67,7 +67,8 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         Some(draft) => step(&columns, draft, numbers),
         None => step(&columns, &Draft::own(&columns, number), numbers),
     };
-    let strips = strip_plan::plan(&columns, &folds_of_sums, is_read_outside, own_step, block_of);
+    let strips =
+        strip_plan::plan(&columns, passes.steps.len(), &folds_of_sums, is_read_outside, own_step, block_of);
     let fold = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
             ip: group.members[*number].ip,

@@ -11,9 +11,9 @@ use bumpalo::Bump;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// Rows times members from which on compiling pays: code takes some 50 µs, and a pass over a row 0.1 ns more than an
-/// operation in a strip.
-const WORTHWHILE: u64 = 1 << 18;
+/// Rows, times the passes over them that strips save, from which on compiling pays: code takes some 100 µs, its memory
+/// included, and a pass over a row 0.1 ns more than an operation in a strip.
+const WORTHWHILE: u64 = 1 << 20;
 
 /// Rows from which on strips run among passes.
 const FEW_ROWS: usize = 128;
@@ -84,7 +84,7 @@ impl Region {
 
     /// Counts rows; true if there have been so many that compiling pays.
     fn is_worthwhile(&self, plan: &StripPlan, rows: usize) -> bool {
-        let more = (rows as u64).saturating_mul(self.members.len() as u64);
+        let more = (rows as u64).saturating_mul(plan.saved);
         // Others may count at the same time: it need not be exact, but must not begin again.
         let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
         plan.seen.store(seen, Ordering::Relaxed);

@@ -23,11 +23,13 @@ const MAX_INPUTS: usize = 32;
 /// Additions that a division takes as long as.
 const LONG: u32 = 8;
 
-/// The plan of a region; none if no two members would run in one strip. `joined` are passes that compute other members
-/// on the way, `is_read_outside` says what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a
-/// block with so much scratch memory.
+/// The plan of a region; none if no two members would run in one strip, or if there are so many steps that nothing is
+/// saved. `passes` are the steps without strips. `joined` are passes that compute other members on the way,
+/// `is_read_outside` says what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with
+/// so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
+    passes: usize,
     joined: &[&Draft],
     is_read_outside: impl Fn(usize) -> bool,
     own_step: impl Fn(usize) -> Step,
@@ -53,7 +55,12 @@ pub(super) fn plan(
     let mut items =
         order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some());
     items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
-    if !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
+    let saved = match items[..] {
+        // One call runs it.
+        [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
+        _ => passes.saturating_sub(items.len()),
+    };
+    if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
     let last_reader = last_readers(&operands, &items);
@@ -95,6 +102,7 @@ pub(super) fn plan(
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),
+        saved: saved as u64,
         auto: Strips::Auto.of_process(),
         seen: AtomicU64::new(0),
         variants: OnceLock::new(),

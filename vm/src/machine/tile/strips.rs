@@ -6,8 +6,8 @@
 //! schedule   strip 0 │ pass m2 │ pass m3                   a group of one is a pass
 //! ```
 //!
-//! A group is compiled when the region has gone over so many rows times members that it pays, for what is known of
-//! the inputs then: which of them have missing rows, and which are one value for all rows. Each such *variant* is compiled
+//! A group is compiled when the region has gone over so many rows, times the passes that strips save, that it pays, for
+//! what is known of the inputs then: which of them have missing rows, and which are one value for all rows. Each such *variant* is compiled
 //! once; a run that has another one waits for its own, or runs as passes.
 //!
 //! Strips find the places of rows in the columns themselves: the numbers of their list are those of words.
@@ -41,7 +41,9 @@ pub(super) struct StripPlan {
     pub(super) literals: Box<[Option<u64>]>,
     /// What [`Strips::Auto`] is in this process.
     pub(super) auto: Strips,
-    /// Rows times members that the region has gone over.
+    /// Passes over rows that strips save.
+    pub(super) saved: u64,
+    /// Rows that the region has gone over, times the passes over them that strips had saved.
     pub(super) seen: AtomicU64,
     /// What has been compiled.
     pub(super) variants: OnceLock<Box<Variant>>,
