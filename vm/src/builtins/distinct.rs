@@ -1,7 +1,7 @@
 //! Distinct rows: numbers the values of an array in order of first appearance.
 //!
-//! Rows are found by a hash of their bytes, in 64 tables by its first bits: a table that grows moves a small part of
-//! the rows, so that a run can be stopped in between.
+//! Rows are found by a hash of their bytes, in one of many tables by some of its bits: a table that grows moves a small
+//! part of the rows, so that a run can be stopped in between.
 
 use crate::operator::meter::{Meter, Scratch};
 use crate::value::array::cell_size;
@@ -10,7 +10,11 @@ use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-const TABLES: usize = 64;
+/// Rows for each table, if all are distinct.
+const ROWS_OF_A_TABLE: usize = 1 << 16;
+
+/// Most tables: as many as the bits of a hash tell apart that tables do not use themselves.
+const MAX_TABLES: usize = 1 << 16;
 
 /// The distinct values of an array met so far.
 pub(super) struct Distinct<'r> {
@@ -19,11 +23,28 @@ pub(super) struct Distinct<'r> {
     joins_zeros: bool,
     meter: &'r Meter<'r>,
     hasher: DefaultHashBuilder,
-    tables: Vec<HashTable<u32>>,
+    tables: Vec<HashTable<Entry>>,
     /// The first row with each value.
     firsts: Scratch<'r, u32>,
     /// Bytes of the tables.
     bytes: u64,
+}
+
+/// A value that was met, with what finds it: a table that grows reads nothing but its entries.
+struct Entry {
+    /// The halves of the bits of a plain row, or of the hash of a string.
+    word: [u32; 2],
+    number: u32,
+}
+
+impl Entry {
+    fn new(word: u64, number: u32) -> Entry {
+        Entry { word: [word as u32, (word >> 32) as u32], number }
+    }
+
+    fn word(&self) -> u64 {
+        u64::from(self.word[1]) << 32 | u64::from(self.word[0])
+    }
 }
 
 impl<'r> Distinct<'r> {
@@ -33,7 +54,8 @@ impl<'r> Distinct<'r> {
         joins_zeros: bool,
         meter: &'r Meter<'r>,
     ) -> Result<Distinct<'r>, Fault> {
-        let (tables, firsts) = ((0..TABLES).map(|_| HashTable::new()).collect(), meter.vec(0)?);
+        let tables = (rows.len() / ROWS_OF_A_TABLE).next_power_of_two().min(MAX_TABLES);
+        let (tables, firsts) = ((0..tables).map(|_| HashTable::new()).collect(), meter.vec(0)?);
         Ok(Distinct {
             rows,
             joins_zeros,
@@ -53,21 +75,21 @@ impl<'r> Distinct<'r> {
     /// The number of the value in a row that is present; values are numbered from 0 as they come.
     pub(super) fn number(&mut self, row: usize) -> Result<usize, Fault> {
         let Distinct { rows, joins_zeros, hasher, .. } = self;
-        let hash_of = |row: usize| match plain_key(rows, row, *joins_zeros) {
-            Some(key) => hasher.hash_one(key),
-            None => hasher.hash_one(rows.string(row)),
+        let key = plain_key(rows, row, *joins_zeros);
+        let hash = key.map_or_else(|| hasher.hash_one(rows.string(row)), |key| hasher.hash_one(key));
+        let word = key.unwrap_or(hash);
+        let hash_of = |entry: &Entry| match key {
+            Some(_) => hasher.hash_one(entry.word()),
+            None => entry.word(),
         };
-        let hash = hash_of(row);
-        let table = &mut self.tables[(hash >> 48) as usize % TABLES];
-        let is_equal = |number: &u32| {
-            let first = self.firsts[*number as usize] as usize;
-            match plain_key(rows, row, *joins_zeros) {
-                Some(key) => plain_key(rows, first, *joins_zeros) == Some(key),
-                None => rows.string(row) == rows.string(first),
-            }
+        let number = (hash >> 32) as usize & (self.tables.len() - 1);
+        let table = &mut self.tables[number];
+        let is_equal = |entry: &Entry| {
+            let first = || self.firsts[entry.number as usize] as usize;
+            entry.word() == word && (key.is_some() || rows.string(row) == rows.string(first()))
         };
-        if let Some(number) = table.find(hash, is_equal) {
-            return Ok(*number as usize);
+        if let Some(entry) = table.find(hash, is_equal) {
+            return Ok(entry.number as usize);
         }
         let number = self.firsts.len();
         if table.len() == table.capacity() {
@@ -76,16 +98,14 @@ impl<'r> Distinct<'r> {
             let before = table.allocation_size() as u64;
             let asked = before.max(256) * 2;
             self.meter.charge(asked)?;
-            let firsts = &self.firsts;
-            let grown = table.try_reserve(1, |number| hash_of(firsts[*number as usize] as usize));
+            let grown = table.try_reserve(1, hash_of);
             let after = table.allocation_size() as u64;
             self.meter.give_back(asked + before - after.min(asked + before));
             self.bytes += after - before;
             grown.map_err(|_| Exhausted::Memory { asked })?;
         }
         self.firsts.append(row as u32)?;
-        let firsts = &self.firsts;
-        table.insert_unique(hash, number as u32, |number| hash_of(firsts[*number as usize] as usize));
+        table.insert_unique(hash, Entry::new(word, number as u32), hash_of);
         Ok(number)
     }
 }

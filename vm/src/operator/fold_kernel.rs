@@ -394,9 +394,10 @@ pub(super) fn results<F: Fold>(
     Runs { run, count, width }: Runs,
 ) -> impl Iterator<Item = F::Out> {
     let leaves = parts.len() / count.max(1);
-    (0..count).map(move |number| {
-        let first = number / width * width * leaves + number % width;
-        let mut of_run = parts[first.min(parts.len())..].iter().step_by(width);
+    let firsts =
+        (0..count).step_by(width.max(1)).flat_map(move |first| (0..width).map(move |column| (first, column)));
+    firsts.map(move |(first, column)| {
+        let mut of_run = parts[(first * leaves + column).min(parts.len())..].iter().step_by(width);
         join_leaves::<F>(run, &mut |size| match size {
             0 => F::leaf(&[]),
             _ => of_word(*of_run.next().expect("there is a part for each leaf")),

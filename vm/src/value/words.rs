@@ -108,12 +108,16 @@ impl Growing for Words {
     }
 
     fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
-        let mut memory = Vec::new();
-        memory.try_reserve_exact(count.saturating_add(spare(count)))?;
-        let first = words_to_line(&memory, count);
-        memory.resize(first, 0);
-        memory.extend_from_slice(self);
-        *self = Words { memory, first };
+        let (len, before) = (self.len(), self.first);
+        let more = count.saturating_add(spare(count)).saturating_sub(self.memory.len());
+        // Allocators move many words by their pages, which copies none and keeps their place in a line.
+        self.memory.try_reserve_exact(more)?;
+        self.first = words_to_line(&self.memory, count);
+        if self.first != before {
+            self.memory.resize(before.max(self.first) + len, 0);
+            self.memory.copy_within(before..before + len, self.first);
+            self.memory.truncate(self.first + len);
+        }
         Ok(())
     }
 }

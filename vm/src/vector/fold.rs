@@ -379,9 +379,18 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
                 *nan = if is_nan(*x) { *x } else { *nan };
             }
         }
-        let best = best[..LANES_OF_BEST * rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
+        let mut lanes = LANES_OF_BEST;
+        while lanes > 1 {
+            lanes /= 2;
+            for lane in 0..lanes {
+                let (x, other) = (best[lane], nan[lane + lanes]);
+                best[lane] = if Self::is_better(best[lane + lanes], x) { best[lane + lanes] } else { x };
+                nan[lane] = if is_nan(other) { other } else { nan[lane] };
+            }
+        }
+        let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
         let best = best.unwrap_or(T::ZERO);
-        let has_nan = is_nan(best) || nan.into_iter().any(is_nan);
+        let has_nan = is_nan(best) || is_nan(nan[0]);
         match T::IS_FLOAT && (has_nan || best == T::ZERO) {
             true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
             false => best,
