@@ -54,7 +54,7 @@ pub struct Draft {
     pub folding: bool,
     /// What that may still use up.
     pub fold_limits: FoldLimits,
-    /// Computes it.
+    /// Applies operators to literals.
     pub(super) invoker: Invoker,
     types: TypeTable,
     info: Vec<Info>,

@@ -16,7 +16,7 @@ use cembra_vm::operator::Effects;
 use cembra_vm::value::{Budget, Fault, QType, ScalarValue, Value};
 
 impl Draft {
-    /// Lets go of what folding has bound.
+    /// Drops the programs that folding has kept.
     pub(super) fn end_folding(&mut self) {
         self.invoker = Invoker::default();
     }

@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 /// Rows for each table, if all are distinct.
 const ROWS_OF_A_TABLE: usize = 1 << 16;
 
-/// Most tables: as many as the bits of a hash tell apart that tables do not use themselves.
+/// Most tables: 16 bits of a hash choose one, others find the entry in it.
 const MAX_TABLES: usize = 1 << 16;
 
 /// The distinct values of an array met so far.
@@ -30,10 +30,11 @@ pub(super) struct Distinct<'r> {
     bytes: u64,
 }
 
-/// A value that was met, with what finds it: a table that grows reads nothing but its entries.
+/// A value that was met. A table that grows hashes entries by themselves, without a look at their rows.
 struct Entry {
-    /// The halves of the bits of a plain row, or of the hash of a string.
+    /// The bits of a plain row, or the hash of a string, in two halves: an entry has 12 bytes.
     word: [u32; 2],
+    /// The number of the value.
     number: u32,
 }
 
@@ -137,6 +138,7 @@ fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::value::ScalarValue;
+    use hashbrown::HashMap;
 
     #[test]
     fn values_are_numbered_as_they_come() {
@@ -151,6 +153,34 @@ mod tests {
         assert!(meter.alive() >= 1201 * 8);
         drop(distinct);
         assert_eq!(meter.alive(), 0);
+    }
+
+    /// Rows for several tables, as numbers and as texts.
+    #[test]
+    fn many_rows_are_in_several_tables() {
+        const ROWS: u32 = 3 * ROWS_OF_A_TABLE as u32;
+        let number = |row: u32| (row.wrapping_mul(7919) % 100_003) as usize;
+        let mut of_values = HashMap::new();
+        let expected: Vec<usize> = (0..ROWS)
+            .map(|row| {
+                let next = of_values.len();
+                *of_values.entry(number(row)).or_insert(next)
+            })
+            .collect();
+        let mut integers = ArrayRows::new(ScalarType::Int64);
+        let mut texts = ArrayRows::new(ScalarType::Text);
+        for row in 0..ROWS {
+            integers.push_raw(true, &(number(row) as i64).to_le_bytes());
+            texts.push_raw(true, number(row).to_string().as_bytes());
+        }
+        for rows in [integers, texts] {
+            let meter = Meter::of_default();
+            let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+            assert!(distinct.tables.len() > 1);
+            let found = (0..ROWS as usize).map(|row| distinct.number(row).expect("memory"));
+            assert!(found.eq(expected.iter().copied()));
+            assert_eq!(distinct.len(), of_values.len());
+        }
     }
 
     #[test]

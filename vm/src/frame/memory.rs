@@ -13,17 +13,17 @@ use std::sync::Arc;
 /// Frames start on a cache line, whatever their layout asks for, and share it with no other frame.
 const FRAME_ALIGN: usize = 64;
 
-/// Alignment of the block that is asked for. Allocators hand out blocks of their own alignment several
-/// times faster than others, so frames find their cache line themselves; builds with debug assertions
-/// ask for it, so that a sanitizer sees every byte behind the frame.
+/// Alignment that the allocator is asked for. It has blocks of its own alignment, 16, sooner at hand, so
+/// the frame is aligned inside of one. With debug assertions the allocator aligns, and no spare byte lies
+/// behind the frame: a sanitizer sees every access beyond its end.
 const BLOCK_ALIGN: usize = if cfg!(debug_assertions) { FRAME_ALIGN } else { 16 };
 
 /// Owns the bytes of a frame and the handles in them.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// Start of what was allocated.
+    /// The first byte of the allocation.
     block: NonNull<u8>,
-    /// Start of the frame in it.
+    /// The first byte of the frame, which lies in the allocation.
     base: NonNull<u8>,
     layout: Arc<FrameLayout>,
 }

@@ -41,7 +41,10 @@ pub fn invoke(overload: &Arc<Overload>, args: &[Value]) -> Result<Value, InvokeE
     Invoker::default().invoke(overload, args, &Budget::default())
 }
 
-/// Applies one overload after the other; what was bound for a call serves the next of the same overload.
+/// Most programs that an [`Invoker`] keeps.
+const MOST_BOUND: usize = 64;
+
+/// Applies overloads to values, and keeps the program of each for the next call of the same overload.
 #[derive(Clone, Debug, Default)]
 pub struct Invoker {
     /// By the address of the overload, which the program keeps alive.
@@ -59,6 +62,9 @@ impl Invoker {
         args: &[Value],
         budget: &Budget,
     ) -> Result<Value, InvokeError> {
+        if self.bound.len() >= MOST_BOUND {
+            self.bound.clear();
+        }
         let bound = match self.bound.entry(Arc::as_ptr(overload).addr()) {
             Entry::Occupied(entry) if fits(entry.get(), args) => entry.get().clone(),
             entry => {
@@ -136,4 +142,42 @@ fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<
     };
     let bound = BoundExpr::with_style(Arc::new(Program::new(vec![routine])), style);
     Ok(bound.expect("one operator on slots of its own types passes the verifier"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::table;
+    use crate::value::{QType, ScalarType, ScalarValue};
+
+    #[test]
+    fn kept_programs_serve_what_they_were_bound_for() {
+        let scalar = |t| QType::Scalar(t);
+        let float = |x| Value::Scalar(ScalarValue::Float64(x));
+        let weak = |x| Value::Scalar(ScalarValue::WeakFloat(x));
+        let types = [ScalarType::Float64, ScalarType::Float64].map(scalar);
+        let add = table().overload("math.add", &types).expect("a standard operator");
+        let mut invoker = Invoker::default();
+        let mut sum = |a, b| invoker.invoke(&add, &[a, b], &Budget::default());
+        for _ in 0..2 {
+            assert_eq!(sum(float(1.0), float(2.0)), Ok(float(3.0)));
+            assert_eq!(sum(weak(1.5), float(2.0)), Ok(float(3.5)));
+            let arguments = Err(InvokeError::Arguments { overload: add.to_string() });
+            assert_eq!(sum(float(1.0), Value::Scalar(ScalarValue::Int64(2))), arguments);
+        }
+        assert_eq!(invoker.invoke(&add, &[float(1.0)], &Budget::default()).ok(), None);
+    }
+
+    #[test]
+    fn few_programs_are_kept() {
+        let mut invoker = Invoker::default();
+        for _ in 0..3 * MOST_BOUND {
+            // The same overload from a table of its own has another address.
+            let types = [QType::Scalar(ScalarType::Float64)];
+            let overload = Arc::new(Overload::clone(&table().overload("math.neg", &types).expect("one")));
+            let value = Value::Scalar(ScalarValue::Float64(1.0));
+            invoker.invoke(&overload, &[value], &Budget::default()).expect("no limit");
+            assert!(invoker.bound.len() <= MOST_BOUND);
+        }
+    }
 }

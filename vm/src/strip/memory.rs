@@ -31,7 +31,7 @@ mod executable {
                 starts.push(size);
                 size += code.bytes.len().next_multiple_of(ALIGNMENT);
             }
-            // Its pages are all written at once: none is worth a fault of its own.
+            // All pages are written at once: the system gives them together, without a page fault for each.
             let mut memory = MmapOptions::new().len(size.max(1)).populate().map_anon()?;
             for (code, start) in codes.iter().zip(&starts) {
                 memory[*start..][..code.bytes.len()].copy_from_slice(&code.bytes);

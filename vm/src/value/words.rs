@@ -110,7 +110,7 @@ impl Growing for Words {
     fn grow_to(&mut self, count: usize) -> Result<(), TryReserveError> {
         let (len, before) = (self.len(), self.first);
         let more = count.saturating_add(spare(count)).saturating_sub(self.memory.len());
-        // Allocators move many words by their pages, which copies none and keeps their place in a line.
+        // Most allocators remap the pages of a large block: nothing is copied, and it keeps its place in a cache line.
         self.memory.try_reserve_exact(more)?;
         self.first = words_to_line(&self.memory, count);
         if self.first != before {

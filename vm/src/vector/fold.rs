@@ -383,9 +383,9 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         while lanes > 1 {
             lanes /= 2;
             for lane in 0..lanes {
-                let (x, other) = (best[lane], nan[lane + lanes]);
-                best[lane] = if Self::is_better(best[lane + lanes], x) { best[lane + lanes] } else { x };
-                nan[lane] = if is_nan(other) { other } else { nan[lane] };
+                let (x, other_nan) = (best[lane + lanes], nan[lane + lanes]);
+                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
+                nan[lane] = if is_nan(other_nan) { other_nan } else { nan[lane] };
             }
         }
         let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
@@ -472,5 +472,34 @@ mod tests {
         assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
         assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));
         assert_eq!(fold::<Count<f32>>(&[0.0, -0.0, f32::NAN]), 1);
+    }
+
+    /// Beside a search from the left, with a special value at each place: the first zero or NaN is the result.
+    #[test]
+    fn the_best_element_is_the_first_of_its_kind() {
+        fn check<const GREATEST: bool>(values: &[f64]) {
+            let expected = values.iter().copied().reduce(Best::<f64, GREATEST>::join).expect("not empty");
+            let found = fold::<Best<f64, GREATEST>>(values);
+            assert_eq!(found.to_bits(), expected.to_bits(), "{GREATEST} of {values:?}");
+        }
+        for count in [1, 2, 15, 16, 17, 31, 32, 33, 48, 127, 128, 129, 300] {
+            let below: Vec<f64> = (0..count).map(|i| -1.0 - f64::from(i * 37 % 101)).collect();
+            let above: Vec<f64> = below.iter().map(|x| -x).collect();
+            for place in 0..count as usize {
+                for special in
+                    [500.0, -500.0, 0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY]
+                {
+                    for mut values in [below.clone(), above.clone()] {
+                        values[place] = special;
+                        check::<true>(&values);
+                        check::<false>(&values);
+                        // A second one, of the other sign.
+                        values[place / 2] = -special;
+                        check::<true>(&values);
+                        check::<false>(&values);
+                    }
+                }
+            }
+        }
     }
 }

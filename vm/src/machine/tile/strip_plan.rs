@@ -23,10 +23,9 @@ const MAX_INPUTS: usize = 32;
 /// Additions that a division takes as long as.
 const LONG: u32 = 8;
 
-/// The plan of a region; none if no two members would run in one strip, or if there are so many steps that nothing is
-/// saved. `passes` are the steps without strips. `joined` are passes that compute other members on the way,
-/// `is_read_outside` says what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with
-/// so much scratch memory.
+/// The plan of a region. There is none if no two members would run in one strip, or if strips would leave as many steps
+/// as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
+/// what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
     passes: usize,
@@ -56,7 +55,7 @@ pub(super) fn plan(
         order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some());
     items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
     let saved = match items[..] {
-        // One call runs it.
+        // A strip alone saves the loop over blocks as well.
         [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
         _ => passes.saturating_sub(items.len()),
     };

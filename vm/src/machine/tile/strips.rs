@@ -6,9 +6,9 @@
 //! schedule   strip 0 │ pass m2 │ pass m3                   a group of one is a pass
 //! ```
 //!
-//! A group is compiled when the region has gone over so many rows, times the passes that strips save, that it pays, for
-//! what is known of the inputs then: which of them have missing rows, and which are one value for all rows. Each such *variant* is compiled
-//! once; a run that has another one waits for its own, or runs as passes.
+//! Groups are compiled when that pays: when the rows that the region has seen, times the passes that strips save, reach a
+//! limit. The code is for what is known of the inputs at that time: which of them have missing rows, and which are one
+//! value for all rows. Each such *variant* is compiled once. A run of another variant waits for its own, or runs as passes.
 //!
 //! Strips find the places of rows in the columns themselves: the numbers of their list are those of words.
 //!
@@ -43,7 +43,7 @@ pub(super) struct StripPlan {
     pub(super) auto: Strips,
     /// Passes over rows that strips save.
     pub(super) saved: u64,
-    /// Rows that the region has gone over, times the passes over them that strips had saved.
+    /// Rows that ran as passes, times `saved`.
     pub(super) seen: AtomicU64,
     /// What has been compiled.
     pub(super) variants: OnceLock<Box<Variant>>,
