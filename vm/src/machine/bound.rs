@@ -7,12 +7,13 @@ use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
-use crate::machine::run::{Halt, Run, unwind};
+use crate::machine::run::{Halt, Run, run_scalars, unwind};
 use crate::machine::tile::report::RegionReport;
 use crate::operator::meter::{Meter, Watch};
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
@@ -199,7 +200,24 @@ impl BoundExpr {
     /// as not written.
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
-        self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes)
+        match self.codes[0].is_scalar {
+            true => self.run_scalars(frame),
+            false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
+        }
+    }
+
+    /// [`run_scalars`] on a frame.
+    fn run_scalars(&self, frame: &mut Frame) -> Result<(), RunError> {
+        self.check_frame(frame).map_err(RunError::before_start)?;
+        let halt = match catch_unwind(AssertUnwindSafe(|| run_scalars(&self.codes[0], frame))) {
+            Ok(Ok(())) => {
+                self.mark_written(frame);
+                return Ok(());
+            }
+            Ok(Err(halt)) => *halt,
+            Err(payload) => panicked(frame, &*payload, 0, None),
+        };
+        Err(self.fail(frame, halt))
     }
 
     /// Evaluates with fuel, cancellation or an observer.
@@ -234,8 +252,7 @@ impl BoundExpr {
             Ok(Ok(())) => {
                 run.note_used();
                 frame.set_alive(meter.alive());
-                frame.written_mut().clear(&self.overridden);
-                frame.written_mut().set_all(&self.produced);
+                self.mark_written(frame);
                 frame.reset_arena();
                 return Ok(());
             }
@@ -246,8 +263,7 @@ impl BoundExpr {
             Err(payload) => {
                 run.note_used();
                 let (routine, ip) = (run.routine(), run.running_ip());
-                frame.poison();
-                Halt { kind: RunErrorKind::Panic { message: panic_message(&*payload) }, routine, ip }
+                panicked(frame, &*payload, routine, ip)
             }
         };
         frame.set_alive(meter.alive());
@@ -278,6 +294,12 @@ impl BoundExpr {
             None => Ok(()),
             Some(bit) => Err(RunErrorKind::MissingInput { name: self.input_name(bit) }),
         }
+    }
+
+    #[inline]
+    fn mark_written(&self, frame: &mut Frame) {
+        frame.written_mut().clear(&self.overridden);
+        frame.written_mut().set_all(&self.produced);
     }
 
     #[cold]
@@ -330,7 +352,14 @@ fn overridden_inputs(main: &Routine) -> Vec<u32> {
     inputs.filter(|(slot, _)| is_overridden(slot)).map(|(_, bit)| bit).collect()
 }
 
-fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+/// The end of a run in which an operator panicked: nobody knows what the frame holds now.
+#[cold]
+fn panicked(frame: &mut Frame, payload: &(dyn Any + Send), routine: usize, ip: Option<u32>) -> Halt {
+    frame.poison();
+    Halt { kind: RunErrorKind::Panic { message: panic_message(payload) }, routine, ip }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

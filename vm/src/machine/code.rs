@@ -50,6 +50,8 @@ pub(super) struct Code {
     pub(super) calls: Vec<RoutineCall>,
     /// Instructions charged on entry.
     pub(super) entry_fuel: u32,
+    /// True if it has neither general kernels nor regions nor calls.
+    pub(super) is_scalar: bool,
 }
 
 /// A call of a routine: which slots go where.
@@ -165,6 +167,7 @@ impl<'p> Builder<'p> {
             whole: plan.read_whole(routine, &is_reachable),
             calls: Vec::new(),
             entry_fuel: fuel[0],
+            is_scalar: false,
         };
         Builder {
             program,
@@ -234,6 +237,8 @@ impl<'p> Builder<'p> {
             let distance = i64::from(self.cell_of[target]) - jump.cell as i64;
             self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
         }
+        let code = &mut self.code;
+        code.is_scalar = code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
         self.code
     }
 

@@ -4,6 +4,8 @@
 //! A chain returns to the loop at every pause, backward jump and call. There the loop looks at the
 //! cancel token and, in stepped code, tells the observer. Called routines do not nest the loop: their
 //! frames lie on the call stack of the main frame, which keeps idle ones for the next call.
+//!
+//! Code of scalar cells only that runs without limits needs none of this: [`run_scalars`].
 
 use crate::frame::Frame;
 use crate::frame::frame::{ActiveCall, CallStack};
@@ -18,6 +20,36 @@ use crate::program::Program;
 use crate::value::Fault;
 use bumpalo::Bump;
 use std::sync::Arc;
+
+/// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
+///
+/// The code is that of a routine whose layout the frame has.
+#[inline]
+pub(super) fn run_scalars(code: &Code, frame: &Frame) -> Result<(), Box<Halt>> {
+    debug_assert!(code.is_scalar);
+    let limits = &RunLimits::DEFAULT;
+    // Nothing goes over rows.
+    let meter = std::ptr::null();
+    let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
+    let base = frame.base();
+    let mut cell = code.cells.as_ptr();
+    while !cell.is_null() {
+        // SAFETY: `cell` is a cell of the code, whose slots the verifier checked against the frame's
+        // layout. Scalar cells read neither calls nor regions, and neither arena nor meter.
+        cell = unsafe { ((*cell).run)(cell, base, &mut registers, registers.float, registers.bits) };
+    }
+    match registers.stop {
+        Stop::Done => Ok(()),
+        // SAFETY: `at` is a cell of the code.
+        _ => Err(scalars_stopped(unsafe { registers.stopped_ip() }, registers.fault.take())),
+    }
+}
+
+#[cold]
+fn scalars_stopped(ip: u32, fault: Option<Fault>) -> Box<Halt> {
+    let kind = fault.map_or(RunErrorKind::OutOfFuel { fuel: RunLimits::DEFAULT.fuel }, RunErrorKind::from);
+    Box::new(Halt { kind, routine: 0, ip: Some(ip) })
+}
 
 /// Where a run stopped, and why.
 pub(super) struct Halt {
@@ -60,23 +92,7 @@ impl<'r, 'o> Run<'r, 'o> {
         meter: &'r Meter<'r>,
         watch: Option<&'r RunWatch<'o>>,
     ) -> Run<'r, 'o> {
-        let registers = Registers {
-            float: 0.0,
-            bits: 0,
-            fuel: limits.fuel as i64,
-            stop: Stop::Done,
-            at: std::ptr::null(),
-            running: std::ptr::null(),
-            fault: None,
-            // Until a routine is entered.
-            calls: std::ptr::null(),
-            regions: std::ptr::null(),
-            threads: limits.threads,
-            strips: limits.strips,
-            blamed: None,
-            arena: std::ptr::null(),
-            meter: (&raw const *meter).cast(),
-        };
+        let registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
         Run {
             program,
             codes,
@@ -170,8 +186,7 @@ impl<'r, 'o> Run<'r, 'o> {
     /// The instruction the last chain stopped at.
     fn ip(&self) -> u32 {
         // SAFETY: `at` is null or a cell of this run's code.
-        let at = unsafe { self.registers.at.as_ref() }.map_or(0, |cell| cell.ip);
-        self.registers.blamed.unwrap_or(at)
+        unsafe { self.registers.stopped_ip() }
     }
 
     /// Boxed, so that outcomes fit a register: only failures pay.

@@ -100,6 +100,39 @@ pub struct Registers {
     pub meter: *const Meter<'static>,
 }
 
+impl Registers {
+    /// Those at the start of a run: no routine is entered yet.
+    #[inline]
+    pub fn new(fuel: i64, threads: usize, strips: Strips, meter: *const Meter<'_>) -> Registers {
+        Registers {
+            float: 0.0,
+            bits: 0,
+            fuel,
+            stop: Stop::Done,
+            at: std::ptr::null(),
+            running: std::ptr::null(),
+            fault: None,
+            calls: std::ptr::null(),
+            regions: std::ptr::null(),
+            threads,
+            strips,
+            blamed: None,
+            arena: std::ptr::null(),
+            meter: meter.cast(),
+        }
+    }
+
+    /// The instruction the last chain stopped at.
+    ///
+    /// # Safety
+    /// `at` is null or a cell of code that is still there.
+    pub unsafe fn stopped_ip(&self) -> u32 {
+        // SAFETY: the caller's promise.
+        let at = unsafe { self.at.as_ref() }.map_or(0, |cell| cell.ip);
+        self.blamed.unwrap_or(at)
+    }
+}
+
 /// Runs the cell after this one.
 ///
 /// # Safety
