@@ -4,6 +4,7 @@
 //! A hash table over node numbers finds equal nodes; it stores no keys, and its hash function is
 //! seeded at random, so hostile input cannot degrade it. Nothing depends on the table's order.
 
+use crate::expr::distinct::Distinct;
 use crate::expr::literal::Literal;
 use cembra_vm::program::instruction::Span;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
@@ -89,11 +90,9 @@ pub struct Graph {
     /// Nodes of presence that are written by a symbol.
     by_symbol: HashSet<NodeId>,
     operands: Vec<NodeId>,
-    symbols: Vec<Arc<str>>,
-    literals: Vec<Literal>,
+    symbols: Distinct<Arc<str>>,
+    literals: Distinct<Literal>,
     node_table: HashTable<u32>,
-    symbol_table: HashTable<u32>,
-    literal_table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     limit: usize,
 }
@@ -123,11 +122,9 @@ impl Graph {
             spans: Vec::new(),
             by_symbol: HashSet::new(),
             operands: Vec::new(),
-            symbols: Vec::new(),
-            literals: Vec::new(),
+            symbols: Distinct::new(),
+            literals: Distinct::new(),
             node_table: HashTable::new(),
-            symbol_table: HashTable::new(),
-            literal_table: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             limit: limit.min(u32::MAX as usize),
         }
@@ -154,7 +151,7 @@ impl Graph {
         match row.tag {
             Tag::Leaf => Node::Leaf(Symbol(row.payload)),
             Tag::Placeholder => Node::Placeholder(Symbol(row.payload)),
-            Tag::Literal => Node::Literal(&self.literals[row.payload as usize]),
+            Tag::Literal => Node::Literal(self.literals.get(row.payload)),
             Tag::Operator => Node::Operator(Symbol(row.payload), self.row_operands(row)),
         }
     }
@@ -177,7 +174,7 @@ impl Graph {
     /// The literal of a node, if it is one.
     pub fn literal(&self, id: NodeId) -> Option<&Literal> {
         let row = self.rows[id.index()];
-        (row.tag == Tag::Literal).then(|| &self.literals[row.payload as usize])
+        (row.tag == Tag::Literal).then(|| self.literals.get(row.payload))
     }
 
     /// The value of a literal node.
@@ -210,27 +207,22 @@ impl Graph {
 
     /// The text of a symbol.
     pub fn name(&self, symbol: Symbol) -> &Arc<str> {
-        &self.symbols[symbol.0 as usize]
+        self.symbols.get(symbol.0)
     }
 
     /// The symbol of a text.
     pub fn symbol(&mut self, name: &str) -> Symbol {
         let hash = self.hasher.hash_one(name);
-        let symbols = &self.symbols;
-        if let Some(found) = self.symbol_table.find(hash, |s| &*symbols[*s as usize] == name) {
-            return Symbol(*found);
+        match self.symbols.find(hash, |symbol| **symbol == *name) {
+            Some(known) => Symbol(known),
+            None => Symbol(self.symbols.add(hash, name.into())),
         }
-        let new = self.symbols.len() as u32;
-        self.symbols.push(name.into());
-        let (symbols, hasher) = (&self.symbols, &self.hasher);
-        self.symbol_table.insert_unique(hash, new, |s| hasher.hash_one(&*symbols[*s as usize]));
-        Symbol(new)
     }
 
     /// The symbol of a text, if the graph knows it.
     pub fn find_symbol(&self, name: &str) -> Option<Symbol> {
         let hash = self.hasher.hash_one(name);
-        self.symbol_table.find(hash, |s| &*self.symbols[*s as usize] == name).map(|s| Symbol(*s))
+        self.symbols.find(hash, |symbol| **symbol == *name).map(Symbol)
     }
 
     /// The leaf with this name.
@@ -258,18 +250,8 @@ impl Graph {
     pub fn add_literal(&mut self, literal: impl Into<Literal>) -> Result<NodeId, GraphError> {
         let literal = literal.into();
         let hash = self.hasher.hash_one(&literal);
-        let literals = &self.literals;
-        let found = self.literal_table.find(hash, |l| literals[*l as usize] == literal).copied();
-        let number = match found {
-            Some(number) => number,
-            None => {
-                let new = self.literals.len() as u32;
-                self.literals.push(literal);
-                let (literals, hasher) = (&self.literals, &self.hasher);
-                self.literal_table.insert_unique(hash, new, |l| hasher.hash_one(&literals[*l as usize]));
-                new
-            }
-        };
+        let known = self.literals.find(hash, |known| *known == literal);
+        let number = known.unwrap_or_else(|| self.literals.add(hash, literal));
         self.intern(Tag::Literal, number, &[])
     }
 
@@ -403,7 +385,7 @@ impl Copier {
         for id in order {
             let row = source.rows[id.index()];
             let copy = match row.tag {
-                Tag::Literal => target.add_literal(source.literals[row.payload as usize].clone())?,
+                Tag::Literal => target.add_literal(source.literals.get(row.payload).clone())?,
                 tag => {
                     let symbol = self.symbol(source, target, row.payload);
                     operands.clear();
@@ -433,7 +415,7 @@ impl Copier {
     fn symbol(&mut self, source: &Graph, target: &mut Graph, symbol: u32) -> Symbol {
         let known = &mut self.symbols[symbol as usize];
         if known.0 != self.walk {
-            *known = (self.walk, target.symbol(&source.symbols[symbol as usize]));
+            *known = (self.walk, target.symbol(source.symbols.get(symbol)));
         }
         known.1
     }

@@ -10,6 +10,7 @@
 //! - A [`Graph`] only grows; an [`Expr`] is an immutable graph with a root, cheap to clone and share.
 
 pub mod builder;
+mod distinct;
 pub mod expr;
 pub mod graph;
 pub mod literal;

@@ -246,6 +246,10 @@ impl Model {
     }
 
     fn reaches(&self, id: ParameterId, wanted: impl Fn(&Parameter) -> bool) -> bool {
+        let parameter = self.parameter(id);
+        if parameter.references.is_empty() {
+            return wanted(parameter);
+        }
         let mut work = vec![id];
         let mut seen = vec![false; self.parameters.len()];
         while let Some(id) = work.pop() {

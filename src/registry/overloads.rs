@@ -24,8 +24,8 @@ const COMPARISONS: [&str; 6] = ["equal", "not_equal", "less", "less_equal", "gre
 /// None fits, or several are equally close.
 pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
     // An overload of these very arrays comes before one of their rows.
-    if let Some(exact) = candidates(family).find(|candidate| candidate.args == cx.types) {
-        return Ok(exact);
+    if let Some(exact) = candidates(family).find(|candidate| candidate.takes(cx.types, |a, b| a == b)) {
+        return Ok(exact.resolution());
     }
     if cx.types.iter().any(|t| t.nd().is_some()) {
         let error = || TypeError::NoCommonType { types: cx.types.to_vec() };
@@ -91,14 +91,11 @@ pub(super) fn no_missing_values(cx: &InferContext<'_>) -> TypeError {
 fn choose_for(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> Result<Resolution, TypeError> {
     let mut fitting: Vec<Resolution> = Vec::new();
     for candidate in candidates(family) {
-        if candidate.args.len() != types.len() {
-            continue;
+        if candidate.takes(types, |given, parameter| given == parameter) {
+            return Ok(candidate.resolution());
         }
-        if candidate.args == types {
-            return Ok(candidate);
-        }
-        if types.iter().zip(&candidate.args).all(|(from, to)| cx.dialect.casts(from, to)) {
-            fitting.push(candidate);
+        if candidate.takes(types, |given, parameter| cx.dialect.casts(given, parameter)) {
+            fitting.push(candidate.resolution());
         }
     }
     let closest = |c: &&Resolution| fitting.iter().all(|other| is_closer(cx, c, other));
@@ -113,29 +110,52 @@ fn is_closer(cx: &InferContext<'_>, a: &Resolution, b: &Resolution) -> bool {
     a.args.iter().zip(&b.args).all(|(a, b)| cx.dialect.casts(a, b))
 }
 
+/// An overload as listed, or with FLOAT64 replaced by WEAK_FLOAT.
+struct Candidate<'f> {
+    overload: &'f Overload,
+    is_weak: bool,
+}
+
+impl Candidate<'_> {
+    /// True if there is a parameter for each type, and a relation holds between the two.
+    fn takes(&self, types: &[QType], relation: impl Fn(&QType, &QType) -> bool) -> bool {
+        let parameters = self.overload.args();
+        parameters.len() == types.len()
+            && types.iter().zip(parameters).all(|(given, parameter)| match self.is_weak {
+                true => relation(given, &weaken(parameter)),
+                false => relation(given, parameter),
+            })
+    }
+
+    fn resolution(&self) -> Resolution {
+        let (args, result) = (self.overload.args(), self.overload.result());
+        match self.is_weak {
+            true => Resolution { args: args.iter().map(weaken).collect(), result: weaken(result) },
+            false => Resolution { args: args.to_vec(), result: result.clone() },
+        }
+    }
+}
+
 /// The listed overloads, and those on FLOAT64 once more on WEAK_FLOAT.
-fn candidates(family: &Family) -> impl Iterator<Item = Resolution> + '_ {
-    let strong = family.overloads().iter().map(signature);
-    let weak = family.overloads().iter().filter_map(|o| weak_form(&signature(o)));
-    strong.chain(weak)
+fn candidates(family: &Family) -> impl Iterator<Item = Candidate<'_>> {
+    let listed = || family.overloads().iter().map(|overload| &**overload);
+    let strong = listed().map(|overload| Candidate { overload, is_weak: false });
+    strong.chain(listed().filter(has_weak_form).map(|overload| Candidate { overload, is_weak: true }))
 }
 
-fn signature(overload: &Arc<Overload>) -> Resolution {
-    Resolution { args: overload.args().to_vec(), result: overload.result().clone() }
+fn is_double(qtype: &QType) -> bool {
+    qtype.scalar() == Some(ScalarType::Float64)
 }
 
-/// FLOAT64 replaced by WEAK_FLOAT, if all arguments are FLOAT64 or masks and one is FLOAT64.
-fn weak_form(strong: &Resolution) -> Option<Resolution> {
-    let is_double = |t: &QType| t.scalar() == Some(ScalarType::Float64);
-    let weaken = |t: &QType| match is_double(t) {
-        true => t.with_scalar(ScalarType::WeakFloat).unwrap_or_else(|| t.clone()),
-        false => t.clone(),
-    };
-    let all = strong.args.iter().all(|t| is_double(t) || *t == OPTIONAL_UNIT);
-    (all && strong.args.iter().any(is_double)).then(|| Resolution {
-        args: strong.args.iter().map(weaken).collect(),
-        result: weaken(&strong.result),
-    })
+/// True if all arguments are FLOAT64 or masks and one is FLOAT64.
+fn has_weak_form(overload: &&Overload) -> bool {
+    let args = overload.args();
+    args.iter().all(|t| is_double(t) || *t == OPTIONAL_UNIT) && args.iter().any(is_double)
+}
+
+fn weaken(qtype: &QType) -> QType {
+    let weak = is_double(qtype).then(|| qtype.with_scalar(ScalarType::WeakFloat)).flatten();
+    weak.unwrap_or_else(|| qtype.clone())
 }
 
 fn ambiguous(cx: &InferContext<'_>, fitting: &[Resolution]) -> TypeError {

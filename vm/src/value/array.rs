@@ -25,7 +25,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 /// Elements of an array that its hash takes, at most.
-pub(super) const HASHED: usize = 32;
+pub(super) const HASHED: usize = 16;
 
 /// Rows in one word of presence.
 pub const ROWS_OF_A_WORD: usize = 64;
