@@ -57,14 +57,13 @@ impl FramePool {
     ///
     /// # Errors
     /// [`FrameError::OutOfMemory`] if a new frame cannot be allocated.
+    #[inline]
     pub fn take(&self) -> Result<PooledFrame<'_>, FrameError> {
-        let frame = match self.take_warm().or_else(|| self.idle_frames().pop()) {
-            Some(mut frame) => {
-                frame.clear_written();
-                frame
-            }
-            None => Box::new(Frame::new(&self.layout)?),
+        let mut frame = match self.take_warm() {
+            Some(frame) => frame,
+            None => self.take_idle()?,
         };
+        frame.clear_written();
         Ok(PooledFrame { pool: self, frame: Some(frame) })
     }
 
@@ -76,6 +75,12 @@ impl FramePool {
 
     fn idle_frames(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cold]
+    fn take_idle(&self) -> Result<Box<Frame>, FrameError> {
+        let idle = self.idle_frames().pop();
+        idle.map_or_else(|| Ok(Box::new(Frame::new(&self.layout)?)), Ok)
     }
 
     fn take_warm(&self) -> Option<Box<Frame>> {
