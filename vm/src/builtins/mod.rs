@@ -22,6 +22,7 @@ pub mod math;
 pub mod nd;
 pub mod plane;
 mod present;
+pub mod python;
 mod recipes;
 pub mod scan;
 pub mod seq;
@@ -45,6 +46,7 @@ pub fn table() -> Arc<OperatorTable> {
             edge::rows(),
             nd::rows(),
             plane::rows(),
+            python::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

@@ -50,11 +50,19 @@ pub enum Category {
     Io,
     /// A stored program is not well formed.
     InvalidProgram,
+    /// A number does not fit the type of its result.
+    Overflow,
+    /// An argument that the operation is not defined for.
+    Domain,
+    /// A variable of a function was read before it had a value.
+    Unbound,
+    /// A function raised an error of its own.
+    Raised,
 }
 
 impl Category {
     /// Every category.
-    pub const ALL: [Category; 19] = [
+    pub const ALL: [Category; 23] = [
         Category::DivisionByZero,
         Category::Cast,
         Category::Type,
@@ -74,6 +82,10 @@ impl Category {
         Category::Host,
         Category::Io,
         Category::InvalidProgram,
+        Category::Overflow,
+        Category::Domain,
+        Category::Unbound,
+        Category::Raised,
     ];
 
     /// The category with this name.
@@ -103,6 +115,10 @@ impl Category {
             Category::Host => "HOST",
             Category::Io => "IO",
             Category::InvalidProgram => "INVALID_PROGRAM",
+            Category::Overflow => "OVERFLOW",
+            Category::Domain => "DOMAIN",
+            Category::Unbound => "UNBOUND",
+            Category::Raised => "RAISED",
         }
     }
 }
@@ -201,6 +217,18 @@ pub enum Fault {
         /// The largest size allowed.
         maximum: u64,
     },
+    /// A result that does not fit its type.
+    #[error("{message}")]
+    Overflow {
+        /// What does not fit.
+        message: Arc<str>,
+    },
+    /// An argument that the operation is not defined for.
+    #[error("{message}")]
+    Domain {
+        /// What is wrong.
+        message: Arc<str>,
+    },
     /// `core.with_assertion` found its condition missing.
     #[error("{message}")]
     Assertion {
@@ -240,6 +268,8 @@ impl Fault {
             Fault::Shapes { .. } => Category::SizeMismatch,
             Fault::Row { fault, .. } | Fault::Element { fault, .. } => fault.category(),
             Fault::Limit { .. } => Category::Limit,
+            Fault::Overflow { .. } => Category::Overflow,
+            Fault::Domain { .. } => Category::Domain,
             Fault::Assertion { .. } => Category::Assertion,
             Fault::Trap { category, .. } => *category,
             Fault::Host { .. } => Category::Host,

@@ -12,6 +12,7 @@ pub mod level;
 pub mod math;
 pub mod order;
 pub mod prefetch;
+pub mod python;
 pub mod reduce;
 pub mod select;
 pub mod spread;

@@ -1,0 +1,313 @@
+//! `python.*`: arithmetic with the semantics of Python, as far as INT64 and FLOAT64 go.
+//!
+//! Functions with loops are lowered to these. An integer result that does not fit INT64 raises OVERFLOW (Python's
+//! integers would grow), what Python's `math` refuses raises DOMAIN or OVERFLOW, a zero divisor
+//! DIVISION_BY_ZERO. Comparisons of an integer with a float are exact. Operators that never raise and wrap
+//! around are those of `math`.
+
+use crate::operator::Family;
+use crate::value::Fault;
+use crate::vector::math::double;
+use crate::vector::python;
+use std::f64::consts::PI;
+
+/// The rows of this namespace.
+pub fn rows() -> Vec<Family> {
+    [integers(), division(), power(), conversion(), comparison(), order(), functions(), domains()].concat()
+}
+
+fn row(name: &str, params: &[&str], meaning: &str) -> Family {
+    Family::new(name, params, meaning).raises()
+}
+
+fn overflow(message: &str) -> Fault {
+    Fault::Overflow { message: message.into() }
+}
+
+fn domain(message: &str) -> Fault {
+    Fault::Domain { message: message.into() }
+}
+
+/// The result of checked arithmetic.
+fn fits(result: Option<i64>) -> Result<i64, Fault> {
+    result.ok_or_else(|| overflow("integer overflow: the result does not fit 64 bits"))
+}
+
+fn integers() -> Vec<Family> {
+    vec![
+        row("python.add", &["x", "y"], "Sum. Raises if it does not fit INT64.")
+            .exact_binary(|x: i64, y: i64| fits(x.checked_add(y))),
+        row("python.subtract", &["x", "y"], "Difference. Raises if it does not fit INT64.")
+            .exact_binary(|x: i64, y: i64| fits(x.checked_sub(y))),
+        row("python.multiply", &["x", "y"], "Product. Raises if it does not fit INT64.")
+            .exact_binary(|x: i64, y: i64| fits(x.checked_mul(y))),
+        row("python.neg", &["x"], "The opposite number. Raises for the smallest INT64.")
+            .exact_unary(|x: i64| fits(x.checked_neg())),
+        row("python.abs", &["x"], "Absolute value. Raises for the smallest INT64.")
+            .exact_unary(|x: i64| fits(x.checked_abs())),
+        row("python.shift_left", &["x", "n"], "x * 2**n. Raises if it does not fit INT64, or n is negative.")
+            .exact_binary(|x: i64, n: i64| match n {
+                ..0 => Err(domain("negative shift count")),
+                _ => fits(python::shift_left(x, n)),
+            }),
+        row("python.shift_right", &["x", "n"], "x // 2**n. Raises if n is negative.").exact_binary(
+            |x: i64, n: i64| match n {
+                ..0 => Err(domain("negative shift count")),
+                _ => Ok(x >> n.min(63)),
+            },
+        ),
+        row(
+            "python.range_count",
+            &["start", "stop", "step"],
+            "How many numbers range(start, stop, step) has.",
+        )
+        .exact_ternary(|start: i64, stop: i64, step: i64| match step {
+            0 => Err(domain("range() arg 3 must not be zero")),
+            _ => fits(python::range_count(start, stop, step)),
+        }),
+        row("python.gcd", &["x", "y"], "Greatest common divisor. Raises if it does not fit INT64.")
+            .exact_binary(|x: i64, y: i64| fits(i64::try_from(python::gcd(x, y)).ok())),
+        row("python.isqrt", &["x"], "The integer square root. Raises for a negative number.").exact_unary(
+            |x: i64| match u64::try_from(x) {
+                Ok(x) => Ok(x.isqrt() as i64),
+                Err(_) => Err(domain("isqrt() argument must be nonnegative")),
+            },
+        ),
+    ]
+}
+
+fn division() -> Vec<Family> {
+    fn checked<T: PartialEq + Default, R>(
+        y: T,
+        result: impl FnOnce(T) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        match y == T::default() {
+            true => Err(Fault::DivisionByZero),
+            false => result(y),
+        }
+    }
+    vec![
+        row("python.divide", &["x", "y"], "True quotient, of integers too. A zero divisor raises.")
+            .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(x / y)))
+            .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::divide(x, y)))),
+        row("python.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+            .exact_binary(|x: i64, y: i64| checked(y, |y| fits(python::floordiv(x, y))))
+            .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).0))),
+        row(
+            "python.mod",
+            &["x", "y"],
+            "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
+        )
+        .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::modulo(x, y))))
+        .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).1))),
+    ]
+}
+
+fn power() -> Vec<Family> {
+    vec![
+        row(
+            "python.pow",
+            &["x", "y"],
+            "x to the power y. Raises if an integer power does not fit INT64 or has a negative exponent, if a float \
+             power overflows or is complex, and for zero to a negative power.",
+        )
+        .cost_of(20)
+        .exact_binary(|x: i64, y: i64| match u64::try_from(y) {
+            Ok(y) => fits(python::pow(x, y)),
+            Err(_) if x == 0 => Err(Fault::DivisionByZero),
+            Err(_) => Err(domain("a negative power of an integer is a float: write float(x) ** y")),
+        })
+        .exact_binary(|x: f64, y: f64| {
+            let power = double::pow(x, y);
+            match () {
+                () if power.is_finite() || !x.is_finite() || !y.is_finite() => Ok(power),
+                () if x == 0.0 => Err(Fault::DivisionByZero),
+                () if power.is_nan() => Err(domain("a fractional power of a negative number is complex")),
+                () => Err(overflow("numerical result out of range")),
+            }
+        }),
+        row("python.pow_modulo", &["x", "y", "m"], "x**y % m of integers. Raises for a zero m or a negative y.")
+            .cost_of(40)
+            .exact_ternary(|x: i64, y: i64, m: i64| match u64::try_from(y) {
+                _ if m == 0 => Err(domain("pow() 3rd argument cannot be 0")),
+                Ok(y) => Ok(python::pow_modulo(x, y, m)),
+                Err(_) => Err(domain("pow() with a negative exponent and a modulus is not supported")),
+            }),
+    ]
+}
+
+fn conversion() -> Vec<Family> {
+    fn integer(x: f64) -> Result<i64, Fault> {
+        match () {
+            () if x.is_nan() => Err(domain("cannot convert float NaN to integer")),
+            () if x.is_infinite() => Err(overflow("cannot convert float infinity to integer")),
+            () => fits(python::to_integer(x)),
+        }
+    }
+    vec![
+        row("python.to_int", &["x"], "The number cut to an INT64. Raises if it does not fit.")
+            .exact_unary(|x: f64| integer(x.trunc())),
+        row("python.floor", &["x"], "The number rounded down to an INT64. Raises if it does not fit.")
+            .exact_unary(|x: f64| integer(x.floor())),
+        row("python.ceil", &["x"], "The number rounded up to an INT64. Raises if it does not fit.")
+            .exact_unary(|x: f64| integer(x.ceil())),
+        row("python.round", &["x"], "The nearest INT64, halves to the even one. Raises if it does not fit.")
+            .exact_unary(|x: f64| integer(x.round_ties_even())),
+        row(
+            "python.round_digits",
+            &["x", "n"],
+            "The nearest number with n decimals, of the exact value of x.",
+        )
+        .cost_of(200)
+        .exact_binary(|x: f64, n: i64| {
+            python::round_digits(x, n).ok_or_else(|| overflow("rounded value too large to represent"))
+        })
+        .exact_binary(|x: i64, n: i64| fits(python::round_integer(x, n))),
+    ]
+}
+
+fn comparison() -> Vec<Family> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    fn exact(
+        name: &str,
+        meaning: &str,
+        holds: impl Fn(Option<std::cmp::Ordering>) -> bool + Copy + Send + Sync + 'static,
+    ) -> Family {
+        Family::new(name, &["x", "y"], meaning)
+            .exact_binary(move |x: i64, y: f64| holds(python::compare(x, y)))
+            .exact_binary(move |x: f64, y: i64| holds(python::compare(y, x).map(std::cmp::Ordering::reverse)))
+    }
+    vec![
+        exact("python.equal", "True if an integer and a float are equal, exactly.", |o| o == Some(Equal)),
+        exact("python.not_equal", "True if an integer and a float differ.", |o| o != Some(Equal)),
+        exact("python.less", "True if x is below y, of an integer and a float.", |o| o == Some(Less)),
+        exact("python.less_equal", "True if x is not above y, of an integer and a float.", |o| {
+            matches!(o, Some(Less | Equal))
+        }),
+        exact("python.greater", "True if x is above y, of an integer and a float.", |o| o == Some(Greater)),
+        exact("python.greater_equal", "True if x is not below y, of an integer and a float.", |o| {
+            matches!(o, Some(Greater | Equal))
+        }),
+    ]
+}
+
+fn order() -> Vec<Family> {
+    vec![
+        Family::new("python.min", &["x", "y"], "y if it is below x, else x: Python's `min`.")
+            .exact_binary(|x: i64, y: i64| x.min(y))
+            .exact_binary(|x: f64, y: f64| if y < x { y } else { x }),
+        Family::new("python.max", &["x", "y"], "y if it is above x, else x: Python's `max`.")
+            .exact_binary(|x: i64, y: i64| x.max(y))
+            .exact_binary(|x: f64, y: f64| if y > x { y } else { x }),
+    ]
+}
+
+fn functions() -> Vec<Family> {
+    vec![
+        Family::new("python.degrees", &["x"], "An angle in degrees.").exact_unary(|x: f64| x * (180.0 / PI)),
+        Family::new("python.radians", &["x"], "An angle in radians.").exact_unary(|x: f64| x * (PI / 180.0)),
+        Family::new("python.copysign", &["x", "y"], "abs(x) with the sign of y.")
+            .exact_binary(|x: f64, y: f64| x.copysign(y)),
+        row("python.gamma", &["x"], "The gamma function. Raises for 0, −1, … and if it overflows.")
+            .cost_of(80)
+            .exact_unary(|x: f64| {
+                let is_pole = x <= 0.0 && x == x.floor();
+                match (is_pole, python::gamma(x)) {
+                    (true, _) => Err(domain("math domain error")),
+                    (_, y) if y.is_infinite() && x.is_finite() => Err(overflow("math range error")),
+                    (_, y) => Ok(y),
+                }
+            }),
+        row("python.lgamma", &["x"], "ln(abs(gamma(x))). Raises for 0, −1, ….").cost_of(80).exact_unary(
+            |x: f64| match x <= 0.0 && x.is_finite() && x == x.floor() {
+                true => Err(domain("math domain error")),
+                false => Ok(double::lgamma(x)),
+            },
+        ),
+        row(
+            "python.fmod",
+            &["x", "y"],
+            "Remainder with the sign of x. Raises for a zero y and an infinite x.",
+        )
+        .exact_binary(|x: f64, y: f64| {
+            match x.is_infinite() && !y.is_nan() || y == 0.0 && !x.is_nan() {
+                true => Err(domain("math domain error")),
+                false => Ok(x % y),
+            }
+        }),
+    ]
+}
+
+/// A row of one float operand, defined where the first condition holds, with a finite result where the
+/// operand is finite.
+macro_rules! domain_row {
+    ($name:literal, $meaning:literal, |$x:ident| $domain:expr, $value:expr) => {
+        row($name, &["x"], $meaning).cost_of(20).exact_unary(|$x: f64| match $x.is_nan() || $domain {
+            false => Err(domain("math domain error")),
+            true => {
+                let value = $value;
+                match value.is_infinite() && $x.is_finite() {
+                    true => Err(overflow("math range error")),
+                    false => Ok(value),
+                }
+            }
+        })
+    };
+}
+
+/// The functions of Python's `math` that refuse arguments.
+fn domains() -> Vec<Family> {
+    vec![
+        domain_row!("python.sqrt", "Square root. Raises below zero.", |x| x >= 0.0, x.sqrt()),
+        domain_row!(
+            "python.log",
+            "Natural logarithm. Raises unless x is positive.",
+            |x| x > 0.0,
+            double::ln(x)
+        ),
+        domain_row!(
+            "python.log2",
+            "Logarithm to base 2. Raises unless x is positive.",
+            |x| x > 0.0,
+            double::log2(x)
+        ),
+        domain_row!(
+            "python.log10",
+            "Logarithm to base 10. Raises unless x is positive.",
+            |x| x > 0.0,
+            double::log10(x)
+        ),
+        domain_row!(
+            "python.log1p",
+            "log(1 + x). Raises unless x is above −1.",
+            |x| x > -1.0,
+            double::log1p(x)
+        ),
+        domain_row!("python.exp", "e to the power x. Raises if it overflows.", |x| true, double::exp(x)),
+        domain_row!("python.expm1", "exp(x) − 1. Raises if it overflows.", |x| true, double::expm1(x)),
+        domain_row!("python.sinh", "Hyperbolic sine. Raises if it overflows.", |x| true, double::sinh(x)),
+        domain_row!("python.cosh", "Hyperbolic cosine. Raises if it overflows.", |x| true, double::cosh(x)),
+        domain_row!("python.sin", "Sine. Raises for infinities.", |x| x.is_finite(), double::sin(x)),
+        domain_row!("python.cos", "Cosine. Raises for infinities.", |x| x.is_finite(), double::cos(x)),
+        domain_row!("python.tan", "Tangent. Raises for infinities.", |x| x.is_finite(), double::tan(x)),
+        domain_row!("python.asin", "Arc sine. Raises beyond −1 and 1.", |x| x.abs() <= 1.0, double::asin(x)),
+        domain_row!(
+            "python.acos",
+            "Arc cosine. Raises beyond −1 and 1.",
+            |x| x.abs() <= 1.0,
+            double::acos(x)
+        ),
+        domain_row!(
+            "python.acosh",
+            "Inverse hyperbolic cosine. Raises below 1.",
+            |x| x >= 1.0,
+            double::acosh(x)
+        ),
+        domain_row!(
+            "python.atanh",
+            "Inverse hyperbolic tangent. Raises unless x is between −1 and 1.",
+            |x| x.abs() < 1.0,
+            double::atanh(x)
+        ),
+    ]
+}
