@@ -44,6 +44,7 @@ pub mod prepare;
 pub mod python;
 pub mod registry;
 pub mod schema;
+pub mod ssa;
 pub mod syntax;
 pub mod workflow;
 

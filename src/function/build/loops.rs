@@ -1,0 +1,262 @@
+//! Loops.
+//!
+//! ```text
+//! for i in range(a, b):     c = a; stop = b; jump head
+//!                     head: branch c < stop ? body : else         a step of 1: nothing can overflow
+//!                     body: i = c; …
+//!                     next: c = step(c, 1); jump head
+//! ```
+//!
+//! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
+//! asked in every round as Python does.
+
+use super::{Builder, LoopTargets};
+use crate::function::library::Builtin;
+use crate::function::op::{FunctionOp, IndexPart};
+use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch};
+use crate::ssa::{InstId, Tail, VarId};
+use cembra_vm::program::instruction::Span;
+
+/// What a loop runs over.
+enum Iteration {
+    /// Numbers from a start on, by a step of one up or down.
+    Count { start: InstId, stop: InstId, down: bool },
+    /// Numbers by any step.
+    Steps { start: InstId, step: InstId, count: InstId },
+    /// Elements of values, perhaps behind a number that starts somewhere.
+    Elements { values: Vec<InstId>, number: Option<InstId>, is_tuple: bool },
+}
+
+impl Builder<'_> {
+    pub(super) fn while_loop(&mut self, test: ExprId, body: Stretch, orelse: Stretch, span: Span) {
+        let tree = self.tree;
+        self.loop_depth += 1;
+        let (head, inside) = (self.new_block(), self.new_block());
+        self.loop_depth -= 1;
+        let (other, end) = (self.new_block(), self.new_block());
+        self.jump_into(head, span);
+        self.loop_depth += 1;
+        self.branch_on(test, inside, other);
+        self.body(tree.block(body), inside, LoopTargets { next: head, end });
+        self.end_block(Tail::Jump(head), span);
+        self.loop_depth -= 1;
+        self.begin(other);
+        self.statements(tree.block(orelse));
+        self.jump_into(end, span);
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        target: ExprId,
+        iter: ExprId,
+        body: Stretch,
+        orelse: Stretch,
+        span: Span,
+    ) {
+        let tree = self.tree;
+        let iteration = self.iteration(iter);
+        let counter = self.merged();
+        let left = self.merged();
+        self.start(&iteration, counter, left, span);
+        self.loop_depth += 1;
+        let (head, inside, next) = (self.new_block(), self.new_block(), self.new_block());
+        self.loop_depth -= 1;
+        let (other, end) = (self.new_block(), self.new_block());
+        self.jump_into(head, span);
+        self.loop_depth += 1;
+        let condition = self.goes_on(&iteration, counter, left, span);
+        self.end_block(Tail::Branch { condition, then: inside, orelse: other }, span);
+        self.begin(inside);
+        let value = self.element(&iteration, counter, span);
+        self.store(target, value);
+        self.body(tree.block(body), self.block, LoopTargets { next, end });
+        self.end_block(Tail::Jump(next), span);
+        self.begin(next);
+        self.advance(&iteration, counter, left, span);
+        self.end_block(Tail::Jump(head), span);
+        self.loop_depth -= 1;
+        self.begin(other);
+        self.statements(tree.block(orelse));
+        self.jump_into(end, span);
+    }
+
+    fn body(&mut self, body: &[StmtId], block: crate::ssa::BlockId, targets: LoopTargets) {
+        self.begin(block);
+        self.loops.push(targets);
+        self.statements(body);
+        self.loops.pop();
+    }
+
+    /// What a loop runs over, computed once.
+    fn iteration(&mut self, iter: ExprId) -> Iteration {
+        let (tree, span) = (self.tree, self.span(iter));
+        if let ExprKind::Call { callee, args, .. } = tree.expr(iter).kind
+            && let Some(name) = self.dotted(callee)
+        {
+            let args = tree.expr_list(args);
+            match (&*name, args) {
+                ("range" | "numba.prange" | "prange", [_] | [_, _] | [_, _, _]) => {
+                    return self.range(args, false, span);
+                }
+                ("reversed", [inner]) => return self.reversed(*inner, span),
+                ("enumerate", [values, rest @ ..]) if rest.len() < 2 => {
+                    let values = self.expr(*values);
+                    let number = match rest {
+                        [start] => self.bound(*start),
+                        _ => self.int(0, span),
+                    };
+                    return Iteration::Elements { values: vec![values], number: Some(number), is_tuple: false };
+                }
+                ("zip", [_, ..]) => {
+                    let values = args.iter().map(|value| self.expr(*value)).collect();
+                    return Iteration::Elements { values, number: None, is_tuple: true };
+                }
+                _ => {}
+            }
+        }
+        let values = vec![self.expr(iter)];
+        Iteration::Elements { values, number: None, is_tuple: false }
+    }
+
+    fn bound(&mut self, expr: ExprId) -> InstId {
+        let (value, span) = (self.expr(expr), self.span(expr));
+        self.operation(FunctionOp::RangeBound, vec![value], span)
+    }
+
+    fn range(&mut self, args: &[ExprId], is_reversed: bool, span: Span) -> Iteration {
+        let (start, stop, step) = match args {
+            [stop] => (None, *stop, None),
+            [start, stop] => (Some(*start), *stop, None),
+            [start, stop, step, ..] => (Some(*start), *stop, Some(*step)),
+            [] => unreachable!("callers have counted"),
+        };
+        let start = match start {
+            Some(start) => self.bound(start),
+            None => self.int(0, span),
+        };
+        let stop = self.bound(stop);
+        let known = match step {
+            None => Some(1),
+            Some(step) => match self.constant_value(step) {
+                Some(crate::function::op::Constant::Int(step)) => Some(step),
+                _ => None,
+            },
+        };
+        if let (Some(1 | -1), false) = (known, is_reversed) {
+            return Iteration::Count { start, stop, down: known == Some(-1) };
+        }
+        let step = match step {
+            Some(step) => self.bound(step),
+            None => self.int(1, span),
+        };
+        let count = self.operation(FunctionOp::RangeCount, vec![start, stop, step], span);
+        if !is_reversed {
+            return Iteration::Steps { start, step, count };
+        }
+        // The last number, and the same steps back: start + (count - 1) * step, which wraps to the right number.
+        let one = self.int(-1, span);
+        let before = self.operation(FunctionOp::Step, vec![count, one], span);
+        let way = self.operation(FunctionOp::Builtin(multiply()), vec![before, step], span);
+        let last = self.operation(FunctionOp::Step, vec![start, way], span);
+        let back = self.operation(FunctionOp::Builtin(multiply()), vec![step, one], span);
+        Iteration::Steps { start: last, step: back, count }
+    }
+
+    fn reversed(&mut self, inner: ExprId, span: Span) -> Iteration {
+        let tree = self.tree;
+        if let ExprKind::Call { callee, args, .. } = tree.expr(inner).kind
+            && self.dotted(callee).as_deref() == Some("range")
+            && (1..=3).contains(&args.len())
+        {
+            return self.range(tree.expr_list(args), true, span);
+        }
+        self.unsupported("reversed", "only ranges are reversed", "index from the end", span);
+        Iteration::Elements { values: Vec::new(), number: None, is_tuple: true }
+    }
+
+    fn start(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) {
+        match iteration {
+            Iteration::Count { start, .. } => self.write(counter, *start, span),
+            Iteration::Steps { start, count, .. } => {
+                self.write(counter, *start, span);
+                self.write(left, *count, span);
+            }
+            Iteration::Elements { .. } => {
+                let zero = self.int(0, span);
+                self.write(counter, zero, span);
+            }
+        }
+    }
+
+    /// The condition that there is another element.
+    fn goes_on(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) -> InstId {
+        let compare = |builder: &mut Self, op: CompareOp, a: InstId, b: InstId| {
+            builder.operation(FunctionOp::Compare(op), vec![a, b], span)
+        };
+        match iteration {
+            Iteration::Count { stop, down, .. } => {
+                let counter = self.read(counter, span);
+                compare(self, if *down { CompareOp::Greater } else { CompareOp::Less }, counter, *stop)
+            }
+            Iteration::Steps { .. } => {
+                let (left, zero) = (self.read(left, span), self.int(0, span));
+                compare(self, CompareOp::NotEqual, left, zero)
+            }
+            Iteration::Elements { values, .. } => {
+                let lengths: Vec<InstId> = values
+                    .iter()
+                    .map(|values| self.operation(FunctionOp::Builtin(named("len")), vec![*values], span))
+                    .collect();
+                let length = match lengths[..] {
+                    [] => self.int(0, span),
+                    [one] => one,
+                    _ => self.operation(FunctionOp::Builtin(named("min")), lengths, span),
+                };
+                let counter = self.read(counter, span);
+                compare(self, CompareOp::Less, counter, length)
+            }
+        }
+    }
+
+    fn element(&mut self, iteration: &Iteration, counter: VarId, span: Span) -> InstId {
+        let at = self.read(counter, span);
+        let Iteration::Elements { values, number, is_tuple } = iteration else { return at };
+        let mut parts: Vec<InstId> = Vec::new();
+        if let Some(number) = number {
+            parts.push(self.operation(FunctionOp::Step, vec![*number, at], span));
+        }
+        for values in values {
+            let op = FunctionOp::GetItem(vec![IndexPart::At]);
+            parts.push(self.operation(op, vec![*values, at], span));
+        }
+        match (parts.len(), is_tuple) {
+            (1, false) => parts[0],
+            _ => self.operation(FunctionOp::Tuple, parts, span),
+        }
+    }
+
+    fn advance(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) {
+        let step = match iteration {
+            Iteration::Count { down: true, .. } => self.int(-1, span),
+            Iteration::Steps { step, .. } => *step,
+            _ => self.int(1, span),
+        };
+        let at = self.read(counter, span);
+        let next = self.operation(FunctionOp::Step, vec![at, step], span);
+        self.write(counter, next, span);
+        if let Iteration::Steps { .. } = iteration {
+            let (at, one) = (self.read(left, span), self.int(-1, span));
+            let next = self.operation(FunctionOp::Step, vec![at, one], span);
+            self.write(left, next, span);
+        }
+    }
+}
+
+fn named(name: &str) -> Builtin {
+    Builtin::find(name).expect("the library has it")
+}
+
+/// The product of counters, which wraps.
+fn multiply() -> Builtin {
+    named("_multiply")
+}

@@ -1,0 +1,254 @@
+//! Scopes: which names a function assigns, and what a name stands for where it is read.
+
+use super::Builder;
+use crate::function::library::{self, Builtin};
+use crate::function::module::ModuleName;
+use crate::function::op::{Constant, FunctionId};
+use crate::python::{ExprId, ExprKind, PyPattern, StmtId, StmtKind};
+use crate::ssa::VarId;
+use hashbrown::HashMap;
+
+/// Names of a function, of one that is built in place, or of a comprehension.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// The scope around it; the first is that of the module.
+    pub(super) parent: usize,
+    pub(super) names: HashMap<String, Binding>,
+}
+
+/// What a name of a scope stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Binding {
+    /// A variable.
+    Variable(VarId),
+    /// A function that is known.
+    Callable(Callable),
+}
+
+/// A function that is known where it is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Callable {
+    /// Of the module.
+    Module(FunctionId),
+    /// Defined inside of a function, with the scope around it.
+    Inner(StmtId, usize),
+    /// A lambda, with the scope around it.
+    Lambda(ExprId, usize),
+    /// Of the library.
+    Library(Builtin),
+}
+
+/// What a name stands for where it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Resolved {
+    /// A variable.
+    Variable(VarId),
+    /// A function.
+    Callable(Callable),
+    /// The value of an expression of the module.
+    Expression(ExprId),
+    /// A constant of the library.
+    Constant(Constant),
+    /// A module of the library.
+    Library(String),
+    /// Nothing.
+    Unknown,
+}
+
+impl Builder<'_> {
+    /// A scope whose names are those that the statements assign.
+    pub(super) fn new_scope(&mut self, parent: usize, body: &[StmtId]) -> usize {
+        let mut scope = Scope { parent, names: HashMap::new() };
+        let mut assigned = Assigned::default();
+        self.collect(body, &mut assigned);
+        for name in assigned.names {
+            // A name that is only ever one lambda or one inner function is that function.
+            let known = assigned.functions.get(&name).filter(|known| known.1 == 1);
+            let binding = match known {
+                Some((Source::Definition(statement), _)) => {
+                    Binding::Callable(Callable::Inner(*statement, self.scopes.len()))
+                }
+                Some((Source::Lambda(expr), _)) => {
+                    Binding::Callable(Callable::Lambda(*expr, self.scopes.len()))
+                }
+                None => Binding::Variable(self.variable(&name)),
+            };
+            scope.names.insert(name, binding);
+        }
+        self.scopes.push(scope);
+        self.scopes.len() - 1
+    }
+
+    /// What a name stands for.
+    pub(super) fn resolve(&self, name: &str) -> Resolved {
+        let mut at = self.scope;
+        while at != 0 {
+            match self.scopes[at].names.get(name) {
+                Some(Binding::Variable(variable)) => return Resolved::Variable(*variable),
+                Some(Binding::Callable(callable)) => return Resolved::Callable(*callable),
+                None => at = self.scopes[at].parent,
+            }
+        }
+        match self.module.lookup(name) {
+            Some(ModuleName::Function(id)) => Resolved::Callable(Callable::Module(*id)),
+            Some(ModuleName::Constant(value)) => Resolved::Expression(*value),
+            Some(ModuleName::Library(name)) => library_name(name),
+            None if name.contains('.') => Resolved::Unknown,
+            None => match Builtin::find(name) {
+                Some(builtin) => Resolved::Callable(Callable::Library(builtin)),
+                None => Resolved::Unknown,
+            },
+        }
+    }
+
+    /// What an expression stands for, if it is a name or an attribute of a library module.
+    pub(super) fn resolve_expr(&self, expr: ExprId) -> Option<Resolved> {
+        match self.tree.expr(expr).kind {
+            ExprKind::Name(name) => Some(self.resolve(self.tree.name(name))),
+            ExprKind::Attribute(base, name) => match self.resolve_expr(base)? {
+                Resolved::Library(module) => {
+                    Some(library_name(&format!("{module}.{}", self.tree.name(name))))
+                }
+                _ => None,
+            },
+            ExprKind::Lambda { .. } => Some(Resolved::Callable(Callable::Lambda(expr, self.scope))),
+            _ => None,
+        }
+    }
+
+    /// Dotted name of an expression that names something of the library or a builtin type.
+    pub(super) fn dotted(&self, expr: ExprId) -> Option<String> {
+        match self.tree.expr(expr).kind {
+            ExprKind::Name(name) => {
+                let name = self.tree.name(name);
+                match self.module.lookup(name) {
+                    Some(ModuleName::Library(dotted)) => Some(dotted.clone()),
+                    Some(_) => None,
+                    None => Some(name.to_owned()),
+                }
+            }
+            ExprKind::Attribute(base, name) => {
+                Some(format!("{}.{}", self.dotted(base)?, self.tree.name(name)))
+            }
+            ExprKind::Text(text) => Some(format!("numpy.{}", self.tree.name(text))),
+            _ => None,
+        }
+    }
+
+    /// The variable that a name is assigned to in the scope at hand.
+    pub(super) fn target_variable(&mut self, name: &str) -> Option<VarId> {
+        match self.scopes[self.scope].names.get(name) {
+            Some(Binding::Variable(variable)) => Some(*variable),
+            Some(Binding::Callable(_)) => None,
+            None => {
+                let variable = self.variable(name);
+                self.scopes[self.scope].names.insert(name.to_owned(), Binding::Variable(variable));
+                Some(variable)
+            }
+        }
+    }
+
+    fn collect(&self, body: &[StmtId], assigned: &mut Assigned) {
+        let tree = self.tree;
+        let mut work: Vec<StmtId> = body.iter().rev().copied().collect();
+        while let Some(statement) = work.pop() {
+            match tree.stmt(statement).kind {
+                StmtKind::FunctionDef { name, .. } => {
+                    assigned.function(tree.name(name), Source::Definition(statement));
+                }
+                StmtKind::Assign { targets, value } => {
+                    for target in tree.expr_list(targets) {
+                        match (tree.expr(*target).kind, tree.expr(value).kind) {
+                            (ExprKind::Name(name), ExprKind::Lambda { .. }) => {
+                                assigned.function(tree.name(name), Source::Lambda(value));
+                            }
+                            _ => self.collect_target(*target, assigned),
+                        }
+                    }
+                }
+                StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } => {
+                    self.collect_target(target, assigned);
+                }
+                StmtKind::For { target, body, orelse, .. } => {
+                    self.collect_target(target, assigned);
+                    work.extend(tree.block(body).iter().chain(tree.block(orelse)));
+                }
+                StmtKind::While { body, orelse, .. } | StmtKind::If { body, orelse, .. } => {
+                    work.extend(tree.block(body).iter().chain(tree.block(orelse)));
+                }
+                StmtKind::Delete(targets) => {
+                    tree.expr_list(targets).iter().for_each(|target| self.collect_target(*target, assigned));
+                }
+                StmtKind::Match { cases, .. } => {
+                    for case in tree.cases(cases) {
+                        for pattern in tree.patterns(case.patterns) {
+                            if let PyPattern::Capture(name, _) = pattern {
+                                assigned.name(tree.name(*name));
+                            }
+                        }
+                        work.extend(tree.block(case.body));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn collect_target(&self, target: ExprId, assigned: &mut Assigned) {
+        match self.tree.expr(target).kind {
+            ExprKind::Name(name) => assigned.name(self.tree.name(name)),
+            ExprKind::Tuple(parts) | ExprKind::List(parts) => {
+                self.tree.expr_list(parts).iter().for_each(|part| self.collect_target(*part, assigned));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where a function of a name comes from.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Definition(StmtId),
+    Lambda(ExprId),
+}
+
+/// Names that statements assign, in order of appearance.
+#[derive(Debug, Default)]
+struct Assigned {
+    names: Vec<String>,
+    /// How often each is assigned.
+    functions: HashMap<String, (Source, usize)>,
+    counts: HashMap<String, usize>,
+}
+
+impl Assigned {
+    fn name(&mut self, name: &str) {
+        let count = self.counts.entry(name.to_owned()).or_default();
+        if *count == 0 {
+            self.names.push(name.to_owned());
+        }
+        *count += 1;
+        if let Some(function) = self.functions.get_mut(name) {
+            function.1 += 1;
+        }
+    }
+
+    fn function(&mut self, name: &str, source: Source) {
+        let before = self.counts.get(name).copied().unwrap_or_default();
+        self.name(name);
+        self.functions.insert(name.to_owned(), (source, before + 1));
+    }
+}
+
+fn library_name(name: &str) -> Resolved {
+    if library::is_module(name) {
+        return Resolved::Library(name.to_owned());
+    }
+    if let Some(constant) = library::constant(name) {
+        return Resolved::Constant(constant);
+    }
+    match Builtin::find(name) {
+        Some(builtin) => Resolved::Callable(Callable::Library(builtin)),
+        None => Resolved::Library(name.to_owned()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Types of parts: fields of tuples, elements, rows and slices of arrays, attributes.
+
+use super::rules::type_error;
+use crate::function::error::FunctionProblem;
+use crate::function::op::{Constant, IndexPart};
+use crate::function::types::{ArrayOf, FunctionType};
+
+fn unsupported(rule: &'static str, message: impl Into<String>, hint: &'static str) -> FunctionProblem {
+    FunctionProblem::Unsupported { rule, message: message.into(), hint }
+}
+
+/// Type of `value[…]`.
+pub(super) fn type_of_item(
+    parts: &[IndexPart],
+    args: &[FunctionType],
+    constant: impl Fn(usize) -> Option<Constant>,
+) -> Result<FunctionType, FunctionProblem> {
+    match &args[0] {
+        FunctionType::Tuple(fields) => match (parts, &args[1..]) {
+            ([IndexPart::At], [index]) if index.is_integer() => field(fields, constant(1)),
+            ([IndexPart::At], [index]) => {
+                let name = index.python_name();
+                Err(type_error(format!("tuple indices must be integers or slices, not {name}")))
+            }
+            _ => Err(unsupported("tuple-slice", "tuples are not sliced", "name the fields")),
+        },
+        FunctionType::Array(array) => indexed(*array, parts, &args[1..]),
+        other => Err(type_error(format!("'{}' object is not subscriptable", other.python_name()))),
+    }
+}
+
+/// Type of a field: one place if it is known, else what holds all fields.
+fn field(fields: &[FunctionType], index: Option<Constant>) -> Result<FunctionType, FunctionProblem> {
+    let out_of_range = || FunctionProblem::Index { message: "tuple index out of range".to_owned() };
+    let known = match index {
+        Some(Constant::Int(index)) => Some(index),
+        Some(Constant::Bool(index)) => Some(i64::from(index)),
+        _ => None,
+    };
+    if let Some(index) = known {
+        let place = if index < 0 { index + fields.len() as i64 } else { index };
+        let found = usize::try_from(place).ok().and_then(|place| fields.get(place));
+        return found.cloned().ok_or_else(out_of_range);
+    }
+    let (first, rest) = fields.split_first().ok_or_else(out_of_range)?;
+    let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
+    joined.filter(FunctionType::is_number).ok_or_else(|| {
+        unsupported("tuple-index", "an index that is not known needs fields of one type", "index with a constant")
+    })
+}
+
+/// Type of an array with some places given.
+fn indexed(
+    array: ArrayOf,
+    parts: &[IndexPart],
+    indices: &[FunctionType],
+) -> Result<FunctionType, FunctionProblem> {
+    if parts.len() > array.rank {
+        let message = format!(
+            "too many indices for array: array is {}-dimensional, but {} were indexed",
+            array.rank,
+            parts.len()
+        );
+        return Err(FunctionProblem::Index { message });
+    }
+    if let Some(wrong) = indices.iter().find(|index| !index.is_integer()) {
+        return Err(match wrong {
+            FunctionType::Float | FunctionType::None | FunctionType::Text => FunctionProblem::Index {
+                message: "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or \
+                          boolean arrays are valid indices"
+                    .to_owned(),
+            },
+            _ => unsupported(
+                "array-index",
+                format!("an array is not indexed by {}", wrong.python_name()),
+                "index with integers",
+            ),
+        });
+    }
+    if indices.contains(&FunctionType::Bool) {
+        return Err(unsupported("bool-index", "a truth value as index makes a new axis", "write int(flag)"));
+    }
+    let gone = parts.iter().filter(|part| **part == IndexPart::At).count();
+    Ok(array.indexed(gone))
+}
+
+/// Checks `value[…] = item`.
+pub(super) fn type_of_store(
+    parts: &[IndexPart],
+    args: &[FunctionType],
+) -> Result<FunctionType, FunctionProblem> {
+    let (place, item) = (&args[0], &args[1]);
+    match place {
+        FunctionType::Array(array) => {
+            let target = indexed(*array, parts, &args[2..])?;
+            match (&target, item) {
+                (FunctionType::Array(_), FunctionType::Array(_)) => Err(unsupported(
+                    "array-store",
+                    "arrays are not assigned to parts of arrays",
+                    "write a loop over the elements",
+                )),
+                (_, item) if item.is_number() => Ok(FunctionType::None),
+                (FunctionType::Array(_), _) => Err(type_error(format!(
+                    "a number or an array is assigned here, not {}",
+                    item.python_name()
+                ))),
+                (_, FunctionType::Array(_)) => Err(FunctionProblem::Value {
+                    message: "setting an array element with a sequence.".to_owned(),
+                }),
+                _ => Err(type_error(format!(
+                    "float() argument must be a string or a real number, not '{}'",
+                    item.python_name()
+                ))),
+            }
+        }
+        other => {
+            let name = other.python_name();
+            Err(type_error(format!("'{name}' object does not support item assignment")))
+        }
+    }
+}
+
+/// Type of `value.name`.
+pub(super) fn type_of_attribute(name: &str, of: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+    match (of, name) {
+        (FunctionType::Array(array), "shape") => {
+            Ok(FunctionType::tuple(std::iter::repeat_n(FunctionType::Int, array.rank)))
+        }
+        (FunctionType::Array(_), "ndim" | "size") => Ok(FunctionType::Int),
+        (FunctionType::Float | FunctionType::Int | FunctionType::Bool, "real") => {
+            Ok(if *of == FunctionType::Float { FunctionType::Float } else { FunctionType::Int })
+        }
+        _ => {
+            let of = match of {
+                FunctionType::Array(_) => "'numpy.ndarray' object".to_owned(),
+                other => format!("'{}' object", other.python_name()),
+            };
+            Err(FunctionProblem::Attribute { of, name: name.to_owned() })
+        }
+    }
+}

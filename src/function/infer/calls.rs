@@ -1,0 +1,204 @@
+//! Types of calls of the library.
+
+use super::rules::type_error;
+use crate::function::error::FunctionProblem;
+use crate::function::library::{Builtin, Kind};
+use crate::function::types::{ArrayOf, FunctionType, MAX_AXES};
+use cembra_vm::value::ScalarType;
+
+/// Type of the result of a function of the library.
+pub(super) fn type_of_builtin(
+    builtin: Builtin,
+    args: &[FunctionType],
+) -> Result<FunctionType, FunctionProblem> {
+    use FunctionType::{Array, Bool, Float, Int, Tuple};
+    let name = builtin.name().rsplit('.').next().unwrap_or_default();
+    let count = |least: usize, most: usize| match (least..=most).contains(&args.len()) {
+        true => Ok(()),
+        false => {
+            Err(type_error(format!("{name}() takes {least} to {most} arguments ({} given)", args.len())))
+        }
+    };
+    let number = |index: usize| match &args[index] {
+        x if x.is_number() => Ok(()),
+        x => Err(type_error(format!("must be real number, not {}", x.python_name()))),
+    };
+    let integer = |index: usize| match &args[index] {
+        x if x.is_integer() => Ok(()),
+        x => Err(type_error(format!("'{}' object cannot be interpreted as an integer", x.python_name()))),
+    };
+    match builtin.kind() {
+        Kind::Float { arity, .. } => {
+            count(arity, arity)?;
+            (0..arity).try_for_each(number)?;
+            Ok(Float)
+        }
+        Kind::Rounded(_) => {
+            count(1, 1)?;
+            number(0)?;
+            Ok(Int)
+        }
+        Kind::IsNan | Kind::IsInf | Kind::IsFinite => {
+            count(1, 1)?;
+            number(0)?;
+            Ok(Bool)
+        }
+        Kind::Abs => {
+            count(1, 1)?;
+            match &args[0] {
+                Bool | Int => Ok(Int),
+                Float => Ok(Float),
+                other => Err(type_error(format!("bad operand type for abs(): '{}'", other.python_name()))),
+            }
+        }
+        Kind::Min | Kind::Max => match args {
+            [Array(array)] => Ok(array.loaded()),
+            [Tuple(fields)] => joined(fields, name),
+            [other] => Err(type_error(format!("'{}' object is not iterable", other.python_name()))),
+            [] => Err(type_error(format!("{name} expected at least 1 argument, got 0"))),
+            _ => joined(args, name),
+        },
+        Kind::Len => {
+            count(1, 1)?;
+            match &args[0] {
+                Tuple(_) | Array(_) | FunctionType::Text => Ok(Int),
+                other => Err(type_error(format!("object of type '{}' has no len()", other.python_name()))),
+            }
+        }
+        Kind::ToInt => {
+            count(1, 1)?;
+            number(0)?;
+            Ok(Int)
+        }
+        Kind::ToFloat => {
+            count(1, 1)?;
+            number(0)?;
+            Ok(Float)
+        }
+        Kind::ToBool => {
+            count(1, 1)?;
+            number(0)?;
+            Ok(Bool)
+        }
+        Kind::Round => {
+            count(1, 2)?;
+            number(0)?;
+            if args.len() == 1 {
+                return Ok(Int);
+            }
+            integer(1)?;
+            Ok(if args[0] == Float { Float } else { Int })
+        }
+        Kind::Pow => {
+            count(2, 3)?;
+            (0..2).try_for_each(number)?;
+            if args.len() == 3 {
+                (0..3).try_for_each(integer)?;
+                return Ok(Int);
+            }
+            Ok(if args.contains(&Float) { Float } else { Int })
+        }
+        Kind::DivMod => {
+            count(2, 2)?;
+            (0..2).try_for_each(number)?;
+            let part = if args.contains(&Float) { Float } else { Int };
+            Ok(FunctionType::tuple([part.clone(), part]))
+        }
+        Kind::Sum => match args {
+            [Array(array)] => Ok(if array.loaded() == Float { Float } else { Int }),
+            [Tuple(fields)] => joined(fields, name).map(|sum| if sum == Bool { Int } else { sum }),
+            _ => Err(type_error("sum() takes a tuple or an array")),
+        },
+        Kind::Any | Kind::All => match args {
+            [Array(_) | Tuple(_)] => Ok(Bool),
+            [other] => Err(type_error(format!("'{}' object is not iterable", other.python_name()))),
+            _ => Err(type_error(format!("{name}() takes exactly one argument ({} given)", args.len()))),
+        },
+        Kind::Log => {
+            count(1, 2)?;
+            (0..args.len()).try_for_each(number)?;
+            Ok(Float)
+        }
+        Kind::Gcd => {
+            count(2, 2)?;
+            (0..2).try_for_each(integer)?;
+            Ok(Int)
+        }
+        Kind::Isqrt => {
+            count(1, 1)?;
+            integer(0)?;
+            Ok(Int)
+        }
+        Kind::CounterProduct => Ok(Int),
+        Kind::Filled(_) => {
+            let sizes = sizes(args)?;
+            array(builtin.dtype.unwrap_or(ScalarType::Float64), sizes)
+        }
+        Kind::Full => {
+            number(0)?;
+            let element = builtin.dtype.unwrap_or(element_of(&args[0]));
+            array(element, sizes(&args[1..])?)
+        }
+        Kind::Arange => {
+            count(1, 3)?;
+            (0..args.len()).try_for_each(integer)?;
+            array(builtin.dtype.unwrap_or(ScalarType::Int64), 1)
+        }
+        Kind::ArrayOf => match args {
+            [Array(known)] => Ok(Array(*known)),
+            _ => {
+                let element = joined(args, name)?;
+                array(builtin.dtype.unwrap_or(element_of(&element)), 1)
+            }
+        },
+        Kind::Copy => match args {
+            [Array(known)] => Ok(Array(*known)),
+            _ => Err(type_error("copy() takes an array")),
+        },
+    }
+}
+
+/// The type that holds all of them.
+fn joined(types: &[FunctionType], name: &str) -> Result<FunctionType, FunctionProblem> {
+    let (first, rest) = types.split_first().ok_or_else(|| FunctionProblem::Value {
+        message: format!("{name}() arg is an empty sequence"),
+    })?;
+    let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
+    joined.filter(FunctionType::is_number).ok_or_else(|| type_error(format!("{name}() takes numbers")))
+}
+
+/// Number of axes that sizes give: one operand each, or a tuple.
+fn sizes(args: &[FunctionType]) -> Result<usize, FunctionProblem> {
+    let sizes = match args {
+        [FunctionType::Tuple(fields)] => &**fields,
+        args => args,
+    };
+    match sizes.iter().find(|size| !size.is_integer()) {
+        Some(wrong) => {
+            let name = wrong.python_name();
+            Err(type_error(format!("'{name}' object cannot be interpreted as an integer")))
+        }
+        None => Ok(sizes.len()),
+    }
+}
+
+fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProblem> {
+    let array = ArrayOf { element, rank };
+    match array.nd_type() {
+        Some(_) => Ok(FunctionType::Array(array)),
+        None => Err(FunctionProblem::Unsupported {
+            rule: "array-type",
+            message: format!("there are no arrays of {element} with {rank} axes"),
+            hint: "arrays have 1 to 6 axes of float64, float32, int64, int32 or bool",
+        }),
+    }
+    .inspect(|_| debug_assert!(rank <= MAX_AXES))
+}
+
+fn element_of(value: &FunctionType) -> ScalarType {
+    match value {
+        FunctionType::Bool => ScalarType::Boolean,
+        FunctionType::Int => ScalarType::Int64,
+        _ => ScalarType::Float64,
+    }
+}

@@ -1,0 +1,400 @@
+//! Type inference: the least types that explain every value.
+//!
+//! A function is typed once for the types of its arguments: an [`Instance`]. All values begin without a type; an
+//! operation whose operands have types gives its result one ([`rules`]), a phi joins those of its operands, and
+//! whatever grows makes its readers look again, across calls too. The lattice is of small height and all rules are
+//! monotone, so that the result is the least fixpoint: no order of functions, statements or calls can be seen
+//! in it, and recursion needs no rule of its own.
+//!
+//! Errors are looked for at the end, with the final types.
+
+mod arrays;
+mod calls;
+mod rules;
+
+use crate::function::build::{BuiltFunction, build};
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::module::FunctionModule;
+use crate::function::op::{Constant, FunctionId, FunctionOp};
+use crate::function::ssa::to_ssa;
+use crate::function::types::FunctionType;
+use crate::ssa::{InstId, SsaOp, Tail};
+use cembra_vm::program::instruction::Span;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Types that the functions of one program may be called with.
+const MAX_INSTANCES: usize = 1_000;
+
+/// Number of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InstanceId(pub u32);
+
+/// A function for types of its arguments.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The function of the module.
+    pub id: FunctionId,
+    /// Types of the arguments.
+    pub args: Vec<FunctionType>,
+    /// The function in SSA.
+    pub function: Arc<BuiltFunction>,
+    /// Types of the values, by instruction.
+    pub types: Vec<Option<FunctionType>>,
+    /// Type of the result.
+    pub result: Option<FunctionType>,
+    /// What each call calls, by instruction.
+    pub calls: HashMap<InstId, InstanceId>,
+    callers: Vec<InstanceId>,
+}
+
+impl Instance {
+    /// Type of a value.
+    ///
+    /// # Panics
+    /// If it has none; [`infer`] has checked those that are read.
+    pub fn type_of(&self, value: InstId) -> &FunctionType {
+        self.types[value.index()].as_ref().expect("every value that is read has a type")
+    }
+}
+
+/// Types a function for types of its arguments, with all that it calls; the function itself comes first.
+///
+/// # Errors
+/// Names, types and constructs that cannot be: all that are found.
+pub fn infer(
+    module: &FunctionModule,
+    id: FunctionId,
+    args: &[FunctionType],
+) -> Result<Vec<Instance>, Vec<FunctionError>> {
+    let mut inference = Inference::new(module);
+    let root = inference.instance(id, args.to_vec());
+    while let Some(at) = inference.work.pop() {
+        inference.is_waiting[at.0 as usize] = false;
+        inference.round(at);
+    }
+    if !inference.errors.is_empty() {
+        return Err(inference.errors);
+    }
+    inference.finish(root)
+}
+
+struct Inference<'m> {
+    module: &'m FunctionModule,
+    functions: HashMap<FunctionId, Arc<BuiltFunction>>,
+    instances: Vec<Instance>,
+    keys: HashMap<(FunctionId, Vec<FunctionType>), InstanceId>,
+    work: Vec<InstanceId>,
+    is_waiting: Vec<bool>,
+    errors: Vec<FunctionError>,
+}
+
+impl<'m> Inference<'m> {
+    fn new(module: &'m FunctionModule) -> Inference<'m> {
+        Inference {
+            module,
+            functions: HashMap::new(),
+            instances: Vec::new(),
+            keys: HashMap::new(),
+            work: Vec::new(),
+            is_waiting: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The instance for these types.
+    fn instance(&mut self, id: FunctionId, args: Vec<FunctionType>) -> InstanceId {
+        if let Some(known) = self.keys.get(&(id, args.clone())) {
+            return *known;
+        }
+        let function = self.function(id);
+        let instance = InstanceId(self.instances.len() as u32);
+        if self.instances.len() == MAX_INSTANCES && self.errors.is_empty() {
+            let problem = FunctionProblem::Limit { name: "function-instances", limit: MAX_INSTANCES };
+            self.errors.push(FunctionError::new(problem, Span::default()));
+        }
+        self.keys.insert((id, args.clone()), instance);
+        self.instances.push(Instance {
+            id,
+            args,
+            types: vec![None; function.flow.insts.len()],
+            function,
+            result: None,
+            calls: HashMap::new(),
+            callers: Vec::new(),
+        });
+        self.is_waiting.push(true);
+        self.work.push(instance);
+        instance
+    }
+
+    fn function(&mut self, id: FunctionId) -> Arc<BuiltFunction> {
+        if let Some(known) = self.functions.get(&id) {
+            return known.clone();
+        }
+        let built = build(self.module, id).and_then(|built| to_ssa(built).map_err(|error| vec![error]));
+        let function = Arc::new(built.unwrap_or_else(|errors| {
+            self.errors.extend(errors);
+            BuiltFunction::failed(self.module.name(id))
+        }));
+        self.functions.insert(id, function.clone());
+        function
+    }
+
+    /// Lets the types of one instance grow until they are stable.
+    fn round(&mut self, at: InstanceId) {
+        if !self.errors.is_empty() {
+            return;
+        }
+        let function = self.instances[at.0 as usize].function.clone();
+        let order = function.flow.reverse_postorder();
+        loop {
+            let mut grew = false;
+            for block in &order {
+                for inst in &function.flow.block(*block).insts {
+                    let new = self.type_of_result(at, *inst).unwrap_or(None);
+                    grew |= self.grow(at, *inst, new);
+                }
+            }
+            if !grew || !self.errors.is_empty() {
+                break;
+            }
+        }
+        let mut result = None;
+        for block in &function.flow.blocks {
+            if let Tail::Return(value) = block.tail
+                && let Some(new) = &self.instances[at.0 as usize].types[value.index()]
+            {
+                result = match result {
+                    None => Some(new.clone()),
+                    Some(old) => FunctionType::join(&old, new).or(Some(old)),
+                };
+            }
+        }
+        let instance = &mut self.instances[at.0 as usize];
+        if instance.result != result {
+            instance.result = result;
+            for caller in instance.callers.clone() {
+                if !std::mem::replace(&mut self.is_waiting[caller.0 as usize], true) {
+                    self.work.push(caller);
+                }
+            }
+        }
+    }
+
+    fn grow(&mut self, at: InstanceId, inst: InstId, new: Option<FunctionType>) -> bool {
+        let known = &mut self.instances[at.0 as usize].types[inst.index()];
+        let Some(new) = new else { return false };
+        let joined = match &*known {
+            None => new,
+            Some(old) => match old.join(&new) {
+                Some(joined) => joined,
+                // Types that no other explains: the end reports them.
+                None => return false,
+            },
+        };
+        let grew = known.as_ref() != Some(&joined);
+        *known = Some(joined);
+        grew
+    }
+
+    /// Type of an instruction's result by those of its operands; none as long as one of them has none.
+    fn type_of_result(
+        &mut self,
+        at: InstanceId,
+        inst: InstId,
+    ) -> Result<Option<FunctionType>, FunctionError> {
+        let instance = &self.instances[at.0 as usize];
+        let function = instance.function.clone();
+        let row = function.flow.inst(inst);
+        if let SsaOp::Phi = row.op {
+            return Ok(self.type_of_phi(at, &row.args));
+        }
+        let SsaOp::Do(op) = &row.op else { return Ok(None) };
+        let mut args: Vec<FunctionType> = Vec::with_capacity(row.args.len());
+        for arg in &row.args {
+            match &instance.types[arg.index()] {
+                Some(known) => args.push(known.clone()),
+                None => return Ok(None),
+            }
+        }
+        let problem = |problem| FunctionError::new(problem, row.span);
+        match op {
+            FunctionOp::Param(position) => match instance.args.get(*position as usize) {
+                Some(known) => Ok(Some(known.clone())),
+                None => Err(FunctionError::types("an argument is missing", row.span)),
+            },
+            FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
+            FunctionOp::Builtin(builtin) => calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem),
+            FunctionOp::GetItem(parts) => {
+                let constant = |index: usize| constant_of(&function, row.args[index]);
+                arrays::type_of_item(parts, &args, constant).map(Some).map_err(problem)
+            }
+            FunctionOp::SetItem(parts) => arrays::type_of_store(parts, &args).map(Some).map_err(problem),
+            FunctionOp::Attribute(name) => arrays::type_of_attribute(name, &args[0]).map(Some).map_err(problem),
+            _ => {
+                let exponent = row.args.last().and_then(|last| constant_of(&function, *last));
+                rules::type_of(op, &args, exponent.as_ref()).map(Some).map_err(problem)
+            }
+        }
+    }
+
+    fn type_of_phi(&self, at: InstanceId, args: &[InstId]) -> Option<FunctionType> {
+        let types = &self.instances[at.0 as usize].types;
+        let mut known = args.iter().filter_map(|arg| types[arg.index()].as_ref());
+        let first = known.next()?.clone();
+        Some(known.fold(first, |joined, next| joined.join(next).unwrap_or(joined)))
+    }
+
+    fn type_of_call(
+        &mut self,
+        at: InstanceId,
+        inst: InstId,
+        id: FunctionId,
+        args: Vec<FunctionType>,
+    ) -> Option<FunctionType> {
+        let callee = self.instance(id, args);
+        self.instances[at.0 as usize].calls.insert(inst, callee);
+        let callers = &mut self.instances[callee.0 as usize].callers;
+        if !callers.contains(&at) {
+            callers.push(at);
+        }
+        self.instances[callee.0 as usize].result.clone()
+    }
+
+    /// Looks for errors in what the root leads to, and gives those instances, numbered anew.
+    fn finish(mut self, root: InstanceId) -> Result<Vec<Instance>, Vec<FunctionError>> {
+        let mut order = vec![root];
+        let mut number: HashMap<InstanceId, InstanceId> = HashMap::from([(root, InstanceId(0))]);
+        let mut next = 0;
+        while let Some(at) = order.get(next).copied() {
+            next += 1;
+            let mut calls: Vec<_> = self.instances[at.0 as usize].calls.iter().map(|(k, v)| (*k, *v)).collect();
+            calls.sort_unstable();
+            for (_, callee) in calls {
+                number.entry(callee).or_insert_with(|| {
+                    order.push(callee);
+                    InstanceId(order.len() as u32 - 1)
+                });
+            }
+        }
+        let mut errors = Vec::new();
+        for at in &order {
+            self.check(*at, &mut errors);
+        }
+        if !errors.is_empty() {
+            errors.sort_by_key(|error| (error.span.start, error.span.end));
+            errors.dedup_by_key(|error| (error.span, error.to_string()));
+            return Err(errors);
+        }
+        let mut instances: Vec<Instance> =
+            order.iter().map(|at| self.instances[at.0 as usize].clone()).collect();
+        for instance in &mut instances {
+            instance.calls.values_mut().for_each(|callee| *callee = number[&*callee]);
+        }
+        Ok(instances)
+    }
+
+    fn check(&mut self, at: InstanceId, errors: &mut Vec<FunctionError>) {
+        let before = errors.len();
+        let function = self.instances[at.0 as usize].function.clone();
+        let mut untyped = Vec::new();
+        for block in function.flow.block_ids() {
+            for inst in &function.flow.block(block).insts {
+                let row = function.flow.inst(*inst);
+                match self.type_of_result(at, *inst) {
+                    Err(error) => errors.push(error),
+                    Ok(None) if !matches!(row.op, SsaOp::Undef) => untyped.push(*inst),
+                    Ok(_) => {}
+                }
+                if let SsaOp::Phi = row.op {
+                    let what = row.name.map_or("", |name| &function.variables[name.index()]);
+                    let what = if what.is_empty() { "the value".to_owned() } else { format!("`{what}`") };
+                    self.check_joins(at, &row.args, &what, errors);
+                }
+            }
+        }
+        let returned: Vec<InstId> = function
+            .flow
+            .blocks
+            .iter()
+            .filter_map(|block| match block.tail {
+                Tail::Return(value) => Some(value),
+                _ => None,
+            })
+            .collect();
+        self.check_joins(at, &returned, &format!("the result of `{}`", function.name), errors);
+        if errors.len() > before {
+            return;
+        }
+        let instance = &self.instances[at.0 as usize];
+        if instance.result.is_none() && !returned.is_empty() {
+            let problem = FunctionProblem::RunawayRecursion { name: function.name.clone() };
+            let span = untyped.first().map_or(Span::default(), |inst| function.flow.inst(*inst).span);
+            errors.push(FunctionError::new(problem, span));
+        } else if let Some(first) = untyped.first() {
+            // What stands behind a call that never returns has no type, and never runs.
+            let of_call = |inst: &InstId| matches!(function.flow.operation(*inst), Some(FunctionOp::Call(_)));
+            if !untyped.iter().any(of_call) {
+                let row = function.flow.inst(*first);
+                let what = row.name.map_or("a value".to_owned(), |name| {
+                    format!("`{}`", function.variables[name.index()])
+                });
+                errors.push(FunctionError::new(FunctionProblem::NoType { what }, row.span));
+            } else {
+                let problem = FunctionProblem::RunawayRecursion { name: function.name.clone() };
+                errors.push(FunctionError::new(problem, function.flow.inst(*first).span));
+            }
+        }
+    }
+
+    /// Reports two values that have no common type.
+    fn check_joins(&self, at: InstanceId, values: &[InstId], what: &str, errors: &mut Vec<FunctionError>) {
+        let instance = &self.instances[at.0 as usize];
+        let mut known: Option<(InstId, FunctionType)> = None;
+        for value in values {
+            let Some(new) = &instance.types[value.index()] else { continue };
+            let Some((first, joined)) = &known else {
+                known = Some((*value, new.clone()));
+                continue;
+            };
+            match joined.join(new) {
+                Some(joined) => known = Some((*first, joined)),
+                None => {
+                    let span = |value: InstId| self.place_of(&instance.function, value);
+                    let line = |value: InstId| self.module.line(span(value));
+                    let problem = FunctionProblem::Unify {
+                        what: what.to_owned(),
+                        first: joined.clone(),
+                        first_line: line(*first),
+                        second: new.clone(),
+                        second_line: line(*value),
+                    };
+                    errors.push(FunctionError::new(problem, span(*value)));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Where a value comes from: of a phi the first operand that has a place.
+    fn place_of(&self, function: &BuiltFunction, value: InstId) -> Span {
+        let mut at = value;
+        for _ in 0..function.flow.insts.len() {
+            let row = function.flow.inst(at);
+            match row.args.first().filter(|_| row.span.is_unknown()) {
+                Some(next) if *next != at => at = *next,
+                _ => break,
+            }
+        }
+        function.flow.inst(at).span
+    }
+}
+
+/// The constant that a value is.
+pub(crate) fn constant_of(function: &BuiltFunction, value: InstId) -> Option<Constant> {
+    match function.flow.operation(value)? {
+        FunctionOp::Constant(constant) => Some(constant.clone()),
+        _ => None,
+    }
+}

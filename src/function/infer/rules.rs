@@ -1,0 +1,187 @@
+//! Types of operators: arithmetic, comparisons, tuples, counters.
+
+use crate::function::error::FunctionProblem;
+use crate::function::op::{Constant, FunctionOp};
+use crate::function::types::FunctionType;
+use crate::python::{BinaryOp, CompareOp, UnaryOp};
+
+pub(super) fn type_error(message: impl Into<String>) -> FunctionProblem {
+    FunctionProblem::Type { message: message.into() }
+}
+
+/// Type of the result of an operation.
+pub(super) fn type_of(
+    op: &FunctionOp,
+    args: &[FunctionType],
+    last: Option<&Constant>,
+) -> Result<FunctionType, FunctionProblem> {
+    match op {
+        FunctionOp::Constant(constant) => Ok(constant.function_type()),
+        FunctionOp::Unary(op) => unary(*op, &args[0]),
+        FunctionOp::Binary(op) => binary(*op, &args[0], &args[1], last),
+        FunctionOp::Compare(op) => compare(*op, &args[0], &args[1]),
+        FunctionOp::Truth => match &args[0] {
+            FunctionType::Array(array) => Err(FunctionProblem::Unsupported {
+                rule: "truth-of-array",
+                message: format!("the truth of {array} is ambiguous"),
+                hint: "compare an element, or its length",
+            }),
+            _ => Ok(FunctionType::Bool),
+        },
+        FunctionOp::Tuple => Ok(FunctionType::tuple(args.iter().cloned())),
+        FunctionOp::Unpack(count) => match &args[0] {
+            FunctionType::Tuple(fields) => match fields.len().cmp(&(*count as usize)) {
+                std::cmp::Ordering::Equal => Ok(args[0].clone()),
+                std::cmp::Ordering::Greater => Err(FunctionProblem::Value {
+                    message: format!("too many values to unpack (expected {count}, got {})", fields.len()),
+                }),
+                std::cmp::Ordering::Less => Err(FunctionProblem::Value {
+                    message: format!("not enough values to unpack (expected {count}, got {})", fields.len()),
+                }),
+            },
+            FunctionType::Array(_) => Err(FunctionProblem::Unsupported {
+                rule: "unpack-array",
+                message: "arrays are not unpacked".to_owned(),
+                hint: "index the elements",
+            }),
+            other => Err(type_error(format!("cannot unpack non-iterable {} object", other.python_name()))),
+        },
+        FunctionOp::RangeBound => match &args[0] {
+            FunctionType::Bool | FunctionType::Int => Ok(FunctionType::Int),
+            other => {
+                let name = other.python_name();
+                Err(type_error(format!("'{name}' object cannot be interpreted as an integer")))
+            }
+        },
+        FunctionOp::RangeCount | FunctionOp::Step => Ok(FunctionType::Int),
+        FunctionOp::Promote => Ok(FunctionType::Float),
+        FunctionOp::Param(_)
+        | FunctionOp::Builtin(_)
+        | FunctionOp::Call(_)
+        | FunctionOp::GetItem(_)
+        | FunctionOp::SetItem(_)
+        | FunctionOp::Attribute(_) => unreachable!("other files have the rules of these"),
+    }
+}
+
+fn unary(op: UnaryOp, x: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+    let sign = match op {
+        UnaryOp::Not => {
+            return type_of(&FunctionOp::Truth, std::slice::from_ref(x), None);
+        }
+        UnaryOp::Neg => "-",
+        UnaryOp::Pos => "+",
+        UnaryOp::Invert => "~",
+    };
+    match x {
+        FunctionType::Bool | FunctionType::Int => Ok(FunctionType::Int),
+        FunctionType::Float if op != UnaryOp::Invert => Ok(FunctionType::Float),
+        other => Err(type_error(format!("bad operand type for unary {sign}: '{}'", other.python_name()))),
+    }
+}
+
+fn sign_of(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::FloorDiv => "//",
+        BinaryOp::Mod => "%",
+        BinaryOp::Pow => "** or pow()",
+        BinaryOp::ShiftLeft => "<<",
+        BinaryOp::ShiftRight => ">>",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+        BinaryOp::MatMul => "@",
+    }
+}
+
+fn binary(
+    op: BinaryOp,
+    x: &FunctionType,
+    y: &FunctionType,
+    last: Option<&Constant>,
+) -> Result<FunctionType, FunctionProblem> {
+    use FunctionType::{Array, Bool, Float, Int, Tuple};
+    let refused = || {
+        let (x, y) = (x.python_name(), y.python_name());
+        Err(type_error(format!("unsupported operand type(s) for {}: '{x}' and '{y}'", sign_of(op))))
+    };
+    if matches!((x, y), (Array(_), _) | (_, Array(_))) && matches!((x, y), (Array(_) | Bool | Int | Float, _)) {
+        return Err(FunctionProblem::Unsupported {
+            rule: "array-expression",
+            message: format!("`{}` on whole arrays is not supported in functions", sign_of(op)),
+            hint: "write a loop over the elements",
+        });
+    }
+    match op {
+        BinaryOp::Add if matches!((x, y), (Tuple(_), Tuple(_))) => match (x, y) {
+            (Tuple(x), Tuple(y)) => Ok(FunctionType::tuple(x.iter().chain(&**y).cloned())),
+            _ => refused(),
+        },
+        _ if !x.is_number() || !y.is_number() => refused(),
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => match x.is_integer() && y.is_integer() {
+            true => Ok(Int),
+            false => refused(),
+        },
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => match (x, y) {
+            (Bool, Bool) => Ok(Bool),
+            (Bool | Int, Bool | Int) => Ok(Int),
+            _ => refused(),
+        },
+        BinaryOp::MatMul => refused(),
+        BinaryOp::Div => Ok(Float),
+        BinaryOp::Pow if x.is_integer() && y.is_integer() => match last {
+            // An integer to a power that is known to be negative is a float.
+            Some(Constant::Int(..=-1)) => Ok(Float),
+            _ => Ok(Int),
+        },
+        _ if *x == Float || *y == Float => Ok(Float),
+        _ => Ok(Int),
+    }
+}
+
+fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+    use FunctionType::{Array, Bool, None, Tuple};
+    let sign = match op {
+        CompareOp::Less => "<",
+        CompareOp::LessEqual => "<=",
+        CompareOp::Greater => ">",
+        CompareOp::GreaterEqual => ">=",
+        _ => "==",
+    };
+    match (x, y) {
+        (Array(_), _) | (_, Array(_)) if !matches!(op, CompareOp::Is | CompareOp::IsNot) => {
+            Err(FunctionProblem::Unsupported {
+                rule: "array-expression",
+                message: format!("`{sign}` on whole arrays is not supported in functions"),
+                hint: "compare the elements in a loop",
+            })
+        }
+        // Whether a value is None is known from its type.
+        _ if matches!(op, CompareOp::Is | CompareOp::IsNot) => match (x, y) {
+            (None, _) | (_, None) => Ok(Bool),
+            _ => Err(FunctionProblem::Unsupported {
+                rule: "identity",
+                message: "`is` compares with None only".to_owned(),
+                hint: "write ==",
+            }),
+        },
+        (x, y) if x.is_number() && y.is_number() => Ok(Bool),
+        (Tuple(a), Tuple(b)) if a.iter().chain(&**b).all(FunctionType::is_number) => match op {
+            CompareOp::Equal | CompareOp::NotEqual => Ok(Bool),
+            _ => Err(FunctionProblem::Unsupported {
+                rule: "tuple-order",
+                message: "the order of tuples is not supported".to_owned(),
+                hint: "compare the fields",
+            }),
+        },
+        _ if matches!(op, CompareOp::Equal | CompareOp::NotEqual) => Ok(Bool),
+        (x, y) => {
+            let (x, y) = (x.python_name(), y.python_name());
+            Err(type_error(format!("'{sign}' not supported between instances of '{x}' and '{y}'")))
+        }
+    }
+}

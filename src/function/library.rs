@@ -1,0 +1,259 @@
+//! The library of functions: Python's builtins, `math`, and the scalars and constructors of `numpy`.
+//!
+//! One row a function: its dotted name, and what it is. `math` functions refuse arguments as CPython's do; those
+//! of numpy follow IEEE 754.
+
+use crate::function::op::Constant;
+use cembra_vm::value::ScalarType;
+
+/// What a function of the library does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Floats to a float, by the operators of the machine: the one that refuses arguments, and the one that does not.
+    Float {
+        /// Number of arguments.
+        arity: usize,
+        /// The operator that raises as CPython does.
+        checked: &'static str,
+        /// The operator of IEEE 754.
+        plain: &'static str,
+    },
+    /// A float to an integer; an integer is itself.
+    Rounded(&'static str),
+    /// True of floats that are NaN.
+    IsNan,
+    /// True of infinities.
+    IsInf,
+    /// True of numbers that are neither.
+    IsFinite,
+    /// `abs`.
+    Abs,
+    /// `min` of two or more, or of a tuple or an array.
+    Min,
+    /// `max`.
+    Max,
+    /// `len`.
+    Len,
+    /// `int`.
+    ToInt,
+    /// `float`.
+    ToFloat,
+    /// `bool`.
+    ToBool,
+    /// `round`.
+    Round,
+    /// `pow` with two or three arguments.
+    Pow,
+    /// `divmod`.
+    DivMod,
+    /// `sum`.
+    Sum,
+    /// `any`.
+    Any,
+    /// `all`.
+    All,
+    /// `math.log` with an optional base.
+    Log,
+    /// Greatest common divisor.
+    Gcd,
+    /// Integer square root.
+    Isqrt,
+    /// An array of one value: `np.zeros`, `np.ones`, `np.empty`, by the value.
+    Filled(i8),
+    /// `np.full`.
+    Full,
+    /// `np.arange`.
+    Arange,
+    /// `np.array` of a list or tuple.
+    ArrayOf,
+    /// `copy` of an array.
+    Copy,
+    /// The product of counters of a loop, which wraps around.
+    CounterProduct,
+}
+
+/// A function of the library, with the element of arrays where it makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    row: &'static Row,
+    /// Type of the elements that are asked for by `dtype`.
+    pub dtype: Option<ScalarType>,
+    /// True of the functions of numpy, which follow IEEE 754.
+    pub plain: bool,
+}
+
+/// A row of the library.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    name: &'static str,
+    kind: Kind,
+}
+
+impl Builtin {
+    /// The function with a dotted name: `len`, `math.sqrt`, `numpy.zeros`.
+    pub fn find(name: &str) -> Option<Builtin> {
+        let row = ROWS.iter().find(|row| row.name == name)?;
+        Some(Builtin { row, dtype: None, plain: name.starts_with("numpy.") })
+    }
+
+    /// The dotted name.
+    pub fn name(self) -> &'static str {
+        self.row.name
+    }
+
+    /// What it does.
+    pub fn kind(self) -> Kind {
+        self.row.kind
+    }
+}
+
+/// A constant of a library module.
+pub fn constant(name: &str) -> Option<Constant> {
+    use std::f64::consts::{E, PI, TAU};
+    let value = match name {
+        "math.pi" | "numpy.pi" => PI,
+        "math.e" | "numpy.e" => E,
+        "math.tau" => TAU,
+        "math.inf" | "numpy.inf" => f64::INFINITY,
+        "math.nan" | "numpy.nan" => f64::NAN,
+        _ => return None,
+    };
+    Some(Constant::Float(value))
+}
+
+/// The element type with a name of numpy: `np.int64`, `int`, `np.bool_`.
+pub fn element_named(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "float" | "numpy.float64" | "numpy.double" => ScalarType::Float64,
+        "int" | "numpy.int64" | "numpy.intp" => ScalarType::Int64,
+        "bool" | "numpy.bool_" | "numpy.bool" => ScalarType::Boolean,
+        "numpy.float32" => ScalarType::Float32,
+        "numpy.int32" => ScalarType::Int32,
+        other => ScalarType::from_name(&other.strip_prefix("numpy.")?.to_ascii_uppercase())?,
+    })
+}
+
+/// True for modules that functions may import.
+pub fn is_module(name: &str) -> bool {
+    matches!(name, "math" | "numpy" | "numba" | "np")
+}
+
+/// Names similar to one that the library lacks.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name)
+}
+
+const fn float1(name: &'static str, checked: &'static str, plain: &'static str) -> Row {
+    Row { name, kind: Kind::Float { arity: 1, checked, plain } }
+}
+
+const fn float2(name: &'static str, checked: &'static str, plain: &'static str) -> Row {
+    Row { name, kind: Kind::Float { arity: 2, checked, plain } }
+}
+
+const fn row(name: &'static str, kind: Kind) -> Row {
+    Row { name, kind }
+}
+
+static ROWS: &[Row] = &[
+    row("abs", Kind::Abs),
+    row("min", Kind::Min),
+    row("max", Kind::Max),
+    row("len", Kind::Len),
+    row("int", Kind::ToInt),
+    row("float", Kind::ToFloat),
+    row("bool", Kind::ToBool),
+    row("round", Kind::Round),
+    row("pow", Kind::Pow),
+    row("divmod", Kind::DivMod),
+    row("sum", Kind::Sum),
+    row("any", Kind::Any),
+    row("all", Kind::All),
+    float1("math.sqrt", "python.sqrt", "math.sqrt"),
+    float1("math.exp", "python.exp", "math.exp"),
+    float1("math.expm1", "python.expm1", "math.expm1"),
+    float1("math.exp2", "math.exp2", "math.exp2"),
+    float1("math.cbrt", "math.cbrt", "math.cbrt"),
+    row("math.log", Kind::Log),
+    float1("math.log2", "python.log2", "math.log2"),
+    float1("math.log10", "python.log10", "math.log10"),
+    float1("math.log1p", "python.log1p", "math.log1p"),
+    float1("math.sin", "python.sin", "math.trig.sin"),
+    float1("math.cos", "python.cos", "math.trig.cos"),
+    float1("math.tan", "python.tan", "math.trig.tan"),
+    float1("math.asin", "python.asin", "math.trig.asin"),
+    float1("math.acos", "python.acos", "math.trig.acos"),
+    float1("math.atan", "math.trig.atan", "math.trig.atan"),
+    float1("math.sinh", "python.sinh", "math.trig.sinh"),
+    float1("math.cosh", "python.cosh", "math.trig.cosh"),
+    float1("math.tanh", "math.trig.tanh", "math.trig.tanh"),
+    float1("math.asinh", "math.trig.asinh", "math.trig.asinh"),
+    float1("math.acosh", "python.acosh", "math.trig.acosh"),
+    float1("math.atanh", "python.atanh", "math.trig.atanh"),
+    float1("math.erf", "math.erf", "math.erf"),
+    float1("math.erfc", "math.erfc", "math.erfc"),
+    float1("math.gamma", "python.gamma", "python.gamma"),
+    float1("math.lgamma", "python.lgamma", "math.lgamma"),
+    float1("math.fabs", "math.abs", "math.abs"),
+    float1("math.degrees", "python.degrees", "python.degrees"),
+    float1("math.radians", "python.radians", "python.radians"),
+    float2("math.atan2", "math.trig.atan2", "math.trig.atan2"),
+    float2("math.hypot", "math.hypot", "math.hypot"),
+    float2("math.pow", "python.pow", "math.pow"),
+    float2("math.fmod", "python.fmod", "math.fmod"),
+    float2("math.copysign", "python.copysign", "python.copysign"),
+    row("math.floor", Kind::Rounded("python.floor")),
+    row("math.ceil", Kind::Rounded("python.ceil")),
+    row("math.trunc", Kind::Rounded("python.to_int")),
+    row("math.isnan", Kind::IsNan),
+    row("math.isinf", Kind::IsInf),
+    row("math.isfinite", Kind::IsFinite),
+    row("math.gcd", Kind::Gcd),
+    row("math.isqrt", Kind::Isqrt),
+    float1("numpy.sqrt", "math.sqrt", "math.sqrt"),
+    float1("numpy.exp", "math.exp", "math.exp"),
+    float1("numpy.expm1", "math.expm1", "math.expm1"),
+    float1("numpy.exp2", "math.exp2", "math.exp2"),
+    float1("numpy.cbrt", "math.cbrt", "math.cbrt"),
+    float1("numpy.log", "math.log", "math.log"),
+    float1("numpy.log2", "math.log2", "math.log2"),
+    float1("numpy.log10", "math.log10", "math.log10"),
+    float1("numpy.log1p", "math.log1p", "math.log1p"),
+    float1("numpy.sin", "math.trig.sin", "math.trig.sin"),
+    float1("numpy.cos", "math.trig.cos", "math.trig.cos"),
+    float1("numpy.tan", "math.trig.tan", "math.trig.tan"),
+    float1("numpy.arcsin", "math.trig.asin", "math.trig.asin"),
+    float1("numpy.arccos", "math.trig.acos", "math.trig.acos"),
+    float1("numpy.arctan", "math.trig.atan", "math.trig.atan"),
+    float1("numpy.sinh", "math.trig.sinh", "math.trig.sinh"),
+    float1("numpy.cosh", "math.trig.cosh", "math.trig.cosh"),
+    float1("numpy.tanh", "math.trig.tanh", "math.trig.tanh"),
+    float1("numpy.floor", "math.floor", "math.floor"),
+    float1("numpy.ceil", "math.ceil", "math.ceil"),
+    float1("numpy.trunc", "math.trunc", "math.trunc"),
+    float1("numpy.fabs", "math.abs", "math.abs"),
+    float2("numpy.arctan2", "math.trig.atan2", "math.trig.atan2"),
+    float2("numpy.hypot", "math.hypot", "math.hypot"),
+    float2("numpy.copysign", "python.copysign", "python.copysign"),
+    row("numpy.abs", Kind::Abs),
+    row("numpy.absolute", Kind::Abs),
+    row("numpy.isnan", Kind::IsNan),
+    row("numpy.isinf", Kind::IsInf),
+    row("numpy.isfinite", Kind::IsFinite),
+    float2("numpy.maximum", "math.maximum", "math.maximum"),
+    float2("numpy.minimum", "math.minimum", "math.minimum"),
+    row("numpy.int64", Kind::ToInt),
+    row("numpy.float64", Kind::ToFloat),
+    row("numpy.bool_", Kind::ToBool),
+    row("numpy.zeros", Kind::Filled(0)),
+    row("numpy.empty", Kind::Filled(0)),
+    row("numpy.ones", Kind::Filled(1)),
+    row("numpy.full", Kind::Full),
+    row("numpy.arange", Kind::Arange),
+    row("numpy.array", Kind::ArrayOf),
+    row("numpy.copy", Kind::Copy),
+    row("_multiply", Kind::CounterProduct),
+    row("numpy.sum", Kind::Sum),
+    row("numpy.min", Kind::Min),
+    row("numpy.max", Kind::Max),
+];

@@ -1,0 +1,317 @@
+//! Elements, rows and slices of arrays, fields of tuples, attributes.
+
+use super::views::{ArrayPart, Axis};
+use super::{LowOp, Lower, Lowered, Lowering, leaf_types};
+use crate::function::error::FunctionError;
+use crate::function::op::{Constant, IndexPart};
+use crate::function::types::{ArrayOf, FunctionType};
+use crate::ssa::{InstId, SsaOp};
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, INT32, INT64};
+use cembra_vm::value::{QType, ScalarType};
+
+impl Lowering<'_> {
+    /// An array value as a part of its handle.
+    pub(super) fn part(&self, value: InstId) -> Option<ArrayPart> {
+        match &self.lowered[value.index()] {
+            Some(Lowered::Part(part)) => Some(part.clone()),
+            Some(Lowered::Leaves(leaves)) => match self.type_of(value) {
+                FunctionType::Array(array) => Some(ArrayPart::whole(leaves[0], *array)),
+                _ => None,
+            },
+            None => None,
+        }
+    }
+
+    pub(super) fn get_item(&mut self, inst: InstId, parts: &[IndexPart], args: &[InstId]) -> Lower<Lowered> {
+        let Some(part) = self.part(args[0]) else {
+            return Ok(Lowered::Leaves(self.field(inst, args[0], args[1])?));
+        };
+        let part = self.indexed(part, parts, &args[1..])?;
+        match part.open_axes().is_empty() {
+            true => Ok(Lowered::Leaves(vec![self.load(&part, &[])])),
+            false => Ok(Lowered::Part(part)),
+        }
+    }
+
+    /// A field of a tuple.
+    fn field(&mut self, inst: InstId, tuple: InstId, index: InstId) -> Lower<Vec<InstId>> {
+        let FunctionType::Tuple(fields) = self.type_of(tuple) else {
+            unreachable!("inference gives parts of tuples and arrays only")
+        };
+        let leaves = self.leaves_as(tuple, self.type_of(tuple))?;
+        let known = match self.constant_of(index) {
+            Some(Constant::Int(index)) => Some(index),
+            Some(Constant::Bool(index)) => Some(i64::from(index)),
+            _ => None,
+        };
+        if let Some(index) = known {
+            let place = (if index < 0 { index + fields.len() as i64 } else { index }) as usize;
+            let count = |fields: &[FunctionType]| {
+                let mut types = Vec::new();
+                fields.iter().for_each(|field| leaf_types(field, &mut types));
+                types.len()
+            };
+            let (start, end) = (count(&fields[..place]), count(&fields[..=place]));
+            return Ok(leaves[start..end].to_vec());
+        }
+        // All fields are numbers: the one that the index says.
+        let wanted = self.type_of(inst);
+        let qtype = self.qtype(wanted)?;
+        let (index, length) = (self.leaf_as(index, &FunctionType::Int), self.int(fields.len() as i64));
+        let index = self.operator("python.index", vec![index, length], INT64);
+        let mut chosen = self.cast(leaves[0], &fields[0], wanted);
+        for (place, field) in fields.iter().enumerate().skip(1) {
+            let number = self.int(place as i64);
+            let value = self.cast(leaves[place], field, wanted);
+            let is_place = self.total("bool.equal", vec![index, number], BOOLEAN);
+            chosen = self.select(is_place, value, chosen, qtype.clone());
+        }
+        Ok(vec![chosen])
+    }
+
+    /// A part with places given along its open axes.
+    fn indexed(&mut self, mut part: ArrayPart, parts: &[IndexPart], values: &[InstId]) -> Lower<ArrayPart> {
+        let open = part.open_axes();
+        let mut values = values.iter().copied();
+        for (axis, place) in open.into_iter().zip(parts) {
+            part.axes[axis] = match place {
+                IndexPart::At => {
+                    let index = values.next().expect("an operand for each place");
+                    let index = self.leaf_as(index, &FunctionType::Int);
+                    Axis::Fixed(self.place_on(part.axes[axis], index))
+                }
+                IndexPart::Slice { lower, upper, step } => {
+                    let mut bound = |given: bool| given.then(|| values.next().expect("an operand for each bound"));
+                    let (lower, upper, step) = (bound(*lower), bound(*upper), bound(*step));
+                    self.slice(&part, axis, lower, upper, step)?
+                }
+            };
+        }
+        Ok(part)
+    }
+
+    /// An index on an axis as an index of the handle.
+    fn place_on(&mut self, axis: Axis, index: InstId) -> InstId {
+        match axis {
+            Axis::Span { start, length, step } => {
+                let index = self.operator("python.index", vec![index, length], INT64);
+                let way = self.total("math.multiply", vec![index, step], INT64);
+                self.total("math.add", vec![start, way], INT64)
+            }
+            // The element operators count from the end, and check.
+            Axis::Whole | Axis::Fixed(_) => index,
+        }
+    }
+
+    fn slice(
+        &mut self,
+        part: &ArrayPart,
+        axis: usize,
+        lower: Option<InstId>,
+        upper: Option<InstId>,
+        step: Option<InstId>,
+    ) -> Lower<Axis> {
+        let length = self.axis_length(part, axis);
+        let by = match step.map(|step| self.constant_of(step)) {
+            None => 1,
+            Some(Some(Constant::Int(step))) if step != 0 => step,
+            Some(_) => {
+                return Err(self.unsupported(
+                    "slice-step",
+                    "the step of a slice is a number that is known, and not 0",
+                    "write it out",
+                ));
+            }
+        };
+        let by_value = self.int(by);
+        let mut bound = |this: &mut Self, given: Option<InstId>, name: &'static str, default: InstId| match given
+        {
+            None => default,
+            Some(value) => {
+                let value = this.leaf_as(value, &FunctionType::Int);
+                this.total(name, vec![value, length, by_value], INT64)
+            }
+        };
+        let (zero, before, last) = (self.int(0), self.int(-1), self.int(-1));
+        let end = self.total("math.add", vec![length, last], INT64);
+        let (first, behind) = if by > 0 { (zero, length) } else { (end, before) };
+        let start = bound(self, lower, "python.slice_bound", first);
+        let stop = bound(self, upper, "python.slice_bound", behind);
+        let count = self.operator("python.range_count", vec![start, stop, by_value], INT64);
+        Ok(match part.axes[axis] {
+            Axis::Span { start: outer, step: outer_step, .. } => {
+                let way = self.total("math.multiply", vec![start, outer_step], INT64);
+                let start = self.total("math.add", vec![outer, way], INT64);
+                let step = self.total("math.multiply", vec![by_value, outer_step], INT64);
+                Axis::Span { start, length: count, step }
+            }
+            _ => Axis::Span { start, length: count, step: by_value },
+        })
+    }
+
+    /// Elements along an axis of the handle that is open.
+    pub(super) fn axis_length(&mut self, part: &ArrayPart, axis: usize) -> InstId {
+        match part.axes[axis] {
+            Axis::Span { length, .. } => length,
+            Axis::Whole | Axis::Fixed(_) => {
+                let number = self.int(axis as i64);
+                self.total("nd.length", vec![part.root, number], INT64)
+            }
+        }
+    }
+
+    /// Loads an element, at indices along the open axes.
+    pub(super) fn load(&mut self, part: &ArrayPart, indices: &[InstId]) -> InstId {
+        let mut args = vec![part.root];
+        args.extend(self.places(part, indices));
+        let element = part.array.element;
+        let loaded = self.operator("nd.get", args, cell_type(element));
+        match element {
+            ScalarType::Int32 => self.total("core._to_int64", vec![loaded], INT64),
+            ScalarType::Float32 => {
+                self.total("core.to_float64", vec![loaded], cembra_vm::value::qtype::FLOAT64)
+            }
+            _ => loaded,
+        }
+    }
+
+    /// Stores a number as an element, at indices along the open axes.
+    pub(super) fn store(&mut self, part: &ArrayPart, indices: &[InstId], value: InstId, of: &FunctionType) {
+        let value = self.as_element(value, of, part.array.element);
+        let mut args = vec![part.root, value];
+        args.extend(self.places(part, indices));
+        self.flow.push(self.block, SsaOp::Do(LowOp::Update("nd.set")), args, self.span);
+        self.types.push(None);
+    }
+
+    /// A number in the type of an element: integers wrap, floats are cut.
+    fn as_element(&mut self, value: InstId, of: &FunctionType, element: ScalarType) -> InstId {
+        let float = |this: &mut Self| this.cast(value, of, &FunctionType::Float);
+        match element {
+            ScalarType::Float64 => float(self),
+            ScalarType::Float32 => {
+                let value = float(self);
+                self.total("core._to_float32", vec![value], FLOAT32)
+            }
+            ScalarType::Boolean => match of {
+                FunctionType::Bool => value,
+                _ => self.total("core.to_bool", vec![value], BOOLEAN),
+            },
+            _ => {
+                let value = match of {
+                    FunctionType::Float => self.operator("python.to_int", vec![value], INT64),
+                    _ => self.cast(value, of, &FunctionType::Int),
+                };
+                match element {
+                    ScalarType::Int32 => self.total("python.to_int32", vec![value], INT32),
+                    _ => value,
+                }
+            }
+        }
+    }
+
+    fn places(&mut self, part: &ArrayPart, indices: &[InstId]) -> Vec<InstId> {
+        let mut rest = indices.iter();
+        let axes = part.axes.clone();
+        axes.into_iter()
+            .map(|axis| match axis {
+                Axis::Fixed(index) => index,
+                open => {
+                    let index = *rest.next().expect("an index for each open axis");
+                    self.place_on(open, index)
+                }
+            })
+            .collect()
+    }
+
+    pub(super) fn set_item(&mut self, parts: &[IndexPart], args: &[InstId]) -> Lower<()> {
+        let part = self.part(args[0]).expect("inference refuses what is no array");
+        let of = self.type_of(args[1]);
+        let value = self.leaf(args[1]);
+        let part = self.indexed(part, parts, &args[2..])?;
+        self.for_each_element(&part, &mut |this, part, indices| {
+            this.store(part, indices, value, of);
+            Ok(())
+        })
+    }
+
+    /// Runs a body for every element of a part.
+    pub(super) fn for_each_element(
+        &mut self,
+        part: &ArrayPart,
+        body: &mut dyn FnMut(&mut Self, &ArrayPart, &[InstId]) -> Lower<()>,
+    ) -> Lower<()> {
+        let open = part.open_axes();
+        self.nested(part, &open, &mut Vec::new(), body)
+    }
+
+    fn nested(
+        &mut self,
+        part: &ArrayPart,
+        open: &[usize],
+        indices: &mut Vec<InstId>,
+        body: &mut dyn FnMut(&mut Self, &ArrayPart, &[InstId]) -> Lower<()>,
+    ) -> Lower<()> {
+        let Some((axis, rest)) = open.split_first() else { return body(self, part, indices) };
+        let length = self.axis_length(part, *axis);
+        self.fold(length, None, &mut |this, number, _| {
+            indices.push(number);
+            this.nested(part, rest, indices, body)?;
+            indices.pop();
+            Ok(None)
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn attribute(&mut self, name: &str, of: InstId) -> Lower<Vec<InstId>> {
+        let Some(part) = self.part(of) else { return Ok(vec![self.leaf(of)]) };
+        let open = part.open_axes();
+        if name == "ndim" {
+            return Ok(vec![self.int(open.len() as i64)]);
+        }
+        let lengths: Vec<InstId> = open.into_iter().map(|axis| self.axis_length(&part, axis)).collect();
+        if name == "shape" {
+            return Ok(lengths);
+        }
+        let mut size = lengths[0];
+        for length in &lengths[1..] {
+            size = self.total("math.multiply", vec![size, *length], INT64);
+        }
+        Ok(vec![size])
+    }
+
+    /// An array of one value.
+    pub(super) fn filled(&mut self, array: ArrayOf, value: InstId, sizes: Vec<InstId>) -> Lower<InstId> {
+        let qtype = self.qtype(&FunctionType::Array(array))?;
+        let args = std::iter::once(value).chain(sizes).collect();
+        Ok(self.operator("nd.full", args, qtype))
+    }
+
+    /// A value as an element, for [`Lowering::filled`].
+    pub(super) fn element_value(&mut self, value: InstId, of: &FunctionType, element: ScalarType) -> InstId {
+        self.as_element(value, of, element)
+    }
+
+    /// Checks that a whole array is meant.
+    pub(super) fn whole(&self, value: InstId) -> Lower<(InstId, ArrayOf)> {
+        match (&self.lowered[value.index()], self.type_of(value)) {
+            (Some(Lowered::Leaves(leaves)), FunctionType::Array(array)) => Ok((leaves[0], *array)),
+            _ => Err(FunctionError::unsupported(
+                "array-view",
+                "this takes a whole array, not a row or a slice",
+                "write a loop over the elements",
+                self.span,
+            )),
+        }
+    }
+}
+
+/// The machine's type of a loaded element.
+fn cell_type(element: ScalarType) -> QType {
+    match element {
+        ScalarType::Boolean | ScalarType::Int32 | ScalarType::Float32 | ScalarType::Float64 => {
+            QType::Scalar(element)
+        }
+        _ => INT64,
+    }
+}

@@ -1,0 +1,402 @@
+//! Calls: of the library and of other instances.
+
+use super::views::ArrayPart;
+use super::{LowOp, Lower, Lowering};
+use crate::function::library::{Builtin, Kind};
+use crate::function::types::{ArrayOf, FunctionType};
+use crate::python::BinaryOp;
+use crate::ssa::InstId;
+use cembra_vm::value::QType;
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+
+impl Lowering<'_> {
+    pub(super) fn call(&mut self, inst: InstId, args: &[InstId]) -> Lower<Vec<InstId>> {
+        let callee = self.instance.calls[&inst];
+        let wanted = &self.instances[callee.0 as usize];
+        let mut values = Vec::new();
+        for (arg, of) in args.iter().zip(&wanted.args) {
+            let leaves = self.leaves_as(*arg, of)?;
+            values.push(self.assemble(leaves, of)?);
+        }
+        let result = wanted.result.clone().unwrap_or(FunctionType::None);
+        let qtype = self.qtype(&result)?;
+        let whole = self.push(LowOp::Call(callee), values, qtype);
+        self.parts(whole, &result)
+    }
+
+    pub(super) fn builtin(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+        use FunctionType::{Float, Int};
+        let one = |value: InstId| Ok(vec![value]);
+        let plain = builtin.plain || self.options.numpy_errors;
+        match builtin.kind() {
+            Kind::Float { checked, plain: unchecked, .. } => {
+                let args = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
+                one(match plain || checked == unchecked && !checked.starts_with("python.") {
+                    true => self.total(unchecked, args, FLOAT64),
+                    false => self.operator(checked, args, FLOAT64),
+                })
+            }
+            Kind::Rounded(operator) => match self.type_of(args[0]) {
+                Float => {
+                    let x = self.leaf(args[0]);
+                    one(self.operator(operator, vec![x], INT64))
+                }
+                _ => one(self.leaf_as(args[0], &Int)),
+            },
+            Kind::IsNan | Kind::IsInf | Kind::IsFinite => {
+                let x = self.leaf_as(args[0], &Float);
+                one(self.float_test(builtin.kind(), x))
+            }
+            Kind::Abs => match self.type_of(args[0]) {
+                Float => {
+                    let x = self.leaf(args[0]);
+                    one(self.total("math.abs", vec![x], FLOAT64))
+                }
+                _ => {
+                    let x = self.leaf_as(args[0], &Int);
+                    one(self.operator("python.abs", vec![x], INT64))
+                }
+            },
+            Kind::Min | Kind::Max => self.extreme(builtin, args, inst),
+            Kind::Len => one(self.length(args[0])),
+            Kind::ToInt => match self.type_of(args[0]) {
+                Float => {
+                    let x = self.leaf(args[0]);
+                    one(self.operator("python.to_int", vec![x], INT64))
+                }
+                _ => one(self.leaf_as(args[0], &Int)),
+            },
+            Kind::ToFloat => one(self.leaf_as(args[0], &Float)),
+            Kind::ToBool => one(self.truth(args[0])),
+            Kind::Round => self.round(args),
+            Kind::Pow => match args {
+                [x, y, modulus] => {
+                    let args = [x, y, modulus].map(|value| self.leaf_as(*value, &Int));
+                    one(self.operator("python.pow_modulo", args.to_vec(), INT64))
+                }
+                _ => self.binary(BinaryOp::Pow, args[0], args[1], inst),
+            },
+            Kind::DivMod => {
+                let is_float = args.iter().any(|arg| *self.type_of(*arg) == Float);
+                let wanted = if is_float { Float } else { Int };
+                let (x, y) = (self.leaf_as(args[0], &wanted), self.leaf_as(args[1], &wanted));
+                Ok([BinaryOp::FloorDiv, BinaryOp::Mod]
+                    .map(|op| match is_float {
+                        true => self.float_binary(op, x, y),
+                        false => self.int_binary(op, x, y),
+                    })
+                    .to_vec())
+            }
+            Kind::Sum => self.sum(builtin, args[0], inst),
+            Kind::Any | Kind::All => self.any_or_all(builtin.kind(), args[0]),
+            Kind::Log => {
+                let name = if plain { "math.log" } else { "python.log" };
+                let logs: Vec<InstId> = args
+                    .iter()
+                    .map(|arg| {
+                        let x = self.leaf_as(*arg, &Float);
+                        self.operator(name, vec![x], FLOAT64)
+                    })
+                    .collect();
+                match logs[..] {
+                    [x, base] => one(self.float_binary(BinaryOp::Div, x, base)),
+                    _ => Ok(logs),
+                }
+            }
+            Kind::Gcd | Kind::Isqrt => {
+                let name = if builtin.kind() == Kind::Gcd { "python.gcd" } else { "python.isqrt" };
+                let args = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
+                one(self.operator(name, args, INT64))
+            }
+            Kind::CounterProduct => {
+                let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
+                one(self.total("math.multiply", vec![x, y], INT64))
+            }
+            Kind::Filled(_) | Kind::Full | Kind::Arange | Kind::ArrayOf | Kind::Copy => {
+                self.new_array(builtin, args, inst)
+            }
+        }
+    }
+
+    fn float_test(&mut self, kind: Kind, x: InstId) -> InstId {
+        if kind == Kind::IsNan {
+            return self.total("bool.not_equal", vec![x, x], BOOLEAN);
+        }
+        let (size, infinity) = (self.total("math.abs", vec![x], FLOAT64), self.float(f64::INFINITY));
+        let name = if kind == Kind::IsInf { "bool.equal" } else { "bool.less" };
+        self.total(name, vec![size, infinity], BOOLEAN)
+    }
+
+    fn length(&mut self, value: InstId) -> InstId {
+        if let Some(part) = self.part(value) {
+            let first = part.open_axes()[0];
+            return self.axis_length(&part, first);
+        }
+        let length = match self.type_of(value) {
+            FunctionType::Tuple(fields) => fields.len(),
+            FunctionType::Text => match self.constant_of(value) {
+                Some(crate::function::op::Constant::Text(text)) => text.chars().count(),
+                _ => 0,
+            },
+            _ => 0,
+        };
+        self.int(length as i64)
+    }
+
+    fn round(&mut self, args: &[InstId]) -> Lower<Vec<InstId>> {
+        let is_float = *self.type_of(args[0]) == FunctionType::Float;
+        let x = self.leaf_as(args[0], if is_float { &FunctionType::Float } else { &FunctionType::Int });
+        Ok(vec![match (args, is_float) {
+            ([_], true) => self.operator("python.round", vec![x], INT64),
+            ([_], false) => x,
+            (_, _) => {
+                let digits = self.leaf_as(args[1], &FunctionType::Int);
+                let qtype = if is_float { FLOAT64 } else { INT64 };
+                self.operator("python.round_digits", vec![x, digits], qtype)
+            }
+        }])
+    }
+
+    /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
+    fn extreme(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+        let wanted = self.type_of(inst).clone();
+        let qtype = self.qtype(&wanted)?;
+        let is_min = builtin.kind() == Kind::Min;
+        let best = move |this: &mut Self, x: InstId, y: InstId| match this.is_bool(x) {
+            true if is_min => this.total("bool.logical_and", vec![x, y], BOOLEAN),
+            true => this.total("bool.logical_or", vec![x, y], BOOLEAN),
+            false => {
+                let qtype = this.types[x.index()].clone().expect("a number");
+                this.total(if is_min { "python.min" } else { "python.max" }, vec![x, y], qtype)
+            }
+        };
+        if let ([_], Some(part)) = (args, args.first().and_then(|arg| self.part(*arg))) {
+            let zeros: Vec<InstId> = part.open_axes().iter().map(|_| self.int(0)).collect();
+            // The first element: an empty array has none, which raises.
+            let first = self.load(&part, &zeros);
+            return Ok(vec![self.fold_elements(&part, (first, qtype), &best)?]);
+        }
+        let values: Vec<InstId> = match args {
+            [tuple] => {
+                let FunctionType::Tuple(fields) = self.type_of(*tuple) else {
+                    unreachable!("inference takes tuples and arrays")
+                };
+                let leaves = self.leaves(*tuple);
+                leaves.into_iter().zip(&**fields).map(|(leaf, of)| self.cast(leaf, of, &wanted)).collect()
+            }
+            args => args.iter().map(|arg| self.leaf_as(*arg, &wanted)).collect(),
+        };
+        let mut result = values[0];
+        for value in &values[1..] {
+            result = best(self, result, *value);
+        }
+        Ok(vec![result])
+    }
+
+    /// Folds all elements of a part into one value.
+    fn fold_elements(
+        &mut self,
+        part: &ArrayPart,
+        start: (InstId, QType),
+        step: &dyn Fn(&mut Self, InstId, InstId) -> InstId,
+    ) -> Lower<InstId> {
+        let open = part.open_axes();
+        self.fold_axes(part, &open, &mut Vec::new(), start, step)
+    }
+
+    fn fold_axes(
+        &mut self,
+        part: &ArrayPart,
+        open: &[usize],
+        indices: &mut Vec<InstId>,
+        start: (InstId, QType),
+        step: &dyn Fn(&mut Self, InstId, InstId) -> InstId,
+    ) -> Lower<InstId> {
+        let Some((axis, rest)) = open.split_first() else {
+            let element = self.load(part, indices);
+            return Ok(step(self, start.0, element));
+        };
+        let length = self.axis_length(part, *axis);
+        let qtype = start.1.clone();
+        let folded = self.fold(length, Some(start), &mut |this, number, value| {
+            indices.push(number);
+            let value = value.expect("a fold has a value");
+            let next = this.fold_axes(part, rest, indices, (value, qtype.clone()), step)?;
+            indices.pop();
+            Ok(Some(next))
+        })?;
+        Ok(folded.expect("a fold has a value"))
+    }
+
+    /// `sum`: from the left, as Python adds.
+    fn sum(&mut self, _: Builtin, of: InstId, inst: InstId) -> Lower<Vec<InstId>> {
+        let wanted = self.type_of(inst).clone();
+        let qtype = self.qtype(&wanted)?;
+        let is_float = wanted == FunctionType::Float;
+        let zero = if is_float { self.float(0.0) } else { self.int(0) };
+        let add = move |this: &mut Self, x: InstId, y: InstId| match is_float {
+            true => this.float_binary(BinaryOp::Add, x, y),
+            false => this.int_binary(BinaryOp::Add, x, y),
+        };
+        if let Some(part) = self.part(of) {
+            let loaded = part.array.loaded();
+            let step = move |this: &mut Self, x: InstId, y: InstId| {
+                let wanted = if is_float { FunctionType::Float } else { FunctionType::Int };
+                let y = this.cast(y, &loaded, &wanted);
+                add(this, x, y)
+            };
+            return Ok(vec![self.fold_elements(&part, (zero, qtype), &step)?]);
+        }
+        let FunctionType::Tuple(fields) = self.type_of(of) else {
+            unreachable!("inference takes tuples and arrays")
+        };
+        let mut sum = zero;
+        for (leaf, field) in self.leaves(of).into_iter().zip(&**fields) {
+            let value = self.cast(leaf, field, &wanted);
+            sum = add(self, sum, value);
+        }
+        Ok(vec![sum])
+    }
+
+    fn any_or_all(&mut self, kind: Kind, of: InstId) -> Lower<Vec<InstId>> {
+        let is_any = kind == Kind::Any;
+        let start = self.boolean(!is_any);
+        let join = if is_any { "bool.logical_or" } else { "bool.logical_and" };
+        let test = move |this: &mut Self, value: InstId, of: &FunctionType| match of {
+            FunctionType::Bool => value,
+            FunctionType::Float => {
+                let zero = this.float(0.0);
+                this.total("bool.not_equal", vec![value, zero], BOOLEAN)
+            }
+            _ => {
+                let zero = this.int(0);
+                this.total("bool.not_equal", vec![value, zero], BOOLEAN)
+            }
+        };
+        if let Some(part) = self.part(of) {
+            let loaded = part.array.loaded();
+            let step = move |this: &mut Self, x: InstId, y: InstId| {
+                let y = test(this, y, &loaded);
+                this.total(join, vec![x, y], BOOLEAN)
+            };
+            return Ok(vec![self.fold_elements(&part, (start, BOOLEAN), &step)?]);
+        }
+        let FunctionType::Tuple(fields) = self.type_of(of) else {
+            unreachable!("inference takes tuples and arrays")
+        };
+        let mut result = start;
+        for (leaf, field) in self.leaves(of).into_iter().zip(&**fields) {
+            let value = test(self, leaf, field);
+            result = self.total(join, vec![result, value], BOOLEAN);
+        }
+        Ok(vec![result])
+    }
+
+    fn new_array(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+        use FunctionType::{Array, Float, Int};
+        let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
+        let element = array.element;
+        match builtin.kind() {
+            Kind::Filled(value) => {
+                let value = match element.is_float() {
+                    true => self.float(f64::from(value)),
+                    false => self.int(i64::from(value)),
+                };
+                let of = if element.is_float() { Float } else { Int };
+                let value = self.element_value(value, &of, element);
+                let sizes = self.sizes(args);
+                Ok(vec![self.filled(*array, value, sizes)?])
+            }
+            Kind::Full => {
+                let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
+                let value = self.element_value(value, of, element);
+                let sizes = self.sizes(&args[1..]);
+                Ok(vec![self.filled(*array, value, sizes)?])
+            }
+            Kind::Arange => {
+                let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
+                let (zero, one) = (self.int(0), self.int(1));
+                let (start, stop, step) = match bounds[..] {
+                    [stop] => (zero, stop, one),
+                    [start, stop] => (start, stop, one),
+                    _ => (bounds[0], bounds[1], bounds[2]),
+                };
+                let count = self.operator("python.range_count", vec![start, stop, step], INT64);
+                self.array_of(*array, count, &mut |this, number| {
+                    let way = this.total("math.multiply", vec![number, step], INT64);
+                    Ok(this.total("math.add", vec![start, way], INT64))
+                })
+            }
+            Kind::ArrayOf if !matches!(self.type_of(args[0]), Array(_)) => {
+                let length = self.int(args.len() as i64);
+                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
+                let of = if element.is_float() { Float } else { Int };
+                let zero = self.element_value(zero, &of, element);
+                let handle = self.filled(*array, zero, vec![length])?;
+                let whole = ArrayPart::whole(handle, *array);
+                for (number, arg) in args.iter().enumerate() {
+                    let number = self.int(number as i64);
+                    let (value, of) = (self.leaf(*arg), self.type_of(*arg));
+                    self.store(&whole, &[number], value, of);
+                }
+                Ok(vec![handle])
+            }
+            // A copy: the same elements in an array of their own.
+            _ => {
+                let part = self.part(args[0]).expect("inference takes an array");
+                let lengths: Vec<InstId> =
+                    part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
+                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
+                let of = if element.is_float() { Float } else { Int };
+                let zero = self.element_value(zero, &of, element);
+                let handle = self.filled(*array, zero, lengths)?;
+                let whole = ArrayPart::whole(handle, *array);
+                self.for_each_element(&part, &mut |this, part, indices| {
+                    let value = this.load(part, indices);
+                    this.store(&whole, indices, value, &part.array.loaded());
+                    Ok(())
+                })?;
+                Ok(vec![handle])
+            }
+        }
+    }
+
+    /// Sizes of a new array: one operand each, or a tuple.
+    fn sizes(&mut self, args: &[InstId]) -> Vec<InstId> {
+        let mut sizes = Vec::new();
+        for arg in args {
+            match self.type_of(*arg) {
+                FunctionType::Tuple(fields) => {
+                    for (leaf, of) in self.leaves(*arg).into_iter().zip(&**fields) {
+                        sizes.push(self.cast(leaf, of, &FunctionType::Int));
+                    }
+                }
+                _ => sizes.push(self.leaf_as(*arg, &FunctionType::Int)),
+            }
+        }
+        sizes
+    }
+
+    /// An array of integers that a body computes from the number of the element.
+    fn array_of(
+        &mut self,
+        array: ArrayOf,
+        count: InstId,
+        body: &mut dyn FnMut(&mut Self, InstId) -> Lower<InstId>,
+    ) -> Lower<Vec<InstId>> {
+        let zero = match array.element.is_float() {
+            true => self.float(0.0),
+            false => self.int(0),
+        };
+        let of = if array.element.is_float() { FunctionType::Float } else { FunctionType::Int };
+        let zero = self.element_value(zero, &of, array.element);
+        let handle = self.filled(array, zero, vec![count])?;
+        let whole = ArrayPart::whole(handle, array);
+        self.fold(count, None, &mut |this, number, _| {
+            let value = body(this, number)?;
+            this.store(&whole, &[number], value, &FunctionType::Int);
+            Ok(None)
+        })?;
+        Ok(vec![handle])
+    }
+}

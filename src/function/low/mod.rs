@@ -1,0 +1,540 @@
+//! The stage `low`: typed operations become operators of the machine.
+//!
+//! ```text
+//! s.2: f64 = add(s.1: f64, i.0: i64)        t = core.to_float64(i);  s2 = math.add(s1, t)
+//! ```
+//!
+//! 1. Every value is of one type of the machine. A tuple is its fields, one value each; where a whole is needed (a
+//!    result, an argument) it is assembled.
+//! 2. No coercion is implicit: casts are operators, and stand at the end of the predecessor where a phi needs one.
+//! 3. An array is a handle; a row or a slice of it is the handle with places, and needs no instruction.
+//! 4. The function ends in one block, whose phi takes the results of all returns.
+//!
+//! Blocks keep the order of those they come from; loops over whole arrays add some.
+
+mod arithmetic;
+mod arrays;
+mod calls;
+mod loops;
+mod views;
+
+use crate::function::build::Failure;
+use crate::function::compile::FunctionOptions;
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::infer::{Instance, InstanceId, constant_of};
+use crate::function::op::{Constant, FunctionOp};
+use crate::function::types::FunctionType;
+use crate::ssa::{BlockId, Flow, InstId, Operation, SsaOp, Tail, remove_dead_code, verify_flow};
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::{QType, ScalarValue, Value};
+use std::fmt;
+use views::ArrayPart;
+
+/// An operation of the stage `low`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LowOp {
+    /// A parameter, by position.
+    Input(u32),
+    /// A literal.
+    Literal(Value),
+    /// Bytes of the operand, a parameter or the result of a call, from an offset on.
+    Part(u32),
+    /// An operator of the machine; true if it may raise.
+    Operator(&'static str, bool),
+    /// An operator that changes its first operand in place, and has no other result.
+    Update(&'static str),
+    /// Another instance.
+    Call(InstanceId),
+}
+
+impl Operation for LowOp {
+    fn has_effects(&self) -> bool {
+        matches!(self, LowOp::Operator(_, true) | LowOp::Update(_) | LowOp::Call(_))
+    }
+}
+
+impl fmt::Display for LowOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LowOp::Input(position) => write!(f, "input {position}"),
+            LowOp::Literal(value) => write!(f, "literal {value}"),
+            LowOp::Part(offset) => write!(f, "part +{offset}"),
+            LowOp::Operator(name, _) | LowOp::Update(name) => f.write_str(name),
+            LowOp::Call(instance) => write!(f, "call f{}", instance.0),
+        }
+    }
+}
+
+/// A function on the machine's types.
+#[derive(Clone, Debug)]
+pub struct LowFunction {
+    /// Its name.
+    pub name: String,
+    /// The blocks, in SSA.
+    pub flow: Flow<LowOp>,
+    /// Type of each value, none of updates.
+    pub types: Vec<Option<QType>>,
+    /// Names and types of the parameters.
+    pub parameters: Vec<(String, QType)>,
+    /// Type of the result.
+    pub result: QType,
+    /// What tails raise.
+    pub failures: Vec<Failure>,
+    /// Names of variables, for texts.
+    pub variables: Vec<String>,
+}
+
+/// What an operation's value became.
+#[derive(Clone, Debug)]
+enum Lowered {
+    /// Values of the machine: one for each leaf of the type.
+    Leaves(Vec<InstId>),
+    /// A part of an array.
+    Part(ArrayPart),
+}
+
+/// Lowers an instance.
+///
+/// # Errors
+/// Uses of arrays that the machine does not have.
+pub fn lower(
+    instances: &[Instance],
+    at: InstanceId,
+    options: &FunctionOptions,
+) -> Result<LowFunction, FunctionError> {
+    let mut lowering = Lowering::new(instances, &instances[at.0 as usize], options);
+    lowering.blocks()?;
+    lowering.join_phis()?;
+    lowering.finish()
+}
+
+struct Lowering<'i> {
+    instances: &'i [Instance],
+    instance: &'i Instance,
+    options: &'i FunctionOptions,
+    flow: Flow<LowOp>,
+    types: Vec<Option<QType>>,
+    /// By instruction of the typed flow.
+    lowered: Vec<Option<Lowered>>,
+    /// First and last block of each typed block.
+    ends: Vec<(BlockId, BlockId)>,
+    block: BlockId,
+    span: Span,
+    /// Where all returns lead, with the values of each.
+    returns: Vec<(BlockId, Vec<InstId>)>,
+}
+
+type Lower<T> = Result<T, FunctionError>;
+
+impl<'i> Lowering<'i> {
+    fn new(
+        instances: &'i [Instance],
+        instance: &'i Instance,
+        options: &'i FunctionOptions,
+    ) -> Lowering<'i> {
+        let typed = &instance.function.flow;
+        let mut flow = Flow::new();
+        flow.blocks.clear();
+        for block in &typed.blocks {
+            flow.add_block(block.depth);
+        }
+        Lowering {
+            instances,
+            instance,
+            options,
+            types: Vec::new(),
+            lowered: vec![None; typed.insts.len()],
+            ends: typed.block_ids().map(|block| (block, block)).collect(),
+            flow,
+            block: BlockId(0),
+            span: Span::default(),
+            returns: Vec::new(),
+        }
+    }
+
+    fn type_of(&self, value: InstId) -> &'i FunctionType {
+        self.instance.type_of(value)
+    }
+
+    fn blocks(&mut self) -> Lower<()> {
+        let function = self.instance.function.clone();
+        for block in function.flow.reverse_postorder() {
+            self.block = block;
+            let rows = function.flow.block(block);
+            for inst in &rows.insts {
+                self.span = function.flow.inst(*inst).span;
+                self.instruction(*inst)?;
+            }
+            self.span = rows.tail_span;
+            let tail = match &rows.tail {
+                Tail::Branch { condition, then, orelse } => {
+                    let condition = self.leaf(*condition);
+                    Tail::Branch { condition, then: *then, orelse: *orelse }
+                }
+                Tail::Return(value) => {
+                    let value = *value;
+                    let result = self.instance.result.clone().unwrap_or(FunctionType::None);
+                    let leaves = self.leaves_as(value, &result)?;
+                    self.returns.push((self.block, leaves));
+                    Tail::Open
+                }
+                other => other.clone(),
+            };
+            self.flow.blocks[self.block.index()].tail = tail;
+            self.flow.blocks[self.block.index()].tail_span = rows.tail_span;
+            self.ends[block.index()].1 = self.block;
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, inst: InstId) -> Lower<()> {
+        let function = self.instance.function.clone();
+        let row = function.flow.inst(inst);
+        let lowered = match &row.op {
+            SsaOp::Undef => Some(Lowered::Leaves(Vec::new())),
+            SsaOp::Phi => Some(Lowered::Leaves(self.phi(inst)?)),
+            SsaOp::Do(op) => self.operation(inst, op, &row.args)?,
+            SsaOp::Read(_) | SsaOp::Write(_) => unreachable!("the flow is in SSA"),
+        };
+        if let (Some(Lowered::Leaves(leaves)), Some(_)) = (&lowered, row.name) {
+            for leaf in leaves {
+                self.flow.insts[leaf.index()].name = row.name;
+            }
+        }
+        self.lowered[inst.index()] = lowered;
+        Ok(())
+    }
+
+    fn operation(&mut self, inst: InstId, op: &FunctionOp, args: &[InstId]) -> Lower<Option<Lowered>> {
+        let leaves = match op {
+            FunctionOp::Param(position) => {
+                let qtype = self.qtype(self.type_of(inst))?;
+                let whole = self.push(LowOp::Input(*position), vec![], qtype);
+                self.parts(whole, self.type_of(inst))?
+            }
+            FunctionOp::Constant(constant) => self.constant(constant).into_iter().collect(),
+            FunctionOp::Unary(op) => vec![self.unary(*op, args[0])?],
+            FunctionOp::Binary(op) => self.binary(*op, args[0], args[1], inst)?,
+            FunctionOp::Compare(op) => vec![self.compare(*op, args[0], args[1])?],
+            FunctionOp::Truth => vec![self.truth(args[0])],
+            FunctionOp::Builtin(builtin) => self.builtin(*builtin, args, inst)?,
+            FunctionOp::Call(_) => self.call(inst, args)?,
+            FunctionOp::Tuple => {
+                let parts: Vec<Vec<InstId>> =
+                    args.iter().map(|arg| self.leaves_as(*arg, self.type_of(*arg))).collect::<Lower<_>>()?;
+                parts.concat()
+            }
+            FunctionOp::Unpack(_) => self.leaves(args[0]),
+            FunctionOp::GetItem(parts) => return self.get_item(inst, parts, args).map(Some),
+            FunctionOp::SetItem(parts) => {
+                self.set_item(parts, args)?;
+                Vec::new()
+            }
+            FunctionOp::Attribute(name) => self.attribute(name, args[0])?,
+            FunctionOp::RangeBound => vec![self.leaf_as(args[0], &FunctionType::Int)],
+            FunctionOp::RangeCount => {
+                let bounds = args.iter().map(|arg| self.leaf(*arg)).collect();
+                vec![self.operator("python.range_count", bounds, INT64)]
+            }
+            FunctionOp::Step => {
+                let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
+                vec![self.total("math.add", vec![x, y], INT64)]
+            }
+            FunctionOp::Promote => vec![self.leaf_as(args[0], &FunctionType::Float)],
+        };
+        Ok(Some(Lowered::Leaves(leaves)))
+    }
+
+    /// Phis for the leaves of a phi; their operands come when all blocks are there.
+    fn phi(&mut self, inst: InstId) -> Lower<Vec<InstId>> {
+        let mut types = Vec::new();
+        leaf_types(self.type_of(inst), &mut types);
+        let mut phis = Vec::new();
+        for leaf in &types {
+            let qtype = self.qtype(leaf)?;
+            let phi = self.flow.add_inst(SsaOp::Phi, vec![], Span::default());
+            self.types.push(Some(qtype));
+            phis.push(phi);
+        }
+        let block = &mut self.flow.blocks[self.block.index()].insts;
+        let at = block.iter().take_while(|inst| matches!(self.flow.insts[inst.index()].op, SsaOp::Phi)).count();
+        block.splice(at..at, phis.iter().copied());
+        Ok(phis)
+    }
+
+    /// Gives all phis their operands, cast at the ends of the predecessors.
+    fn join_phis(&mut self) -> Lower<()> {
+        let function = self.instance.function.clone();
+        for block in function.flow.block_ids() {
+            let from: Vec<BlockId> =
+                function.flow.block(block).predecessors.iter().map(|from| self.ends[from.index()].1).collect();
+            self.flow.blocks[block.index()].predecessors = from.clone();
+            for phi in function.flow.phis(block) {
+                let wanted = self.type_of(phi);
+                let phis = self.leaves(phi);
+                for (position, arg) in function.flow.inst(phi).args.iter().enumerate() {
+                    self.block = from[position];
+                    self.span = function.flow.inst(*arg).span;
+                    let leaves = match function.flow.inst(*arg).op {
+                        SsaOp::Undef => self.undefined(wanted)?,
+                        _ => self.leaves_as(*arg, wanted)?,
+                    };
+                    for (phi, leaf) in phis.iter().zip(leaves) {
+                        self.flow.insts[phi.index()].args.push(leaf);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Operands of phis that nobody reads.
+    fn undefined(&mut self, wanted: &FunctionType) -> Lower<Vec<InstId>> {
+        let mut types = Vec::new();
+        leaf_types(wanted, &mut types);
+        let mut leaves = Vec::new();
+        for leaf in types {
+            let qtype = self.qtype(&leaf)?;
+            let undef = self.flow.add_inst(SsaOp::Undef, vec![], Span::default());
+            self.types.push(Some(qtype));
+            self.flow.blocks[0].insts.insert(0, undef);
+            leaves.push(undef);
+        }
+        Ok(leaves)
+    }
+
+    /// Ends the function, and gives it.
+    fn finish(mut self) -> Lower<LowFunction> {
+        let function = self.instance.function.clone();
+        let result = self.instance.result.clone().unwrap_or(FunctionType::None);
+        self.span = Span::default();
+        let returns = std::mem::take(&mut self.returns);
+        if !returns.is_empty() {
+            self.end(returns, &result)?;
+        }
+        let mut parameters = Vec::new();
+        for ((name, _), arg) in function.parameters.iter().zip(&self.instance.args) {
+            parameters.push((name.clone(), self.qtype(arg)?));
+        }
+        let result = self.qtype(&result)?;
+        let mut flow = self.flow;
+        remove_dead_code(&mut flow);
+        let stage =
+            |error| FunctionError::new(FunctionProblem::Stage { stage: "low", error }, Span::default());
+        verify_flow(&flow).map_err(stage)?;
+        Ok(LowFunction {
+            name: function.name.clone(),
+            flow,
+            types: self.types,
+            parameters,
+            result,
+            failures: function.failures.clone(),
+            variables: function.variables.clone(),
+        })
+    }
+
+    /// One block behind all returns, with the result.
+    fn end(&mut self, returns: Vec<(BlockId, Vec<InstId>)>, result: &FunctionType) -> Lower<()> {
+        let exit = self.flow.add_block(0);
+        for (block, _) in &returns {
+            self.flow.blocks[block.index()].tail = Tail::Jump(exit);
+        }
+        self.flow.blocks[exit.index()].predecessors = returns.iter().map(|(block, _)| *block).collect();
+        self.block = exit;
+        let mut types = Vec::new();
+        leaf_types(result, &mut types);
+        let mut leaves = returns[0].1.clone();
+        if returns.len() > 1 {
+            leaves.clear();
+            for (position, leaf) in types.iter().enumerate() {
+                let qtype = self.qtype(leaf)?;
+                let args = returns.iter().map(|(_, leaves)| leaves[position]).collect();
+                let phi = self.flow.push(exit, SsaOp::Phi, args, Span::default());
+                self.types.push(Some(qtype));
+                leaves.push(phi);
+            }
+        }
+        let whole = self.assemble(leaves, result)?;
+        self.flow.blocks[exit.index()].tail = Tail::Return(whole);
+        Ok(())
+    }
+
+    /// One value of a type, from its leaves.
+    fn assemble(&mut self, leaves: Vec<InstId>, of: &FunctionType) -> Lower<InstId> {
+        let qtype = self.qtype(of)?;
+        match of {
+            FunctionType::None => Ok(self.literal(Value::Scalar(ScalarValue::Unit))),
+            FunctionType::Tuple(fields) => {
+                let mut rest = leaves.into_iter();
+                let mut parts = Vec::new();
+                for field in &**fields {
+                    let mut types = Vec::new();
+                    leaf_types(field, &mut types);
+                    let of_field = rest.by_ref().take(types.len()).collect();
+                    parts.push(self.assemble(of_field, field)?);
+                }
+                Ok(self.total("core.make_tuple", parts, qtype))
+            }
+            _ => Ok(leaves[0]),
+        }
+    }
+
+    /// The leaves of a parameter or of the result of a call.
+    fn parts(&mut self, whole: InstId, of: &FunctionType) -> Lower<Vec<InstId>> {
+        if !matches!(of, FunctionType::Tuple(_)) {
+            return Ok(if matches!(of, FunctionType::None) { Vec::new() } else { vec![whole] });
+        }
+        let mut places = Vec::new();
+        leaf_places(of, &self.qtype(of)?, 0, &mut places);
+        let part = |(offset, qtype): (u32, QType)| self.push(LowOp::Part(offset), vec![whole], qtype);
+        Ok(places.into_iter().map(part).collect())
+    }
+
+    fn push(&mut self, op: LowOp, args: Vec<InstId>, qtype: QType) -> InstId {
+        let inst = self.flow.push(self.block, SsaOp::Do(op), args, self.span);
+        self.types.push(Some(qtype));
+        inst
+    }
+
+    /// An operator that may raise.
+    fn operator(&mut self, name: &'static str, args: Vec<InstId>, qtype: QType) -> InstId {
+        self.push(LowOp::Operator(name, true), args, qtype)
+    }
+
+    /// An operator that always gives a value.
+    fn total(&mut self, name: &'static str, args: Vec<InstId>, qtype: QType) -> InstId {
+        self.push(LowOp::Operator(name, false), args, qtype)
+    }
+
+    fn literal(&mut self, value: Value) -> InstId {
+        let qtype = value.qtype();
+        self.push(LowOp::Literal(value), vec![], qtype)
+    }
+
+    fn int(&mut self, value: i64) -> InstId {
+        self.literal(Value::Scalar(ScalarValue::Int64(value)))
+    }
+
+    fn float(&mut self, value: f64) -> InstId {
+        self.literal(Value::Scalar(ScalarValue::Float64(value)))
+    }
+
+    fn boolean(&mut self, value: bool) -> InstId {
+        self.literal(Value::Scalar(ScalarValue::Boolean(value)))
+    }
+
+    fn constant(&mut self, constant: &Constant) -> Option<InstId> {
+        match constant {
+            Constant::Bool(value) => Some(self.boolean(*value)),
+            Constant::Int(value) => Some(self.int(*value)),
+            Constant::Float(value) => Some(self.float(*value)),
+            Constant::None | Constant::Text(_) => None,
+        }
+    }
+
+    /// Leaves of a value; of a part of an array its handle.
+    fn leaves(&self, value: InstId) -> Vec<InstId> {
+        match &self.lowered[value.index()] {
+            Some(Lowered::Leaves(leaves)) => leaves.clone(),
+            Some(Lowered::Part(part)) => vec![part.root],
+            None => unreachable!("definitions come before uses"),
+        }
+    }
+
+    /// The only leaf of a number.
+    fn leaf(&self, value: InstId) -> InstId {
+        self.leaves(value)[0]
+    }
+
+    fn leaf_as(&mut self, value: InstId, wanted: &FunctionType) -> InstId {
+        let leaf = self.leaf(value);
+        self.cast(leaf, self.type_of(value), wanted)
+    }
+
+    /// Leaves of a value under a wider type.
+    fn leaves_as(&mut self, value: InstId, wanted: &FunctionType) -> Lower<Vec<InstId>> {
+        if let Some(Lowered::Part(_)) = &self.lowered[value.index()] {
+            return Err(self.unsupported(
+                "array-view",
+                "a row or a slice of an array is read and written in place, not passed on",
+                "pass the array and the index, or copy it: a[i].copy()",
+            ));
+        }
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        leaf_types(self.type_of(value), &mut from);
+        leaf_types(wanted, &mut to);
+        let leaves = self.leaves(value);
+        Ok(leaves.into_iter().zip(from.iter().zip(&to)).map(|(leaf, (a, b))| self.cast(leaf, a, b)).collect())
+    }
+
+    /// A number as a wider one.
+    fn cast(&mut self, leaf: InstId, from: &FunctionType, to: &FunctionType) -> InstId {
+        use FunctionType::{Bool, Float, Int};
+        if let Some(LowOp::Literal(Value::Scalar(value))) = self.flow.operation(leaf).cloned() {
+            let number = match value {
+                ScalarValue::Boolean(value) => i64::from(value),
+                ScalarValue::Int64(value) => value,
+                _ => 0,
+            };
+            match (from, to) {
+                (Bool, Int) => return self.int(number),
+                (Bool | Int, Float) => return self.float(number as f64),
+                _ => {}
+            }
+        }
+        match (from, to) {
+            (Bool, Int) => self.total("core._to_int64", vec![leaf], INT64),
+            (Bool | Int, Float) => self.total("core.to_float64", vec![leaf], FLOAT64),
+            _ => leaf,
+        }
+    }
+
+    /// The constant that a value of the typed flow is.
+    fn constant_of(&self, value: InstId) -> Option<Constant> {
+        constant_of(&self.instance.function, value)
+    }
+
+    fn qtype(&self, of: &FunctionType) -> Lower<QType> {
+        of.qtype().ok_or_else(|| {
+            let message = format!("the machine has no values of type {of}");
+            self.unsupported("value-type", message, "use numbers, tuples and arrays")
+        })
+    }
+
+    fn unsupported(
+        &self,
+        rule: &'static str,
+        message: impl Into<String>,
+        hint: &'static str,
+    ) -> FunctionError {
+        FunctionError::unsupported(rule, message, hint, self.span)
+    }
+
+    /// True for a truth value that is a literal.
+    fn is_bool(&self, value: InstId) -> bool {
+        self.types[value.index()] == Some(BOOLEAN)
+    }
+}
+
+/// Types of the leaves: numbers and arrays, from left to right.
+fn leaf_types(of: &FunctionType, out: &mut Vec<FunctionType>) {
+    match of {
+        FunctionType::None | FunctionType::Text => {}
+        FunctionType::Tuple(fields) => fields.iter().for_each(|field| leaf_types(field, out)),
+        leaf => out.push(leaf.clone()),
+    }
+}
+
+/// Offsets and types of the leaves in a value of the machine.
+fn leaf_places(of: &FunctionType, qtype: &QType, base: u32, out: &mut Vec<(u32, QType)>) {
+    match (of, qtype.tuple()) {
+        (FunctionType::Tuple(fields), Some(tuple)) => {
+            for (index, field) in fields.iter().enumerate() {
+                leaf_places(field, &tuple.fields()[index], base + tuple.offset(index), out);
+            }
+        }
+        (FunctionType::None | FunctionType::Text, _) => {}
+        _ => out.push((base, qtype.clone())),
+    }
+}

@@ -1,0 +1,53 @@
+//! Parts of arrays: a handle, and where along each axis.
+//!
+//! ```text
+//! a[2]          root a    axes: Fixed(2), Whole
+//! a[1:9:2, j]   root a    axes: Span { start 1, length 4, step 2 }, Fixed(j)
+//! ```
+//!
+//! Making a part needs no instruction but for the bounds of slices; elements are addressed where they are read.
+
+use crate::function::types::ArrayOf;
+use crate::ssa::InstId;
+
+/// A part of an array.
+#[derive(Clone, Debug)]
+pub(super) struct ArrayPart {
+    /// The handle.
+    pub(super) root: InstId,
+    /// Its type.
+    pub(super) array: ArrayOf,
+    /// Where, along each axis of the handle.
+    pub(super) axes: Vec<Axis>,
+}
+
+/// Where along an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Axis {
+    /// At one index.
+    Fixed(InstId),
+    /// Everywhere.
+    Whole,
+    /// At start, start + step, …, so many times.
+    Span {
+        /// First index, not negative.
+        start: InstId,
+        /// How many.
+        length: InstId,
+        /// Distance.
+        step: InstId,
+    },
+}
+
+impl ArrayPart {
+    /// All of an array.
+    pub(super) fn whole(root: InstId, array: ArrayOf) -> ArrayPart {
+        ArrayPart { root, array, axes: vec![Axis::Whole; array.rank] }
+    }
+
+    /// Axes that are left: their places among those of the handle.
+    pub(super) fn open_axes(&self) -> Vec<usize> {
+        let is_open = |axis: &usize| !matches!(self.axes[*axis], Axis::Fixed(_));
+        (0..self.axes.len()).filter(is_open).collect()
+    }
+}

@@ -1,0 +1,39 @@
+//! Functions: Python-like text becomes a verified program.
+//!
+//! ```text
+//! text ──python──> tree ──build──> blocks over variables ──ssa──> values, phis      once a function
+//!                                                                    │ infer        once for types of arguments
+//!                                                                    v
+//!       Program <──program── registers, slots <──low── machine operators, checks, casts
+//! ```
+//!
+//! - [`module`]: functions, constants and imports of a text.
+//! - [`build`]: statements and expressions become operations on variables; calls that do not recurse are built in place.
+//! - [`ssa`]: variables become values; reads that may find none are guarded.
+//! - [`infer`]: the least types, for the types of the arguments.
+//! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
+//! - [`program`]: out of SSA, slots, routines.
+//! - [`run`]: calls a compiled function with values.
+//!
+//! Integers are INT64 and floats FLOAT64. A result that does not fit raises; see docs/functions.md for the rest of
+//! the semantics.
+
+pub mod build;
+pub mod compile;
+pub mod error;
+pub mod infer;
+pub mod library;
+pub mod low;
+pub mod module;
+pub mod op;
+pub mod program;
+pub mod run;
+pub mod ssa;
+pub mod stage_text;
+pub mod types;
+
+pub use compile::{CompiledFunction, FunctionOptions, Overflow, compile_function};
+pub use error::{FunctionError, FunctionProblem};
+pub use module::FunctionModule;
+pub use run::{FunctionResult, python_class};
+pub use types::{ArrayOf, FunctionType};

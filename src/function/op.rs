@@ -1,0 +1,201 @@
+//! Operations of the stages `ussa` and `tssa`: what Python's operators, calls and loops become.
+
+use crate::function::library::Builtin;
+use crate::function::types::FunctionType;
+use crate::python::{BinaryOp, CompareOp, UnaryOp};
+use crate::ssa::Operation;
+use std::fmt;
+use std::sync::Arc;
+
+/// Number of a function of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// `None`.
+    None,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A text.
+    Text(Arc<str>),
+}
+
+impl Constant {
+    /// Its type.
+    pub fn function_type(&self) -> FunctionType {
+        match self {
+            Constant::None => FunctionType::None,
+            Constant::Bool(_) => FunctionType::Bool,
+            Constant::Int(_) => FunctionType::Int,
+            Constant::Float(_) => FunctionType::Float,
+            Constant::Text(_) => FunctionType::Text,
+        }
+    }
+}
+
+/// One place of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexPart {
+    /// One index: one operand.
+    At,
+    /// `lower:upper:step`: an operand for each that is there.
+    Slice {
+        /// True if the lower bound is given.
+        lower: bool,
+        /// True if the upper bound is given.
+        upper: bool,
+        /// True if the step is given.
+        step: bool,
+    },
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FunctionOp {
+    /// A parameter, by position.
+    Param(u32),
+    /// A constant.
+    Constant(Constant),
+    /// `op x`.
+    Unary(UnaryOp),
+    /// `x op y`.
+    Binary(BinaryOp),
+    /// `x op= y` of arrays and numbers: as [`FunctionOp::Binary`] of numbers.
+    Compare(CompareOp),
+    /// The truth of a value.
+    Truth,
+    /// A function of the library.
+    Builtin(Builtin),
+    /// A function of the module.
+    Call(FunctionId),
+    /// A tuple of the operands.
+    Tuple,
+    /// A part of a value: the value, then an operand for each place.
+    GetItem(Vec<IndexPart>),
+    /// Assigns to a part of an array: the array, the value, then an operand for each place.
+    SetItem(Vec<IndexPart>),
+    /// The same value, if it is a tuple with so many fields.
+    Unpack(u32),
+    /// `value.name`.
+    Attribute(Arc<str>),
+    /// A bound or the step of a range: an integer.
+    RangeBound,
+    /// How many numbers a range has: start, stop, step.
+    RangeCount,
+    /// The sum of counters, which the loop keeps inside of 64 bits.
+    Step,
+    /// The value as a float, put where a phi of floats needs one.
+    Promote,
+}
+
+impl Operation for FunctionOp {
+    fn has_effects(&self) -> bool {
+        // What may raise stays; types decide that, which are not known here.
+        !matches!(
+            self,
+            FunctionOp::Param(_)
+                | FunctionOp::Constant(_)
+                | FunctionOp::Tuple
+                | FunctionOp::Step
+                | FunctionOp::Promote
+        )
+    }
+}
+
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Constant::None => f.write_str("None"),
+            Constant::Bool(true) => f.write_str("True"),
+            Constant::Bool(false) => f.write_str("False"),
+            Constant::Int(value) => write!(f, "{value}"),
+            Constant::Float(value) => write!(f, "{value:?}"),
+            Constant::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+/// The word of a stage text for an operator.
+pub fn binary_word(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "add",
+        BinaryOp::Sub => "sub",
+        BinaryOp::Mul => "mul",
+        BinaryOp::Div => "div",
+        BinaryOp::FloorDiv => "floordiv",
+        BinaryOp::Mod => "mod",
+        BinaryOp::Pow => "pow",
+        BinaryOp::ShiftLeft => "shl",
+        BinaryOp::ShiftRight => "shr",
+        BinaryOp::BitAnd => "and",
+        BinaryOp::BitOr => "or",
+        BinaryOp::BitXor => "xor",
+        BinaryOp::MatMul => "matmul",
+    }
+}
+
+/// The word of a stage text for a comparison.
+pub fn compare_word(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Equal => "eq",
+        CompareOp::NotEqual => "ne",
+        CompareOp::Less => "lt",
+        CompareOp::LessEqual => "le",
+        CompareOp::Greater => "gt",
+        CompareOp::GreaterEqual => "ge",
+        CompareOp::Is => "is",
+        CompareOp::IsNot => "isnot",
+        CompareOp::In => "in",
+        CompareOp::NotIn => "notin",
+    }
+}
+
+impl fmt::Display for FunctionOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FunctionOp::Param(position) => write!(f, "param {position}"),
+            FunctionOp::Constant(constant) => write!(f, "const {constant}"),
+            FunctionOp::Unary(op) => f.write_str(match op {
+                UnaryOp::Neg => "neg",
+                UnaryOp::Pos => "pos",
+                UnaryOp::Invert => "invert",
+                UnaryOp::Not => "not",
+            }),
+            FunctionOp::Binary(op) => f.write_str(binary_word(*op)),
+            FunctionOp::Compare(op) => f.write_str(compare_word(*op)),
+            FunctionOp::Truth => f.write_str("truth"),
+            FunctionOp::Builtin(builtin) => write!(f, "call {}", builtin.name()),
+            FunctionOp::Call(id) => write!(f, "call f{}", id.0),
+            FunctionOp::Tuple => f.write_str("tuple"),
+            FunctionOp::GetItem(parts) => write!(f, "getitem{}", places(parts)),
+            FunctionOp::SetItem(parts) => write!(f, "setitem{}", places(parts)),
+            FunctionOp::Unpack(count) => write!(f, "unpack {count}"),
+            FunctionOp::Attribute(name) => write!(f, "attribute {name}"),
+            FunctionOp::RangeBound => f.write_str("rangebound"),
+            FunctionOp::RangeCount => f.write_str("rangecount"),
+            FunctionOp::Step => f.write_str("step"),
+            FunctionOp::Promote => f.write_str("promote"),
+        }
+    }
+}
+
+/// The form of places that are not single indices.
+fn places(parts: &[IndexPart]) -> String {
+    if parts.iter().all(|part| *part == IndexPart::At) {
+        return String::new();
+    }
+    let part = |part: &IndexPart| match part {
+        IndexPart::At => ".".to_owned(),
+        IndexPart::Slice { lower, upper, step } => {
+            let mark = |given: bool| if given { "." } else { "" };
+            format!("{}:{}:{}", mark(*lower), mark(*upper), mark(*step))
+        }
+    };
+    format!(" [{}]", parts.iter().map(part).collect::<Vec<_>>().join(", "))
+}

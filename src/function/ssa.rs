@@ -1,0 +1,113 @@
+//! The stage `ussa`: variables become values, and reads that may find none are guarded.
+//!
+//! ```text
+//! return a          bound = read a?       branch bound ? go on : fail UNBOUND
+//! ```
+//!
+//! A variable that some read may find without a value gets a truth value beside it: false at the start, true where
+//! it is assigned, false where it is deleted. A read that never finds one is an error.
+
+use crate::function::build::{BuiltFunction, Failure};
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::op::{Constant, FunctionOp};
+use crate::ssa::reaching::{UnboundRead, unbound_reads};
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId, construct, verify_flow};
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::Category;
+use hashbrown::HashMap;
+
+/// Brings a function into SSA.
+///
+/// # Errors
+/// A variable that is read and never has a value; or a rule of SSA is broken, which is a bug.
+pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionError> {
+    let unbound = unbound_reads(&function.flow);
+    if let Some(read) = unbound.iter().find(|read| read.always) {
+        let name = function.variables[read.variable.index()].clone();
+        let span = function.flow.inst(read.inst).span;
+        return Err(FunctionError::new(FunctionProblem::Unbound { name }, span));
+    }
+    guard(&mut function, &unbound);
+    construct(&mut function.flow);
+    let stage = |error| FunctionError::new(FunctionProblem::Stage { stage: "ussa", error }, Span::default());
+    verify_flow(&function.flow).map_err(stage)?;
+    Ok(function)
+}
+
+fn guard(function: &mut BuiltFunction, unbound: &[UnboundRead]) {
+    let mut flags: HashMap<VarId, VarId> = HashMap::new();
+    for read in unbound {
+        flags.entry(read.variable).or_insert_with(|| {
+            function.variables.push(String::new());
+            function.flow.add_variable()
+        });
+    }
+    if flags.is_empty() {
+        return;
+    }
+    let flow = &mut function.flow;
+    set_flags(flow, &flags);
+    for read in unbound {
+        let name = &function.variables[read.variable.index()];
+        let message =
+            format!("cannot access local variable '{name}' where it is not associated with a value");
+        let failure = Failure { category: Category::Unbound, message };
+        let number = function.failures.iter().position(|known| *known == failure).unwrap_or_else(|| {
+            function.failures.push(failure);
+            function.failures.len() - 1
+        });
+        split_at(flow, read.inst, flags[&read.variable], number as u32);
+    }
+    flow.set_predecessors();
+}
+
+/// Writes a variable's flag wherever the variable is written, and at the start.
+fn set_flags(flow: &mut Flow<FunctionOp>, flags: &HashMap<VarId, VarId>) {
+    let flag_value = |flow: &mut Flow<FunctionOp>, value: bool, flag: VarId, span: Span| {
+        let constant = flow.add_inst(SsaOp::Do(FunctionOp::Constant(Constant::Bool(value))), vec![], span);
+        let write = flow.add_inst(SsaOp::Write(flag), vec![constant], span);
+        [constant, write]
+    };
+    for block in flow.block_ids() {
+        let old = std::mem::take(&mut flow.blocks[block.index()].insts);
+        let mut new = Vec::with_capacity(old.len());
+        for inst in old {
+            new.push(inst);
+            if let SsaOp::Write(variable) = flow.inst(inst).op
+                && let Some(flag) = flags.get(&variable)
+            {
+                let (value, span) = (flow.inst(inst).args[0], flow.inst(inst).span);
+                let is_value = !matches!(flow.inst(value).op, SsaOp::Undef);
+                new.extend(flag_value(flow, is_value, *flag, span));
+            }
+        }
+        flow.blocks[block.index()].insts = new;
+    }
+    let mut all: Vec<VarId> = flags.values().copied().collect();
+    all.sort_unstable();
+    for flag in all {
+        let start = flag_value(flow, false, flag, Span::default());
+        flow.blocks[0].insts.splice(0..0, start);
+    }
+}
+
+/// Puts a branch on the flag before a read.
+fn split_at(flow: &mut Flow<FunctionOp>, read: InstId, flag: VarId, failure: u32) {
+    let found = flow.block_ids().find_map(|block| {
+        let position = flow.block(block).insts.iter().position(|inst| *inst == read)?;
+        Some((block, position))
+    });
+    let Some((block, position)) = found else { return };
+    let (depth, span) = (flow.block(block).depth, flow.inst(read).span);
+    let (rest, fails) = (flow.add_block(depth), flow.add_block(depth));
+    let moved = flow.blocks[block.index()].insts.split_off(position);
+    let tail = std::mem::replace(&mut flow.blocks[block.index()].tail, Tail::Open);
+    let tail_span = std::mem::replace(&mut flow.blocks[block.index()].tail_span, span);
+    let rows = &mut flow.blocks[rest.index()];
+    (rows.insts, rows.tail, rows.tail_span) = (moved, tail, tail_span);
+    let rows = &mut flow.blocks[fails.index()];
+    (rows.tail, rows.tail_span) = (Tail::Fail(failure), span);
+    let condition = flow.push(block, SsaOp::Read(flag), vec![], span);
+    flow.blocks[block.index()].tail = Tail::Branch { condition, then: rest, orelse: fails };
+    debug_assert_ne!(block, BlockId(u32::MAX));
+}

@@ -1,0 +1,172 @@
+//! Types of functions: a small lattice over what the machine computes with.
+//!
+//! ```text
+//! bool < int < float        numbers promote
+//! none, text, tuple(…), array(element, rank), list(element)
+//! ```
+//!
+//! `int` is INT64, `float` FLOAT64. Narrow element types occur in arrays only: a load widens, a store narrows.
+
+use cembra_vm::value::nd_type::{MAX_RANK, NdType};
+use cembra_vm::value::tuple::TupleType;
+use cembra_vm::value::{QType, ScalarType};
+use std::fmt;
+use std::sync::Arc;
+
+/// The type of a value of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionType {
+    /// `None`.
+    None,
+    /// Truth values.
+    Bool,
+    /// 64-bit integers.
+    Int,
+    /// 64-bit floats.
+    Float,
+    /// Text: of messages only.
+    Text,
+    /// A tuple of values.
+    Tuple(Arc<[FunctionType]>),
+    /// An n-dimensional array.
+    Array(ArrayOf),
+}
+
+/// The type of an array: its elements and its number of axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayOf {
+    /// Type of the elements in memory.
+    pub element: ScalarType,
+    /// Number of axes.
+    pub rank: usize,
+}
+
+impl ArrayOf {
+    /// The machine's type, without unit axes; `None` if it has no such array.
+    pub fn nd_type(self) -> Option<NdType> {
+        NdType::new(self.element, self.rank, 0)
+    }
+
+    /// The type of an element that has been loaded.
+    pub fn loaded(self) -> FunctionType {
+        match self.element {
+            ScalarType::Boolean => FunctionType::Bool,
+            element if element.is_float() => FunctionType::Float,
+            _ => FunctionType::Int,
+        }
+    }
+
+    /// What is left after so many indices.
+    pub fn indexed(self, indices: usize) -> FunctionType {
+        match self.rank - indices {
+            0 => self.loaded(),
+            rank => FunctionType::Array(ArrayOf { rank, ..self }),
+        }
+    }
+}
+
+impl FunctionType {
+    /// A tuple.
+    pub fn tuple(fields: impl IntoIterator<Item = FunctionType>) -> FunctionType {
+        FunctionType::Tuple(fields.into_iter().collect())
+    }
+
+    /// True for `bool`, `int` and `float`.
+    pub fn is_number(&self) -> bool {
+        matches!(self, FunctionType::Bool | FunctionType::Int | FunctionType::Float)
+    }
+
+    /// True for `bool` and `int`.
+    pub fn is_integer(&self) -> bool {
+        matches!(self, FunctionType::Bool | FunctionType::Int)
+    }
+
+    /// The type that holds values of both; `None` if there is none.
+    pub fn join(&self, other: &FunctionType) -> Option<FunctionType> {
+        use FunctionType::{Bool, Float, Int, Tuple};
+        match (self, other) {
+            _ if self == other => Some(self.clone()),
+            (Bool | Int | Float, Float) | (Float, Bool | Int) => Some(Float),
+            (Bool, Int) | (Int, Bool) => Some(Int),
+            (Tuple(a), Tuple(b)) if a.len() == b.len() => {
+                let fields: Option<Vec<_>> = a.iter().zip(&**b).map(|(a, b)| a.join(b)).collect();
+                Some(Tuple(fields?.into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type of the machine's values; `None` of text, and of arrays that the machine does not have.
+    pub fn qtype(&self) -> Option<QType> {
+        Some(match self {
+            FunctionType::None => QType::Scalar(ScalarType::Unit),
+            FunctionType::Bool => QType::Scalar(ScalarType::Boolean),
+            FunctionType::Int => QType::Scalar(ScalarType::Int64),
+            FunctionType::Float => QType::Scalar(ScalarType::Float64),
+            FunctionType::Text => return None,
+            FunctionType::Tuple(fields) => {
+                let fields: Option<Vec<QType>> = fields.iter().map(FunctionType::qtype).collect();
+                QType::Tuple(TupleType::new(fields?).ok()?)
+            }
+            FunctionType::Array(array) => QType::NdArray(array.nd_type()?),
+        })
+    }
+
+    /// The type of values that come from outside; `None` of what functions do not take.
+    pub fn of_qtype(qtype: &QType) -> Option<FunctionType> {
+        Some(match qtype {
+            QType::Scalar(ScalarType::Unit) => FunctionType::None,
+            QType::Scalar(ScalarType::Boolean) => FunctionType::Bool,
+            QType::Scalar(ScalarType::Int64) => FunctionType::Int,
+            QType::Scalar(ScalarType::Float64) => FunctionType::Float,
+            QType::NdArray(t) => FunctionType::Array(ArrayOf { element: t.element(), rank: t.rank() }),
+            _ => {
+                let tuple = qtype.tuple()?;
+                let fields: Option<Vec<_>> = tuple.fields().iter().map(FunctionType::of_qtype).collect();
+                FunctionType::Tuple(fields?.into())
+            }
+        })
+    }
+
+    /// The name that CPython gives the type in messages.
+    pub fn python_name(&self) -> &'static str {
+        match self {
+            FunctionType::None => "NoneType",
+            FunctionType::Bool => "bool",
+            FunctionType::Int => "int",
+            FunctionType::Float => "float",
+            FunctionType::Text => "str",
+            FunctionType::Tuple(_) => "tuple",
+            FunctionType::Array(_) => "ndarray",
+        }
+    }
+}
+
+/// The largest number of axes.
+pub const MAX_AXES: usize = MAX_RANK;
+
+impl fmt::Display for ArrayOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "array<{}, {}>", self.element.name().to_ascii_lowercase(), self.rank)
+    }
+}
+
+impl fmt::Display for FunctionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FunctionType::None => f.write_str("none"),
+            FunctionType::Bool => f.write_str("bool"),
+            FunctionType::Int => f.write_str("i64"),
+            FunctionType::Float => f.write_str("f64"),
+            FunctionType::Text => f.write_str("text"),
+            FunctionType::Tuple(fields) => {
+                f.write_str("(")?;
+                for (index, field) in fields.iter().enumerate() {
+                    write!(f, "{}{field}", if index > 0 { ", " } else { "" })?;
+                }
+                f.write_str(if fields.len() == 1 { ",)" } else { ")" })
+            }
+            FunctionType::Array(array) => array.fmt(f),
+        }
+    }
+}

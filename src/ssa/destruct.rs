@@ -1,0 +1,230 @@
+//! Out of SSA: phis become registers that several instructions write, and copies on edges.
+//!
+//! ```text
+//! s.1 = phi [s.0, s.3]      s.0, s.1, s.3 in one register r, if they are never alive together
+//!                           else a copy at the end of the predecessor
+//! a.1, b.1 = b.0, a.0       copies on one edge happen at once: t = a; a = b; b = t
+//! ```
+//!
+//! 1. Critical edges are split, so that a copy for one way is not made on another (the lost copy problem).
+//! 2. A phi takes an operand into its register unless two values of the register would be alive at once. Values that
+//!    are pinned (literals, inputs) stay alone.
+//! 3. What is left are copies at the ends of predecessors, put in an order in which no source is overwritten
+//!    before it is read; a cycle goes through a spare register (the swap problem).
+
+use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, Tail};
+use crate::ssa::live::live_values;
+use fixedbitset::FixedBitSet;
+use hashbrown::HashSet;
+
+/// A copy at the end of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeCopy {
+    /// A register takes a value.
+    Copy {
+        /// A value that stands for its register.
+        to: InstId,
+        /// A value that stands for its register, or a literal.
+        from: InstId,
+    },
+    /// The spare register takes a value; it is of the type of that value.
+    Save {
+        /// A value that stands for its register.
+        from: InstId,
+    },
+    /// A register takes what the spare one for another holds.
+    Restore {
+        /// A value that stands for its register.
+        to: InstId,
+        /// The value whose register was saved.
+        saved: InstId,
+    },
+}
+
+/// How values share registers, and the copies that are left.
+#[derive(Clone, Debug)]
+pub struct Destructed {
+    /// The value that stands for the register of each value.
+    pub register: Vec<InstId>,
+    /// Copies at the end of each block, in order.
+    pub copies: Vec<Vec<EdgeCopy>>,
+}
+
+/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves.
+pub fn destruct<O: Operation>(
+    flow: &mut Flow<O>,
+    is_pinned: impl Fn(&Flow<O>, InstId) -> bool,
+) -> Destructed {
+    split_critical_edges(flow);
+    let mut marked = FixedBitSet::with_capacity(flow.insts.len());
+    for block in flow.block_ids() {
+        for phi in flow.phis(block) {
+            marked.insert(phi.index());
+            let free = flow.inst(phi).args.iter().filter(|arg| !is_pinned(flow, **arg));
+            free.for_each(|arg| marked.insert(arg.index()));
+        }
+    }
+    let mut classes = Classes::new(flow.insts.len(), interference(flow, &marked));
+    for block in flow.block_ids() {
+        for phi in flow.phis(block) {
+            for arg in flow.inst(phi).args.iter().filter(|arg| marked.contains(arg.index())) {
+                classes.join(phi, *arg);
+            }
+        }
+    }
+    let register: Vec<InstId> = (0..flow.insts.len() as u32).map(|v| classes.root(InstId(v))).collect();
+    let mut copies = vec![Vec::new(); flow.blocks.len()];
+    for block in flow.block_ids() {
+        for (position, from) in flow.block(block).predecessors.iter().enumerate() {
+            let pairs = flow.phis(block).filter_map(|phi| {
+                let value = flow.inst(phi).args[position];
+                let (to, source) = (register[phi.index()], register[value.index()]);
+                let is_undefined = matches!(flow.inst(value).op, SsaOp::Undef);
+                (to != source && !is_undefined).then_some((to, source))
+            });
+            copies[from.index()].extend(in_sequence(pairs.collect()));
+        }
+    }
+    Destructed { register, copies }
+}
+
+/// A block of its own on every edge that leaves a branch and enters a block with phis and several predecessors.
+fn split_critical_edges<O: Operation>(flow: &mut Flow<O>) {
+    for block in flow.block_ids() {
+        let Tail::Branch { then, orelse, .. } = flow.block(block).tail else { continue };
+        for to in [then, orelse] {
+            let target = flow.block(to);
+            if target.predecessors.len() > 1 && flow.phis(to).next().is_some() {
+                let depth = flow.block(block).depth.min(target.depth);
+                let middle = flow.add_block(depth);
+                flow.blocks[middle.index()].tail = Tail::Jump(to);
+                flow.blocks[middle.index()].tail_span = flow.block(block).tail_span;
+                flow.blocks[middle.index()].predecessors = vec![block];
+                flow.blocks[block.index()].tail.redirect(to, middle);
+                let known = &mut flow.blocks[to.index()].predecessors;
+                let position = known.iter().position(|from| *from == block).expect("the edge is known");
+                known[position] = middle;
+            }
+        }
+    }
+}
+
+/// Pairs of marked values that are alive at once, the lower number first.
+fn interference<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
+    let live = live_values(flow, marked);
+    let mut pairs = HashSet::new();
+    for block in flow.block_ids() {
+        let mut alive = live.live_out[block.index()].clone();
+        if let Some(value) = flow.block(block).tail.operand().filter(|v| marked.contains(v.index())) {
+            alive.insert(value.index());
+        }
+        let mut meet = |value: InstId, alive: &FixedBitSet| {
+            if marked.contains(value.index()) {
+                for other in alive.ones().filter(|other| *other != value.index()) {
+                    let other = other as u32;
+                    pairs.insert((value.0.min(other), value.0.max(other)));
+                }
+            }
+        };
+        let phis: Vec<InstId> = flow.phis(block).collect();
+        for inst in flow.block(block).insts[phis.len()..].iter().rev() {
+            alive.set(inst.index(), false);
+            meet(*inst, &alive);
+            for arg in flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index())) {
+                alive.insert(arg.index());
+            }
+        }
+        // Phis are written at once, so that each meets the others.
+        phis.iter().for_each(|phi| alive.insert(phi.index()));
+        phis.iter().for_each(|phi| meet(*phi, &alive));
+    }
+    pairs
+}
+
+/// Classes of values that share a register.
+struct Classes {
+    root: Vec<InstId>,
+    members: Vec<Vec<InstId>>,
+    pairs: HashSet<(u32, u32)>,
+}
+
+impl Classes {
+    /// The most members of two classes whose pairs are looked at.
+    const MOST_PAIRS: usize = 1 << 12;
+
+    fn new(values: usize, pairs: HashSet<(u32, u32)>) -> Classes {
+        let root: Vec<InstId> = (0..values as u32).map(InstId).collect();
+        let members = root.iter().map(|value| vec![*value]).collect();
+        Classes { root, members, pairs }
+    }
+
+    fn root(&self, value: InstId) -> InstId {
+        self.root[value.index()]
+    }
+
+    /// Joins the classes of two values unless members of both are alive at once.
+    fn join(&mut self, a: InstId, b: InstId) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (first, second) = (&self.members[a.index()], &self.members[b.index()]);
+        if a == b || first.len() * second.len() > Classes::MOST_PAIRS {
+            return;
+        }
+        let meet = |x: &InstId, y: &InstId| self.pairs.contains(&(x.0.min(y.0), x.0.max(y.0)));
+        if first.iter().any(|x| second.iter().any(|y| meet(x, y))) {
+            return;
+        }
+        let moved = std::mem::take(&mut self.members[b.index()]);
+        moved.iter().for_each(|value| self.root[value.index()] = a);
+        self.members[a.index()].extend(moved);
+    }
+}
+
+/// Copies that happen at once, one after the other.
+fn in_sequence(mut pairs: Vec<(InstId, InstId)>) -> Vec<EdgeCopy> {
+    let mut out = Vec::new();
+    // Registers whose value was saved, and stands in a spare register now.
+    let mut saved: Vec<InstId> = Vec::new();
+    while !pairs.is_empty() {
+        let is_free = |to: InstId| pairs.iter().all(|(_, from)| *from != to || saved.contains(from));
+        match pairs.iter().position(|(to, _)| is_free(*to)) {
+            Some(at) => {
+                let (to, from) = pairs.remove(at);
+                out.push(match saved.contains(&from) {
+                    true => EdgeCopy::Restore { to, saved: from },
+                    false => EdgeCopy::Copy { to, from },
+                });
+            }
+            None => {
+                let from = pairs[0].0;
+                out.push(EdgeCopy::Save { from });
+                saved.push(from);
+            }
+        }
+    }
+    out
+}
+
+/// Blocks in an order in which most jumps need no instruction: each before those it dominates.
+pub fn block_order<O: Operation>(flow: &Flow<O>) -> Vec<BlockId> {
+    flow.reverse_postorder()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swap_goes_through_a_spare_register() {
+        let [a, b, c] = [0, 1, 2].map(InstId);
+        assert_eq!(in_sequence(vec![(a, b), (b, a), (c, a)]), [
+            EdgeCopy::Copy { to: c, from: a },
+            EdgeCopy::Save { from: a },
+            EdgeCopy::Copy { to: a, from: b },
+            EdgeCopy::Restore { to: b, saved: a },
+        ]);
+        assert_eq!(in_sequence(vec![(a, b), (b, c)]), [
+            EdgeCopy::Copy { to: a, from: b },
+            EdgeCopy::Copy { to: b, from: c },
+        ]);
+    }
+}
