@@ -232,6 +232,7 @@ impl Pending {
             side_outputs: side_outputs.into_iter().zip(emission.side_outputs.iter().copied()).collect(),
             literals,
             overrides_inputs,
+            updated_inputs: Vec::new(),
             body: emission.body,
         }
     }

@@ -30,7 +30,8 @@ impl Registry {
             let table = builtins::table();
             let own = derived::definitions();
             let mut defs: BTreeMap<Arc<str>, Arc<OperatorDef>> = BTreeMap::new();
-            for family in table.families() {
+            // An expression has values and no places: what changes an operand is for programs.
+            for family in table.families().filter(|family| !family.updates()) {
                 let def = standard::definition(family);
                 defs.insert(def.name.clone(), Arc::new(def));
             }

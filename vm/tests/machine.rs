@@ -89,6 +89,7 @@ impl Writer {
             side_outputs: Vec::new(),
             literals: self.literals,
             overrides_inputs: false,
+            updated_inputs: Vec::new(),
             body: self.body,
         }
     }

@@ -3,9 +3,9 @@
 use crate::frame::error::FrameError;
 use crate::frame::memory::Memory;
 #[cfg(test)]
-use crate::layout::handle::{
-    ArrayHandle, BytesHandle, EdgeHandle, HandleKind, NdHandle, SequenceHandle, TextHandle,
-};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, SequenceHandle, TextHandle};
+#[cfg(test)]
+use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, Slot, SlotType};
 use crate::value::scalar::HANDLE_SIZE;

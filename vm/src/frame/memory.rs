@@ -2,9 +2,8 @@
 
 use crate::frame::error::FrameError;
 use crate::layout::FrameLayout;
-use crate::layout::handle::{
-    ArrayHandle, BytesHandle, EdgeHandle, HandleKind, NdHandle, SequenceHandle, TextHandle,
-};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, SequenceHandle, TextHandle};
+use crate::layout::nd_handle::NdHandle;
 use crate::value::{Edge, NdType, QType, ScalarType, ScalarValue, Value};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;

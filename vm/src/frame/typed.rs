@@ -6,7 +6,8 @@
 use crate::frame::error::FrameError;
 use crate::frame::frame::Frame;
 use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, EdgeHandle, NdHandle, SequenceHandle};
+use crate::layout::handle::{ArrayHandle, EdgeHandle, SequenceHandle};
+use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
 use crate::value::ndarray::check_shape;

@@ -3,15 +3,12 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
-use crate::value::array::{ArrayRows, cell_size};
-use crate::value::budget::{Account, Exhausted, Unlimited};
+use crate::value::array::ArrayRows;
+use crate::value::budget::{Exhausted, Unlimited};
 use crate::value::edge::Edge;
-use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Shape, c_strides, padded};
-use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
-use crate::value::{ArrayView, NdView, QType};
+use crate::value::{ArrayView, QType};
 use std::sync::Arc;
 
 /// What a handle holds.
@@ -27,7 +24,7 @@ pub enum HandleKind {
     Array,
     /// An [`EdgeHandle`].
     Edge,
-    /// An [`NdHandle`].
+    /// An [`NdHandle`](crate::layout::nd_handle::NdHandle).
     NdArray,
 }
 
@@ -207,193 +204,6 @@ impl From<ArrayView<'_>> for RawRows {
         RawRows { element, len, first, step, bitmap, offset }
     }
 }
-
-/// An n-dimensional array.
-#[derive(Debug)]
-pub enum NdHandle {
-    /// An array of the frame, whose memory is kept between runs.
-    Owned(Box<NdRows>),
-    /// A literal shared with the layout, or an array shared by the host.
-    Shared(Arc<NdRows>),
-    /// An array that a host lends for one run, or memory for one.
-    Lent(Box<LentNd>),
-}
-
-/// What a host lends, and the frame's own array to come back to.
-#[derive(Debug)]
-pub struct LentNd {
-    /// Where the host's elements stand, during the run.
-    view: Option<NdView<'static>>,
-    /// Memory for elements that the run computes.
-    room: Option<RawRoom>,
-    /// The type and the sizes of the axes of what has been written there.
-    written: Option<(NdType, Shape)>,
-    own: NdRows,
-}
-
-/// Memory for elements whose lifetime somebody else guards.
-#[derive(Clone, Copy, Debug)]
-pub struct RawRoom {
-    /// Type of the elements. No others are ever written there.
-    pub element: ScalarType,
-    /// The first byte, aligned for the elements.
-    pub first: *mut u8,
-    /// How many there are.
-    pub bytes: usize,
-}
-
-// SAFETY: whoever lends it sees to it that nobody else accesses the memory meanwhile.
-unsafe impl Send for RawRoom {}
-// SAFETY: as above.
-unsafe impl Sync for RawRoom {}
-
-impl NdHandle {
-    /// Lends an array for a run. The frame's own array stays for later.
-    ///
-    /// # Safety
-    /// What the view shows stays as it is until [`NdHandle::take_back`].
-    pub unsafe fn lend(&mut self, view: &NdView<'_>) {
-        // SAFETY: the view is not looked at after it has been taken back, and until then its bytes are there.
-        let view = unsafe { std::mem::transmute::<NdView<'_>, NdView<'static>>(*view) };
-        self.lent().view = Some(view);
-    }
-
-    /// Lends memory for what a run computes, unless there is some already. The frame's own array stays for later.
-    ///
-    /// # Safety
-    /// Nobody else accesses the memory until [`NdHandle::take_back`].
-    pub unsafe fn lend_room(&mut self, room: RawRoom) -> bool {
-        let lent = self.lent();
-        let is_free = lent.room.is_none();
-        lent.room.get_or_insert(room);
-        is_free
-    }
-
-    fn lent(&mut self) -> &mut LentNd {
-        if !matches!(self, NdHandle::Lent(_)) {
-            let qtype = self.rows().qtype();
-            let own = std::mem::replace(self.owned(), NdRows::empty(qtype));
-            *self = NdHandle::Lent(Box::new(LentNd { view: None, room: None, written: None, own }));
-        }
-        match self {
-            NdHandle::Lent(lent) => lent,
-            _ => unreachable!("it is lent now"),
-        }
-    }
-
-    /// Ends what [`NdHandle::lend`] or [`NdHandle::lend_room`] began; true if elements stand in lent memory.
-    pub fn take_back(&mut self) -> bool {
-        let NdHandle::Lent(lent) = self else { return false };
-        (lent.view, lent.room) = (None, None);
-        lent.written.take().is_some()
-    }
-
-    /// Makes room for elements one after the other: in lent memory that is as large, or in the frame's own. What
-    /// stands there is zero or what stood there.
-    ///
-    /// # Errors
-    /// The account or the system refuses.
-    ///
-    /// # Panics
-    /// If the shape is not one of the type; operators check sizes before.
-    pub fn make_room(
-        &mut self,
-        qtype: NdType,
-        shape: &[usize],
-        account: &dyn Account,
-    ) -> Result<*mut u8, Exhausted> {
-        if let NdHandle::Lent(lent) = self
-            && let Some(room) = lent.room
-        {
-            let count = check_shape(qtype, shape).expect("a shape of the type");
-            if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
-                lent.written = Some((qtype, padded(shape, 1)));
-                return Ok(room.first);
-            }
-        }
-        self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
-    }
-
-    /// The elements where they lie, lent or not.
-    pub fn view(&self) -> NdView<'_> {
-        match self {
-            NdHandle::Lent(lent) => lent.view.unwrap_or_else(|| self.computed().1),
-            _ => self.rows().view(),
-        }
-    }
-
-    /// The frame's own array, copied unless it is shared; an empty one of the type if it is of another, as in a slot that
-    /// has not been written.
-    ///
-    /// # Errors
-    /// The system has no memory.
-    pub fn read(&self, qtype: NdType) -> Result<Arc<NdRows>, Exhausted> {
-        let own = self.rows();
-        match self {
-            _ if own.qtype() != qtype => Ok(Arc::new(NdRows::empty(qtype))),
-            NdHandle::Shared(rows) => Ok(rows.clone()),
-            _ => {
-                let mut rows = NdRows::empty(qtype);
-                rows.copy_within(qtype, &own.view(), &Unlimited)?;
-                Ok(Arc::new(rows))
-            }
-        }
-    }
-
-    /// The type and the elements of what is no array of a host: the frame's own, or what stands in lent memory.
-    pub fn computed(&self) -> (NdType, NdView<'_>) {
-        if let NdHandle::Lent(lent) = self
-            && let (Some(room), Some((qtype, shape))) = (lent.room, lent.written)
-        {
-            // SAFETY: whoever made this room has written it, and nobody does while the handle is borrowed.
-            let bytes = unsafe { std::slice::from_raw_parts(room.first, room.bytes) };
-            let (element, rank) = (qtype.element(), qtype.rank());
-            let strides = c_strides(&shape[..rank], cell_size(element));
-            return (qtype, NdView::trusted(element, rank, bytes, 0, shape, strides));
-        }
-        (self.rows().qtype(), self.rows().view())
-    }
-
-    /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
-    pub(crate) fn keep_truths(&mut self) {
-        match self {
-            NdHandle::Owned(rows) => rows.keep_truths(),
-            NdHandle::Lent(lent) => lent.own.keep_truths(),
-            NdHandle::Shared(_) => {}
-        }
-    }
-
-    /// The zero of a type.
-    pub fn empty(qtype: NdType) -> NdHandle {
-        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
-    }
-
-    /// The array, of one that is lent the frame's own.
-    pub fn rows(&self) -> &NdRows {
-        match self {
-            NdHandle::Owned(rows) => rows,
-            NdHandle::Shared(rows) => rows,
-            NdHandle::Lent(lent) => &lent.own,
-        }
-    }
-
-    /// The frame's own array, to be resized and written.
-    pub fn owned(&mut self) -> &mut NdRows {
-        if let NdHandle::Shared(_) = self {
-            *self = NdHandle::empty(self.rows().qtype());
-        }
-        match self {
-            NdHandle::Owned(rows) => rows,
-            NdHandle::Lent(lent) => {
-                (lent.view, lent.written) = (None, None);
-                &mut lent.own
-            }
-            NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
-        }
-    }
-}
-
-const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);
 
 /// An edge, shared with whoever made it.
 #[derive(Debug)]

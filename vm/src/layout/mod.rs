@@ -19,6 +19,7 @@ pub mod access;
 pub mod builder;
 pub mod handle;
 pub mod layout;
+pub mod nd_handle;
 pub mod slot;
 
 pub use access::{PlainSlot, SlotType};

@@ -5,7 +5,7 @@
 //!             └──────────── 'f ───────────┘
 //! ```
 //!
-//! Results that tile regions compute can go to memory of the host at once, see [`Call::run_into`].
+//! Memory that the program changes in place is lent by [`Call::update`]. Results that tile regions compute can go to memory of the host at once, see [`Call::run_into`].
 //!
 //! 1. A view lives as long as the frame is borrowed for the call.
 //! 2. Whatever happens, panics included, no lent rows are left in the frame, and their inputs count as not
@@ -15,11 +15,13 @@
 
 use crate::frame::{Frame, FrameError};
 use crate::layout::TypedSlot;
-use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
+use crate::layout::handle::{ArrayHandle, RawRows};
+use crate::layout::nd_handle::{NdHandle, RawElements};
 use crate::machine::bound::BoundExpr;
 use crate::machine::error::RunError;
 use crate::machine::options::RunOptions;
 use crate::machine::room::{self, Room, RoomError};
+use crate::machine::update::NdViewMut;
 use crate::value::budget::{Exhausted, Grown};
 use crate::value::ndarray::check_shape;
 use crate::value::{ArrayRows, ArrayView, NdView, QType, ScalarType, Value};
@@ -31,6 +33,12 @@ pub enum CallError {
     /// The slot is no input of the expression.
     #[error("{slot} is no input of the expression")]
     NoInput {
+        /// The slot.
+        slot: TypedSlot,
+    },
+    /// The program does not change the input.
+    #[error("{slot} is not changed by the expression")]
+    NotUpdated {
         /// The slot.
         slot: TypedSlot,
     },
@@ -91,9 +99,9 @@ pub struct Call<'b, 'f> {
     bound: &'b BoundExpr,
     frame: &'f mut Frame,
     /// The first views, which need no memory of their own, and how many there are.
-    first: [Option<(u32, Borrowed<'f>)>; INLINE],
+    first: [Option<(u32, Lent<'f>)>; INLINE],
     count: usize,
-    rest: Vec<(u32, Borrowed<'f>)>,
+    rest: Vec<(u32, Lent<'f>)>,
     options: RunOptions<'f>,
 }
 
@@ -118,21 +126,29 @@ impl<'f> From<&'f NdView<'f>> for Borrowed<'f> {
     }
 }
 
-impl Borrowed<'_> {
+/// What is lent to an input.
+#[derive(Clone, Copy, Debug)]
+enum Lent<'f> {
+    /// To be read.
+    Borrowed(Borrowed<'f>),
+    /// To be changed in place; whoever lends it has borrowed it alone.
+    Updated(&'f NdViewMut<'f>),
+}
+
+impl Lent<'_> {
     /// Says why a slot does not take it.
     fn check(&self, slot: &TypedSlot) -> Result<(), CallError> {
         match (*self, slot.qtype()) {
-            (Borrowed::Rows(view), QType::Array(t)) if t.element.storage() == view.element() => Ok(()),
-            (Borrowed::Rows(view), _) => Err(CallError::Type { slot: slot.clone(), element: view.element() }),
-            (Borrowed::Elements(view), QType::NdArray(t))
-                if t.element() == view.element() && check_shape(*t, view.shape()).is_ok() =>
+            (Lent::Borrowed(Borrowed::Rows(view)), QType::Array(t))
+                if t.element.storage() == view.element() =>
             {
                 Ok(())
             }
-            (Borrowed::Elements(view), _) => {
-                let (slot, element) = (slot.clone(), view.element());
-                Err(CallError::Axes { slot, element, shape: view.shape().to_vec() })
+            (Lent::Borrowed(Borrowed::Rows(view)), _) => {
+                Err(CallError::Type { slot: slot.clone(), element: view.element() })
             }
+            (Lent::Borrowed(Borrowed::Elements(view)), _) => check_axes(slot, view.element(), view.shape()),
+            (Lent::Updated(view), _) => check_axes(slot, view.element(), view.shape()),
         }
     }
 
@@ -151,30 +167,32 @@ impl Borrowed<'_> {
         is_whole: bool,
         grown: &Grown,
     ) -> Result<(), Exhausted> {
-        // SAFETY: the caller's promise; the view was checked to be of the slot's type.
+        let qtype = || slot.qtype().nd().expect("an array with axes");
+        // SAFETY: the caller's promise; the view was checked to be of the slot's type. What is to be changed is
+        // borrowed alone.
         unsafe {
             match *self {
-                Borrowed::Rows(view) => {
+                Lent::Borrowed(Borrowed::Rows(view)) => {
                     let handle = &mut *at.cast::<ArrayHandle>();
                     match is_whole {
                         true => view.copy_to(handle.owned(), grown)?,
                         false => handle.lend(RawRows::from(view)),
                     }
                 }
-                Borrowed::Elements(view) => {
+                Lent::Borrowed(Borrowed::Elements(view)) => {
                     let handle = &mut *at.cast::<NdHandle>();
-                    let qtype = slot.qtype().nd().expect("an array with axes");
                     match is_whole {
-                        true => handle.owned().copy_within(qtype, view, grown)?,
-                        false => handle.lend(view),
+                        true => handle.owned().copy_within(qtype(), view, grown)?,
+                        false => handle.lend(RawElements::read_only(qtype(), view)),
                     }
                 }
+                Lent::Updated(view) => (*at.cast::<NdHandle>()).lend(view.elements(qtype())),
             }
         }
         Ok(())
     }
 
-    /// Ends what [`Borrowed::enter`] began.
+    /// Ends what [`Lent::enter`] began.
     ///
     /// # Safety
     /// As there.
@@ -182,10 +200,20 @@ impl Borrowed<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
-                Borrowed::Rows(_) => (*at.cast::<ArrayHandle>()).take_back(),
-                Borrowed::Elements(_) => drop((*at.cast::<NdHandle>()).take_back()),
+                Lent::Borrowed(Borrowed::Rows(_)) => (*at.cast::<ArrayHandle>()).take_back(),
+                Lent::Borrowed(Borrowed::Elements(_)) | Lent::Updated(_) => {
+                    (*at.cast::<NdHandle>()).take_back();
+                }
             }
         }
+    }
+}
+
+/// Says why a slot does not take an array of this element and shape.
+fn check_axes(slot: &TypedSlot, element: ScalarType, shape: &[usize]) -> Result<(), CallError> {
+    match slot.qtype() {
+        QType::NdArray(t) if t.element() == element && check_shape(*t, shape).is_ok() => Ok(()),
+        _ => Err(CallError::Axes { slot: slot.clone(), element, shape: shape.to_vec() }),
     }
 }
 
@@ -199,7 +227,7 @@ pub struct Outputs<'f> {
 }
 
 /// Calls a function for every input and what is lent to it.
-type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, Borrowed<'f>)) + 'g;
+type EachView<'g, 'f> = dyn Fn(&mut dyn FnMut(u32, Lent<'f>)) + 'g;
 
 /// Takes lent rows back when it goes. It lives inside of [`Call::run`] only, so that nobody can forget it.
 struct Guard<'g, 'f, 'r> {
@@ -212,11 +240,11 @@ impl Drop for Guard<'_, '_, '_> {
     fn drop(&mut self) {
         // SAFETY: the rooms were checked.
         self.rooms.iter_mut().for_each(|room| unsafe { room.take_back(self.frame) });
-        (self.lent)(&mut |bit, borrowed| {
+        (self.lent)(&mut |bit, lent| {
             self.frame.written_mut().unset(bit);
             let at = self.frame.layout().inputs()[bit as usize].offset();
             // SAFETY: the input was checked to be of this kind, and the frame is borrowed alone.
-            unsafe { borrowed.leave(self.frame.base().add(at as usize)) };
+            unsafe { lent.leave(self.frame.base().add(at as usize)) };
         });
     }
 }
@@ -234,8 +262,23 @@ impl<'f> Call<'_, 'f> {
     ///
     /// # Errors
     /// The frame has another layout, the slot is no input, or takes nothing of the kind.
-    pub fn input(mut self, slot: &TypedSlot, view: impl Into<Borrowed<'f>>) -> Result<Self, CallError> {
-        let view = view.into();
+    pub fn input(self, slot: &TypedSlot, view: impl Into<Borrowed<'f>>) -> Result<Self, CallError> {
+        self.lend(slot, Lent::Borrowed(view.into()))
+    }
+
+    /// Lends elements to an input, which the run changes in place.
+    ///
+    /// # Errors
+    /// As [`input`](Call::input), or the program does not change the input.
+    pub fn update(self, slot: &TypedSlot, view: &'f mut NdViewMut<'_>) -> Result<Self, CallError> {
+        let main = self.bound.program().main();
+        match main.updated_inputs.iter().any(|value| main.slot(*value) == slot) {
+            true => self.lend(slot, Lent::Updated(view)),
+            false => Err(CallError::NotUpdated { slot: slot.clone() }),
+        }
+    }
+
+    fn lend(mut self, slot: &TypedSlot, view: Lent<'f>) -> Result<Self, CallError> {
         self.bound.check_layout(self.frame).map_err(RunError::before_start)?;
         let layout = self.frame.layout();
         let bit = layout.inputs().iter().position(|input| input == slot);
@@ -289,7 +332,7 @@ impl<'f> Call<'_, 'f> {
             bound.check_layout(frame).map_err(RunError::before_start)?;
             rooms.iter().try_for_each(|room| room.check(frame.layout()))?;
         }
-        let lent = |each: &mut dyn FnMut(u32, Borrowed<'f>)| {
+        let lent = |each: &mut dyn FnMut(u32, Lent<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
         let guard = Guard { frame, lent: &lent, rooms };

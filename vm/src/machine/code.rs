@@ -26,11 +26,13 @@ use crate::machine::tile::plan::{Plan, Role};
 use crate::machine::tile::planner::plan;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::run::run_region;
+use crate::operator::Overload;
 use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
 use crate::operator::general::{GeneralCall, GeneralKernel};
 use crate::operator::general_cell::run_general;
-use crate::operator::scalar::{FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, ScalarKernel};
-use crate::operator::{Kernel, Overload};
+use crate::operator::threaded::{
+    FIRST_IN_ACCUMULATOR, OPERANDS_OF_A_CELL, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
+};
 use crate::program::cfg::reachable;
 use crate::program::program::Owners;
 use crate::program::{Instruction, Program, Routine, ValueId};
@@ -50,7 +52,7 @@ pub(super) struct Code {
     pub(super) calls: Vec<RoutineCall>,
     /// Instructions charged on entry.
     pub(super) entry_fuel: u32,
-    /// True if it has neither general kernels nor regions nor calls.
+    /// True if it has neither general kernels nor regions nor calls, and changes no array.
     pub(super) is_scalar: bool,
 }
 
@@ -65,6 +67,9 @@ pub(super) struct RoutineCall {
     /// Instructions charged on return.
     pub(super) fuel: u32,
 }
+
+/// The mode bits of the operands that can be in accumulators.
+const CARRIED_BITS: [usize; 2] = [FIRST_IN_ACCUMULATOR, SECOND_IN_ACCUMULATOR];
 
 /// How cells follow instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +172,7 @@ impl<'p> Builder<'p> {
             whole: plan.read_whole(routine, &is_reachable),
             calls: Vec::new(),
             entry_fuel: fuel[0],
-            is_scalar: false,
+            is_scalar: true,
         };
         Builder {
             program,
@@ -238,7 +243,7 @@ impl<'p> Builder<'p> {
             self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
         }
         let code = &mut self.code;
-        code.is_scalar = code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
+        code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
         self.code
     }
 
@@ -249,9 +254,10 @@ impl<'p> Builder<'p> {
             self.forget(result);
             return;
         }
-        match overload.kernel() {
-            Kernel::Scalar(kernel) => self.scalar(ip, kernel, operands, result),
-            _ => {
+        self.code.is_scalar &= !overload.updates();
+        match overload.kernel().threaded() {
+            Some(code) => self.threaded(ip, code, operands, result),
+            None => {
                 let args = operands.iter().map(|v| self.routine.slot(*v).clone()).collect();
                 let out = self.routine.slot(result).clone();
                 let call = overload.bind_general(args, out).expect("the kernel is no scalar kernel");
@@ -286,37 +292,45 @@ impl<'p> Builder<'p> {
         copies || assembled
     }
 
-    fn scalar(&mut self, ip: usize, kernel: &'p ScalarKernel, operands: &[ValueId], result: ValueId) {
-        let mut args = [0; 4];
-        for (arg, value) in args.iter_mut().zip(operands) {
-            *arg = self.routine.slot(*value).offset();
-        }
-        let mode = if self.style == Style::Fused { self.operand_mode(kernel, operands) } else { 0 };
-        for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
+    fn threaded(&mut self, ip: usize, code: &'p Threaded, operands: &[ValueId], result: ValueId) {
+        let mode = if self.style == Style::Fused { self.operand_mode(code, operands) } else { 0 };
+        for (carried, bit) in code.carried.iter().zip(CARRIED_BITS) {
             if mode & bit != 0 {
-                self.consume(kernel.operands[index], operands[index]);
+                self.consume(carried.accumulator, operands[carried.operand]);
             }
         }
-        let run = kernel.modes[mode].expect("the mode was chosen among those there are");
+        let run = code.modes[mode].expect("the mode was chosen among those there are");
         let out = self.routine.slot(result).offset();
-        let cell = self.push(ip, run, out, args);
+        let (first, rest) = operands.split_at(operands.len().min(OPERANDS_OF_A_CELL));
+        let cell = self.push(ip, run, out, self.offsets(first));
+        for more in rest.chunks(OPERANDS_OF_A_CELL) {
+            self.push(ip, cells::done, 0, self.offsets(more));
+        }
         self.forget(result);
         let held = Some(Held { value: self.owners.same_bytes(result), cell, mode });
-        match kernel.result {
+        match code.result {
             Some(Accumulator::Float) => self.float = held,
             Some(Accumulator::Bits) => self.bits = held,
             None => {}
         }
     }
 
-    /// Which operands of a kernel are in accumulators, as far as it has code for that.
-    fn operand_mode(&self, kernel: &ScalarKernel, operands: &[ValueId]) -> usize {
+    fn offsets(&self, operands: &[ValueId]) -> [u32; OPERANDS_OF_A_CELL] {
+        let mut args = [0; OPERANDS_OF_A_CELL];
+        for (arg, value) in args.iter_mut().zip(operands) {
+            *arg = self.routine.slot(*value).offset();
+        }
+        args
+    }
+
+    /// Which operands are in accumulators, as far as there is code for that.
+    fn operand_mode(&self, code: &Threaded, operands: &[ValueId]) -> usize {
         let mut mode = 0;
-        for (index, bit) in [(0, FIRST_IN_ACCUMULATOR), (1, SECOND_IN_ACCUMULATOR)] {
-            let Some(operand) = operands.get(index) else { break };
+        for (carried, bit) in code.carried.iter().zip(CARRIED_BITS) {
+            let Some(operand) = operands.get(carried.operand) else { break };
             let value = self.owners.same_bytes(*operand);
-            let held = kernel.operands[index].and_then(|a| self.held(a));
-            if held.is_some_and(|h| h.value == value) && kernel.modes[mode | bit].is_some() {
+            let held = carried.accumulator.and_then(|a| self.held(a));
+            if held.is_some_and(|h| h.value == value) && code.modes[mode | bit].is_some() {
                 mode |= bit;
             }
         }
@@ -336,23 +350,20 @@ impl<'p> Builder<'p> {
         self.reads[value.index()] -= 1;
         let Some(held) = accumulator.and_then(|a| self.held(a)) else { return };
         if self.reads[value.index()] == 0 {
-            let unstored = self.kernel_of(held.cell).and_then(|k| k.modes[held.mode | RESULT_NOT_STORED]);
+            let unstored = self.code_of(held.cell).and_then(|code| code.modes[held.mode | RESULT_NOT_STORED]);
             if let Some(run) = unstored {
                 self.code.cells[held.cell].run = run;
             }
         }
     }
 
-    /// The scalar kernel behind a cell.
-    fn kernel_of(&self, cell: usize) -> Option<&'p ScalarKernel> {
+    /// The threaded code behind a cell.
+    fn code_of(&self, cell: usize) -> Option<&'p Threaded> {
         let ip = self.code.cells[cell].ip as usize;
         let Instruction::Operator { operator, .. } = self.routine.body.instructions()[ip] else {
             return None;
         };
-        match self.routine.body.operators()[operator as usize].kernel() {
-            Kernel::Scalar(kernel) => Some(kernel),
-            _ => None,
-        }
+        self.routine.body.operators()[operator as usize].kernel().threaded()
     }
 
     /// A value about to be rewritten is in no accumulator any more.
@@ -374,7 +385,9 @@ impl<'p> Builder<'p> {
             return false;
         }
         let operand_mode = held.mode & (FIRST_IN_ACCUMULATOR | SECOND_IN_ACCUMULATOR);
-        let Some(run) = self.kernel_of(last).and_then(|k| k.jump_if_not[operand_mode]) else { return false };
+        let Some(run) = self.code_of(last).and_then(|code| code.jump_if_not[operand_mode]) else {
+            return false;
+        };
         let [a, b, ..] = self.code.cells[last].args;
         self.code.cells[last] = Cell { run, out: 0, args: [a, b, 0, taken << 16 | fall], ip: ip as u32 };
         self.open_jump(OpenJump { cell: last, ip, distance_arg: 2 });
@@ -490,6 +503,7 @@ mod tests {
             side_outputs: Vec::new(),
             literals: Vec::new(),
             overrides_inputs: true,
+            updated_inputs: Vec::new(),
             body,
         }])
     }

@@ -1,5 +1,6 @@
 //! One operator on values: for literal folding, host calls and tests.
 
+use crate::builtins::table;
 use crate::frame::Frame;
 use crate::layout::{FrameLayout, LayoutError};
 use crate::machine::bound::BoundExpr;
@@ -124,19 +125,29 @@ fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<
     let out = layout.typed(overload.result().clone());
     layout.place_output(&out);
     values.push(ValueInfo { slot: out.clone(), view_of: None });
-    let operands: Vec<ValueId> = (0..args.len() as u32).map(ValueId).collect();
+    let inputs: Vec<ValueId> = (0..args.len() as u32).map(ValueId).collect();
     let output = ValueId(args.len() as u32);
     let mut body = Body::new();
+    let mut operands = inputs.clone();
+    if overload.updates() {
+        // A copy is changed, and not the argument.
+        let copy =
+            table().overload("core._copy", &overload.args()[..1]).expect("values of all types are copied");
+        let copy = body.add_operator(copy);
+        body.push_operator(copy, &inputs[..1], output, Span::default());
+        operands[0] = output;
+    }
     let operator = body.add_operator(overload.clone());
     body.push_operator(operator, &operands, output, Span::default());
     let name = |i: usize| Arc::from(i.to_string());
     let routine = Routine {
         layout: layout.build()?,
-        inputs: operands.iter().enumerate().map(|(i, v)| (name(i), *v)).collect(),
+        inputs: inputs.iter().enumerate().map(|(i, v)| (name(i), *v)).collect(),
         output,
         side_outputs: Vec::new(),
         literals: Vec::new(),
         overrides_inputs: false,
+        updated_inputs: Vec::new(),
         values,
         body,
     };
@@ -147,7 +158,6 @@ fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtins::table;
     use crate::value::{QType, ScalarType, ScalarValue};
 
     #[test]

@@ -35,6 +35,7 @@ pub mod shared;
 #[cfg(test)]
 mod stops;
 pub mod tile;
+pub mod update;
 
 pub use crate::operator::cell::Strips;
 pub use crate::value::budget::{Budget, CancelToken};
@@ -47,3 +48,4 @@ pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
 pub use shared::{Share, SharedBudget};
 pub use tile::RegionReport;
+pub use update::NdViewMut;

@@ -9,7 +9,7 @@
 //! 2. What stands in a room is not in the frame: the output counts as not written there.
 
 use crate::frame::{Frame, FrameError};
-use crate::layout::handle::{NdHandle, RawRoom};
+use crate::layout::nd_handle::{NdHandle, RawRoom};
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::value::array::cell_size;
 use crate::value::nd_view::Cell;

@@ -186,6 +186,7 @@ pub(super) fn chain(names: &[&str], rows: &Value) -> (BoundExpr, TypedSlot) {
         side_outputs: Vec::new(),
         literals: Vec::new(),
         overrides_inputs: false,
+        updated_inputs: Vec::new(),
         values,
         body,
     };

@@ -11,7 +11,8 @@
 
 use crate::frame::typed::{read_value, write_value};
 use crate::layout::access::{PlainSlot, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
+use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
 use crate::operator::copy::move_value;

@@ -1,7 +1,8 @@
 //! Copies: values from slot to slot and elements to cells, with memory counted and polls in between.
 
 use crate::layout::access::{Bytes, SlotType, Text};
-use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
+use crate::layout::nd_handle::NdHandle;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::value::budget::{Account, reserve};
 use crate::value::{Fault, NdView, QType, ScalarType};

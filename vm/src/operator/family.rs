@@ -97,6 +97,11 @@ impl Family {
         self.effects
     }
 
+    /// True if the operator changes its first operand in place.
+    pub fn updates(&self) -> bool {
+        self.effects == Effects::Updates
+    }
+
     /// Relative cost; an addition is 1.
     pub fn cost(&self) -> u32 {
         self.cost
@@ -200,6 +205,13 @@ impl Family {
     /// Declares an operator of the host. Overloads added later carry it.
     pub fn host(mut self) -> Family {
         self.effects = Effects::Host;
+        self
+    }
+
+    /// Declares an operator that changes its first operand, which is its result. Overloads added later carry it, and
+    /// their kernels do so.
+    pub(crate) fn updating(mut self) -> Family {
+        self.effects = Effects::Updates;
         self
     }
 

@@ -19,6 +19,7 @@ pub mod call;
 pub mod cell;
 mod closures;
 pub mod copy;
+pub(crate) mod element;
 pub mod family;
 pub(crate) mod fold_kernel;
 pub mod function;
@@ -47,6 +48,7 @@ pub mod table;
 mod ternary;
 #[cfg(doctest)]
 mod thread_safety;
+pub mod threaded;
 
 pub use call::Call;
 pub use family::Family;

@@ -1,6 +1,7 @@
 //! Results of a call that grow with rows: charged, sized on the run's meter, and written.
 
-use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, NdHandle, SequenceHandle, TextHandle};
+use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
+use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::rows_out::RowsOut;

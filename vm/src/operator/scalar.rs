@@ -10,26 +10,16 @@ use crate::operator::block::BlockKernel;
 use crate::operator::block_loops::{block1, block2, block3, block4};
 use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
 use crate::operator::function::{Outcome, function};
+use crate::operator::threaded::{
+    Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
+};
 use crate::value::{Fault, QType};
-
-/// Mode bit: the first operand is in its accumulator.
-pub const FIRST_IN_ACCUMULATOR: usize = 1;
-/// Mode bit: the second operand is in its accumulator.
-pub const SECOND_IN_ACCUMULATOR: usize = 2;
-/// Mode bit: the result stays in its accumulator and is not stored.
-pub const RESULT_NOT_STORED: usize = 4;
 
 /// Threaded code of an operation on plain values.
 #[derive(Clone, Debug)]
 pub(crate) struct ScalarKernel {
-    /// Code by mode; mode 0 (all in the frame) is always there.
-    pub(crate) modes: [Option<Run>; 8],
-    /// Code that computes a presence mask and jumps if it is missing, by operand mode.
-    pub(crate) jump_if_not: [Option<Run>; 4],
-    /// The accumulator each operand can come from.
-    pub(crate) operands: [Option<Accumulator>; 4],
-    /// The accumulator the result is left in.
-    pub(crate) result: Option<Accumulator>,
+    /// Code on single values.
+    pub(crate) threaded: Threaded,
     /// Code over rows of columns.
     pub(crate) block: BlockKernel,
 }
@@ -40,12 +30,11 @@ pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 fn plain_kernel(
     run: Run,
     block: BlockKernel,
-    operands: [Option<Accumulator>; 4],
+    operands: [Option<Accumulator>; 2],
     result: Option<Accumulator>,
 ) -> ScalarKernel {
-    let mut modes = [None; 8];
-    modes[0] = Some(run);
-    ScalarKernel { modes, jump_if_not: [None; 4], operands, result, block }
+    let carried = [0, 1].map(|operand| Carried { operand, accumulator: operands[operand] });
+    ScalarKernel { threaded: Threaded::new(run, carried, result), block }
 }
 
 /// A kernel of one operand.
@@ -67,16 +56,16 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let operands = [A::ACCUMULATOR, None, None, None];
+    let operands = [A::ACCUMULATOR, None];
     let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, block, operands, R::ACCUMULATOR);
     if A::ACCUMULATOR.is_some() {
-        kernel.modes[1] = Some(run1::<F, A, R, O, 1>);
+        kernel.threaded.modes[1] = Some(run1::<F, A, R, O, 1>);
     }
     if R::ACCUMULATOR.is_some() {
-        kernel.modes[4] = Some(run1::<F, A, R, O, 4>);
+        kernel.threaded.modes[4] = Some(run1::<F, A, R, O, 4>);
     }
     if A::ACCUMULATOR.is_some() && R::ACCUMULATOR.is_some() {
-        kernel.modes[5] = Some(run1::<F, A, R, O, 5>);
+        kernel.threaded.modes[5] = Some(run1::<F, A, R, O, 5>);
     }
     (vec![A::plain_qtype()], R::plain_qtype(), kernel)
 }
@@ -102,7 +91,7 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, None, None];
+    let operands = [A::ACCUMULATOR, B::ACCUMULATOR];
     let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), kernel)
 }
@@ -117,13 +106,13 @@ where
     O: Outcome<R>,
 {
     let (args, result, mut kernel) = binary::<F, A, B, R, O>(f);
-    kernel.modes[1] = Some(run2::<F, A, B, R, O, 1>);
-    kernel.modes[2] = Some(run2::<F, A, B, R, O, 2>);
-    kernel.modes[3] = Some(run2::<F, A, B, R, O, 3>);
-    kernel.modes[4] = Some(run2::<F, A, B, R, O, 4>);
-    kernel.modes[5] = Some(run2::<F, A, B, R, O, 5>);
-    kernel.modes[6] = Some(run2::<F, A, B, R, O, 6>);
-    kernel.modes[7] = Some(run2::<F, A, B, R, O, 7>);
+    kernel.threaded.modes[1] = Some(run2::<F, A, B, R, O, 1>);
+    kernel.threaded.modes[2] = Some(run2::<F, A, B, R, O, 2>);
+    kernel.threaded.modes[3] = Some(run2::<F, A, B, R, O, 3>);
+    kernel.threaded.modes[4] = Some(run2::<F, A, B, R, O, 4>);
+    kernel.threaded.modes[5] = Some(run2::<F, A, B, R, O, 5>);
+    kernel.threaded.modes[6] = Some(run2::<F, A, B, R, O, 6>);
+    kernel.threaded.modes[7] = Some(run2::<F, A, B, R, O, 7>);
     (args, result, kernel)
 }
 
@@ -135,7 +124,7 @@ where
     B: PlainSlot,
 {
     let (args, result, mut kernel) = hot_binary::<F, A, B, Option<()>, Option<()>>(f);
-    kernel.jump_if_not = [
+    kernel.threaded.jump_if_not = [
         Some(compare_and_jump::<F, A, B, 0>),
         Some(compare_and_jump::<F, A, B, 1>),
         Some(compare_and_jump::<F, A, B, 2>),
@@ -167,7 +156,7 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, None];
+    let operands = [None; 2];
     let kernel = plain_kernel(run3::<F, A, B, C, R, O>, block, operands, R::ACCUMULATOR);
     (vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype()], R::plain_qtype(), kernel)
 }
@@ -183,7 +172,7 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let operands = [A::ACCUMULATOR, B::ACCUMULATOR, C::ACCUMULATOR, D::ACCUMULATOR];
+    let operands = [None; 2];
     let block = block4::<F, A, B, C, D, R, O>();
     let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, block, operands, R::ACCUMULATOR);
     let args = vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype(), D::plain_qtype()];

@@ -9,6 +9,7 @@ use crate::operator::pointwise::Pointwise;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
+use crate::operator::threaded::Threaded;
 use crate::value::{Fault, QType};
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub enum Effects {
     Raises,
     /// An operator of the host: may raise, panic, or be expensive.
     Host,
+    /// Changes its first operand in place, which is its result. May raise, and then changes nothing.
+    Updates,
 }
 
 impl Effects {
@@ -37,6 +40,7 @@ impl Effects {
             Effects::Total => "total",
             Effects::Raises => "raises",
             Effects::Host => "host",
+            Effects::Updates => "updates",
         }
     }
 }
@@ -46,6 +50,8 @@ impl Effects {
 pub(crate) enum Kernel {
     /// Threaded code on plain values.
     Scalar(ScalarKernel),
+    /// Threaded code on an array and plain values: one element is read or written.
+    Element(Threaded),
     /// Code over rows of arrays.
     Pointwise(Pointwise),
     /// Code over elements of n-dimensional arrays.
@@ -104,6 +110,15 @@ impl Kernel {
         match self {
             Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
             Kernel::NdPointwise(pointwise) => Some(&pointwise.kernel),
+            _ => None,
+        }
+    }
+
+    /// The code on single values, if that is what the kernel is.
+    pub(crate) fn threaded(&self) -> Option<&Threaded> {
+        match self {
+            Kernel::Scalar(kernel) => Some(&kernel.threaded),
+            Kernel::Element(threaded) => Some(threaded),
             _ => None,
         }
     }
@@ -208,10 +223,21 @@ impl Overload {
         &self.kernel
     }
 
-    /// True if the result may take the bytes of an operand: a scalar kernel reads all operands before
+    /// True if the result may take the bytes of an operand: threaded code reads all operands before
     /// it writes.
     pub fn reads_before_writing(&self) -> bool {
-        matches!(self.kernel, Kernel::Scalar(_))
+        self.kernel.threaded().is_some()
+    }
+
+    /// True if the operator changes its first operand in place: that is its result, the same value in the same slot.
+    pub fn updates(&self) -> bool {
+        self.effects == Effects::Updates
+    }
+
+    /// True if the operator finds its first operand where a host lends it: it is about one element, or the size of
+    /// an axis. The other operands are plain.
+    pub fn reads_lent(&self) -> bool {
+        matches!(self.kernel, Kernel::Element(_))
     }
 
     /// True if the result has fewer elements than operands have: it is there when all of them have been seen.
@@ -229,10 +255,10 @@ impl Overload {
         args.len() == self.args.len() && args.zip(&self.args).all(|(a, b)| a == b || a.storage() == *b)
     }
 
-    /// Binds any but a scalar kernel to slots; `None` for a scalar kernel.
+    /// Binds a kernel to slots; `None` for threaded code, which needs no binding.
     pub fn bind_general(&self, args: Box<[TypedSlot]>, out: TypedSlot) -> Option<GeneralCall> {
         match &self.kernel {
-            Kernel::Scalar(_) => None,
+            Kernel::Scalar(_) | Kernel::Element(_) => None,
             Kernel::Pointwise(kernel) => {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))

@@ -33,6 +33,8 @@ pub struct Routine {
     pub literals: Vec<(ValueId, Value)>,
     /// True if results may take the bytes of inputs that are no longer needed.
     pub overrides_inputs: bool,
+    /// Inputs that the routine changes in place, by operators that [update](crate::operator::Overload::updates).
+    pub updated_inputs: Vec<ValueId>,
     /// The instructions.
     pub body: Body,
 }

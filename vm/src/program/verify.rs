@@ -8,10 +8,11 @@
 //! 3. **References**: operators, traps, routines, operand lists and values exist.
 //! 4. **Operands**: each operand and result has the type of the overload, up to storage. The result
 //!    shares no byte with an operand unless the kernel reads before it writes; a tuple's operand may
-//!    already stand in its field.
+//!    already stand in its field. The result of an operator that updates is its first operand, the same value.
 //! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT.
 //! 6. **Init and eval are separate**: no instruction writes a byte of a literal, or of an input
-//!    unless the value is declared to override it; views are not written, nor are inputs themselves.
+//!    unless the value is declared to override it; views are not written, nor are inputs themselves, unless
+//!    the routine declares that it updates them and the operator does so.
 //! 7. **Calls** match the inputs and results of the routine called.
 //! 8. **Interface**: inputs and the output have their slots among the layout's inputs and outputs, names
 //!    are distinct, literals have the type of their value and stand in the layout. Results share no byte
@@ -92,6 +93,20 @@ pub enum VerifyError {
         result: TypedSlot,
         /// The operand's slot.
         operand: TypedSlot,
+    },
+    /// Rule 4: an operator that updates would give another value than it changes.
+    #[error(
+        "routine {routine}, instruction {ip}: the result {result} is not {operand}, which is changed in place"
+    )]
+    Update {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// The result.
+        result: ValueId,
+        /// The first operand.
+        operand: ValueId,
     },
     /// Rule 5: the jump leaves the body.
     #[error("routine {routine}, instruction {ip}: a jump by {offset} leaves the program")]
@@ -261,6 +276,9 @@ impl<'p> Checker<'p> {
                 return fail(format!("two inputs are named `{name}`"));
             }
         }
+        if let Some(value) = self.routine.updated_inputs.iter().find(|v| !self.inputs.contains(*v)) {
+            return fail(format!("{value} is updated as an input, but it is none"));
+        }
         if let Some(value) = self.routine.results().find(|v| !exists(*v)) {
             return fail(format!("the result {value} does not exist"));
         }
@@ -338,7 +356,14 @@ impl<'p> Checker<'p> {
         if out.qtype().storage() != *overload.result() {
             self.expect_type(ip, result, out, overload.result())?;
         }
-        self.check_written(ip, result, out)?;
+        let updated = operands.first().filter(|_| overload.updates());
+        match updated {
+            Some(operand) if *operand != result => {
+                return Err(VerifyError::Update { routine: self.number, ip, result, operand: *operand });
+            }
+            Some(_) => self.check_updated(ip, result, out)?,
+            None => self.check_written(ip, result, out)?,
+        }
         let in_place = overload.reads_before_writing();
         for (index, (operand, expected)) in operands.iter().zip(overload.args()).enumerate() {
             let slot = self.value(ip, *operand)?;
@@ -381,6 +406,14 @@ impl<'p> Checker<'p> {
             self.check_written(ip, *result, slot)?;
         }
         Ok(())
+    }
+
+    /// Rule 6 for a value that is changed in place.
+    fn check_updated(&self, ip: usize, value: ValueId, slot: &TypedSlot) -> Result<(), VerifyError> {
+        match self.routine.updated_inputs.contains(&value) {
+            true => Ok(()),
+            false => self.check_written(ip, value, slot),
+        }
     }
 
     /// Rule 6 for one result.

@@ -207,6 +207,16 @@ pub enum Fault {
         /// Number of elements.
         size: i64,
     },
+    /// An index outside of an axis of an array that has several.
+    #[error("index out of range: {index}, the size of axis {axis} is {size}")]
+    AxisIndex {
+        /// The index asked for.
+        index: i64,
+        /// The axis, from 0.
+        axis: u64,
+        /// Its size.
+        size: i64,
+    },
     /// A size that a run may not reach.
     #[error("limit {limit}: {actual} exceeds {maximum}")]
     Limit {
@@ -262,7 +272,7 @@ impl Fault {
             Fault::Cast { .. } => Category::Cast,
             Fault::MissingValue { .. } => Category::MissingValue,
             Fault::Parse { .. } | Fault::Format { .. } => Category::Parse,
-            Fault::Index { .. } => Category::IndexOutOfRange,
+            Fault::Index { .. } | Fault::AxisIndex { .. } => Category::IndexOutOfRange,
             Fault::Range { .. } => Category::IndexOutOfRange,
             Fault::Sizes { .. } => Category::SizeMismatch,
             Fault::Shapes { .. } => Category::SizeMismatch,

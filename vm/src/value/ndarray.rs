@@ -123,6 +123,30 @@ impl NdRows {
         &self.shape[..self.qtype.rank()]
     }
 
+    /// Sizes of the axes; those beyond the last axis are 1.
+    #[inline(always)]
+    pub(crate) fn padded_shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Bytes from one element to the next along each axis.
+    #[inline(always)]
+    pub(crate) fn strides(&self) -> &Strides {
+        &self.strides
+    }
+
+    /// Where the first element stands.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> *const u8 {
+        self.cells.begin().cast::<u8>().wrapping_add(self.start)
+    }
+
+    /// The same, to write elements.
+    #[inline(always)]
+    pub(crate) fn first_mut(&mut self) -> *mut u8 {
+        self.cells.begin_mut().cast::<u8>().wrapping_add(self.start)
+    }
+
     /// Makes every cell of truth values 0 or 1 (invariant 3).
     pub(crate) fn keep_truths(&mut self) {
         let cells: &mut [u8] = bytemuck::cast_slice_mut(&mut self.cells);

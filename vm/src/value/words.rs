@@ -36,6 +36,18 @@ impl Words {
         Words { memory: Vec::new(), first: 0 }
     }
 
+    /// Where the words begin.
+    #[inline(always)]
+    pub(crate) fn begin(&self) -> *const u64 {
+        self.memory.as_ptr().wrapping_add(self.first)
+    }
+
+    /// The same, to write words.
+    #[inline(always)]
+    pub(crate) fn begin_mut(&mut self) -> *mut u64 {
+        self.memory.as_mut_ptr().wrapping_add(self.first)
+    }
+
     /// Words that there is memory for, wherever that begins.
     pub(crate) fn capacity(&self) -> usize {
         let all = self.memory.capacity();

@@ -15,11 +15,19 @@ pub struct Draft {
     pub values: Vec<ValueInfo>,
     literals: Vec<(ValueId, Value)>,
     pub body: Body,
+    /// Inputs that the routine changes in place.
+    pub updated: Vec<ValueId>,
 }
 
 impl Draft {
     pub fn new() -> Draft {
-        Draft { layout: FrameLayout::builder(), values: Vec::new(), literals: Vec::new(), body: Body::new() }
+        Draft {
+            layout: FrameLayout::builder(),
+            values: Vec::new(),
+            literals: Vec::new(),
+            body: Body::new(),
+            updated: Vec::new(),
+        }
     }
 
     pub fn value(&mut self, slot: TypedSlot) -> ValueId {
@@ -101,6 +109,7 @@ impl Draft {
             side_outputs: Vec::new(),
             literals: self.literals,
             overrides_inputs: false,
+            updated_inputs: self.updated,
             body: self.body,
         }
     }

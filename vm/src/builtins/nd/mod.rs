@@ -9,10 +9,12 @@
 //! | reduce | sum, mean, min, quantile, …: many elements to one |
 //! | dot | the inner product |
 //! | along | sums up to each element; elements taken along an axis; arrays put one after the other |
+//! | element | one element read or written, sizes of axes, new arrays |
 //! | shape | axes added, dropped, exchanged; other shapes; conversions |
 
 pub mod along;
 pub mod dot;
+pub mod element;
 pub mod reduce;
 pub mod shape;
 
@@ -20,5 +22,8 @@ use crate::operator::Family;
 
 /// The rows of this folder.
 pub fn rows() -> Vec<Family> {
-    [reduce::rows(), dot::rows(), along::rows(), shape::rows()].into_iter().flatten().collect()
+    [reduce::rows(), dot::rows(), along::rows(), shape::rows(), element::rows()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -7,7 +7,7 @@
 //! data       [time, energy], by columns   gathered, a block at a time
 //! ```
 
-use crate::layout::handle::NdHandle;
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::machine::tile::strip_sums::LEAST_RUN;
 use crate::operator::block::Column;

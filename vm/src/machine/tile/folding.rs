@@ -1,7 +1,7 @@
 //! Folds of a region: what is known before the first block, and the results when all blocks have been seen.
 
 use crate::layout::TypedSlot;
-use crate::layout::handle::NdHandle;
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Fold, MemberFault, Region};
 use crate::operator::fold_kernel::{Folded, Known, Runs, result_shape, runs};
 use crate::operator::meter::Meter;

@@ -2,7 +2,7 @@
 
 use crate::layout::TypedSlot;
 use crate::operator::scan::Direction;
-use crate::program::Routine;
+use crate::program::{Instruction, Routine};
 use crate::value::{NdType, QType, ScalarType};
 
 /// The regions of a routine.
@@ -79,7 +79,14 @@ impl Plan {
     pub(in crate::machine) fn read_whole(&self, routine: &Routine, is_reachable: &[bool]) -> Vec<TypedSlot> {
         let instructions = routine.body.instructions().iter().enumerate();
         let alone = instructions.filter(|(ip, _)| is_reachable[*ip] && self.role(*ip) == Role::Alone);
-        let read = alone.flat_map(|(_, instruction)| routine.body.reads(instruction)).copied();
+        let body = &routine.body;
+        let reads_lent = |instruction: &Instruction| match instruction {
+            Instruction::Operator { operator, .. } => body.operators()[*operator as usize].reads_lent(),
+            _ => false,
+        };
+        let read = alone.flat_map(|(_, instruction)| {
+            body.reads(instruction).iter().skip(usize::from(reads_lent(instruction))).copied()
+        });
         let slots = read.chain(routine.results()).map(|value| routine.slot(value));
         slots.filter(|slot| !slot.qtype().is_plain()).cloned().collect()
     }

@@ -5,7 +5,8 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
-use crate::layout::handle::{ArrayHandle, NdHandle, RawRows};
+use crate::layout::handle::{ArrayHandle, RawRows};
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lent::Lent;

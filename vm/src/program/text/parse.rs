@@ -75,6 +75,7 @@ impl<'a> Parser<'a> {
             side_outputs: Vec::new(),
             literals: Vec::new(),
             overrides_inputs: false,
+            updated_inputs: Vec::new(),
             body: Body::new(),
         };
         self.interface(&mut routine)?;

@@ -1,0 +1,107 @@
+//! Elements: one read or written where it stands, the sizes of axes, and arrays of one value.
+
+use crate::operator::element::{getter, length_code, setter};
+use crate::operator::nd_pointwise::check_count;
+use crate::operator::{Call, Family, Kernel, Overload};
+use crate::value::nd_type::MAX_RANK;
+use crate::value::nd_view::PerAxis;
+use crate::value::qtype::INT64;
+use crate::value::{Fault, NdType, QType, ScalarType};
+
+/// The rows of this file.
+pub fn rows() -> Vec<Family> {
+    vec![
+        Family::new(
+            "nd.get",
+            &["array", "*indices"],
+            "The element at these indices, one for each axis; a negative one counts from the end.",
+        )
+        .raises()
+        .on_demand(get),
+        Family::new(
+            "nd.set",
+            &["array", "value", "*indices"],
+            "The array itself, in which the value now stands at these indices.",
+        )
+        .updating()
+        .on_demand(set),
+        Family::new(
+            "nd.length",
+            &["array", "axis"],
+            "The size of an axis; a negative one counts from the last.",
+        )
+        .raises()
+        .on_demand(length),
+        Family::new(
+            "nd.full",
+            &["value", "*sizes"],
+            "An array of these sizes in which every element is the value.",
+        )
+        .cost_of(10)
+        .raises()
+        .on_demand(full),
+    ]
+}
+
+/// True if there is an INT64 for every axis.
+fn has_axes(array: NdType, indices: &[QType]) -> bool {
+    indices.len() == array.rank() && indices.iter().all(|index| *index == INT64)
+}
+
+fn get(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(array), indices @ ..] = args else { return None };
+    let code = getter(*array).filter(|_| has_axes(*array, indices))?;
+    Some(family.make(args, QType::Scalar(array.element()), Kernel::Element(code)))
+}
+
+fn set(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(array), value, indices @ ..] = args else { return None };
+    let fits = *value == QType::Scalar(array.element()) && has_axes(*array, indices);
+    let code = setter(*array).filter(|_| fits)?;
+    Some(family.make(args, QType::NdArray(*array), Kernel::Element(code)))
+}
+
+fn length(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(_), axis] = args else { return None };
+    (*axis == INT64).then(|| family.make(args, INT64, Kernel::Element(length_code())))
+}
+
+fn full(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Scalar(element), sizes @ ..] = args else { return None };
+    let result = NdType::new(*element, sizes.len(), 0)?;
+    let fits = sizes.iter().all(|size| *size == INT64);
+    fits.then(|| family.make_general(args, QType::NdArray(result), move |call| fill(call, result)))
+}
+
+/// Makes an array of the first argument; the others are its sizes.
+fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
+    let mut sizes = [0; MAX_RANK];
+    for (axis, size) in sizes[..result.rank()].iter_mut().enumerate() {
+        let asked = call.plain::<i64>(1 + axis);
+        *size = usize::try_from(asked)
+            .map_err(|_| Fault::Range { message: "negative dimensions are not allowed".to_owned() })?;
+    }
+    let shape: PerAxis = sizes[..result.rank()].iter().copied().collect();
+    check_count(&shape)?;
+    match result.element() {
+        ScalarType::Boolean => fill_with(call, result, &shape, u8::from(call.plain::<bool>(0))),
+        ScalarType::Int32 => fill_with(call, result, &shape, call.plain::<i32>(0)),
+        ScalarType::Int64 => fill_with(call, result, &shape, call.plain::<i64>(0)),
+        ScalarType::Float32 => fill_with(call, result, &shape, call.plain::<f32>(0)),
+        _ => fill_with(call, result, &shape, call.plain::<f64>(0)),
+    }
+}
+
+fn fill_with<T: bytemuck::Pod>(
+    call: &mut Call<'_>,
+    qtype: NdType,
+    shape: &[usize],
+    value: T,
+) -> Result<(), Fault> {
+    let meter = call.meter();
+    let cells: &mut [T] = bytemuck::cast_slice_mut(call.nd_out(qtype, shape)?);
+    for part in meter.strides(cells.len()) {
+        cells[part?].fill(value);
+    }
+    Ok(())
+}

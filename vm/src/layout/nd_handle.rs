@@ -1,0 +1,390 @@
+//! The handle of an n-dimensional array: the frame's own, a shared one, or one that a host lends.
+//!
+//! ```text
+//! Owned   the frame's own array, whose memory is kept between runs        read and written
+//! Shared  a literal, or an array that a host wrote                        read; copied before the first write
+//! Lent    an array of the host for one run, or memory for a result        read; written if lent for that
+//! ```
+//!
+//! Invariants:
+//! 1. No two handles have memory in common that one of them writes. A shared array is only read, memory is lent once.
+//! 2. What is lent is in a handle only during the run that it is lent for.
+
+use crate::value::NdView;
+use crate::value::array::cell_size;
+use crate::value::budget::{Account, Exhausted, Unlimited};
+use crate::value::nd_type::NdType;
+use crate::value::nd_view::{Shape, Strides, c_strides, padded};
+use crate::value::ndarray::{NdRows, check_shape};
+use crate::value::scalar::{HANDLE_SIZE, ScalarType};
+use std::sync::Arc;
+
+/// An n-dimensional array.
+#[derive(Debug)]
+pub enum NdHandle {
+    /// An array of the frame, whose memory is kept between runs.
+    Owned(Box<NdRows>),
+    /// A literal shared with the layout, or an array shared by the host.
+    Shared(Arc<NdRows>),
+    /// An array that a host lends for one run, or memory for one.
+    Lent(Box<LentNd>),
+}
+
+/// What a host lends, and the frame's own array to come back to.
+#[derive(Debug)]
+pub struct LentNd {
+    /// Where the host's elements stand, during the run.
+    elements: Option<RawElements>,
+    /// Memory for elements that the run computes.
+    room: Option<RawRoom>,
+    /// What has been written there.
+    written: Option<Written>,
+    own: NdRows,
+}
+
+/// The axes of elements that stand in a room, one after the other, the last axis fastest.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    qtype: NdType,
+    shape: Shape,
+    strides: Strides,
+}
+
+/// Elements of a host whose lifetime somebody else guards.
+#[derive(Clone, Copy, Debug)]
+pub struct RawElements {
+    qtype: NdType,
+    /// The buffer, and its bytes.
+    bytes: *mut u8,
+    len: usize,
+    /// Where the first element begins in the buffer.
+    start: usize,
+    shape: Shape,
+    strides: Strides,
+    /// True if operators may change the elements in place.
+    is_mutable: bool,
+}
+
+// SAFETY: whoever lends the elements sees to it that nobody else changes them meanwhile, and nobody reads them
+// either if they are mutable.
+unsafe impl Send for RawElements {}
+// SAFETY: as above; through a shared handle they are only read.
+unsafe impl Sync for RawElements {}
+
+impl RawElements {
+    /// The elements of a view, to be read.
+    pub fn read_only(qtype: NdType, view: &NdView<'_>) -> RawElements {
+        RawElements {
+            is_mutable: false,
+            ..RawElements::mutable(qtype, view, view.bytes().as_ptr().cast_mut())
+        }
+    }
+
+    /// Elements that lie in the buffer as those of a view do, to be read and changed.
+    pub fn mutable(qtype: NdType, view: &NdView<'_>, bytes: *mut u8) -> RawElements {
+        let (shape, strides) = (padded(view.shape(), 1), padded(view.strides(), 0));
+        RawElements {
+            qtype,
+            bytes,
+            len: view.bytes().len(),
+            start: view.start(),
+            shape,
+            strides,
+            is_mutable: true,
+        }
+    }
+
+    fn view(&self) -> NdView<'_> {
+        // SAFETY: who lent the elements keeps the buffer, and nobody changes it while the handle is borrowed.
+        let bytes = unsafe { std::slice::from_raw_parts(self.bytes, self.len) };
+        let (element, rank) = (self.qtype.element(), self.qtype.rank());
+        NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
+    }
+
+    #[inline(always)]
+    fn place(&self) -> Place<'_> {
+        let first = self.bytes.wrapping_add(self.start);
+        Place { qtype: self.qtype, first, shape: &self.shape, strides: &self.strides }
+    }
+}
+
+/// Memory for elements whose lifetime somebody else guards.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRoom {
+    /// Type of the elements. No others are ever written there.
+    pub element: ScalarType,
+    /// The first byte, aligned for the elements.
+    pub first: *mut u8,
+    /// How many there are.
+    pub bytes: usize,
+}
+
+// SAFETY: whoever lends it sees to it that nobody else accesses the memory meanwhile.
+unsafe impl Send for RawRoom {}
+// SAFETY: as above.
+unsafe impl Sync for RawRoom {}
+
+/// Where the elements of a handle stand, for an operator that reads or writes one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'h> {
+    /// The type of the array, which need not be that of the slot: a kernel of a host may have left another.
+    pub qtype: NdType,
+    /// The first element, of any alignment.
+    pub first: *mut u8,
+    /// Sizes of the axes.
+    pub shape: &'h Shape,
+    /// Bytes from one element to the next along each axis.
+    pub strides: &'h Strides,
+}
+
+impl<'h> Place<'h> {
+    #[inline(always)]
+    fn of_rows(rows: &'h NdRows) -> Place<'h> {
+        let (qtype, first) = (rows.qtype(), rows.first().cast_mut());
+        Place { qtype, first, shape: rows.padded_shape(), strides: rows.strides() }
+    }
+
+    #[inline(always)]
+    fn of_own(rows: &'h mut NdRows) -> Place<'h> {
+        let first = rows.first_mut();
+        Place { qtype: rows.qtype(), first, shape: rows.padded_shape(), strides: rows.strides() }
+    }
+}
+
+impl NdHandle {
+    /// Lends elements for a run. The frame's own array stays for later.
+    ///
+    /// # Safety
+    /// Until [`NdHandle::take_back`] the buffer stays, and nobody else changes it, nor reads it if it is mutable.
+    pub unsafe fn lend(&mut self, elements: RawElements) {
+        self.lent().elements = Some(elements);
+    }
+
+    /// Lends memory for what a run computes, unless there is some already. The frame's own array stays for later.
+    ///
+    /// # Safety
+    /// Nobody else accesses the memory until [`NdHandle::take_back`].
+    pub unsafe fn lend_room(&mut self, room: RawRoom) -> bool {
+        let lent = self.lent();
+        let is_free = lent.room.is_none();
+        lent.room.get_or_insert(room);
+        is_free
+    }
+
+    fn lent(&mut self) -> &mut LentNd {
+        if !matches!(self, NdHandle::Lent(_)) {
+            let qtype = self.rows().qtype();
+            let own = std::mem::replace(self.owned(), NdRows::empty(qtype));
+            *self = NdHandle::Lent(Box::new(LentNd { elements: None, room: None, written: None, own }));
+        }
+        match self {
+            NdHandle::Lent(lent) => lent,
+            _ => unreachable!("it is lent now"),
+        }
+    }
+
+    /// Ends what [`NdHandle::lend`] or [`NdHandle::lend_room`] began; true if elements stand in a lent room.
+    pub fn take_back(&mut self) -> bool {
+        let NdHandle::Lent(lent) = self else { return false };
+        (lent.elements, lent.room) = (None, None);
+        lent.written.take().is_some()
+    }
+
+    /// Makes room for elements one after the other: in lent memory that is as large, or in the frame's own. What
+    /// stands there is zero or what stood there.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    ///
+    /// # Panics
+    /// If the shape is not one of the type; operators check sizes before.
+    pub fn make_room(
+        &mut self,
+        qtype: NdType,
+        shape: &[usize],
+        account: &dyn Account,
+    ) -> Result<*mut u8, Exhausted> {
+        if let NdHandle::Lent(lent) = self
+            && let Some(room) = lent.room
+        {
+            let count = check_shape(qtype, shape).expect("a shape of the type");
+            if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
+                let strides = c_strides(shape, cell_size(room.element));
+                lent.written = Some(Written { qtype, shape: padded(shape, 1), strides });
+                return Ok(room.first);
+            }
+        }
+        self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
+    }
+
+    /// The elements where they lie, lent or not.
+    pub fn view(&self) -> NdView<'_> {
+        match self {
+            NdHandle::Lent(lent) => match &lent.elements {
+                Some(elements) => elements.view(),
+                None => self.computed().1,
+            },
+            _ => self.rows().view(),
+        }
+    }
+
+    /// Where the elements stand, lent or not. `None` where it takes longer to find out: [`NdHandle::find`] does.
+    #[inline(always)]
+    pub fn place(&self) -> Option<Place<'_>> {
+        match self {
+            NdHandle::Owned(rows) => Some(Place::of_rows(rows)),
+            NdHandle::Shared(rows) => Some(Place::of_rows(rows)),
+            NdHandle::Lent(lent) => lent.elements.as_ref().map(RawElements::place),
+        }
+    }
+
+    /// Where the elements stand, and with which type, lent or not.
+    pub fn find(&self) -> (NdType, NdView<'_>) {
+        match self {
+            NdHandle::Lent(lent) => match &lent.elements {
+                Some(elements) => (elements.qtype, elements.view()),
+                None => self.computed(),
+            },
+            _ => self.computed(),
+        }
+    }
+
+    /// Where elements stand that may be changed. `None` of what has to be copied first, or where it takes longer to
+    /// find out: [`NdHandle::make_mutable`] does both.
+    #[inline(always)]
+    pub fn place_mut(&mut self) -> Option<Place<'_>> {
+        match self {
+            NdHandle::Owned(rows) => Some(Place::of_own(rows)),
+            NdHandle::Shared(_) => None,
+            NdHandle::Lent(lent) => match &lent.elements {
+                Some(elements) if elements.is_mutable => Some(elements.place()),
+                _ => None,
+            },
+        }
+    }
+
+    /// The same, after `copy` has copied what is shared or lent to be read into the frame's own array.
+    ///
+    /// # Errors
+    /// What `copy` says; the handle then holds what it held.
+    pub fn make_mutable<E>(
+        &mut self,
+        copy: impl FnOnce(NdType, &NdView<'_>, &mut NdRows) -> Result<(), E>,
+    ) -> Result<Place<'_>, E> {
+        match self {
+            NdHandle::Owned(_) => {}
+            NdHandle::Shared(shared) => {
+                let mut own = NdRows::empty(shared.qtype());
+                copy(shared.qtype(), &shared.view(), &mut own)?;
+                *self = NdHandle::Owned(Box::new(own));
+            }
+            NdHandle::Lent(lent) => {
+                if let Some(elements) = lent.elements.filter(|elements| !elements.is_mutable) {
+                    copy(elements.qtype, &elements.view(), &mut lent.own)?;
+                    (lent.elements, lent.written) = (None, None);
+                }
+            }
+        }
+        Ok(match self {
+            NdHandle::Owned(rows) => Place::of_own(rows),
+            NdHandle::Lent(lent) => lent.place_mut(),
+            NdHandle::Shared(_) => unreachable!("a shared array was copied above"),
+        })
+    }
+
+    /// The frame's own array, copied unless it is shared; an empty one of the type if it is of another, as in a slot that
+    /// has not been written.
+    ///
+    /// # Errors
+    /// The system has no memory.
+    pub fn read(&self, qtype: NdType) -> Result<Arc<NdRows>, Exhausted> {
+        let own = self.rows();
+        match self {
+            _ if own.qtype() != qtype => Ok(Arc::new(NdRows::empty(qtype))),
+            NdHandle::Shared(rows) => Ok(rows.clone()),
+            _ => {
+                let mut rows = NdRows::empty(qtype);
+                rows.copy_within(qtype, &own.view(), &Unlimited)?;
+                Ok(Arc::new(rows))
+            }
+        }
+    }
+
+    /// The type and the elements of what is no array of a host to be read: the frame's own, what stands in a lent room,
+    /// or what is lent to be changed.
+    pub fn computed(&self) -> (NdType, NdView<'_>) {
+        if let NdHandle::Lent(lent) = self {
+            if let Some(elements) = lent.elements.as_ref().filter(|elements| elements.is_mutable) {
+                return (elements.qtype, elements.view());
+            }
+            if let Some((room, Written { qtype, shape, strides })) = lent.in_room() {
+                // SAFETY: whoever made this room has written it, and nobody does while the handle is borrowed.
+                let bytes = unsafe { std::slice::from_raw_parts(room.first, room.bytes) };
+                let (element, rank) = (qtype.element(), qtype.rank());
+                return (*qtype, NdView::trusted(element, rank, bytes, 0, *shape, *strides));
+            }
+        }
+        (self.rows().qtype(), self.rows().view())
+    }
+
+    /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
+    pub(crate) fn keep_truths(&mut self) {
+        match self {
+            NdHandle::Owned(rows) => rows.keep_truths(),
+            NdHandle::Lent(lent) => lent.own.keep_truths(),
+            NdHandle::Shared(_) => {}
+        }
+    }
+
+    /// The zero of a type.
+    pub fn empty(qtype: NdType) -> NdHandle {
+        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
+    }
+
+    /// The array, of one that is lent the frame's own.
+    pub fn rows(&self) -> &NdRows {
+        match self {
+            NdHandle::Owned(rows) => rows,
+            NdHandle::Shared(rows) => rows,
+            NdHandle::Lent(lent) => &lent.own,
+        }
+    }
+
+    /// The frame's own array, to be resized and written.
+    pub fn owned(&mut self) -> &mut NdRows {
+        if let NdHandle::Shared(_) = self {
+            *self = NdHandle::empty(self.rows().qtype());
+        }
+        match self {
+            NdHandle::Owned(rows) => rows,
+            NdHandle::Lent(lent) => {
+                (lent.elements, lent.written) = (None, None);
+                &mut lent.own
+            }
+            NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
+        }
+    }
+}
+
+impl LentNd {
+    /// The memory that a result has been written to, and its axes.
+    fn in_room(&self) -> Option<(RawRoom, &Written)> {
+        Some((self.room?, self.written.as_ref()?))
+    }
+
+    /// Where the elements stand, none of them lent to be read.
+    fn place_mut(&mut self) -> Place<'_> {
+        if let Some(elements) = &self.elements {
+            debug_assert!(elements.is_mutable, "what is lent to be read was copied");
+            return elements.place();
+        }
+        match (self.room, &self.written) {
+            (Some(room), Some(Written { qtype, shape, strides })) => {
+                Place { qtype: *qtype, first: room.first, shape, strides }
+            }
+            _ => Place::of_own(&mut self.own),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);

@@ -1,0 +1,273 @@
+//! Elements of arrays: read, written in place, in the frame and in memory of the host.
+
+#[path = "support/draft.rs"]
+mod draft;
+
+use cembra_vm::layout::TypedSlot;
+use cembra_vm::machine::{BoundExpr, CallError, NdViewMut, RunErrorKind, RunOptions, Trace};
+use cembra_vm::program::{Instruction, Program, Routine, ValueId, slot_check};
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::{Fault, NdRows, NdType, NdView, QType, Value};
+use draft::Draft;
+use std::sync::Arc;
+
+fn nd(name: &str) -> NdType {
+    NdType::from_name(name).expect("a type of arrays over axes")
+}
+
+fn array(name: &str, shape: &[usize], cells: &[f64]) -> Value {
+    Value::NdArray(Arc::new(NdRows::from_slice(nd(name), shape, cells).expect("the shape fits")))
+}
+
+fn int(value: i64) -> Value {
+    Value::from(value)
+}
+
+fn bind(routine: Routine) -> BoundExpr {
+    let program = Program::new(vec![routine]);
+    let bound = BoundExpr::new(Arc::new(program)).unwrap_or_else(|error| panic!("{error}"));
+    slot_check::check(bound.program()).unwrap_or_else(|error| panic!("{error}"));
+    bound
+}
+
+/// `nd.get(a, i, …)` of an array of this type.
+fn getter(qtype: NdType) -> Routine {
+    let mut draft = Draft::new();
+    let a = draft.input(0, QType::NdArray(qtype));
+    let mut inputs = vec![("a".to_owned(), a)];
+    for axis in 0..qtype.rank() as u32 {
+        inputs.push((format!("i{axis}"), draft.input(24 + 8 * axis, INT64)));
+    }
+    let out = draft.output(96, QType::Scalar(qtype.element()));
+    let operands: Vec<ValueId> = inputs.iter().map(|(_, value)| *value).collect();
+    draft.run("nd.get", &operands, out);
+    let named: Vec<(&str, ValueId)> = inputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    draft.finish(&named, out)
+}
+
+/// `nd.set(a, x, i, …)` of an array of this type, which is an input; the output is an element that is read again.
+fn setter(qtype: NdType) -> Routine {
+    let mut draft = Draft::new();
+    let a = draft.input(0, QType::NdArray(qtype));
+    let x = draft.input(24, QType::Scalar(qtype.element()));
+    let mut inputs = vec![("a".to_owned(), a), ("x".to_owned(), x)];
+    for axis in 0..qtype.rank() as u32 {
+        inputs.push((format!("i{axis}"), draft.input(32 + 8 * axis, INT64)));
+    }
+    let out = draft.output(96, QType::Scalar(qtype.element()));
+    let operands: Vec<ValueId> = inputs.iter().map(|(_, value)| *value).collect();
+    draft.run("nd.set", &operands, a);
+    let read: Vec<ValueId> = [a].into_iter().chain(operands[2..].iter().copied()).collect();
+    draft.run("nd.get", &read, out);
+    draft.updated.push(a);
+    let named: Vec<(&str, ValueId)> = inputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    draft.finish(&named, out)
+}
+
+/// Runs fused and observed; both must agree.
+fn run(bound: &BoundExpr, inputs: &[(&str, Value)]) -> Result<(Value, Value), RunErrorKind> {
+    let outcome = |observed: bool| {
+        let mut frame = bound.new_frame().expect("small");
+        for (name, value) in inputs {
+            let slot = bound.input_slot(name).expect("an input");
+            frame.write(slot, value).expect("of its type");
+        }
+        let mut trace = Trace::default();
+        match observed {
+            true => bound.execute_with(&mut frame, RunOptions::new().observer(&mut trace)),
+            false => bound.execute(&mut frame),
+        }
+        .map_err(|error| error.kind)?;
+        let array = frame.read(bound.input_slot("a").expect("an input")).expect("it stays written");
+        Ok((frame.read(bound.output_slot()).expect("written"), array))
+    };
+    let (fused, stepped) = (outcome(false), outcome(true));
+    assert_eq!(format!("{fused:?}"), format!("{stepped:?}"));
+    fused
+}
+
+#[test]
+fn elements_of_every_rank_are_read_and_written() {
+    for rank in 1..=6usize {
+        let name = format!("NDARRAY_FLOAT64_{}", "N".repeat(rank));
+        let shape: Vec<usize> = (0..rank).map(|axis| 2 + axis % 2).collect();
+        let cells: Vec<f64> = (0..shape.iter().product::<usize>()).map(|cell| cell as f64).collect();
+        let (get, set) = (bind(getter(nd(&name))), bind(setter(nd(&name))));
+        for place in 0..cells.len() {
+            let (mut rest, mut indices) = (place, vec![0i64; rank]);
+            for axis in (0..rank).rev() {
+                indices[axis] = (rest % shape[axis]) as i64;
+                rest /= shape[axis];
+            }
+            // From the end, every other time.
+            if place % 2 == 1 {
+                indices.iter_mut().zip(&shape).for_each(|(index, size)| *index -= *size as i64);
+            }
+            let names: Vec<String> = (0..rank).map(|axis| format!("i{axis}")).collect();
+            let mut inputs = vec![("a", array(&name, &shape, &cells))];
+            inputs.extend(names.iter().map(String::as_str).zip(indices.iter().map(|index| int(*index))));
+            let read = run(&get, &inputs).expect("inside");
+            assert_eq!(read.0, Value::from(place as f64), "{indices:?}");
+            inputs.push(("x", Value::from(-1.0)));
+            let mut expected = cells.clone();
+            expected[place] = -1.0;
+            let written = run(&set, &inputs).expect("inside");
+            assert_eq!(written, (Value::from(-1.0), array(&name, &shape, &expected)), "{indices:?}");
+        }
+    }
+}
+
+#[test]
+fn indices_outside_raise_and_change_nothing() {
+    let one = bind(setter(nd("NDARRAY_FLOAT64_N")));
+    for index in [3, -4, i64::MIN, i64::MAX, i64::MIN + 3] {
+        let inputs = [
+            ("a", array("NDARRAY_FLOAT64_N", &[3], &[1.0, 2.0, 3.0])),
+            ("x", Value::from(9.0)),
+            ("i0", int(index)),
+        ];
+        let error = run(&one, &inputs).expect_err("outside");
+        assert_eq!(error, RunErrorKind::from(Fault::Index { index, size: 3 }));
+        let mut frame = one.new_frame().expect("small");
+        inputs.iter().for_each(|(name, value)| {
+            frame.write(one.input_slot(name).expect("an input"), value).expect("of its type");
+        });
+        one.execute(&mut frame).expect_err("outside");
+        assert_eq!(frame.read(one.input_slot("a").expect("an input")).as_ref(), Ok(&inputs[0].1));
+    }
+    let two = bind(getter(nd("NDARRAY_FLOAT64_NN")));
+    let a = array("NDARRAY_FLOAT64_NN", &[2, 1], &[1.0, 2.0]);
+    let error = run(&two, &[("a", a), ("i0", int(1)), ("i1", int(-2))]).expect_err("outside");
+    assert_eq!(error.to_string(), "index out of range: -2, the size of axis 1 is 1");
+    let empty = array("NDARRAY_FLOAT64_NN", &[0, 5], &[]);
+    assert!(run(&two, &[("a", empty), ("i0", int(0)), ("i1", int(0))]).is_err());
+}
+
+#[test]
+fn narrow_elements_and_truths() {
+    for (qtype, cells, at, expected) in [
+        ("NDARRAY_BOOLEAN_N", NdView::from_slice(&[false, true], &[2]), 1, Value::from(true)),
+        ("NDARRAY_INT32_N", NdView::from_slice(&[1i32, -7], &[2]), 1, Value::from(-7i32)),
+        ("NDARRAY_INT64_1", NdView::from_slice(&[i64::MIN], &[1]), 0, Value::from(i64::MIN)),
+        ("NDARRAY_FLOAT32_N", NdView::from_slice(&[0.5f32, 0.25], &[2]), 0, Value::from(0.5f32)),
+    ] {
+        let a = Value::NdArray(Arc::new(
+            NdRows::from_view(nd(qtype), &cells.expect("fits")).expect("a shape of the type"),
+        ));
+        let read = run(&bind(getter(nd(qtype))), &[("a", a.clone()), ("i0", int(at))]);
+        assert_eq!(read.expect("inside").0, expected);
+        let written = run(&bind(setter(nd(qtype))), &[("a", a), ("i0", int(0)), ("x", expected.clone())]);
+        assert_eq!(written.expect("inside").0, expected);
+    }
+}
+
+#[test]
+fn strided_arrays_are_read_in_place() {
+    let bytes: Vec<u8> = [0u8].into_iter().chain((0..6i32).flat_map(i32::to_ne_bytes)).collect();
+    let by_columns =
+        NdRows::from_strided(nd("NDARRAY_INT32_NN"), &bytes, 1, &[3, 2], &[4, 12]).expect("inside");
+    let a = Value::NdArray(Arc::new(by_columns));
+    let read = |i, j| {
+        let inputs = [("a", a.clone()), ("i0", int(i)), ("i1", int(j))];
+        run(&bind(getter(nd("NDARRAY_INT32_NN"))), &inputs).expect("inside").0
+    };
+    assert_eq!((read(2, 1), read(1, 0), read(-1, -2)), (Value::from(5), Value::from(1), Value::from(2)));
+}
+
+#[test]
+fn lengths_and_new_arrays() {
+    let mut draft = Draft::new();
+    let (x, n, m, axis) =
+        (draft.input(0, BOOLEAN), draft.input(8, INT64), draft.input(16, INT64), draft.input(24, INT64));
+    let a = draft.temporary(32, QType::NdArray(nd("NDARRAY_BOOLEAN_NN")));
+    let out = draft.output(56, INT64);
+    draft.run("nd.full", &[x, n, m], a);
+    draft.run("nd.length", &[a, axis], out);
+    let bound = bind(draft.finish(&[("x", x), ("n", n), ("m", m), ("axis", axis)], out));
+    let length = |n: i64, m: i64, axis: i64| {
+        let mut frame = bound.new_frame().expect("small");
+        for (name, value) in [("x", Value::from(true)), ("n", int(n)), ("m", int(m)), ("axis", int(axis))] {
+            frame.write(bound.input_slot(name).expect("an input"), &value).expect("of its type");
+        }
+        bound.execute(&mut frame).map_err(|error| error.kind.to_string())?;
+        Ok(frame.read(bound.output_slot()).expect("written"))
+    };
+    assert_eq!(length(2, 7, 0), Ok(int(2)));
+    assert_eq!(length(2, 7, 1), Ok(int(7)));
+    assert_eq!(length(2, 7, -2), Ok(int(2)));
+    assert_eq!(length(0, 7, -1), Ok(int(7)));
+    assert_eq!(length(2, 7, 2), Err("index out of range: 2, size is 2".to_owned()));
+    assert_eq!(length(2, -7, 2), Err("negative dimensions are not allowed".to_owned()));
+    assert!(length(i64::MAX, i64::MAX, 0).is_err());
+}
+
+/// `a[i] = a[i] * 2` for all i, and `s` is the sum of what stood there.
+fn doubling() -> Routine {
+    let mut draft = Draft::new();
+    let a = draft.input(0, QType::NdArray(nd("NDARRAY_FLOAT64_N")));
+    let s = draft.output(24, FLOAT64);
+    let (i, n, x, more) = (
+        draft.temporary(32, INT64),
+        draft.temporary(40, INT64),
+        draft.temporary(48, FLOAT64),
+        draft.temporary(56, "OPTIONAL_UNIT".parse().expect("a type")),
+    );
+    let zero = draft.next_literal(int(0));
+    let one = draft.next_literal(int(1));
+    let none = draft.next_literal(Value::from(0.0));
+    draft.run("core._copy", &[zero], i);
+    draft.run("core._copy", &[none], s);
+    draft.run("nd.length", &[a, zero], n);
+    let test = draft.body.instructions().len();
+    draft.run("core.less", &[i, n], more);
+    let leave = draft.push(Instruction::JumpIfNot { condition: more, offset: 0 });
+    draft.run("nd.get", &[a, i], x);
+    draft.run("math.add", &[s, x], s);
+    draft.run("math.add", &[x, x], x);
+    draft.run("nd.set", &[a, x, i], a);
+    draft.run("math.add", &[i, one], i);
+    let back = draft.push(Instruction::Jump { offset: 0 });
+    draft.body.set_target(back, test);
+    draft.body.jump_to_here(leave);
+    draft.updated.push(a);
+    draft.finish(&[("a", a)], s)
+}
+
+#[test]
+fn loops_change_arrays_in_place() {
+    let bound = bind(doubling());
+    let a = array("NDARRAY_FLOAT64_N", &[4], &[1.0, 2.0, 3.0, 4.0]);
+    let (sum, doubled) = run(&bound, &[("a", a.clone())]).expect("no error");
+    assert_eq!(sum, Value::from(10.0));
+    assert_eq!(doubled, array("NDARRAY_FLOAT64_N", &[4], &[2.0, 4.0, 6.0, 8.0]));
+    // What the host shared is as it was.
+    assert_eq!(a, array("NDARRAY_FLOAT64_N", &[4], &[1.0, 2.0, 3.0, 4.0]));
+}
+
+#[test]
+fn lent_memory_is_changed_where_it_lies() {
+    let bound = bind(doubling());
+    let (mut frame, slot) =
+        (bound.new_frame().expect("small"), bound.input_slot("a").expect("an input").clone());
+    let mut values = [1.0, 2.0, 3.0];
+    let mut view = NdViewMut::from_slice(&mut values, &[3]).expect("fits");
+    let call = bound.call(&mut frame).update(&slot, &mut view).expect("the input is changed");
+    let sum = call.run().expect("no error").read(bound.output_slot());
+    assert_eq!((sum, values), (Ok(Value::from(6.0)), [2.0, 4.0, 6.0]));
+    // To be read only: the frame's own copy is changed.
+    let lent = NdView::from_slice(&values, &[3]).expect("fits");
+    let call = bound.call(&mut frame).input(&slot, &lent).expect("an array of the type");
+    let sum = call.run().expect("no error").read(bound.output_slot());
+    assert_eq!((sum, values), (Ok(Value::from(12.0)), [2.0, 4.0, 6.0]));
+    assert!(frame.read(&slot).is_err(), "what was lent is gone");
+    let mut wrong = [1i64];
+    let mut view = NdViewMut::from_slice(&mut wrong, &[1]).expect("fits");
+    let refused = bound.call(&mut frame).update(&slot, &mut view).map(drop);
+    assert!(matches!(refused, Err(CallError::Axes { .. })));
+    let reads_only = bind(getter(nd("NDARRAY_FLOAT64_N")));
+    let mut frame = reads_only.new_frame().expect("small");
+    let slot = TypedSlot::new(0, QType::NdArray(nd("NDARRAY_FLOAT64_N")));
+    let mut view = NdViewMut::from_slice(&mut values, &[3]).expect("fits");
+    let refused = reads_only.call(&mut frame).update(&slot, &mut view).map(drop);
+    assert!(matches!(refused, Err(CallError::NotUpdated { .. })));
+}
