@@ -35,6 +35,7 @@ pub mod compile;
 pub mod dag;
 pub mod expr;
 pub mod fit;
+pub mod function;
 pub mod host;
 pub mod inspect;
 pub mod model;

@@ -1,6 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
 use crate::columns::OnError;
@@ -65,6 +66,9 @@ pub enum Command {
     /// Check schemas; validate and convert documents.
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Call, check and show functions in Python-like text.
+    #[command(subcommand)]
+    Function(FunctionCommand),
 }
 
 /// Where an expression comes from and how it is read.

@@ -8,6 +8,7 @@
 //! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
 //! | `schema` | [`schema`], [`schema_args`] |
+//! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_value`] |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -31,6 +32,10 @@ pub mod fit_plot;
 pub mod fit_progress;
 pub mod fit_result;
 pub mod fit_task;
+pub mod function;
+pub mod function_args;
+pub mod function_batch;
+pub mod function_value;
 pub mod graph;
 pub mod input;
 pub mod json;
@@ -78,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Ops(args) => ops::run(&args),
         Command::Model(args) => model::run(&args),
         Command::Schema(command) => schema::run(&command),
+        Command::Function(command) => function::run(&command),
     }
 }
 

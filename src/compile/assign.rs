@@ -9,7 +9,8 @@
 //! 2. The result of an operator that reads before it writes may take the bytes of operands that die
 //!    there; any other result is placed while its operands still hold theirs.
 //! 3. A result with several definitions (that of a `where`) and the operands of those of the second
-//!    kind stay clear of each other, whichever is placed first.
+//!    kind stay clear of each other, whichever is placed first. Where jumps lead back, it stays clear of whatever
+//!    is alive where one of its definitions stands: its first slot may have been given to others meanwhile.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
@@ -26,7 +27,7 @@ use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::QType;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Whether temporaries take the bytes of others that are no longer needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +128,7 @@ impl<'e> Walk<'e> {
         Walk {
             literals: literals.collect(),
             is_reduction: reductions(emission, &holder),
-            clear_of: values_to_keep_clear(emission),
+            clear_of: values_to_keep_clear(emission, &cfg, &live, &owner),
             emission,
             arena,
             holder,
@@ -380,7 +381,12 @@ fn reductions(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
 
 /// Rule 3, both ways. A result with one definition needs no entry: it is placed while its operands
 /// hold their bytes.
-fn values_to_keep_clear(emission: &Emission) -> HashMap<ValueId, Vec<ValueId>> {
+fn values_to_keep_clear(
+    emission: &Emission,
+    cfg: &Cfg,
+    live: &Liveness,
+    owner: &impl Fn(ValueId) -> Option<ValueId>,
+) -> HashMap<ValueId, Vec<ValueId>> {
     let body = &emission.body;
     let mut definitions: HashMap<ValueId, u32> = HashMap::new();
     for value in body.instructions().iter().flat_map(|i| body.writes(i)) {
@@ -399,5 +405,51 @@ fn values_to_keep_clear(emission: &Emission) -> HashMap<ValueId, Vec<ValueId>> {
             }
         }
     }
+    let leads_back = (0..body.instructions().len()).any(|ip| body.target(ip).is_some_and(|to| to <= ip));
+    if leads_back {
+        let is_redefined = |value: ValueId| definitions.get(&value).is_some_and(|count| *count > 1);
+        for (a, b) in alive_at_definitions(emission, cfg, live, owner, &is_redefined) {
+            let (a, b) = (holder(emission, a), holder(emission, b));
+            if a != b {
+                clear_of.entry(a).or_default().push(b);
+                clear_of.entry(b).or_default().push(a);
+            }
+        }
+    }
     clear_of
+}
+
+/// Pairs of values of which one has several definitions, and one is alive where the other is defined.
+fn alive_at_definitions(
+    emission: &Emission,
+    cfg: &Cfg,
+    live: &Liveness,
+    owner: &impl Fn(ValueId) -> Option<ValueId>,
+    is_redefined: &impl Fn(ValueId) -> bool,
+) -> BTreeSet<(ValueId, ValueId)> {
+    let body = &emission.body;
+    let mut pairs = BTreeSet::new();
+    for block in 0..cfg.len() {
+        let mut alive: BTreeSet<ValueId> = live.live_out(block).iter().copied().collect();
+        let mut redefined: BTreeSet<ValueId> = alive.iter().copied().filter(|v| is_redefined(*v)).collect();
+        for ip in cfg.block(block).rev() {
+            let instruction = &body.instructions()[ip];
+            let written: Vec<ValueId> = body.writes(instruction).iter().filter_map(|v| owner(*v)).collect();
+            for value in &written {
+                let others = if is_redefined(*value) { &alive } else { &redefined };
+                pairs.extend(others.iter().filter(|other| *other != value).map(|other| (*value, *other)));
+            }
+            for value in written {
+                alive.remove(&value);
+                redefined.remove(&value);
+            }
+            for value in body.reads(instruction).iter().filter_map(|v| owner(*v)) {
+                alive.insert(value);
+                if is_redefined(value) {
+                    redefined.insert(value);
+                }
+            }
+        }
+    }
+    pairs
 }

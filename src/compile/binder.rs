@@ -88,6 +88,29 @@ pub fn compile(prepared: &Prepared, options: &Options) -> Result<BoundExpr, Comp
     Ok(binder.build()?.swap_remove(0))
 }
 
+/// Gives the values of an emission slots in a layout of their own.
+///
+/// # Errors
+/// The frame would be too large.
+pub(crate) fn routine(
+    emission: Emission,
+    input_names: Vec<Arc<str>>,
+    options: &Options,
+) -> Result<Routine, CompileError> {
+    let mut binder = Binder::new(options.clone());
+    let mut pinned: Vec<Option<TypedSlot>> = Vec::new();
+    for (name, value) in input_names.iter().zip(&emission.inputs) {
+        let qtype = emission.values[value.index()].qtype.clone();
+        pinned.push(Some(binder.input(name, &qtype)?));
+    }
+    pinned.push(Some(binder.arena.pin(&emission.values[emission.output.index()].qtype)));
+    let Assignment { slots } = assign(&emission, &mut binder.arena, &pinned, false, options.slot_reuse);
+    binder.pending.push(Pending { emission, slots, inputs: input_names, side_outputs: Vec::new() });
+    let layout = binder.layout()?;
+    let pending = binder.pending.pop().expect("it was added above");
+    Ok(pending.routine(&layout, false))
+}
+
 /// Expressions waiting for their common layout.
 #[derive(Debug)]
 pub struct Binder {

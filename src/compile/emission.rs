@@ -57,8 +57,21 @@ pub struct Emission {
 }
 
 impl Emission {
-    /// Inputs, an output and no instructions yet.
+    /// Inputs and the output of a prepared expression, and no instructions yet.
     pub fn new(prepared: &Prepared, instruction_limit: usize) -> Emission {
+        let inputs = prepared.inputs().iter().map(|(_, qtype)| qtype.clone());
+        let output = prepared.qtype(prepared.outputs()[0]).clone();
+        let table = prepared.draft().registry.table().clone();
+        Emission::with_interface(inputs, output, table, instruction_limit)
+    }
+
+    /// Inputs and an output of these types, and no instructions yet.
+    pub fn with_interface(
+        inputs: impl IntoIterator<Item = QType>,
+        output: QType,
+        table: Arc<OperatorTable>,
+        instruction_limit: usize,
+    ) -> Emission {
         let mut emission = Emission {
             body: Body::new(),
             values: Vec::new(),
@@ -66,17 +79,16 @@ impl Emission {
             output: ValueId(0),
             side_outputs: Vec::new(),
             instruction_limit,
-            table: prepared.draft().registry.table().clone(),
+            table,
             operators: HashMap::new(),
             literals: HashMap::new(),
             named: HashMap::new(),
         };
-        for (position, (_, qtype)) in prepared.inputs().iter().enumerate() {
-            let input = emission.value(qtype.clone(), Role::Input(position));
+        for (position, qtype) in inputs.into_iter().enumerate() {
+            let input = emission.value(qtype, Role::Input(position));
             emission.inputs.push(input);
         }
-        let main = prepared.outputs()[0];
-        emission.output = emission.value(prepared.qtype(main).clone(), Role::Output);
+        emission.output = emission.value(output, Role::Output);
         emission
     }
 

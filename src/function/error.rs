@@ -72,7 +72,9 @@ pub enum FunctionProblem {
         message: String,
     },
     /// Definitions of types that have no common one.
-    #[error("cannot unify {first} and {second} for {what}: {first} on line {first_line}, {second} on line {second_line}")]
+    #[error(
+        "cannot unify {first} and {second} for {what}: {first} on line {first_line}, {second} on line {second_line}"
+    )]
     Unify {
         /// The variable or the result.
         what: String,

@@ -19,6 +19,7 @@
 //! the semantics.
 
 pub mod build;
+pub mod check;
 pub mod compile;
 pub mod error;
 pub mod infer;

@@ -38,4 +38,6 @@ pub use lines::SourceLines;
 pub use operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
 pub use parse::{ParsedModule, parse_module};
 pub use pyast::{PYAST, Positions, pyast_document, pyast_root, pyast_schema};
-pub use tree::{ExprId, ExprKind, NameId, PyExpr, PyStmt, PyTree, StmtId, StmtKind, Stretch};
+pub use tree::{
+    ExprId, ExprKind, NameId, PyExpr, PyParameter, PyPattern, PyStmt, PyTree, StmtId, StmtKind, Stretch,
+};

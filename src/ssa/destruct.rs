@@ -12,7 +12,7 @@
 //! 3. What is left are copies at the ends of predecessors, put in an order in which no source is overwritten
 //!    before it is read; a cycle goes through a spare register (the swap problem).
 
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, Tail};
+use crate::ssa::flow::{BlockId, Flow, InstId, Operation, Tail};
 use crate::ssa::live::live_values;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
@@ -79,8 +79,7 @@ pub fn destruct<O: Operation>(
             let pairs = flow.phis(block).filter_map(|phi| {
                 let value = flow.inst(phi).args[position];
                 let (to, source) = (register[phi.index()], register[value.index()]);
-                let is_undefined = matches!(flow.inst(value).op, SsaOp::Undef);
-                (to != source && !is_undefined).then_some((to, source))
+                (to != source).then_some((to, source))
             });
             copies[from.index()].extend(in_sequence(pairs.collect()));
         }
@@ -216,15 +215,18 @@ mod tests {
     #[test]
     fn a_swap_goes_through_a_spare_register() {
         let [a, b, c] = [0, 1, 2].map(InstId);
-        assert_eq!(in_sequence(vec![(a, b), (b, a), (c, a)]), [
-            EdgeCopy::Copy { to: c, from: a },
-            EdgeCopy::Save { from: a },
-            EdgeCopy::Copy { to: a, from: b },
-            EdgeCopy::Restore { to: b, saved: a },
-        ]);
-        assert_eq!(in_sequence(vec![(a, b), (b, c)]), [
-            EdgeCopy::Copy { to: a, from: b },
-            EdgeCopy::Copy { to: b, from: c },
-        ]);
+        assert_eq!(
+            in_sequence(vec![(a, b), (b, a), (c, a)]),
+            [
+                EdgeCopy::Copy { to: c, from: a },
+                EdgeCopy::Save { from: a },
+                EdgeCopy::Copy { to: a, from: b },
+                EdgeCopy::Restore { to: b, saved: a },
+            ]
+        );
+        assert_eq!(
+            in_sequence(vec![(a, b), (b, c)]),
+            [EdgeCopy::Copy { to: a, from: b }, EdgeCopy::Copy { to: b, from: c },]
+        );
     }
 }

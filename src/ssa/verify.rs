@@ -58,10 +58,11 @@ pub fn verify_flow<O: Operation>(flow: &Flow<O>) -> Result<(), SsaError> {
                     return fail(block, 6, format!("{inst} is no phi of this block"));
                 }
                 SsaOp::Phi => {
-                    let lost =
-                        row.args.iter().zip(&rows.predecessors).find(|(arg, from)| {
-                            !is_before(**arg, **from, flow.block(**from).insts.len())
-                        });
+                    let lost = row
+                        .args
+                        .iter()
+                        .zip(&rows.predecessors)
+                        .find(|(arg, from)| !is_before(**arg, **from, flow.block(**from).insts.len()));
                     if let Some((arg, from)) = lost {
                         return fail(block, 5, format!("{inst} reads {arg}, which {from} has not"));
                     }

@@ -182,7 +182,8 @@ impl Builder<'_> {
             match position {
                 Some(at) if given[at].is_none() => given[at] = Some(self.argument(keyword.value)),
                 _ => {
-                    let word = if position.is_some() { "multiple values for" } else { "an unexpected keyword" };
+                    let word =
+                        if position.is_some() { "multiple values for" } else { "an unexpected keyword" };
                     let message = format!("{name}() got {word} argument '{}'", tree.name(keyword.name));
                     return self.refuse(FunctionError::types(message, keyword.span));
                 }
@@ -252,7 +253,7 @@ impl Builder<'_> {
         let passes_functions = given.iter().any(|argument| matches!(argument, Argument::Function(_)));
         if let Callable::Module(id) = callable
             && !passes_functions
-            && (self.recurses(id) || self.inlined >= MAX_INLINED)
+            && (self.keeps_calls || self.recurses(id) || self.inlined >= MAX_INLINED)
         {
             let values = given.iter().map(|argument| match argument {
                 Argument::Value(value) => *value,
@@ -286,10 +287,10 @@ impl Builder<'_> {
         for (parameter, argument) in parameters.iter().zip(given) {
             let name = tree.name(parameter.name).to_owned();
             let binding = match argument {
-                Argument::Function(callable) => Binding::Callable(*callable),
-                Argument::Value(value) => {
+                &Argument::Function(callable) => Binding::Callable(callable),
+                &Argument::Value(value) => {
                     let variable = self.variable(&name);
-                    self.write(variable, *value, span);
+                    self.write(variable, value, span);
                     Binding::Variable(variable)
                 }
             };

@@ -69,12 +69,9 @@ impl Builder<'_> {
                 let parts = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
                 self.operation(FunctionOp::Tuple, parts, span)
             }
-            ExprKind::List(_) | ExprKind::ListComprehension { .. } => self.unsupported(
-                "list",
-                "lists are not supported",
-                "fill an array: np.zeros(n)",
-                span,
-            ),
+            ExprKind::List(_) | ExprKind::ListComprehension { .. } => {
+                self.unsupported("list", "lists are not supported", "fill an array: np.zeros(n)", span)
+            }
             ExprKind::Lambda { .. } => self.unsupported(
                 "function-value",
                 "a function is called or passed on, it is no value",
@@ -86,7 +83,9 @@ impl Builder<'_> {
                 self.store(target, value);
                 value
             }
-            ExprKind::Slice { .. } => self.unsupported("slice", "a slice is no value", "use it as an index", span),
+            ExprKind::Slice { .. } => {
+                self.unsupported("slice", "a slice is no value", "use it as an index", span)
+            }
             ExprKind::Refused => self.constant(Constant::None, span),
         }
     }
@@ -208,7 +207,11 @@ impl Builder<'_> {
             match tree.expr(*place).kind {
                 ExprKind::Slice { lower, upper, step } => {
                     let (given, bounds) = (|e: Option<ExprId>| e.is_some(), [lower, upper, step]);
-                    parts.push(IndexPart::Slice { lower: given(lower), upper: given(upper), step: given(step) });
+                    parts.push(IndexPart::Slice {
+                        lower: given(lower),
+                        upper: given(upper),
+                        step: given(step),
+                    });
                     for bound in bounds.into_iter().flatten() {
                         values.push(self.expr(bound));
                     }

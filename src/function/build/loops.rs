@@ -68,6 +68,10 @@ impl Builder<'_> {
         self.end_block(Tail::Branch { condition, then: inside, orelse: other }, span);
         self.begin(inside);
         let value = self.element(&iteration, counter, span);
+        if let ExprKind::Name(name) = tree.expr(target).kind {
+            let variable = self.target_variable(tree.name(name));
+            self.loop_targets.extend(variable);
+        }
         self.store(target, value);
         self.body(tree.block(body), self.block, LoopTargets { next, end });
         self.end_block(Tail::Jump(next), span);
@@ -105,7 +109,11 @@ impl Builder<'_> {
                         [start] => self.bound(*start),
                         _ => self.int(0, span),
                     };
-                    return Iteration::Elements { values: vec![values], number: Some(number), is_tuple: false };
+                    return Iteration::Elements {
+                        values: vec![values],
+                        number: Some(number),
+                        is_tuple: false,
+                    };
                 }
                 ("zip", [_, ..]) => {
                     let values = args.iter().map(|value| self.expr(*value)).collect();

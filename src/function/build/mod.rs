@@ -61,6 +61,23 @@ pub struct BuiltFunction {
     pub failures: Vec<Failure>,
     /// Places of statements that no path leads to.
     pub unreachable: Vec<Span>,
+    /// Variables that are targets of `for`.
+    pub loop_targets: Vec<VarId>,
+}
+
+impl BuiltFunction {
+    /// Stands for a function that could not be built.
+    pub(super) fn failed(name: &str) -> BuiltFunction {
+        BuiltFunction {
+            name: name.to_owned(),
+            flow: Flow::new(),
+            parameters: Vec::new(),
+            variables: Vec::new(),
+            failures: Vec::new(),
+            unreachable: Vec::new(),
+            loop_targets: Vec::new(),
+        }
+    }
 }
 
 /// Builds a function.
@@ -68,15 +85,32 @@ pub struct BuiltFunction {
 /// # Errors
 /// What functions cannot do: all of it.
 pub fn build(module: &FunctionModule, id: FunctionId) -> Result<BuiltFunction, Vec<FunctionError>> {
+    Builder::new(module).build(id)
+}
+
+/// The same with all calls of functions of the module as calls: what is found is in this function.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_alone(module: &FunctionModule, id: FunctionId) -> Result<BuiltFunction, Vec<FunctionError>> {
     let mut builder = Builder::new(module);
-    let parameters = builder.function(module.definition(id));
-    let Builder { mut flow, errors, variables, failures, .. } = builder;
-    if !errors.is_empty() {
-        return Err(errors);
+    builder.keeps_calls = true;
+    builder.build(id)
+}
+
+impl Builder<'_> {
+    fn build(self, id: FunctionId) -> Result<BuiltFunction, Vec<FunctionError>> {
+        let module = self.module;
+        let mut builder = self;
+        let parameters = builder.function(module.definition(id));
+        let Builder { mut flow, errors, variables, failures, loop_targets, .. } = builder;
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let unreachable = flow.remove_unreachable();
+        let name = module.name(id).to_owned();
+        Ok(BuiltFunction { name, flow, parameters, variables, failures, unreachable, loop_targets })
     }
-    let unreachable = flow.remove_unreachable();
-    let name = module.name(id).to_owned();
-    Ok(BuiltFunction { name, flow, parameters, variables, failures, unreachable })
 }
 
 /// Where `return` leads.
@@ -111,6 +145,9 @@ struct Builder<'m> {
     /// Definitions that are being built in place, and the function itself.
     active: Vec<StmtId>,
     inlined: usize,
+    /// True if calls of functions of the module stay calls.
+    keeps_calls: bool,
+    loop_targets: Vec<VarId>,
     /// Expressions around the one at hand.
     depth: usize,
     variables: Vec<String>,
@@ -133,6 +170,8 @@ impl<'m> Builder<'m> {
             returns: ReturnTo::Caller,
             active: Vec::new(),
             inlined: 0,
+            keeps_calls: false,
+            loop_targets: Vec::new(),
             depth: 0,
             variables: Vec::new(),
             failures: Vec::new(),

@@ -119,12 +119,11 @@ impl Builder<'_> {
     }
 
     /// Parts of a tuple or list that is written out.
-    fn parts(&self, expr: ExprId) -> Option<&[ExprId]> {
+    fn parts(&self, expr: ExprId) -> Option<Vec<ExprId>> {
         match self.tree.expr(expr).kind {
-            ExprKind::Tuple(parts) => Some(self.tree.expr_list(parts)),
+            ExprKind::Tuple(parts) => Some(self.tree.expr_list(parts).to_vec()),
             _ => None,
         }
-        .map(|parts| &parts[..])
     }
 
     /// Assigns a value to a target.

@@ -45,7 +45,11 @@ fn field(fields: &[FunctionType], index: Option<Constant>) -> Result<FunctionTyp
     let (first, rest) = fields.split_first().ok_or_else(out_of_range)?;
     let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
     joined.filter(FunctionType::is_number).ok_or_else(|| {
-        unsupported("tuple-index", "an index that is not known needs fields of one type", "index with a constant")
+        unsupported(
+            "tuple-index",
+            "an index that is not known needs fields of one type",
+            "index with a constant",
+        )
     })
 }
 
@@ -66,9 +70,10 @@ fn indexed(
     if let Some(wrong) = indices.iter().find(|index| !index.is_integer()) {
         return Err(match wrong {
             FunctionType::Float | FunctionType::None | FunctionType::Text => FunctionProblem::Index {
-                message: "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or \
+                message:
+                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or \
                           boolean arrays are valid indices"
-                    .to_owned(),
+                        .to_owned(),
             },
             _ => unsupported(
                 "array-index",

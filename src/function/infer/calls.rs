@@ -160,9 +160,9 @@ pub(super) fn type_of_builtin(
 
 /// The type that holds all of them.
 fn joined(types: &[FunctionType], name: &str) -> Result<FunctionType, FunctionProblem> {
-    let (first, rest) = types.split_first().ok_or_else(|| FunctionProblem::Value {
-        message: format!("{name}() arg is an empty sequence"),
-    })?;
+    let (first, rest) = types
+        .split_first()
+        .ok_or_else(|| FunctionProblem::Value { message: format!("{name}() arg is an empty sequence") })?;
     let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
     joined.filter(FunctionType::is_number).ok_or_else(|| type_error(format!("{name}() takes numbers")))
 }

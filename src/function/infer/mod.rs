@@ -225,13 +225,17 @@ impl<'m> Inference<'m> {
                 None => Err(FunctionError::types("an argument is missing", row.span)),
             },
             FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
-            FunctionOp::Builtin(builtin) => calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem),
+            FunctionOp::Builtin(builtin) => {
+                calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
+            }
             FunctionOp::GetItem(parts) => {
                 let constant = |index: usize| constant_of(&function, row.args[index]);
                 arrays::type_of_item(parts, &args, constant).map(Some).map_err(problem)
             }
             FunctionOp::SetItem(parts) => arrays::type_of_store(parts, &args).map(Some).map_err(problem),
-            FunctionOp::Attribute(name) => arrays::type_of_attribute(name, &args[0]).map(Some).map_err(problem),
+            FunctionOp::Attribute(name) => {
+                arrays::type_of_attribute(name, &args[0]).map(Some).map_err(problem)
+            }
             _ => {
                 let exponent = row.args.last().and_then(|last| constant_of(&function, *last));
                 rules::type_of(op, &args, exponent.as_ref()).map(Some).map_err(problem)
@@ -269,7 +273,8 @@ impl<'m> Inference<'m> {
         let mut next = 0;
         while let Some(at) = order.get(next).copied() {
             next += 1;
-            let mut calls: Vec<_> = self.instances[at.0 as usize].calls.iter().map(|(k, v)| (*k, *v)).collect();
+            let mut calls: Vec<_> =
+                self.instances[at.0 as usize].calls.iter().map(|(k, v)| (*k, *v)).collect();
             calls.sort_unstable();
             for (_, callee) in calls {
                 number.entry(callee).or_insert_with(|| {
@@ -337,9 +342,9 @@ impl<'m> Inference<'m> {
             let of_call = |inst: &InstId| matches!(function.flow.operation(*inst), Some(FunctionOp::Call(_)));
             if !untyped.iter().any(of_call) {
                 let row = function.flow.inst(*first);
-                let what = row.name.map_or("a value".to_owned(), |name| {
-                    format!("`{}`", function.variables[name.index()])
-                });
+                let what = row
+                    .name
+                    .map_or("a value".to_owned(), |name| format!("`{}`", function.variables[name.index()]));
                 errors.push(FunctionError::new(FunctionProblem::NoType { what }, row.span));
             } else {
                 let problem = FunctionProblem::RunawayRecursion { name: function.name.clone() };

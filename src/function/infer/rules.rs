@@ -109,7 +109,8 @@ fn binary(
         let (x, y) = (x.python_name(), y.python_name());
         Err(type_error(format!("unsupported operand type(s) for {}: '{x}' and '{y}'", sign_of(op))))
     };
-    if matches!((x, y), (Array(_), _) | (_, Array(_))) && matches!((x, y), (Array(_) | Bool | Int | Float, _)) {
+    if matches!((x, y), (Array(_), _) | (_, Array(_))) && matches!((x, y), (Array(_) | Bool | Int | Float, _))
+    {
         return Err(FunctionProblem::Unsupported {
             rule: "array-expression",
             message: format!("`{}` on whole arrays is not supported in functions", sign_of(op)),

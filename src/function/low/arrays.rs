@@ -81,7 +81,8 @@ impl Lowering<'_> {
                     Axis::Fixed(self.place_on(part.axes[axis], index))
                 }
                 IndexPart::Slice { lower, upper, step } => {
-                    let mut bound = |given: bool| given.then(|| values.next().expect("an operand for each bound"));
+                    let mut bound =
+                        |given: bool| given.then(|| values.next().expect("an operand for each bound"));
                     let (lower, upper, step) = (bound(*lower), bound(*upper), bound(*step));
                     self.slice(&part, axis, lower, upper, step)?
                 }
@@ -124,7 +125,7 @@ impl Lowering<'_> {
             }
         };
         let by_value = self.int(by);
-        let mut bound = |this: &mut Self, given: Option<InstId>, name: &'static str, default: InstId| match given
+        let bound = |this: &mut Self, given: Option<InstId>, name: &'static str, default: InstId| match given
         {
             None => default,
             Some(value) => {

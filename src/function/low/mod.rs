@@ -128,11 +128,7 @@ struct Lowering<'i> {
 type Lower<T> = Result<T, FunctionError>;
 
 impl<'i> Lowering<'i> {
-    fn new(
-        instances: &'i [Instance],
-        instance: &'i Instance,
-        options: &'i FunctionOptions,
-    ) -> Lowering<'i> {
+    fn new(instances: &'i [Instance], instance: &'i Instance, options: &'i FunctionOptions) -> Lowering<'i> {
         let typed = &instance.function.flow;
         let mut flow = Flow::new();
         flow.blocks.clear();
@@ -258,7 +254,8 @@ impl<'i> Lowering<'i> {
             phis.push(phi);
         }
         let block = &mut self.flow.blocks[self.block.index()].insts;
-        let at = block.iter().take_while(|inst| matches!(self.flow.insts[inst.index()].op, SsaOp::Phi)).count();
+        let at =
+            block.iter().take_while(|inst| matches!(self.flow.insts[inst.index()].op, SsaOp::Phi)).count();
         block.splice(at..at, phis.iter().copied());
         Ok(phis)
     }
@@ -267,8 +264,13 @@ impl<'i> Lowering<'i> {
     fn join_phis(&mut self) -> Lower<()> {
         let function = self.instance.function.clone();
         for block in function.flow.block_ids() {
-            let from: Vec<BlockId> =
-                function.flow.block(block).predecessors.iter().map(|from| self.ends[from.index()].1).collect();
+            let from: Vec<BlockId> = function
+                .flow
+                .block(block)
+                .predecessors
+                .iter()
+                .map(|from| self.ends[from.index()].1)
+                .collect();
             self.flow.blocks[block.index()].predecessors = from.clone();
             for phi in function.flow.phis(block) {
                 let wanted = self.type_of(phi);

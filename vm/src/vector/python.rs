@@ -85,6 +85,36 @@ pub fn pow(x: i64, y: u64) -> Option<i64> {
     }
 }
 
+/// x ** y, which wraps around; for a negative y what an integer is of the quotient, cut to zero.
+pub fn wrapping_pow(x: i64, y: i64) -> i64 {
+    let Ok(mut rest) = u64::try_from(y) else {
+        return match x {
+            1 => 1,
+            -1 => 1 - 2 * (y & 1),
+            _ => 0,
+        };
+    };
+    let (mut power, mut base) = (1i64, x);
+    while rest > 0 {
+        if rest & 1 == 1 {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        rest >>= 1;
+    }
+    power
+}
+
+/// A bound of a slice of so many elements by a step: counted from the end if it is negative, then at most one
+/// beyond the elements on either side that the step leads to.
+pub fn slice_bound(i: i64, size: i64, step: i64) -> i64 {
+    let place = if i < 0 { i.saturating_add(size) } else { i };
+    match step > 0 {
+        true => place.clamp(0, size),
+        false => place.clamp(-1, size - 1),
+    }
+}
+
 /// x ** y % m, with the sign of m.
 pub fn pow_modulo(x: i64, y: u64, m: i64) -> i64 {
     let modulus = i128::from(m);

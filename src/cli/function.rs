@@ -1,0 +1,223 @@
+//! `cembra function`: calls, checks and shows functions in Python-like text.
+
+use crate::cli::eval::read_text;
+use crate::cli::function_args::{
+    ErrorModelArg, FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionRunArgs, OverflowArg,
+    SemanticsArgs, StageArg,
+};
+use crate::cli::function_batch::{check_batch, run_batch};
+use crate::cli::function_value::{plain, read_arguments};
+use crate::cli::report::{Phase, Report, Source};
+use crate::cli::{complain, print};
+use crate::function::compile::stages;
+use crate::function::run::{FunctionCallError, python_class, python_message};
+use crate::function::stage_text::{low_text, tssa_text, ussa_text};
+use crate::function::{
+    CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, FunctionType,
+    Overflow, compile_function,
+};
+use crate::python::{Positions, pyast_document, pyast_schema};
+use crate::schema::tree_outline;
+use cembra_vm::machine::Budget;
+use cembra_vm::program::{dump, text};
+use cembra_vm::value::{Category, Value};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Errors with the text they stand in.
+pub(super) type Failed = (Vec<Report>, Option<Source>);
+
+/// Runs a command on functions.
+pub fn run(command: &FunctionCommand) -> ExitCode {
+    let is_json = match command {
+        FunctionCommand::Run(args) => args.json,
+        FunctionCommand::Check(args) => args.json,
+        FunctionCommand::Dump(_) => false,
+    };
+    let result = match command {
+        FunctionCommand::Run(args) => match &args.batch {
+            Some(file) => run_batch(file, &options(&args.semantics), &args.budget.budget()),
+            None => run_one(args),
+        },
+        FunctionCommand::Check(args) => match &args.batch {
+            Some(file) => check_batch(file),
+            None => check(args),
+        },
+        FunctionCommand::Dump(args) => dump_stage(args),
+    };
+    match result {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err((reports, source)) if is_json => {
+            let all: Vec<Json> = reports.iter().map(|report| report.json(source.as_ref())).collect();
+            print(&format!("{}\n", json!({ "errors": all })));
+            ExitCode::from(1)
+        }
+        Err((reports, source)) => {
+            reports.iter().for_each(|report| complain(&report.render(source.as_ref(), true)));
+            ExitCode::from(1)
+        }
+    }
+}
+
+pub(super) fn options(args: &SemanticsArgs) -> FunctionOptions {
+    FunctionOptions {
+        overflow: match args.overflow {
+            OverflowArg::Raise => Overflow::Raise,
+            OverflowArg::Wrap => Overflow::Wrap,
+        },
+        numpy_errors: args.error_model == ErrorModelArg::Numpy,
+        ..FunctionOptions::default()
+    }
+}
+
+fn source(file: &Path) -> Result<Source, Failed> {
+    let text = read_text(file).map_err(|report| (vec![report], None))?;
+    Ok(Source { name: file.display().to_string(), text })
+}
+
+fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
+    let (Some(file), Some(name)) = (&args.file, &args.function) else {
+        return Err(usage("a file and a function are needed"));
+    };
+    let source = source(file)?;
+    let values = arguments(&args.args)?;
+    let compiled = compiled(&source.text, name, &values, &options(&args.semantics));
+    let compiled = match compiled {
+        Ok(compiled) => compiled,
+        Err(errors) => return Err((errors.iter().map(report).collect(), Some(source))),
+    };
+    match call(&compiled, &values, &args.budget.budget()) {
+        Ok((value, arrays)) if args.json => {
+            let arrays: Vec<Json> = arrays.iter().map(plain).collect();
+            Ok(format!("{}\n", json!({ "value": plain(&value), "arrays_after": arrays })))
+        }
+        Ok((value, _)) => Ok(format!("{}\n", plain(&value))),
+        Err(error) => Err((vec![call_report(&error)], Some(source))),
+    }
+}
+
+/// Compiles a function of a text for the types of values; default values fill up what is missing.
+pub(super) fn compiled(
+    text: &str,
+    name: &str,
+    values: &[Value],
+    options: &FunctionOptions,
+) -> Result<CompiledFunction, Vec<FunctionError>> {
+    let module = FunctionModule::parse(text)?;
+    compile_function(&module, name, &types(values)?, options)
+}
+
+pub(super) fn types(values: &[Value]) -> Result<Vec<FunctionType>, Vec<FunctionError>> {
+    let type_of = |value: &Value| {
+        FunctionType::of_qtype(&value.qtype()).ok_or_else(|| {
+            let message = format!("functions take no values of type {}", value.qtype());
+            vec![FunctionError { problem: FunctionProblem::Type { message }, span: Default::default() }]
+        })
+    };
+    values.iter().map(type_of).collect()
+}
+
+/// Calls a function; gives its result and the arrays after the call.
+pub(super) fn call(
+    function: &CompiledFunction,
+    values: &[Value],
+    budget: &Budget,
+) -> Result<(Value, Vec<Value>), FunctionCallError> {
+    let result = function.call(values, budget)?;
+    Ok((result.value, result.arrays.into_iter().map(|(_, value)| value).collect()))
+}
+
+fn arguments(text: &str) -> Result<Vec<Value>, Failed> {
+    let json: Json =
+        serde_json::from_str(text).map_err(|error| usage(&format!("--args is no JSON: {error}")))?;
+    read_arguments(&json).map_err(|what| usage(&what))
+}
+
+fn usage(message: &str) -> Failed {
+    (vec![Report::new(Category::Parse, Phase::Compile, message)], None)
+}
+
+/// An error of a function as users see it.
+pub(super) fn report(error: &FunctionError) -> Report {
+    let category = match error.problem.python_class() {
+        "SyntaxError" => Category::Syntax,
+        "NameError" => Category::UnknownName,
+        "UnboundLocalError" => Category::Unbound,
+        "IndexError" => Category::IndexOutOfRange,
+        "SystemError" => Category::InvalidProgram,
+        _ => Category::Type,
+    };
+    let mut report = Report::new(category, Phase::Compile, error.to_string());
+    report.labels.push((error.span, String::new()));
+    report.notes.push(format!("rule {}", error.problem.rule()));
+    report.notes.extend(error.problem.hint());
+    report
+}
+
+fn call_report(error: &FunctionCallError) -> Report {
+    match error {
+        FunctionCallError::Run(error) => {
+            let mut report = Report::from((**error).clone());
+            report.message = format!("{}: {}", python_class(error), python_message(error));
+            report
+        }
+        other => Report::new(Category::Type, Phase::Eval, other.to_string()),
+    }
+}
+
+fn check(args: &FunctionCheckArgs) -> Result<String, Failed> {
+    let Some(file) = &args.file else { return Err(usage("a file is needed")) };
+    let source = source(file)?;
+    match FunctionModule::parse(&source.text) {
+        Ok(module) => {
+            let (mut errors, mut lines) = (Vec::new(), String::new());
+            for name in module.function_names() {
+                let found = crate::function::check::check_function(&module, name);
+                for finding in &found.warnings {
+                    let line = module.line(finding.span);
+                    lines.push_str(&format!("warning: line {line}: {}\n", finding.message));
+                }
+                errors.extend(found.errors);
+            }
+            if errors.is_empty() {
+                lines.push_str(&format!("{} functions\n", module.len()));
+                return Ok(lines);
+            }
+            Err((errors.iter().map(report).collect(), Some(source)))
+        }
+        Err(errors) => Err((errors.iter().map(report).collect(), Some(source))),
+    }
+}
+
+fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
+    let source = source(&args.file)?;
+    let values = arguments(&args.args)?;
+    let options = options(&args.semantics);
+    let result = FunctionModule::parse(&source.text).and_then(|module| {
+        if args.stage == StageArg::Pyast {
+            let document = pyast_document(module.tree(), Positions::Statements);
+            return Ok(tree_outline(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
+        }
+        let types = types(&values)?;
+        let stages = stages(&module, &args.function, &types, &options)?;
+        let texts = match args.stage {
+            StageArg::Ussa => stages.instances.iter().map(ussa_text).collect(),
+            StageArg::Tssa => stages.instances.iter().map(tssa_text).collect(),
+            StageArg::Low => stages.low.iter().map(low_text).collect::<Vec<_>>(),
+            _ => {
+                let compiled = compile_function(&module, &args.function, &types, &options)?;
+                let program = compiled.bound().program();
+                vec![match args.stage {
+                    StageArg::Stored => text::print(program),
+                    _ => dump::dump(program),
+                }]
+            }
+        };
+        Ok(texts.join("\n"))
+    });
+    result.map_err(|errors| (errors.iter().map(report).collect(), Some(source)))
+}

@@ -1,0 +1,120 @@
+//! Arguments of `cembra function`.
+
+use crate::cli::budget_args::BudgetArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Commands on functions.
+#[derive(Debug, Subcommand)]
+pub enum FunctionCommand {
+    /// Call a function with arguments, or run a file of recorded calls.
+    Run(FunctionRunArgs),
+    /// Report everything that is wrong with the functions of a module.
+    Check(FunctionCheckArgs),
+    /// Print a stage of a function.
+    Dump(FunctionDumpArgs),
+}
+
+/// How functions are compiled.
+#[derive(Debug, Args)]
+pub struct SemanticsArgs {
+    /// What an integer result does that does not fit 64 bits.
+    #[arg(long, value_enum, default_value_t = OverflowArg::Raise)]
+    pub overflow: OverflowArg,
+    /// What division of floats by zero and arguments outside of a domain do.
+    #[arg(long, value_enum, default_value_t = ErrorModelArg::Python)]
+    pub error_model: ErrorModelArg,
+}
+
+/// What an integer result does that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OverflowArg {
+    /// It raises OverflowError.
+    Raise,
+    /// It wraps around.
+    Wrap,
+}
+
+/// What arguments outside of a domain do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ErrorModelArg {
+    /// They raise, as in Python.
+    Python,
+    /// They give infinities and NaN, as in numpy.
+    Numpy,
+}
+
+/// Arguments of `function run`.
+#[derive(Debug, Args)]
+pub struct FunctionRunArgs {
+    /// The file with the functions; `-` is standard input.
+    #[arg(required_unless_present = "batch")]
+    pub file: Option<PathBuf>,
+    /// The function.
+    #[arg(required_unless_present = "batch")]
+    pub function: Option<String>,
+    /// The arguments, a JSON list: numbers, true, false, null, lists for arrays, {"tuple": [...]}.
+    #[arg(long, value_name = "JSON", default_value = "[]", allow_hyphen_values = true)]
+    pub args: String,
+    /// Run the recorded calls of a JSON file instead; prints a line a call.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "function", "args"])]
+    pub batch: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    /// How the function is compiled.
+    pub semantics: SemanticsArgs,
+    #[command(flatten)]
+    /// What the call may use up.
+    pub budget: BudgetArgs,
+}
+
+/// Arguments of `function check`.
+#[derive(Debug, Args)]
+pub struct FunctionCheckArgs {
+    /// The file with the functions; `-` is standard input.
+    #[arg(required_unless_present = "batch")]
+    pub file: Option<PathBuf>,
+    /// Check the sources of a JSON file of recorded calls instead; prints a line a source.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub batch: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `function dump`.
+#[derive(Debug, Args)]
+pub struct FunctionDumpArgs {
+    /// The file with the functions; `-` is standard input.
+    pub file: PathBuf,
+    /// The function.
+    pub function: String,
+    /// Arguments whose types are taken, a JSON list as for `run`.
+    #[arg(long, value_name = "JSON", default_value = "[]", allow_hyphen_values = true)]
+    pub args: String,
+    /// The stage.
+    #[arg(long, value_enum, default_value_t = StageArg::Code)]
+    pub stage: StageArg,
+    #[command(flatten)]
+    /// How the function is compiled.
+    pub semantics: SemanticsArgs,
+}
+
+/// A stage of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StageArg {
+    /// The syntax tree.
+    Pyast,
+    /// Values and phis, without types.
+    Ussa,
+    /// The same with types.
+    Tssa,
+    /// Operators of the machine.
+    Low,
+    /// The program with its frame.
+    Code,
+    /// The form that is stored.
+    Stored,
+}

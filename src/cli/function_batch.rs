@@ -1,0 +1,125 @@
+//! Recorded calls of functions: `--batch`.
+//!
+//! The file is a list of `{"id", "source", "entry", "runs": [{"args"}]}`; one line is printed for each run, or for each
+//! source. A case never ends another.
+
+use crate::cli::eval::read_text;
+use crate::cli::function::{Failed, call, compiled};
+use crate::cli::function_value::{read_arguments, recorded};
+use crate::cli::report::{Phase, Report};
+use crate::function::check::check_function;
+use crate::function::run::{FunctionCallError, python_class, python_message};
+use crate::function::{FunctionError, FunctionModule, FunctionOptions};
+use crate::python::SourceLines;
+use cembra_vm::machine::Budget;
+use cembra_vm::value::Category;
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+fn cases(file: &Path) -> Result<Vec<Json>, Failed> {
+    let text = read_text(file).map_err(|report| (vec![report], None))?;
+    let failed = |message: String| (vec![Report::new(Category::Parse, Phase::Compile, message)], None);
+    match serde_json::from_str(&text) {
+        Ok(Json::Array(cases)) => Ok(cases),
+        Ok(_) => Err(failed("a file of recorded calls is a JSON list".to_owned())),
+        Err(error) => Err(failed(format!("the file is no JSON: {error}"))),
+    }
+}
+
+/// Runs the recorded calls of a file: a line a run.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn run_batch(file: &Path, options: &FunctionOptions, budget: &Budget) -> Result<String, Failed> {
+    let mut lines = String::new();
+    for case in cases(file)? {
+        let (id, source) = (&case["id"], case["source"].as_str().unwrap_or_default());
+        let entry = case["entry"].as_str().unwrap_or("f");
+        let runs = case["runs"].as_array().cloned().unwrap_or_default();
+        for (number, run) in runs.iter().enumerate() {
+            let mut line = match run_case(source, entry, run, options, budget) {
+                Ok(line) => line,
+                Err(error) => json!({ "error": error }),
+            };
+            line["id"] = id.clone();
+            line["run"] = json!(number);
+            lines.push_str(&format!("{line}\n"));
+        }
+    }
+    Ok(lines)
+}
+
+fn run_case(
+    source: &str,
+    entry: &str,
+    run: &Json,
+    options: &FunctionOptions,
+    budget: &Budget,
+) -> Result<Json, Json> {
+    let lines = SourceLines::new(source);
+    let refused = |what: String| json!({ "class": "TypeError", "message": what, "line": null });
+    let values = read_arguments(&run["args"]).map_err(refused)?;
+    let function = compiled(source, entry, &values, options).map_err(|errors| error_json(&errors, &lines))?;
+    match call(&function, &values, budget) {
+        Ok((value, arrays)) => {
+            let arrays: Vec<Json> = arrays.iter().map(recorded).collect();
+            Ok(json!({ "value": recorded(&value), "arrays_after": arrays }))
+        }
+        Err(FunctionCallError::Run(error)) => {
+            let line = error.at.as_ref().filter(|at| !at.span.is_unknown()).map(|at| lines.line(at.span));
+            Err(json!({ "class": python_class(&error), "message": python_message(&error), "line": line }))
+        }
+        Err(other) => Err(refused(other.to_string())),
+    }
+}
+
+/// The first error, with the rule.
+fn error_json(errors: &[FunctionError], lines: &SourceLines) -> Json {
+    let Some(first) = errors.first() else { return Json::Null };
+    let line = (!first.span.is_unknown()).then(|| lines.line(first.span));
+    json!({
+        "class": first.problem.python_class(),
+        "message": first.to_string(),
+        "line": line,
+        "rule": first.problem.rule(),
+    })
+}
+
+/// Checks the sources of a file: a line a source, with its findings.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn check_batch(file: &Path) -> Result<String, Failed> {
+    let mut out = String::new();
+    for case in cases(file)? {
+        let source = case["source"].as_str().unwrap_or_default();
+        let lines = SourceLines::new(source);
+        let mut findings: Vec<(u32, u32, &str, String)> = Vec::new();
+        let error = |error: &FunctionError| {
+            let (line, col) = lines.position(error.span.start);
+            (line, col, "error", error.to_string())
+        };
+        match FunctionModule::parse(source) {
+            Err(errors) => findings.extend(errors.iter().map(error)),
+            Ok(module) => {
+                for name in module.function_names() {
+                    let found = check_function(&module, name);
+                    findings.extend(found.errors.iter().map(error));
+                    for warning in found.warnings {
+                        let (line, col) = lines.position(warning.span.start);
+                        findings.push((line, col, "warning", warning.message));
+                    }
+                }
+            }
+        }
+        findings.sort();
+        let findings: Vec<Json> = findings
+            .into_iter()
+            .map(|(line, col, severity, message)| {
+                json!({ "line": line, "col": col, "severity": severity, "message": message })
+            })
+            .collect();
+        out.push_str(&format!("{}\n", json!({ "id": case["id"], "diagnostics": findings })));
+    }
+    Ok(out)
+}

@@ -1,0 +1,252 @@
+//! Arguments and results of functions as JSON.
+//!
+//! | JSON | argument |
+//! | --- | --- |
+//! | `3`, `2.5`, `true`, `null` | int, float, bool, None |
+//! | `[1, 2]`, `[[1.0, 2.0], [3.0, 4.0]]` | an array: of ints if all are, of bools if all are, else of floats |
+//! | `{"tuple": [1, 2.5]}` | a tuple |
+//! | `{"t": "float", "v": "nan"}` | the form of recorded calls: `int`, `float`, `bool`, `none`, `tuple`, `array`, and numpy's scalars |
+//!
+//! Results are printed as JSON of the first forms, and in the form of recorded calls by `--batch`.
+
+use cembra_vm::value::nd_type::NdType;
+use cembra_vm::value::{NdRows, ScalarType, ScalarValue, Value};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// Reads a list of arguments.
+///
+/// # Errors
+/// What is wrong with which argument.
+pub fn read_arguments(json: &Json) -> Result<Vec<Value>, String> {
+    let list = json.as_array().ok_or("the arguments are a JSON list")?;
+    let read = |(position, json)| read_value(json).map_err(|what| format!("argument {position}: {what}"));
+    list.iter().enumerate().map(read).collect()
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// What is wrong.
+pub fn read_value(json: &Json) -> Result<Value, String> {
+    match json {
+        Json::Null => Ok(Value::Scalar(ScalarValue::Unit)),
+        Json::Bool(value) => Ok(Value::Scalar(ScalarValue::Boolean(*value))),
+        Json::Number(number) => match number.as_i64() {
+            Some(value) => Ok(Value::Scalar(ScalarValue::Int64(value))),
+            None if number.is_u64() => Err(format!("the integer {number} does not fit 64 bits")),
+            None => {
+                let value = number.as_f64().ok_or_else(|| format!("{number} is no number"))?;
+                Ok(Value::Scalar(ScalarValue::Float64(value)))
+            }
+        },
+        Json::Array(_) => read_nested(json),
+        Json::Object(object) => match (object.get("tuple"), object.get("t").and_then(Json::as_str)) {
+            (Some(fields), _) => read_tuple(fields),
+            (None, Some(kind)) => read_recorded(kind, json),
+            _ => Err(format!("{json} is no value")),
+        },
+        Json::String(text) => Err(format!("functions take no texts, such as {text:?}")),
+    }
+}
+
+fn read_tuple(fields: &Json) -> Result<Value, String> {
+    let fields = fields.as_array().ok_or("the fields of a tuple are a list")?;
+    let fields: Vec<Value> = fields.iter().map(read_value).collect::<Result<_, _>>()?;
+    Value::tuple(fields).map_err(|error| error.to_string())
+}
+
+fn read_recorded(kind: &str, json: &Json) -> Result<Value, String> {
+    let value = &json["v"];
+    let text = value.as_str().unwrap_or_default();
+    match kind {
+        "none" => Ok(Value::Scalar(ScalarValue::Unit)),
+        "bool" => Ok(Value::Scalar(ScalarValue::Boolean(value.as_bool().ok_or("a bool is expected")?))),
+        "float" | "float32" | "float64" => Ok(Value::Scalar(ScalarValue::Float64(
+            read_float(text).ok_or_else(|| format!("{text} is no float"))?,
+        ))),
+        "tuple" => read_tuple(value),
+        "array" => read_array(json),
+        _ if kind.starts_with("int") || kind.starts_with("uint") => {
+            let value = text.parse().map_err(|_| format!("the integer {text} does not fit 64 bits"))?;
+            Ok(Value::Scalar(ScalarValue::Int64(value)))
+        }
+        _ => Err(format!("functions take no values of type {kind}")),
+    }
+}
+
+fn read_float(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+fn read_array(json: &Json) -> Result<Value, String> {
+    let dtype = json["dtype"].as_str().unwrap_or_default();
+    let element = crate::function::library::element_named(&format!("numpy.{dtype}"))
+        .ok_or_else(|| format!("there are no arrays of {dtype}"))?;
+    let sizes = |json: &Json| json.as_array().map(|list| list.iter().filter_map(Json::as_u64).collect());
+    let shape: Vec<u64> = sizes(&json["shape"]).ok_or("an array has a shape")?;
+    let shape: Vec<usize> = shape.into_iter().map(|size| size as usize).collect();
+    let data = json["data"].as_array().ok_or("an array has data")?;
+    let scalar = |json: &Json| {
+        let text = match json {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        element_of(element, &text).ok_or_else(|| format!("{text} is no element of {dtype}"))
+    };
+    let scalars: Vec<ScalarValue> = data.iter().map(scalar).collect::<Result<_, _>>()?;
+    array(element, &shape, &scalars)
+}
+
+fn element_of(element: ScalarType, text: &str) -> Option<ScalarValue> {
+    Some(match element {
+        ScalarType::Boolean => ScalarValue::Boolean(matches!(text, "True" | "true" | "1")),
+        ScalarType::Int32 => ScalarValue::Int32(text.parse().ok()?),
+        ScalarType::Int64 => ScalarValue::Int64(text.parse().ok()?),
+        ScalarType::Float32 => ScalarValue::Float32(text.parse().ok()?),
+        ScalarType::Float64 => ScalarValue::Float64(text.parse().ok()?),
+        _ => return None,
+    })
+}
+
+fn array(element: ScalarType, shape: &[usize], scalars: &[ScalarValue]) -> Result<Value, String> {
+    let qtype = NdType::new(element, shape.len(), 0)
+        .ok_or_else(|| format!("there are no arrays of {element} with {} axes", shape.len()))?;
+    let rows = NdRows::from_scalars(qtype, shape, scalars).map_err(|error| error.to_string())?;
+    Ok(Value::NdArray(Arc::new(rows)))
+}
+
+/// Reads nested lists of one size along each axis.
+fn read_nested(json: &Json) -> Result<Value, String> {
+    let mut shape = Vec::new();
+    let mut at = json;
+    while let Json::Array(list) = at {
+        shape.push(list.len());
+        match list.first() {
+            Some(first) => at = first,
+            None => break,
+        }
+    }
+    let mut leaves = Vec::new();
+    collect(json, &shape, &mut leaves)?;
+    let element = match () {
+        () if !leaves.is_empty() && leaves.iter().all(|leaf| leaf.is_boolean()) => ScalarType::Boolean,
+        () if !leaves.is_empty() && leaves.iter().all(|leaf| leaf.is_i64()) => ScalarType::Int64,
+        () => ScalarType::Float64,
+    };
+    let scalar = |leaf: &&Json| match (element, leaf) {
+        (ScalarType::Boolean, Json::Bool(value)) => Ok(ScalarValue::Boolean(*value)),
+        (ScalarType::Int64, leaf) => Ok(ScalarValue::Int64(leaf.as_i64().unwrap_or_default())),
+        (_, leaf) => {
+            leaf.as_f64().map(ScalarValue::Float64).ok_or_else(|| format!("{leaf} is no element of an array"))
+        }
+    };
+    let scalars: Vec<ScalarValue> = leaves.iter().map(scalar).collect::<Result<_, _>>()?;
+    array(element, &shape, &scalars)
+}
+
+fn collect<'j>(json: &'j Json, shape: &[usize], out: &mut Vec<&'j Json>) -> Result<(), String> {
+    match (json, shape) {
+        (Json::Array(list), [size, rest @ ..]) if list.len() == *size => {
+            list.iter().try_for_each(|part| collect(part, rest, out))
+        }
+        (Json::Array(_), _) => Err("the lists of an array have one size along each axis".to_owned()),
+        (leaf, []) => {
+            out.push(leaf);
+            Ok(())
+        }
+        _ => Err("the lists of an array have one size along each axis".to_owned()),
+    }
+}
+
+/// A value in the form of recorded calls.
+pub fn recorded(value: &Value) -> Json {
+    match value {
+        Value::Scalar(scalar) => match scalar {
+            ScalarValue::Unit => json!({ "t": "none", "v": null }),
+            ScalarValue::Boolean(value) => json!({ "t": "bool", "v": value }),
+            ScalarValue::Int64(value) => json!({ "t": "int", "v": value.to_string() }),
+            ScalarValue::Int32(value) => json!({ "t": "int", "v": value.to_string() }),
+            other => json!({ "t": "float", "v": python_float(other.as_f64().unwrap_or(f64::NAN)) }),
+        },
+        Value::Tuple(tuple) => {
+            let fields: Vec<Json> = tuple.fields().iter().map(recorded).collect();
+            json!({ "t": "tuple", "v": fields })
+        }
+        Value::NdArray(rows) => {
+            let element = rows.qtype().element();
+            let dtype = if element == ScalarType::Boolean { "bool" } else { element.name() };
+            let data: Vec<String> = rows.view().scalars().map(|scalar| element_text(&scalar)).collect();
+            json!({
+                "t": "array", "dtype": dtype.to_ascii_lowercase(), "shape": rows.shape(), "order": "C", "data": data,
+            })
+        }
+        other => json!(other.to_string()),
+    }
+}
+
+fn element_text(scalar: &ScalarValue) -> String {
+    match scalar {
+        ScalarValue::Boolean(value) => if *value { "True" } else { "False" }.to_owned(),
+        ScalarValue::Float32(value) => python_float(f64::from(*value)),
+        ScalarValue::Float64(value) => python_float(*value),
+        other => other.as_i64().unwrap_or_default().to_string(),
+    }
+}
+
+/// A float as Python prints it.
+pub fn python_float(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+        let text = format!("{value:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{digits}e{sign}{:02}", exponent.abs());
+    }
+    format!("{value:?}")
+}
+
+/// A value as JSON for people; floats that JSON has not are texts.
+pub fn plain(value: &Value) -> Json {
+    match value {
+        Value::Scalar(ScalarValue::Unit) => Json::Null,
+        Value::Scalar(scalar) => plain_scalar(scalar),
+        Value::Tuple(tuple) => Json::Array(tuple.fields().iter().map(plain).collect()),
+        Value::NdArray(rows) => {
+            let scalars: Vec<ScalarValue> = rows.view().scalars().collect();
+            nested(rows.shape(), &scalars)
+        }
+        other => json!(other.to_string()),
+    }
+}
+
+fn plain_scalar(scalar: &ScalarValue) -> Json {
+    match scalar {
+        ScalarValue::Boolean(value) => json!(value),
+        other => match other.as_i64() {
+            Some(value) => json!(value),
+            None => {
+                let value = other.as_f64().unwrap_or(f64::NAN);
+                if value.is_finite() { json!(value) } else { json!(python_float(value)) }
+            }
+        },
+    }
+}
+
+fn nested(shape: &[usize], scalars: &[ScalarValue]) -> Json {
+    match shape {
+        [] => scalars.first().map_or(Json::Null, plain_scalar),
+        [_] => Json::Array(scalars.iter().map(plain_scalar).collect()),
+        [size, rest @ ..] => {
+            let part = rest.iter().product::<usize>();
+            Json::Array((0..*size).map(|index| nested(rest, &scalars[index * part..][..part])).collect())
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Findings about a function without types for its arguments: what is wrong whatever it is called with, and what is
+//! probably not meant.
+//!
+//! | finding | severity |
+//! | --- | --- |
+//! | a variable that no path gives a value before it is read | error |
+//! | a variable that some path does not give a value | warning |
+//! | a variable or an argument that nobody reads | warning; not of names that begin with `_`, nor of targets of `for` |
+//! | a statement that no path leads to | warning |
+//!
+//! After a variable has been reported as perhaps without value, the same path does not report it again.
+
+use crate::function::build::{BuiltFunction, build_alone};
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::module::FunctionModule;
+use crate::function::op::FunctionOp;
+use crate::ssa::reaching::unbound_reads;
+use crate::ssa::{InstId, SsaOp, VarId};
+use cembra_vm::program::instruction::Span;
+use hashbrown::HashSet;
+
+/// What is probably not meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionWarning {
+    /// What it is.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// Findings about a function.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionFindings {
+    /// What is wrong.
+    pub errors: Vec<FunctionError>,
+    /// What is probably not meant.
+    pub warnings: Vec<FunctionWarning>,
+}
+
+/// Checks a function of a module.
+pub fn check_function(module: &FunctionModule, name: &str) -> FunctionFindings {
+    let built = module.function(name).map_err(|error| vec![error]).and_then(|id| build_alone(module, id));
+    let mut findings = FunctionFindings::default();
+    match built {
+        Err(errors) => findings.errors = errors,
+        Ok(function) => {
+            boundness(&function, &mut findings);
+            unused(&function, &mut findings);
+            for span in &function.unreachable {
+                let message = "Unreachable code".to_owned();
+                findings.warnings.push(FunctionWarning { message, span: *span });
+            }
+        }
+    }
+    findings
+}
+
+fn boundness(function: &BuiltFunction, findings: &mut FunctionFindings) {
+    for read in unbound_reads(&function.flow) {
+        let name = function.variables[read.variable.index()].clone();
+        let span = function.flow.inst(read.inst).span;
+        match read.always {
+            true => {
+                findings.errors.push(FunctionError { problem: FunctionProblem::Unbound { name }, span });
+            }
+            false => {
+                let message = format!("local variable '{name}' might be referenced before assignment");
+                findings.warnings.push(FunctionWarning { message, span });
+            }
+        }
+    }
+}
+
+fn unused(function: &BuiltFunction, findings: &mut FunctionFindings) {
+    let flow = &function.flow;
+    let mut read: HashSet<VarId> = HashSet::new();
+    let mut first_write: Vec<Option<(Span, InstId)>> = vec![None; flow.variables];
+    for block in &flow.blocks {
+        for inst in &block.insts {
+            match flow.inst(*inst).op {
+                SsaOp::Read(variable) => drop(read.insert(variable)),
+                SsaOp::Write(variable) => {
+                    let (span, value) = (flow.inst(*inst).span, flow.inst(*inst).args[0]);
+                    first_write[variable.index()].get_or_insert((span, value));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (variable, name) in (0..).map(VarId).zip(&function.variables) {
+        let Some((span, value)) = first_write[variable.index()] else { continue };
+        let is_exempt = name.is_empty() || name.starts_with('_') || read.contains(&variable);
+        if is_exempt || function.loop_targets.contains(&variable) {
+            continue;
+        }
+        let is_argument = matches!(flow.operation(value), Some(FunctionOp::Param(_)));
+        let what = if is_argument { "argument" } else { "variable" };
+        findings.warnings.push(FunctionWarning { message: format!("Unused {what} '{name}'"), span });
+    }
+}

@@ -1,0 +1,120 @@
+//! From a module to a bound function for types of its arguments.
+
+use crate::compile::{CompileError, Options};
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::infer::{Instance, InstanceId, infer};
+use crate::function::low::{LowFunction, lower};
+use crate::function::module::FunctionModule;
+use crate::function::program::program;
+use crate::function::types::FunctionType;
+use cembra_vm::builtins;
+use cembra_vm::machine::BoundExpr;
+use cembra_vm::program::instruction::Span;
+use cembra_vm::program::slot_check;
+use std::sync::Arc;
+
+/// What an integer result does that does not fit INT64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// It raises OVERFLOW.
+    #[default]
+    Raise,
+    /// It wraps around, as Numba's does.
+    Wrap,
+}
+
+/// Options of functions.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionOptions {
+    /// What an integer result does that does not fit.
+    pub overflow: Overflow,
+    /// True if division of floats by zero and arguments outside of a domain give infinities and NaN, as numpy's do,
+    /// instead of raising as Python's do.
+    pub numpy_errors: bool,
+    /// Options of compilation.
+    pub compile: Options,
+}
+
+/// A function that is ready to be called with arguments of its types.
+#[derive(Debug)]
+pub struct CompiledFunction {
+    pub(super) name: String,
+    pub(super) args: Vec<FunctionType>,
+    pub(super) result: FunctionType,
+    pub(super) bound: BoundExpr,
+}
+
+/// The stages of a function, for texts.
+#[derive(Debug)]
+pub struct FunctionStages {
+    /// The function and those that it calls, typed.
+    pub instances: Vec<Instance>,
+    /// The same on the machine's types.
+    pub low: Vec<LowFunction>,
+}
+
+/// Compiles a function for types of its arguments. Arguments that are left out have defaults.
+///
+/// # Errors
+/// Whatever is wrong with the function, all that is found at the first stage that finds something.
+pub fn compile_function(
+    module: &FunctionModule,
+    name: &str,
+    args: &[FunctionType],
+    options: &FunctionOptions,
+) -> Result<CompiledFunction, Vec<FunctionError>> {
+    let stages = stages(module, name, args, options)?;
+    let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
+    let compiled = |error: CompileError| {
+        vec![FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default())]
+    };
+    let program = program(stages.low, &builtins::table(), &options.compile).map_err(|error| vec![error])?;
+    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
+    let bound = BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))?;
+    let result = result.unwrap_or(FunctionType::None);
+    Ok(CompiledFunction { name: name.to_owned(), args, result, bound })
+}
+
+/// The stages before the program.
+///
+/// # Errors
+/// As [`compile_function`].
+pub fn stages(
+    module: &FunctionModule,
+    name: &str,
+    args: &[FunctionType],
+    options: &FunctionOptions,
+) -> Result<FunctionStages, Vec<FunctionError>> {
+    let id = module.function(name).map_err(|error| vec![error])?;
+    let instances = infer(module, id, args)?;
+    let count = instances[0].function.parameters.len();
+    if args.len() != count {
+        let message = format!("{name}() takes {count} arguments but {} were given", args.len());
+        return Err(vec![FunctionError::types(message, Span::default())]);
+    }
+    let lowered: Result<Vec<LowFunction>, FunctionError> =
+        (0..instances.len() as u32).map(|at| lower(&instances, InstanceId(at), options)).collect();
+    Ok(FunctionStages { low: lowered.map_err(|error| vec![error])?, instances })
+}
+
+impl CompiledFunction {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Types of the arguments.
+    pub fn args(&self) -> &[FunctionType] {
+        &self.args
+    }
+
+    /// Type of the result.
+    pub fn result(&self) -> &FunctionType {
+        &self.result
+    }
+
+    /// The bound program: inputs by the names of the parameters.
+    pub fn bound(&self) -> &BoundExpr {
+        &self.bound
+    }
+}
