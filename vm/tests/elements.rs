@@ -271,3 +271,56 @@ fn lent_memory_is_changed_where_it_lies() {
     let refused = reads_only.call(&mut frame).update(&slot, &mut view).map(drop);
     assert!(matches!(refused, Err(CallError::NotUpdated { .. })));
 }
+
+/// Counts from 0 to `n`, by a jump back on a truth value or a mask, which another way round jumps ahead.
+fn counting(comparison: &str, condition: QType, is_ahead: bool) -> Routine {
+    let mut draft = Draft::new();
+    let n = draft.next_input(INT64);
+    let (i, more) = (draft.next_output(INT64), draft.next_temporary(condition));
+    let (zero, one) = (draft.next_literal(int(0)), draft.next_literal(int(1)));
+    draft.run("core._copy", &[zero], i);
+    let top = draft.body.instructions().len();
+    if is_ahead {
+        draft.run(comparison, &[i, n], more);
+        let leave = draft.push(Instruction::JumpIfNot { condition: more, offset: 0 });
+        draft.run("math.add", &[i, one], i);
+        let back = draft.push(Instruction::Jump { offset: 0 });
+        draft.body.set_target(back, top);
+        draft.body.jump_to_here(leave);
+    } else {
+        draft.run("math.add", &[i, one], i);
+        draft.run(comparison, &[i, n], more);
+        let back = draft.push(Instruction::JumpIf { condition: more, offset: 0 });
+        draft.body.set_target(back, top);
+    }
+    draft.finish(&[("n", n)], i)
+}
+
+#[test]
+fn jumps_back_take_truths_and_masks_and_the_same_fuel_in_every_style() {
+    let mask: QType = "OPTIONAL_UNIT".parse().expect("a type");
+    for (comparison, condition) in [("bool.less", BOOLEAN), ("core.less", mask)] {
+        for is_ahead in [false, true] {
+            let bound = bind(counting(comparison, condition.clone(), is_ahead));
+            let n = bound.input::<i64>("n").expect("an input");
+            let mut frame = bound.new_frame().expect("small");
+            frame.set(n, 1000);
+            bound.execute(&mut frame).expect("no error");
+            assert_eq!(frame.read(bound.output_slot()), Ok(int(1000)));
+            frame.set(n, 100);
+            let mut ends = Vec::new();
+            for fuel in 0..450 {
+                let mut run = |observed: bool| {
+                    let mut trace = Trace::default();
+                    let options = RunOptions::new().fuel(fuel);
+                    let options = if observed { options.observer(&mut trace) } else { options };
+                    bound.execute_with(&mut frame, options).map_err(|error| error.to_string())
+                };
+                let (fused, stepped) = (run(false), run(true));
+                assert_eq!(fused, stepped, "with fuel {fuel}");
+                ends.push(fused.is_ok());
+            }
+            assert!(!ends[0] && ends[449] && ends.is_sorted(), "more fuel never fails sooner");
+        }
+    }
+}

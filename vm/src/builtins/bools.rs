@@ -92,13 +92,13 @@ fn comparison(
     f64s: impl Fn(f64, f64) -> bool + Copy + Send + Sync + 'static,
 ) -> Family {
     Family::new(name, &["x", "y"], meaning)
-        .binary(move |x: (), y: ()| ordering(x.cmp(&y)))
+        .test(move |x: (), y: ()| ordering(x.cmp(&y)))
         .cells(cells)
-        .binary(move |x: bool, y: bool| ordering(x.cmp(&y)))
-        .binary(move |x: i32, y: i32| ordering(x.cmp(&y)))
-        .binary(move |x: i64, y: i64| ordering(x.cmp(&y)))
-        .binary(f32s)
-        .binary(f64s)
+        .test(move |x: bool, y: bool| ordering(x.cmp(&y)))
+        .test(move |x: i32, y: i32| ordering(x.cmp(&y)))
+        .test(move |x: i64, y: i64| ordering(x.cmp(&y)))
+        .test(f32s)
+        .test(f64s)
         .general(&[TEXT, TEXT], BOOLEAN, move |call| {
             let result = ordering(call.text(0).cmp(call.text(1)));
             call.set::<bool>(result);

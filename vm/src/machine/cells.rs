@@ -3,12 +3,11 @@
 //! Layout of `args` by cell: jumps `[condition, distance, fuel if taken, fuel if not]`, where the
 //! distance counts cells from the jump cell; calls `[number of the call]`.
 
-use crate::operator::cell::{Cell, Registers, Stop, stop};
-use crate::operator::scalar::go;
+use crate::operator::cell::{Cell, Registers, Stop, go, resume_at, stop};
 
-/// Where a conditional jump finds its mask.
+/// Where a conditional jump finds its condition.
 pub(super) const IN_FRAME: bool = false;
-/// Where a conditional jump finds its mask.
+/// Where a conditional jump finds its condition.
 pub(super) const IN_ACCUMULATOR: bool = true;
 
 /// Ends the program.
@@ -56,7 +55,7 @@ pub(super) unsafe fn call(
     unsafe { stop(cell, registers, Stop::Call) }
 }
 
-/// Jumps forward.
+/// Jumps, forward or backward.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
@@ -74,26 +73,7 @@ pub(super) unsafe fn jump(
     }
 }
 
-/// Jumps backward, through the interpreter loop: loops neither deepen the stack nor escape
-/// cancellation.
-///
-/// # Safety
-/// The contract of [`Run`](crate::operator::cell::Run).
-pub(super) unsafe fn jump_back(
-    cell: *const Cell,
-    _: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
-    // SAFETY: as in `jump`.
-    unsafe {
-        let [_, distance, fuel, _] = (*cell).args;
-        back(cell, distance, fuel, registers, float, bits)
-    }
-}
-
-/// Jumps forward if the mask is present (`SENSE`) or missing (not `SENSE`).
+/// Jumps if the condition is present or true (`SENSE`), or missing or false (not `SENSE`).
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
@@ -104,7 +84,7 @@ pub(super) unsafe fn jump_on<const SENSE: bool, const MASK: bool>(
     float: f64,
     bits: u64,
 ) -> *const Cell {
-    // SAFETY: as in `jump`; the condition is a verified mask.
+    // SAFETY: as in `jump`; the condition is a verified byte.
     unsafe {
         let [condition, distance, taken, fuel] = (*cell).args;
         match mask::<MASK>(frame, condition, bits) == SENSE {
@@ -114,29 +94,8 @@ pub(super) unsafe fn jump_on<const SENSE: bool, const MASK: bool>(
     }
 }
 
-/// Jumps backward if the mask is present (`SENSE`) or missing (not `SENSE`).
-///
 /// # Safety
-/// The contract of [`Run`](crate::operator::cell::Run).
-pub(super) unsafe fn jump_back_on<const SENSE: bool, const MASK: bool>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
-    // SAFETY: as in `jump_on`.
-    unsafe {
-        let [condition, distance, taken, fuel] = (*cell).args;
-        match mask::<MASK>(frame, condition, bits) == SENSE {
-            true => back(cell, distance, taken, registers, float, bits),
-            false => go(cell, cell.add(1), fuel, frame, registers, float, bits),
-        }
-    }
-}
-
-/// # Safety
-/// The frame holds a mask at the offset unless it is in the accumulator.
+/// The frame holds a mask or a truth value at the offset unless it is in the accumulator.
 #[inline(always)]
 unsafe fn mask<const MASK: bool>(frame: *mut u8, condition: u32, bits: u64) -> bool {
     match MASK {
@@ -144,37 +103,4 @@ unsafe fn mask<const MASK: bool>(frame: *mut u8, condition: u32, bits: u64) -> b
         // SAFETY: the caller's promise.
         IN_FRAME => unsafe { frame.add(condition as usize).read() != 0 },
     }
-}
-
-/// # Safety
-/// As [`jump_back`].
-#[inline(always)]
-unsafe fn back(
-    cell: *const Cell,
-    distance: u32,
-    fuel: u32,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
-    // SAFETY: the code builder set a distance to a cell of the same array.
-    unsafe {
-        (*registers).fuel -= i64::from(fuel);
-        match (*registers).fuel < 0 {
-            true => stop(cell, registers, Stop::Fuel),
-            false => resume_at(cell.offset(distance as i32 as isize), registers, float, bits),
-        }
-    }
-}
-
-/// # Safety
-/// `target` is a cell of the running array.
-#[inline(always)]
-unsafe fn resume_at(target: *const Cell, registers: *mut Registers, float: f64, bits: u64) -> *const Cell {
-    // SAFETY: the registers are valid for the run.
-    unsafe {
-        (*registers).float = float;
-        (*registers).bits = bits;
-    }
-    target
 }

@@ -14,7 +14,8 @@
 //! 3. A comparison read only by the jump behind it becomes part of the jump.
 //! 4. Copies onto themselves and tuples assembled in place need no cell.
 //! 5. At a jump target the accumulators count as unknown.
-//! 6. On every way there are at most [`YIELD_INTERVAL`] cells between two pauses.
+//! 6. On every way forward there are at most [`YIELD_INTERVAL`] cells between two pauses. Ways backward return to
+//!    the interpreter loop by their [fuel](crate::operator::cell).
 //!
 //! Stepped code does none of this and has a pause before every instruction.
 
@@ -218,16 +219,9 @@ impl<'p> Builder<'p> {
                 let overload: &'p Overload = &body.operators()[operator as usize];
                 self.operator(ip, overload, body.list(operands), result);
             }
-            Instruction::Jump { .. } => {
-                let run = if self.is_backward(ip) { cells::jump_back } else { cells::jump };
-                self.jump(ip, run, 0);
-            }
+            Instruction::Jump { .. } => self.jump(ip, cells::jump, 0),
             Instruction::JumpIf { condition, .. } => self.jump_on::<true>(ip, condition),
-            Instruction::JumpIfNot { condition, .. } => {
-                if !self.fuse_comparison(ip, condition) {
-                    self.jump_on::<false>(ip, condition);
-                }
-            }
+            Instruction::JumpIfNot { condition, .. } => self.jump_on::<false>(ip, condition),
             Instruction::Trap { trap } => self.trap(ip, trap),
             Instruction::Call { .. } => self.call(ip),
         }
@@ -374,20 +368,19 @@ impl<'p> Builder<'p> {
     }
 
     /// Merges the comparison in the last cell into the jump that alone reads it.
-    fn fuse_comparison(&mut self, ip: usize, condition: ValueId) -> bool {
+    fn fuse_comparison<const SENSE: bool>(&mut self, ip: usize, condition: ValueId) -> bool {
         let condition = self.owners.same_bytes(condition);
         let Some(held) = self.bits.filter(|h| h.value == condition) else { return false };
         let last = self.code.cells.len() - 1;
         let (taken, fall) = (self.fuel_at_target(ip), self.fuel[ip + 1]);
-        let fits = taken < 1 << 16 && fall < 1 << 16 && !self.is_backward(ip);
+        let fits = taken < 1 << 16 && fall < 1 << 16;
         let only_reader = self.reads[condition.index()] == 1;
         if self.style != Style::Fused || held.cell != last || !fits || !only_reader {
             return false;
         }
         let operand_mode = held.mode & (FIRST_IN_ACCUMULATOR | SECOND_IN_ACCUMULATOR);
-        let Some(run) = self.code_of(last).and_then(|code| code.jump_if_not[operand_mode]) else {
-            return false;
-        };
+        let jumps = self.code_of(last).map(|code| if SENSE { &code.jump_if } else { &code.jump_if_not });
+        let Some(run) = jumps.and_then(|jumps| jumps[operand_mode]) else { return false };
         let [a, b, ..] = self.code.cells[last].args;
         self.code.cells[last] = Cell { run, out: 0, args: [a, b, 0, taken << 16 | fall], ip: ip as u32 };
         self.open_jump(OpenJump { cell: last, ip, distance_arg: 2 });
@@ -396,13 +389,14 @@ impl<'p> Builder<'p> {
     }
 
     fn jump_on<const SENSE: bool>(&mut self, ip: usize, condition: ValueId) {
+        if self.fuse_comparison::<SENSE>(ip, condition) {
+            return;
+        }
         let value = self.owners.same_bytes(condition);
         let held = self.style == Style::Fused && self.bits.is_some_and(|h| h.value == value);
-        let run: Run = match (self.is_backward(ip), held) {
-            (false, false) => cells::jump_on::<SENSE, IN_FRAME>,
-            (false, true) => cells::jump_on::<SENSE, IN_ACCUMULATOR>,
-            (true, false) => cells::jump_back_on::<SENSE, IN_FRAME>,
-            (true, true) => cells::jump_back_on::<SENSE, IN_ACCUMULATOR>,
+        let run: Run = match held {
+            false => cells::jump_on::<SENSE, IN_FRAME>,
+            true => cells::jump_on::<SENSE, IN_ACCUMULATOR>,
         };
         if held {
             self.consume(Some(Accumulator::Bits), condition);
@@ -462,10 +456,6 @@ impl<'p> Builder<'p> {
         self.code.cells.push(Cell { run, out, args, ip: ip as u32 });
         self.since_pause += 1;
         self.code.cells.len() - 1
-    }
-
-    fn is_backward(&self, ip: usize) -> bool {
-        self.routine.body.target(ip).is_some_and(|target| target <= ip)
     }
 
     fn fuel_at_target(&self, ip: usize) -> u32 {

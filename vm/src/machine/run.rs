@@ -1,8 +1,8 @@
 //! The interpreter loop: starts chains of cells, resumes them, calls routines, turns stops into
 //! errors.
 //!
-//! A chain returns to the loop at every pause, backward jump and call. There the loop looks at the
-//! cancel token and, in stepped code, tells the observer. Called routines do not nest the loop: their
+//! A chain returns to the loop at every pause and call, and at a jump when its slice of fuel is used up. There the
+//! loop gives out the next slice, looks at the cancel token and, in stepped code, tells the observer. Called routines do not nest the loop: their
 //! frames lie on the call stack of the main frame, which keeps idle ones for the next call.
 //!
 //! Code of scalar cells only that runs without limits needs none of this: [`run_scalars`].
@@ -34,6 +34,10 @@ pub(super) fn run_scalars(code: &Code, frame: &Frame) -> Result<(), Box<Halt>> {
     let base = frame.base();
     let mut cell = code.cells.as_ptr();
     while !cell.is_null() {
+        if !registers.refill() {
+            // SAFETY: `at` is a cell of the code.
+            return Err(scalars_stopped(unsafe { registers.stopped_ip() }, None));
+        }
         // SAFETY: `cell` is a cell of the code, whose slots the verifier checked against the frame's
         // layout. Scalar cells read neither calls nor regions, and neither arena nor meter.
         cell = unsafe { ((*cell).run)(cell, base, &mut registers, registers.float, registers.bits) };
@@ -112,7 +116,7 @@ impl<'r, 'o> Run<'r, 'o> {
     #[inline]
     pub(super) fn note_used(&self) {
         if let Some(used) = self.limits.used {
-            let instructions = self.limits.fuel.saturating_sub(self.registers.fuel.max(0) as u64);
+            let instructions = self.limits.fuel.saturating_sub(self.registers.left().max(0) as u64);
             used.set(Used { instructions, rows: self.meter.rows_used() });
         }
     }
@@ -127,6 +131,9 @@ impl<'r, 'o> Run<'r, 'o> {
         let mut routine = 0;
         let mut base = self.use_frame();
         loop {
+            if !self.registers.refill() {
+                return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel }));
+            }
             // SAFETY: `cell` is a cell of the running routine's code, whose slots the verifier checked
             // against the layout of the frame at `base`; the registers were set for this routine.
             cell = unsafe {
@@ -147,7 +154,6 @@ impl<'r, 'o> Run<'r, 'o> {
                     }
                 }
                 Stop::Call => cell = self.call(routine)?,
-                Stop::Fuel => return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel })),
                 Stop::Fault => {
                     let fault = self.registers.fault.take().expect("a faulting cell leaves its fault");
                     return Err(self.halt(fault.into()));
@@ -210,14 +216,14 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 
     fn charge(&mut self, fuel: u32) -> Result<(), Box<Halt>> {
-        self.registers.fuel -= i64::from(fuel);
-        match self.registers.fuel < 0 {
+        self.registers.reserve -= i64::from(fuel);
+        match self.registers.left() < 0 {
             true => Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel })),
             false => Ok(()),
         }
     }
 
-    /// At a pause or a backward jump, about to resume at `cell`.
+    /// At a pause or the end of a slice, about to resume at `cell`.
     fn paused(&mut self, routine: usize, cell: *const Cell) -> Result<(), Box<Halt>> {
         if self.observer.is_some() {
             // SAFETY: a chain resumes at a cell of its own array.
@@ -244,7 +250,7 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Reports the instruction that has finished and the one about to start.
     fn step(&mut self, routine: usize, ip: u32) {
-        // A backward jump resumes at its target's pause, which reports the same start once more.
+        // A slice can end at a jump, and resumes at its target's pause, which reports the same start once more.
         if self.open_step == Some(ip) {
             return;
         }

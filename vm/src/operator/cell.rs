@@ -8,8 +8,10 @@
 //! A cell ends by calling the next one, so every operator has its own indirect call site and the
 //! branch predictor learns programs of any length. The last floating-point result and the last
 //! result of any other kind travel in two registers, the *accumulators*. Rust does not guarantee
-//! tail calls; code therefore contains a `yield` cell every [`YIELD_INTERVAL`] cells, which returns
-//! to the caller's loop, so stack use is bounded even where calls are not turned into jumps.
+//! tail calls, so a chain of cells has an end: code contains a pause every [`YIELD_INTERVAL`] cells, which
+//! returns to the caller's loop, and a jump returns there when the *slice* of fuel that the loop gave out is used
+//! up. A stretch of code has at least as much fuel as cells, so that a chain runs at most twice as many cells,
+//! and stack use is bounded even where calls are not turned into jumps.
 //!
 //! Contract of a [`Run`] function:
 //! 1. `cell` points into a cell array that ends with a cell that does not continue.
@@ -49,8 +51,6 @@ pub enum Stop {
     Done,
     /// An operator raised `registers.fault`.
     Fault,
-    /// The fuel is used up.
-    Fuel,
     /// A `call` instruction wants its routine run; its number is in the cell.
     Call,
 }
@@ -74,8 +74,10 @@ pub struct Registers {
     pub float: f64,
     /// Accumulator of every other type across a yield.
     pub bits: u64,
-    /// Instructions that may still run.
+    /// Instructions of the slice that may still run; below 0 if a jump has found too few.
     pub fuel: i64,
+    /// Instructions that may still run after the slice.
+    pub reserve: i64,
     /// Why the last chain stopped.
     pub stop: Stop,
     /// The cell that stopped.
@@ -107,7 +109,8 @@ impl Registers {
         Registers {
             float: 0.0,
             bits: 0,
-            fuel,
+            fuel: 0,
+            reserve: fuel,
             stop: Stop::Done,
             at: std::ptr::null(),
             running: std::ptr::null(),
@@ -120,6 +123,21 @@ impl Registers {
             arena: std::ptr::null(),
             meter: meter.cast(),
         }
+    }
+
+    /// Gives out the next slice of fuel; false if what was used up was more than there is.
+    #[inline(always)]
+    pub fn refill(&mut self) -> bool {
+        let left = self.left();
+        self.fuel = left.min(YIELD_INTERVAL as i64);
+        self.reserve = left - self.fuel;
+        left >= 0
+    }
+
+    /// Instructions that may still run.
+    #[inline(always)]
+    pub fn left(&self) -> i64 {
+        self.reserve + self.fuel
     }
 
     /// The instruction the last chain stopped at.
@@ -150,6 +168,69 @@ pub unsafe fn next(
         let next = cell.add(1);
         ((*next).run)(next, frame, registers, float, bits)
     }
+}
+
+/// Charges fuel for the stretch that a jump leads to, and continues there.
+///
+/// # Safety
+/// The contract of [`Run`]; `target` is a cell of the same array.
+#[inline(always)]
+pub unsafe fn go(
+    cell: *const Cell,
+    target: *const Cell,
+    fuel: u32,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*registers).fuel -= i64::from(fuel);
+        if (*registers).fuel < 0 {
+            return end_slice(cell, target, registers, float, bits);
+        }
+        ((*target).run)(target, frame, registers, float, bits)
+    }
+}
+
+/// Returns to the interpreter loop, which looks for more fuel; `cell` is to blame if there is none.
+///
+/// # Safety
+/// As [`go`].
+#[cold]
+#[inline(never)]
+unsafe fn end_slice(
+    cell: *const Cell,
+    target: *const Cell,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the registers are valid for the run.
+    unsafe {
+        (*registers).at = cell;
+        resume_at(target, registers, float, bits)
+    }
+}
+
+/// Returns to the interpreter loop, which resumes at `target`.
+///
+/// # Safety
+/// `target` is a cell of the running array.
+#[inline(always)]
+pub unsafe fn resume_at(
+    target: *const Cell,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the registers are valid for the run.
+    unsafe {
+        (*registers).float = float;
+        (*registers).bits = bits;
+    }
+    target
 }
 
 /// Stops with a fault.

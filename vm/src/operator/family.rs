@@ -343,13 +343,21 @@ impl Family {
         self,
         f: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
     ) -> Family {
-        let plain = scalar::predicate(move |a: T, b: T| f(a, b).then_some(()));
+        let plain = scalar::comparison(move |a: T, b: T| f(a, b).then_some(()));
         let lifted = move |a: Option<T>, b: Option<T>| match (a, b) {
             (Some(a), Some(b)) => f(a, b).then_some(()),
             _ => None,
         };
         let lifted = scalar::binary_over::<_, Option<T>, Option<T>, Option<()>, _>(lifted, plain.2.block);
         self.add(plain).add(lifted)
+    }
+
+    /// Adds a comparison: `(A, B) -> BOOLEAN` and lifted, fused with a following jump.
+    pub fn test<A: PlainScalar, B: PlainScalar>(
+        self,
+        f: impl Fn(A, B) -> bool + Copy + Send + Sync + 'static,
+    ) -> Family {
+        self.lift2(scalar::comparison::<_, A, B, bool>(f), f)
     }
 
     /// Adds exactly `A -> R`. As with every kernel, other threads may call it:

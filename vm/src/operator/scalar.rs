@@ -8,7 +8,7 @@ use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
 use crate::operator::block::BlockKernel;
 use crate::operator::block_loops::{block1, block2, block3, block4};
-use crate::operator::cell::{Cell, Registers, Run, Stop, next, raise, stop};
+use crate::operator::cell::{Cell, Registers, Run, go, next, raise};
 use crate::operator::function::{Outcome, function};
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
@@ -116,19 +116,46 @@ where
     (args, result, kernel)
 }
 
-/// A comparison: a presence mask in every mode, or a jump without storing it.
-pub(crate) fn predicate<F, A, B>(f: F) -> Typed
+/// What a jump can be on: a presence mask or a truth value.
+pub(crate) trait Condition: PlainSlot {
+    /// True if it is present, or true.
+    fn holds(self) -> bool;
+}
+
+impl Condition for Option<()> {
+    #[inline(always)]
+    fn holds(self) -> bool {
+        self.is_some()
+    }
+}
+
+impl Condition for bool {
+    #[inline(always)]
+    fn holds(self) -> bool {
+        self
+    }
+}
+
+/// A comparison: a presence mask or a truth value in every mode, or a jump without storing it.
+pub(crate) fn comparison<F, A, B, R>(f: F) -> Typed
 where
-    F: Fn(A, B) -> Option<()> + Copy + Send + Sync + 'static,
+    F: Fn(A, B) -> R + Copy + Send + Sync + 'static,
     A: PlainSlot,
     B: PlainSlot,
+    R: Condition + Outcome<R>,
 {
-    let (args, result, mut kernel) = hot_binary::<F, A, B, Option<()>, Option<()>>(f);
+    let (args, result, mut kernel) = hot_binary::<F, A, B, R, R>(f);
+    kernel.threaded.jump_if = [
+        Some(compare_and_jump::<F, A, B, R, 0, true>),
+        Some(compare_and_jump::<F, A, B, R, 1, true>),
+        Some(compare_and_jump::<F, A, B, R, 2, true>),
+        Some(compare_and_jump::<F, A, B, R, 3, true>),
+    ];
     kernel.threaded.jump_if_not = [
-        Some(compare_and_jump::<F, A, B, 0>),
-        Some(compare_and_jump::<F, A, B, 1>),
-        Some(compare_and_jump::<F, A, B, 2>),
-        Some(compare_and_jump::<F, A, B, 3>),
+        Some(compare_and_jump::<F, A, B, R, 0, false>),
+        Some(compare_and_jump::<F, A, B, R, 1, false>),
+        Some(compare_and_jump::<F, A, B, R, 2, false>),
+        Some(compare_and_jump::<F, A, B, R, 3, false>),
     ];
     (args, result, kernel)
 }
@@ -305,12 +332,12 @@ unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
     }
 }
 
-/// Compares two operands and jumps by `args[2]` cells if the mask is missing. `args[3]` packs the
-/// fuel of both ways, see [`charge`].
+/// Compares two operands and jumps by `args[2]` cells if the condition holds (`SENSE`) or does not (not `SENSE`).
+/// `args[3]` packs the fuel of both ways, that of the jump in the upper half.
 ///
 /// # Safety
 /// The contract of [`Run`].
-unsafe fn compare_and_jump<F, A, B, const MODE: usize>(
+unsafe fn compare_and_jump<F, A, B, R, const MODE: usize, const SENSE: bool>(
     cell: *const Cell,
     frame: *mut u8,
     registers: *mut Registers,
@@ -318,45 +345,22 @@ unsafe fn compare_and_jump<F, A, B, const MODE: usize>(
     bits: u64,
 ) -> *const Cell
 where
-    F: Fn(A, B) -> Option<()> + Copy,
+    F: Fn(A, B) -> R + Copy,
     A: PlainSlot,
     B: PlainSlot,
+    R: Condition,
 {
     // SAFETY: as in `run1`; the jump target was checked by the verifier.
     unsafe {
         let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
         let [_, _, target, fuel] = (*cell).args;
-        match function::<F>()(a, b) {
-            Some(()) => go(cell, cell.add(1), fuel & 0xFFFF, frame, registers, float, bits),
-            None => {
+        match function::<F>()(a, b).holds() == SENSE {
+            true => {
                 let target = cell.offset(target as i32 as isize);
                 go(cell, target, fuel >> 16, frame, registers, float, bits)
             }
+            false => go(cell, cell.add(1), fuel & 0xFFFF, frame, registers, float, bits),
         }
-    }
-}
-
-/// Charges fuel for the block a jump leads to and continues there.
-///
-/// # Safety
-/// The contract of [`Run`]; `target` is a cell of the same array.
-#[inline(always)]
-pub unsafe fn go(
-    cell: *const Cell,
-    target: *const Cell,
-    fuel: u32,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*registers).fuel -= i64::from(fuel);
-        if (*registers).fuel < 0 {
-            return stop(cell, registers, Stop::Fuel);
-        }
-        ((*target).run)(target, frame, registers, float, bits)
     }
 }
 

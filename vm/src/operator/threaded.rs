@@ -27,7 +27,9 @@ pub(crate) const OPERANDS_OF_A_CELL: usize = 4;
 pub(crate) struct Threaded {
     /// Code by mode; mode 0 is always there.
     pub(crate) modes: [Option<Run>; 8],
-    /// Code that computes a condition and jumps if it does not hold, by operand mode.
+    /// Code that computes a condition and jumps if it holds, by operand mode.
+    pub(crate) jump_if: [Option<Run>; 4],
+    /// The same if it does not hold.
     pub(crate) jump_if_not: [Option<Run>; 4],
     /// The operands that can be in accumulators.
     pub(crate) carried: [Carried; 2],
@@ -49,6 +51,6 @@ impl Threaded {
     pub(crate) fn new(run: Run, carried: [Carried; 2], result: Option<Accumulator>) -> Threaded {
         let mut modes = [None; 8];
         modes[0] = Some(run);
-        Threaded { modes, jump_if_not: [None; 4], carried, result }
+        Threaded { modes, jump_if: [None; 4], jump_if_not: [None; 4], carried, result }
     }
 }

@@ -54,16 +54,16 @@ pub enum Instruction {
         /// Distance from the next instruction.
         offset: i32,
     },
-    /// Continues elsewhere if the mask is present.
+    /// Continues elsewhere if the mask is present, or the truth value true.
     JumpIf {
-        /// An OPTIONAL_UNIT.
+        /// An OPTIONAL_UNIT or a BOOLEAN.
         condition: ValueId,
         /// Distance from the next instruction.
         offset: i32,
     },
-    /// Continues elsewhere if the mask is missing.
+    /// Continues elsewhere if the mask is missing, or the truth value false.
     JumpIfNot {
-        /// An OPTIONAL_UNIT.
+        /// An OPTIONAL_UNIT or a BOOLEAN.
         condition: ValueId,
         /// Distance from the next instruction.
         offset: i32,

@@ -9,7 +9,7 @@
 //! 4. **Operands**: each operand and result has the type of the overload, up to storage. The result
 //!    shares no byte with an operand unless the kernel reads before it writes; a tuple's operand may
 //!    already stand in its field. The result of an operator that updates is its first operand, the same value.
-//! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT.
+//! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT or BOOLEAN.
 //! 6. **Init and eval are separate**: no instruction writes a byte of a literal, or of an input
 //!    unless the value is declared to override it; views are not written, nor are inputs themselves, unless
 //!    the routine declares that it updates them and the operator does so.
@@ -25,7 +25,7 @@ use crate::layout::TypedSlot;
 use crate::program::body::Body;
 use crate::program::instruction::{Instruction, ValueId, ValueList};
 use crate::program::program::{Program, Routine};
-use crate::value::qtype::OPTIONAL_UNIT;
+use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{QType, Value};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -225,7 +225,9 @@ impl<'p> Checker<'p> {
                 Instruction::Jump { .. } => {}
                 Instruction::JumpIf { condition, .. } | Instruction::JumpIfNot { condition, .. } => {
                     let slot = self.value(ip, *condition)?;
-                    self.expect_type(ip, *condition, slot, &OPTIONAL_UNIT)?;
+                    if *slot.qtype() != BOOLEAN {
+                        self.expect_type(ip, *condition, slot, &OPTIONAL_UNIT)?;
+                    }
                 }
                 Instruction::Trap { trap } => {
                     self.expect(ip, (*trap as usize) < self.body.traps().len(), || format!("trap {trap}"))?;

@@ -69,6 +69,26 @@ impl Draft {
         id
     }
 
+    /// Appends a temporary.
+    pub fn next_temporary(&mut self, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.value(slot)
+    }
+
+    /// Appends an input.
+    pub fn next_input(&mut self, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.layout.place_input(&slot);
+        self.value(slot)
+    }
+
+    /// Appends an output.
+    pub fn next_output(&mut self, qtype: QType) -> ValueId {
+        let slot = self.layout.typed(qtype);
+        self.layout.place_output(&slot);
+        self.value(slot)
+    }
+
     pub fn view(&mut self, owner: ValueId, slot: TypedSlot) -> ValueId {
         self.values.push(ValueInfo { slot, view_of: Some(owner) });
         ValueId(self.values.len() as u32 - 1)
