@@ -169,6 +169,8 @@ pub fn recorded(value: &Value) -> Json {
             ScalarValue::Int32(value) => json!({ "t": "int", "v": value.to_string() }),
             other => json!({ "t": "float", "v": python_float(other.as_f64().unwrap_or(f64::NAN)) }),
         },
+        Value::Present(scalar) => recorded(&Value::Scalar(scalar.clone())),
+        Value::Missing(_) => json!({ "t": "none", "v": null }),
         Value::Tuple(tuple) => {
             let fields: Vec<Json> = tuple.fields().iter().map(recorded).collect();
             json!({ "t": "tuple", "v": fields })
@@ -216,8 +218,8 @@ pub fn python_float(value: f64) -> String {
 /// A value as JSON for people; floats that JSON has not are texts.
 pub fn plain(value: &Value) -> Json {
     match value {
-        Value::Scalar(ScalarValue::Unit) => Json::Null,
-        Value::Scalar(scalar) => plain_scalar(scalar),
+        Value::Scalar(ScalarValue::Unit) | Value::Missing(_) => Json::Null,
+        Value::Scalar(scalar) | Value::Present(scalar) => plain_scalar(scalar),
         Value::Tuple(tuple) => Json::Array(tuple.fields().iter().map(plain).collect()),
         Value::NdArray(rows) => {
             let scalars: Vec<ScalarValue> = rows.view().scalars().collect();

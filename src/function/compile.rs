@@ -1,16 +1,19 @@
 //! From a module to a bound function for types of its arguments.
 
 use crate::compile::{CompileError, Options};
+use crate::function::build::build;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, infer};
 use crate::function::low::{LowFunction, lower};
 use crate::function::module::FunctionModule;
+use crate::function::op::Constant;
 use crate::function::program::program;
 use crate::function::types::FunctionType;
 use cembra_vm::builtins;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::slot_check;
+use cembra_vm::value::{ScalarValue, Value};
 use std::sync::Arc;
 
 /// What an integer result does that does not fit INT64.
@@ -42,6 +45,8 @@ pub struct CompiledFunction {
     pub(super) args: Vec<FunctionType>,
     pub(super) result: FunctionType,
     pub(super) bound: BoundExpr,
+    /// Default values of the last parameters.
+    pub(super) defaults: Vec<Value>,
 }
 
 /// The stages of a function, for texts.
@@ -63,6 +68,7 @@ pub fn compile_function(
     args: &[FunctionType],
     options: &FunctionOptions,
 ) -> Result<CompiledFunction, Vec<FunctionError>> {
+    let defaults = defaults(module, name, args.len())?;
     let stages = stages(module, name, args, options)?;
     let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
     let compiled = |error: CompileError| {
@@ -72,7 +78,7 @@ pub fn compile_function(
     slot_check::check(&program).map_err(|error| compiled(error.into()))?;
     let bound = BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))?;
     let result = result.unwrap_or(FunctionType::None);
-    Ok(CompiledFunction { name: name.to_owned(), args, result, bound })
+    Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults })
 }
 
 /// The stages before the program.
@@ -86,15 +92,35 @@ pub fn stages(
     options: &FunctionOptions,
 ) -> Result<FunctionStages, Vec<FunctionError>> {
     let id = module.function(name).map_err(|error| vec![error])?;
-    let instances = infer(module, id, args)?;
-    let count = instances[0].function.parameters.len();
-    if args.len() != count {
-        let message = format!("{name}() takes {count} arguments but {} were given", args.len());
-        return Err(vec![FunctionError::types(message, Span::default())]);
-    }
+    let defaults = defaults(module, name, args.len())?;
+    let defaults = defaults.iter().filter_map(|value| FunctionType::of_qtype(&value.qtype()));
+    let args: Vec<FunctionType> = args.iter().cloned().chain(defaults).collect();
+    let instances = infer(module, id, &args)?;
     let lowered: Result<Vec<LowFunction>, FunctionError> =
         (0..instances.len() as u32).map(|at| lower(&instances, InstanceId(at), options)).collect();
     Ok(FunctionStages { low: lowered.map_err(|error| vec![error])?, instances })
+}
+
+/// Default values of the parameters behind those that are given.
+fn defaults(module: &FunctionModule, name: &str, given: usize) -> Result<Vec<Value>, Vec<FunctionError>> {
+    let id = module.function(name).map_err(|error| vec![error])?;
+    let parameters = build(module, id)?.parameters;
+    let failed = |message: String| vec![FunctionError::types(message, Span::default())];
+    if given > parameters.len() {
+        let count = parameters.len();
+        return Err(failed(format!("{name}() takes {count} positional arguments but {given} were given")));
+    }
+    let value = |(parameter, default): &(String, Option<Constant>)| {
+        let scalar = match default {
+            Some(Constant::Int(value)) => ScalarValue::Int64(*value),
+            Some(Constant::Float(value)) => ScalarValue::Float64(*value),
+            Some(Constant::Bool(value)) => ScalarValue::Boolean(*value),
+            Some(Constant::None) => ScalarValue::Unit,
+            _ => return Err(failed(format!("{name}() missing a required argument: '{parameter}'"))),
+        };
+        Ok(Value::Scalar(scalar))
+    };
+    parameters[given..].iter().map(value).collect()
 }
 
 impl CompiledFunction {

@@ -144,6 +144,7 @@ impl FunctionProblem {
         match self {
             FunctionProblem::Python(error) => match !error.problem.is_outside() {
                 true => "SyntaxError",
+                false if error.problem.rule() == "matrix-product" => "TypeError",
                 false => "NotImplementedError",
             },
             FunctionProblem::NoFunction { .. } | FunctionProblem::UnknownName { .. } => "NameError",

@@ -73,13 +73,52 @@ fn updated_parameters(drafts: &[Draft]) -> Vec<HashSet<u32>> {
 impl Draft {
     fn new(mut function: LowFunction) -> Draft {
         let out = destruct(&mut function.flow, is_pinned);
-        let order = block_order(&function.flow);
-        // Blocks on split edges have no values; new instructions have no types either.
-        Draft { function, out, order }
+        let mut order = block_order(&function.flow);
+        let mut draft = Draft { function, out, order: Vec::new() };
+        order.retain(|block| *block == BlockId(0) || draft.forwards(*block).is_none());
+        draft.order = order;
+        draft
     }
 
     fn flow(&self) -> &Flow<LowOp> {
         &self.function.flow
+    }
+
+    /// Where an empty block leads; nowhere if it leads back to itself, as an endless loop does.
+    fn forwards(&self, block: BlockId) -> Option<BlockId> {
+        let to = self.empty_to(block)?;
+        let mut at = to;
+        for _ in 0..self.flow().blocks.len() {
+            match self.empty_to(at) {
+                Some(next) if next == block => return None,
+                Some(next) => at = next,
+                None => return Some(to),
+            }
+        }
+        None
+    }
+
+    fn empty_to(&self, block: BlockId) -> Option<BlockId> {
+        let rows = self.flow().block(block);
+        let has_code = |inst: &InstId| !is_pinned(self.flow(), *inst) && !self.flow().is_phi(*inst);
+        match rows.tail {
+            Tail::Jump(to) if to != block && self.out.copies[block.index()].is_empty() => {
+                (!rows.insts.iter().any(has_code)).then_some(to)
+            }
+            _ => None,
+        }
+    }
+
+    /// The block where control arrives that goes to a block: behind empty ones.
+    fn arrives(&self, block: BlockId) -> BlockId {
+        let mut at = block;
+        for _ in 0..self.flow().blocks.len() {
+            match self.forwards(at).filter(|_| at != BlockId(0)) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        at
     }
 
     fn register(&self, value: InstId) -> InstId {
@@ -418,11 +457,12 @@ impl Emitter<'_> {
         let span = rows.tail_span;
         match &rows.tail {
             Tail::Jump(to) => {
-                self.jump_unless_next(*to, next, span);
+                self.jump_unless_next(self.draft.arrives(*to), next, span);
                 Ok(())
             }
             Tail::Branch { condition: value, then, orelse } => {
-                self.branch(*value, condition.is_some(), (*then, *orelse), next, span)
+                let (then, orelse) = (self.draft.arrives(*then), self.draft.arrives(*orelse));
+                self.branch(*value, condition.is_some(), (then, orelse), next, span)
             }
             Tail::Return(value) => {
                 if self.output != Some(self.draft.register(*value)) {

@@ -44,7 +44,7 @@ impl CompiledFunction {
         let mut frame = self.bound.new_frame().map_err(FunctionCallError::Frame)?;
         let inputs = self.bound.program().main().inputs.clone();
         let slot = |position: usize| self.bound.program().main().slot(inputs[position].1).clone();
-        for (position, value) in args.iter().enumerate().take(inputs.len()) {
+        for (position, value) in args.iter().chain(&self.defaults).enumerate().take(inputs.len()) {
             frame
                 .write(&slot(position), value)
                 .map_err(|error| FunctionCallError::Argument { position, error })?;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! bool < int < float        numbers promote
-//! none, text, tuple(…), array(element, rank), list(element)
+//! none < optional(number)   where a number and None meet
+//! text, tuple(…), array(element, rank)
 //! ```
 //!
 //! `int` is INT64, `float` FLOAT64. Narrow element types occur in arrays only: a load widens, a store narrows.
@@ -26,6 +27,8 @@ pub enum FunctionType {
     Float,
     /// Text: of messages only.
     Text,
+    /// A number or `None`.
+    Optional(Box<FunctionType>),
     /// A tuple of values.
     Tuple(Arc<[FunctionType]>),
     /// An n-dimensional array.
@@ -86,6 +89,17 @@ impl FunctionType {
         use FunctionType::{Bool, Float, Int, Tuple};
         match (self, other) {
             _ if self == other => Some(self.clone()),
+            (FunctionType::Optional(a), FunctionType::Optional(b)) => {
+                Some(FunctionType::Optional(Box::new(a.join(b)?)))
+            }
+            (FunctionType::Optional(a), FunctionType::None)
+            | (FunctionType::None, FunctionType::Optional(a)) => Some(FunctionType::Optional(a.clone())),
+            (FunctionType::Optional(a), b) | (b, FunctionType::Optional(a)) if b.is_number() => {
+                Some(FunctionType::Optional(Box::new(a.join(b)?)))
+            }
+            (FunctionType::None, a) | (a, FunctionType::None) if a.is_number() => {
+                Some(FunctionType::Optional(Box::new(a.clone())))
+            }
             (Bool | Int | Float, Float) | (Float, Bool | Int) => Some(Float),
             (Bool, Int) | (Int, Bool) => Some(Int),
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
@@ -104,6 +118,7 @@ impl FunctionType {
             FunctionType::Int => QType::Scalar(ScalarType::Int64),
             FunctionType::Float => QType::Scalar(ScalarType::Float64),
             FunctionType::Text => return None,
+            FunctionType::Optional(of) => of.qtype()?.to_optional()?,
             FunctionType::Tuple(fields) => {
                 let fields: Option<Vec<QType>> = fields.iter().map(FunctionType::qtype).collect();
                 QType::Tuple(TupleType::new(fields?).ok()?)
@@ -136,6 +151,7 @@ impl FunctionType {
             FunctionType::Int => "int",
             FunctionType::Float => "float",
             FunctionType::Text => "str",
+            FunctionType::Optional(of) => of.python_name(),
             FunctionType::Tuple(_) => "tuple",
             FunctionType::Array(_) => "ndarray",
         }
@@ -159,6 +175,7 @@ impl fmt::Display for FunctionType {
             FunctionType::Int => f.write_str("i64"),
             FunctionType::Float => f.write_str("f64"),
             FunctionType::Text => f.write_str("text"),
+            FunctionType::Optional(of) => write!(f, "{of}?"),
             FunctionType::Tuple(fields) => {
                 f.write_str("(")?;
                 for (index, field) in fields.iter().enumerate() {

@@ -22,7 +22,9 @@ impl Dominators {
     /// Finds the dominators.
     pub fn new<O: Operation>(flow: &Flow<O>) -> Dominators {
         let mut graph = DiGraph::<(), ()>::with_capacity(flow.blocks.len(), flow.blocks.len() * 2);
-        flow.block_ids().for_each(|_| drop(graph.add_node(())));
+        for _ in &flow.blocks {
+            graph.add_node(());
+        }
         for block in flow.block_ids() {
             for to in flow.block(block).tail.successors() {
                 graph.update_edge(NodeIndex::new(block.index()), NodeIndex::new(to.index()), ());

@@ -69,9 +69,10 @@ pub fn infer(
 ) -> Result<Vec<Instance>, Vec<FunctionError>> {
     let mut inference = Inference::new(module);
     let root = inference.instance(id, args.to_vec());
-    while let Some(at) = inference.work.pop() {
-        inference.is_waiting[at.0 as usize] = false;
-        inference.round(at);
+    inference.settle();
+    // Values without any are behind reads that fail, so that any type does.
+    while inference.errors.is_empty() && inference.type_unreached() {
+        inference.settle();
     }
     if !inference.errors.is_empty() {
         return Err(inference.errors);
@@ -100,6 +101,34 @@ impl<'m> Inference<'m> {
             is_waiting: Vec::new(),
             errors: Vec::new(),
         }
+    }
+
+    /// Lets all types grow until nothing changes.
+    fn settle(&mut self) {
+        while let Some(at) = self.work.pop() {
+            self.is_waiting[at.0 as usize] = false;
+            self.round(at);
+        }
+    }
+
+    /// Gives a phi that only undefined values and itself reach a type; true if there was one.
+    fn type_unreached(&mut self) -> bool {
+        for (at, instance) in (0..).map(InstanceId).zip(&mut self.instances) {
+            let flow = &instance.function.flow;
+            let has_undefined = |phi: &InstId| {
+                flow.inst(*phi).args.iter().any(|arg| matches!(flow.inst(*arg).op, SsaOp::Undef))
+            };
+            let phis = flow.block_ids().flat_map(|block| flow.phis(block));
+            let found =
+                phis.into_iter().find(|phi| instance.types[phi.index()].is_none() && has_undefined(phi));
+            if let Some(phi) = found {
+                instance.types[phi.index()] = Some(FunctionType::Int);
+                self.is_waiting[at.0 as usize] = true;
+                self.work.push(at);
+                return true;
+            }
+        }
+        false
     }
 
     /// The instance for these types.

@@ -26,6 +26,11 @@ pub(super) fn type_of(
                 message: format!("the truth of {array} is ambiguous"),
                 hint: "compare an element, or its length",
             }),
+            FunctionType::Optional(_) => Err(FunctionProblem::Unsupported {
+                rule: "optional",
+                message: "the truth of what may be None".to_owned(),
+                hint: "test `is None` and assign the number to another name",
+            }),
             _ => Ok(FunctionType::Bool),
         },
         FunctionOp::Tuple => Ok(FunctionType::tuple(args.iter().cloned())),
@@ -170,6 +175,13 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
                 hint: "write ==",
             }),
         },
+        (FunctionType::Optional(_), _) | (_, FunctionType::Optional(_)) => {
+            Err(FunctionProblem::Unsupported {
+                rule: "optional",
+                message: format!("`{sign}` of what may be None"),
+                hint: "test `is None` and assign the number to another name",
+            })
+        }
         (x, y) if x.is_number() && y.is_number() => Ok(Bool),
         (Tuple(a), Tuple(b)) if a.iter().chain(&**b).all(FunctionType::is_number) => match op {
             CompareOp::Equal | CompareOp::NotEqual => Ok(Bool),
@@ -179,6 +191,11 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
                 hint: "compare the fields",
             }),
         },
+        (Tuple(_), Tuple(_)) => Err(FunctionProblem::Unsupported {
+            rule: "tuple-compare",
+            message: "only tuples of numbers are compared".to_owned(),
+            hint: "compare the fields",
+        }),
         _ if matches!(op, CompareOp::Equal | CompareOp::NotEqual) => Ok(Bool),
         (x, y) => {
             let (x, y) = (x.python_name(), y.python_name());

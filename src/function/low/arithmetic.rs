@@ -130,13 +130,21 @@ impl Lowering<'_> {
             }
             FunctionType::Tuple(fields) => self.boolean(!fields.is_empty()),
             FunctionType::Text => self.boolean(true),
-            FunctionType::None | FunctionType::Array(_) => self.boolean(false),
+            FunctionType::None | FunctionType::Array(_) | FunctionType::Optional(_) => self.boolean(false),
         }
     }
 
     pub(super) fn compare(&mut self, op: CompareOp, x: InstId, y: InstId) -> Lower<InstId> {
         let (x_type, y_type) = (self.type_of(x), self.type_of(y));
         if let CompareOp::Is | CompareOp::IsNot = op {
+            let other = if let FunctionType::Optional(_) = x_type { x } else { y };
+            if let FunctionType::Optional(_) = self.type_of(other) {
+                let flag = self.leaf(other);
+                return Ok(match op {
+                    CompareOp::Is => self.total("bool.logical_not", vec![flag], BOOLEAN),
+                    _ => flag,
+                });
+            }
             return Ok(self.boolean((x_type == y_type) == (op == CompareOp::Is)));
         }
         if let (FunctionType::Tuple(a), FunctionType::Tuple(b)) = (x_type, y_type) {
@@ -156,6 +164,12 @@ impl Lowering<'_> {
         }
         if !x_type.is_number() || !y_type.is_number() {
             // Values of types that have nothing in common differ; None and a text equal themselves.
+            let is_open = |value: InstId| {
+                *self.type_of(value) == FunctionType::Text && self.constant_of(value).is_none()
+            };
+            if is_open(x) || is_open(y) {
+                return Err(self.unsupported("text", "texts are not compared", "compare numbers"));
+            }
             let equal = x_type == y_type && self.constant_of(x) == self.constant_of(y);
             return Ok(self.boolean(equal == (op == CompareOp::Equal)));
         }

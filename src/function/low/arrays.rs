@@ -2,7 +2,6 @@
 
 use super::views::{ArrayPart, Axis};
 use super::{LowOp, Lower, Lowered, Lowering, leaf_types};
-use crate::function::error::FunctionError;
 use crate::function::op::{Constant, IndexPart};
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp};
@@ -291,19 +290,6 @@ impl Lowering<'_> {
     /// A value as an element, for [`Lowering::filled`].
     pub(super) fn element_value(&mut self, value: InstId, of: &FunctionType, element: ScalarType) -> InstId {
         self.as_element(value, of, element)
-    }
-
-    /// Checks that a whole array is meant.
-    pub(super) fn whole(&self, value: InstId) -> Lower<(InstId, ArrayOf)> {
-        match (&self.lowered[value.index()], self.type_of(value)) {
-            (Some(Lowered::Leaves(leaves)), FunctionType::Array(array)) => Ok((leaves[0], *array)),
-            _ => Err(FunctionError::unsupported(
-                "array-view",
-                "this takes a whole array, not a row or a slice",
-                "write a loop over the elements",
-                self.span,
-            )),
-        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::function::op::{Constant, FunctionOp};
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, Operation, SsaOp, Tail, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use std::fmt;
 use views::ArrayPart;
@@ -378,12 +378,24 @@ impl<'i> Lowering<'i> {
                 }
                 Ok(self.total("core.make_tuple", parts, qtype))
             }
+            FunctionType::Optional(_) => {
+                let truth = self.boolean(true);
+                let mask = self.total("core.equal", vec![leaves[0], truth], OPTIONAL_UNIT);
+                Ok(self.total("core.presence_and", vec![leaves[1], mask], qtype))
+            }
             _ => Ok(leaves[0]),
         }
     }
 
     /// The leaves of a parameter or of the result of a call.
     fn parts(&mut self, whole: InstId, of: &FunctionType) -> Lower<Vec<InstId>> {
+        if has_optional(of) {
+            return Err(self.unsupported(
+                "optional-call",
+                "what may be None is neither passed to nor returned from a call that stays a call",
+                "return a number and a flag",
+            ));
+        }
         if !matches!(of, FunctionType::Tuple(_)) {
             return Ok(if matches!(of, FunctionType::None) { Vec::new() } else { vec![whole] });
         }
@@ -463,6 +475,23 @@ impl<'i> Lowering<'i> {
                 "pass the array and the index, or copy it: a[i].copy()",
             ));
         }
+        if let (of, FunctionType::Optional(wanted)) = (self.type_of(value), wanted)
+            && !matches!(of, FunctionType::Optional(_))
+        {
+            // None, or a number that is there.
+            let flag = self.boolean(*of != FunctionType::None);
+            let number = match of {
+                FunctionType::None => {
+                    let zero = self.boolean(false);
+                    self.cast(zero, &FunctionType::Bool, wanted)
+                }
+                of => {
+                    let leaf = self.leaf(value);
+                    self.cast(leaf, of, wanted)
+                }
+            };
+            return Ok(vec![flag, number]);
+        }
         let (mut from, mut to) = (Vec::new(), Vec::new());
         leaf_types(self.type_of(value), &mut from);
         leaf_types(wanted, &mut to);
@@ -519,11 +548,21 @@ impl<'i> Lowering<'i> {
     }
 }
 
+/// True if a part of the type may be None.
+fn has_optional(of: &FunctionType) -> bool {
+    match of {
+        FunctionType::Optional(_) => true,
+        FunctionType::Tuple(fields) => fields.iter().any(has_optional),
+        _ => false,
+    }
+}
+
 /// Types of the leaves: numbers and arrays, from left to right.
 fn leaf_types(of: &FunctionType, out: &mut Vec<FunctionType>) {
     match of {
         FunctionType::None | FunctionType::Text => {}
         FunctionType::Tuple(fields) => fields.iter().for_each(|field| leaf_types(field, out)),
+        FunctionType::Optional(of) => out.extend([FunctionType::Bool, (**of).clone()]),
         leaf => out.push(leaf.clone()),
     }
 }

@@ -57,6 +57,48 @@ fn integers() -> Vec<Family> {
             },
         ),
         row(
+            "python.index",
+            &["i", "size"],
+            "The index itself, or from the end if it is negative. Raises outside.",
+        )
+        .exact_binary(|i: i64, size: i64| match if i < 0 { i.saturating_add(size) } else { i } {
+            place if (0..size).contains(&place) => Ok(place),
+            _ => Err(Fault::Index { index: i, size }),
+        }),
+        Family::new(
+            "python.slice_bound",
+            &["i", "size", "step"],
+            "A bound of a slice: from the end if it is negative, and at most one beyond the elements.",
+        )
+        .exact_ternary(python::slice_bound),
+        Family::new("python.to_int32", &["x"], "The low 32 bits as INT32.").exact_unary(|x: i64| x as i32),
+        row(
+            "python.wrapping_pow",
+            &["x", "y"],
+            "x to the power y, which wraps around. Raises for 0 to a negative power.",
+        )
+        .exact_binary(|x: i64, y: i64| match y {
+            ..0 if x == 0 => Err(Fault::DivisionByZero),
+            _ => Ok(python::wrapping_pow(x, y)),
+        }),
+        row(
+            "python.wrapping_floordiv",
+            &["x", "y"],
+            "Quotient rounded down; of the smallest INT64 by -1 it is 0. A zero divisor raises.",
+        )
+        .exact_binary(|x: i64, y: i64| match y {
+            0 => Err(Fault::DivisionByZero),
+            _ => Ok(python::floordiv(x, y).unwrap_or(0)),
+        }),
+        Family::new(
+            "python.wrapping_shift_left",
+            &["x", "n"],
+            "x * 2**n, which wraps around; of n the low 6 bits count.",
+        )
+        .exact_binary(|x: i64, n: i64| x.wrapping_shl(n as u32)),
+        Family::new("python.wrapping_shift_right", &["x", "n"], "x // 2**n; of n the low 6 bits count.")
+            .exact_binary(|x: i64, n: i64| x.wrapping_shr(n as u32)),
+        row(
             "python.range_count",
             &["start", "stop", "step"],
             "How many numbers range(start, stop, step) has.",
@@ -115,6 +157,7 @@ fn power() -> Vec<Family> {
         .exact_binary(|x: i64, y: i64| match u64::try_from(y) {
             Ok(y) => fits(python::pow(x, y)),
             Err(_) if x == 0 => Err(Fault::DivisionByZero),
+            Err(_) if x == 1 || x == -1 => Ok(python::wrapping_pow(x, y)),
             Err(_) => Err(domain("a negative power of an integer is a float: write float(x) ** y")),
         })
         .exact_binary(|x: f64, y: f64| {
