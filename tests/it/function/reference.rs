@@ -291,7 +291,7 @@ fn int_quotient(a: i64, b: i64) -> Result<f64, Class> {
     }
     let quotient = scaled / b | u128::from(scaled % b != 0);
     let size = quotient as f64 * 2f64.powi(-shift);
-    Ok(if negative && a != 0 { -size } else { size })
+    Ok(if negative { -size } else { size })
 }
 
 fn float_binary(op: &str, a: f64, b: f64) -> Result<f64, Class> {
