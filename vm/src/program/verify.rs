@@ -374,7 +374,8 @@ impl<'p> Checker<'p> {
             }
             let field =
                 overload.assembles() && out.field(index).is_some_and(|f| f.storage() == slot.storage());
-            let apart = in_place || field || !slot.overlaps(out);
+            let is_updated = overload.updates() && index == 0;
+            let apart = in_place || field || is_updated || !slot.overlaps(out);
             if !apart {
                 let (result, operand) = (out.clone(), slot.clone());
                 return Err(VerifyError::Overlap { routine: self.number, ip, result, operand });
