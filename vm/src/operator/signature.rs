@@ -29,6 +29,9 @@ pub enum Effects {
 }
 
 impl Effects {
+    /// All of them.
+    pub const ALL: [Effects; 4] = [Effects::Total, Effects::Raises, Effects::Host, Effects::Updates];
+
     /// True if evaluation in vain cannot be observed.
     pub fn is_total(self) -> bool {
         self == Effects::Total
