@@ -218,23 +218,23 @@ impl Place {
         }
     }
 
-    /// The sum for w. With d = z² - t² and q = weight / |d|² its real part is `y Σ q (|z|² + t²)`, which is
-    /// `y (2x² Σ q - Σ q Re d)`, and the imaginary one `x Σ q (|z|² - t²)`, which is `x (2y² Σ q + Σ q Re d)`.
-    /// The first difference is at least a third of its terms.
+    /// The sum for w. With d = z² - t² and q = weight / |d|² its real part is `y Σ q (|z|² + t²)`, without
+    /// cancellation, and the imaginary one `x Σ q (|z|² - t²)`, which is `x (2y² Σ q + Σ q Re d)`.
     #[inline(always)]
     fn sum<A: Arithmetic>(self) -> Complex {
         let Complex { real: x, imaginary: y } = self.z;
         let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
         let height = imaginary * imaginary;
-        let (mut plain, mut distances) = (0.0, 0.0);
+        let (mut plain, mut squares, mut distances) = (0.0, 0.0, 0.0);
         self.for_each_node(|square, weight| {
             let distance = real - square;
             let factor = weight / A::fma(distance, distance, height);
             plain += factor;
+            squares = A::fma(factor, square, squares);
             distances = A::fma(factor, distance, distances);
         });
-        let twice = plain + plain;
-        let (real, imaginary) = (A::fma(x * x, twice, -distances), A::fma(y * y, twice, distances));
+        let real = A::fma(A::fma(x, x, y * y), plain, squares);
+        let imaginary = A::fma(2.0 * (y * y), plain, distances);
         Complex { real: y * real, imaginary: x * imaginary }.map(|part| part * self.shrink)
     }
 
