@@ -278,7 +278,9 @@ impl Builder<'_> {
             Iteration::Elements { values, .. } => {
                 let lengths: Vec<InstId> = values
                     .iter()
-                    .map(|values| self.operation(FunctionOp::Builtin(Builtin::named("len")), vec![*values], span))
+                    .map(|values| {
+                        self.operation(FunctionOp::Builtin(Builtin::named("len")), vec![*values], span)
+                    })
                     .collect();
                 let length = match lengths[..] {
                     [] => self.int(0, span),

@@ -272,7 +272,9 @@ impl Overload {
             }
             Kernel::Reduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
-            Kernel::General(kernel) if self.updates() => Some(GeneralCall::updating(kernel.clone(), args, out)),
+            Kernel::General(kernel) if self.updates() => {
+                Some(GeneralCall::updating(kernel.clone(), args, out))
+            }
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),
