@@ -1,8 +1,9 @@
 //! Models on a warm frame: a spectrum, its components, its derivatives, beside the interpreter.
 //!
 //! The model is that of the published figures, an offset, a Shirley background and two peaks: over 400 energies,
-//! and over 440 times of 400 energies with an exponential decay of the first peak's amplitude or position. One
-//! thread; the frame keeps its memory, so no page is touched for the first time.
+//! and over 440 times of 400 energies with an exponential decay of the first peak's amplitude or position. With a third
+//! peak, a Voigt line, the position of that line decays, blurred by a Gaussian response of the instrument. One thread; the
+//! frame keeps its memory, so no page is touched for the first time.
 //!
 //! Then whole fits of 176,000 values with four free parameters, whose data `benches/peers/models.py` makes too. With
 //! `CEMBRA_COSTS=1` also the cost of peaks that all move, by their number and by the size of the grid.
@@ -34,6 +35,17 @@ m:
     x0: [88.1, True, 82, 92]
     F: [1.0, True, 0.75, 2.5]
     m: [0.3, True, 0, 1]
+";
+
+const VOIGT: &str = "
+  Voigt:
+    A: [14, True, 5, 25]
+    x0: [86.2, True, 82, 92]
+    SD: [0.4, True, 0.05, 2]
+    W: [0.5, True, 0.05, 2]
+";
+
+const DECAY: &str = "
 decay:
   expFun:
     A: [1.0, True]
@@ -41,15 +53,36 @@ decay:
     t0: [0.0, False]
 ";
 
-/// The model, with dynamics on a parameter if one is named.
-fn model(target: Option<&str>) -> Model {
+const BLURRED_DECAY: &str = "
+decay:
+  gaussCONV:
+    SD: [1.5, True, 0.1, 5]
+  expFun:
+    A: [1.0, True]
+    tau: [10.0, True, 0.05, 200.0]
+    t0: [0.0, False]
+";
+
+/// The models of the bench by name: their text, and the parameter that depends on time.
+fn models() -> [(&'static str, String, Option<&'static str>); 4] {
+    let decaying = [PEAKS, DECAY].concat();
+    [
+        ("1d", PEAKS.to_string(), None),
+        ("2d amplitude", decaying.clone(), Some("GLP_01_A")),
+        ("2d position", decaying, Some("GLP_01_x0")),
+        ("2d voigt", [PEAKS, VOIGT, BLURRED_DECAY].concat(), Some("Voigt_01_x0")),
+    ]
+}
+
+/// The model of a text, with dynamics on a parameter if one is named.
+fn model(text: &str, target: Option<&str>) -> Model {
     let times = target.map_or(String::new(), |target| {
         format!(
             "  time: {{from: -10, to: 100, points: 440}}\n  dynamics: [{{target: {target}, models: [decay]}}]\n"
         )
     });
     let header = format!("cembra:\n  model: m\n  energy: {{from: 80, to: 92, points: 400}}\n{times}");
-    let loaded = load::read([("m.yaml", format!("{header}{PEAKS}").as_str())]);
+    let loaded = load::read([("m.yaml", format!("{header}{text}").as_str())]);
     loaded.unwrap_or_else(|errors| panic!("{}", errors[0])).model
 }
 
@@ -59,10 +92,8 @@ fn compiled(model: &Model) -> CompiledModel {
 }
 
 fn evaluations(c: &mut Criterion) {
-    for (name, target) in
-        [("1d", None), ("2d amplitude", Some("GLP_01_A")), ("2d position", Some("GLP_01_x0"))]
-    {
-        let model = model(target);
+    for (name, text, target) in models() {
+        let model = model(&text, target);
         let compiled = compiled(&model);
         let mut frame = compiled.new_frame().expect("memory");
         let theta = compiled.initial_theta().to_vec();
@@ -168,8 +199,7 @@ fn moving(peaks: usize, energies: usize, times: usize) -> Model {
     let peak = |k: usize| {
         format!("  GLP: {{A: [20, True], x0: [{}, True], F: [1, True], m: [0.3, True]}}\n", 81 + k)
     };
-    let decay = &PEAKS[PEAKS.find("decay:").expect("a decay")..];
-    let text = header + &(0..peaks).map(peak).collect::<String>() + decay;
+    let text = header + &(0..peaks).map(peak).collect::<String>() + DECAY;
     let loaded = load::read([("m.yaml", text.as_str())]);
     loaded.unwrap_or_else(|errors| panic!("{}", errors[0])).model
 }

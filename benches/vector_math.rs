@@ -1,7 +1,8 @@
 //! Special functions on rows in the first cache: nanoseconds per FLOAT64 element.
 //!
 //! Each function runs with the instructions of every level but the baseline (which is correct, not fast), then
-//! one number at a time, then as the platform's own scalar function, where Rust has one.
+//! one number at a time, then as the platform's own scalar function, where Rust has one. Parts of the Faddeeva function
+//! also run with one y for all rows, as Voigt lines do; `benches/peers/vector_math/speed.py` has those of scipy.
 
 #![allow(missing_docs, reason = "the macros of the bench harness write undocumented items")]
 
@@ -64,13 +65,17 @@ fn levels() -> impl Iterator<Item = Level> {
         .filter(|level| cfg!(target_arch = "aarch64") || *level != Level::Baseline)
 }
 
+/// `lgamma` below 0, where it is reflected.
+const BELOW_0: (&str, f64, f64, Option<Of1>) = ("lgamma", -20.0, -0.01, None);
+
 fn of_one(c: &mut Criterion<PerOperator>) {
     let functions = double::unary_functions();
-    for (name, low, high, platform) in UNARY {
+    for (name, low, high, platform) in UNARY.into_iter().chain([BELOW_0]) {
         let function = functions.iter().find(|f| f.name == name).expect("a function of the list");
         let x = column(12345, low, high);
         let mut out = vec![0.0; ROWS];
-        let mut group = c.benchmark_group(name);
+        let mut group =
+            c.benchmark_group(if high < 0.0 { format!("{name} below 0") } else { name.to_string() });
         group.throughput(Throughput::Elements(ROWS as u64));
         for level in levels() {
             let rows = function.rows_on;
@@ -100,6 +105,15 @@ fn of_the_plane(c: &mut Criterion<PerOperator>) {
     let (x, y) = (column(12345, -20.0, 20.0), column(54321, 0.01, 20.0));
     for function in double::plane_functions() {
         of_points(c, &function, None, &x, &y);
+        let (rows, mut out) = (function.rows_on, vec![0.0; ROWS]);
+        let mut group = c.benchmark_group(format!("{} one y", function.name));
+        group.throughput(Throughput::Elements(ROWS as u64));
+        for level in levels() {
+            group.bench_function(format!("{level:?}"), |b| {
+                b.iter(|| rows(level, Operand::Rows(black_box(&x)), Operand::One(y[0]), &mut out))
+            });
+        }
+        group.finish();
     }
 }
 

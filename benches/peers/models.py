@@ -46,6 +46,13 @@ m:
         F: [1.0, True, 0.75, 2.5]
         m: [0.3, True, 0, 1]
 """
+VOIGT = """
+    Voigt:
+        A: [14, True, 5, 25]
+        x0: [86.2, True, 82, 92]
+        SD: [0.4, True, 0.05, 2]
+        W: [0.5, True, 0.05, 2]
+"""
 HEADLINE = """
 m:
     LinBack:
@@ -59,7 +66,10 @@ m:
         F: [1.0, False, 0.75, 2.5]
         m: [0.3, False, 0, 1]
 """
-DECAY = "decay:\n    expFun:\n        A: [{A}]\n        tau: [{tau}, True, 0.05, 200.0]\n        t0: [0.0, False]\n"
+RESPONSE = "    gaussCONV:\n        SD: [1.5, True, 0.1, 5]\n"
+DECAY = (
+    "decay:\n{response}    expFun:\n        A: [{A}]\n        tau: [{tau}, True, 0.05, 200.0]\n        t0: [0.0, False]\n"
+)
 ENERGY = np.linspace(80, 92, 400)
 TIME = np.linspace(-10, 100, 440)
 
@@ -80,11 +90,12 @@ def opened(folder, energy_yaml, decay, target, data):
     return file, model
 
 
-def evaluator(folder, target):
+def evaluator(folder, peaks, response, target):
     from trspecfit import eval_1d, eval_2d, graph_ir
 
     data = np.zeros((440, 400) if target else 400)
-    model = opened(folder, PEAKS, DECAY.format(A="1.0, True", tau="10.0"), target, data)[1]
+    decay = DECAY.format(response=response, A="1.0, True", tau="10.0")
+    model = opened(folder, peaks, decay, target, data)[1]
     graph = graph_ir.build_graph(model)
     if target:
         plan, evaluate = graph_ir.schedule_2d(graph), eval_2d.evaluate_2d
@@ -114,14 +125,19 @@ def median_us(call, rounds=ROUNDS):
     return statistics.median(times)
 
 
-MODELS = (("1d", None), ("2d amplitude", "GLP_01_A"), ("2d position", "GLP_01_x0"))
+MODELS = (
+    ("1d", PEAKS, "", None),
+    ("2d amplitude", PEAKS, "", "GLP_01_A"),
+    ("2d position", PEAKS, "", "GLP_01_x0"),
+    ("2d voigt", PEAKS + VOIGT, RESPONSE, "Voigt_01_x0"),
+)
 
 
 def evaluations():
     times = {}
-    for name, target in MODELS:
+    for name, *model in MODELS:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-            times[name] = median_us(evaluator(pathlib.Path(folder), target))
+            times[name] = median_us(evaluator(pathlib.Path(folder), *model))
     return times
 
 
@@ -129,7 +145,7 @@ def headline_data(folder):
     """The spectrum somewhere else, with multiples of the golden ratio as noise."""
     from trspecfit import eval_2d, graph_ir
 
-    decay = DECAY.format(A="4.0, True, -30, 30", tau="8.0")
+    decay = DECAY.format(response="", A="4.0, True, -30, 30", tau="8.0")
     model = opened(folder, HEADLINE, decay, "GLP_01_A", np.zeros((440, 400)))[1]
     plan = graph_ir.schedule_2d(graph_ir.build_graph(model))
     truth = {
@@ -184,7 +200,7 @@ if __name__ == "__main__":
         "fresh": ("spectrum, new frame", child(MALLOC_MMAP_THRESHOLD_="65536", MALLOC_TRIM_THRESHOLD_="0")),
     }
     for regime, (bench, published) in regimes.items():
-        for name, _ in MODELS:
+        for name, *_ in MODELS:
             own = cembra(f"models {name}", bench)
             ratio = published[name] / own
             print(f"{name:14} {regime:6} cembra {own:10.1f} us  published {published[name]:10.1f} us  {ratio:6.1f}")

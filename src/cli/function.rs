@@ -2,14 +2,15 @@
 
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
-    ErrorModelArg, FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionRunArgs, OverflowArg,
-    SemanticsArgs, StageArg,
+    ErrorModelArg, FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs,
+    FunctionRunArgs, OverflowArg, SemanticsArgs, StageArg,
 };
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
 use crate::function::compile::stages;
+use crate::function::explain::explain_type;
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{
@@ -33,7 +34,7 @@ pub fn run(command: &FunctionCommand) -> ExitCode {
     let is_json = match command {
         FunctionCommand::Run(args) => args.json,
         FunctionCommand::Check(args) => args.json,
-        FunctionCommand::Dump(_) => false,
+        FunctionCommand::Dump(_) | FunctionCommand::ExplainType(_) => false,
     };
     let result = match command {
         FunctionCommand::Run(args) => match &args.batch {
@@ -45,6 +46,7 @@ pub fn run(command: &FunctionCommand) -> ExitCode {
             None => check(args),
         },
         FunctionCommand::Dump(args) => dump_stage(args),
+        FunctionCommand::ExplainType(args) => explain(args),
     };
     match result {
         Ok(text) => {
@@ -191,6 +193,19 @@ fn check(args: &FunctionCheckArgs) -> Result<String, Failed> {
         }
         Err(errors) => Err((errors.iter().map(report).collect(), Some(source))),
     }
+}
+
+fn explain(args: &FunctionExplainArgs) -> Result<String, Failed> {
+    let source = source(&args.file)?;
+    let values = arguments(&args.args)?;
+    let result = FunctionModule::parse(&source.text).and_then(|module| {
+        let stages = stages(&module, &args.function, &types(&values)?, &FunctionOptions::default())?;
+        explain_type(&module, &stages.instances[0], &args.name).ok_or_else(|| {
+            let problem = FunctionProblem::UnknownName { name: args.name.clone() };
+            vec![FunctionError { problem, span: Default::default() }]
+        })
+    });
+    result.map_err(|errors| (errors.iter().map(report).collect(), Some(source)))
 }
 
 fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {

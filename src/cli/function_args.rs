@@ -13,6 +13,8 @@ pub enum FunctionCommand {
     Check(FunctionCheckArgs),
     /// Print a stage of a function.
     Dump(FunctionDumpArgs),
+    /// Say why a variable has its type.
+    ExplainType(FunctionExplainArgs),
 }
 
 /// How functions are compiled.
@@ -82,6 +84,20 @@ pub struct FunctionCheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `function explain-type`.
+#[derive(Debug, Args)]
+pub struct FunctionExplainArgs {
+    /// The file with the functions; `-` is standard input.
+    pub file: PathBuf,
+    /// The function.
+    pub function: String,
+    /// The variable.
+    pub name: String,
+    /// Arguments whose types are taken, a JSON list as for `run`.
+    #[arg(long, value_name = "JSON", default_value = "[]", allow_hyphen_values = true)]
+    pub args: String,
 }
 
 /// Arguments of `function dump`.

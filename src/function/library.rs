@@ -68,6 +68,10 @@ pub enum Kind {
     ArrayOf,
     /// `copy` of an array.
     Copy,
+    /// A list of the arguments.
+    NewList,
+    /// `append` of a list.
+    Append,
     /// The product of counters of a loop, which wraps around.
     CounterProduct,
 }
@@ -94,6 +98,11 @@ impl Builtin {
     pub fn find(name: &str) -> Option<Builtin> {
         let row = ROWS.iter().find(|row| row.name == name)?;
         Some(Builtin { row, dtype: None, plain: name.starts_with("numpy.") })
+    }
+
+    /// A function that the library has.
+    pub(crate) fn named(name: &str) -> Builtin {
+        Builtin::find(name).expect("the library has it")
     }
 
     /// The dotted name.
@@ -253,6 +262,8 @@ static ROWS: &[Row] = &[
     row("numpy.array", Kind::ArrayOf),
     row("numpy.copy", Kind::Copy),
     row("_multiply", Kind::CounterProduct),
+    row("_list", Kind::NewList),
+    row("_append", Kind::Append),
     row("numpy.sum", Kind::Sum),
     row("numpy.min", Kind::Min),
     row("numpy.max", Kind::Max),

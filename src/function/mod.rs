@@ -22,6 +22,7 @@ pub mod build;
 pub mod check;
 pub mod compile;
 pub mod error;
+pub mod explain;
 pub mod infer;
 pub mod library;
 pub mod low;

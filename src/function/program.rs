@@ -174,6 +174,9 @@ impl Draft {
             }
             for inst in &self.flow().block(block).insts {
                 let args = &self.flow().inst(*inst).args;
+                if let Some(LowOp::Call(callee)) = self.flow().operation(*inst) {
+                    self.check_call(args, &updated[callee.0 as usize], self.flow().inst(*inst).span)?;
+                }
                 let first = args.first().filter(|_| {
                     matches!(self.flow().operation(*inst), Some(LowOp::Update(_)))
                         && matches!(self.flow().operation(args[0]), Some(LowOp::Part(_)))
@@ -186,6 +189,23 @@ impl Draft {
                         self.flow().inst(*inst).span,
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// One array is not passed twice where the callee writes it.
+    fn check_call(&self, args: &[InstId], updated: &HashSet<u32>, span: Span) -> Result<(), FunctionError> {
+        for written in updated {
+            let register = self.register(args[*written as usize]);
+            let names = args.iter().filter(|arg| self.register(**arg) == register).count();
+            if names > 1 {
+                return Err(FunctionError::unsupported(
+                    "array-alias",
+                    "one array is passed twice, and written by the function",
+                    "pass a copy: a.copy()",
+                    span,
+                ));
             }
         }
         Ok(())

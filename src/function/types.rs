@@ -3,7 +3,7 @@
 //! ```text
 //! bool < int < float        numbers promote
 //! none < optional(number)   where a number and None meet
-//! text, tuple(…), array(element, rank)
+//! text, tuple(…), array(element, rank), list(element)
 //! ```
 //!
 //! `int` is INT64, `float` FLOAT64. Narrow element types occur in arrays only: a load widens, a store narrows.
@@ -42,9 +42,21 @@ pub struct ArrayOf {
     pub element: ScalarType,
     /// Number of axes.
     pub rank: usize,
+    /// True for a list: an array of one axis that grows.
+    pub is_list: bool,
 }
 
 impl ArrayOf {
+    /// An array.
+    pub fn array(element: ScalarType, rank: usize) -> ArrayOf {
+        ArrayOf { element, rank, is_list: false }
+    }
+
+    /// A list.
+    pub fn list(element: ScalarType) -> ArrayOf {
+        ArrayOf { element, rank: 1, is_list: true }
+    }
+
     /// The machine's type, without unit axes; `None` if it has no such array.
     pub fn nd_type(self) -> Option<NdType> {
         NdType::new(self.element, self.rank, 0)
@@ -63,7 +75,7 @@ impl ArrayOf {
     pub fn indexed(self, indices: usize) -> FunctionType {
         match self.rank - indices {
             0 => self.loaded(),
-            rank => FunctionType::Array(ArrayOf { rank, ..self }),
+            rank => FunctionType::Array(ArrayOf { rank, is_list: false, ..self }),
         }
     }
 }
@@ -134,7 +146,7 @@ impl FunctionType {
             QType::Scalar(ScalarType::Boolean) => FunctionType::Bool,
             QType::Scalar(ScalarType::Int64) => FunctionType::Int,
             QType::Scalar(ScalarType::Float64) => FunctionType::Float,
-            QType::NdArray(t) => FunctionType::Array(ArrayOf { element: t.element(), rank: t.rank() }),
+            QType::NdArray(t) => FunctionType::Array(ArrayOf::array(t.element(), t.rank())),
             _ => {
                 let tuple = qtype.tuple()?;
                 let fields: Option<Vec<_>> = tuple.fields().iter().map(FunctionType::of_qtype).collect();
@@ -153,6 +165,7 @@ impl FunctionType {
             FunctionType::Text => "str",
             FunctionType::Optional(of) => of.python_name(),
             FunctionType::Tuple(_) => "tuple",
+            FunctionType::Array(array) if array.is_list => "list",
             FunctionType::Array(_) => "ndarray",
         }
     }
@@ -163,7 +176,11 @@ pub const MAX_AXES: usize = MAX_RANK;
 
 impl fmt::Display for ArrayOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "array<{}, {}>", self.element.name().to_ascii_lowercase(), self.rank)
+        let element = self.element.name().to_ascii_lowercase();
+        match self.is_list {
+            true => write!(f, "list<{element}>"),
+            false => write!(f, "array<{element}, {}>", self.rank),
+        }
     }
 }
 

@@ -115,8 +115,45 @@ fn elements(is_lent: bool) {
     }
 }
 
+/// `fib(n)` by recursion, each call with one argument and one result.
+fn calls() {
+    let recursive = |routine: u32| {
+        let mut draft = Draft::new();
+        let (n, out) = (draft.next_input(INT64), draft.next_output(INT64));
+        let (two, one) = (draft.next_literal(Value::from(2i64)), draft.next_literal(Value::from(1i64)));
+        let (small, m) = (draft.next_temporary(BOOLEAN), draft.next_temporary(INT64));
+        let (first, second) = (draft.next_temporary(INT64), draft.next_temporary(INT64));
+        draft.run("bool.less", &[n, two], small);
+        let more = draft.push(Instruction::JumpIfNot { condition: small, offset: 0 });
+        draft.run("core._copy", &[n], out);
+        let end = draft.push(Instruction::Jump { offset: 0 });
+        draft.body.jump_to_here(more);
+        draft.run("math.subtract", &[n, one], m);
+        draft.call(routine, &[m], &[first]);
+        draft.run("math.subtract", &[n, two], m);
+        draft.call(routine, &[m], &[second]);
+        draft.run("math.add", &[first, second], out);
+        draft.body.jump_to_here(end);
+        draft.finish(&[("n", n)], out)
+    };
+    let bound = bind(vec![recursive(1), recursive(1)]);
+    let mut frame = bound.new_frame().expect("small");
+    frame.set(bound.input::<i64>("n").expect("an input"), 30);
+    // fib(n) takes 2 fib(n + 1) - 1 calls.
+    let calls = 2.0 * 1_346_269.0 - 1.0;
+    let scale = TIMES as f64 / calls;
+    let begin = |run: &mut dyn FnMut()| {
+        let begin = Instant::now();
+        run();
+        begin.elapsed().as_secs_f64() * 1e9
+    };
+    let best = (0..5).map(|_| begin(&mut || bound.execute(&mut frame).expect("no error")));
+    println!("{:40} {:6.2} ns", "call", best.fold(f64::INFINITY, f64::min) / TIMES as f64 * scale);
+}
+
 fn main() {
     count();
+    calls();
     elements(false);
     elements(true);
 }

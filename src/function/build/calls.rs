@@ -64,6 +64,10 @@ impl Builder<'_> {
     }
 
     fn method(&mut self, base: ExprId, name: &str, args: Stretch, span: Span) -> InstId {
+        if let ("append", [item]) = (name, self.tree.expr_list(args)) {
+            let (base, item) = (self.expr(base), self.expr(*item));
+            return self.operation(FunctionOp::Builtin(Builtin::named("_append")), vec![base, item], span);
+        }
         let builtin = match (name, args.len()) {
             ("copy", 0) => "numpy.copy",
             ("sum", 0) => "sum",

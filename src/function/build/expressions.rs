@@ -3,6 +3,7 @@
 use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
 use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::library::Builtin;
 use crate::function::op::{Constant, FunctionOp, IndexPart};
 use crate::python::{BinaryOp, BoolOp, ExprId, ExprKind, Stretch};
 use crate::ssa::{InstId, Tail};
@@ -69,9 +70,11 @@ impl Builder<'_> {
                 let parts = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
                 self.operation(FunctionOp::Tuple, parts, span)
             }
-            ExprKind::List(_) | ExprKind::ListComprehension { .. } => {
-                self.unsupported("list", "lists are not supported", "fill an array: np.zeros(n)", span)
+            ExprKind::List(parts) => {
+                let parts = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
+                self.operation(FunctionOp::Builtin(Builtin::named("_list")), parts, span)
             }
+            ExprKind::ListComprehension { element, clauses } => self.comprehension(element, clauses, span),
             ExprKind::Lambda { .. } => self.unsupported(
                 "function-value",
                 "a function is called or passed on, it is no value",

@@ -10,12 +10,15 @@
 //! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
 //! asked in every round as Python does.
 
+use super::scope::{Binding, Scope};
 use super::{Builder, LoopTargets};
 use crate::function::library::Builtin;
 use crate::function::op::{FunctionOp, IndexPart};
+use crate::python::tree::PyClause;
 use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch};
-use crate::ssa::{InstId, Tail, VarId};
+use crate::ssa::{BlockId, InstId, Tail, VarId};
 use cembra_vm::program::instruction::Span;
+use hashbrown::HashMap;
 
 /// What a loop runs over.
 enum Iteration {
@@ -55,36 +58,98 @@ impl Builder<'_> {
     ) {
         let tree = self.tree;
         let iteration = self.iteration(iter);
-        let counter = self.merged();
-        let left = self.merged();
-        self.start(&iteration, counter, left, span);
-        self.loop_depth += 1;
-        let (head, inside, next) = (self.new_block(), self.new_block(), self.new_block());
-        self.loop_depth -= 1;
-        let (other, end) = (self.new_block(), self.new_block());
-        self.jump_into(head, span);
-        self.loop_depth += 1;
-        let condition = self.goes_on(&iteration, counter, left, span);
-        self.end_block(Tail::Branch { condition, then: inside, orelse: other }, span);
-        self.begin(inside);
-        let value = self.element(&iteration, counter, span);
         if let ExprKind::Name(name) = tree.expr(target).kind {
             let variable = self.target_variable(tree.name(name));
             self.loop_targets.extend(variable);
         }
-        self.store(target, value);
-        self.body(tree.block(body), self.block, LoopTargets { next, end });
-        self.end_block(Tail::Jump(next), span);
-        self.begin(next);
-        self.advance(&iteration, counter, left, span);
-        self.end_block(Tail::Jump(head), span);
-        self.loop_depth -= 1;
-        self.begin(other);
+        let end = self.new_block();
+        self.rounds(&iteration, target, span, &mut |this, next| {
+            this.body(tree.block(body), this.block, LoopTargets { next, end });
+        });
         self.statements(tree.block(orelse));
         self.jump_into(end, span);
     }
 
-    fn body(&mut self, body: &[StmtId], block: crate::ssa::BlockId, targets: LoopTargets) {
+    /// `[element for … if …]`: a list, and loops that append to it. Targets are names of the comprehension only.
+    pub(super) fn comprehension(&mut self, element: ExprId, clauses: Stretch, span: Span) -> InstId {
+        let tree = self.tree;
+        let list = self.operation(FunctionOp::Builtin(Builtin::named("_list")), vec![], span);
+        let scope = Scope { parent: self.scope, names: HashMap::new() };
+        self.scopes.push(scope);
+        let inner = self.scopes.len() - 1;
+        let outer = std::mem::replace(&mut self.scope, inner);
+        self.clauses(tree.clauses(clauses), list, element, span);
+        self.scope = outer;
+        list
+    }
+
+    fn clauses(&mut self, clauses: &[PyClause], list: InstId, element: ExprId, span: Span) {
+        let tree = self.tree;
+        let Some((clause, rest)) = clauses.split_first() else {
+            let value = self.expr(element);
+            self.operation(FunctionOp::Builtin(Builtin::named("_append")), vec![list, value], span);
+            return;
+        };
+        let iteration = self.iteration(clause.iter);
+        self.declare(clause.target);
+        self.rounds(&iteration, clause.target, span, &mut |this, next| {
+            for condition in tree.expr_list(clause.conditions) {
+                let holds = this.new_block();
+                this.branch_on(*condition, holds, next);
+                this.begin(holds);
+            }
+            this.clauses(rest, list, element, span);
+        });
+    }
+
+    /// Makes the names of a target those of the scope at hand.
+    fn declare(&mut self, target: ExprId) {
+        let tree = self.tree;
+        match tree.expr(target).kind {
+            ExprKind::Name(name) => {
+                let name = tree.name(name).to_owned();
+                let variable = self.variable(&name);
+                self.loop_targets.push(variable);
+                self.scopes[self.scope].names.insert(name, Binding::Variable(variable));
+            }
+            ExprKind::Tuple(parts) | ExprKind::List(parts) => {
+                tree.expr_list(parts).iter().for_each(|part| self.declare(*part));
+            }
+            _ => {}
+        }
+    }
+
+    /// A loop whose body gets the block of the next round; goes on behind it, where no `break` leads.
+    fn rounds(
+        &mut self,
+        iteration: &Iteration,
+        target: ExprId,
+        span: Span,
+        body: &mut dyn FnMut(&mut Self, BlockId),
+    ) {
+        let (counter, left) = (self.merged(), self.merged());
+        self.start(iteration, counter, left, span);
+        self.loop_depth += 1;
+        let (head, inside, next) = (self.new_block(), self.new_block(), self.new_block());
+        self.loop_depth -= 1;
+        let other = self.new_block();
+        self.jump_into(head, span);
+        self.loop_depth += 1;
+        let condition = self.goes_on(iteration, counter, left, span);
+        self.end_block(Tail::Branch { condition, then: inside, orelse: other }, span);
+        self.begin(inside);
+        let value = self.element(iteration, counter, span);
+        self.store(target, value);
+        body(self, next);
+        self.end_block(Tail::Jump(next), span);
+        self.begin(next);
+        self.advance(iteration, counter, left, span);
+        self.end_block(Tail::Jump(head), span);
+        self.loop_depth -= 1;
+        self.begin(other);
+    }
+
+    fn body(&mut self, body: &[StmtId], block: BlockId, targets: LoopTargets) {
         self.begin(block);
         self.loops.push(targets);
         self.statements(body);
@@ -164,9 +229,9 @@ impl Builder<'_> {
         // The last number, and the same steps back: start + (count - 1) * step, which wraps to the right number.
         let one = self.int(-1, span);
         let before = self.operation(FunctionOp::Step, vec![count, one], span);
-        let way = self.operation(FunctionOp::Builtin(multiply()), vec![before, step], span);
+        let way = self.operation(FunctionOp::Builtin(Builtin::named("_multiply")), vec![before, step], span);
         let last = self.operation(FunctionOp::Step, vec![start, way], span);
-        let back = self.operation(FunctionOp::Builtin(multiply()), vec![step, one], span);
+        let back = self.operation(FunctionOp::Builtin(Builtin::named("_multiply")), vec![step, one], span);
         Iteration::Steps { start: last, step: back, count }
     }
 
@@ -213,12 +278,14 @@ impl Builder<'_> {
             Iteration::Elements { values, .. } => {
                 let lengths: Vec<InstId> = values
                     .iter()
-                    .map(|values| self.operation(FunctionOp::Builtin(named("len")), vec![*values], span))
+                    .map(|values| {
+                        self.operation(FunctionOp::Builtin(Builtin::named("len")), vec![*values], span)
+                    })
                     .collect();
                 let length = match lengths[..] {
                     [] => self.int(0, span),
                     [one] => one,
-                    _ => self.operation(FunctionOp::Builtin(named("min")), lengths, span),
+                    _ => self.operation(FunctionOp::Builtin(Builtin::named("min")), lengths, span),
                 };
                 let counter = self.read(counter, span);
                 compare(self, CompareOp::Less, counter, length)
@@ -258,13 +325,4 @@ impl Builder<'_> {
             self.write(left, next, span);
         }
     }
-}
-
-fn named(name: &str) -> Builtin {
-    Builtin::find(name).expect("the library has it")
-}
-
-/// The product of counters, which wraps.
-fn multiply() -> Builtin {
-    named("_multiply")
 }

@@ -145,11 +145,29 @@ pub(super) fn type_of_builtin(
             array(builtin.dtype.unwrap_or(ScalarType::Int64), 1)
         }
         Kind::ArrayOf => match args {
-            [Array(known)] => Ok(Array(*known)),
+            [Array(known)] => Ok(Array(ArrayOf { is_list: false, ..*known })),
             _ => {
                 let element = joined(args, name)?;
                 array(builtin.dtype.unwrap_or(element_of(&element)), 1)
             }
+        },
+        Kind::NewList => match args {
+            // What is appended decides: see `type_of_empty_list`.
+            [] => Err(type_error("an empty list has no type")),
+            _ => Ok(Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
+        },
+        Kind::Append => match args {
+            [Array(list), item] if list.is_list && item.is_number() => Ok(FunctionType::None),
+            [Array(list), item] if list.is_list => Err(FunctionProblem::Unsupported {
+                rule: "list-element",
+                message: format!("a list of {} in a list", item.python_name()),
+                hint: "lists hold numbers",
+            }),
+            [other, ..] => {
+                let of = format!("'{}' object", other.python_name());
+                Err(FunctionProblem::Attribute { of, name: "append".to_owned() })
+            }
+            [] => Err(type_error("append() takes one argument")),
         },
         Kind::Copy => match args {
             [Array(known)] => Ok(Array(*known)),
@@ -183,7 +201,7 @@ fn sizes(args: &[FunctionType]) -> Result<usize, FunctionProblem> {
 }
 
 fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProblem> {
-    let array = ArrayOf { element, rank };
+    let array = ArrayOf::array(element, rank);
     match array.nd_type() {
         Some(_) => Ok(FunctionType::Array(array)),
         None => Err(FunctionProblem::Unsupported {
@@ -195,7 +213,7 @@ fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProbl
     .inspect(|_| debug_assert!(rank <= MAX_AXES))
 }
 
-fn element_of(value: &FunctionType) -> ScalarType {
+pub(super) fn element_of(value: &FunctionType) -> ScalarType {
     match value {
         FunctionType::Bool => ScalarType::Boolean,
         FunctionType::Int => ScalarType::Int64,

@@ -14,13 +14,14 @@ mod rules;
 
 use crate::function::build::{BuiltFunction, build};
 use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::library::Kind;
 use crate::function::module::FunctionModule;
 use crate::function::op::{Constant, FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
-use crate::function::types::FunctionType;
+use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Types that the functions of one program may be called with.
@@ -254,6 +255,9 @@ impl<'m> Inference<'m> {
                 None => Err(FunctionError::types("an argument is missing", row.span)),
             },
             FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
+            FunctionOp::Builtin(builtin) if builtin.kind() == Kind::NewList && args.is_empty() => {
+                Ok(type_of_empty_list(instance, inst))
+            }
             FunctionOp::Builtin(builtin) => {
                 calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
             }
@@ -423,6 +427,40 @@ impl<'m> Inference<'m> {
         }
         function.flow.inst(at).span
     }
+}
+
+/// The type of a list that begins empty: what is appended to it, or to what it may be, decides.
+fn type_of_empty_list(instance: &Instance, list: InstId) -> Option<FunctionType> {
+    let flow = &instance.function.flow;
+    let mut same: HashSet<InstId> = HashSet::from([list]);
+    loop {
+        let before = same.len();
+        for block in flow.block_ids() {
+            for phi in flow.phis(block) {
+                if flow.inst(phi).args.iter().any(|arg| same.contains(arg)) {
+                    same.insert(phi);
+                }
+            }
+        }
+        if same.len() == before {
+            break;
+        }
+    }
+    let mut element: Option<FunctionType> = None;
+    for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
+        let Some(FunctionOp::Builtin(builtin)) = flow.operation(*inst) else { continue };
+        let args = &flow.inst(*inst).args;
+        if builtin.kind() != Kind::Append || args.len() != 2 || !same.contains(&args[0]) {
+            continue;
+        }
+        let item = instance.types[args[1].index()].clone();
+        element = match (element, item) {
+            (Some(a), Some(b)) => a.join(&b),
+            (a, b) => a.or(b),
+        };
+    }
+    let element = element.filter(FunctionType::is_number)?;
+    Some(FunctionType::Array(ArrayOf::list(calls::element_of(&element))))
 }
 
 /// The constant that a value is.

@@ -1,12 +1,12 @@
 //! Operators of numbers and tuples.
 
-use super::{Lower, Lowering};
+use super::{LowOp, Lower, Lowering};
 use crate::function::compile::Overflow;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::ssa::InstId;
-use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::{QType, ScalarValue, Value};
 
 impl Lowering<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, x: InstId) -> Lower<InstId> {
@@ -78,6 +78,8 @@ impl Lowering<'_> {
             BinaryOp::Div => self.operator("python.divide", args, FLOAT64),
             BinaryOp::FloorDiv => self.operator("python.floordiv", args, FLOAT64),
             BinaryOp::Mod => self.operator("python.mod", args, FLOAT64),
+            // A square has one rounding, as the power has.
+            BinaryOp::Pow if self.is_float_two(y) => self.total("math.multiply", vec![x, x], FLOAT64),
             BinaryOp::Pow if self.options.numpy_errors => self.total("math.pow", args, FLOAT64),
             BinaryOp::Pow => self.operator("python.pow", args, FLOAT64),
             _ => unreachable!("inference refuses bits of floats"),
@@ -85,6 +87,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn int_binary(&mut self, op: BinaryOp, x: InstId, y: InstId) -> InstId {
+        if let Some(result) = self.by_constant(op, x, y) {
+            return result;
+        }
         let args = vec![x, y];
         let wraps = self.options.overflow == Overflow::Wrap;
         let (name, raises) = match op {
@@ -112,6 +117,37 @@ impl Lowering<'_> {
             true => self.operator(name, args, INT64),
             false => self.total(name, args, INT64),
         }
+    }
+
+    /// Arithmetic with a constant that has a cheaper form: division by powers of 2, squares.
+    fn by_constant(&mut self, op: BinaryOp, x: InstId, y: InstId) -> Option<InstId> {
+        let constant = self.int_literal(y)?;
+        let shift = u32::try_from(constant).ok().filter(|it| it.is_power_of_two())?.trailing_zeros();
+        match op {
+            // Rounding down is what shifts do, and the remainder is not negative.
+            BinaryOp::FloorDiv => {
+                let shift = self.int(i64::from(shift));
+                Some(self.total("python.wrapping_shift_right", vec![x, shift], INT64))
+            }
+            BinaryOp::Mod => {
+                let mask = self.int(constant - 1);
+                Some(self.total("bitwise.bitwise_and", vec![x, mask], INT64))
+            }
+            BinaryOp::Pow if constant == 2 => Some(self.int_binary(BinaryOp::Mul, x, x)),
+            _ => None,
+        }
+    }
+
+    fn int_literal(&self, value: InstId) -> Option<i64> {
+        match self.flow.operation(value) {
+            Some(LowOp::Literal(Value::Scalar(ScalarValue::Int64(number)))) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn is_float_two(&self, value: InstId) -> bool {
+        matches!(self.flow.operation(value),
+            Some(LowOp::Literal(Value::Scalar(ScalarValue::Float64(number)))) if *number == 2.0)
     }
 
     /// The truth of a value.
@@ -213,11 +249,8 @@ impl Lowering<'_> {
 
     /// True for an integer literal that a float holds exactly.
     fn is_small(&self, value: InstId) -> bool {
-        use super::LowOp;
-        use cembra_vm::value::{ScalarValue, Value};
         const EXACT: u64 = 1 << 53;
-        matches!(self.flow.operation(value),
-            Some(LowOp::Literal(Value::Scalar(ScalarValue::Int64(number)))) if number.unsigned_abs() <= EXACT)
+        self.int_literal(value).is_some_and(|number| number.unsigned_abs() <= EXACT)
     }
 
     /// One of two values.

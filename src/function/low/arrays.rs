@@ -180,7 +180,12 @@ impl Lowering<'_> {
         let value = self.as_element(value, of, part.array.element);
         let mut args = vec![part.root, value];
         args.extend(self.places(part, indices));
-        self.flow.push(self.block, SsaOp::Do(LowOp::Update("nd.set")), args, self.span);
+        self.update("nd.set", args);
+    }
+
+    /// An operator that changes its first operand in place.
+    pub(super) fn update(&mut self, name: &'static str, args: Vec<InstId>) {
+        self.flow.push(self.block, SsaOp::Do(LowOp::Update(name)), args, self.span);
         self.types.push(None);
     }
 

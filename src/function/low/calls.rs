@@ -2,6 +2,7 @@
 
 use super::views::ArrayPart;
 use super::{LowOp, Lower, Lowering};
+use crate::function::compile::Overflow;
 use crate::function::library::{Builtin, Kind};
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::python::BinaryOp;
@@ -54,7 +55,10 @@ impl Lowering<'_> {
                 }
                 _ => {
                     let x = self.leaf_as(args[0], &Int);
-                    one(self.operator("python.abs", vec![x], INT64))
+                    one(match self.options.overflow {
+                        Overflow::Raise => self.operator("python.abs", vec![x], INT64),
+                        Overflow::Wrap => self.total("math.abs", vec![x], INT64),
+                    })
                 }
             },
             Kind::Min | Kind::Max => self.extreme(builtin, args, inst),
@@ -111,6 +115,14 @@ impl Lowering<'_> {
             Kind::CounterProduct => {
                 let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
                 one(self.total("math.multiply", vec![x, y], INT64))
+            }
+            Kind::NewList => self.new_list(args, inst),
+            Kind::Append => {
+                let part = self.part(args[0]).expect("inference takes a list");
+                let value = self.leaf(args[1]);
+                let value = self.element_value(value, self.type_of(args[1]), part.array.element);
+                self.update("nd.append", vec![part.root, value]);
+                Ok(Vec::new())
             }
             Kind::Filled(_) | Kind::Full | Kind::Arange | Kind::ArrayOf | Kind::Copy => {
                 self.new_array(builtin, args, inst)
@@ -359,6 +371,22 @@ impl Lowering<'_> {
                 Ok(vec![handle])
             }
         }
+    }
+
+    /// A list of values.
+    fn new_list(&mut self, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+        let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives a list") };
+        let zero = self.int(0);
+        let zero = self.element_value(zero, &FunctionType::Int, array.element);
+        let length = self.int(args.len() as i64);
+        let handle = self.filled(*array, zero, vec![length])?;
+        let whole = ArrayPart::whole(handle, *array);
+        for (number, arg) in args.iter().enumerate() {
+            let number = self.int(number as i64);
+            let (value, of) = (self.leaf(*arg), self.type_of(*arg));
+            self.store(&whole, &[number], value, of);
+        }
+        Ok(vec![handle])
     }
 
     /// Sizes of a new array: one operand each, or a tuple.

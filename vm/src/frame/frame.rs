@@ -27,20 +27,27 @@ pub struct Frame {
     alive: u64,
 }
 
-/// The frames of called routines: those active now, and those kept warm for the next call.
+/// The frames of called routines: those active now, and those kept warm for the next call. During a run the machine
+/// has it.
 #[derive(Debug, Default)]
 pub(crate) struct CallStack {
     /// Calls in progress, the innermost last.
     pub(crate) active: Vec<ActiveCall>,
-    /// Idle frames by routine; of any program that ran here, so their layouts are compared before use.
-    pub(crate) idle: Vec<Vec<Frame>>,
+    /// Frames by routine; of any program that ran here, so their layouts are compared before a run.
+    pub(crate) frames: Vec<RoutineFrames>,
+}
+
+/// The frames of one routine, all of one layout: first those in use, the innermost last, then idle ones.
+#[derive(Debug, Default)]
+pub(crate) struct RoutineFrames {
+    pub(crate) frames: Vec<Box<Frame>>,
+    /// How many are in use.
+    pub(crate) used: usize,
 }
 
 /// A call in progress.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ActiveCall {
-    /// Frame of the routine called.
-    pub(crate) frame: Frame,
     /// The routine called.
     pub(crate) routine: u32,
     /// The calling instruction's cell, in the caller's code.
@@ -193,6 +200,7 @@ impl Frame {
         }
     }
 
+    #[inline]
     pub(crate) fn calls_mut(&mut self) -> &mut CallStack {
         &mut self.calls
     }

@@ -7,7 +7,7 @@ use crate::machine::code::{Code, Style};
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
-use crate::machine::run::{Halt, Run, run_scalars, unwind};
+use crate::machine::run::{Halt, Run, run_scalars};
 use crate::machine::tile::report::RegionReport;
 use crate::operator::meter::{Meter, Watch};
 use crate::program::verify::{VerifyError, verify};
@@ -87,7 +87,8 @@ impl BoundExpr {
     /// The same in a style: stepped code is sooner made, for what runs once.
     pub(super) fn with_style(program: Arc<Program>, style: Style) -> Result<BoundExpr, BindError> {
         verify(&program)?;
-        let codes = program.routines().iter().map(|r| Code::new(&program, r, style)).collect();
+        let mut codes: Vec<Code> = program.routines().iter().map(|r| Code::new(&program, r, style)).collect();
+        read_whole_through_calls(&mut codes);
         let main = program.main();
         let bits = main.layout.inputs().len() + main.layout.outputs().len();
         let bit = |value: ValueId| main.layout.bit_of(main.slot(value)).checked_sub(1);
@@ -250,19 +251,19 @@ impl BoundExpr {
         let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
         let halt = match outcome {
             Ok(Ok(())) => {
-                run.note_used();
+                run.end();
                 frame.set_alive(meter.alive());
                 self.mark_written(frame);
                 frame.reset_arena();
                 return Ok(());
             }
             Ok(Err(halt)) => {
-                run.note_used();
+                run.end();
                 *halt
             }
             Err(payload) => {
-                run.note_used();
                 let (routine, ip) = (run.routine(), run.running_ip());
+                run.end();
                 panicked(frame, &*payload, routine, ip)
             }
         };
@@ -307,7 +308,6 @@ impl BoundExpr {
         frame.written_mut().clear(&self.overridden);
         frame.written_mut().clear(&self.produced);
         frame.reset_arena();
-        unwind(frame.calls_mut());
         let at = halt.ip.map(|ip| Location::of(&self.program, halt.routine, ip));
         RunError { kind: halt.kind, at }
     }
@@ -317,6 +317,25 @@ impl BoundExpr {
         let main = self.program.main();
         let named = main.inputs.iter().find(|(_, v)| main.layout.bit_of(main.slot(*v)) == bit + 1);
         named.map_or_else(|| "?".into(), |(name, _)| name.clone())
+    }
+}
+
+/// Adds to what each routine reads as a whole what it passes to routines that do.
+fn read_whole_through_calls(codes: &mut [Code]) {
+    let mut changed = codes.iter().any(|code| !code.calls.is_empty());
+    while std::mem::take(&mut changed) {
+        for caller in 0..codes.len() {
+            let reads = |whole: &[TypedSlot], slot: &TypedSlot| whole.iter().any(|read| read.overlaps(slot));
+            let code = &codes[caller];
+            let passed =
+                code.calls.iter().flat_map(|call| call.passed.iter().map(|pair| (call.routine, pair)));
+            let more = passed.filter(|(routine, (operand, input))| {
+                reads(&codes[*routine as usize].whole, input) && !reads(&code.whole, operand)
+            });
+            let more: Vec<TypedSlot> = more.map(|(_, (operand, _))| operand.clone()).collect();
+            changed |= !more.is_empty();
+            codes[caller].whole.extend(more);
+        }
     }
 }
 

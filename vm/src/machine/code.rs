@@ -21,12 +21,14 @@
 
 use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
+use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
 use crate::machine::tile::planner::plan;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::run::run_region;
+use crate::machine::transfer::RoutineCall;
 use crate::operator::Overload;
 use crate::operator::cell::{Cell, Run, YIELD_INTERVAL};
 use crate::operator::general::{GeneralCall, GeneralKernel};
@@ -47,26 +49,18 @@ pub(super) struct Code {
     pub(super) general: Vec<GeneralCall>,
     /// Tile regions, by number.
     pub(super) regions: Vec<Region>,
-    /// What is read other than by tile regions, of inputs that are arrays.
+    /// What is read as a whole by others than tile regions: inputs that are arrays are not lent there.
     pub(super) whole: Vec<TypedSlot>,
     /// Calls of routines, by number.
     pub(super) calls: Vec<RoutineCall>,
     /// Instructions charged on entry.
     pub(super) entry_fuel: u32,
+    /// Bytes of the frame.
+    pub(super) frame_bytes: u32,
+    /// True if it has general kernels or regions, which use scratch memory.
+    pub(super) uses_arena: bool,
     /// True if it has neither general kernels nor regions nor calls, and changes no array.
     pub(super) is_scalar: bool,
-}
-
-/// A call of a routine: which slots go where.
-#[derive(Debug)]
-pub(super) struct RoutineCall {
-    pub(super) routine: u32,
-    /// From the caller's slot to the callee's.
-    pub(super) arguments: Vec<(TypedSlot, TypedSlot)>,
-    /// From the callee's slot to the caller's.
-    pub(super) results: Vec<(TypedSlot, TypedSlot)>,
-    /// Instructions charged on return.
-    pub(super) fuel: u32,
 }
 
 /// The mode bits of the operands that can be in accumulators.
@@ -174,6 +168,8 @@ impl<'p> Builder<'p> {
             calls: Vec::new(),
             entry_fuel: fuel[0],
             is_scalar: true,
+            frame_bytes: routine.layout.size(),
+            uses_arena: false,
         };
         Builder {
             program,
@@ -230,13 +226,15 @@ impl<'p> Builder<'p> {
     fn finish(mut self) -> Code {
         let ip = self.cell_of.len();
         self.cell_of.push(self.code.cells.len() as u32);
-        self.push(ip, cells::done, 0, [0; 4]);
+        let done = if self.style == Style::Fused { calls::leave } else { cells::done };
+        self.push(ip, done, 0, [0; 4]);
         for jump in &self.open_jumps {
             let target = self.routine.body.target(jump.ip).expect("the verifier checked every jump");
             let distance = i64::from(self.cell_of[target]) - jump.cell as i64;
             self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
         }
         let code = &mut self.code;
+        code.uses_arena = !code.general.is_empty() || !code.regions.is_empty();
         code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
         self.code
     }
@@ -437,18 +435,14 @@ impl<'p> Builder<'p> {
     fn call(&mut self, ip: usize) {
         let body = &self.routine.body;
         let Instruction::Call { routine, operands, results } = body.instructions()[ip] else { return };
-        let callee = &self.program.routines()[routine as usize];
-        let slot = |v: &ValueId| self.routine.slot(*v).clone();
-        let inputs = callee.inputs.iter().map(|(_, v)| callee.slot(*v).clone());
-        let outputs = callee.results().map(|v| callee.slot(v).clone());
-        let call = RoutineCall {
-            routine,
-            arguments: body.list(operands).iter().map(slot).zip(inputs).collect(),
-            results: outputs.zip(body.list(results).iter().map(slot)).collect(),
-            fuel: self.fuel[ip + 1],
-        };
+        let (operands, results) = (body.list(operands), body.list(results));
+        let call =
+            RoutineCall::new(self.program, self.routine, routine, operands, results, self.fuel[ip + 1]);
+        let copied = call.copied().filter(|slot| !slot.qtype().is_plain());
+        self.code.whole.extend(copied.cloned());
         self.code.calls.push(call);
-        self.push(ip, cells::call, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);
+        let run = if self.style == Style::Fused { calls::call } else { cells::call };
+        self.push(ip, run, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);
         (self.float, self.bits) = (None, None);
     }
 

@@ -19,6 +19,7 @@
 mod asks;
 pub mod bound;
 pub mod call;
+mod calls;
 mod cells;
 mod code;
 pub mod error;
@@ -35,6 +36,7 @@ pub mod shared;
 #[cfg(test)]
 mod stops;
 pub mod tile;
+mod transfer;
 pub mod update;
 
 pub use crate::operator::cell::Strips;

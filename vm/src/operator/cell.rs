@@ -88,6 +88,8 @@ pub struct Registers {
     pub fault: Option<Fault>,
     /// Bound general kernels of the running routine.
     pub calls: *const GeneralCall,
+    /// The calls of the run, which only their own cells know; null without calls.
+    pub machine: *mut (),
     /// Tile regions of the running routine, which only their own cell knows.
     pub regions: *const (),
     /// Threads that a region may use.
@@ -116,6 +118,7 @@ impl Registers {
             running: std::ptr::null(),
             fault: None,
             calls: std::ptr::null(),
+            machine: std::ptr::null_mut(),
             regions: std::ptr::null(),
             threads,
             strips,

@@ -73,6 +73,11 @@ impl GeneralCall {
         GeneralCall { kernel, args, out, lift: None, has_rows, fills_buffer }
     }
 
+    /// The same for an operator that updates, which counts the elements it goes over itself.
+    pub(super) fn updating(kernel: GeneralKernel, args: Box<[TypedSlot]>, out: TypedSlot) -> GeneralCall {
+        GeneralCall { has_rows: false, ..GeneralCall::new(kernel, args, out) }
+    }
+
     /// Binds a kernel that takes scalars to optionals: the result is missing if an argument is that the
     /// kernel takes as a scalar, otherwise the kernel sees the values behind the presence bytes. What it
     /// takes or gives as an optional itself, it sees as it stands.

@@ -4,6 +4,7 @@ use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
+use crate::operator::copy::copy_elements;
 use crate::operator::rows_out::RowsOut;
 use crate::value::budget::{Account, reserve};
 use crate::value::ndarray::check_shape;
@@ -108,6 +109,34 @@ impl Call<'_> {
         // SAFETY: a slot of an n-dimensional array holds such a handle.
         let rows = unsafe { (*self.at(self.out).cast::<NdHandle>()).owned() };
         rows.resize_within(qtype, shape, self.meter).map_err(Fault::from)
+    }
+
+    /// The kernel of an operator that updates: puts the second argument behind the elements of the result, which is the
+    /// first argument.
+    ///
+    /// # Errors
+    /// The budget or the system refuses, or a host lends the elements.
+    pub(crate) fn append_element(&mut self) -> Result<(), Fault> {
+        let value = &self.args[1];
+        let size = value.qtype().size() as usize;
+        let mut cell = [0; size_of::<u64>()];
+        // SAFETY: a plain scalar slot has initialised bytes of its size.
+        unsafe { self.at(value).copy_to_nonoverlapping(cell.as_mut_ptr(), size) };
+        self.charge_rows(1)?;
+        let meter = self.meter;
+        // SAFETY: the slot holds such a handle, and nobody has a view of it: the verifier lets an operator that
+        // updates name its array only once.
+        let handle = unsafe { &mut *self.at(self.out).cast::<NdHandle>() };
+        let place = handle.make_mutable(|qtype, view, own| {
+            copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
+        })?;
+        meter.check_array(place.shape[0].saturating_add(1))?;
+        let NdHandle::Owned(rows) = handle else {
+            return Err(Fault::Range { message: "elements that a host lends do not grow".to_owned() });
+        };
+        rows.append(&cell[..size], meter)?;
+        self.keep_result();
+        Ok(())
     }
 
     /// Makes room for so many rows of an array result, all of them present.

@@ -29,6 +29,9 @@ pub enum Effects {
 }
 
 impl Effects {
+    /// All of them.
+    pub const ALL: [Effects; 4] = [Effects::Total, Effects::Raises, Effects::Host, Effects::Updates];
+
     /// True if evaluation in vain cannot be observed.
     pub fn is_total(self) -> bool {
         self == Effects::Total
@@ -269,6 +272,9 @@ impl Overload {
             }
             Kernel::Reduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
             Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
+            Kernel::General(kernel) if self.updates() => {
+                Some(GeneralCall::updating(kernel.clone(), args, out))
+            }
             Kernel::General(kernel) => Some(GeneralCall::new(kernel.clone(), args, out)),
             Kernel::Lifted(kernel) => Some(GeneralCall::lifted(kernel, &args, out)),
             Kernel::Assemble => Some(GeneralCall::new(GeneralKernel::new(assemble), args, out)),

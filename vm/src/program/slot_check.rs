@@ -15,6 +15,7 @@
 //! - A view belongs to its owner.
 //! - A tuple assembled around an operand that already stands in its field takes the operand's bytes;
 //!   the operand may still be read afterwards, until those bytes change.
+//! - What changes a value in place, an operator or a routine called, reads it and writes it.
 //! - At the end of the body, output and side outputs must be whole.
 
 use crate::layout::TypedSlot;
@@ -83,7 +84,7 @@ impl std::fmt::Display for Found {
 /// Checks every routine of a verified program.
 pub fn check(program: &Program) -> Result<(), SlotCheckError> {
     let mut routines = program.routines().iter().enumerate();
-    routines.try_for_each(|(number, routine)| Checker::new(number, routine).check())
+    routines.try_for_each(|(number, routine)| Checker::new(program, number, routine).check())
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -140,6 +141,7 @@ fn is_field(slot: &TypedSlot, tuple: &TypedSlot, index: usize) -> bool {
 }
 
 struct Checker<'p> {
+    program: &'p Program,
     number: usize,
     routine: &'p Routine,
     owners: Owners,
@@ -148,7 +150,7 @@ struct Checker<'p> {
 }
 
 impl<'p> Checker<'p> {
-    fn new(number: usize, routine: &'p Routine) -> Checker<'p> {
+    fn new(program: &'p Program, number: usize, routine: &'p Routine) -> Checker<'p> {
         let (body, owners) = (&routine.body, routine.owners());
         let mut writers = vec![0u32; routine.values.len()];
         for instruction in body.instructions() {
@@ -167,7 +169,7 @@ impl<'p> Checker<'p> {
                 }
             }
         }
-        Checker { number, routine, owners, taken_by }
+        Checker { program, number, routine, owners, taken_by }
     }
 
     fn check(&self) -> Result<(), SlotCheckError> {
@@ -219,8 +221,23 @@ impl<'p> Checker<'p> {
         let instruction = &self.routine.body.instructions()[ip];
         let reads = self.routine.body.reads(instruction);
         reads.iter().try_for_each(|v| self.read(state, *v, Reader::Instruction(ip)))?;
+        self.updated(instruction).for_each(|v| self.write(state, v));
         self.routine.body.writes(instruction).iter().for_each(|v| self.write(state, *v));
         Ok(())
+    }
+
+    /// The operands that a routine called changes in place. Of an operator such an operand is the result as well.
+    fn updated(&self, instruction: &Instruction) -> impl Iterator<Item = ValueId> {
+        let (callee, operands) = match instruction {
+            Instruction::Call { routine, operands, .. } => {
+                (Some(&self.program.routines()[*routine as usize]), self.routine.body.list(*operands))
+            }
+            _ => (None, &[][..]),
+        };
+        let inputs = callee
+            .into_iter()
+            .flat_map(|callee| callee.inputs.iter().map(|(_, input)| callee.updated_inputs.contains(input)));
+        operands.iter().zip(inputs).filter(|(_, updated)| *updated).map(|(value, _)| *value)
     }
 
     fn write(&self, state: &mut State, value: ValueId) {

@@ -13,7 +13,8 @@
 //! 6. **Init and eval are separate**: no instruction writes a byte of a literal, or of an input
 //!    unless the value is declared to override it; views are not written, nor are inputs themselves, unless
 //!    the routine declares that it updates them and the operator does so.
-//! 7. **Calls** match the inputs and results of the routine called.
+//! 7. **Calls** match the inputs and results of the routine called. What the routine updates is a value that the
+//!    caller may update, and shares no byte with another operand or a result of the call.
 //! 8. **Interface**: inputs and the output have their slots among the layout's inputs and outputs, names
 //!    are distinct, literals have the type of their value and stand in the layout. Results share no byte
 //!    unless one is the other, a view of it or a field of it, whether or not the end is ever reached.
@@ -183,6 +184,8 @@ struct Checker<'p> {
 struct Pinned {
     literals: Vec<(u32, u32)>,
     inputs: Vec<(u32, u32)>,
+    /// Those that the routine updates, which no other value overrides.
+    updated: Vec<(u32, u32)>,
 }
 
 impl Pinned {
@@ -190,9 +193,15 @@ impl Pinned {
         let layout = &routine.layout;
         let literals = layout.literals().iter().map(|(at, v)| (*at, *at + v.qtype().size()));
         let inputs = layout.inputs().iter().map(|s| (s.offset(), s.offset() + s.qtype().size()));
-        let mut pinned = Pinned { literals: literals.collect(), inputs: inputs.collect() };
+        let slots = routine.updated_inputs.iter().filter_map(|value| routine.values.get(value.index()));
+        let updated = slots
+            .map(|info| (info.slot.offset(), info.slot.offset().saturating_add(info.slot.qtype().size())));
+        let mut pinned =
+            Pinned { literals: literals.collect(), inputs: inputs.collect(), updated: updated.collect() };
         pinned.literals.sort_unstable();
         pinned.inputs.sort_unstable();
+        pinned.updated.sort_unstable();
+        pinned.updated.dedup();
         pinned
     }
 
@@ -374,7 +383,8 @@ impl<'p> Checker<'p> {
             }
             let field =
                 overload.assembles() && out.field(index).is_some_and(|f| f.storage() == slot.storage());
-            let apart = in_place || field || !slot.overlaps(out);
+            let is_updated = overload.updates() && index == 0;
+            let apart = in_place || field || is_updated || !slot.overlaps(out);
             if !apart {
                 let (result, operand) = (out.clone(), slot.clone());
                 return Err(VerifyError::Overlap { routine: self.number, ip, result, operand });
@@ -401,11 +411,51 @@ impl<'p> Checker<'p> {
         for (operand, (_, input)) in operands.iter().zip(&callee.inputs) {
             let slot = self.value(ip, *operand)?;
             self.expect_type(ip, *operand, slot, callee.slot(*input).qtype())?;
+            if callee.updated_inputs.contains(input) {
+                self.check_updated(ip, *operand, slot)?;
+            }
         }
         for (result, output) in results.iter().zip(callee.results()) {
             let slot = self.value(ip, *result)?;
             self.expect_type(ip, *result, slot, callee.slot(output).qtype())?;
             self.check_written(ip, *result, slot)?;
+        }
+        self.check_apart(ip, callee, operands, results)
+    }
+
+    /// Rule 7 for the operands that the routine called updates.
+    fn check_apart(
+        &self,
+        ip: usize,
+        callee: &Routine,
+        operands: &[ValueId],
+        results: &[ValueId],
+    ) -> Result<(), VerifyError> {
+        if callee.updated_inputs.is_empty() {
+            return Ok(());
+        }
+        let inputs = callee.inputs.iter().map(|(_, input)| callee.updated_inputs.contains(input));
+        let kinds = inputs.chain(std::iter::repeat(false));
+        let values = operands.iter().chain(results).zip(kinds);
+        let mut slots: Vec<(&TypedSlot, bool)> =
+            values.map(|(value, updated)| (self.routine.slot(*value), updated)).collect();
+        slots.retain(|(slot, _)| slot.qtype().size() > 0);
+        slots.sort_by_key(|(slot, _)| slot.offset());
+        // The slots that reach the farthest so far, of all and of those that are updated.
+        let (all, of_updated) = (0, 1);
+        let mut farthest: [Option<&TypedSlot>; 2] = [None; 2];
+        for (slot, updated) in slots {
+            if let Some(before) =
+                farthest[if updated { all } else { of_updated }].filter(|before| before.overlaps(slot))
+            {
+                let (result, operand) = (slot.clone(), before.clone());
+                return Err(VerifyError::Overlap { routine: self.number, ip, result, operand });
+            }
+            for kind in [all, of_updated].into_iter().take(1 + usize::from(updated)) {
+                if farthest[kind].is_none_or(|before| before.end() < slot.end()) {
+                    farthest[kind] = Some(slot);
+                }
+            }
         }
         Ok(())
     }
@@ -428,6 +478,7 @@ impl<'p> Checker<'p> {
                 () if shares_a_byte(&self.pinned.literals, slot) => "on a literal",
                 () if self.inputs.contains(&value) => "an input",
                 () if !self.routine.overrides_inputs && is_on_input() => "on an input",
+                () if shares_a_byte(&self.pinned.updated, slot) => "on an input that is updated",
                 () => return Ok(()),
             }
         };

@@ -14,7 +14,7 @@
 //! 3. A BOOLEAN element is 0 or 1, as there.
 
 use crate::value::array::{HASHED, cell_size};
-use crate::value::budget::{Account, Exhausted, Unlimited};
+use crate::value::budget::{Account, Exhausted, Unlimited, reserve};
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
 use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
@@ -202,6 +202,33 @@ impl NdRows {
         // There is room for the shape from here on, also if making room panicked.
         self.set_shape(qtype, shape);
         Ok(&mut bytemuck::cast_slice_mut(&mut self.cells)[..bytes])
+    }
+
+    /// Puts an element behind the others of one axis, with room for more.
+    ///
+    /// # Errors
+    /// The account or the system refuses; the array then is as it was.
+    ///
+    /// # Panics
+    /// If the array has several axes, or the cell is of another size.
+    pub(crate) fn append(&mut self, cell: &[u8], account: &dyn Account) -> Result<(), Exhausted> {
+        let (size, count) = (cell_size(self.qtype.element()), self.shape[0]);
+        assert!(self.qtype.rank() == 1 && !self.qtype.is_unit(0) && cell.len() == size, "one more element");
+        if self.start != 0 || (count > 1 && self.strides[0] != size as isize) {
+            let mut rows = NdRows::empty(self.qtype);
+            rows.copy_within(self.qtype, &self.view(), account)?;
+            *self = rows;
+        }
+        let bytes = (count + 1) * size;
+        let words = bytes.div_ceil(size_of::<u64>());
+        if words > self.cells.len() {
+            reserve(&mut self.cells, words, account)?;
+            self.cells.resize(words);
+        }
+        bytemuck::cast_slice_mut::<u64, u8>(&mut self.cells)[count * size..bytes].copy_from_slice(cell);
+        self.shape[0] = count + 1;
+        self.strides[0] = size as isize;
+        Ok(())
     }
 
     /// Bytes of memory that the array holds.

@@ -38,6 +38,68 @@ routine 0
 end
 ";
 
+/// A text of version 2: a loop on a truth value, in which a routine called updates an array.
+const UPDATES: &str = "\
+cembra-program 2
+hash ff848cf34fc7b904e299f2b7a60e3dd1eed637dd8ce81df7f34a1b9cbb0c6d38
+routine 0
+  layout size 72, align 8
+    input NDARRAY_INT64_N [0x00]
+    output INT64 [0x18]
+    l0: INT64 [0x30] = 0
+    l1: INT64 [0x38] = 1
+    handle NDARRAY [0x00]
+  values
+    v0: NDARRAY_INT64_N [0x00]
+    v1: INT64 [0x18]
+    v2: INT64 [0x20]
+    v3: BOOLEAN [0x28]
+    v4: INT64 [0x30]
+    v5: INT64 [0x38]
+    v6: INT64 [0x40]
+  interface
+    input 'a' = v0
+    output = v1
+    literal v4 = l0
+    literal v5 = l1
+    updates v0
+  operators
+    o0: core._copy(INT64) -> INT64 total
+    o1: nd.length(NDARRAY_INT64_N, INT64) -> INT64 raises
+    o2: math.add(INT64, INT64) -> INT64 total
+    o3: bool.less(INT64, INT64) -> BOOLEAN total
+  eval
+    v1 = o0(v4)
+    v2 = o1(v0, v4)
+    jump<+2>()
+    v6 = call<1>(v0, v1)
+    v1 = o2(v1, v5)
+    v3 = o3(v1, v2)
+    jump_if<-4>(v3)
+routine 1
+  layout size 40, align 8
+    input NDARRAY_INT64_N [0x00]
+    input INT64 [0x18]
+    output INT64 [0x20]
+    handle NDARRAY [0x00]
+  values
+    v0: NDARRAY_INT64_N [0x00]
+    v1: INT64 [0x18]
+    v2: INT64 [0x20]
+  interface
+    input 'a' = v0
+    input 'i' = v1
+    output = v2
+    updates v0
+  operators
+    o0: nd.set(NDARRAY_INT64_N, INT64, INT64) -> NDARRAY_INT64_N updates
+    o1: core._copy(INT64) -> INT64 total
+  eval
+    v0 = o0(v0, v1, v1)
+    v2 = o1(v1)
+end
+";
+
 fn read(text: &str) -> Result<Program, ProgramTextError> {
     parse(text, &builtins::table())
 }
@@ -67,14 +129,17 @@ fn programs_read_back() {
             assert_eq!((&a.values, &a.inputs, a.output), (&b.values, &b.inputs, b.output), "{name}");
             assert_eq!((&a.side_outputs, &a.literals), (&b.side_outputs, &b.literals), "{name}");
             assert_eq!(a.overrides_inputs, b.overrides_inputs, "{name}");
+            assert_eq!(a.updated_inputs, b.updated_inputs, "{name}");
         }
     }
 }
 
 #[test]
-fn the_golden_text_is_stable() {
-    assert_eq!(print(&programs::arithmetic()), ARITHMETIC);
-    assert!(read(ARITHMETIC).is_ok());
+fn the_golden_texts_are_stable() {
+    for (program, text) in [(programs::arithmetic(), ARITHMETIC), (programs::updates(), UPDATES)] {
+        assert_eq!(print(&program), text);
+        assert!(read(text).is_ok());
+    }
 }
 
 #[test]

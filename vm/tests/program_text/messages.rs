@@ -15,7 +15,13 @@ fn error(from: &str, to: &str) -> String {
 fn texts_that_do_not_read() {
     for (from, to, message) in [
         ("cembra-program 1", "cembra 1", "line 1, column 1: expected `cembra-program`, found 'cembra'"),
-        ("program 1", "program 2", "the program text is of version 2, only version 1 can be read"),
+        ("program 1", "program 3", "the program text is of version 3, only versions 1 to 2 can be read"),
+        ("program 1", "program 2", "the program text is of version 2, what it says is of version 1"),
+        (
+            "    output = v1",
+            "    updates v0\n    output = v1",
+            "the program text is of version 1, what it says is of version 2",
+        ),
         (
             "hash 8",
             "hash x",
@@ -44,7 +50,11 @@ fn texts_that_do_not_read() {
         ("'x' = v0", "'x = v0", "line 14, column 18: expected a closing quote, found the end of the line"),
         ("    output = v1\n", "", "line 16, column 3: expected `output`, found 'operators'"),
         ("= l0", "= l1", "line 16, column 18: expected a literal before l1, found 'l1'"),
-        ("total", "pure", "line 18, column 45: expected `total`, `raises` or `host`, found 'pure'"),
+        (
+            "total",
+            "pure",
+            "line 18, column 45: expected `total`, `raises`, `host` or `updates`, found 'pure'",
+        ),
         ("o1(v2, v3)", "o2(v2, v3)", "line 22, column 10: expected an operator before o2, found 'o2'"),
         ("o1(v2, v3)", "o1(v2, v4)", "line 22, column 17: expected a value before v4, found 'v4'"),
         ("o1(v2, v3)", "o1(v2; v3)", "line 22, column 15: expected `,` or `)`, found ';'"),

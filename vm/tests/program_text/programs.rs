@@ -4,7 +4,7 @@ use crate::draft::Draft;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::{Instruction, Program, ValueId};
-use cembra_vm::value::qtype::{BYTES, FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
+use cembra_vm::value::qtype::{BOOLEAN, BYTES, FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
 use cembra_vm::value::{Axes, Category, QType, ScalarType, ScalarValue, Value};
@@ -23,6 +23,7 @@ pub fn all() -> Vec<(&'static str, Program)> {
         ("overridden input", overridden_input()),
         ("rows", rows()),
         ("elements", elements()),
+        ("updates", updates()),
     ]
 }
 
@@ -259,4 +260,35 @@ fn elements() -> Program {
 /// The type with this name.
 fn qtype(name: &str) -> QType {
     name.parse().unwrap_or_else(|_| panic!("{name} is no type"))
+}
+
+/// Sets the elements of an array one after the other, each by a call; the output is how many there are.
+pub fn updates() -> Program {
+    let array: QType = "NDARRAY_INT64_N".parse().expect("a type");
+    let mut d = Draft::new();
+    let a = d.input(0x00, array.clone());
+    let i = d.output(0x18, INT64);
+    let n = d.temporary(0x20, INT64);
+    let more = d.temporary(0x28, BOOLEAN);
+    let zero = d.literal(0x30, 0i64);
+    let one = d.literal(0x38, 1i64);
+    let unit = d.temporary(0x40, INT64);
+    d.run("core._copy", &[zero], i);
+    d.run("nd.length", &[a, zero], n);
+    let start = d.push(Instruction::Jump { offset: 0 });
+    d.call(1, &[a, i], &[unit]);
+    d.run("math.add", &[i, one], i);
+    d.body.jump_to_here(start);
+    d.run("bool.less", &[i, n], more);
+    d.push(Instruction::JumpIf { condition: more, offset: -4 });
+    d.updated.push(a);
+    let main = d.finish(&[("a", a)], i);
+    let mut d = Draft::new();
+    let a = d.input(0x00, array);
+    let i = d.input(0x18, INT64);
+    let out = d.output(0x20, INT64);
+    d.run("nd.set", &[a, i, i], a);
+    d.run("core._copy", &[i], out);
+    d.updated.push(a);
+    Program::new(vec![main, d.finish(&[("a", a), ("i", i)], out)])
 }

@@ -9,6 +9,7 @@ mod inputs;
 mod operators;
 mod regions;
 mod slots;
+mod updates;
 mod verifier;
 mod views;
 

@@ -26,6 +26,14 @@ pub fn rows() -> Vec<Family> {
         .updating()
         .on_demand(set),
         Family::new(
+            "nd.append",
+            &["array", "value"],
+            "The array itself, of one axis, with the value as one more element behind the others.",
+        )
+        .cost_of(4)
+        .updating()
+        .on_demand(append),
+        Family::new(
             "nd.length",
             &["array", "axis"],
             "The size of an axis; a negative one counts from the last.",
@@ -59,6 +67,12 @@ fn set(family: &Family, args: &[QType]) -> Option<Overload> {
     let fits = *value == QType::Scalar(array.element()) && has_axes(*array, indices);
     let code = setter(*array).filter(|_| fits)?;
     Some(family.make(args, QType::NdArray(*array), Kernel::Element(code)))
+}
+
+fn append(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(array), value] = args else { return None };
+    let fits = *value == QType::Scalar(array.element()) && array.rank() == 1 && !array.is_unit(0);
+    fits.then(|| family.make_general(args, QType::NdArray(*array), |call| call.append_element()))
 }
 
 fn length(family: &Family, args: &[QType]) -> Option<Overload> {

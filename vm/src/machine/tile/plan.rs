@@ -80,12 +80,16 @@ impl Plan {
         let instructions = routine.body.instructions().iter().enumerate();
         let alone = instructions.filter(|(ip, _)| is_reachable[*ip] && self.role(*ip) == Role::Alone);
         let body = &routine.body;
-        let reads_lent = |instruction: &Instruction| match instruction {
-            Instruction::Operator { operator, .. } => body.operators()[*operator as usize].reads_lent(),
-            _ => false,
-        };
         let read = alone.flat_map(|(_, instruction)| {
-            body.reads(instruction).iter().skip(usize::from(reads_lent(instruction))).copied()
+            let not_whole = match instruction {
+                Instruction::Operator { operator, .. } => {
+                    usize::from(body.operators()[*operator as usize].reads_lent())
+                }
+                // The code of a call knows which of its arguments are copied.
+                Instruction::Call { .. } => usize::MAX,
+                _ => 0,
+            };
+            body.reads(instruction).iter().skip(not_whole).copied()
         });
         let slots = read.chain(routine.results()).map(|value| routine.slot(value));
         slots.filter(|slot| !slot.qtype().is_plain()).cloned().collect()

@@ -86,8 +86,16 @@ pub enum ProgramTextError {
         /// How much there may be.
         maximum: u64,
     },
-    /// The text is of another version.
-    #[error("the program text is of version {found}, only version {VERSION} can be read")]
+    /// The text is not in the oldest version that has what it says.
+    #[error("the program text is of version {version}, what it says is of version {needed}")]
+    OtherVersion {
+        /// The version stated.
+        version: u32,
+        /// The version in which the program is written.
+        needed: u32,
+    },
+    /// The text is of a version that nobody here knows.
+    #[error("the program text is of version {found}, only versions 1 to {VERSION} can be read")]
     Version {
         /// The version found.
         found: u32,

@@ -132,8 +132,8 @@ fn read_declaration(mut line: Cursor<'_>, number: usize) -> Read<Declaration> {
 fn read_effects(line: &mut Cursor<'_>) -> Read<Effects> {
     let start = *line;
     let word = line.word();
-    let effects = [Effects::Total, Effects::Raises, Effects::Host].into_iter().find(|e| e.name() == word);
-    effects.ok_or_else(|| start.expected("`total`, `raises` or `host`"))
+    let effects = Effects::ALL.into_iter().find(|e| e.name() == word);
+    effects.ok_or_else(|| start.expected("`total`, `raises`, `host` or `updates`"))
 }
 
 /// Reads `(item, item, …)`.

@@ -1,9 +1,33 @@
 //! ProgramId: the content hash of a program, and the first line of its text.
 
+use crate::program::instruction::{Instruction, ValueId};
+use crate::program::program::{Program, Routine};
+use crate::value::qtype::BOOLEAN;
 use std::fmt;
 
-/// The version of the text that this build writes and reads.
-pub const VERSION: u32 = 1;
+/// The newest version of the text; all from 1 on are read.
+pub const VERSION: u32 = 2;
+
+/// The oldest version that has all that a program needs, which it is written in.
+pub(super) fn version_of(program: &Program) -> u32 {
+    if program.routines().iter().any(needs_version_2) { 2 } else { 1 }
+}
+
+/// True if a routine updates values, or jumps on truth values.
+fn needs_version_2(routine: &Routine) -> bool {
+    let body = &routine.body;
+    let is_truth =
+        |value: &ValueId| routine.values.get(value.index()).is_some_and(|info| info.slot.qtype() == &BOOLEAN);
+    let jumps_on_truth = body.instructions().iter().any(|instruction| match instruction {
+        Instruction::JumpIf { condition, .. } | Instruction::JumpIfNot { condition, .. } => {
+            is_truth(condition)
+        }
+        _ => false,
+    });
+    jumps_on_truth
+        || !routine.updated_inputs.is_empty()
+        || body.operators().iter().any(|operator| operator.updates())
+}
 
 /// First word of every program text.
 pub(super) const TITLE: &str = "cembra-program";

@@ -55,7 +55,7 @@ use crate::operator::OperatorTable;
 use crate::program::program::Program;
 use crate::program::slot_check;
 use crate::program::text::error::check_limit;
-use crate::program::text::id::TITLE;
+use crate::program::text::id::{TITLE, version_of};
 use crate::program::verify::verify;
 use crate::value::{QType, Value};
 use sha2::{Digest, Sha256};
@@ -65,7 +65,7 @@ use sha2::{Digest, Sha256};
 /// # Panics
 /// If an instruction refers to an operand list or trap that its body does not have.
 pub fn print(program: &Program) -> String {
-    let mut text = format!("{TITLE} {VERSION}\nhash {}\n", content_hash(program));
+    let mut text = format!("{TITLE} {}\nhash {}\n", version_of(program), content_hash(program));
     print::write_routines(program, &mut text, |_| {});
     text
 }
@@ -94,7 +94,7 @@ pub fn parse_value(text: &str, qtype: &QType) -> Result<Value, ProgramTextError>
 /// # Panics
 /// As [`print()`].
 pub fn content_hash(program: &Program) -> ProgramId {
-    let mut hash = Sha256::new_with_prefix(format!("{TITLE} {VERSION}\n"));
+    let mut hash = Sha256::new_with_prefix(format!("{TITLE} {}\n", version_of(program)));
     print::write_routines(program, &mut String::new(), |line| {
         hash.update(&line);
         line.clear();
@@ -117,7 +117,11 @@ pub fn parse(text: &str, table: &OperatorTable) -> Result<Program, ProgramTextEr
 /// As [`parse`].
 pub fn parse_within(text: &str, table: &OperatorTable, limits: &Limits) -> Result<Program, ProgramTextError> {
     check_limit("program-bytes", "bytes of text", text.len() as u64, limits.text_bytes)?;
-    let (program, stated) = parse::Parser::new(text, table, limits).program()?;
+    let (program, version, stated) = parse::Parser::new(text, table, limits).program()?;
+    let needed = version_of(&program);
+    if version != needed {
+        return Err(ProgramTextError::OtherVersion { version, needed });
+    }
     let actual = content_hash(&program);
     if stated != actual {
         return Err(ProgramTextError::Hash { stated, actual });

@@ -43,9 +43,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the whole text; gives the program, not yet verified, and the hash that the text states.
-    pub(super) fn program(mut self) -> Read<(Program, ProgramId)> {
-        read_title(self.lines.take())?;
+    /// Reads the whole text; gives the program, not yet verified, and the version and the hash that the text states.
+    pub(super) fn program(mut self) -> Read<(Program, u32, ProgramId)> {
+        let version = read_title(self.lines.take())?;
         let stated = read_hash(self.lines.take())?;
         let mut routines = vec![self.routine(0)?];
         while self.lines.at_word("routine") {
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         }
         self.end()?;
         match self.problems.is_empty() {
-            true => Ok((Program::new(routines), stated)),
+            true => Ok((Program::new(routines), version, stated)),
             false => Err(ProgramTextError::Operators { problems: self.problems }),
         }
     }
@@ -154,12 +154,13 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn read_title(mut line: Cursor<'_>) -> Read<()> {
+/// Reads the first line; gives the version.
+fn read_title(mut line: Cursor<'_>) -> Read<u32> {
     line.expect(TITLE)?;
     let found = line.number("a version")?;
     line.done()?;
-    match found == VERSION {
-        true => Ok(()),
+    match (1..=VERSION).contains(&found) {
+        true => Ok(found),
         false => Err(ProgramTextError::Version { found }),
     }
 }
@@ -213,12 +214,13 @@ fn read_interface_line(line: &mut Cursor<'_>, routine: &mut Routine) -> Read<()>
             line.expect("=")?;
             routine.literals.push((value, read_literal_of(line, routine)?));
         }
+        "updates" => routine.updated_inputs.push(read_id(line, routine.values.len())?),
         "overrides" => {
             line.keyword("inputs")?;
             routine.overrides_inputs = true;
         }
         _ => {
-            let what = "`input`, one `output`, `side output`, `literal`, `overrides inputs` or `operators`";
+            let what = "`input`, one `output`, `side output`, `literal`, `updates`, `overrides inputs` or `operators`";
             return Err(start.expected(what));
         }
     }

@@ -89,6 +89,9 @@ impl<F: FnMut(&mut String)> Printer<'_, F> {
             let number = literal_number(routine, *value, literal, &numbers);
             self.line(2, |out| write_literal_of(out, *value, literal, number));
         }
+        for value in &routine.updated_inputs {
+            self.line(2, |out| push(out, format_args!("updates {value}")));
+        }
         if routine.overrides_inputs {
             self.line(2, |out| out.push_str("overrides inputs"));
         }

@@ -104,6 +104,13 @@ pub fn exp_double<A: Arithmetic>(x: Double) -> (Double, f64) {
     (Double { high: sum.high, low: sum.low + (r.low + tail::<A>(r.high)) }, n)
 }
 
+/// `e^x` for |x| up to 700: neither a clamp nor a scaling in two steps is needed.
+#[inline(always)]
+pub fn exp_inside<A: Arithmetic>(x: f64) -> f64 {
+    let (n, r) = reduce::<A>(x);
+    (1.0 + (r.high + tail::<A>(r.high))) * power_of_two(n)
+}
+
 impl Unary for Exp {
     #[inline(always)]
     fn lane<A: Arithmetic>(x: f64) -> f64 {

@@ -13,9 +13,9 @@
 //!
 //! Far from 0, where points are nothing beside z, z is halved as often as needed: the sum is `i / (sqrt(π) z)`.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, power_of_two, select};
+use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, select};
 use crate::vector::math::dispatch::{Binary, value};
-use crate::vector::math::exponential::{clamp, exp_double, scale};
+use crate::vector::math::exponential::{clamp, exp_double, exp_inside, scale};
 use crate::vector::math::trigonometry::{
     Cos, Sin, beyond_largest, cosine_and_sine, cosine_and_sine_of_turns,
 };
@@ -91,10 +91,10 @@ impl Complex {
     }
 
     #[inline(always)]
-    fn times(self, other: Complex) -> Complex {
+    fn times<A: Arithmetic>(self, other: Complex) -> Complex {
         Complex {
-            real: self.real * other.real - self.imaginary * other.imaginary,
-            imaginary: self.real * other.imaginary + self.imaginary * other.real,
+            real: A::fma(self.real, other.real, -(self.imaginary * other.imaginary)),
+            imaginary: A::fma(self.real, other.imaginary, self.imaginary * other.real),
         }
     }
 
@@ -130,7 +130,8 @@ struct Gaussian {
 fn exponent<A: Arithmetic>(x: f64, y: f64) -> Double {
     let (left, right) = (Double::product::<A>(y, y), Double::product::<A>(x, x));
     let sum = Double::sum(left.high, -right.high);
-    let sum = Double::sum(sum.high, sum.low + (left.low - right.low));
+    // Exact: what is left of a cancellation is a multiple of the last place of both squares.
+    let sum = Double::fast_sum(sum.high, sum.low + (left.low - right.low));
     let rough = clamp((y - x) * (y + x), -LARGEST_EXPONENT, LARGEST_EXPONENT);
     let is_near = rough.abs() < LARGEST_EXPONENT;
     Double { high: select(is_near, sum.high, rough), low: select(is_near, sum.low, 0.0) }
@@ -171,7 +172,7 @@ struct Place {
     by_trapezoids: u64,
     /// The pole counts: z is not far from the real axis, and `exp(-z²)` is not nothing.
     has_pole: bool,
-    /// `1 / (1 + e)`.
+    /// `2 / (1 + e)`.
     share: Complex,
 }
 
@@ -186,10 +187,9 @@ impl Place {
         let steps = select(x < NO_GAUSSIAN, x, 0.0) * PER_STEP;
         let halves = 2.0 * steps + SHIFTER;
         let (cosine, sine) = cosine_and_sine_of_turns::<A>(steps - 0.5 * (halves - SHIFTER));
-        let (power, n) = exp_double::<A>(Double { high: clamp(2.0 * PI_PER_STEP * y, 0.0, 80.0), low: 0.0 });
-        let growth = power.value() * power_of_two(n);
-        let (c, d) = (1.0 + growth * cosine, growth * sine);
-        let factor = 1.0 / (c * c + d * d);
+        let growth = exp_inside::<A>(clamp(2.0 * PI_PER_STEP * y, 0.0, 80.0));
+        let (c, d) = (A::fma(growth, cosine, 1.0), growth * sine);
+        let factor = 2.0 / A::fma(c, c, d * d);
         Place {
             z: Complex { real: x * shrink, imaginary: y * shrink },
             shrink,
@@ -201,8 +201,8 @@ impl Place {
 
     /// `2 exp(-z²) / (1 + e)` without the power of two of `exp(-z²)`.
     #[inline(always)]
-    fn pole(self, gaussian: Gaussian) -> Complex {
-        gaussian.unit.times(self.share).map(|part| 2.0 * part)
+    fn pole<A: Arithmetic>(self, gaussian: Gaussian) -> Complex {
+        gaussian.unit.times::<A>(self.share)
     }
 
     /// Calls `add` for square and weight of each point.
@@ -218,41 +218,47 @@ impl Place {
         }
     }
 
-    /// The sum for w. With q = weight / |z² - t²|² its real part is `y Σ q (|z|² + t²)`, without cancellation,
-    /// and the imaginary one `x Σ q (|z|² - t²)`.
+    /// The sum for w. With d = z² - t² and q = weight / |d|² its real part is `y Σ q (|z|² + t²)`, without
+    /// cancellation, and the imaginary one `x Σ q (|z|² - t²)`, which is `x (2y² Σ q + Σ q Re d)`.
     #[inline(always)]
-    fn sum(self) -> Complex {
+    fn sum<A: Arithmetic>(self) -> Complex {
         let Complex { real: x, imaginary: y } = self.z;
         let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
         let height = imaginary * imaginary;
-        let (mut plain, mut squares) = (0.0, 0.0);
+        let (mut plain, mut squares, mut distances) = (0.0, 0.0, 0.0);
         self.for_each_node(|square, weight| {
             let distance = real - square;
-            let factor = weight / (distance * distance + height);
+            let factor = weight / A::fma(distance, distance, height);
             plain += factor;
-            squares += square * factor;
+            squares = A::fma(factor, square, squares);
+            distances = A::fma(factor, distance, distances);
         });
-        let plain = plain * (x * x + y * y);
-        Complex { real: y * (plain + squares), imaginary: x * (plain - squares) }
-            .map(|part| part * self.shrink)
+        let real = A::fma(A::fma(x, x, y * y), plain, squares);
+        let imaginary = A::fma(2.0 * (y * y), plain, distances);
+        Complex { real: y * real, imaginary: x * imaginary }.map(|part| part * self.shrink)
     }
 
     /// The sum for `w'`: `-i Σ weight (z² + t²) / (z² - t²)²`, where the quotient is `1/d + 2t²/d²`, d = z² - t².
+    /// With q = weight / |d|² and p = q t² / |d|² these are `q conj d + 2p (conj d)²`.
     #[inline(always)]
-    fn slope_sum(self) -> Complex {
+    fn slope_sum<A: Arithmetic>(self) -> Complex {
         let Complex { real: x, imaginary: y } = self.z;
         let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
         let height = imaginary * imaginary;
-        let (mut left, mut right) = (0.0, 0.0);
+        let (mut plain, mut distances) = (0.0, 0.0);
+        let (mut turned, mut squares) = (0.0, 0.0);
         self.for_each_node(|square, weight| {
             let distance = real - square;
-            let length = distance * distance;
-            let reciprocal = 1.0 / (length + height);
+            let reciprocal = 1.0 / A::fma(distance, distance, height);
             let first = weight * reciprocal;
-            let second = first * reciprocal * (square + square);
-            left += first * distance + second * (length - height);
-            right += first + 2.0 * second * distance;
+            let second = first * (reciprocal * square);
+            plain += first;
+            distances = A::fma(first, distance, distances);
+            turned = A::fma(second, distance, turned);
+            squares = A::fma(second, A::fma(distance, distance, -height), squares);
         });
+        let left = A::fma(2.0, squares, distances);
+        let right = A::fma(4.0, turned, plain);
         Complex { real: -imaginary * right, imaginary: -left }.map(|part| part * self.shrink * self.shrink)
     }
 }
@@ -262,13 +268,14 @@ impl Place {
 fn function<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
     let (width, height) = (x.abs(), y.abs());
     let place = Place::new::<A>(width, height);
-    let pole = Complex::select(place.has_pole, place.pole(gaussian).scaled(gaussian.twos), ZERO);
-    let sum = Complex::select(width.max(height) < f64::INFINITY, place.sum(), ZERO);
+    let pole = Complex::select(place.has_pole, place.pole::<A>(gaussian).scaled(gaussian.twos), ZERO);
+    let sum = Complex::select(width.max(height) < f64::INFINITY, place.sum::<A>(), ZERO);
     let first = sum.plus(pole);
     let Complex { real, imaginary } = gaussian.unit.scaled(gaussian.twos);
     // On the real axis the real part is exp(-x²), however small beside the other.
     let above = Complex { real: select(y == 0.0, real, first.real), ..first };
-    let below = Complex { real: 2.0 * real - first.real, imaginary: first.imaginary - 2.0 * imaginary };
+    let below =
+        Complex { real: A::fma(2.0, real, -first.real), imaginary: A::fma(-2.0, imaginary, first.imaginary) };
     let value = Complex::select(y < 0.0, below, above);
     with_nan(x, y, Complex { imaginary: flip_sign(value.imaginary, x), ..value })
 }
@@ -278,20 +285,21 @@ fn function<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
 fn slope<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
     let (width, height) = (x.abs(), y.abs());
     let place = Place::new::<A>(width, height);
-    // The derivative of ln(exp(-z²) / (1 + e)) is -2z + 2πi/h (1 - 1/(1 + e)).
+    // The derivative of ln(exp(-z²) / (1 + e)) is -2z + πi/h (2 - 2/(1 + e)).
     let rate = Complex {
-        real: 2.0 * (PI_PER_STEP * place.share.imaginary - width),
-        imaginary: 2.0 * (PI_PER_STEP * (1.0 - place.share.real) - height),
+        real: A::fma(PI_PER_STEP, place.share.imaginary, -2.0 * width),
+        imaginary: A::fma(PI_PER_STEP, 2.0 - place.share.real, -2.0 * height),
     };
-    let pole = place.pole(gaussian).times(rate).scaled(gaussian.twos);
+    let pole = place.pole::<A>(gaussian).times::<A>(rate).scaled(gaussian.twos);
     let pole = Complex::select(place.has_pole, pole, ZERO);
-    let sum = Complex::select(width.max(height) < f64::INFINITY, place.slope_sum(), ZERO);
+    let sum = Complex::select(width.max(height) < f64::INFINITY, place.slope_sum::<A>(), ZERO);
     let first = sum.plus(pole);
     // z exp(-z²), which is 0 where z is infinite along the real axis.
     let z = Complex { real: width, imaginary: height }.map(|part| clamp(part, 0.0, f64::MAX / 4.0));
-    let Complex { real, imaginary } = gaussian.unit.times(z).scaled(gaussian.twos);
+    let Complex { real, imaginary } = gaussian.unit.times::<A>(z).scaled(gaussian.twos);
     let above = Complex { real: select(y == 0.0, -2.0 * real, first.real), ..first };
-    let below = Complex { real: -4.0 * real - first.real, imaginary: first.imaginary + 4.0 * imaginary };
+    let below =
+        Complex { real: A::fma(-4.0, real, -first.real), imaginary: A::fma(4.0, imaginary, first.imaginary) };
     let value = Complex::select(y < 0.0, below, above);
     with_nan(x, y, Complex { real: flip_sign(value.real, x), ..value })
 }
