@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 const NOT_FOUND: &[(&str, &str)] = &[
     ("error.with_stmt", "the text is refused before variables are looked at"),
     ("error.class_def", "the text is refused before variables are looked at"),
-    ("error.empty_list_untyped", "the text is refused before variables are looked at"),
 ];
 
 /// Functions where we report what Cython does not; and why.
 const FOUND: &[(&str, &str)] = &[
     ("unbound.unused_variable", "names that begin with `unused` are not exempt"),
     ("promote.dead_float_branch", "the body of `if False` is unreachable"),
+    ("calls.closure_inner_function", "the implied return of an inner function counts as a statement"),
     ("calls.function_as_argument_global", "a parameter that is called has no value of its own to check"),
     ("error.no_module_attribute", "an attribute that a library module lacks is found without types"),
     ("error.wrong_arg_count", "calls of functions of the module are checked without types"),
@@ -74,7 +74,9 @@ fn recorded(diagnostics: &Json, source: &str) -> Vec<Finding> {
         let line = diagnostic["line"].as_u64().expect("a number");
         let text = source.lines().nth(line as usize - 1).unwrap_or_default().trim_start();
         // Assignments that nobody reads are not reported while the variable is read; targets of `for` never are.
-        if message.starts_with("Unused result") || (message.starts_with("Unused entry") && text.starts_with("for")) {
+        if message.starts_with("Unused result")
+            || (message.starts_with("Unused entry") && text.starts_with("for"))
+        {
             continue;
         }
         let message = message.replace("Unused entry", "Unused variable");

@@ -121,7 +121,7 @@ pub fn module(random: &mut Rng) -> Vec<Function> {
 
 /// Arguments for `f`.
 pub fn arguments(random: &mut Rng) -> Arguments {
-    let length = random.usize(..6);
+    let length = if random.u32(..12) == 0 { 0 } else { random.usize(1..6) };
     Arguments {
         array: (0..length).map(|_| some_float(random)).collect(),
         int: some_int(random),
@@ -136,7 +136,8 @@ pub fn arguments(random: &mut Rng) -> Arguments {
 }
 
 fn some_int(random: &mut Rng) -> i64 {
-    const EDGES: [i64; 8] = [i64::MAX, i64::MIN, i64::MAX - 1, 1 << 53, (1 << 53) + 1, -(1 << 31), 1 << 62, 0];
+    const EDGES: [i64; 8] =
+        [i64::MAX, i64::MIN, i64::MAX - 1, 1 << 53, (1 << 53) + 1, -(1 << 31), 1 << 62, 0];
     match random.u32(..16) {
         0 => EDGES[random.usize(..EDGES.len())],
         1 | 2 => random.i64(-1_000_000..1_000_000),
@@ -151,6 +152,10 @@ fn some_float(random: &mut Rng) -> f64 {
         1 | 2 => random.i32(-5..6).into(),
         _ => f64::from(random.i32(-4000..4000)) / 128.0,
     }
+}
+
+fn is_division(op: &str) -> bool {
+    matches!(op, "/" | "//" | "%")
 }
 
 struct Generator<'r> {
@@ -207,10 +212,10 @@ impl<'r> Generator<'r> {
         let locals =
             [("i", Kind::Int), ("j", Kind::Int), ("s", Kind::Float), ("y", Kind::Float), ("b", Kind::Bool)];
         let mut body = self.locals(&locals);
-        if self.random.bool() {
+        if self.random.u32(..4) == 0 {
             // Perhaps without a value.
             let maybe = self.variable("m", Kind::Int);
-            let test = self.expr(Kind::Bool, 1);
+            let test = Expr::Compare(vec![self.expr(Kind::Int, 1), Expr::Read(1)], vec!["<="]);
             let value = self.expr(Kind::Int, 1);
             body.push(Stmt::If(test, vec![Stmt::Assign(vec![maybe], vec![value])], vec![]));
             self.readable.push(maybe);
@@ -281,7 +286,9 @@ impl<'r> Generator<'r> {
             }
             10 => {
                 let (index, op) = (self.index(), self.float_operator());
-                Stmt::AugmentElement(0, index, op, self.expr(Kind::Float, 1))
+                let value =
+                    if is_division(op) { self.divisor(Kind::Float, 1) } else { self.expr(Kind::Float, 1) };
+                Stmt::AugmentElement(0, index, op, value)
             }
             11..15 if depth > 0 => {
                 let test = self.condition();
@@ -330,7 +337,8 @@ impl<'r> Generator<'r> {
             Kind::Float => (self.float_operator(), [Kind::Int, Kind::Float][self.random.usize(..2)]),
             _ => (["&", "|", "^"][self.random.usize(..3)], Kind::Bool),
         };
-        Stmt::Augment(target, op, self.expr(kind, 2))
+        let value = if is_division(op) { self.divisor(kind, 2) } else { self.expr(kind, 2) };
+        Stmt::Augment(target, op, value)
     }
 
     fn for_loop(&mut self, depth: usize) -> Stmt {
@@ -342,12 +350,11 @@ impl<'r> Generator<'r> {
             true => self.variable(&format!("k{}", self.variables.len()), Kind::Int),
             false => ints[self.random.usize(..ints.len())],
         };
-        let readable = self.readable.len();
-        self.readable.push(target);
-        let (body, orelse) = self.body(depth);
-        // Behind the loop the target may be without a value.
-        if !is_new || self.random.u32(..3) > 0 {
-            self.readable.truncate(readable);
+        let body = self.body(target, depth);
+        let orelse = self.orelse();
+        if is_new && self.random.u32(..8) == 0 {
+            // Behind the loop the target may be without a value.
+            self.readable.push(target);
         }
         Stmt::For(target, range, body, orelse)
     }
@@ -355,17 +362,24 @@ impl<'r> Generator<'r> {
     fn while_loop(&mut self, depth: usize) -> Stmt {
         let turns = self.variable(&format!("w{}", self.variables.len()), Kind::Int);
         let (test, most) = (self.expr(Kind::Bool, 2), self.random.i64(1..6));
-        let (body, orelse) = self.body(depth);
+        let body = self.body(turns, depth);
+        let orelse = self.orelse();
         Stmt::While { turns, most, test, body, orelse }
     }
 
-    fn body(&mut self, depth: usize) -> (Vec<Stmt>, Vec<Stmt>) {
-        let length = self.length(1);
+    /// The body of a loop, where its counter is readable.
+    fn body(&mut self, counter: Variable, depth: usize) -> Vec<Stmt> {
+        let (length, readable) = (self.length(1), self.readable.len());
+        self.readable.push(counter);
         self.loops += 1;
         let body = self.block(length, depth);
         self.loops -= 1;
-        let orelse = if self.random.u32(..4) == 0 { self.block(1, 0) } else { Vec::new() };
-        (body, orelse)
+        self.readable.truncate(readable);
+        body
+    }
+
+    fn orelse(&mut self) -> Vec<Stmt> {
+        if self.random.u32(..4) == 0 { self.block(1, 0) } else { Vec::new() }
     }
 
     /// Arguments of `range` that give at most a dozen numbers.
@@ -393,10 +407,10 @@ impl<'r> Generator<'r> {
     /// An index that is mostly in the array.
     fn index(&mut self) -> Expr {
         let value = self.expr(Kind::Int, 1);
-        match self.random.u32(..6) {
-            0 => Expr::Int(self.random.i64(-3..4)),
-            1 => value,
-            2 => Expr::Binary("-", Box::new(Expr::Len(0)), Box::new(Expr::Int(1))),
+        match self.random.u32(..12) {
+            0 => Expr::Int(self.random.i64(-2..3)),
+            1 if self.random.bool() => value,
+            2 | 3 => Expr::Binary("-", Box::new(Expr::Len(0)), Box::new(Expr::Int(1))),
             _ => Expr::Binary("%", Box::new(value), Box::new(Expr::Len(0))),
         }
     }
@@ -433,7 +447,8 @@ impl<'r> Generator<'r> {
             return self.read(kind);
         }
         if self.random.u32(..10) == 0 {
-            let parts = [self.expr(Kind::Bool, depth - 1), self.expr(kind, depth - 1), self.expr(kind, depth - 1)];
+            let parts =
+                [self.expr(Kind::Bool, depth - 1), self.expr(kind, depth - 1), self.expr(kind, depth - 1)];
             return Expr::IfElse(Box::new(parts));
         }
         if self.random.u32(..12) == 0 {
@@ -449,8 +464,22 @@ impl<'r> Generator<'r> {
     }
 
     fn binary(&mut self, op: &'static str, left: Kind, right: Kind, depth: usize) -> Expr {
-        let (left, right) = (self.expr(left, depth), self.expr(right, depth));
+        let left = self.expr(left, depth);
+        let right = if is_division(op) { self.divisor(right, depth) } else { self.expr(right, depth) };
         Expr::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    /// What is mostly not zero.
+    fn divisor(&mut self, kind: Kind, depth: usize) -> Expr {
+        match self.random.u32(..8) {
+            0 => self.expr(kind, depth),
+            1 | 2 => {
+                let size = Expr::Builtin("abs", vec![self.expr(kind, depth)]);
+                Expr::Binary("+", Box::new(size), Box::new(Expr::Int(1)))
+            }
+            _ if kind == Kind::Int => Expr::Int([-7, -2, -1, 1, 2, 3, 10, 1 << 40][self.random.usize(..8)]),
+            _ => Expr::Float([-2.5, -1.0, 0.125, 1.5, 3.0, 1e10][self.random.usize(..6)]),
+        }
     }
 
     fn number(&mut self) -> Kind {
@@ -470,15 +499,16 @@ impl<'r> Generator<'r> {
                 self.binary(op, Int, Int, depth)
             }
             8 => {
-                // A count that may be negative or large.
+                // A count that is small, or may be negative or large.
+                let (most, less) = if self.random.u32(..4) == 0 { (70, 2) } else { (9, 0) };
                 let by = self.expr(Int, depth);
-                let by = Expr::Binary("%", Box::new(by), Box::new(Expr::Int(70)));
-                let by = Expr::Binary("-", Box::new(by), Box::new(Expr::Int(2)));
+                let by = Expr::Binary("%", Box::new(by), Box::new(Expr::Int(most)));
+                let by = Expr::Binary("-", Box::new(by), Box::new(Expr::Int(less)));
                 let op = ["<<", ">>"][self.random.usize(..2)];
                 Expr::Binary(op, Box::new(self.expr(Int, depth)), Box::new(by))
             }
             9 => {
-                let exponent = Expr::Int(self.random.i64(0..5));
+                let exponent = Expr::Int(self.random.i64(0..4));
                 Expr::Binary("**", Box::new(self.expr(Int, depth)), Box::new(exponent))
             }
             10 => {

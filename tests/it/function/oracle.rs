@@ -22,8 +22,6 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("mixed.complex_simple", "complex numbers are outside"),
     ("promote.int_then_complex", "complex numbers are outside"),
     ("array1d.uint8_wrap_store", "arrays of unsigned and narrow integers are to come"),
-    ("builtin.list_append", "lists are to come"),
-    ("builtin.list_comprehension", "lists are to come"),
     ("builtin.dict_usage", "dictionaries are outside"),
     ("builtin.chr_ord", "texts are outside"),
     ("error.try_except_bare", "exceptions are not caught"),
@@ -34,10 +32,8 @@ const EXCLUDED: &[(&str, &str)] = &[
 ];
 
 /// Calls of `differs` where Numba's value is not given with wrapping integers and numpy's errors; and why.
-const EXCLUDED_NUMBA: &[(&str, &str)] = &[
-    ("arith_int.abs_min", "`abs` has no wrapping form yet"),
-    ("mixed.typed_uint64_int64", "integers beyond 64 bits are refused as arguments"),
-];
+const EXCLUDED_NUMBA: &[(&str, &str)] =
+    &[("mixed.typed_uint64_int64", "integers beyond 64 bits are refused as arguments")];
 
 /// Functions whose calls in `differs` raise by default, and with what.
 const RAISES: &[(&str, &str)] = &[
@@ -182,7 +178,12 @@ fn is_harmless(found: &Outcome) -> bool {
 }
 
 fn difference(call: &Call<'_>, expected: &Json, found: &Outcome) -> String {
-    format!("{} ({})\n  expected {expected}\n  found {found:?}\n{}", call.name(), call.agreement(), call.source)
+    format!(
+        "{} ({})\n  expected {expected}\n  found {found:?}\n{}",
+        call.name(),
+        call.agreement(),
+        call.source
+    )
 }
 
 /// How far values may be from recorded ones.

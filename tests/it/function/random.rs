@@ -33,7 +33,8 @@ fn random_functions_mean_what_python_means() {
         let source = text(&functions);
         let all: Vec<Arguments> = (0..CALLS).map(|_| arguments(&mut random)).collect();
         if std::env::var_os("CEMBRA_RECORD").is_some() {
-            let args: Vec<Json> = all.iter().map(|arguments| json!({ "args": recorded(arguments) })).collect();
+            let args: Vec<Json> =
+                all.iter().map(|arguments| json!({ "args": recorded(arguments) })).collect();
             written.push(json!({ "id": format!("random.{case}"), "source": source, "runs": args }));
             continue;
         }
@@ -49,8 +50,8 @@ fn random_functions_mean_what_python_means() {
                 (Err(class), Outcome::Raised(_)) => found.class() == Some(*class),
                 _ => false,
             };
-            if is_known(&found) {
-                *outcomes.entry("refused by the slot checker".to_owned()).or_default() += 1;
+            if is_known(&found) || is_never_bound(&found) {
+                *outcomes.entry("refused".to_owned()).or_default() += 1;
                 continue;
             }
             assert!(
@@ -67,13 +68,19 @@ fn random_functions_mean_what_python_means() {
         }
         None => {
             eprintln!("{outcomes:?}");
-            assert!(outcomes.get("returned").is_some_and(|count| *count > 0), "{outcomes:?}");
+            let count = |what: &str| outcomes.get(what).copied().unwrap_or(0);
+            assert!(count("returned") > 5 * count("refused"), "{outcomes:?}");
         }
     }
 }
 
+/// A variable that no path gives a value, in a loop that is left in its first turn: refused before the run.
+pub fn is_never_bound(found: &Outcome) -> bool {
+    matches!(found, Outcome::Refused(complaint) if complaint.rule == Some("unbound-variable"))
+}
+
 /// A program that the slot checker refuses: no wrong value, and a bug of ours.
-fn is_known(found: &Outcome) -> bool {
+pub fn is_known(found: &Outcome) -> bool {
     matches!(found, Outcome::Refused(complaint) if complaint.message.starts_with("internal error: routine"))
 }
 

@@ -92,7 +92,7 @@ def main():
         for run in case["runs"]:
             run["cpython"] = record(module["f"], run["args"])
     with open(sys.argv[2], "w") as file:
-        file.write("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
+        file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]\n")
 
 
 if __name__ == "__main__":
