@@ -14,16 +14,18 @@ pub fn rows() -> Vec<Family> {
         Family::new(
             "nd.get",
             &["array", "*indices"],
-            "The element at these indices, one for each axis; a negative one counts from the end.",
+            "The element at these indices, one for each axis; a negative one counts from the end. INT64 of a narrow element.",
         )
         .raises()
+        .narrow()
         .on_demand(get),
         Family::new(
             "nd.set",
             &["array", "value", "*indices"],
-            "The array itself, in which the value now stands at these indices.",
+            "The array itself, in which the value now stands at these indices; of a narrow element its low bits.",
         )
         .updating()
+        .narrow()
         .on_demand(set),
         Family::new(
             "nd.append",
@@ -39,6 +41,7 @@ pub fn rows() -> Vec<Family> {
             "The size of an axis; a negative one counts from the last.",
         )
         .raises()
+        .narrow()
         .on_demand(length),
         Family::new(
             "nd.full",
@@ -59,12 +62,12 @@ fn has_axes(array: NdType, indices: &[QType]) -> bool {
 fn get(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array), indices @ ..] = args else { return None };
     let code = getter(*array).filter(|_| has_axes(*array, indices))?;
-    Some(family.make(args, QType::Scalar(array.element()), Kernel::Element(code)))
+    Some(family.make(args, QType::Scalar(array.element().of_value()), Kernel::Element(code)))
 }
 
 fn set(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array), value, indices @ ..] = args else { return None };
-    let fits = *value == QType::Scalar(array.element()) && has_axes(*array, indices);
+    let fits = *value == QType::Scalar(array.element().of_value()) && has_axes(*array, indices);
     let code = setter(*array).filter(|_| fits)?;
     Some(family.make(args, QType::NdArray(*array), Kernel::Element(code)))
 }
@@ -82,7 +85,7 @@ fn length(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn full(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Scalar(element), sizes @ ..] = args else { return None };
-    let result = NdType::new(*element, sizes.len(), 0)?;
+    let result = NdType::new(*element, sizes.len(), 0).filter(|_| !element.is_narrow())?;
     let fits = sizes.iter().all(|size| *size == INT64);
     fits.then(|| family.make_general(args, QType::NdArray(result), move |call| fill(call, result)))
 }
