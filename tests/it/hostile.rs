@@ -7,7 +7,7 @@
 
 mod expressions;
 mod files;
-mod mutate;
+pub mod mutate;
 mod mutation;
 mod operators;
 mod outputs;
@@ -20,11 +20,11 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// How many cases a test runs, if nobody asks for more.
-fn count(usual: u64) -> u64 {
+pub fn count(usual: u64) -> u64 {
     number("CEMBRA_HOSTILE").unwrap_or(usual)
 }
 
 /// Where random cases begin.
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     number("CEMBRA_SEED").unwrap_or(7)
 }

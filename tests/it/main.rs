@@ -12,6 +12,7 @@ mod dumps;
 mod folding;
 mod folds;
 mod frames;
+mod function;
 mod graph_differential;
 mod graph_eval;
 mod graph_kinds;

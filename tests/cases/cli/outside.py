@@ -1,0 +1,5 @@
+def f(n):
+    try:
+        return [i for i in range(n)]
+    except ValueError:
+        return 012
