@@ -74,7 +74,9 @@ fn recorded(diagnostics: &Json, source: &str) -> Vec<Finding> {
         let line = diagnostic["line"].as_u64().expect("a number");
         let text = source.lines().nth(line as usize - 1).unwrap_or_default().trim_start();
         // Assignments that nobody reads are not reported while the variable is read; targets of `for` never are.
-        if message.starts_with("Unused result") || (message.starts_with("Unused entry") && text.starts_with("for")) {
+        if message.starts_with("Unused result")
+            || (message.starts_with("Unused entry") && text.starts_with("for"))
+        {
             continue;
         }
         let message = message.replace("Unused entry", "Unused variable");

@@ -136,7 +136,8 @@ pub fn arguments(random: &mut Rng) -> Arguments {
 }
 
 fn some_int(random: &mut Rng) -> i64 {
-    const EDGES: [i64; 8] = [i64::MAX, i64::MIN, i64::MAX - 1, 1 << 53, (1 << 53) + 1, -(1 << 31), 1 << 62, 0];
+    const EDGES: [i64; 8] =
+        [i64::MAX, i64::MIN, i64::MAX - 1, 1 << 53, (1 << 53) + 1, -(1 << 31), 1 << 62, 0];
     match random.u32(..16) {
         0 => EDGES[random.usize(..EDGES.len())],
         1 | 2 => random.i64(-1_000_000..1_000_000),
@@ -433,7 +434,8 @@ impl<'r> Generator<'r> {
             return self.read(kind);
         }
         if self.random.u32(..10) == 0 {
-            let parts = [self.expr(Kind::Bool, depth - 1), self.expr(kind, depth - 1), self.expr(kind, depth - 1)];
+            let parts =
+                [self.expr(Kind::Bool, depth - 1), self.expr(kind, depth - 1), self.expr(kind, depth - 1)];
             return Expr::IfElse(Box::new(parts));
         }
         if self.random.u32(..12) == 0 {

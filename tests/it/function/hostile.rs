@@ -197,16 +197,70 @@ fn long_functions_compile() {
         assert!(function.call(&values, &Budget::default()).is_ok());
     }
     let many: String = (0..2_000).map(|at| format!("def g{at}(x):\n    return x + {at}\n")).collect();
-    let chain = format!("{many}def f(x):\n    return {}\n", (0..2_000).map(|at| format!("g{at}(x)")).collect::<Vec<_>>().join(" + "));
+    let chain = format!(
+        "{many}def f(x):\n    return {}\n",
+        (0..2_000).map(|at| format!("g{at}(x)")).collect::<Vec<_>>().join(" + ")
+    );
     assert_eq!(call(&chain, json!([0])), "\"1999000\"");
 }
 
 /// Words that sources consist of.
 const TOKENS: &[&str] = &[
-    " ", "\n", "    ", "\t", "(", ")", "[", "]", ":", ",", "=", "+=", "//", "%", "**", "<<", "==", "<", "not ", "and ",
-    "or ", "if ", "else", "for i in ", "while ", "range(", "return ", "def f(", "lambda: ", "a", "n", "x", "i", "0", "-1",
-    "2.5", "1e400", "9223372036854775807", "True", "None", "f(", "a[", "a.shape", "np.zeros(", "len(", "break", "continue",
-    "\"", "#", "del x", "x := ", "raise ValueError(\"a\")", "assert ", "\u{e9}", "\0",
+    " ",
+    "\n",
+    "    ",
+    "\t",
+    "(",
+    ")",
+    "[",
+    "]",
+    ":",
+    ",",
+    "=",
+    "+=",
+    "//",
+    "%",
+    "**",
+    "<<",
+    "==",
+    "<",
+    "not ",
+    "and ",
+    "or ",
+    "if ",
+    "else",
+    "for i in ",
+    "while ",
+    "range(",
+    "return ",
+    "def f(",
+    "lambda: ",
+    "a",
+    "n",
+    "x",
+    "i",
+    "0",
+    "-1",
+    "2.5",
+    "1e400",
+    "9223372036854775807",
+    "True",
+    "None",
+    "f(",
+    "a[",
+    "a.shape",
+    "np.zeros(",
+    "len(",
+    "break",
+    "continue",
+    "\"",
+    "#",
+    "del x",
+    "x := ",
+    "raise ValueError(\"a\")",
+    "assert ",
+    "\u{e9}",
+    "\0",
 ];
 
 /// Sources of the recorded calls, mutated: parsed, checked, compiled and run within a budget.
@@ -252,7 +306,8 @@ fn survives(source: &str, args: &Json, wraps: bool) -> bool {
     let function = match compiled(source, "f", &values, &options) {
         Ok(function) => function,
         Err(Outcome::Refused(complaint)) => {
-            let is_bug = complaint.class == "SystemError" && !KNOWN.contains(&complaint.rule.unwrap_or_default());
+            let is_bug =
+                complaint.class == "SystemError" && !KNOWN.contains(&complaint.rule.unwrap_or_default());
             assert!(!is_bug, "{complaint:?}");
             return false;
         }

@@ -53,7 +53,11 @@ pub fn check(function: &CompiledFunction, source: &str, args: &[Value]) -> Outco
     if first.is_ok() && instructions > 0 {
         let less = run(bound, &mut frame, args, RunOptions::new().fuel(instructions - 1));
         let is_out = less.as_ref().is_err_and(|error| matches!(error.kind, RunErrorKind::OutOfFuel { .. }));
-        assert!(is_out, "{} instructions suffice, {instructions} were used: {less:?}\n{source}", instructions - 1);
+        assert!(
+            is_out,
+            "{} instructions suffice, {instructions} were used: {less:?}\n{source}",
+            instructions - 1
+        );
     }
     called_like(function, &first, args, source);
     match first {

@@ -106,7 +106,11 @@ fn refused(errors: &[FunctionError], source: &str) -> Outcome {
     let first = errors.first().expect("a refusal says why");
     let lines = SourceLines::new(source);
     for error in errors {
-        assert!(error.span.end as usize <= source.len(), "{error} lies outside of the text: {:?}", error.span);
+        assert!(
+            error.span.end as usize <= source.len(),
+            "{error} lies outside of the text: {:?}",
+            error.span
+        );
         assert!(!error.to_string().is_empty(), "{error:?} says nothing");
     }
     Outcome::Refused(Complaint {

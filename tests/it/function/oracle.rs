@@ -182,7 +182,12 @@ fn is_harmless(found: &Outcome) -> bool {
 }
 
 fn difference(call: &Call<'_>, expected: &Json, found: &Outcome) -> String {
-    format!("{} ({})\n  expected {expected}\n  found {found:?}\n{}", call.name(), call.agreement(), call.source)
+    format!(
+        "{} ({})\n  expected {expected}\n  found {found:?}\n{}",
+        call.name(),
+        call.agreement(),
+        call.source
+    )
 }
 
 /// How far values may be from recorded ones.

@@ -33,7 +33,8 @@ fn random_functions_mean_what_python_means() {
         let source = text(&functions);
         let all: Vec<Arguments> = (0..CALLS).map(|_| arguments(&mut random)).collect();
         if std::env::var_os("CEMBRA_RECORD").is_some() {
-            let args: Vec<Json> = all.iter().map(|arguments| json!({ "args": recorded(arguments) })).collect();
+            let args: Vec<Json> =
+                all.iter().map(|arguments| json!({ "args": recorded(arguments) })).collect();
             written.push(json!({ "id": format!("random.{case}"), "source": source, "runs": args }));
             continue;
         }

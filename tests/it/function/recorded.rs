@@ -17,7 +17,8 @@ fn recorded_random_functions_give_what_cpython_gave() {
             let found = outcome(source, "f", &run["args"], &FunctionOptions::default());
             if !is_recorded(&run["cpython"], &found) {
                 let (id, args) = (&case["id"], &run["args"]);
-                wrong.push(format!("{id} {args}\n  expected {}\n  found {found:?}\n{source}", run["cpython"]));
+                wrong
+                    .push(format!("{id} {args}\n  expected {}\n  found {found:?}\n{source}", run["cpython"]));
             }
         }
     }

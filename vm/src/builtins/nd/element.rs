@@ -10,6 +10,10 @@ use crate::value::{Fault, NdType, QType, ScalarType};
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
+    [elements(), ScalarType::NARROW.map(full_of).to_vec()].concat()
+}
+
+fn elements() -> Vec<Family> {
     vec![
         Family::new(
             "nd.get",
@@ -52,6 +56,21 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(full),
     ]
+}
+
+/// The row that makes arrays of a narrow element.
+fn full_of(element: ScalarType) -> Family {
+    let name = format!("nd.full_{}", element.name().to_ascii_lowercase());
+    let meaning =
+        format!("An array of these sizes in which every element is {element}, the low bits of the value.");
+    Family::new(&name, &["value", "*sizes"], &meaning).cost_of(10).raises().narrow().on_demand(
+        move |family, args| {
+            let [value, sizes @ ..] = args else { return None };
+            let result = NdType::new(element, sizes.len(), 0)?;
+            let fits = args.iter().all(|arg| *arg == INT64) && *value == INT64;
+            fits.then(|| family.make_general(args, QType::NdArray(result), move |call| fill(call, result)))
+        },
+    )
 }
 
 /// True if there is an INT64 for every axis.
@@ -105,6 +124,12 @@ fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
         ScalarType::Int32 => fill_with(call, result, &shape, call.plain::<i32>(0)),
         ScalarType::Int64 => fill_with(call, result, &shape, call.plain::<i64>(0)),
         ScalarType::Float32 => fill_with(call, result, &shape, call.plain::<f32>(0)),
+        ScalarType::Int8 => fill_with(call, result, &shape, call.plain::<i64>(0) as i8),
+        ScalarType::Uint8 => fill_with(call, result, &shape, call.plain::<i64>(0) as u8),
+        ScalarType::Int16 => fill_with(call, result, &shape, call.plain::<i64>(0) as i16),
+        ScalarType::Uint16 => fill_with(call, result, &shape, call.plain::<i64>(0) as u16),
+        ScalarType::Uint32 => fill_with(call, result, &shape, call.plain::<i64>(0) as u32),
+        ScalarType::Uint64 => fill_with(call, result, &shape, call.plain::<i64>(0) as u64),
         _ => fill_with(call, result, &shape, call.plain::<f64>(0)),
     }
 }
