@@ -13,9 +13,10 @@
 //!    before it is read; a cycle goes through a spare register (the swap problem).
 
 use crate::ssa::flow::{BlockId, Flow, InstId, Operation, Tail};
-use crate::ssa::live::live_values;
+use crate::ssa::live::live_out_values;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
+use std::collections::BTreeSet;
 
 /// A copy at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,31 +111,30 @@ fn split_critical_edges<O: Operation>(flow: &mut Flow<O>) {
 
 /// Pairs of marked values that are alive at once, the lower number first.
 fn interference<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
-    let live = live_values(flow, marked);
+    let live_out = live_out_values(flow, marked);
     let mut pairs = HashSet::new();
     for block in flow.block_ids() {
-        let mut alive = live.live_out[block.index()].clone();
+        let mut alive: BTreeSet<u32> = live_out[block.index()].iter().map(|value| value.0).collect();
         if let Some(value) = flow.block(block).tail.operand().filter(|v| marked.contains(v.index())) {
-            alive.insert(value.index());
+            alive.insert(value.0);
         }
-        let mut meet = |value: InstId, alive: &FixedBitSet| {
+        let mut meet = |value: InstId, alive: &BTreeSet<u32>| {
             if marked.contains(value.index()) {
-                for other in alive.ones().filter(|other| *other != value.index()) {
-                    let other = other as u32;
+                for other in alive.iter().copied().filter(|other| *other != value.0) {
                     pairs.insert((value.0.min(other), value.0.max(other)));
                 }
             }
         };
         let phis: Vec<InstId> = flow.phis(block).collect();
         for inst in flow.block(block).insts[phis.len()..].iter().rev() {
-            alive.set(inst.index(), false);
+            alive.remove(&inst.0);
             meet(*inst, &alive);
             for arg in flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index())) {
-                alive.insert(arg.index());
+                alive.insert(arg.0);
             }
         }
         // Phis are written at once, so that each meets the others.
-        phis.iter().for_each(|phi| alive.insert(phi.index()));
+        alive.extend(phis.iter().map(|phi| phi.0));
         phis.iter().for_each(|phi| meet(*phi, &alive));
     }
     pairs
