@@ -105,6 +105,8 @@ fn element_of(element: ScalarType, text: &str) -> Option<ScalarValue> {
         ScalarType::Int64 => ScalarValue::Int64(text.parse().ok()?),
         ScalarType::Float32 => ScalarValue::Float32(text.parse().ok()?),
         ScalarType::Float64 => ScalarValue::Float64(text.parse().ok()?),
+        ScalarType::Uint64 => ScalarValue::Int64(text.parse::<u64>().ok()? as i64),
+        narrow if narrow.is_narrow() => ScalarValue::Int64(text.parse().ok()?),
         _ => return None,
     })
 }
@@ -178,7 +180,11 @@ pub fn recorded(value: &Value) -> Json {
         Value::NdArray(rows) => {
             let element = rows.qtype().element();
             let dtype = if element == ScalarType::Boolean { "bool" } else { element.name() };
-            let data: Vec<String> = rows.view().scalars().map(|scalar| element_text(&scalar)).collect();
+            let text = |scalar: ScalarValue| match (element, &scalar) {
+                (ScalarType::Uint64, ScalarValue::Int64(value)) => (*value as u64).to_string(),
+                _ => element_text(&scalar),
+            };
+            let data: Vec<String> = rows.view().scalars().map(text).collect();
             json!({
                 "t": "array", "dtype": dtype.to_ascii_lowercase(), "shape": rows.shape(), "order": "C", "data": data,
             })

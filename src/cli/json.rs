@@ -184,6 +184,8 @@ fn read_scalar(json: &Json, scalar: ScalarType) -> Option<ScalarValue> {
                 json.as_str()?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
             ScalarValue::Bytes(bytes?.into())
         }
+        // No value is of a narrow type.
+        _ => return None,
     })
 }
 

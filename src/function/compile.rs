@@ -139,6 +139,11 @@ impl CompiledFunction {
         &self.result
     }
 
+    /// The bound program alone.
+    pub fn into_bound(self) -> BoundExpr {
+        self.bound
+    }
+
     /// The bound program: inputs by the names of the parameters.
     pub fn bound(&self) -> &BoundExpr {
         &self.bound

@@ -138,7 +138,10 @@ pub fn element_named(name: &str) -> Option<ScalarType> {
         "bool" | "numpy.bool_" | "numpy.bool" => ScalarType::Boolean,
         "numpy.float32" => ScalarType::Float32,
         "numpy.int32" => ScalarType::Int32,
-        other => ScalarType::from_name(&other.strip_prefix("numpy.")?.to_ascii_uppercase())?,
+        other => {
+            let name = other.strip_prefix("numpy.")?.to_ascii_uppercase();
+            ScalarType::NARROW.into_iter().find(|narrow| narrow.name() == name)?
+        }
     })
 }
 

@@ -453,11 +453,14 @@ impl Emitter<'_> {
     fn clear(&mut self, register: InstId, target: ValueId, span: Span) -> Result<(), FunctionError> {
         match self.draft.function.types[register.index()].clone() {
             Some(QType::NdArray(array)) => {
-                let element = self.emission.literal_value(&zero(array.element()));
+                let element = self.emission.literal_value(&zero(array.element().of_value()));
                 let none = self.emission.literal_value(&zero(ScalarType::Int64));
                 let operands: Vec<ValueId> =
                     std::iter::once(element).chain(std::iter::repeat_n(none, array.rank())).collect();
-                self.push("nd.full", &operands, target, span)
+                let narrow = array.element().name().to_ascii_lowercase();
+                let name =
+                    if array.element().is_narrow() { format!("nd.full_{narrow}") } else { "nd.full".into() };
+                self.push(&name, &operands, target, span)
             }
             Some(QType::Scalar(scalar)) => {
                 let source = self.emission.literal_value(&zero(scalar));

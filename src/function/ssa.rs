@@ -11,7 +11,7 @@ use crate::function::build::{BuiltFunction, Failure};
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::op::{Constant, FunctionOp};
 use crate::ssa::reaching::{UnboundRead, unbound_reads};
-use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId, construct, verify_flow};
+use crate::ssa::{BlockId, Flow, SsaOp, Tail, VarId, construct, verify_flow};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use hashbrown::HashMap;
@@ -47,16 +47,26 @@ fn guard(function: &mut BuiltFunction, unbound: &[UnboundRead]) {
     }
     let flow = &mut function.flow;
     set_flags(flow, &flags);
+    // Reads of one block from the last to the first, so that what is split off holds none of the others.
+    let mut place = vec![(0, 0); flow.insts.len()];
+    for block in flow.block_ids() {
+        for (position, inst) in flow.block(block).insts.iter().enumerate() {
+            place[inst.index()] = (block.index(), position);
+        }
+    }
+    let mut unbound: Vec<&UnboundRead> = unbound.iter().collect();
+    unbound.sort_by_key(|read| std::cmp::Reverse(place[read.inst.index()]));
+    let mut numbers: HashMap<VarId, u32> = HashMap::new();
     for read in unbound {
         let name = &function.variables[read.variable.index()];
         let message =
             format!("cannot access local variable '{name}' where it is not associated with a value");
-        let failure = Failure { category: Category::Unbound, message };
-        let number = function.failures.iter().position(|known| *known == failure).unwrap_or_else(|| {
-            function.failures.push(failure);
-            function.failures.len() - 1
+        let number = *numbers.entry(read.variable).or_insert_with(|| {
+            function.failures.push(Failure { category: Category::Unbound, message });
+            function.failures.len() as u32 - 1
         });
-        split_at(flow, read.inst, flags[&read.variable], number as u32);
+        let (block, position) = place[read.inst.index()];
+        split_at(flow, (BlockId(block as u32), position), flags[&read.variable], number);
     }
     flow.set_predecessors();
 }
@@ -91,13 +101,9 @@ fn set_flags(flow: &mut Flow<FunctionOp>, flags: &HashMap<VarId, VarId>) {
     }
 }
 
-/// Puts a branch on the flag before a read.
-fn split_at(flow: &mut Flow<FunctionOp>, read: InstId, flag: VarId, failure: u32) {
-    let found = flow.block_ids().find_map(|block| {
-        let position = flow.block(block).insts.iter().position(|inst| *inst == read)?;
-        Some((block, position))
-    });
-    let Some((block, position)) = found else { return };
+/// Puts a branch on the flag before the read at a place.
+fn split_at(flow: &mut Flow<FunctionOp>, (block, position): (BlockId, usize), flag: VarId, failure: u32) {
+    let read = flow.block(block).insts[position];
     let (depth, span) = (flow.block(block).depth, flow.inst(read).span);
     let (rest, fails) = (flow.add_block(depth), flow.add_block(depth));
     let moved = flow.blocks[block.index()].insts.split_off(position);
@@ -109,5 +115,4 @@ fn split_at(flow: &mut Flow<FunctionOp>, read: InstId, flag: VarId, failure: u32
     (rows.tail, rows.tail_span) = (Tail::Fail(failure), span);
     let condition = flow.push(block, SsaOp::Read(flag), vec![], span);
     flow.blocks[block.index()].tail = Tail::Branch { condition, then: rest, orelse: fails };
-    debug_assert_ne!(block, BlockId(u32::MAX));
 }

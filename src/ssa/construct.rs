@@ -6,7 +6,7 @@
 
 use crate::ssa::dominators::Dominators;
 use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
-use crate::ssa::live::live_variables;
+use crate::ssa::live::{BlockMarks, VariableUses, mark_live_in};
 use cembra_vm::program::instruction::Span;
 
 /// Brings a flow whose blocks are all reachable into SSA. Where a variable has no value, phis read
@@ -20,26 +20,21 @@ pub fn construct<O: Operation>(flow: &mut Flow<O>) {
 
 /// Puts phis without operands where they are needed; gives the variable of each.
 fn place_phis<O: Operation>(flow: &mut Flow<O>, dominators: &Dominators) -> Vec<Option<VarId>> {
-    let (live, frontiers) = (live_variables(flow), dominators.frontiers(flow));
-    let mut writers: Vec<Vec<BlockId>> = vec![Vec::new(); flow.variables];
-    for block in flow.block_ids() {
-        for inst in &flow.block(block).insts {
-            if let SsaOp::Write(variable) = flow.inst(*inst).op
-                && writers[variable.index()].last() != Some(&block)
-            {
-                writers[variable.index()].push(block);
-            }
-        }
-    }
+    let (uses, frontiers) = (VariableUses::new(flow), dominators.frontiers(flow));
     let mut variable_of = vec![None; flow.insts.len()];
     let mut phis: Vec<Vec<InstId>> = vec![Vec::new(); flow.blocks.len()];
-    // The last variable that a block got a phi for, and that was put on the list for it.
-    let mut has_phi = vec![u32::MAX; flow.blocks.len()];
-    for (variable, mut work) in (0..).map(VarId).zip(writers) {
+    let mut has_phi = BlockMarks::new(flow.blocks.len());
+    let mut live_in = BlockMarks::new(flow.blocks.len());
+    for variable in (0..flow.variables as u32).map(VarId) {
+        if uses.readers[variable.index()].is_empty() {
+            continue;
+        }
+        mark_live_in(flow, &uses, variable, &mut live_in);
+        has_phi.clear();
+        let mut work = uses.writers[variable.index()].clone();
         while let Some(block) = work.pop() {
             for at in &frontiers[block.index()] {
-                let is_live = live.live_in[at.index()].contains(variable.index());
-                if is_live && std::mem::replace(&mut has_phi[at.index()], variable.0) != variable.0 {
+                if live_in.contains(*at) && has_phi.insert(*at) {
                     let phi = flow.add_inst(SsaOp::Phi, Vec::new(), Span::default());
                     flow.insts[phi.index()].name = Some(variable);
                     variable_of.push(Some(variable));

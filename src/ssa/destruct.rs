@@ -12,10 +12,11 @@
 //! 3. What is left are copies at the ends of predecessors, put in an order in which no source is overwritten
 //!    before it is read; a cycle goes through a spare register (the swap problem).
 
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, Tail};
-use crate::ssa::live::live_values;
+use crate::ssa::flow::{Flow, InstId, Operation, Tail};
+use crate::ssa::live::live_out_values;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
+use std::collections::BTreeSet;
 
 /// A copy at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub fn destruct<O: Operation>(
             free.for_each(|arg| marked.insert(arg.index()));
         }
     }
-    let mut classes = Classes::new(flow.insts.len(), interference(flow, &marked));
+    let mut classes = Classes::new(flow.insts.len(), &interference(flow, &marked));
     for block in flow.block_ids() {
         for phi in flow.phis(block) {
             for arg in flow.inst(phi).args.iter().filter(|arg| marked.contains(arg.index())) {
@@ -110,31 +111,30 @@ fn split_critical_edges<O: Operation>(flow: &mut Flow<O>) {
 
 /// Pairs of marked values that are alive at once, the lower number first.
 fn interference<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
-    let live = live_values(flow, marked);
+    let live_out = live_out_values(flow, marked);
     let mut pairs = HashSet::new();
     for block in flow.block_ids() {
-        let mut alive = live.live_out[block.index()].clone();
+        let mut alive: BTreeSet<u32> = live_out[block.index()].iter().map(|value| value.0).collect();
         if let Some(value) = flow.block(block).tail.operand().filter(|v| marked.contains(v.index())) {
-            alive.insert(value.index());
+            alive.insert(value.0);
         }
-        let mut meet = |value: InstId, alive: &FixedBitSet| {
+        let mut meet = |value: InstId, alive: &BTreeSet<u32>| {
             if marked.contains(value.index()) {
-                for other in alive.ones().filter(|other| *other != value.index()) {
-                    let other = other as u32;
+                for other in alive.iter().copied().filter(|other| *other != value.0) {
                     pairs.insert((value.0.min(other), value.0.max(other)));
                 }
             }
         };
         let phis: Vec<InstId> = flow.phis(block).collect();
         for inst in flow.block(block).insts[phis.len()..].iter().rev() {
-            alive.set(inst.index(), false);
+            alive.remove(&inst.0);
             meet(*inst, &alive);
             for arg in flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index())) {
-                alive.insert(arg.index());
+                alive.insert(arg.0);
             }
         }
         // Phis are written at once, so that each meets the others.
-        phis.iter().for_each(|phi| alive.insert(phi.index()));
+        alive.extend(phis.iter().map(|phi| phi.0));
         phis.iter().for_each(|phi| meet(*phi, &alive));
     }
     pairs
@@ -144,17 +144,20 @@ fn interference<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(
 struct Classes {
     root: Vec<InstId>,
     members: Vec<Vec<InstId>>,
-    pairs: HashSet<(u32, u32)>,
+    /// Values that are alive with a value.
+    neighbours: Vec<Vec<InstId>>,
 }
 
 impl Classes {
-    /// The most members of two classes whose pairs are looked at.
-    const MOST_PAIRS: usize = 1 << 12;
-
-    fn new(values: usize, pairs: HashSet<(u32, u32)>) -> Classes {
+    fn new(values: usize, pairs: &HashSet<(u32, u32)>) -> Classes {
         let root: Vec<InstId> = (0..values as u32).map(InstId).collect();
         let members = root.iter().map(|value| vec![*value]).collect();
-        Classes { root, members, pairs }
+        let mut neighbours = vec![Vec::new(); values];
+        for (a, b) in pairs {
+            neighbours[*a as usize].push(InstId(*b));
+            neighbours[*b as usize].push(InstId(*a));
+        }
+        Classes { root, members, neighbours }
     }
 
     fn root(&self, value: InstId) -> InstId {
@@ -164,17 +167,15 @@ impl Classes {
     /// Joins the classes of two values unless members of both are alive at once.
     fn join(&mut self, a: InstId, b: InstId) {
         let (a, b) = (self.root(a), self.root(b));
-        let (first, second) = (&self.members[a.index()], &self.members[b.index()]);
-        if a == b || first.len() * second.len() > Classes::MOST_PAIRS {
+        let is_larger = self.members[a.index()].len() >= self.members[b.index()].len();
+        let (large, small) = if is_larger { (a, b) } else { (b, a) };
+        let meets = |value: &InstId| self.neighbours[value.index()].iter().any(|n| self.root(*n) == large);
+        if a == b || self.members[small.index()].iter().any(meets) {
             return;
         }
-        let meet = |x: &InstId, y: &InstId| self.pairs.contains(&(x.0.min(y.0), x.0.max(y.0)));
-        if first.iter().any(|x| second.iter().any(|y| meet(x, y))) {
-            return;
-        }
-        let moved = std::mem::take(&mut self.members[b.index()]);
-        moved.iter().for_each(|value| self.root[value.index()] = a);
-        self.members[a.index()].extend(moved);
+        let moved = std::mem::take(&mut self.members[small.index()]);
+        moved.iter().for_each(|value| self.root[value.index()] = large);
+        self.members[large.index()].extend(moved);
     }
 }
 
@@ -201,11 +202,6 @@ fn in_sequence(mut pairs: Vec<(InstId, InstId)>) -> Vec<EdgeCopy> {
         }
     }
     out
-}
-
-/// Blocks in an order in which most jumps need no instruction: each before those it dominates.
-pub fn block_order<O: Operation>(flow: &Flow<O>) -> Vec<BlockId> {
-    flow.reverse_postorder()
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //!
 //! A read counts as a definition afterwards: whoever reads in vain does not go on.
 
-use crate::ssa::flow::{Flow, InstId, Operation, SsaOp, VarId};
+use crate::ssa::dominators::Dominators;
+use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
 use fixedbitset::FixedBitSet;
 
 /// A read that may find no value.
@@ -30,15 +31,20 @@ struct Reach {
 }
 
 impl Reach {
-    fn set(&mut self, variable: VarId, has_value: bool) {
-        self.without.set(variable.index(), !has_value);
-        self.with.set(variable.index(), has_value);
+    fn set(&mut self, at: usize, has_value: bool) {
+        self.without.set(at, !has_value);
+        self.with.set(at, has_value);
     }
 }
 
 /// Finds the reads that may find no value, in order of the blocks. Writing an undefined value deletes.
 pub fn unbound_reads<O: Operation>(flow: &Flow<O>) -> Vec<UnboundRead> {
-    let empty = FixedBitSet::with_capacity(flow.variables);
+    let number = numbers_of_candidates(flow);
+    let candidates = number.iter().flatten().count();
+    if candidates == 0 {
+        return Vec::new();
+    }
+    let empty = FixedBitSet::with_capacity(candidates);
     let mut entry = Reach { without: empty.clone(), with: empty.clone() };
     entry.without.insert_range(..);
     let mut reach = vec![Reach { without: empty.clone(), with: empty }; flow.blocks.len()];
@@ -49,7 +55,7 @@ pub fn unbound_reads<O: Operation>(flow: &Flow<O>) -> Vec<UnboundRead> {
     while let Some(block) = work.pop() {
         is_waiting[block.index()] = false;
         let mut state = reach[block.index()].clone();
-        flow.block(block).insts.iter().for_each(|inst| step(flow, *inst, &mut state));
+        flow.block(block).insts.iter().for_each(|inst| step(flow, &number, *inst, &mut state));
         for to in flow.block(block).tail.successors() {
             let next = &mut reach[to.index()];
             let known = next.without.count_ones(..) + next.with.count_ones(..);
@@ -66,24 +72,58 @@ pub fn unbound_reads<O: Operation>(flow: &Flow<O>) -> Vec<UnboundRead> {
         let mut state = reach[block.index()].clone();
         for inst in &flow.block(block).insts {
             if let SsaOp::Read(variable) = flow.inst(*inst).op
-                && state.without.contains(variable.index())
+                && let Some(at) = number[variable.index()]
+                && state.without.contains(at)
             {
-                let always = !state.with.contains(variable.index());
+                let always = !state.with.contains(at);
                 found.push(UnboundRead { inst: *inst, variable, always });
             }
-            step(flow, *inst, &mut state);
+            step(flow, &number, *inst, &mut state);
         }
     }
     found
 }
 
-fn step<O: Operation>(flow: &Flow<O>, inst: InstId, state: &mut Reach) {
+fn step<O: Operation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, state: &mut Reach) {
     let row = flow.inst(inst);
     match row.op {
-        SsaOp::Read(variable) => state.set(variable, true),
+        SsaOp::Read(variable) => {
+            if let Some(at) = number[variable.index()] {
+                state.set(at, true);
+            }
+        }
         SsaOp::Write(variable) => {
-            state.set(variable, !matches!(flow.inst(row.args[0]).op, SsaOp::Undef));
+            if let Some(at) = number[variable.index()] {
+                state.set(at, !matches!(flow.inst(row.args[0]).op, SsaOp::Undef));
+            }
         }
         _ => {}
     }
+}
+
+/// Numbers of the variables that some read may find without a value: all but those that are never deleted, and whose
+/// reads are dominated by one write.
+fn numbers_of_candidates<O: Operation>(flow: &Flow<O>) -> Vec<Option<usize>> {
+    let dominators = Dominators::new(flow);
+    let mut is_candidate = vec![false; flow.variables];
+    let mut first: Vec<Option<BlockId>> = vec![None; flow.variables];
+    for block in flow.reverse_postorder() {
+        for inst in &flow.block(block).insts {
+            let row = flow.inst(*inst);
+            match row.op {
+                SsaOp::Write(variable) => {
+                    first[variable.index()].get_or_insert(block);
+                    is_candidate[variable.index()] |= matches!(flow.inst(row.args[0]).op, SsaOp::Undef);
+                }
+                SsaOp::Read(variable) => {
+                    let is_dominated =
+                        first[variable.index()].is_some_and(|at| dominators.dominates(at, block));
+                    is_candidate[variable.index()] |= !is_dominated;
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut next = 0..;
+    is_candidate.into_iter().map(|is_candidate| if is_candidate { next.next() } else { None }).collect()
 }

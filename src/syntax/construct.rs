@@ -130,6 +130,7 @@ pub fn construct(
         (ScalarType::Int32 | ScalarType::Int64, _) => return Err(expected("a whole number")),
         (ScalarType::Text, _) => return Err(expected("a text")),
         (ScalarType::Bytes, _) => return Err(expected("a byte string")),
+        (_, _) => return Err(expected("elements of arrays have this type, no value")),
     };
     Ok(Literal::Value(if optional { Value::Present(value) } else { Value::Scalar(value) }))
 }

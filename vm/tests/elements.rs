@@ -3,11 +3,15 @@
 #[path = "support/draft.rs"]
 mod draft;
 
+use cembra_vm::builtins;
 use cembra_vm::layout::TypedSlot;
+use cembra_vm::machine::invoke::{InvokeError, invoke};
 use cembra_vm::machine::{BoundExpr, CallError, NdViewMut, RunErrorKind, RunOptions, Trace};
-use cembra_vm::program::{Instruction, Program, Routine, ValueId, slot_check};
+use cembra_vm::program::verify::{VerifyError, verify};
+use cembra_vm::program::{Instruction, Program, Routine, ValueId, slot_check, text};
+use cembra_vm::value::nd_view::Cell;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
-use cembra_vm::value::{Fault, NdRows, NdType, NdView, QType, Value};
+use cembra_vm::value::{Axes, Fault, NdRows, NdType, NdView, QType, ScalarType, Value};
 use draft::Draft;
 use std::sync::Arc;
 
@@ -82,7 +86,7 @@ fn run(bound: &BoundExpr, inputs: &[(&str, Value)]) -> Result<(Value, Value), Ru
         Ok((frame.read(bound.output_slot()).expect("written"), array))
     };
     let (fused, stepped) = (outcome(false), outcome(true));
-    assert_eq!(format!("{fused:?}"), format!("{stepped:?}"));
+    assert_eq!(fused, stepped);
     fused
 }
 
@@ -323,4 +327,93 @@ fn jumps_back_take_truths_and_masks_and_the_same_fuel_in_every_style() {
             assert!(!ends[0] && ends[449] && ends.is_sorted(), "more fuel never fails sooner");
         }
     }
+}
+
+fn narrow_array<T: Cell>(name: &str, cells: &[T]) -> Value {
+    Value::NdArray(Arc::new(NdRows::from_slice(nd(name), &[cells.len()], cells).expect("the shape fits")))
+}
+
+#[test]
+fn narrow_elements_are_int64_outside_of_arrays() {
+    let cases = [
+        (narrow_array("NDARRAY_INT8_N", &[-128i8, 1]), -128, 300, 44),
+        (narrow_array("NDARRAY_INT16_N", &[-2i16, 1]), -2, 40_000, -25_536),
+        (narrow_array("NDARRAY_UINT8_N", &[255u8, 1]), 255, -1, 255),
+        (narrow_array("NDARRAY_UINT16_N", &[65_535u16, 1]), 65_535, -2, 65_534),
+        (narrow_array("NDARRAY_UINT32_N", &[u32::MAX, 1]), i64::from(u32::MAX), 1 << 32, 0),
+        (narrow_array("NDARRAY_UINT64_N", &[u64::MAX >> 1, 1]), i64::MAX, 7, 7),
+    ];
+    for (array, first, stored, found) in cases {
+        let Value::NdArray(rows) = &array else { panic!("an array") };
+        let qtype = rows.qtype();
+        let inputs = [("a", array.clone()), ("i0", int(0))];
+        assert_eq!(run(&bind(reading(qtype)), &inputs).expect("inside").0, int(first), "{qtype}");
+        let inputs = [("a", array.clone()), ("x", int(stored)), ("i0", int(-1))];
+        assert_eq!(run(&bind(writing(qtype)), &inputs).expect("inside").0, int(found), "{qtype}");
+        let text = text::print_value(&array);
+        assert_eq!(text::parse_value(&text, &QType::NdArray(qtype)), Ok(array.clone()), "{text}");
+    }
+    let large = narrow_array("NDARRAY_UINT64_N", &[u64::MAX]);
+    let error =
+        run(&bind(reading(nd("NDARRAY_UINT64_N"))), &[("a", large), ("i0", int(0))]).expect_err("too large");
+    assert_eq!(error.to_string(), "an element of UINT64 is larger than any INT64");
+    let stored = text::print(&Program::new(vec![reading(nd("NDARRAY_UINT8_N"))]));
+    assert!(stored.starts_with("cembra-program 2\n"));
+    text::parse(&stored, &builtins::table()).expect("it reads back");
+}
+
+/// `nd.get(a, i0)`, of a narrow element.
+fn reading(qtype: NdType) -> Routine {
+    let mut draft = Draft::new();
+    let (a, i) = (draft.next_input(QType::NdArray(qtype)), draft.next_input(INT64));
+    let out = draft.next_output(INT64);
+    draft.run("nd.get", &[a, i], out);
+    draft.finish(&[("a", a), ("i0", i)], out)
+}
+
+/// `nd.set(a, x, i0)` and the same element again.
+fn writing(qtype: NdType) -> Routine {
+    let mut draft = Draft::new();
+    let (a, x, i) =
+        (draft.next_input(QType::NdArray(qtype)), draft.next_input(INT64), draft.next_input(INT64));
+    let out = draft.next_output(INT64);
+    draft.run("nd.set", &[a, x, i], a);
+    draft.run("nd.get", &[a, i], out);
+    draft.updated.push(a);
+    draft.finish(&[("a", a), ("x", x), ("i0", i)], out)
+}
+
+/// No slot is of a narrow type, whoever asks for one; no operator panics that is given narrow arrays.
+#[test]
+fn narrow_types_are_those_of_elements_only() {
+    for scalar in ScalarType::NARROW {
+        assert!(scalar.name().parse::<QType>().is_err());
+        for qtype in [QType::Scalar(scalar), QType::Optional(scalar)] {
+            let mut draft = Draft::new();
+            let a = draft.next_input(qtype);
+            let out = draft.next_output(INT64);
+            let one = draft.next_literal(int(1));
+            draft.run("core._copy", &[one], out);
+            let program = Program::new(vec![draft.finish(&[("a", a)], out)]);
+            assert!(matches!(verify(&program), Err(VerifyError::Slot { .. })));
+        }
+    }
+    let narrow = [narrow_array("NDARRAY_INT8_N", &[3i8, -1]), narrow_array("NDARRAY_UINT64_N", &[7u64, 1])];
+    let others = [int(1), Value::from(true), Value::Axes(Axes::new([0]).expect("an axis"))];
+    let all: Vec<Value> = narrow.iter().chain(&others).cloned().collect();
+    let mut taken = 0;
+    for family in builtins::table().families() {
+        for first in &all {
+            for rest in [vec![]].into_iter().chain(all.iter().map(|second| vec![second.clone()])) {
+                let args: Vec<Value> = [first.clone()].into_iter().chain(rest).collect();
+                let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+                let Some(overload) = family.overload(&types) else { continue };
+                let outcome = invoke(&overload, &args);
+                let panics = matches!(outcome, Err(InvokeError::Run(RunErrorKind::Panic { .. })));
+                assert!(!panics, "{overload}: {outcome:?}");
+                taken += 1;
+            }
+        }
+    }
+    assert!(taken > 50, "only {taken}");
 }

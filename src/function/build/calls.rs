@@ -1,7 +1,7 @@
 //! Calls: of the library, of functions of the module, of inner functions and lambdas.
 
 use super::scope::{Binding, Callable, Resolved, Scope};
-use super::{Builder, MAX_INLINED, ReturnTo};
+use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::{self, Builtin, Kind};
 use crate::function::op::{Constant, FunctionId, FunctionOp};
@@ -257,7 +257,10 @@ impl Builder<'_> {
         let passes_functions = given.iter().any(|argument| matches!(argument, Argument::Function(_)));
         if let Callable::Module(id) = callable
             && !passes_functions
-            && (self.keeps_calls || self.recurses(id) || self.inlined >= MAX_INLINED)
+            && (self.keeps_calls
+                || self.recurses(id)
+                || self.inlined >= MAX_INLINED
+                || self.depth > MAX_INLINE_DEPTH)
         {
             let values = given.iter().map(|argument| match argument {
                 Argument::Value(value) => *value,

@@ -13,7 +13,7 @@ impl Builder<'_> {
     /// The value of an expression.
     pub(super) fn expr(&mut self, expr: ExprId) -> InstId {
         let span = self.span(expr);
-        if !self.deeper(span) {
+        if self.is_full() || !self.deeper(span) {
             return self.constant(Constant::None, span);
         }
         let value = self.value(expr, span);
@@ -25,7 +25,7 @@ impl Builder<'_> {
     pub(super) fn deeper(&mut self, span: Span) -> bool {
         if self.depth == MAX_DEPTH {
             let problem = FunctionProblem::Limit { name: "expression-depth", limit: MAX_DEPTH };
-            self.errors.push(FunctionError::new(problem, span));
+            self.refuse(FunctionError::new(problem, span));
             return false;
         }
         self.depth += 1;

@@ -28,12 +28,17 @@ use crate::python::{ExprId, PyTree, StmtId, StmtKind};
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
+use hashbrown::HashMap;
 use scope::{Binding, Scope};
 
 /// Calls that are built in place in one function.
 const MAX_INLINED: usize = 200;
-/// Operators, brackets and conditions inside of each other.
-const MAX_DEPTH: usize = 400;
+/// Statements, operators, brackets and conditions inside of each other.
+const MAX_DEPTH: usize = 500;
+/// Depth beyond which calls are not built in place.
+const MAX_INLINE_DEPTH: usize = 100;
+/// Errors of a function that are kept.
+const MAX_ERRORS: usize = 1_000;
 /// Instructions of a function.
 const MAX_INSTRUCTIONS: usize = 1_000_000;
 
@@ -152,6 +157,7 @@ struct Builder<'m> {
     depth: usize,
     variables: Vec<String>,
     failures: Vec<Failure>,
+    failure_numbers: HashMap<Failure, u32>,
     errors: Vec<FunctionError>,
 }
 
@@ -175,6 +181,7 @@ impl<'m> Builder<'m> {
             depth: 0,
             variables: Vec::new(),
             failures: Vec::new(),
+            failure_numbers: HashMap::new(),
             errors: Vec::new(),
         }
     }
@@ -210,11 +217,16 @@ impl<'m> Builder<'m> {
 
     /// Appends an operation to the block at hand.
     fn operation(&mut self, op: FunctionOp, args: Vec<InstId>, span: Span) -> InstId {
-        if self.flow.insts.len() == MAX_INSTRUCTIONS {
+        if self.flow.insts.len() == MAX_INSTRUCTIONS && self.errors.len() < MAX_ERRORS {
             let problem = FunctionProblem::Limit { name: "function-instructions", limit: MAX_INSTRUCTIONS };
             self.errors.push(FunctionError::new(problem, span));
         }
         self.flow.push(self.block, SsaOp::Do(op), args, span)
+    }
+
+    /// True beyond the limit of instructions, where nothing is built any more.
+    fn is_full(&self) -> bool {
+        self.flow.insts.len() > MAX_INSTRUCTIONS
     }
 
     fn constant(&mut self, constant: Constant, span: Span) -> InstId {
@@ -265,17 +277,20 @@ impl<'m> Builder<'m> {
     /// Ends the block at hand with an error.
     fn fail(&mut self, category: Category, message: String, span: Span) {
         let failure = Failure { category, message };
-        let number = self.failures.iter().position(|known| *known == failure).unwrap_or_else(|| {
+        let next = self.failures.len() as u32;
+        let number = *self.failure_numbers.entry(failure.clone()).or_insert(next);
+        if number == next {
             self.failures.push(failure);
-            self.failures.len() - 1
-        });
-        self.end_block(Tail::Fail(number as u32), span);
+        }
+        self.end_block(Tail::Fail(number), span);
     }
 
     /// Notes an error; the value that stands for what is wrong.
     fn refuse(&mut self, error: FunctionError) -> InstId {
         let span = error.span;
-        self.errors.push(error);
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(error);
+        }
         self.constant(Constant::None, span)
     }
 

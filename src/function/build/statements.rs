@@ -17,6 +17,15 @@ impl Builder<'_> {
     fn statement(&mut self, statement: StmtId) {
         let tree = self.tree;
         let span = tree.stmt(statement).span;
+        if self.is_full() || !self.deeper(span) {
+            return;
+        }
+        self.build_statement(statement, span);
+        self.depth -= 1;
+    }
+
+    fn build_statement(&mut self, statement: StmtId, span: Span) {
+        let tree = self.tree;
         match tree.stmt(statement).kind {
             // Inner functions are built where they are called.
             StmtKind::FunctionDef { name, .. } => self.inner_function(tree.name(name), span),

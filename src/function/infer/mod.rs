@@ -22,10 +22,11 @@ use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Types that the functions of one program may be called with.
-const MAX_INSTANCES: usize = 1_000;
+const MAX_INSTANCES: usize = 4_000;
 
 /// Number of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,8 +87,8 @@ struct Inference<'m> {
     functions: HashMap<FunctionId, Arc<BuiltFunction>>,
     instances: Vec<Instance>,
     keys: HashMap<(FunctionId, Vec<FunctionType>), InstanceId>,
-    work: Vec<InstanceId>,
-    is_waiting: Vec<bool>,
+    /// Instances to look at again. Those made last are called by the others, and come first.
+    work: BTreeSet<InstanceId>,
     errors: Vec<FunctionError>,
 }
 
@@ -98,16 +99,14 @@ impl<'m> Inference<'m> {
             functions: HashMap::new(),
             instances: Vec::new(),
             keys: HashMap::new(),
-            work: Vec::new(),
-            is_waiting: Vec::new(),
+            work: BTreeSet::new(),
             errors: Vec::new(),
         }
     }
 
     /// Lets all types grow until nothing changes.
     fn settle(&mut self) {
-        while let Some(at) = self.work.pop() {
-            self.is_waiting[at.0 as usize] = false;
+        while let Some(at) = self.work.pop_last() {
             self.round(at);
         }
     }
@@ -124,8 +123,7 @@ impl<'m> Inference<'m> {
                 phis.into_iter().find(|phi| instance.types[phi.index()].is_none() && has_undefined(phi));
             if let Some(phi) = found {
                 instance.types[phi.index()] = Some(FunctionType::Int);
-                self.is_waiting[at.0 as usize] = true;
-                self.work.push(at);
+                self.work.insert(at);
                 return true;
             }
         }
@@ -153,8 +151,7 @@ impl<'m> Inference<'m> {
             calls: HashMap::new(),
             callers: Vec::new(),
         });
-        self.is_waiting.push(true);
-        self.work.push(instance);
+        self.work.insert(instance);
         instance
     }
 
@@ -204,11 +201,7 @@ impl<'m> Inference<'m> {
         let instance = &mut self.instances[at.0 as usize];
         if instance.result != result {
             instance.result = result;
-            for caller in instance.callers.clone() {
-                if !std::mem::replace(&mut self.is_waiting[caller.0 as usize], true) {
-                    self.work.push(caller);
-                }
-            }
+            self.work.extend(instance.callers.iter().copied());
         }
     }
 

@@ -289,7 +289,16 @@ impl Lowering<'_> {
     pub(super) fn filled(&mut self, array: ArrayOf, value: InstId, sizes: Vec<InstId>) -> Lower<InstId> {
         let qtype = self.qtype(&FunctionType::Array(array))?;
         let args = std::iter::once(value).chain(sizes).collect();
-        Ok(self.operator("nd.full", args, qtype))
+        let name = match array.element {
+            ScalarType::Int8 => "nd.full_int8",
+            ScalarType::Int16 => "nd.full_int16",
+            ScalarType::Uint8 => "nd.full_uint8",
+            ScalarType::Uint16 => "nd.full_uint16",
+            ScalarType::Uint32 => "nd.full_uint32",
+            ScalarType::Uint64 => "nd.full_uint64",
+            _ => "nd.full",
+        };
+        Ok(self.operator(name, args, qtype))
     }
 
     /// A value as an element, for [`Lowering::filled`].

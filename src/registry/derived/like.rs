@@ -31,7 +31,7 @@ fn number(scalar: ScalarType, value: i32) -> Option<ScalarValue> {
         ScalarType::Float32 => ScalarValue::Float32(value as f32),
         ScalarType::Float64 => ScalarValue::Float64(f64::from(value)),
         ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::from(value)),
-        ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => return None,
+        _ => return None,
     })
 }
 

@@ -196,12 +196,12 @@ fn long_functions_compile() {
         eprintln!("{n} lines: {:?}", start.elapsed());
         assert!(function.call(&values, &Budget::default()).is_ok());
     }
-    let many: String = (0..900).map(|at| format!("def g{at}(x):\n    return x + {at}\n")).collect();
-    let terms: Vec<String> = (0..900).map(|at| format!("g{at}(x)")).collect();
-    assert_eq!(
-        call(&format!("{many}def f(x):\n    return {}\n", terms.join(" + ")), json!([0])),
-        "\"404550\""
+    let many: String = (0..2_000).map(|at| format!("def g{at}(x):\n    return x + {at}\n")).collect();
+    let chain = format!(
+        "{many}def f(x):\n    return {}\n",
+        (0..2_000).map(|at| format!("g{at}(x)")).collect::<Vec<_>>().join(" + ")
     );
+    assert_eq!(call(&chain, json!([0])), "\"1999000\"");
 }
 
 /// Words that sources consist of.

@@ -21,6 +21,7 @@ pub fn rows() -> Vec<Family> {
     vec![
         Family::new("core._copy", &["x"], "The value itself, in another slot.")
             .recipe(Recipe::Own(recipes::same))
+            .narrow()
             .on_demand(copy),
         Family::new("core.to_optional._scalar", &["x"], "The value as a present optional.")
             .recipe(Recipe::Own(recipes::same))
@@ -89,7 +90,7 @@ pub fn rows() -> Vec<Family> {
         )
         .recipe(Recipe::Own(recipes::select))
         .on_demand(select),
-        Family::new("core.make_tuple", &["*fields"], "A tuple of the values.").on_demand(make_tuple),
+        Family::new("core.make_tuple", &["*fields"], "A tuple of the values.").narrow().on_demand(make_tuple),
         Family::new(
             "core.with_assertion",
             &["value", "condition", "message"],
@@ -101,7 +102,7 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-/// Evaluates `$body` with `$t` as the Rust type of a plain scalar; `None` for TEXT and BYTES.
+/// Evaluates `$body` with `$t` as the Rust type of a plain scalar; `None` for TEXT, BYTES and what no value is.
 macro_rules! for_plain {
     ($scalar:expr, $t:ident => $body:expr) => {
         match $scalar {
@@ -111,7 +112,14 @@ macro_rules! for_plain {
             ScalarType::Int64 => plain_arm!(i64, $t => $body),
             ScalarType::Float32 => plain_arm!(f32, $t => $body),
             ScalarType::Float64 | ScalarType::WeakFloat => plain_arm!(f64, $t => $body),
-            ScalarType::Text | ScalarType::Bytes => None,
+            ScalarType::Text
+            | ScalarType::Bytes
+            | ScalarType::Int8
+            | ScalarType::Int16
+            | ScalarType::Uint8
+            | ScalarType::Uint16
+            | ScalarType::Uint32
+            | ScalarType::Uint64 => None,
         }
     };
 }

@@ -40,6 +40,7 @@ pub(crate) struct CallStack {
 /// The frames of one routine, all of one layout: first those in use, the innermost last, then idle ones.
 #[derive(Debug, Default)]
 pub(crate) struct RoutineFrames {
+    #[expect(clippy::vec_box, reason = "a running frame stays where it is while the row grows")]
     pub(crate) frames: Vec<Box<Frame>>,
     /// How many are in use.
     pub(crate) used: usize,

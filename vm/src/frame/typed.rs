@@ -186,6 +186,14 @@ unsafe fn read_scalar(at: *const u8, scalar: ScalarType) -> ScalarValue {
             ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::load(at)),
             ScalarType::Text => ScalarValue::Text(Text::view(at).into()),
             ScalarType::Bytes => ScalarValue::Bytes(Bytes::view(at).into()),
+            ScalarType::Int8
+            | ScalarType::Int16
+            | ScalarType::Uint8
+            | ScalarType::Uint16
+            | ScalarType::Uint32
+            | ScalarType::Uint64 => {
+                unreachable!("no slot of a layout is {scalar}")
+            }
         }
     }
 }

@@ -139,9 +139,10 @@ impl FrameLayout {
             QType::Tuple(t) => {
                 t.fields().iter().enumerate().all(|(i, f)| self.accepts_parts(offset + t.offset(i), f))
             }
-            QType::Optional(s) if *s != ScalarType::Unit => {
+            QType::Optional(s) if *s != ScalarType::Unit && !s.is_narrow() => {
                 self.is_plain(offset, 1) && self.accepts_parts(offset + s.align(), &QType::Scalar(*s))
             }
+            leaf if !leaf.is_type_of_values() => false,
             leaf => match HandleKind::of(leaf) {
                 Some(_) => self.handle_type(offset).is_some_and(|held| *held == leaf.storage()),
                 None => self.is_plain(offset, leaf.size()),

@@ -102,9 +102,9 @@ impl RawElements {
     }
 
     #[inline(always)]
-    fn place(&self) -> Place<'_> {
+    fn place(&self) -> ElementPlace<'_> {
         let first = self.bytes.wrapping_add(self.start);
-        Place { qtype: self.qtype, first, shape: &self.shape, strides: &self.strides }
+        ElementPlace { qtype: self.qtype, first, shape: &self.shape, strides: &self.strides }
     }
 }
 
@@ -126,7 +126,7 @@ unsafe impl Sync for RawRoom {}
 
 /// Where the elements of a handle stand, for an operator that reads or writes one of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'h> {
+pub struct ElementPlace<'h> {
     /// The type of the array, which need not be that of the slot: a kernel of a host may have left another.
     pub qtype: NdType,
     /// The first element, of any alignment.
@@ -137,17 +137,17 @@ pub struct Place<'h> {
     pub strides: &'h Strides,
 }
 
-impl<'h> Place<'h> {
+impl<'h> ElementPlace<'h> {
     #[inline(always)]
-    fn of_rows(rows: &'h NdRows) -> Place<'h> {
+    fn of_rows(rows: &'h NdRows) -> ElementPlace<'h> {
         let (qtype, first) = (rows.qtype(), rows.first().cast_mut());
-        Place { qtype, first, shape: rows.padded_shape(), strides: rows.strides() }
+        ElementPlace { qtype, first, shape: rows.padded_shape(), strides: rows.strides() }
     }
 
     #[inline(always)]
-    fn of_own(rows: &'h mut NdRows) -> Place<'h> {
+    fn of_own(rows: &'h mut NdRows) -> ElementPlace<'h> {
         let first = rows.first_mut();
-        Place { qtype: rows.qtype(), first, shape: rows.padded_shape(), strides: rows.strides() }
+        ElementPlace { qtype: rows.qtype(), first, shape: rows.padded_shape(), strides: rows.strides() }
     }
 }
 
@@ -230,10 +230,10 @@ impl NdHandle {
 
     /// Where the elements stand, lent or not. `None` where it takes longer to find out: [`NdHandle::find`] does.
     #[inline(always)]
-    pub fn place(&self) -> Option<Place<'_>> {
+    pub fn place(&self) -> Option<ElementPlace<'_>> {
         match self {
-            NdHandle::Owned(rows) => Some(Place::of_rows(rows)),
-            NdHandle::Shared(rows) => Some(Place::of_rows(rows)),
+            NdHandle::Owned(rows) => Some(ElementPlace::of_rows(rows)),
+            NdHandle::Shared(rows) => Some(ElementPlace::of_rows(rows)),
             NdHandle::Lent(lent) => lent.elements.as_ref().map(RawElements::place),
         }
     }
@@ -252,9 +252,9 @@ impl NdHandle {
     /// Where elements stand that may be changed. `None` of what has to be copied first, or where it takes longer to
     /// find out: [`NdHandle::make_mutable`] does both.
     #[inline(always)]
-    pub fn place_mut(&mut self) -> Option<Place<'_>> {
+    pub fn place_mut(&mut self) -> Option<ElementPlace<'_>> {
         match self {
-            NdHandle::Owned(rows) => Some(Place::of_own(rows)),
+            NdHandle::Owned(rows) => Some(ElementPlace::of_own(rows)),
             NdHandle::Shared(_) => None,
             NdHandle::Lent(lent) => match &lent.elements {
                 Some(elements) if elements.is_mutable => Some(elements.place()),
@@ -270,7 +270,7 @@ impl NdHandle {
     pub fn make_mutable<E>(
         &mut self,
         copy: impl FnOnce(NdType, &NdView<'_>, &mut NdRows) -> Result<(), E>,
-    ) -> Result<Place<'_>, E> {
+    ) -> Result<ElementPlace<'_>, E> {
         match self {
             NdHandle::Owned(_) => {}
             NdHandle::Shared(shared) => {
@@ -286,7 +286,7 @@ impl NdHandle {
             }
         }
         Ok(match self {
-            NdHandle::Owned(rows) => Place::of_own(rows),
+            NdHandle::Owned(rows) => ElementPlace::of_own(rows),
             NdHandle::Lent(lent) => lent.place_mut(),
             NdHandle::Shared(_) => unreachable!("a shared array was copied above"),
         })
@@ -373,16 +373,16 @@ impl LentNd {
     }
 
     /// Where the elements stand, none of them lent to be read.
-    fn place_mut(&mut self) -> Place<'_> {
+    fn place_mut(&mut self) -> ElementPlace<'_> {
         if let Some(elements) = &self.elements {
             debug_assert!(elements.is_mutable, "what is lent to be read was copied");
             return elements.place();
         }
         match (self.room, &self.written) {
             (Some(room), Some(Written { qtype, shape, strides })) => {
-                Place { qtype: *qtype, first: room.first, shape, strides }
+                ElementPlace { qtype: *qtype, first: room.first, shape, strides }
             }
-            _ => Place::of_own(&mut self.own),
+            _ => ElementPlace::of_own(&mut self.own),
         }
     }
 }

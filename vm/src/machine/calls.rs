@@ -34,8 +34,9 @@ pub(super) struct Calls<'r> {
     most_bytes: u64,
     /// Bytes of the frames of open calls.
     bytes: u64,
-    /// The routine running, and the first byte of its frame.
+    /// The routine running, its code, and the first byte of its frame.
     pub(super) routine: usize,
+    code: *const Code,
     pub(super) base: *mut u8,
 }
 
@@ -67,6 +68,7 @@ impl<'r> Calls<'r> {
             most_bytes: limits.call_frame_bytes,
             bytes: 0,
             routine: 0,
+            code: &raw const codes[0],
             base: frame.base(),
         };
         if codes.len() > 1 || !codes[0].calls.is_empty() {
@@ -121,7 +123,6 @@ impl<'r> Calls<'r> {
     ///
     /// # Safety
     /// The cell is a call of the running routine, whose frame nobody else accesses; the registers are those of the run.
-    #[inline(always)]
     unsafe fn begin(&mut self, registers: *mut Registers, cell: *const Cell) -> Result<Option<Next>, Fault> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -138,7 +139,7 @@ impl<'r> Calls<'r> {
             let number = cell.offset_from(code.cells.as_ptr()) as u32;
             self.stack.active.push(ActiveCall { routine: call.routine, cell: number });
             let code = &self.codes[callee];
-            (self.routine, self.base) = (callee, base);
+            (self.routine, self.code, self.base) = (callee, code, base);
             use_code(registers, code, arena);
             let first = code.cells.as_ptr();
             Ok(Some(Next { blamed: first, cell: first, fuel: code.entry_fuel }))
@@ -152,7 +153,6 @@ impl<'r> Calls<'r> {
     ///
     /// # Safety
     /// As [`Calls::begin`].
-    #[inline(always)]
     unsafe fn finish(&mut self, registers: *mut Registers) -> Result<Option<Next>, Fault> {
         let Some(done) = self.stack.active.pop() else { return Ok(None) };
         let callee = self.release(done);
@@ -167,7 +167,6 @@ impl<'r> Calls<'r> {
     }
 
     /// The frame of a call that has ended becomes idle; gives its first byte, which stays for the moment.
-    #[inline(always)]
     fn release(&mut self, done: ActiveCall) -> *mut u8 {
         let (routine, kept) = (done.routine as usize, &mut self.stack.frames[done.routine as usize]);
         kept.used -= 1;
@@ -179,7 +178,6 @@ impl<'r> Calls<'r> {
     }
 
     /// Goes on with the caller of a call that has been taken off the stack; gives the cell of the call.
-    #[inline(always)]
     fn go_back(&mut self, done: ActiveCall) -> (*const Cell, &'r RoutineCall, *const Bump) {
         self.bytes -= u64::from(self.codes[done.routine as usize].frame_bytes);
         let arena;
@@ -192,6 +190,7 @@ impl<'r> Calls<'r> {
             }
         };
         let code = &self.codes[self.routine];
+        self.code = code;
         let cell = &code.cells[done.cell as usize..];
         // The pointer is into the whole array, as the chain goes on from it.
         (cell.as_ptr(), &code.calls[cell[0].args[0] as usize], arena)
@@ -271,12 +270,57 @@ pub(super) unsafe fn use_code(registers: *mut Registers, code: &Code, arena: *co
 /// The contract of [`Run`](crate::operator::cell::Run); `registers.machine` are the calls of the run.
 pub(super) unsafe fn call(
     cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the caller's promise; while a chain runs, nobody else uses the calls. The code of the running routine has
+    // the call of the cell, and there are frames and code for every routine.
+    unsafe {
+        let calls = &mut *(*registers).machine.cast::<Calls<'_>>();
+        let code = &*calls.code;
+        let call = &*code.calls.as_ptr().add((*cell).args[0] as usize);
+        let callee = call.routine as usize;
+        let kept = &mut *calls.stack.frames.as_mut_ptr().add(callee);
+        let active = &mut calls.stack.active;
+        let (depth, bytes) = (active.len(), calls.bytes + call.frame_bytes);
+        let is_ready = call.is_plain
+            && kept.used < kept.frames.len()
+            && depth < calls.most_calls
+            && depth < active.capacity()
+            && bytes <= calls.most_bytes;
+        if !is_ready {
+            return call_slowly(cell, frame, registers, float, bits);
+        }
+        let callee_frame: &Frame = &*kept.frames.as_ptr().add(kept.used);
+        let base = callee_frame.base();
+        call.enter_plain(calls.base, base);
+        kept.used += 1;
+        let number = cell.offset_from(code.cells.as_ptr()) as u32;
+        active.as_mut_ptr().add(depth).write(ActiveCall { routine: call.routine, cell: number });
+        active.set_len(depth + 1);
+        let code = &*calls.codes.as_ptr().add(callee);
+        (calls.bytes, calls.routine, calls.code, calls.base) = (bytes, callee, code, base);
+        use_code(registers, code, callee_frame.arena());
+        let first = code.cells.as_ptr();
+        go(first, first, code.entry_fuel, base, registers, float, bits)
+    }
+}
+
+/// The same for arguments that are not plain, and where there is no room yet.
+///
+/// # Safety
+/// As [`call`].
+#[inline(never)]
+unsafe fn call_slowly(
+    cell: *const Cell,
     _: *mut u8,
     registers: *mut Registers,
     float: f64,
     bits: u64,
 ) -> *const Cell {
-    // SAFETY: the caller's promise; while a chain runs, nobody else uses the calls.
+    // SAFETY: as in `call`.
     unsafe {
         let calls = (*registers).machine.cast::<Calls<'_>>();
         match (*calls).begin(registers, cell) {
@@ -295,6 +339,58 @@ pub(super) unsafe fn call(
 /// As [`call`], or there are no calls.
 pub(super) unsafe fn leave(
     cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: as in `call`; a call in progress has a frame in use, and a cell of its caller's code, which is not the
+    // last one.
+    unsafe {
+        let calls = (*registers).machine.cast::<Calls<'_>>();
+        if calls.is_null() || (*calls).stack.active.is_empty() {
+            return stop(cell, registers, Stop::Done);
+        }
+        let (calls, codes) = (&mut *calls, (*calls).codes.as_ptr());
+        let active = &mut calls.stack.active;
+        let depth = active.len() - 1;
+        let done = *active.as_ptr().add(depth);
+        let frames = calls.stack.frames.as_mut_ptr();
+        let (routine, base, arena) = match depth {
+            0 => (0, calls.main.0, calls.main.1),
+            _ => {
+                let caller = (*active.as_ptr().add(depth - 1)).routine as usize;
+                let kept = &*frames.add(caller);
+                // A routine that called itself has the frame before the last one.
+                let own = usize::from(caller == done.routine as usize);
+                let frame: &Frame = &*kept.frames.as_ptr().add(kept.used - 1 - own);
+                (caller, frame.base(), frame.arena() as *const Bump)
+            }
+        };
+        let code = &*codes.add(routine);
+        let cell = code.cells.as_ptr().add(done.cell as usize);
+        let call = &*code.calls.as_ptr().add((*cell).args[0] as usize);
+        let callee = &*codes.add(done.routine as usize);
+        if !call.is_plain || callee.uses_arena {
+            return leave_slowly(cell, frame, registers, float, bits);
+        }
+        call.leave_plain(base, calls.base);
+        active.set_len(depth);
+        (*frames.add(done.routine as usize)).used -= 1;
+        calls.bytes -= call.frame_bytes;
+        (calls.routine, calls.code, calls.base) = (routine, code, base);
+        use_code(registers, code, arena);
+        go(cell, cell.add(1), call.fuel, base, registers, float, bits)
+    }
+}
+
+/// The same for results that are not plain, and routines that use scratch memory.
+///
+/// # Safety
+/// As [`leave`].
+#[inline(never)]
+unsafe fn leave_slowly(
+    cell: *const Cell,
     _: *mut u8,
     registers: *mut Registers,
     float: f64,
@@ -303,9 +399,6 @@ pub(super) unsafe fn leave(
     // SAFETY: as in `call`.
     unsafe {
         let calls = (*registers).machine.cast::<Calls<'_>>();
-        if calls.is_null() {
-            return stop(cell, registers, Stop::Done);
-        }
         match (*calls).finish(registers) {
             Ok(Some(Next { blamed, cell, fuel })) => {
                 go(blamed, cell, fuel, (*calls).base, registers, float, bits)

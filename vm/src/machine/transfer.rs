@@ -35,6 +35,8 @@ pub(super) struct RoutineCall {
     pub(super) frame_bytes: u64,
     /// Instructions charged on return.
     pub(super) fuel: u32,
+    /// True if all arguments and results are plain values of 8 bytes.
+    pub(super) is_plain: bool,
     /// From the caller to the callee.
     arguments: Copies,
     /// Arguments that are exchanged: places in the caller and in the callee.
@@ -74,18 +76,29 @@ impl Copies {
         Copies { words: words.iter().map(Pair::of).collect(), others: others.into() }
     }
 
+    /// Copies the plain values of 8 bytes.
+    ///
+    /// # Safety
+    /// As [`Copies::run`].
+    #[inline(always)]
+    unsafe fn copy_words(&self, source: *mut u8, target: *mut u8) {
+        for Pair { from, to } in &self.words {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let word = source.add(*from as usize).cast::<u64>().read_unaligned();
+                target.add(*to as usize).cast::<u64>().write_unaligned(word);
+            }
+        }
+    }
+
     /// Copies them.
     ///
     /// # Safety
     /// The slots are verified slots of distinct frames, which nobody else accesses.
-    #[inline(always)]
     unsafe fn run(&self, source: *mut u8, target: *mut u8, meter: &Meter<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise.
         unsafe {
-            for Pair { from, to } in &self.words {
-                let word = source.add(*from as usize).cast::<u64>().read_unaligned();
-                target.add(*to as usize).cast::<u64>().write_unaligned(word);
-            }
+            self.copy_words(source, target);
             for (from, to) in &self.others {
                 move_value(source, from.offset(), target, to.offset(), from.qtype(), meter)?;
             }
@@ -210,15 +223,23 @@ impl RoutineCall {
             is_array(from) && !callee.layout.is_literal(from) && places[&from.offset()] == 1
         };
         let given = |wanted: bool| later.iter().filter(move |(from, _)| is_given(from) == wanted).cloned();
+        let (given_later, kept) = (given(true).collect::<Box<_>>(), Copies::of(given(false)));
+        let copied = Copies::of(chosen(false));
+        let is_plain = copied.others.is_empty()
+            && kept.others.is_empty()
+            && given_later.is_empty()
+            && first.is_empty()
+            && !exchanged.contains(&true);
         RoutineCall {
             routine,
+            is_plain,
             frame_bytes: u64::from(callee.layout.size()),
             fuel,
-            arguments: Copies::of(chosen(false)),
+            arguments: copied,
             exchanged: chosen(true).map(|pair| Pair::of(&pair)).collect(),
             first_results: Copies::of(first.iter().cloned()),
-            results: Copies::of(given(false)),
-            given: given(true).collect(),
+            results: kept,
+            given: given_later,
             passed: chosen(true).collect(),
         }
     }
@@ -228,6 +249,26 @@ impl RoutineCall {
         self.arguments.others.iter().map(|(from, _)| from)
     }
 
+    /// [`RoutineCall::enter`] of a plain call.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn enter_plain(&self, caller: *mut u8, callee: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.arguments.copy_words(caller, callee) }
+    }
+
+    /// [`RoutineCall::leave`] of a plain call.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn leave_plain(&self, caller: *mut u8, callee: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.results.copy_words(callee, caller) }
+    }
+
     /// Hands the arguments to the frame of the callee. If that fails, nothing is exchanged.
     ///
     /// # Errors
@@ -235,7 +276,6 @@ impl RoutineCall {
     ///
     /// # Safety
     /// The frames are those of the caller and, at `target`, of the callee; nobody else accesses them.
-    #[inline(always)]
     pub(super) unsafe fn enter(
         &self,
         caller: *mut u8,
@@ -257,7 +297,6 @@ impl RoutineCall {
     ///
     /// # Safety
     /// As [`RoutineCall::enter`], which came before.
-    #[inline(always)]
     pub(super) unsafe fn leave(
         &self,
         caller: *mut u8,
@@ -278,7 +317,6 @@ impl RoutineCall {
     ///
     /// # Safety
     /// As [`RoutineCall::enter`], which came before.
-    #[inline(always)]
     pub(super) unsafe fn take_back(&self, caller: *mut u8, callee: *mut u8) {
         // SAFETY: the caller's promise.
         self.exchanged.iter().rev().for_each(|pair| unsafe { pair.exchange(caller, callee) });

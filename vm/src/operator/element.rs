@@ -12,7 +12,7 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
-use crate::layout::nd_handle::{NdHandle, Place};
+use crate::layout::nd_handle::{ElementPlace, NdHandle};
 use crate::operator::cell::{Cell, Registers, raise};
 use crate::operator::copy::copy_elements;
 use crate::operator::threaded::{
@@ -37,11 +37,11 @@ trait Element: 'static {
     /// The scalar.
     type Value: PlainSlot;
 
-    /// Reads an element.
+    /// Reads an element; `None` if it is beyond the scalar.
     ///
     /// # Safety
     /// A valid element stands there, of any alignment.
-    unsafe fn read(at: *const u8) -> Self::Value;
+    unsafe fn read(at: *const u8) -> Option<Self::Value>;
 
     /// Writes an element.
     ///
@@ -51,20 +51,20 @@ trait Element: 'static {
 }
 
 macro_rules! element {
-    ($($rust:ty => $element:ident as $memory:ty, read($m:ident) $read:expr, write($v:ident) $write:expr;)*) => {$(
+    ($($rust:ty => $element:ident as $memory:ty, $value:ty, read($m:ident) $read:expr, write($v:ident) $write:expr;)*) => {$(
         impl Element for $rust {
             const ELEMENT: ScalarType = ScalarType::$element;
-            type Value = $rust;
+            type Value = $value;
 
             #[inline(always)]
-            unsafe fn read(at: *const u8) -> $rust {
+            unsafe fn read(at: *const u8) -> Option<$value> {
                 // SAFETY: the caller's promise.
                 let $m = unsafe { at.cast::<$memory>().read_unaligned() };
                 $read
             }
 
             #[inline(always)]
-            unsafe fn write(at: *mut u8, $v: $rust) {
+            unsafe fn write(at: *mut u8, $v: $value) {
                 // SAFETY: the caller's promise.
                 unsafe { at.cast::<$memory>().write_unaligned($write) }
             }
@@ -73,11 +73,17 @@ macro_rules! element {
 }
 
 element! {
-    bool => Boolean as u8, read(m) m != 0, write(v) u8::from(v);
-    i32 => Int32 as i32, read(m) m, write(v) v;
-    i64 => Int64 as i64, read(m) m, write(v) v;
-    f32 => Float32 as f32, read(m) m, write(v) v;
-    f64 => Float64 as f64, read(m) m, write(v) v;
+    bool => Boolean as u8, bool, read(m) Some(m != 0), write(v) u8::from(v);
+    i32 => Int32 as i32, i32, read(m) Some(m), write(v) v;
+    i64 => Int64 as i64, i64, read(m) Some(m), write(v) v;
+    f32 => Float32 as f32, f32, read(m) Some(m), write(v) v;
+    f64 => Float64 as f64, f64, read(m) Some(m), write(v) v;
+    i8 => Int8 as i8, i64, read(m) Some(i64::from(m)), write(v) v as i8;
+    i16 => Int16 as i16, i64, read(m) Some(i64::from(m)), write(v) v as i16;
+    u8 => Uint8 as u8, i64, read(m) Some(i64::from(m)), write(v) v as u8;
+    u16 => Uint16 as u16, i64, read(m) Some(i64::from(m)), write(v) v as u16;
+    u32 => Uint32 as u32, i64, read(m) Some(i64::from(m)), write(v) v as u32;
+    u64 => Uint64 as u64, i64, read(m) i64::try_from(m).ok(), write(v) v as u64;
 }
 
 /// Calls a function for the element and the rank of a type.
@@ -89,6 +95,12 @@ macro_rules! by_rank {
             ScalarType::Int64 => by_rank!($function, $array, i64),
             ScalarType::Float32 => by_rank!($function, $array, f32),
             ScalarType::Float64 => by_rank!($function, $array, f64),
+            ScalarType::Int8 => by_rank!($function, $array, i8),
+            ScalarType::Int16 => by_rank!($function, $array, i16),
+            ScalarType::Uint8 => by_rank!($function, $array, u8),
+            ScalarType::Uint16 => by_rank!($function, $array, u16),
+            ScalarType::Uint32 => by_rank!($function, $array, u32),
+            ScalarType::Uint64 => by_rank!($function, $array, u64),
             _ => None,
         }
     };
@@ -239,7 +251,7 @@ fn along(index: i64, size: usize) -> Option<isize> {
 /// The contract of [`Run`](crate::operator::cell::Run), and the place is that of a handle.
 #[inline(always)]
 unsafe fn element_at<T: Element, const FIRST: usize, const RANK: usize, const MODE: usize>(
-    place: &Place<'_>,
+    place: &ElementPlace<'_>,
     cell: *const Cell,
     frame: *mut u8,
     float: f64,
@@ -307,8 +319,8 @@ unsafe fn get<T: Element, const RANK: usize, const MODE: usize>(
         let handle = &*operand_at(cell, frame, ARRAY).cast::<NdHandle>();
         if let Some(place) = handle.place()
             && let Some(at) = element_at::<T, FIRST_READ, RANK, MODE>(&place, cell, frame, float, bits)
+            && let Some(value) = T::read(at)
         {
-            let value = T::read(at);
             if MODE & RESULT_NOT_STORED == 0 {
                 T::Value::store(frame.add((*cell).out as usize), value);
             }
@@ -339,10 +351,10 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
         let (qtype, view) = handle.find();
         let (shape, strides) = (&padded(view.shape(), 1), &padded(view.strides(), 0));
         let first = view.bytes().as_ptr().cast_mut().wrapping_add(view.start());
-        let place = Place { qtype, first, shape, strides };
-        match element_at::<T, FIRST_READ, RANK, 0>(&place, cell, frame, float, bits) {
-            Some(at) => {
-                let value = T::read(at);
+        let place = ElementPlace { qtype, first, shape, strides };
+        let at = element_at::<T, FIRST_READ, RANK, 0>(&place, cell, frame, float, bits);
+        match at.and_then(|at| T::read(at)) {
+            Some(value) => {
                 T::Value::store(frame.add((*cell).out as usize), value);
                 let (float, bits) = value.into_accumulators(float, bits);
                 go_on!(RANK + 1, cell, frame, registers, float, bits)
@@ -446,13 +458,13 @@ unsafe fn length<const MODE: usize>(
     }
 }
 
-/// Why there is no element.
+/// Why there is no element, or it cannot be read.
 ///
 /// # Safety
 /// As [`element_at`], with all operands in the frame.
 #[cold]
 unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
-    place: &Place<'_>,
+    place: &ElementPlace<'_>,
     cell: *const Cell,
     frame: *mut u8,
 ) -> Fault {
@@ -471,5 +483,7 @@ unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
             };
         }
     }
-    unreachable!("an index is outside of its axis")
+    // What cannot be read is a UINT64 beyond INT64: a number of any other element fits.
+    let message = "an element of UINT64 is larger than any INT64";
+    Fault::Trap { category: Category::Cast, message: message.into() }
 }

@@ -46,6 +46,8 @@ pub struct Family {
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
     recipe: Option<Recipe>,
+    /// True if overloads are made on demand for arrays of narrow elements too.
+    takes_narrow: bool,
     /// True if the recipe is for operands with which code that may raise does not.
     recipe_is_total: bool,
     overloads: Vec<Arc<Overload>>,
@@ -71,6 +73,7 @@ impl Family {
             harmless: None,
             rows_of: None,
             recipe: None,
+            takes_narrow: false,
             recipe_is_total: false,
             overloads: Vec::new(),
             generic: None,
@@ -132,10 +135,14 @@ impl Family {
     pub fn overload(&self, args: &[QType]) -> Option<Arc<Overload>> {
         let listed = self.overloads.iter().find(|o| o.accepts(args.iter())).cloned();
         listed.or_else(|| {
+            if !self.takes_narrow && args.iter().any(QType::has_narrow_elements) {
+                return None;
+            }
             let stored: Vec<QType> = args.iter().map(QType::storage).collect();
             let generic = self.generic.as_ref().and_then(|generic| generic(&stored));
             // What a host makes on demand may be for other types than asked for.
-            let generic = generic.filter(|made| made.accepts(stored.iter()));
+            let fits = |made: &Overload| made.accepts(stored.iter()) && made.result().is_type_of_values();
+            let generic = generic.filter(fits);
             generic.or_else(|| self.pointwise(&stored)).or_else(|| self.ndwise(&stored)).map(Arc::new)
         })
     }
@@ -205,6 +212,12 @@ impl Family {
     /// Declares an operator of the host. Overloads added later carry it.
     pub fn host(mut self) -> Family {
         self.effects = Effects::Host;
+        self
+    }
+
+    /// Says that overloads are made on demand for arrays of narrow elements too: it looks at none, or at one.
+    pub(crate) fn narrow(mut self) -> Family {
+        self.takes_narrow = true;
         self
     }
 

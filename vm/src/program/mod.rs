@@ -24,6 +24,7 @@ pub mod program;
 pub mod slot_check;
 pub mod text;
 pub mod verify;
+pub mod verify_error;
 
 pub use body::Body;
 pub use instruction::{Instruction, ValueId};

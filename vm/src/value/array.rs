@@ -162,6 +162,15 @@ impl ArrayRows {
                 ScalarValue::Text(text.into())
             }
             ScalarType::Bytes => ScalarValue::Bytes(self.string(row).into()),
+            ScalarType::Int8
+            | ScalarType::Int16
+            | ScalarType::Uint8
+            | ScalarType::Uint16
+            | ScalarType::Uint32
+            | ScalarType::Uint64 => {
+                let size = cell_size(self.element);
+                ScalarValue::Int64(self.element.widen(&self.bytes()[row * size..][..size]))
+            }
         })
     }
 

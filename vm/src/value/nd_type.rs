@@ -14,9 +14,15 @@ use std::fmt;
 /// The largest number of axes.
 pub const MAX_RANK: usize = 6;
 
-/// Elements that an n-dimensional array can have.
+/// Elements that an n-dimensional array can have and that operators take as they are. Further ones are
+/// [narrow](ScalarType::is_narrow).
 pub const ND_ELEMENTS: [ScalarType; 5] =
     [ScalarType::Boolean, ScalarType::Int32, ScalarType::Int64, ScalarType::Float32, ScalarType::Float64];
+
+/// True if an n-dimensional array can have such elements.
+pub(crate) fn is_element(scalar: ScalarType) -> bool {
+    ND_ELEMENTS.contains(&scalar) || scalar.is_narrow()
+}
 
 /// The type of an n-dimensional array: its element, its number of axes, and which of them are unit axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +38,7 @@ impl NdType {
     /// such type.
     pub fn new(element: ScalarType, rank: usize, units: u8) -> Option<NdType> {
         let axes = (1..=MAX_RANK).contains(&rank) && u32::from(units) < 1 << rank;
-        (axes && ND_ELEMENTS.contains(&element)).then_some(NdType { element, rank: rank as u8, units })
+        (axes && is_element(element)).then_some(NdType { element, rank: rank as u8, units })
     }
 
     /// The type with an element and axes, each of which is or is not a unit axis.
@@ -56,7 +62,8 @@ impl NdType {
                 _ => None,
             })
             .collect();
-        NdType::of_axes(ScalarType::from_name(element)?, units?)
+        let narrow = || ScalarType::NARROW.into_iter().find(|t| t.name() == element);
+        NdType::of_axes(ScalarType::from_name(element).or_else(narrow)?, units?)
     }
 
     /// Type of the elements.
@@ -165,7 +172,7 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for name in ["NDARRAY_FLOAT64_N1N", "NDARRAY_BOOLEAN_1", "NDARRAY_INT32_NNNNNN"] {
+        for name in ["NDARRAY_FLOAT64_N1N", "NDARRAY_BOOLEAN_1", "NDARRAY_INT32_NNNNNN", "NDARRAY_UINT8_N"] {
             assert_eq!(NdType::from_name(name).map(|t| t.to_string()).as_deref(), Some(name));
         }
         for name in [

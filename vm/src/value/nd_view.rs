@@ -14,7 +14,7 @@
 
 use crate::value::array::{MAX_ROWS, cell_size};
 use crate::value::nd_error::NdError;
-use crate::value::nd_type::{MAX_RANK, ND_ELEMENTS};
+use crate::value::nd_type::{MAX_RANK, is_element};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 
@@ -109,6 +109,7 @@ macro_rules! cell {
 }
 
 cell!(i32 => Int32, i64 => Int64, f32 => Float32, f64 => Float64);
+cell!(i8 => Int8, i16 => Int16, u8 => Uint8, u16 => Uint16, u32 => Uint32, u64 => Uint64);
 
 /// An n-dimensional array where it lies; of no axes, a single element.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +143,7 @@ impl<'a> NdView<'a> {
         if shape.len() != strides.len() {
             return Err(NdError::Strides { rank: shape.len(), strides: strides.len() });
         }
-        assert!(ND_ELEMENTS.contains(&element), "{element} is no element of n-dimensional arrays");
+        assert!(is_element(element), "{element} is no element of n-dimensional arrays");
         let view = NdView::placed(element, bytes, start, shape, strides)?;
         match element == ScalarType::Boolean {
             true => view.check_truths(),
@@ -345,7 +346,7 @@ impl<'a> NdView<'a> {
         self.offsets().map(move |at| T::read(&bytes[at..]))
     }
 
-    /// The elements as scalars, the last axis fastest.
+    /// The elements as scalars, the last axis fastest; narrow ones as INT64, see [`ScalarType::widen`].
     pub fn scalars(&self) -> impl ExactSizeIterator<Item = ScalarValue> + 'a {
         let (bytes, element) = (self.bytes, self.element);
         self.offsets().map(move |at| scalar(element, &bytes[at..]))
@@ -464,6 +465,7 @@ fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
         ScalarType::Int64 => ScalarValue::Int64(i64::read(bytes)),
         ScalarType::Float32 => ScalarValue::Float32(f32::read(bytes)),
         ScalarType::Float64 => ScalarValue::Float64(f64::read(bytes)),
+        other if other.is_narrow() => ScalarValue::Int64(other.widen(bytes)),
         other => unreachable!("{other} is no element of n-dimensional arrays"),
     }
 }

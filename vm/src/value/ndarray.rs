@@ -55,7 +55,7 @@ impl NdRows {
         NdRows::from_view(qtype, &NdView::from_slice(values, shape)?)
     }
 
-    /// Scalars one after the other, the last axis fastest.
+    /// Scalars one after the other, the last axis fastest; of narrow elements INT64, whose low bits count.
     ///
     /// # Errors
     /// The shape is not one of the type, or there are not as many scalars.
@@ -71,7 +71,7 @@ impl NdRows {
         let size = cell_size(qtype.element());
         let bytes = rows.make_room(qtype, shape);
         for (value, cell) in values.iter().zip(bytes.chunks_exact_mut(size)) {
-            assert_eq!(value.scalar_type(), qtype.element(), "an element of the array's type");
+            assert_eq!(value.scalar_type(), qtype.element().of_value(), "an element of the array's type");
             let bits = value.plain_bits().expect("elements are plain").to_le_bytes();
             cell.copy_from_slice(&bits[..size]);
         }

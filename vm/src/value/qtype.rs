@@ -99,6 +99,26 @@ impl QType {
         }
     }
 
+    /// True if values can be of the type: it says nothing [narrow](ScalarType::is_narrow) but of elements of
+    /// n-dimensional arrays.
+    pub fn is_type_of_values(&self) -> bool {
+        match self {
+            QType::Scalar(t) | QType::Optional(t) | QType::Sequence(t) => !t.is_narrow(),
+            QType::Array(t) => !t.element.is_narrow(),
+            QType::Tuple(t) => t.fields().iter().all(QType::is_type_of_values),
+            _ => true,
+        }
+    }
+
+    /// True if there are narrow elements in arrays of the type.
+    pub fn has_narrow_elements(&self) -> bool {
+        match self {
+            QType::NdArray(t) => t.element().is_narrow(),
+            QType::Tuple(t) => t.fields().iter().any(QType::has_narrow_elements),
+            _ => false,
+        }
+    }
+
     /// True if a value is plain bytes without buffer handles.
     pub fn is_plain(&self) -> bool {
         match self {

@@ -8,6 +8,7 @@
 //! | FLOAT32, FLOAT64 | 4, 8 | IEEE 754 |
 //! | WEAK_FLOAT | 8 | a FLOAT64 payload that adopts the float type it meets |
 //! | TEXT, BYTES | 24 | handle of a string buffer owned by the frame |
+//! | INT8, INT16, UINT8 to UINT64 | 1 to 8 | elements of n-dimensional arrays only |
 
 use std::fmt;
 
@@ -33,10 +34,23 @@ pub enum ScalarType {
     Text,
     /// Raw bytes.
     Bytes,
+    /// 8-bit signed integers. This and the following are elements of n-dimensional arrays only, which operators read and
+    /// write one by one, as INT64.
+    Int8,
+    /// 16-bit signed integers.
+    Int16,
+    /// 8-bit unsigned integers.
+    Uint8,
+    /// 16-bit unsigned integers.
+    Uint16,
+    /// 32-bit unsigned integers.
+    Uint32,
+    /// 64-bit unsigned integers.
+    Uint64,
 }
 
 impl ScalarType {
-    /// Every scalar type, in declaration order.
+    /// Every type of a value, in declaration order. Not those that are [narrow](ScalarType::is_narrow).
     pub const ALL: [ScalarType; 9] = [
         ScalarType::Unit,
         ScalarType::Boolean,
@@ -48,6 +62,50 @@ impl ScalarType {
         ScalarType::Text,
         ScalarType::Bytes,
     ];
+
+    /// The types that only elements of n-dimensional arrays have.
+    pub const NARROW: [ScalarType; 6] = [
+        ScalarType::Int8,
+        ScalarType::Int16,
+        ScalarType::Uint8,
+        ScalarType::Uint16,
+        ScalarType::Uint32,
+        ScalarType::Uint64,
+    ];
+
+    /// True if only elements of n-dimensional arrays have the type: operators read and write them one by one, as INT64.
+    pub const fn is_narrow(self) -> bool {
+        matches!(
+            self,
+            ScalarType::Int8
+                | ScalarType::Int16
+                | ScalarType::Uint8
+                | ScalarType::Uint16
+                | ScalarType::Uint32
+                | ScalarType::Uint64
+        )
+    }
+
+    /// The type of the value that operators take and give for an element of this type.
+    pub const fn of_value(self) -> ScalarType {
+        if self.is_narrow() { ScalarType::Int64 } else { self }
+    }
+
+    /// The number that a narrow element is, from its bytes; a UINT64 beyond INT64 wraps around, and so do numbers of
+    /// other types, of which the low bits count.
+    ///
+    /// # Panics
+    /// If there are fewer bytes.
+    pub fn widen(self, bytes: &[u8]) -> i64 {
+        match self {
+            ScalarType::Int8 => i64::from(bytes[0] as i8),
+            ScalarType::Int16 => i64::from(i16::from_ne_bytes([bytes[0], bytes[1]])),
+            ScalarType::Uint8 => i64::from(bytes[0]),
+            ScalarType::Uint16 => i64::from(u16::from_ne_bytes([bytes[0], bytes[1]])),
+            ScalarType::Uint32 => i64::from(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+            _ => i64::from_ne_bytes(std::array::from_fn(|i| bytes[i])),
+        }
+    }
 
     /// The type's name as dumps print it, such as `FLOAT64`.
     pub const fn name(self) -> &'static str {
@@ -61,10 +119,16 @@ impl ScalarType {
             ScalarType::WeakFloat => "WEAK_FLOAT",
             ScalarType::Text => "TEXT",
             ScalarType::Bytes => "BYTES",
+            ScalarType::Int8 => "INT8",
+            ScalarType::Int16 => "INT16",
+            ScalarType::Uint8 => "UINT8",
+            ScalarType::Uint16 => "UINT16",
+            ScalarType::Uint32 => "UINT32",
+            ScalarType::Uint64 => "UINT64",
         }
     }
 
-    /// The type with this name.
+    /// The type of a value with this name.
     pub fn from_name(name: &str) -> Option<ScalarType> {
         Self::ALL.into_iter().find(|t| t.name() == name)
     }
@@ -72,9 +136,10 @@ impl ScalarType {
     /// Bytes a value occupies in a frame.
     pub const fn size(self) -> u32 {
         match self {
-            ScalarType::Unit | ScalarType::Boolean => 1,
-            ScalarType::Int32 | ScalarType::Float32 => 4,
-            ScalarType::Int64 | ScalarType::Float64 | ScalarType::WeakFloat => 8,
+            ScalarType::Unit | ScalarType::Boolean | ScalarType::Int8 | ScalarType::Uint8 => 1,
+            ScalarType::Int16 | ScalarType::Uint16 => 2,
+            ScalarType::Int32 | ScalarType::Float32 | ScalarType::Uint32 => 4,
+            ScalarType::Int64 | ScalarType::Float64 | ScalarType::WeakFloat | ScalarType::Uint64 => 8,
             ScalarType::Text | ScalarType::Bytes => HANDLE_SIZE,
         }
     }

@@ -10,20 +10,26 @@ use crate::value::{Fault, NdType, QType, ScalarType};
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
+    [elements(), ScalarType::NARROW.map(full_of).to_vec()].concat()
+}
+
+fn elements() -> Vec<Family> {
     vec![
         Family::new(
             "nd.get",
             &["array", "*indices"],
-            "The element at these indices, one for each axis; a negative one counts from the end.",
+            "The element at these indices, one for each axis; a negative one counts from the end. INT64 of a narrow element.",
         )
         .raises()
+        .narrow()
         .on_demand(get),
         Family::new(
             "nd.set",
             &["array", "value", "*indices"],
-            "The array itself, in which the value now stands at these indices.",
+            "The array itself, in which the value now stands at these indices; of a narrow element its low bits.",
         )
         .updating()
+        .narrow()
         .on_demand(set),
         Family::new(
             "nd.append",
@@ -39,6 +45,7 @@ pub fn rows() -> Vec<Family> {
             "The size of an axis; a negative one counts from the last.",
         )
         .raises()
+        .narrow()
         .on_demand(length),
         Family::new(
             "nd.full",
@@ -51,6 +58,21 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
+/// The row that makes arrays of a narrow element.
+fn full_of(element: ScalarType) -> Family {
+    let name = format!("nd.full_{}", element.name().to_ascii_lowercase());
+    let meaning =
+        format!("An array of these sizes in which every element is {element}, the low bits of the value.");
+    Family::new(&name, &["value", "*sizes"], &meaning).cost_of(10).raises().narrow().on_demand(
+        move |family, args| {
+            let [value, sizes @ ..] = args else { return None };
+            let result = NdType::new(element, sizes.len(), 0)?;
+            let fits = args.iter().all(|arg| *arg == INT64) && *value == INT64;
+            fits.then(|| family.make_general(args, QType::NdArray(result), move |call| fill(call, result)))
+        },
+    )
+}
+
 /// True if there is an INT64 for every axis.
 fn has_axes(array: NdType, indices: &[QType]) -> bool {
     indices.len() == array.rank() && indices.iter().all(|index| *index == INT64)
@@ -59,12 +81,12 @@ fn has_axes(array: NdType, indices: &[QType]) -> bool {
 fn get(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array), indices @ ..] = args else { return None };
     let code = getter(*array).filter(|_| has_axes(*array, indices))?;
-    Some(family.make(args, QType::Scalar(array.element()), Kernel::Element(code)))
+    Some(family.make(args, QType::Scalar(array.element().of_value()), Kernel::Element(code)))
 }
 
 fn set(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array), value, indices @ ..] = args else { return None };
-    let fits = *value == QType::Scalar(array.element()) && has_axes(*array, indices);
+    let fits = *value == QType::Scalar(array.element().of_value()) && has_axes(*array, indices);
     let code = setter(*array).filter(|_| fits)?;
     Some(family.make(args, QType::NdArray(*array), Kernel::Element(code)))
 }
@@ -82,7 +104,7 @@ fn length(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn full(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Scalar(element), sizes @ ..] = args else { return None };
-    let result = NdType::new(*element, sizes.len(), 0)?;
+    let result = NdType::new(*element, sizes.len(), 0).filter(|_| !element.is_narrow())?;
     let fits = sizes.iter().all(|size| *size == INT64);
     fits.then(|| family.make_general(args, QType::NdArray(result), move |call| fill(call, result)))
 }
@@ -102,6 +124,12 @@ fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
         ScalarType::Int32 => fill_with(call, result, &shape, call.plain::<i32>(0)),
         ScalarType::Int64 => fill_with(call, result, &shape, call.plain::<i64>(0)),
         ScalarType::Float32 => fill_with(call, result, &shape, call.plain::<f32>(0)),
+        ScalarType::Int8 => fill_with(call, result, &shape, call.plain::<i64>(0) as i8),
+        ScalarType::Uint8 => fill_with(call, result, &shape, call.plain::<i64>(0) as u8),
+        ScalarType::Int16 => fill_with(call, result, &shape, call.plain::<i64>(0) as i16),
+        ScalarType::Uint16 => fill_with(call, result, &shape, call.plain::<i64>(0) as u16),
+        ScalarType::Uint32 => fill_with(call, result, &shape, call.plain::<i64>(0) as u32),
+        ScalarType::Uint64 => fill_with(call, result, &shape, call.plain::<i64>(0) as u64),
         _ => fill_with(call, result, &shape, call.plain::<f64>(0)),
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn version_of(program: &Program) -> u32 {
     if program.routines().iter().any(needs_version_2) { 2 } else { 1 }
 }
 
-/// True if a routine updates values, or jumps on truth values.
+/// True if a routine updates values, jumps on truth values, or has arrays of narrow elements.
 fn needs_version_2(routine: &Routine) -> bool {
     let body = &routine.body;
     let is_truth =
@@ -25,6 +25,7 @@ fn needs_version_2(routine: &Routine) -> bool {
         _ => false,
     });
     jumps_on_truth
+        || routine.values.iter().any(|info| info.slot.qtype().has_narrow_elements())
         || !routine.updated_inputs.is_empty()
         || body.operators().iter().any(|operator| operator.updates())
 }

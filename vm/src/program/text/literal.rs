@@ -239,7 +239,13 @@ fn read_scalar(line: &mut Cursor<'_>, scalar: ScalarType) -> Read<ScalarValue> {
             _ => return Err(wrong("`true` or `false`")),
         },
         ScalarType::Int32 => ScalarValue::Int32(integer(line).ok_or_else(|| wrong("an INT32"))?),
-        ScalarType::Int64 => ScalarValue::Int64(integer(line).ok_or_else(|| wrong("an INT64"))?),
+        ScalarType::Int64
+        | ScalarType::Int8
+        | ScalarType::Int16
+        | ScalarType::Uint8
+        | ScalarType::Uint16
+        | ScalarType::Uint32
+        | ScalarType::Uint64 => ScalarValue::Int64(integer(line).ok_or_else(|| wrong("an INT64"))?),
         ScalarType::Float32 => ScalarValue::Float32(float32(line).ok_or_else(|| wrong("a FLOAT32"))?),
         ScalarType::Float64 => ScalarValue::Float64(float64(line).ok_or_else(|| wrong("a FLOAT64"))?),
         ScalarType::WeakFloat => ScalarValue::WeakFloat(float64(line).ok_or_else(|| wrong("a FLOAT64"))?),
