@@ -4,8 +4,9 @@
 //! arrays that the function has changed. A host that calls a million times keeps a frame instead: names become
 //! slots once, and a warm run of scalars allocates nothing.
 
-use cembra::function::types::ArrayOf;
-use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function, python_class};
+use cembra::function::{
+    ArrayOf, FunctionModule, FunctionOptions, FunctionType, compile_function, python_class,
+};
 use cembra::vm::machine::Budget;
 use cembra::vm::value::nd_type::NdType;
 use cembra::vm::value::{NdRows, ScalarType, Value};
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let module = FunctionModule::parse(SOURCE).map_err(|errors| errors[0].clone())?;
 
     // Values in, values out: the array that the function writes comes back.
-    let floats = FunctionType::Array(ArrayOf { element: ScalarType::Float64, rank: 1 });
+    let floats = FunctionType::Array(ArrayOf::array(ScalarType::Float64, 1));
     let smooth = compile_function(&module, "smooth", &[floats, FunctionType::Int], &options)
         .map_err(|errors| errors[0].clone())?;
     let line = NdType::new(ScalarType::Float64, 1, 0).ok_or("arrays of floats have one axis")?;

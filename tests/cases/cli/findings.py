@@ -1,16 +1,13 @@
-def before(n):
+def perhaps(a, n, unused):
     for i in range(n):
-        total += i
-    return total
+        if i > 2:
+            last = i
+        extra = 2
+    a[0] = last
 
 
-def perhaps(n, unused):
-    if n > 0:
-        r = n
-    extra = 2
-    return r
-    n = 3
-
-
-def unknown(n):
-    return missing + n
+def endless(a, n):
+    while n > 0:
+        break
+        n = 1
+    a[0] = n

@@ -21,7 +21,6 @@ use serde_json::Value as Json;
 const EXCLUDED: &[(&str, &str)] = &[
     ("mixed.complex_simple", "complex numbers are outside"),
     ("promote.int_then_complex", "complex numbers are outside"),
-    ("array1d.uint8_wrap_store", "arrays of unsigned and narrow integers are to come"),
     ("builtin.dict_usage", "dictionaries are outside"),
     ("builtin.chr_ord", "texts are outside"),
     ("error.try_except_bare", "exceptions are not caught"),
@@ -188,11 +187,11 @@ fn difference(call: &Call<'_>, expected: &Json, found: &Outcome) -> String {
 
 /// How far values may be from recorded ones.
 #[derive(Clone, Copy)]
-struct Tolerance {
+pub struct Tolerance {
     /// Relative, besides 4 ulp.
-    relative: f64,
-    /// True if `True`, `1` and `1.0` are one value.
-    equal_types: bool,
+    pub relative: f64,
+    /// True if the types are the same; else `True`, `1` and `1.0` are one value.
+    pub equal_types: bool,
 }
 
 fn tolerance(call: &Call<'_>) -> Tolerance {
@@ -201,7 +200,7 @@ fn tolerance(call: &Call<'_>) -> Tolerance {
 }
 
 /// True if the outcome is the recorded value and the recorded arrays.
-fn gives(recorded: &Json, found: &Outcome, tolerance: Tolerance) -> bool {
+pub fn gives(recorded: &Json, found: &Outcome, tolerance: Tolerance) -> bool {
     let Outcome::Returned { value, arrays } = found else { return false };
     let none = Vec::new();
     let expected = recorded["arrays_after"].as_array().unwrap_or(&none);

@@ -1,5 +1,7 @@
-//! 500 random functions with what CPython gave: `tests/oracles/numba_ir/record_random.py` says how.
+//! What CPython gave: 500 random functions, and functions that use one feature each. `record_random.py` and
+//! `record_features.py` in `tests/oracles/numba_ir/` say how.
 
+use crate::function::oracle::{Tolerance, gives};
 use crate::function::random::{is_known, is_never_bound};
 use crate::function::{Outcome, outcome};
 use crate::support::oracle;
@@ -24,6 +26,31 @@ fn recorded_random_functions_give_what_cpython_gave() {
         }
     }
     assert!(wrong.is_empty(), "{} calls are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn recorded_features_give_what_cpython_gave() {
+    let cases = oracle("numba_ir/features.json");
+    let (mut count, mut wrong) = (0, Vec::new());
+    // A variable that is an integer on one path and a float on another is a float.
+    let tolerance = Tolerance { relative: 0.0, equal_types: false };
+    for case in cases.as_array().expect("a list of functions") {
+        let source = case["source"].as_str().expect("a text");
+        for run in case["runs"].as_array().expect("a list of calls") {
+            let (found, cpython) =
+                (outcome(source, "f", &run["args"], &FunctionOptions::default()), &run["cpython"]);
+            count += 1;
+            let agree = match cpython["outcome"].as_str() {
+                Some("return") => gives(cpython, &found, tolerance),
+                _ => found.class() == cpython["exc"].as_str(),
+            };
+            if !agree {
+                wrong.push(format!("{}\n  expected {cpython}\n  found {found:?}\n{source}", run["args"]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} calls are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= 300, "{count}");
 }
 
 fn is_recorded(recorded: &Json, found: &Outcome) -> bool {
