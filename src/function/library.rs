@@ -72,6 +72,16 @@ pub enum Kind {
     NewList,
     /// `append` of a list.
     Append,
+    /// `pop` of a list.
+    Pop,
+    /// A list of one value, so many times.
+    Repeat,
+    /// `in` of an array, a list or a tuple.
+    Contains,
+    /// An array of one value with the sizes of another array, by the value.
+    FilledLike(i8),
+    /// `np.linspace`.
+    Linspace,
     /// The product of counters of a loop, which wraps around.
     CounterProduct,
 }
@@ -267,6 +277,13 @@ static ROWS: &[Row] = &[
     row("_multiply", Kind::CounterProduct),
     row("_list", Kind::NewList),
     row("_append", Kind::Append),
+    row("_pop", Kind::Pop),
+    row("_repeat", Kind::Repeat),
+    row("_contains", Kind::Contains),
+    row("numpy.zeros_like", Kind::FilledLike(0)),
+    row("numpy.empty_like", Kind::FilledLike(0)),
+    row("numpy.ones_like", Kind::FilledLike(1)),
+    row("numpy.linspace", Kind::Linspace),
     row("numpy.sum", Kind::Sum),
     row("numpy.min", Kind::Min),
     row("numpy.max", Kind::Max),

@@ -5,12 +5,12 @@ use cembra_vm::builtins;
 use cembra_vm::frame::FramePool;
 use cembra_vm::layout::access::Text;
 use cembra_vm::layout::{FrameLayout, LayoutBuilder, TypedSlot};
-use cembra_vm::machine::{BoundExpr, CancelToken, Profile, RunErrorKind, RunOptions, Trace};
+use cembra_vm::machine::{BoundExpr, CancelToken, NdViewMut, Profile, RunErrorKind, RunOptions, Trace};
 use cembra_vm::operator::{Family, OperatorTable};
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::program::ValueInfo;
 use cembra_vm::program::{Body, Instruction, Program, Routine, ValueId, dump, slot_check};
-use cembra_vm::value::qtype::{FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, FLOAT64, INT64, OPTIONAL_UNIT, TEXT};
 use cembra_vm::value::{Category, Fault, QType, Value};
 use std::sync::Arc;
 
@@ -151,6 +151,63 @@ fn factorial() -> BoundExpr {
     w.push(Instruction::Call { routine: 1, operands, results });
     w.op("math.multiply", &[n, rest], out);
     bind(vec![main.routine(out), w.routine(out)])
+}
+
+/// Three routines that call each other in turn, `n` times; each sets an element of the array that goes through all of
+/// them, and adds its length.
+fn mutual_recursion() -> BoundExpr {
+    let array: QType = "NDARRAY_INT64_N".parse().expect("a type");
+    let routine = |other: u32| {
+        let mut w = Writer::new();
+        let (n, a) = (w.input("n", INT64), w.input("a", array.clone()));
+        let out = w.output(INT64);
+        let (zero, one) = (w.literal(0i64), w.literal(1i64));
+        let (ends, less, rest) = (w.temporary(BOOLEAN), w.temporary(INT64), w.temporary(INT64));
+        let size = w.temporary(INT64);
+        w.op("core._copy", &[zero], out);
+        w.op("bool.less", &[n, one], ends);
+        w.push(Instruction::JumpIf { condition: ends, offset: 5 });
+        w.op("math.subtract", &[n, one], less);
+        w.op("nd.set", &[a, n, less], a);
+        let (operands, results) = (w.body.add_list([less, a]), w.body.add_list([rest]));
+        w.push(Instruction::Call { routine: other, operands, results });
+        w.op("nd.length", &[a, zero], size);
+        w.op("math.add", &[rest, size], out);
+        let mut routine = w.routine(out);
+        routine.updated_inputs.push(a);
+        routine
+    };
+    bind(vec![routine(1), routine(2), routine(0)])
+}
+
+#[test]
+fn routines_that_call_each_other_share_an_array() {
+    let bound = mutual_recursion();
+    let (n, out) = (bound.input::<i64>("n").expect("n"), bound.output::<i64>().expect("i64"));
+    let a = bound.input_slot("a").expect("a").clone();
+    let mut frame = bound.new_frame().expect("memory");
+    let mut values = vec![0i64; 100];
+    for depth in [0, 1, 2, 3, 7, 100] {
+        frame.set(n, depth);
+        values.fill(0);
+        let mut view = NdViewMut::from_slice(&mut values, &[100]).expect("fits");
+        bound.call(&mut frame).update(&a, &mut view).expect("it is changed").run().expect("no error");
+        assert_eq!(frame.get(out), 100 * depth);
+        let expected: Vec<i64> = (1..=100).map(|i| if i <= depth { i } else { 0 }).collect();
+        assert_eq!(values, expected);
+    }
+    // Too deep, or outside of the array: what was changed is changed, and the array is back.
+    frame.set(n, 101);
+    let mut view = NdViewMut::from_slice(&mut values, &[100]).expect("fits");
+    let call = bound.call(&mut frame).update(&a, &mut view).expect("it is changed");
+    call.run().expect_err("index 100 of 100");
+    frame.set(n, 100);
+    let options = RunOptions::new().call_depth(50);
+    let mut view = NdViewMut::from_slice(&mut values, &[100]).expect("fits");
+    let call = bound.call(&mut frame).update(&a, &mut view).expect("it is changed");
+    call.options(options).run().expect_err("too deep");
+    values[99] = -1;
+    assert_eq!(values[98..], [99, -1]);
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl Builder<'_> {
             return self.operation(FunctionOp::Builtin(Builtin::named("_append")), vec![base, item], span);
         }
         let builtin = match (name, args.len()) {
+            ("pop", 0) => "_pop",
             ("copy", 0) => "numpy.copy",
             ("sum", 0) => "sum",
             ("min", 0) => "min",

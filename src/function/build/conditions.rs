@@ -1,6 +1,7 @@
 //! Conditions: tests become branches, without truth values in between.
 
 use super::Builder;
+use crate::function::library::Builtin;
 use crate::function::op::FunctionOp;
 use crate::python::{BoolOp, CompareOp, ExprId, ExprKind, Stretch, UnaryOp};
 use crate::ssa::{BlockId, InstId, Tail};
@@ -77,16 +78,17 @@ impl Builder<'_> {
         unreachable!("a comparison has an operator")
     }
 
-    /// `x in (a, b)`: of what is written out.
+    /// `x in (a, b)`: compared with what is written out, one after the other, or with all elements.
     fn membership(&mut self, left: InstId, right: ExprId, op: CompareOp, span: Span) -> InstId {
         let tree = self.tree;
         let (ExprKind::Tuple(parts) | ExprKind::List(parts)) = tree.expr(right).kind else {
-            return self.unsupported(
-                "membership",
-                "`in` looks into tuples that are written out only",
-                "write a loop",
-                span,
-            );
+            let container = self.expr(right);
+            let contains = FunctionOp::Builtin(Builtin::named("_contains"));
+            let found = self.operation(contains, vec![container, left], span);
+            return match op {
+                CompareOp::NotIn => self.operation(FunctionOp::Unary(UnaryOp::Not), vec![found], span),
+                _ => found,
+            };
         };
         let result = self.merged();
         let end = self.new_block();

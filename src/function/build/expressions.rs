@@ -137,8 +137,18 @@ impl Builder<'_> {
             chain.push((op, right, tree.expr(first).span));
             first = left;
         }
-        let mut value = self.expr(first);
-        for (op, right, span) in chain.into_iter().rev() {
+        let mut chain = chain.into_iter().rev().peekable();
+        let mut value = match (tree.expr(first).kind, chain.peek()) {
+            // `[x] * n`
+            (ExprKind::List(parts), Some((BinaryOp::Mul, times, span))) if parts.len() == 1 => {
+                let (times, span) = (*times, *span);
+                chain.next();
+                let (item, times) = (self.expr(tree.expr_list(parts)[0]), self.expr(times));
+                self.operation(FunctionOp::Builtin(Builtin::named("_repeat")), vec![item, times], span)
+            }
+            _ => self.expr(first),
+        };
+        for (op, right, span) in chain {
             let right = self.expr(right);
             value = self.operation(FunctionOp::Binary(op), vec![value, right], span);
         }

@@ -156,6 +156,38 @@ pub(super) fn type_of_builtin(
             [] => Err(type_error("an empty list has no type")),
             _ => Ok(Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
         },
+        Kind::Pop => match args {
+            [Array(list)] if list.is_list => Ok(list.loaded()),
+            [other, ..] => {
+                let of = format!("'{}' object", other.python_name());
+                Err(FunctionProblem::Attribute { of, name: "pop".to_owned() })
+            }
+            [] => Err(type_error("pop() takes a list")),
+        },
+        Kind::Repeat => {
+            number(0)?;
+            integer(1)?;
+            Ok(Array(ArrayOf::list(element_of(&args[0]))))
+        }
+        Kind::Contains => match &args[0] {
+            Array(_) | Tuple(_) => {
+                number(1)?;
+                Ok(Bool)
+            }
+            other => Err(type_error(format!("argument of type '{}' is not iterable", other.python_name()))),
+        },
+        Kind::FilledLike(_) => match args {
+            [Array(known)] => array(builtin.dtype.unwrap_or(known.element), known.rank),
+            _ => Err(type_error(format!("{name}() takes an array"))),
+        },
+        Kind::Linspace => {
+            count(2, 3)?;
+            (0..2).try_for_each(number)?;
+            if args.len() == 3 {
+                integer(2)?;
+            }
+            array(ScalarType::Float64, 1)
+        }
         Kind::Append => match args {
             [Array(list), item] if list.is_list && item.is_number() => Ok(FunctionType::None),
             [Array(list), item] if list.is_list => Err(FunctionProblem::Unsupported {

@@ -5,7 +5,7 @@ use super::{LowOp, Lower, Lowering};
 use crate::function::compile::Overflow;
 use crate::function::library::{Builtin, Kind};
 use crate::function::types::{ArrayOf, FunctionType};
-use crate::python::BinaryOp;
+use crate::python::{BinaryOp, CompareOp};
 use crate::ssa::InstId;
 use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
@@ -117,6 +117,25 @@ impl Lowering<'_> {
                 one(self.total("math.multiply", vec![x, y], INT64))
             }
             Kind::NewList => self.new_list(args, inst),
+            Kind::Pop => {
+                let part = self.part(args[0]).expect("inference takes a list");
+                let last = self.int(-1);
+                let value = self.load(&part, &[last]);
+                self.update("nd.remove_last", vec![part.root]);
+                one(value)
+            }
+            Kind::Repeat => {
+                let FunctionType::Array(array) = self.type_of(inst) else {
+                    unreachable!("inference gives a list")
+                };
+                let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
+                let value = self.element_value(value, of, array.element);
+                let (times, zero) = (self.leaf_as(args[1], &Int), self.int(0));
+                // Less than no times is no times.
+                let times = self.total("python.max", vec![times, zero], INT64);
+                one(self.filled(*array, value, vec![times])?)
+            }
+            Kind::Contains => self.contains(args[0], args[1]),
             Kind::Append => {
                 let part = self.part(args[0]).expect("inference takes a list");
                 let value = self.leaf(args[1]);
@@ -124,9 +143,13 @@ impl Lowering<'_> {
                 self.update("nd.append", vec![part.root, value]);
                 Ok(Vec::new())
             }
-            Kind::Filled(_) | Kind::Full | Kind::Arange | Kind::ArrayOf | Kind::Copy => {
-                self.new_array(builtin, args, inst)
-            }
+            Kind::FilledLike(_)
+            | Kind::Linspace
+            | Kind::Filled(_)
+            | Kind::Full
+            | Kind::Arange
+            | Kind::ArrayOf
+            | Kind::Copy => self.new_array(builtin, args, inst),
         }
     }
 
@@ -304,6 +327,64 @@ impl Lowering<'_> {
         Ok(vec![result])
     }
 
+    /// `x in values`: equal to one of the elements or fields.
+    fn contains(&mut self, of: InstId, value: InstId) -> Lower<Vec<InstId>> {
+        let wanted = self.type_of(value).clone();
+        let (value, start) = (self.leaf(value), self.boolean(false));
+        if let Some(part) = self.part(of) {
+            let loaded = part.array.loaded();
+            let step = move |this: &mut Self, found: InstId, element: InstId| {
+                let equal = this.compare_numbers(CompareOp::Equal, (element, &loaded), (value, &wanted));
+                this.total("bool.logical_or", vec![found, equal], BOOLEAN)
+            };
+            return Ok(vec![self.fold_elements(&part, (start, BOOLEAN), &step)?]);
+        }
+        let FunctionType::Tuple(fields) = self.type_of(of) else {
+            unreachable!("inference takes tuples and arrays")
+        };
+        let mut found = start;
+        for (leaf, field) in self.leaves(of).into_iter().zip(&**fields) {
+            if field.is_number() {
+                let equal = self.compare_numbers(CompareOp::Equal, (leaf, field), (value, &wanted));
+                found = self.total("bool.logical_or", vec![found, equal], BOOLEAN);
+            }
+        }
+        Ok(vec![found])
+    }
+
+    /// `np.linspace`: start + i * step, and the last element is the stop itself.
+    fn linspace(&mut self, array: ArrayOf, args: &[InstId]) -> Lower<Vec<InstId>> {
+        use FunctionType::{Float, Int};
+        let (start, stop) = (self.leaf_as(args[0], &Float), self.leaf_as(args[1], &Float));
+        let count = match args.get(2) {
+            Some(count) => self.leaf_as(*count, &Int),
+            None => self.int(50),
+        };
+        let zero = self.float(0.0);
+        let handle = self.filled(array, zero, vec![count])?;
+        let whole = ArrayPart::whole(handle, array);
+        let (one, minus) = (self.int(1), self.int(-1));
+        let steps = self.total("math.add", vec![count, minus], INT64);
+        let divisor = self.total("python.max", vec![steps, one], INT64);
+        let divisor = self.cast(divisor, &Int, &Float);
+        let range = self.total("math.subtract", vec![stop, start], FLOAT64);
+        let step = self.total("math.divide", vec![range, divisor], FLOAT64);
+        self.fold(count, None, &mut |this, number, _| {
+            let position = this.cast(number, &Int, &Float);
+            let way = this.total("math.multiply", vec![position, step], FLOAT64);
+            let value = this.total("math.add", vec![way, start], FLOAT64);
+            let (is_last, has_several) = (
+                this.total("bool.equal", vec![number, steps], BOOLEAN),
+                this.total("bool.less", vec![one, count], BOOLEAN),
+            );
+            let is_end = this.total("bool.logical_and", vec![is_last, has_several], BOOLEAN);
+            let value = this.select(is_end, stop, value, FLOAT64);
+            this.store(&whole, &[number], value, &Float);
+            Ok(None)
+        })?;
+        Ok(vec![handle])
+    }
+
     fn new_array(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         use FunctionType::{Array, Float, Int};
         let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
@@ -319,6 +400,18 @@ impl Lowering<'_> {
                 let sizes = self.sizes(args);
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
+            Kind::FilledLike(value) => {
+                let of = if element.is_float() { Float } else { Int };
+                let value = match element.is_float() {
+                    true => self.float(f64::from(value)),
+                    false => self.int(i64::from(value)),
+                };
+                let value = self.element_value(value, &of, element);
+                let part = self.part(args[0]).expect("inference takes an array");
+                let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
+                Ok(vec![self.filled(*array, value, sizes)?])
+            }
+            Kind::Linspace => self.linspace(*array, args),
             Kind::Full => {
                 let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
                 let value = self.element_value(value, of, element);

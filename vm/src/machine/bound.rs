@@ -3,10 +3,11 @@
 use crate::frame::frame::WrittenBits;
 use crate::frame::{Frame, FrameError, FramePool};
 use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
-use crate::machine::code::{Code, Style};
+use crate::machine::code::Style;
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
+use crate::machine::routine_code::Code;
 use crate::machine::run::{Halt, Run, run_scalars};
 use crate::machine::tile::report::RegionReport;
 use crate::operator::meter::{Meter, Watch};

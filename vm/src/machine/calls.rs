@@ -11,9 +11,9 @@
 
 use crate::frame::Frame;
 use crate::frame::frame::{ActiveCall, CallStack};
-use crate::machine::code::Code;
 use crate::machine::error::RunErrorKind;
 use crate::machine::options::RunLimits;
+use crate::machine::routine_code::Code;
 use crate::machine::transfer::RoutineCall;
 use crate::operator::cell::{Cell, Registers, Stop, go, raise, stop};
 use crate::operator::meter::Meter;

@@ -23,10 +23,10 @@ use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
+use crate::machine::routine_code::Code;
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
 use crate::machine::tile::planner::plan;
-use crate::machine::tile::region::Region;
 use crate::machine::tile::run::run_region;
 use crate::machine::transfer::RoutineCall;
 use crate::operator::Overload;
@@ -40,28 +40,6 @@ use crate::program::cfg::reachable;
 use crate::program::program::Owners;
 use crate::program::{Instruction, Program, Routine, ValueId};
 use crate::value::{Fault, qtype};
-
-/// Threaded code of one routine.
-#[derive(Debug)]
-pub(super) struct Code {
-    pub(super) cells: Vec<Cell>,
-    /// Bound general kernels, by number.
-    pub(super) general: Vec<GeneralCall>,
-    /// Tile regions, by number.
-    pub(super) regions: Vec<Region>,
-    /// What is read as a whole by others than tile regions: inputs that are arrays are not lent there.
-    pub(super) whole: Vec<TypedSlot>,
-    /// Calls of routines, by number.
-    pub(super) calls: Vec<RoutineCall>,
-    /// Instructions charged on entry.
-    pub(super) entry_fuel: u32,
-    /// Bytes of the frame.
-    pub(super) frame_bytes: u32,
-    /// True if it has general kernels or regions, which use scratch memory.
-    pub(super) uses_arena: bool,
-    /// True if it has neither general kernels nor regions nor calls, and changes no array.
-    pub(super) is_scalar: bool,
-}
 
 /// The mode bits of the operands that can be in accumulators.
 const CARRIED_BITS: [usize; 2] = [FIRST_IN_ACCUMULATOR, SECOND_IN_ACCUMULATOR];

@@ -31,6 +31,7 @@ pub mod options;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 pub mod room;
+mod routine_code;
 mod run;
 pub mod shared;
 #[cfg(test)]

@@ -9,10 +9,10 @@
 
 use crate::frame::Frame;
 use crate::machine::calls::{Calls, Next, use_code};
-use crate::machine::code::Code;
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
 use crate::machine::options::{RunLimits, RunWatch, Used};
+use crate::machine::routine_code::Code;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;

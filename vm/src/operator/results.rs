@@ -7,7 +7,7 @@ use crate::operator::call::Call;
 use crate::operator::copy::copy_elements;
 use crate::operator::rows_out::RowsOut;
 use crate::value::budget::{Account, reserve};
-use crate::value::ndarray::check_shape;
+use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
 use std::sync::Arc;
 
@@ -124,19 +124,41 @@ impl Call<'_> {
         unsafe { self.at(value).copy_to_nonoverlapping(cell.as_mut_ptr(), size) };
         self.charge_rows(1)?;
         let meter = self.meter;
-        // SAFETY: the slot holds such a handle, and nobody has a view of it: the verifier lets an operator that
-        // updates name its array only once.
-        let handle = unsafe { &mut *self.at(self.out).cast::<NdHandle>() };
-        let place = handle.make_mutable(|qtype, view, own| {
-            copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
-        })?;
-        meter.check_array(place.shape[0].saturating_add(1))?;
-        let NdHandle::Owned(rows) = handle else {
-            return Err(Fault::Range { message: "elements that a host lends do not grow".to_owned() });
-        };
+        let rows = self.rows_to_resize()?;
+        meter.check_array(rows.shape()[0].saturating_add(1))?;
         rows.append(&cell[..size], meter)?;
         self.keep_result();
         Ok(())
+    }
+
+    /// The kernel of an operator that updates: removes the last element of the result, which is the only argument.
+    ///
+    /// # Errors
+    /// There is none, or a host lends the elements.
+    pub(crate) fn remove_last_element(&mut self) -> Result<(), Fault> {
+        self.charge_rows(1)?;
+        match self.rows_to_resize()?.remove_last() {
+            true => {
+                self.keep_result();
+                Ok(())
+            }
+            false => Err(Fault::Index { index: -1, size: 0 }),
+        }
+    }
+
+    /// The array of the result, which is the first argument of an operator that updates, as the frame's own.
+    fn rows_to_resize(&mut self) -> Result<&mut NdRows, Fault> {
+        let meter = self.meter;
+        // SAFETY: the slot holds such a handle, and nobody has a view of it: the verifier lets an operator that
+        // updates name its array only once.
+        let handle = unsafe { &mut *self.at(self.out).cast::<NdHandle>() };
+        handle.make_mutable(|qtype, view, own| {
+            copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
+        })?;
+        match handle {
+            NdHandle::Owned(rows) => Ok(rows),
+            _ => Err(Fault::Range { message: "the size of elements that a host lends is fixed".to_owned() }),
+        }
     }
 
     /// Makes room for so many rows of an array result, all of them present.

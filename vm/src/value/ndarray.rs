@@ -231,6 +231,17 @@ impl NdRows {
         Ok(())
     }
 
+    /// Removes the last element of one axis; false if there is none.
+    ///
+    /// # Panics
+    /// If the array has several axes.
+    pub(crate) fn remove_last(&mut self) -> bool {
+        assert!(self.qtype.rank() == 1 && !self.qtype.is_unit(0), "an array of one axis");
+        let has_elements = self.shape[0] > 0;
+        self.shape[0] = self.shape[0].saturating_sub(1);
+        has_elements
+    }
+
     /// Bytes of memory that the array holds.
     pub fn heap_bytes(&self) -> u64 {
         (self.cells.capacity() * size_of::<u64>()) as u64

@@ -40,6 +40,14 @@ fn elements() -> Vec<Family> {
         .updating()
         .on_demand(append),
         Family::new(
+            "nd.remove_last",
+            &["array"],
+            "The array itself, of one axis, without its last element. Raises if it has none.",
+        )
+        .cost_of(4)
+        .updating()
+        .on_demand(remove_last),
+        Family::new(
             "nd.length",
             &["array", "axis"],
             "The size of an axis; a negative one counts from the last.",
@@ -95,6 +103,14 @@ fn append(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array), value] = args else { return None };
     let fits = *value == QType::Scalar(array.element()) && array.rank() == 1 && !array.is_unit(0);
     fits.then(|| family.make_general(args, QType::NdArray(*array), |call| call.append_element()))
+}
+
+fn remove_last(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(array)] = args else { return None };
+    let fits = array.rank() == 1 && !array.is_unit(0);
+    fits.then(|| {
+        family.make_general(args, QType::NdArray(*array), |call: &mut Call<'_>| call.remove_last_element())
+    })
 }
 
 fn length(family: &Family, args: &[QType]) -> Option<Overload> {
