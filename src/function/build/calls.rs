@@ -276,7 +276,7 @@ impl Builder<'_> {
             Callable::Lambda(_, scope) => (None, scope),
             Callable::Library(_) => unreachable!("calls of the library are no calls of functions"),
         };
-        if self.inlined >= MAX_INLINED || definition.is_some_and(|it| self.active.contains(&it)) {
+        if definition.is_some_and(|it| self.active.contains(&it)) {
             let message = format!("`{name}` calls itself, and is no function of the module with values only");
             return self.unsupported("inner-recursion", message, "define it at the top of the module", span);
         }

@@ -122,6 +122,9 @@ impl Builder<'_> {
         match self.tree.expr(expr).kind {
             ExprKind::Name(name) => {
                 let name = self.tree.name(name);
+                if let Resolved::Variable(_) = self.resolve(name) {
+                    return None;
+                }
                 match self.module.lookup(name) {
                     Some(ModuleName::Library(dotted)) => Some(dotted.clone()),
                     Some(_) => None,

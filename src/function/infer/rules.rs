@@ -6,6 +6,9 @@ use crate::function::op::FunctionOp;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 
+/// Fields of a tuple.
+const MAX_FIELDS: usize = 1_000;
+
 pub(super) fn type_error(message: impl Into<String>) -> FunctionProblem {
     FunctionProblem::Type { message: message.into() }
 }
@@ -34,7 +37,7 @@ pub(super) fn type_of(
             }),
             _ => Ok(FunctionType::Bool),
         },
-        FunctionOp::Tuple => Ok(FunctionType::tuple(args.iter().cloned())),
+        FunctionOp::Tuple => tuple(args.iter().cloned()),
         FunctionOp::Unpack(count) => match &args[0] {
             FunctionType::Tuple(fields) => match fields.len().cmp(&(*count as usize)) {
                 std::cmp::Ordering::Equal => Ok(args[0].clone()),
@@ -67,6 +70,15 @@ pub(super) fn type_of(
         | FunctionOp::GetItem(_)
         | FunctionOp::SetItem(_)
         | FunctionOp::Attribute(_) => unreachable!("other files have the rules of these"),
+    }
+}
+
+/// A tuple, if it is not too long: recursion could make it longer and longer.
+fn tuple(fields: impl Iterator<Item = FunctionType>) -> Result<FunctionType, FunctionProblem> {
+    let fields: Vec<FunctionType> = fields.collect();
+    match fields.len() <= MAX_FIELDS {
+        true => Ok(FunctionType::tuple(fields)),
+        false => Err(FunctionProblem::Limit { name: "tuple-fields", limit: MAX_FIELDS }),
     }
 }
 
@@ -125,7 +137,7 @@ fn binary(
     }
     match op {
         BinaryOp::Add if matches!((x, y), (Tuple(_), Tuple(_))) => match (x, y) {
-            (Tuple(x), Tuple(y)) => Ok(FunctionType::tuple(x.iter().chain(&**y).cloned())),
+            (Tuple(x), Tuple(y)) => tuple(x.iter().chain(&**y).cloned()),
             _ => refused(),
         },
         _ if !x.is_number() || !y.is_number() => refused(),
