@@ -11,6 +11,7 @@ mod generate;
 mod hostile;
 mod laws;
 mod oracle;
+mod page;
 mod print;
 mod random;
 mod recorded;
