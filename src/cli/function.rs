@@ -2,10 +2,10 @@
 
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
-    ErrorModelArg, FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs,
-    FunctionRunArgs, OverflowArg, SemanticsArgs, StageArg,
+    FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
 };
 use crate::cli::function_batch::{check_batch, run_batch};
+use crate::cli::function_call::{Failed, call, compiled, options, report, types};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
@@ -13,21 +13,14 @@ use crate::function::compile::stages;
 use crate::function::explain::explain_type;
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
-use crate::function::{
-    CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, FunctionType,
-    Overflow, compile_function,
-};
+use crate::function::{FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function};
 use crate::python::{Positions, pyast_document, pyast_schema};
 use crate::schema::tree_outline;
-use cembra_vm::machine::Budget;
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Errors with the text they stand in.
-pub(super) type Failed = (Vec<Report>, Option<Source>);
 
 /// Runs a command on functions.
 pub fn run(command: &FunctionCommand) -> ExitCode {
@@ -65,17 +58,6 @@ pub fn run(command: &FunctionCommand) -> ExitCode {
     }
 }
 
-pub(super) fn options(args: &SemanticsArgs) -> FunctionOptions {
-    FunctionOptions {
-        overflow: match args.overflow {
-            OverflowArg::Raise => Overflow::Raise,
-            OverflowArg::Wrap => Overflow::Wrap,
-        },
-        numpy_errors: args.error_model == ErrorModelArg::Numpy,
-        ..FunctionOptions::default()
-    }
-}
-
 fn source(file: &Path) -> Result<Source, Failed> {
     let text = read_text(file).map_err(|report| (vec![report], None))?;
     Ok(Source { name: file.display().to_string(), text })
@@ -102,37 +84,6 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     }
 }
 
-/// Compiles a function of a text for the types of values; default values fill up what is missing.
-pub(super) fn compiled(
-    text: &str,
-    name: &str,
-    values: &[Value],
-    options: &FunctionOptions,
-) -> Result<CompiledFunction, Vec<FunctionError>> {
-    let module = FunctionModule::parse(text)?;
-    compile_function(&module, name, &types(values)?, options)
-}
-
-pub(super) fn types(values: &[Value]) -> Result<Vec<FunctionType>, Vec<FunctionError>> {
-    let type_of = |value: &Value| {
-        FunctionType::of_qtype(&value.qtype()).ok_or_else(|| {
-            let message = format!("functions take no values of type {}", value.qtype());
-            vec![FunctionError { problem: FunctionProblem::Type { message }, span: Default::default() }]
-        })
-    };
-    values.iter().map(type_of).collect()
-}
-
-/// Calls a function; gives its result and the arrays after the call.
-pub(super) fn call(
-    function: &CompiledFunction,
-    values: &[Value],
-    budget: &Budget,
-) -> Result<(Value, Vec<Value>), FunctionCallError> {
-    let result = function.call(values, budget)?;
-    Ok((result.value, result.arrays.into_iter().map(|(_, value)| value).collect()))
-}
-
 fn arguments(text: &str) -> Result<Vec<Value>, Failed> {
     let json: Json =
         serde_json::from_str(text).map_err(|error| usage(&format!("--args is no JSON: {error}")))?;
@@ -141,23 +92,6 @@ fn arguments(text: &str) -> Result<Vec<Value>, Failed> {
 
 fn usage(message: &str) -> Failed {
     (vec![Report::new(Category::Parse, Phase::Compile, message)], None)
-}
-
-/// An error of a function as users see it.
-pub(super) fn report(error: &FunctionError) -> Report {
-    let category = match error.problem.python_class() {
-        "SyntaxError" => Category::Syntax,
-        "NameError" => Category::UnknownName,
-        "UnboundLocalError" => Category::Unbound,
-        "IndexError" => Category::IndexOutOfRange,
-        "SystemError" => Category::InvalidProgram,
-        _ => Category::Type,
-    };
-    let mut report = Report::new(category, Phase::Compile, error.to_string());
-    report.labels.push((error.span, String::new()));
-    report.notes.push(format!("rule {}", error.problem.rule()));
-    report.notes.extend(error.problem.hint());
-    report
 }
 
 fn call_report(error: &FunctionCallError) -> Report {

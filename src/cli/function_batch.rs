@@ -4,7 +4,7 @@
 //! source. A case never ends another.
 
 use crate::cli::eval::read_text;
-use crate::cli::function::{Failed, call, compiled};
+use crate::cli::function_call::{Failed, call, compiled};
 use crate::cli::function_value::{read_arguments, recorded};
 use crate::cli::report::{Phase, Report};
 use crate::function::check::check_function;

@@ -8,7 +8,7 @@
 //! | `graph` | [`graph`] |
 //! | `ops` | [`ops`] |
 //! | `schema` | [`schema`], [`schema_args`] |
-//! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_value`] |
+//! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_call`], [`function_value`] |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -35,6 +35,7 @@ pub mod fit_task;
 pub mod function;
 pub mod function_args;
 pub mod function_batch;
+pub mod function_call;
 pub mod function_value;
 pub mod graph;
 pub mod input;

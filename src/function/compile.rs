@@ -1,12 +1,13 @@
 //! From a module to a bound function for types of its arguments.
 
-use crate::compile::{CompileError, Options};
+use crate::compile::CompileError;
 use crate::function::build::build;
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, infer};
 use crate::function::low::{LowFunction, lower};
 use crate::function::module::FunctionModule;
-use crate::function::op::Constant;
+use crate::function::options::FunctionOptions;
 use crate::function::program::program;
 use crate::function::types::FunctionType;
 use cembra_vm::builtins;
@@ -15,28 +16,6 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::program::slot_check;
 use cembra_vm::value::{ScalarValue, Value};
 use std::sync::Arc;
-
-/// What an integer result does that does not fit INT64.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overflow {
-    /// It raises OVERFLOW.
-    #[default]
-    Raise,
-    /// It wraps around, as Numba's does.
-    Wrap,
-}
-
-/// Options of functions.
-#[derive(Clone, Debug, Default)]
-pub struct FunctionOptions {
-    /// What an integer result does that does not fit.
-    pub overflow: Overflow,
-    /// True if division of floats by zero and arguments outside of a domain give infinities and NaN, as numpy's do,
-    /// instead of raising as Python's do.
-    pub numpy_errors: bool,
-    /// Options of compilation.
-    pub compile: Options,
-}
 
 /// A function that is ready to be called with arguments of its types.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! One row a function: its dotted name, and what it is. `math` functions refuse arguments as CPython's do; those
 //! of numpy follow IEEE 754.
 
-use crate::function::op::Constant;
+use crate::function::constant::Constant;
 use cembra_vm::value::ScalarType;
 
 /// What a function of the library does.

@@ -21,6 +21,9 @@
 pub mod build;
 pub mod check;
 pub mod compile;
+pub mod constant;
+mod draft;
+mod emitter;
 pub mod error;
 pub mod explain;
 pub mod infer;
@@ -28,14 +31,17 @@ pub mod library;
 pub mod low;
 pub mod module;
 pub mod op;
+pub mod options;
 pub mod program;
 pub mod run;
 pub mod ssa;
 pub mod stage_text;
 pub mod types;
 
-pub use compile::{CompiledFunction, FunctionOptions, Overflow, compile_function};
+pub use compile::{CompiledFunction, compile_function};
+pub use constant::Constant;
 pub use error::{FunctionError, FunctionProblem};
 pub use module::FunctionModule;
+pub use options::{FunctionOptions, Overflow};
 pub use run::{FunctionResult, python_class};
 pub use types::{ArrayOf, FunctionType};

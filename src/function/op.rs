@@ -1,7 +1,7 @@
 //! Operations of the stages `ussa` and `tssa`: what Python's operators, calls and loops become.
 
+use crate::function::constant::Constant;
 use crate::function::library::Builtin;
-use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::ssa::Operation;
 use std::fmt;
@@ -10,34 +10,6 @@ use std::sync::Arc;
 /// Number of a function of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
-
-/// A constant.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constant {
-    /// `None`.
-    None,
-    /// A truth value.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// A float.
-    Float(f64),
-    /// A text.
-    Text(Arc<str>),
-}
-
-impl Constant {
-    /// Its type.
-    pub fn function_type(&self) -> FunctionType {
-        match self {
-            Constant::None => FunctionType::None,
-            Constant::Bool(_) => FunctionType::Bool,
-            Constant::Int(_) => FunctionType::Int,
-            Constant::Float(_) => FunctionType::Float,
-            Constant::Text(_) => FunctionType::Text,
-        }
-    }
-}
 
 /// One place of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,19 +77,6 @@ impl Operation for FunctionOp {
                 | FunctionOp::Step
                 | FunctionOp::Promote
         )
-    }
-}
-
-impl fmt::Display for Constant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Constant::None => f.write_str("None"),
-            Constant::Bool(true) => f.write_str("True"),
-            Constant::Bool(false) => f.write_str("False"),
-            Constant::Int(value) => write!(f, "{value}"),
-            Constant::Float(value) => write!(f, "{value:?}"),
-            Constant::Text(text) => write!(f, "{text:?}"),
-        }
     }
 }
 

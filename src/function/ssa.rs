@@ -8,8 +8,9 @@
 //! it is assigned, false where it is deleted. A read that never finds one is an error.
 
 use crate::function::build::{BuiltFunction, Failure};
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::op::{Constant, FunctionOp};
+use crate::function::op::FunctionOp;
 use crate::ssa::reaching::{UnboundRead, unbound_reads};
 use crate::ssa::{BlockId, Flow, SsaOp, Tail, VarId, construct, verify_flow};
 use cembra_vm::program::instruction::Span;

@@ -144,7 +144,7 @@ fn value(qtype: &QType, seed: usize) -> Value {
             ScalarType::Float64 | ScalarType::WeakFloat => ScalarValue::Float64(number as f64 * 0.75 - 2.0),
             ScalarType::Text => ScalarValue::Text(["7", "straße", "aB", "", "1.5"][number % 5].into()),
             ScalarType::Bytes => ScalarValue::Bytes(vec![number as u8].into()),
-            narrow => unreachable!("{narrow} is the element of an array, and no value"),
+            narrow => unreachable!("no value is of type {narrow}"),
         }
     };
     match qtype {

@@ -2,9 +2,10 @@
 
 use super::scope::{Binding, Callable, Resolved, Scope};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::{self, Builtin, Kind};
-use crate::function::op::{Constant, FunctionId, FunctionOp};
+use crate::function::op::{FunctionId, FunctionOp};
 use crate::python::{ExprId, ExprKind, PyParameter, StmtKind, Stretch};
 use crate::ssa::InstId;
 use cembra_vm::program::instruction::Span;
@@ -294,9 +295,9 @@ impl Builder<'_> {
         let outer = std::mem::replace(&mut self.scope, scope);
         for (parameter, argument) in parameters.iter().zip(given) {
             let name = tree.name(parameter.name).to_owned();
-            let binding = match argument {
-                &Argument::Function(callable) => Binding::Callable(callable),
-                &Argument::Value(value) => {
+            let binding = match *argument {
+                Argument::Function(callable) => Binding::Callable(callable),
+                Argument::Value(value) => {
                     let variable = self.variable(&name);
                     self.write(variable, value, span);
                     Binding::Variable(variable)

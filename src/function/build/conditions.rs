@@ -108,7 +108,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn write_bool(&mut self, variable: crate::ssa::VarId, value: bool, span: Span) {
-        let value = self.constant(crate::function::op::Constant::Bool(value), span);
+        let value = self.constant(crate::function::constant::Constant::Bool(value), span);
         self.write(variable, value, span);
     }
 }

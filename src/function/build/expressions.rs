@@ -2,9 +2,10 @@
 
 use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::Builtin;
-use crate::function::op::{Constant, FunctionOp, IndexPart};
+use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::{BinaryOp, BoolOp, ExprId, ExprKind, Stretch};
 use crate::ssa::{InstId, Tail};
 use cembra_vm::program::instruction::Span;

@@ -211,7 +211,7 @@ impl Builder<'_> {
         let known = match step {
             None => Some(1),
             Some(step) => match self.constant_value(step) {
-                Some(crate::function::op::Constant::Int(step)) => Some(step),
+                Some(crate::function::constant::Constant::Int(step)) => Some(step),
                 _ => None,
             },
         };

@@ -21,9 +21,10 @@ mod loops;
 mod scope;
 mod statements;
 
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::module::FunctionModule;
-use crate::function::op::{Constant, FunctionId, FunctionOp};
+use crate::function::op::{FunctionId, FunctionOp};
 use crate::python::{ExprId, PyTree, StmtId, StmtKind};
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId};
 use cembra_vm::program::instruction::Span;

@@ -1,9 +1,10 @@
 //! Scopes: which names a function assigns, and what a name stands for where it is read.
 
 use super::Builder;
+use crate::function::constant::Constant;
 use crate::function::library::{self, Builtin};
 use crate::function::module::ModuleName;
-use crate::function::op::{Constant, FunctionId};
+use crate::function::op::FunctionId;
 use crate::python::{ExprId, ExprKind, PyPattern, StmtId, StmtKind};
 use crate::ssa::VarId;
 use hashbrown::HashMap;

@@ -2,8 +2,9 @@
 
 use super::scope::Binding;
 use super::{Builder, ReturnTo};
+use crate::function::constant::Constant;
 use crate::function::error::FunctionError;
-use crate::function::op::{Constant, FunctionOp, IndexPart};
+use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::{CompareOp, ExprId, ExprKind, PyPattern, StmtId, StmtKind, Stretch};
 use crate::ssa::{InstId, SsaOp, Tail, VarId};
 use cembra_vm::program::instruction::Span;
@@ -203,8 +204,7 @@ impl Builder<'_> {
         let tree = self.tree;
         let end = self.new_block();
         let mut statement = first;
-        loop {
-            let StmtKind::If { test, body, orelse } = tree.stmt(statement).kind else { break };
+        while let StmtKind::If { test, body, orelse } = tree.stmt(statement).kind {
             let span = tree.stmt(statement).span;
             let (then, other) = (self.new_block(), self.new_block());
             self.branch_on(test, then, other);

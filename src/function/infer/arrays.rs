@@ -1,8 +1,9 @@
 //! Types of parts: fields of tuples, elements, rows and slices of arrays, attributes.
 
 use super::rules::type_error;
+use crate::function::constant::Constant;
 use crate::function::error::FunctionProblem;
-use crate::function::op::{Constant, IndexPart};
+use crate::function::op::IndexPart;
 use crate::function::types::{ArrayOf, FunctionType};
 
 fn unsupported(rule: &'static str, message: impl Into<String>, hint: &'static str) -> FunctionProblem {

@@ -13,10 +13,11 @@ mod calls;
 mod rules;
 
 use crate::function::build::{BuiltFunction, build};
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::Kind;
 use crate::function::module::FunctionModule;
-use crate::function::op::{Constant, FunctionId, FunctionOp};
+use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp, Tail};

@@ -1,7 +1,8 @@
 //! Types of operators: arithmetic, comparisons, tuples, counters.
 
+use crate::function::constant::Constant;
 use crate::function::error::FunctionProblem;
-use crate::function::op::{Constant, FunctionOp};
+use crate::function::op::FunctionOp;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 

@@ -1,7 +1,7 @@
 //! Operators of numbers and tuples.
 
 use super::{LowOp, Lower, Lowering};
-use crate::function::compile::Overflow;
+use crate::function::options::Overflow;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::ssa::InstId;

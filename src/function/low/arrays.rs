@@ -1,12 +1,17 @@
 //! Elements, rows and slices of arrays, fields of tuples, attributes.
 
+use super::leaves::leaf_types;
 use super::views::{ArrayPart, Axis};
-use super::{LowOp, Lower, Lowered, Lowering, leaf_types};
-use crate::function::op::{Constant, IndexPart};
+use super::{LowOp, Lower, Lowered, Lowering};
+use crate::function::constant::Constant;
+use crate::function::op::IndexPart;
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp};
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, INT32, INT64};
 use cembra_vm::value::{QType, ScalarType};
+
+/// What is done for an element of a part: at indices along its open axes.
+pub(super) type ForElement<'a, L> = dyn FnMut(&mut L, &ArrayPart, &[InstId]) -> Lower<()> + 'a;
 
 impl Lowering<'_> {
     /// An array value as a part of its handle.
@@ -244,7 +249,7 @@ impl Lowering<'_> {
     pub(super) fn for_each_element(
         &mut self,
         part: &ArrayPart,
-        body: &mut dyn FnMut(&mut Self, &ArrayPart, &[InstId]) -> Lower<()>,
+        body: &mut ForElement<'_, Self>,
     ) -> Lower<()> {
         let open = part.open_axes();
         self.nested(part, &open, &mut Vec::new(), body)
@@ -255,7 +260,7 @@ impl Lowering<'_> {
         part: &ArrayPart,
         open: &[usize],
         indices: &mut Vec<InstId>,
-        body: &mut dyn FnMut(&mut Self, &ArrayPart, &[InstId]) -> Lower<()>,
+        body: &mut ForElement<'_, Self>,
     ) -> Lower<()> {
         let Some((axis, rest)) = open.split_first() else { return body(self, part, indices) };
         let length = self.axis_length(part, *axis);

@@ -2,9 +2,9 @@
 
 use super::views::ArrayPart;
 use super::{LowOp, Lower, Lowering};
-use crate::function::compile::Overflow;
 use crate::function::library::{Builtin, Kind};
-use crate::function::types::{ArrayOf, FunctionType};
+use crate::function::options::Overflow;
+use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp};
 use crate::ssa::InstId;
 use cembra_vm::value::QType;
@@ -170,7 +170,7 @@ impl Lowering<'_> {
         let length = match self.type_of(value) {
             FunctionType::Tuple(fields) => fields.len(),
             FunctionType::Text => match self.constant_of(value) {
-                Some(crate::function::op::Constant::Text(text)) => text.chars().count(),
+                Some(crate::function::constant::Constant::Text(text)) => text.chars().count(),
                 _ => 0,
             },
             _ => 0,
@@ -350,174 +350,5 @@ impl Lowering<'_> {
             }
         }
         Ok(vec![found])
-    }
-
-    /// `np.linspace`: start + i * step, and the last element is the stop itself.
-    fn linspace(&mut self, array: ArrayOf, args: &[InstId]) -> Lower<Vec<InstId>> {
-        use FunctionType::{Float, Int};
-        let (start, stop) = (self.leaf_as(args[0], &Float), self.leaf_as(args[1], &Float));
-        let count = match args.get(2) {
-            Some(count) => self.leaf_as(*count, &Int),
-            None => self.int(50),
-        };
-        let zero = self.float(0.0);
-        let handle = self.filled(array, zero, vec![count])?;
-        let whole = ArrayPart::whole(handle, array);
-        let (one, minus) = (self.int(1), self.int(-1));
-        let steps = self.total("math.add", vec![count, minus], INT64);
-        let divisor = self.total("python.max", vec![steps, one], INT64);
-        let divisor = self.cast(divisor, &Int, &Float);
-        let range = self.total("math.subtract", vec![stop, start], FLOAT64);
-        let step = self.total("math.divide", vec![range, divisor], FLOAT64);
-        self.fold(count, None, &mut |this, number, _| {
-            let position = this.cast(number, &Int, &Float);
-            let way = this.total("math.multiply", vec![position, step], FLOAT64);
-            let value = this.total("math.add", vec![way, start], FLOAT64);
-            let (is_last, has_several) = (
-                this.total("bool.equal", vec![number, steps], BOOLEAN),
-                this.total("bool.less", vec![one, count], BOOLEAN),
-            );
-            let is_end = this.total("bool.logical_and", vec![is_last, has_several], BOOLEAN);
-            let value = this.select(is_end, stop, value, FLOAT64);
-            this.store(&whole, &[number], value, &Float);
-            Ok(None)
-        })?;
-        Ok(vec![handle])
-    }
-
-    fn new_array(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
-        use FunctionType::{Array, Float, Int};
-        let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
-        let element = array.element;
-        match builtin.kind() {
-            Kind::Filled(value) => {
-                let value = match element.is_float() {
-                    true => self.float(f64::from(value)),
-                    false => self.int(i64::from(value)),
-                };
-                let of = if element.is_float() { Float } else { Int };
-                let value = self.element_value(value, &of, element);
-                let sizes = self.sizes(args);
-                Ok(vec![self.filled(*array, value, sizes)?])
-            }
-            Kind::FilledLike(value) => {
-                let of = if element.is_float() { Float } else { Int };
-                let value = match element.is_float() {
-                    true => self.float(f64::from(value)),
-                    false => self.int(i64::from(value)),
-                };
-                let value = self.element_value(value, &of, element);
-                let part = self.part(args[0]).expect("inference takes an array");
-                let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                Ok(vec![self.filled(*array, value, sizes)?])
-            }
-            Kind::Linspace => self.linspace(*array, args),
-            Kind::Full => {
-                let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
-                let value = self.element_value(value, of, element);
-                let sizes = self.sizes(&args[1..]);
-                Ok(vec![self.filled(*array, value, sizes)?])
-            }
-            Kind::Arange => {
-                let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
-                let (zero, one) = (self.int(0), self.int(1));
-                let (start, stop, step) = match bounds[..] {
-                    [stop] => (zero, stop, one),
-                    [start, stop] => (start, stop, one),
-                    _ => (bounds[0], bounds[1], bounds[2]),
-                };
-                let count = self.operator("python.range_count", vec![start, stop, step], INT64);
-                self.array_of(*array, count, &mut |this, number| {
-                    let way = this.total("math.multiply", vec![number, step], INT64);
-                    Ok(this.total("math.add", vec![start, way], INT64))
-                })
-            }
-            Kind::ArrayOf if !matches!(self.type_of(args[0]), Array(_)) => {
-                let length = self.int(args.len() as i64);
-                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
-                let of = if element.is_float() { Float } else { Int };
-                let zero = self.element_value(zero, &of, element);
-                let handle = self.filled(*array, zero, vec![length])?;
-                let whole = ArrayPart::whole(handle, *array);
-                for (number, arg) in args.iter().enumerate() {
-                    let number = self.int(number as i64);
-                    let (value, of) = (self.leaf(*arg), self.type_of(*arg));
-                    self.store(&whole, &[number], value, of);
-                }
-                Ok(vec![handle])
-            }
-            // A copy: the same elements in an array of their own.
-            _ => {
-                let part = self.part(args[0]).expect("inference takes an array");
-                let lengths: Vec<InstId> =
-                    part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
-                let of = if element.is_float() { Float } else { Int };
-                let zero = self.element_value(zero, &of, element);
-                let handle = self.filled(*array, zero, lengths)?;
-                let whole = ArrayPart::whole(handle, *array);
-                self.for_each_element(&part, &mut |this, part, indices| {
-                    let value = this.load(part, indices);
-                    this.store(&whole, indices, value, &part.array.loaded());
-                    Ok(())
-                })?;
-                Ok(vec![handle])
-            }
-        }
-    }
-
-    /// A list of values.
-    fn new_list(&mut self, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
-        let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives a list") };
-        let zero = self.int(0);
-        let zero = self.element_value(zero, &FunctionType::Int, array.element);
-        let length = self.int(args.len() as i64);
-        let handle = self.filled(*array, zero, vec![length])?;
-        let whole = ArrayPart::whole(handle, *array);
-        for (number, arg) in args.iter().enumerate() {
-            let number = self.int(number as i64);
-            let (value, of) = (self.leaf(*arg), self.type_of(*arg));
-            self.store(&whole, &[number], value, of);
-        }
-        Ok(vec![handle])
-    }
-
-    /// Sizes of a new array: one operand each, or a tuple.
-    fn sizes(&mut self, args: &[InstId]) -> Vec<InstId> {
-        let mut sizes = Vec::new();
-        for arg in args {
-            match self.type_of(*arg) {
-                FunctionType::Tuple(fields) => {
-                    for (leaf, of) in self.leaves(*arg).into_iter().zip(&**fields) {
-                        sizes.push(self.cast(leaf, of, &FunctionType::Int));
-                    }
-                }
-                _ => sizes.push(self.leaf_as(*arg, &FunctionType::Int)),
-            }
-        }
-        sizes
-    }
-
-    /// An array of integers that a body computes from the number of the element.
-    fn array_of(
-        &mut self,
-        array: ArrayOf,
-        count: InstId,
-        body: &mut dyn FnMut(&mut Self, InstId) -> Lower<InstId>,
-    ) -> Lower<Vec<InstId>> {
-        let zero = match array.element.is_float() {
-            true => self.float(0.0),
-            false => self.int(0),
-        };
-        let of = if array.element.is_float() { FunctionType::Float } else { FunctionType::Int };
-        let zero = self.element_value(zero, &of, array.element);
-        let handle = self.filled(array, zero, vec![count])?;
-        let whole = ArrayPart::whole(handle, array);
-        self.fold(count, None, &mut |this, number, _| {
-            let value = body(this, number)?;
-            this.store(&whole, &[number], value, &FunctionType::Int);
-            Ok(None)
-        })?;
-        Ok(vec![handle])
     }
 }

@@ -6,13 +6,16 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
 
+/// One round: its number and the value of the round before give the value of this one.
+pub(super) type Round<'a, L> = dyn FnMut(&mut L, InstId, Option<InstId>) -> Lower<Option<InstId>> + 'a;
+
 impl Lowering<'_> {
     /// Runs a body for 0, 1, … below a count, with a value that each round makes of that of the round before.
     pub(super) fn fold(
         &mut self,
         count: InstId,
         start: Option<(InstId, QType)>,
-        body: &mut dyn FnMut(&mut Self, InstId, Option<InstId>) -> Lower<Option<InstId>>,
+        body: &mut Round<'_, Self>,
     ) -> Lower<Option<InstId>> {
         let depth = self.flow.block(self.block).depth;
         let (before, zero) = (self.block, self.int(0));

@@ -15,75 +15,26 @@
 mod arithmetic;
 mod arrays;
 mod calls;
+mod leaves;
 mod loops;
+mod low_op;
+mod new_arrays;
 mod views;
 
-use crate::function::build::Failure;
-use crate::function::compile::FunctionOptions;
+pub use low_op::{LowFunction, LowOp};
+
+use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, constant_of};
-use crate::function::op::{Constant, FunctionOp};
+use crate::function::op::FunctionOp;
+use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
-use crate::ssa::{BlockId, Flow, InstId, Operation, SsaOp, Tail, remove_dead_code, verify_flow};
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
-use std::fmt;
+use leaves::{has_optional, leaf_places, leaf_types};
 use views::ArrayPart;
-
-/// An operation of the stage `low`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LowOp {
-    /// A parameter, by position.
-    Input(u32),
-    /// A literal.
-    Literal(Value),
-    /// Bytes of the operand, a parameter or the result of a call, from an offset on.
-    Part(u32),
-    /// An operator of the machine; true if it may raise.
-    Operator(&'static str, bool),
-    /// An operator that changes its first operand in place, and has no other result.
-    Update(&'static str),
-    /// Another instance.
-    Call(InstanceId),
-}
-
-impl Operation for LowOp {
-    fn has_effects(&self) -> bool {
-        matches!(self, LowOp::Operator(_, true) | LowOp::Update(_) | LowOp::Call(_))
-    }
-}
-
-impl fmt::Display for LowOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LowOp::Input(position) => write!(f, "input {position}"),
-            LowOp::Literal(value) => write!(f, "literal {value}"),
-            LowOp::Part(offset) => write!(f, "part +{offset}"),
-            LowOp::Operator(name, _) | LowOp::Update(name) => f.write_str(name),
-            LowOp::Call(instance) => write!(f, "call f{}", instance.0),
-        }
-    }
-}
-
-/// A function on the machine's types.
-#[derive(Clone, Debug)]
-pub struct LowFunction {
-    /// Its name.
-    pub name: String,
-    /// The blocks, in SSA.
-    pub flow: Flow<LowOp>,
-    /// Type of each value, none of updates.
-    pub types: Vec<Option<QType>>,
-    /// Names and types of the parameters.
-    pub parameters: Vec<(String, QType)>,
-    /// Type of the result.
-    pub result: QType,
-    /// What tails raise.
-    pub failures: Vec<Failure>,
-    /// Names of variables, for texts.
-    pub variables: Vec<String>,
-}
 
 /// What an operation's value became.
 #[derive(Clone, Debug)]
@@ -545,37 +496,5 @@ impl<'i> Lowering<'i> {
     /// True for a truth value that is a literal.
     fn is_bool(&self, value: InstId) -> bool {
         self.types[value.index()] == Some(BOOLEAN)
-    }
-}
-
-/// True if a part of the type may be None.
-fn has_optional(of: &FunctionType) -> bool {
-    match of {
-        FunctionType::Optional(_) => true,
-        FunctionType::Tuple(fields) => fields.iter().any(has_optional),
-        _ => false,
-    }
-}
-
-/// Types of the leaves: numbers and arrays, from left to right.
-fn leaf_types(of: &FunctionType, out: &mut Vec<FunctionType>) {
-    match of {
-        FunctionType::None | FunctionType::Text => {}
-        FunctionType::Tuple(fields) => fields.iter().for_each(|field| leaf_types(field, out)),
-        FunctionType::Optional(of) => out.extend([FunctionType::Bool, (**of).clone()]),
-        leaf => out.push(leaf.clone()),
-    }
-}
-
-/// Offsets and types of the leaves in a value of the machine.
-fn leaf_places(of: &FunctionType, qtype: &QType, base: u32, out: &mut Vec<(u32, QType)>) {
-    match (of, qtype.tuple()) {
-        (FunctionType::Tuple(fields), Some(tuple)) => {
-            for (index, field) in fields.iter().enumerate() {
-                leaf_places(field, &tuple.fields()[index], base + tuple.offset(index), out);
-            }
-        }
-        (FunctionType::None | FunctionType::Text, _) => {}
-        _ => out.push((base, qtype.clone())),
     }
 }

@@ -294,7 +294,7 @@ fn scalar_value(rng: &mut Rng, scalar: ScalarType) -> ScalarValue {
         ScalarType::WeakFloat => ScalarValue::WeakFloat(float(rng)),
         ScalarType::Text => ScalarValue::Text(["", "a", "ab", "straße", "Ωmega"][rng.usize(0..5)].into()),
         ScalarType::Bytes => ScalarValue::Bytes([&b""[..], b"a", b"ab\0", b"\xff"][rng.usize(0..4)].into()),
-        narrow => unreachable!("{narrow} is the element of an array, and no value"),
+        narrow => unreachable!("no value is of type {narrow}"),
     }
 }
 

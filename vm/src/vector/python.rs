@@ -80,7 +80,7 @@ pub fn pow(x: i64, y: u64) -> Option<i64> {
     match (x, u32::try_from(y)) {
         (_, Ok(y)) => x.checked_pow(y),
         (0 | 1, _) => Some(x),
-        (-1, _) => Some(if y % 2 == 0 { 1 } else { -1 }),
+        (-1, _) => Some(if y.is_multiple_of(2) { 1 } else { -1 }),
         _ => None,
     }
 }
