@@ -16,6 +16,7 @@ mod print;
 mod random;
 mod recorded;
 mod reference;
+mod rules;
 
 use cembra::cli::function_value::read_arguments;
 use cembra::function::run::{python_class, python_message};
