@@ -11,10 +11,12 @@ mod generate;
 mod hostile;
 mod laws;
 mod oracle;
+mod page;
 mod print;
 mod random;
 mod recorded;
 mod reference;
+mod rules;
 
 use cembra::cli::function_value::read_arguments;
 use cembra::function::run::{python_class, python_message};

@@ -1,0 +1,66 @@
+//! What is outside has a rule and a place, and the page of functions names the rule.
+
+use crate::function::{Outcome, outcome};
+use crate::support::test_file;
+use cembra::function::FunctionOptions;
+use serde_json::{Value as Json, json};
+
+/// A refusal: text of the module, arguments of `f`, `rule@line`.
+fn check(page: &str, source: &str, args: &Json, expected: &str) {
+    let found = match outcome(source, "f", args, &FunctionOptions::default()) {
+        Outcome::Refused(complaint) => {
+            let line = complaint.line.map_or_else(|| "?".to_owned(), |line| line.to_string());
+            format!("{}@{line}", complaint.rule.unwrap_or_default())
+        }
+        other => format!("{other:?}"),
+    };
+    assert_eq!(found, expected, "{source}");
+    let rule = expected.split('@').next().unwrap_or_default();
+    assert!(page.contains(&format!("`{rule}`")), "docs/functions.md does not name {rule}");
+}
+
+#[test]
+fn what_is_outside_has_a_rule_and_a_place() {
+    let page = std::fs::read_to_string(test_file("../docs/functions.md")).expect("the page is readable");
+    let body = |lines: &str, args: Json, expected: &str| {
+        let source = format!("import numpy as np\ndef f(a):\n    {}\n", lines.replace('\n', "\n    "));
+        check(&page, &source, &args, expected);
+    };
+    let (number, array) = (json!([3]), json!([[1.5, 2.5, 3.5]]));
+    body("return a * 2", array.clone(), "array-expression@3");
+    body("return a < 2", array.clone(), "array-expression@3");
+    body("a[0:2] = a[1:3]\nreturn 0", array.clone(), "array-store@3");
+    body("if a:\n    return 1\nreturn 0", array.clone(), "truth-of-array@3");
+    body("x, y, z = a\nreturn x", array.clone(), "unpack-array@3");
+    body("return a[True]", array.clone(), "bool-index@3");
+    body("n = 1\nn += len(a)\nreturn a[::n]", array.clone(), "slice-step@5");
+    body(
+        "b = a\nc = a.copy()\nfor i in range(3):\n    b, c = c, b\n    b[0] = 1\nreturn 0",
+        array,
+        "array-alias@5",
+    );
+    body("return np.array([])", number.clone(), "empty-array@3");
+    body("return np.zeros(3, dtype=np.complex128)", number.clone(), "dtype@3");
+    body("return np.zeros((1, 1, 1, 1, 1, 1, a))", number.clone(), "array-type@3");
+    body("return (1, 2)[0:1]", number.clone(), "tuple-slice@3");
+    body("return (1, (2, 3))[a]", number.clone(), "tuple-index@3");
+    body("return (1, 2) < (1, a)", number.clone(), "tuple-order@3");
+    body("return (None,) == (None,)", number.clone(), "tuple-compare@3");
+    body("return a is a", number.clone(), "identity@3");
+    body("x = 'a' if a else 'b'\nreturn x == 'a'", number.clone(), "text@4");
+    body("x = None if a < 0 else a\nif x:\n    return 1\nreturn 2", number.clone(), "optional@4");
+    body("return f", number.clone(), "function-value@3");
+    body("def g(x):\n    return g(x - 1)\nreturn g(a)", number.clone(), "inner-recursion@4");
+    body("return range(a)", number.clone(), "range-value@3");
+    body("for i in reversed((1, 2)):\n    pass\nreturn 0", number.clone(), "reversed@3");
+    body("raise a.x('b')", number.clone(), "raise-class@3");
+    body("raise", number.clone(), "raise-again@3");
+    body("return sorted((1, a))", number.clone(), "library@3");
+    body("return np", number.clone(), "module-value@3");
+    body("if a:\n    x = 1\nelse:\n    x = (a, a)\nreturn x", number.clone(), "unify@6");
+    check(&page, "print(1)\ndef f(n):\n    return n\n", &number, "module-statement@1");
+    check(&page, "import os\ndef f(n):\n    return n\n", &number, "import@1");
+    let written = "def r(t, n):\n    if n < 0:\n        return 0\n    t[0][0] = n\n    return r(t, n - 1)\n";
+    let in_tuple = format!("{written}def f(a):\n    return r((a, 1), 3)\n");
+    check(&page, &in_tuple, &json!([[5.0]]), "array-in-tuple@4");
+}
