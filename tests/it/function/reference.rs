@@ -289,7 +289,7 @@ fn int_quotient(a: i64, b: i64) -> Result<f64, Class> {
         scaled <<= 1;
         shift += 1;
     }
-    let quotient = scaled / b | u128::from(scaled % b != 0);
+    let quotient = (scaled / b) | u128::from(scaled % b != 0);
     let size = quotient as f64 * 2f64.powi(-shift);
     Ok(if negative { -size } else { size })
 }
