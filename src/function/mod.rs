@@ -12,8 +12,9 @@
 //! - [`ssa`]: variables become values; reads that may find none are guarded.
 //! - [`infer`]: the least types, for the types of the arguments.
 //! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
-//! - [`program`]: out of SSA, slots, routines.
-//! - [`run`]: calls a compiled function with values.
+//! - [`program`]: out of SSA, instructions, slots, routines.
+//! - [`compile`]: all of it; [`run`]: calls a compiled function with values.
+//! - [`check`]: what is wrong with a function whatever its arguments are; [`explain`]: why a variable has its type.
 //!
 //! Integers are INT64 and floats FLOAT64. A result that does not fit raises; see docs/functions.md for the rest of
 //! the semantics.

@@ -38,7 +38,7 @@ pub enum FunctionOp {
     Unary(UnaryOp),
     /// `x op y`.
     Binary(BinaryOp),
-    /// `x op= y` of arrays and numbers: as [`FunctionOp::Binary`] of numbers.
+    /// `x op y`, a truth value.
     Compare(CompareOp),
     /// The truth of a value.
     Truth,

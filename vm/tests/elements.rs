@@ -417,3 +417,69 @@ fn narrow_types_are_those_of_elements_only() {
     }
     assert!(taken > 50, "only {taken}");
 }
+
+/// `nd.append(a, x)`, then `nd.remove_last(a)` if asked; the output is the number of elements.
+fn resizer(qtype: NdType, shrinks: bool) -> Routine {
+    let mut draft = Draft::new();
+    let a = draft.input(0, QType::NdArray(qtype));
+    let x = draft.input(24, QType::Scalar(qtype.element()));
+    let out = draft.output(96, INT64);
+    let axis = draft.literal(104, int(0));
+    match shrinks {
+        true => draft.run("nd.remove_last", &[a], a),
+        false => draft.run("nd.append", &[a, x], a),
+    }
+    draft.run("nd.length", &[a, axis], out);
+    draft.updated.push(a);
+    draft.finish(&[("a", a), ("x", x)], out)
+}
+
+#[test]
+fn arrays_of_one_axis_grow_and_shrink() {
+    let qtype = nd("NDARRAY_FLOAT64_N");
+    let (grow, shrink) = (bind(resizer(qtype, false)), bind(resizer(qtype, true)));
+    for count in [0usize, 1, 7, 8, 63, 64, 65, 1000] {
+        let cells: Vec<f64> = (0..count).map(|cell| cell as f64).collect();
+        let given = [("a", array("NDARRAY_FLOAT64_N", &[count], &cells)), ("x", Value::from(0.5))];
+        let more = [&cells[..], &[0.5]].concat();
+        let grown = (int(count as i64 + 1), array("NDARRAY_FLOAT64_N", &[count + 1], &more));
+        assert_eq!(run(&grow, &given), Ok(grown), "{count} elements grow");
+        let shrunk = count
+            .checked_sub(1)
+            .map(|less| (int(less as i64), array("NDARRAY_FLOAT64_N", &[less], &cells[..less])));
+        match (run(&shrink, &given), shrunk) {
+            (found, Some(expected)) => assert_eq!(found, Ok(expected), "{count} elements shrink"),
+            (Err(RunErrorKind::Fault(Fault::Index { size: 0, .. })), None) => {}
+            (found, None) => panic!("an empty array shrinks: {found:?}"),
+        }
+    }
+    // Every other element, from the second on, of a host's buffer: what grows is a copy in order.
+    let bytes: Vec<u8> = [9.0f64, 1.0, 9.0, 2.0, 9.0].iter().flat_map(|cell| cell.to_ne_bytes()).collect();
+    let strided = NdRows::from_strided(qtype, &bytes, 8, &[2], &[16]).expect("inside of the buffer");
+    let given = [("a", Value::NdArray(Arc::new(strided))), ("x", Value::from(3.0))];
+    assert_eq!(run(&grow, &given), Ok((int(3), array("NDARRAY_FLOAT64_N", &[3], &[1.0, 2.0, 3.0]))));
+}
+
+#[test]
+fn one_frame_grows_within_its_budget() {
+    let grow = bind(resizer(nd("NDARRAY_FLOAT64_N"), false));
+    let mut frame = grow.new_frame().expect("small");
+    let slot = grow.input_slot("a").expect("an input").clone();
+    frame.write(&slot, &array("NDARRAY_FLOAT64_N", &[0], &[])).expect("of its type");
+    frame.write(&grow.input_slot("x").expect("an input").clone(), &Value::from(1.5)).expect("of its type");
+    for count in 1..=1000 {
+        grow.execute(&mut frame).expect("it grows");
+        assert_eq!(frame.read(grow.output_slot()), Ok(int(count)));
+    }
+    let budget = cembra_vm::machine::Budget { bytes_alive: 4096, ..Default::default() };
+    let mut failed = None;
+    for _ in 0..100_000 {
+        if let Err(error) = grow.execute_with(&mut frame, RunOptions::new().budget(&budget)) {
+            failed = Some(error.kind.to_string());
+            break;
+        }
+    }
+    let failed = failed.expect("4096 bytes are not enough");
+    assert!(failed.contains("bytes-alive"), "{failed}");
+    assert!(matches!(frame.read(&slot), Ok(Value::NdArray(_))), "the array is as it was");
+}
