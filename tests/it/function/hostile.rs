@@ -147,7 +147,7 @@ fn deep_nesting_has_a_limit_and_never_overflows_the_stack() {
     assert_eq!(call(&brackets(100_000), json!([3])), "SyntaxError@2 limit");
     let unary = |n: usize| format!("def f(x):\n    return {}x\n", "-".repeat(n));
     assert_eq!(call(&unary(300), json!([3])), "\"3\"");
-    assert_eq!(call(&unary(500), json!([3])), "NotImplementedError@2 limit");
+    assert_eq!(call(&unary(600), json!([3])), "NotImplementedError@2 limit");
     let calls = |n: usize| format!("def f(x):\n    return {}x{}\n", "abs(".repeat(n), ")".repeat(n));
     assert_eq!(call(&calls(200), json!([-3])), "\"3\"");
     let blocks = |n: usize| {
