@@ -9,8 +9,9 @@
 //! 2. The result of an operator that reads before it writes may take the bytes of operands that die
 //!    there; any other result is placed while its operands still hold theirs.
 //! 3. A result with several definitions (that of a `where`) and the operands of those of the second
-//!    kind stay clear of each other, whichever is placed first. Where jumps lead back, it stays clear of whatever
-//!    is alive where one of its definitions stands: its first slot may have been given to others meanwhile.
+//!    kind stay clear of each other, whichever is placed first. In functions ([`Emission::redefines`]) it stays
+//!    clear of whatever is alive where one of its definitions stands: its slot may have been given to others meanwhile.
+//!    So does a value that is alive in a block before its definition, which stands behind it in a loop.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
@@ -405,9 +406,10 @@ fn values_to_keep_clear(
             }
         }
     }
-    let leads_back = (0..body.instructions().len()).any(|ip| body.target(ip).is_some_and(|to| to <= ip));
-    if leads_back {
-        let is_redefined = |value: ValueId| definitions.get(&value).is_some_and(|count| *count > 1);
+    if emission.redefines {
+        let early = met_before_definition(emission, cfg, live);
+        let is_redefined =
+            |value: ValueId| definitions.get(&value).is_some_and(|count| *count > 1) || early[value.index()];
         for (a, b) in alive_at_definitions(emission, cfg, live, owner, &is_redefined) {
             let (a, b) = (holder(emission, a), holder(emission, b));
             if a != b {
@@ -417,6 +419,25 @@ fn values_to_keep_clear(
         }
     }
     clear_of
+}
+
+/// By value, whether it is alive in a block that stands before its definition: the walk chooses its slot there.
+fn met_before_definition(emission: &Emission, cfg: &Cfg, live: &Liveness) -> Vec<bool> {
+    let body = &emission.body;
+    let mut first_definition = vec![usize::MAX; emission.values.len()];
+    for (ip, instruction) in body.instructions().iter().enumerate() {
+        for value in body.writes(instruction) {
+            let first = &mut first_definition[value.index()];
+            *first = (*first).min(ip);
+        }
+    }
+    let mut early = vec![false; emission.values.len()];
+    for block in 0..cfg.len() {
+        for value in live.live_in(block) {
+            early[value.index()] |= first_definition[value.index()] >= cfg.block(block).start;
+        }
+    }
+    early
 }
 
 /// Pairs of values of which one has several definitions, and one is alive where the other is defined.

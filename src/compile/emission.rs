@@ -45,6 +45,8 @@ pub struct Emission {
     pub inputs: Vec<ValueId>,
     /// Value of the output.
     pub output: ValueId,
+    /// True if a value may be defined on several ways that meet, other than as the result of a choice.
+    pub redefines: bool,
     /// Values of the side outputs, in order.
     pub side_outputs: Vec<ValueId>,
     instruction_limit: usize,
@@ -77,6 +79,7 @@ impl Emission {
             values: Vec::new(),
             inputs: Vec::new(),
             output: ValueId(0),
+            redefines: false,
             side_outputs: Vec::new(),
             instruction_limit,
             table,

@@ -27,6 +27,7 @@ pub(super) fn emit(draft: &Draft, emission: Emission) -> Result<Emission, Functi
         output: None,
         spare: HashMap::new(),
     };
+    emitter.emission.redefines = true;
     emitter.emit()?;
     Ok(emitter.emission)
 }

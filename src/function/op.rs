@@ -62,6 +62,8 @@ pub enum FunctionOp {
     RangeCount,
     /// The sum of counters, which the loop keeps inside of 64 bits.
     Step,
+    /// The same value, which the module keeps: an array of it is not written.
+    ModuleConstant,
     /// The value as a float, put where a phi of floats needs one.
     Promote,
 }
@@ -75,6 +77,7 @@ impl Operation for FunctionOp {
                 | FunctionOp::Constant(_)
                 | FunctionOp::Tuple
                 | FunctionOp::Step
+                | FunctionOp::ModuleConstant
                 | FunctionOp::Promote
         )
     }
@@ -139,6 +142,7 @@ impl fmt::Display for FunctionOp {
             FunctionOp::RangeBound => f.write_str("rangebound"),
             FunctionOp::RangeCount => f.write_str("rangecount"),
             FunctionOp::Step => f.write_str("step"),
+            FunctionOp::ModuleConstant => f.write_str("moduleconstant"),
             FunctionOp::Promote => f.write_str("promote"),
         }
     }

@@ -27,6 +27,16 @@ pub enum FunctionCallError {
         /// What is wrong.
         error: FrameError,
     },
+    /// More or fewer arguments than parameters without a default value.
+    #[error("{name}() takes {expected} arguments but {actual} were given")]
+    Count {
+        /// The function.
+        name: String,
+        /// Arguments that it takes, those with defaults left out.
+        expected: usize,
+        /// Arguments given.
+        actual: usize,
+    },
     /// There is no memory for the frame or the result.
     #[error(transparent)]
     Frame(FrameError),
@@ -41,6 +51,11 @@ impl CompiledFunction {
     /// # Errors
     /// Arguments of other types, and whatever the function raises.
     pub fn call(&self, args: &[Value], budget: &Budget) -> Result<FunctionResult, FunctionCallError> {
+        let expected = self.args.len() - self.defaults.len();
+        if args.len() != expected {
+            let (name, actual) = (self.name.clone(), args.len());
+            return Err(FunctionCallError::Count { name, expected, actual });
+        }
         let mut frame = self.bound.new_frame().map_err(FunctionCallError::Frame)?;
         let inputs = self.bound.program().main().inputs.clone();
         let slot = |position: usize| self.bound.program().main().slot(inputs[position].1).clone();
@@ -75,7 +90,7 @@ pub fn python_class(error: &RunError) -> String {
     };
     match category {
         Category::DivisionByZero => "ZeroDivisionError",
-        Category::Overflow => "OverflowError",
+        Category::Overflow | Category::Cast => "OverflowError",
         Category::Domain => "ValueError",
         Category::Unbound => "UnboundLocalError",
         Category::IndexOutOfRange => "IndexError",

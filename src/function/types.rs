@@ -96,6 +96,16 @@ impl FunctionType {
         matches!(self, FunctionType::Bool | FunctionType::Int)
     }
 
+    /// The element of arrays and lists of a number.
+    pub fn element(&self) -> Option<ScalarType> {
+        match self {
+            FunctionType::Bool => Some(ScalarType::Boolean),
+            FunctionType::Int => Some(ScalarType::Int64),
+            FunctionType::Float => Some(ScalarType::Float64),
+            _ => None,
+        }
+    }
+
     /// The type that holds values of both; `None` if there is none.
     pub fn join(&self, other: &FunctionType) -> Option<FunctionType> {
         use FunctionType::{Bool, Float, Int, Tuple};
@@ -114,6 +124,9 @@ impl FunctionType {
             }
             (Bool | Int | Float, Float) | (Float, Bool | Int) => Some(Float),
             (Bool, Int) | (Int, Bool) => Some(Int),
+            (FunctionType::Array(a), FunctionType::Array(b)) if a.is_list && b.is_list => {
+                Some(FunctionType::Array(ArrayOf::list(a.loaded().join(&b.loaded())?.element()?)))
+            }
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
                 let fields: Option<Vec<_>> = a.iter().zip(&**b).map(|(a, b)| a.join(b)).collect();
                 Some(Tuple(fields?.into()))
@@ -163,7 +176,7 @@ impl FunctionType {
             FunctionType::Int => "int",
             FunctionType::Float => "float",
             FunctionType::Text => "str",
-            FunctionType::Optional(of) => of.python_name(),
+            FunctionType::Optional(_) => "NoneType",
             FunctionType::Tuple(_) => "tuple",
             FunctionType::Array(array) if array.is_list => "list",
             FunctionType::Array(_) => "ndarray",

@@ -270,7 +270,8 @@ impl<O: Operation> Flow<O> {
         let old = std::mem::take(&mut self.blocks);
         for (mut block, number) in old.into_iter().zip(&new_number) {
             if number.is_none() {
-                removed.extend(block.insts.first().map(|inst| self.insts[inst.index()].span));
+                let first = block.insts.first().map(|inst| self.insts[inst.index()].span);
+                removed.extend(first.filter(|span| !span.is_unknown()));
                 continue;
             }
             let target = |to: BlockId| new_number[to.index()].expect("a successor is reachable");

@@ -6,7 +6,7 @@
 //! return a           sometimes
 //! ```
 //!
-//! A read counts as a definition afterwards: whoever reads in vain does not go on.
+//! Behind a read the variable has a value: whoever reads in vain does not go on.
 
 use crate::ssa::dominators::Dominators;
 use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
@@ -89,7 +89,7 @@ fn step<O: Operation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, st
     match row.op {
         SsaOp::Read(variable) => {
             if let Some(at) = number[variable.index()] {
-                state.set(at, true);
+                state.without.set(at, false);
             }
         }
         SsaOp::Write(variable) => {

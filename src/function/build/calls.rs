@@ -7,7 +7,7 @@ use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::{self, Builtin, Kind};
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::python::{ExprId, ExprKind, PyParameter, StmtKind, Stretch};
-use crate::ssa::InstId;
+use crate::ssa::{InstId, SsaOp, VarId};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashMap;
 
@@ -45,6 +45,13 @@ impl Builder<'_> {
                         ),
                     _ => self.refuse(FunctionError::new(FunctionProblem::UnknownName { name }, span)),
                 }
+            }
+            // What a parameter stands for is known at the call of this function.
+            Some(Resolved::Variable(variable)) if self.keeps_calls => {
+                for argument in self.tree.expr_list(args) {
+                    self.argument(*argument);
+                }
+                self.read(variable, span)
             }
             _ => match self.tree.expr(callee).kind {
                 ExprKind::Attribute(base, name) => {
@@ -293,6 +300,7 @@ impl Builder<'_> {
             }
         };
         let outer = std::mem::replace(&mut self.scope, scope);
+        let mut written: Vec<VarId> = Vec::new();
         for (parameter, argument) in parameters.iter().zip(given) {
             let name = tree.name(parameter.name).to_owned();
             let binding = match *argument {
@@ -300,6 +308,7 @@ impl Builder<'_> {
                 Argument::Value(value) => {
                     let variable = self.variable(&name);
                     self.write(variable, value, span);
+                    written.push(variable);
                     Binding::Variable(variable)
                 }
             };
@@ -312,13 +321,15 @@ impl Builder<'_> {
             },
             (_, Some(body)) => {
                 self.active.extend(definition);
+                self.undefine_locals(scope, &written, span);
                 let (result, exit) = (self.merged(), self.new_block());
                 let returns = std::mem::replace(&mut self.returns, ReturnTo::Inline { result, exit });
                 let loops = std::mem::take(&mut self.loops);
                 self.statements(body);
-                let none = self.constant(Constant::None, span);
-                self.write(result, none, span);
-                self.jump_into(exit, span);
+                let nowhere = Span::default();
+                let none = self.constant(Constant::None, nowhere);
+                self.write(result, none, nowhere);
+                self.jump_into(exit, nowhere);
                 (self.returns, self.loops) = (returns, loops);
                 self.active.pop();
                 self.read(result, span)
@@ -327,6 +338,27 @@ impl Builder<'_> {
         };
         self.scope = outer;
         result
+    }
+
+    /// Takes the values of the round before from the variables of a function that is built in place inside of a loop.
+    fn undefine_locals(&mut self, scope: usize, parameters: &[VarId], span: Span) {
+        if self.loop_depth == 0 {
+            return;
+        }
+        let mut locals: Vec<_> = self.scopes[scope]
+            .names
+            .values()
+            .filter_map(|binding| match binding {
+                Binding::Variable(variable) if !parameters.contains(variable) => Some(*variable),
+                _ => None,
+            })
+            .collect();
+        locals.sort_unstable();
+        if locals.is_empty() {
+            return;
+        }
+        let undef = self.flow.push(self.block, SsaOp::Undef, vec![], span);
+        locals.into_iter().for_each(|variable| self.write(variable, undef, span));
     }
 
     /// True if a function of the module leads back to itself, or is being built.

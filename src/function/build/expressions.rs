@@ -102,9 +102,12 @@ impl Builder<'_> {
             Some(Resolved::Constant(constant)) => self.constant(constant, span),
             Some(Resolved::Expression(value)) => {
                 let scope = std::mem::replace(&mut self.scope, 0);
-                let value = self.expr(value);
+                let built = self.expr(value);
                 self.scope = scope;
-                value
+                match self.constant_value(value) {
+                    Some(_) => built,
+                    None => self.operation(FunctionOp::ModuleConstant, vec![built], span),
+                }
             }
             Some(Resolved::Callable(_)) => self.unsupported(
                 "function-value",

@@ -210,7 +210,8 @@ impl<'m> Builder<'m> {
         self.end_block(Tail::Jump(first), Span::default());
         self.block = first;
         self.statements(tree.block(body));
-        let end = tree.stmt(definition).span;
+        // The end of the body has no place of its own.
+        let end = Span::default();
         let none = self.operation(FunctionOp::Constant(Constant::None), vec![], end);
         self.end_block(Tail::Return(none), end);
         names
@@ -318,9 +319,9 @@ impl<'m> Builder<'m> {
             ExprKind::Bool(value) => Some(Constant::Bool(value)),
             ExprKind::None => Some(Constant::None),
             ExprKind::Text(text) => Some(Constant::Text(self.tree.name(text).into())),
-            ExprKind::Unary(UnaryOp::Neg, operand) => match self.constant_value(operand)? {
-                Constant::Int(value) => Some(Constant::Int(value.checked_neg()?)),
-                Constant::Float(value) => Some(Constant::Float(-value)),
+            ExprKind::Unary(UnaryOp::Neg, operand) => match self.tree.expr(operand).kind {
+                ExprKind::Int(value) => Some(Constant::Int(value.checked_neg()?)),
+                ExprKind::Float(value) => Some(Constant::Float(-value)),
                 _ => None,
             },
             _ => None,

@@ -1,5 +1,6 @@
 //! Types of parts: fields of tuples, elements, rows and slices of arrays, attributes.
 
+use super::calls::list_takes;
 use super::rules::type_error;
 use crate::function::constant::Constant;
 use crate::function::error::FunctionProblem;
@@ -105,6 +106,9 @@ pub(super) fn type_of_store(
                     "arrays are not assigned to parts of arrays",
                     "write a loop over the elements",
                 )),
+                (_, item) if item.is_number() && array.is_list => {
+                    list_takes(*array, item).map(|()| FunctionType::None)
+                }
                 (_, item) if item.is_number() => Ok(FunctionType::None),
                 (FunctionType::Array(_), _) => Err(type_error(format!(
                     "a number or an array is assigned here, not {}",

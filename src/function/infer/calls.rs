@@ -19,11 +19,12 @@ pub(super) fn type_of_builtin(
             Err(type_error(format!("{name}() takes {least} to {most} arguments ({} given)", args.len())))
         }
     };
-    let number = |index: usize| match &args[index] {
+    let missing = || type_error(format!("{name}() takes more arguments ({} given)", args.len()));
+    let number = |index: usize| match args.get(index).ok_or_else(missing)? {
         x if x.is_number() => Ok(()),
         x => Err(type_error(format!("must be real number, not {}", x.python_name()))),
     };
-    let integer = |index: usize| match &args[index] {
+    let integer = |index: usize| match args.get(index).ok_or_else(missing)? {
         x if x.is_integer() => Ok(()),
         x => Err(type_error(format!("'{}' object cannot be interpreted as an integer", x.python_name()))),
     };
@@ -189,7 +190,9 @@ pub(super) fn type_of_builtin(
             array(ScalarType::Float64, 1)
         }
         Kind::Append => match args {
-            [Array(list), item] if list.is_list && item.is_number() => Ok(FunctionType::None),
+            [Array(list), item] if list.is_list && item.is_number() => {
+                list_takes(*list, item).map(|()| FunctionType::None)
+            }
             [Array(list), item] if list.is_list => Err(FunctionProblem::Unsupported {
                 rule: "list-element",
                 message: format!("a list of {} in a list", item.python_name()),
@@ -246,9 +249,17 @@ fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProbl
 }
 
 pub(super) fn element_of(value: &FunctionType) -> ScalarType {
-    match value {
-        FunctionType::Bool => ScalarType::Boolean,
-        FunctionType::Int => ScalarType::Int64,
-        _ => ScalarType::Float64,
+    value.element().unwrap_or(ScalarType::Float64)
+}
+
+/// Checks that a number becomes an element of a list without loss.
+pub(super) fn list_takes(list: ArrayOf, item: &FunctionType) -> Result<(), FunctionProblem> {
+    match item.join(&list.loaded()) {
+        Some(joined) if joined == list.loaded() => Ok(()),
+        _ => Err(FunctionProblem::Unsupported {
+            rule: "list-element",
+            message: format!("a list of {} takes no {}", list.loaded(), item.python_name()),
+            hint: "begin the list with an element of the wider type, such as 0.0",
+        }),
     }
 }

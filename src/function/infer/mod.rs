@@ -10,7 +10,11 @@
 
 mod arrays;
 mod calls;
+mod instance;
+mod lists;
 mod rules;
+
+pub use instance::{Instance, InstanceId};
 
 use crate::function::build::{BuiltFunction, build};
 use crate::function::constant::Constant;
@@ -22,44 +26,12 @@ use crate::function::ssa::to_ssa;
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Types that the functions of one program may be called with.
 const MAX_INSTANCES: usize = 4_000;
-
-/// Number of an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InstanceId(pub u32);
-
-/// A function for types of its arguments.
-#[derive(Clone, Debug)]
-pub struct Instance {
-    /// The function of the module.
-    pub id: FunctionId,
-    /// Types of the arguments.
-    pub args: Vec<FunctionType>,
-    /// The function in SSA.
-    pub function: Arc<BuiltFunction>,
-    /// Types of the values, by instruction.
-    pub types: Vec<Option<FunctionType>>,
-    /// Type of the result.
-    pub result: Option<FunctionType>,
-    /// What each call calls, by instruction.
-    pub calls: HashMap<InstId, InstanceId>,
-    callers: Vec<InstanceId>,
-}
-
-impl Instance {
-    /// Type of a value.
-    ///
-    /// # Panics
-    /// If it has none; [`infer`] has checked those that are read.
-    pub fn type_of(&self, value: InstId) -> &FunctionType {
-        self.types[value.index()].as_ref().expect("every value that is read has a type")
-    }
-}
 
 /// Types a function for types of its arguments, with all that it calls; the function itself comes first.
 ///
@@ -122,6 +94,19 @@ impl<'m> Inference<'m> {
             let phis = flow.block_ids().flat_map(|block| flow.phis(block));
             let found =
                 phis.into_iter().find(|phi| instance.types[phi.index()].is_none() && has_undefined(phi));
+            let is_empty_list = |inst: &InstId| {
+                let op = flow.operation(*inst);
+                matches!(op, Some(FunctionOp::Builtin(builtin)) if builtin.kind() == Kind::NewList)
+                    && instance.types[inst.index()].is_none()
+            };
+            let list = flow.blocks.iter().flat_map(|block| &block.insts).find(|inst| is_empty_list(inst));
+            if let (None, Some(list)) = (found, list) {
+                // Nothing typed is appended: the elements may be of any type.
+                instance.types[list.index()] =
+                    Some(FunctionType::Array(ArrayOf::list(cembra_vm::value::ScalarType::Int64)));
+                self.work.insert(at);
+                return true;
+            }
             if let Some(phi) = found {
                 instance.types[phi.index()] = Some(FunctionType::Int);
                 self.work.insert(at);
@@ -249,8 +234,12 @@ impl<'m> Inference<'m> {
                 None => Err(FunctionError::types("an argument is missing", row.span)),
             },
             FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
-            FunctionOp::Builtin(builtin) if builtin.kind() == Kind::NewList && args.is_empty() => {
-                Ok(type_of_empty_list(instance, inst))
+            FunctionOp::Builtin(builtin) if matches!(builtin.kind(), Kind::NewList | Kind::Repeat) => {
+                let own = match args.is_empty() {
+                    true => None,
+                    false => Some(calls::type_of_builtin(*builtin, &args).map_err(problem)?),
+                };
+                Ok(lists::type_of_list(instance, inst, own))
             }
             FunctionOp::Builtin(builtin) => {
                 calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
@@ -336,13 +325,17 @@ impl<'m> Inference<'m> {
                 let row = function.flow.inst(*inst);
                 match self.type_of_result(at, *inst) {
                     Err(error) => errors.push(error),
-                    Ok(None) if !matches!(row.op, SsaOp::Undef) => untyped.push(*inst),
+                    Ok(None) if !matches!(row.op, SsaOp::Undef) => {
+                        let is_typed = self.instances[at.0 as usize].types[inst.index()].is_some();
+                        untyped.extend((!is_typed).then_some(*inst));
+                    }
                     Ok(_) => {}
                 }
                 if let SsaOp::Phi = row.op {
                     let what = row.name.map_or("", |name| &function.variables[name.index()]);
                     let what = if what.is_empty() { "the value".to_owned() } else { format!("`{what}`") };
                     self.check_joins(at, &row.args, &what, errors);
+                    self.check_arrays(at, *inst, &what, errors);
                 }
             }
         }
@@ -377,6 +370,25 @@ impl<'m> Inference<'m> {
                 let problem = FunctionProblem::RunawayRecursion { name: function.name.clone() };
                 errors.push(FunctionError::new(problem, function.flow.inst(*first).span));
             }
+        }
+    }
+
+    /// Reports lists of different elements that meet: an array is not cast.
+    fn check_arrays(&self, at: InstanceId, phi: InstId, what: &str, errors: &mut Vec<FunctionError>) {
+        let instance = &self.instances[at.0 as usize];
+        let Some(joined @ FunctionType::Array(_)) = &instance.types[phi.index()] else { return };
+        for arg in &instance.function.flow.inst(phi).args {
+            let Some(of) = instance.types[arg.index()].as_ref().filter(|of| *of != joined) else { continue };
+            let line = |value: InstId| self.module.line(self.place_of(&instance.function, value));
+            let problem = FunctionProblem::Unify {
+                what: what.to_owned(),
+                first: of.clone(),
+                first_line: line(*arg),
+                second: joined.clone(),
+                second_line: line(phi),
+            };
+            errors.push(FunctionError::new(problem, self.place_of(&instance.function, *arg)));
+            return;
         }
     }
 
@@ -421,40 +433,6 @@ impl<'m> Inference<'m> {
         }
         function.flow.inst(at).span
     }
-}
-
-/// The type of a list that begins empty: what is appended to it, or to what it may be, decides.
-fn type_of_empty_list(instance: &Instance, list: InstId) -> Option<FunctionType> {
-    let flow = &instance.function.flow;
-    let mut same: HashSet<InstId> = HashSet::from([list]);
-    loop {
-        let before = same.len();
-        for block in flow.block_ids() {
-            for phi in flow.phis(block) {
-                if flow.inst(phi).args.iter().any(|arg| same.contains(arg)) {
-                    same.insert(phi);
-                }
-            }
-        }
-        if same.len() == before {
-            break;
-        }
-    }
-    let mut element: Option<FunctionType> = None;
-    for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
-        let Some(FunctionOp::Builtin(builtin)) = flow.operation(*inst) else { continue };
-        let args = &flow.inst(*inst).args;
-        if builtin.kind() != Kind::Append || args.len() != 2 || !same.contains(&args[0]) {
-            continue;
-        }
-        let item = instance.types[args[1].index()].clone();
-        element = match (element, item) {
-            (Some(a), Some(b)) => a.join(&b),
-            (a, b) => a.or(b),
-        };
-    }
-    let element = element.filter(FunctionType::is_number)?;
-    Some(FunctionType::Array(ArrayOf::list(calls::element_of(&element))))
 }
 
 /// The constant that a value is.

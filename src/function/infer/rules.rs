@@ -63,6 +63,7 @@ pub(super) fn type_of(
             }
         },
         FunctionOp::RangeCount | FunctionOp::Step => Ok(FunctionType::Int),
+        FunctionOp::ModuleConstant => Ok(args[0].clone()),
         FunctionOp::Promote => Ok(FunctionType::Float),
         FunctionOp::Param(_)
         | FunctionOp::Builtin(_)

@@ -235,7 +235,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn set_item(&mut self, parts: &[IndexPart], args: &[InstId]) -> Lower<()> {
-        let part = self.part(args[0]).expect("inference refuses what is no array");
+        let part = self.written_part(args[0])?;
         let of = self.type_of(args[1]);
         let value = self.leaf(args[1]);
         let part = self.indexed(part, parts, &args[2..])?;
@@ -243,6 +243,19 @@ impl Lowering<'_> {
             this.store(part, indices, value, of);
             Ok(())
         })
+    }
+
+    /// An array that is written.
+    pub(super) fn written_part(&self, value: InstId) -> Lower<ArrayPart> {
+        let part = self.part(value).expect("inference refuses what is no array");
+        match part.is_constant {
+            false => Ok(part),
+            true => Err(self.unsupported(
+                "module-array",
+                "an array of the module is read, not written",
+                "pass it as an argument, or write to a copy",
+            )),
+        }
     }
 
     /// Runs a body for every element of a part.

@@ -118,7 +118,7 @@ impl Lowering<'_> {
             }
             Kind::NewList => self.new_list(args, inst),
             Kind::Pop => {
-                let part = self.part(args[0]).expect("inference takes a list");
+                let part = self.written_part(args[0])?;
                 let last = self.int(-1);
                 let value = self.load(&part, &[last]);
                 self.update("nd.remove_last", vec![part.root]);
@@ -137,7 +137,7 @@ impl Lowering<'_> {
             }
             Kind::Contains => self.contains(args[0], args[1]),
             Kind::Append => {
-                let part = self.part(args[0]).expect("inference takes a list");
+                let part = self.written_part(args[0])?;
                 let value = self.leaf(args[1]);
                 let value = self.element_value(value, self.type_of(args[1]), part.array.element);
                 self.update("nd.append", vec![part.root, value]);

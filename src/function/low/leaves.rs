@@ -34,3 +34,12 @@ pub(super) fn leaf_places(of: &FunctionType, qtype: &QType, base: u32, out: &mut
         _ => out.push((base, qtype.clone())),
     }
 }
+
+/// True if a part of the type is an array.
+pub(super) fn has_array(of: &FunctionType) -> bool {
+    match of {
+        FunctionType::Array(_) => true,
+        FunctionType::Tuple(fields) => fields.iter().any(has_array),
+        _ => false,
+    }
+}

@@ -33,7 +33,7 @@ use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, remove_dead_code, verify_fl
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
-use leaves::{has_optional, leaf_places, leaf_types};
+use leaves::{has_array, has_optional, leaf_places, leaf_types};
 use views::ArrayPart;
 
 /// What an operation's value became.
@@ -188,6 +188,17 @@ impl<'i> Lowering<'i> {
                 let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
                 vec![self.total("math.add", vec![x, y], INT64)]
             }
+            FunctionOp::ModuleConstant => match self.part(args[0]) {
+                Some(part) => return Ok(Some(Lowered::Part(ArrayPart { is_constant: true, ..part }))),
+                None if has_array(self.type_of(args[0])) => {
+                    return Err(self.unsupported(
+                        "module-array",
+                        "arrays in tuples of the module",
+                        "give each array of the module a name",
+                    ));
+                }
+                None => self.leaves(args[0]),
+            },
             FunctionOp::Promote => vec![self.leaf_as(args[0], &FunctionType::Float)],
         };
         Ok(Some(Lowered::Leaves(leaves)))

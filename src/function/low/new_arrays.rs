@@ -110,6 +110,10 @@ impl Lowering<'_> {
             // A copy: the same elements in an array of their own.
             _ => {
                 let part = self.part(args[0]).expect("inference takes an array");
+                if part.is_whole() && part.array.element == element {
+                    let qtype = self.qtype(&Array(*array))?;
+                    return Ok(vec![self.operator("core._copy", vec![part.root], qtype)]);
+                }
                 let lengths: Vec<InstId> =
                     part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
                 let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };

@@ -19,6 +19,8 @@ pub(super) struct ArrayPart {
     pub(super) array: ArrayOf,
     /// Where, along each axis of the handle.
     pub(super) axes: Vec<Axis>,
+    /// True of an array of the module, which is not written.
+    pub(super) is_constant: bool,
 }
 
 /// Where along an axis.
@@ -42,7 +44,12 @@ pub(super) enum Axis {
 impl ArrayPart {
     /// All of an array.
     pub(super) fn whole(root: InstId, array: ArrayOf) -> ArrayPart {
-        ArrayPart { root, array, axes: vec![Axis::Whole; array.rank] }
+        ArrayPart { root, array, axes: vec![Axis::Whole; array.rank], is_constant: false }
+    }
+
+    /// True of all of an array.
+    pub(super) fn is_whole(&self) -> bool {
+        self.axes.iter().all(|axis| matches!(axis, Axis::Whole))
     }
 
     /// Axes that are left: their places among those of the handle.

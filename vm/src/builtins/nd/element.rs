@@ -131,7 +131,7 @@ fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
     for (axis, size) in sizes[..result.rank()].iter_mut().enumerate() {
         let asked = call.plain::<i64>(1 + axis);
         *size = usize::try_from(asked)
-            .map_err(|_| Fault::Range { message: "negative dimensions are not allowed".to_owned() })?;
+            .map_err(|_| Fault::Domain { message: "negative dimensions are not allowed".into() })?;
     }
     let shape: PerAxis = sizes[..result.rank()].iter().copied().collect();
     check_count(&shape)?;
