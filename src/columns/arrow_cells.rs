@@ -114,6 +114,7 @@ pub fn schema(columns: &[OutputColumn]) -> SchemaRef {
             ScalarType::Float64 | ScalarType::WeakFloat => DataType::Float64,
             ScalarType::Text => DataType::LargeUtf8,
             ScalarType::Bytes => DataType::LargeBinary,
+            narrow => unreachable!("no rows are of type {narrow}"),
         };
         Field::new(&*column.name, data_type, true)
     };
@@ -150,6 +151,7 @@ fn to_array(rows: &ArrayRows) -> ArrayRef {
             (0..len).for_each(|row| builder.append_option(rows.is_present(row).then(|| rows.string(row))));
             Arc::new(builder.finish())
         }
+        narrow => unreachable!("no rows are of type {narrow}"),
     }
 }
 

@@ -7,6 +7,7 @@
 //! ```
 
 mod diagnostics;
+mod found;
 mod generate;
 mod hostile;
 mod laws;

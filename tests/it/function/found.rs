@@ -1,0 +1,101 @@
+//! What was once wrong, and lists, views and names beside CPython: each case is a module, arguments of `f`, and the result
+//! or the class of error.
+
+use crate::function::{Outcome, outcome};
+use cembra::function::FunctionOptions;
+use serde_json::{Value as Json, json};
+
+/// Values as JSON: numbers, truth values, lists for tuples and arrays.
+fn plain(value: &Json) -> Json {
+    match value["t"].as_str() {
+        Some("none") => Json::Null,
+        Some("int" | "float") => {
+            value["v"].as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Json::Null)
+        }
+        Some("tuple") => value["v"].as_array().expect("fields").iter().map(plain).collect(),
+        Some("array") => {
+            let elements = value["data"].as_array().expect("elements");
+            elements
+                .iter()
+                .map(|e| serde_json::from_str(e.as_str().expect("a text")).unwrap_or(Json::Null))
+                .collect()
+        }
+        _ => value["v"].clone(),
+    }
+}
+
+#[track_caller]
+fn check(source: &str, args: Json, expected: Json) {
+    let found = match outcome(source, "f", &args, &FunctionOptions::default()) {
+        Outcome::Returned { value, .. } => plain(&value),
+        Outcome::Raised(complaint) | Outcome::Refused(complaint) => {
+            let rule = complaint.rule.filter(|_| complaint.class == "NotImplementedError");
+            json!(rule.map_or(complaint.class.clone(), str::to_owned))
+        }
+    };
+    assert_eq!(found, expected, "{source}");
+}
+
+#[test]
+fn values_meet_in_slots_of_their_own() {
+    let early = "def f(n):\n    y = 1.0\n    if n:\n        if n > 1:\n            y = 2.0\n        else:\n            return n, y\n    return n, y\n";
+    check(early, json!([1]), json!([1, 1.0]));
+    check(early, json!([2]), json!([2, 2.0]));
+    let head = "def f(x):\n    while 3 ** 2 <= x - x > False:\n        pass\n    return 1\n";
+    check(head, json!([0.5]), json!(1));
+    let swaps = "def f(x, a, b):\n    if x: a, b = b, a + 1\n    if x: a, b = b, a + 1\n    if x: a, b = b, a + 1\n    if x: a, b = b, a + 1\n    return a\n";
+    check(swaps, json!([1, 2, 3]), json!(4));
+    let cases = "def f(a, m, n, x):\n    i = 1\n    j = n\n    match 1:\n        case 0: pass\n        case 1 | 2 if i: s = 1\n        case _: pass\n    if s: s, x = x, s\n    else: x = 0.5 / 0.5\n    return i, j, s, x\n";
+    check(cases, json!([1, 2, 3, 4]), json!([1, 3, 4, 1.0]));
+}
+
+#[test]
+fn names_have_the_values_that_python_gives_them() {
+    let inner = "def g(n):\n    if n > 0:\n        k = n\n    return k\ndef f(n):\n    s = 0\n    for i in range(2, -1, -1):\n        s = s * 10 + g(i)\n    return s\n";
+    check(inner, json!([0]), json!("UnboundLocalError"));
+    let later = "def f(n):\n    for i in range(n):\n        x + 1\n    x = 0\n    return x\n";
+    check(later, json!([3]), json!("UnboundLocalError"));
+    let module = "import numpy as np\nT = np.array([1.0, 2.0])\ndef f(i):\n    T[0] = 9.0\n    return T[0]\n";
+    check(module, json!([0]), json!("module-array"));
+    check(
+        "import numpy as np\nT = np.array([1.0, 2.0])\ndef f(i):\n    return T[i] + len(T)\n",
+        json!([1]),
+        json!(4.0),
+    );
+    check(
+        "def f(range):\n    t = 0\n    for i in range:\n        t += i\n    return t\n",
+        json!([[1, 2, 3]]),
+        json!(6),
+    );
+    let other = "def f(a, t):\n    b = a if t else a.copy()\n    return b[0]\n";
+    check(other, json!([[1.5], false]), json!(1.5));
+}
+
+#[test]
+fn lists_grow_and_have_the_type_of_what_is_put_into_them() {
+    check("def f(n):\n    l = [0]\n    l.append(1.5)\n    return l[1]\n", json!([0]), json!(1.5));
+    check("def f(n):\n    l = [0] * 3\n    l[1] = 2.5\n    return sum(l)\n", json!([0]), json!(2.5));
+    check("def f(n):\n    l = []\n    return len(l)\n", json!([0]), json!(0));
+    let stack = "def f(n):\n    s = [n]\n    t = 0\n    while len(s) > 0:\n        k = s.pop()\n        t += k\n        if k > 1:\n            s.append(k - 1)\n            s.append(k - 2)\n    return t\n";
+    check(stack, json!([5]), json!(26));
+    check("def f(n):\n    return [1].pop() + [2.5].pop()\n", json!([0]), json!(3.5));
+    check("def f(n):\n    l = [1]\n    l.pop()\n    return l.pop()\n", json!([0]), json!("IndexError"));
+    check(
+        "def f(n):\n    a = [1, 2]\n    b = a\n    b.append(3)\n    return len(a), 3 in a, 4 not in a\n",
+        json!([0]),
+        json!([3, true, true]),
+    );
+    let nested = "def f(n):\n    return [i * j for i in range(n) for j in range(i) if j != 1]\n";
+    check(nested, json!([4]), json!([0, 0, 0, 6]));
+    let grown = "def r(l, n):\n    if n == 0:\n        return 0\n    l.append(n)\n    return r(l, n - 1)\ndef f(n):\n    l = [0]\n    r(l, n)\n    return l\n";
+    check(grown, json!([3]), json!([0, 3, 2, 1]));
+    let narrow = "def r(l, n):\n    if n == 0:\n        return 0\n    l.append(0.5)\n    return r(l, n - 1)\ndef f(n):\n    l = [0]\n    return r(l, n)\n";
+    check(narrow, json!([3]), json!("list-element"));
+    check(
+        "import numpy as np\ndef f(n):\n    a = np.linspace(0.0, 1.0, n)\n    b = np.ones_like(a)\n    return a[1], b[n - 1], len(a)\n",
+        json!([5]),
+        json!([0.25, 1.0, 5]),
+    );
+    check("import numpy as np\ndef f(n):\n    return np.full()\n", json!([5]), json!("TypeError"));
+    check("import numpy as np\ndef f(n):\n    return np.zeros(n)\n", json!([-1]), json!("ValueError"));
+}
