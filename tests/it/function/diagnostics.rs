@@ -19,11 +19,8 @@ const NOT_FOUND: &[(&str, &str)] = &[
 const FOUND: &[(&str, &str)] = &[
     ("unbound.unused_variable", "names that begin with `unused` are not exempt"),
     ("promote.dead_float_branch", "the body of `if False` is unreachable"),
-    ("calls.closure_inner_function", "the implied return of an inner function counts as a statement"),
-    ("calls.function_as_argument_global", "a parameter that is called has no value of its own to check"),
     ("error.no_module_attribute", "an attribute that a library module lacks is found without types"),
     ("error.wrong_arg_count", "calls of functions of the module are checked without types"),
-    ("error.call_int", "a call of what is no function is found without types"),
 ];
 
 /// Functions whose severity differs: (name, Cython's, ours).

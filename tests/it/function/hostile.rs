@@ -72,11 +72,11 @@ fn a_compiled_function_takes_its_types_only() {
             other => panic!("{other:?}"),
         }
     }
-    match function.call(&values[..1], &budget) {
-        Err(FunctionCallError::Run(error)) => {
-            assert!(matches!(&error.kind, RunErrorKind::MissingInput { name } if &**name == "n"), "{error}");
+    for given in [&values[..1], &[&values[..], &values[1..]].concat()] {
+        match function.call(given, &budget) {
+            Err(FunctionCallError::Count { expected: 2, actual, .. }) => assert_eq!(actual, given.len()),
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     }
 }
 
