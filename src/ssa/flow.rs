@@ -12,7 +12,7 @@
 //! 2. `predecessors` are the blocks whose tails lead here, once for each way.
 //! 3. A phi has as many operands as its block has predecessors, and phis stand first.
 //!
-//! Before [`construct`](crate::ssa::construct) variables are read and written by [`SsaOp::Read`] and
+//! Before [`construct`](mod@crate::ssa::construct) variables are read and written by [`SsaOp::Read`] and
 //! [`SsaOp::Write`]; after it neither occurs.
 
 use cembra_vm::program::instruction::Span;

@@ -11,7 +11,7 @@
 //! Python. Conditions are branches: `and`, `or`, `not` and chained comparisons need no truth values there.
 //!
 //! Calls of functions of the module, inner functions and lambdas are built in place, as long as they do not
-//! recurse and a function does not grow beyond [`MAX_INLINED`] of them; other calls stay calls. What is
+//! recurse and a function does not grow beyond 200 of them; other calls stay calls. What is
 //! passed as a function is known where it is called.
 
 mod calls;

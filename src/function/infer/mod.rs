@@ -1,7 +1,7 @@
 //! Type inference: the least types that explain every value.
 //!
 //! A function is typed once for the types of its arguments: an [`Instance`]. All values begin without a type; an
-//! operation whose operands have types gives its result one ([`rules`]), a phi joins those of its operands, and
+//! operation whose operands have types gives its result one (`rules`), a phi joins those of its operands, and
 //! whatever grows makes its readers look again, across calls too. The lattice is of small height and all rules are
 //! monotone, so that the result is the least fixpoint: no order of functions, statements or calls can be seen
 //! in it, and recursion needs no rule of its own.
