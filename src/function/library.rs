@@ -8,7 +8,7 @@ use cembra_vm::value::ScalarType;
 
 /// What a function of the library does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LibraryKind {
     /// Floats to a float, by the operators of the machine: the one that refuses arguments, and the one that does not.
     Float {
         /// Number of arguments.
@@ -88,7 +88,7 @@ pub enum Kind {
 
 /// A function of the library, with the element of arrays where it makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Builtin {
+pub struct LibraryFunction {
     row: &'static Row,
     /// Type of the elements that are asked for by `dtype`.
     pub dtype: Option<ScalarType>,
@@ -100,19 +100,19 @@ pub struct Builtin {
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     name: &'static str,
-    kind: Kind,
+    kind: LibraryKind,
 }
 
-impl Builtin {
+impl LibraryFunction {
     /// The function with a dotted name: `len`, `math.sqrt`, `numpy.zeros`.
-    pub fn find(name: &str) -> Option<Builtin> {
+    pub fn find(name: &str) -> Option<LibraryFunction> {
         let row = ROWS.iter().find(|row| row.name == name)?;
-        Some(Builtin { row, dtype: None, plain: name.starts_with("numpy.") })
+        Some(LibraryFunction { row, dtype: None, plain: name.starts_with("numpy.") })
     }
 
     /// A function that the library has.
-    pub(crate) fn named(name: &str) -> Builtin {
-        Builtin::find(name).expect("the library has it")
+    pub(crate) fn named(name: &str) -> LibraryFunction {
+        LibraryFunction::find(name).expect("the library has it")
     }
 
     /// The dotted name.
@@ -121,7 +121,7 @@ impl Builtin {
     }
 
     /// What it does.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> LibraryKind {
         self.row.kind
     }
 }
@@ -166,37 +166,37 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 const fn float1(name: &'static str, checked: &'static str, plain: &'static str) -> Row {
-    Row { name, kind: Kind::Float { arity: 1, checked, plain } }
+    Row { name, kind: LibraryKind::Float { arity: 1, checked, plain } }
 }
 
 const fn float2(name: &'static str, checked: &'static str, plain: &'static str) -> Row {
-    Row { name, kind: Kind::Float { arity: 2, checked, plain } }
+    Row { name, kind: LibraryKind::Float { arity: 2, checked, plain } }
 }
 
-const fn row(name: &'static str, kind: Kind) -> Row {
+const fn row(name: &'static str, kind: LibraryKind) -> Row {
     Row { name, kind }
 }
 
 static ROWS: &[Row] = &[
-    row("abs", Kind::Abs),
-    row("min", Kind::Min),
-    row("max", Kind::Max),
-    row("len", Kind::Len),
-    row("int", Kind::ToInt),
-    row("float", Kind::ToFloat),
-    row("bool", Kind::ToBool),
-    row("round", Kind::Round),
-    row("pow", Kind::Pow),
-    row("divmod", Kind::DivMod),
-    row("sum", Kind::Sum),
-    row("any", Kind::Any),
-    row("all", Kind::All),
+    row("abs", LibraryKind::Abs),
+    row("min", LibraryKind::Min),
+    row("max", LibraryKind::Max),
+    row("len", LibraryKind::Len),
+    row("int", LibraryKind::ToInt),
+    row("float", LibraryKind::ToFloat),
+    row("bool", LibraryKind::ToBool),
+    row("round", LibraryKind::Round),
+    row("pow", LibraryKind::Pow),
+    row("divmod", LibraryKind::DivMod),
+    row("sum", LibraryKind::Sum),
+    row("any", LibraryKind::Any),
+    row("all", LibraryKind::All),
     float1("math.sqrt", "python.sqrt", "math.sqrt"),
     float1("math.exp", "python.exp", "math.exp"),
     float1("math.expm1", "python.expm1", "math.expm1"),
     float1("math.exp2", "math.exp2", "math.exp2"),
     float1("math.cbrt", "math.cbrt", "math.cbrt"),
-    row("math.log", Kind::Log),
+    row("math.log", LibraryKind::Log),
     float1("math.log2", "python.log2", "math.log2"),
     float1("math.log10", "python.log10", "math.log10"),
     float1("math.log1p", "python.log1p", "math.log1p"),
@@ -224,14 +224,14 @@ static ROWS: &[Row] = &[
     float2("math.pow", "python.pow", "math.pow"),
     float2("math.fmod", "python.fmod", "math.fmod"),
     float2("math.copysign", "python.copysign", "python.copysign"),
-    row("math.floor", Kind::Rounded("python.floor")),
-    row("math.ceil", Kind::Rounded("python.ceil")),
-    row("math.trunc", Kind::Rounded("python.to_int")),
-    row("math.isnan", Kind::IsNan),
-    row("math.isinf", Kind::IsInf),
-    row("math.isfinite", Kind::IsFinite),
-    row("math.gcd", Kind::Gcd),
-    row("math.isqrt", Kind::Isqrt),
+    row("math.floor", LibraryKind::Rounded("python.floor")),
+    row("math.ceil", LibraryKind::Rounded("python.ceil")),
+    row("math.trunc", LibraryKind::Rounded("python.to_int")),
+    row("math.isnan", LibraryKind::IsNan),
+    row("math.isinf", LibraryKind::IsInf),
+    row("math.isfinite", LibraryKind::IsFinite),
+    row("math.gcd", LibraryKind::Gcd),
+    row("math.isqrt", LibraryKind::Isqrt),
     float1("numpy.sqrt", "math.sqrt", "math.sqrt"),
     float1("numpy.exp", "math.exp", "math.exp"),
     float1("numpy.expm1", "math.expm1", "math.expm1"),
@@ -257,34 +257,34 @@ static ROWS: &[Row] = &[
     float2("numpy.arctan2", "math.trig.atan2", "math.trig.atan2"),
     float2("numpy.hypot", "math.hypot", "math.hypot"),
     float2("numpy.copysign", "python.copysign", "python.copysign"),
-    row("numpy.abs", Kind::Abs),
-    row("numpy.absolute", Kind::Abs),
-    row("numpy.isnan", Kind::IsNan),
-    row("numpy.isinf", Kind::IsInf),
-    row("numpy.isfinite", Kind::IsFinite),
+    row("numpy.abs", LibraryKind::Abs),
+    row("numpy.absolute", LibraryKind::Abs),
+    row("numpy.isnan", LibraryKind::IsNan),
+    row("numpy.isinf", LibraryKind::IsInf),
+    row("numpy.isfinite", LibraryKind::IsFinite),
     float2("numpy.maximum", "math.maximum", "math.maximum"),
     float2("numpy.minimum", "math.minimum", "math.minimum"),
-    row("numpy.int64", Kind::ToInt),
-    row("numpy.float64", Kind::ToFloat),
-    row("numpy.bool_", Kind::ToBool),
-    row("numpy.zeros", Kind::Filled(0)),
-    row("numpy.empty", Kind::Filled(0)),
-    row("numpy.ones", Kind::Filled(1)),
-    row("numpy.full", Kind::Full),
-    row("numpy.arange", Kind::Arange),
-    row("numpy.array", Kind::ArrayOf),
-    row("numpy.copy", Kind::Copy),
-    row("_multiply", Kind::CounterProduct),
-    row("_list", Kind::NewList),
-    row("_append", Kind::Append),
-    row("_pop", Kind::Pop),
-    row("_repeat", Kind::Repeat),
-    row("_contains", Kind::Contains),
-    row("numpy.zeros_like", Kind::FilledLike(0)),
-    row("numpy.empty_like", Kind::FilledLike(0)),
-    row("numpy.ones_like", Kind::FilledLike(1)),
-    row("numpy.linspace", Kind::Linspace),
-    row("numpy.sum", Kind::Sum),
-    row("numpy.min", Kind::Min),
-    row("numpy.max", Kind::Max),
+    row("numpy.int64", LibraryKind::ToInt),
+    row("numpy.float64", LibraryKind::ToFloat),
+    row("numpy.bool_", LibraryKind::ToBool),
+    row("numpy.zeros", LibraryKind::Filled(0)),
+    row("numpy.empty", LibraryKind::Filled(0)),
+    row("numpy.ones", LibraryKind::Filled(1)),
+    row("numpy.full", LibraryKind::Full),
+    row("numpy.arange", LibraryKind::Arange),
+    row("numpy.array", LibraryKind::ArrayOf),
+    row("numpy.copy", LibraryKind::Copy),
+    row("_multiply", LibraryKind::CounterProduct),
+    row("_list", LibraryKind::NewList),
+    row("_append", LibraryKind::Append),
+    row("_pop", LibraryKind::Pop),
+    row("_repeat", LibraryKind::Repeat),
+    row("_contains", LibraryKind::Contains),
+    row("numpy.zeros_like", LibraryKind::FilledLike(0)),
+    row("numpy.empty_like", LibraryKind::FilledLike(0)),
+    row("numpy.ones_like", LibraryKind::FilledLike(1)),
+    row("numpy.linspace", LibraryKind::Linspace),
+    row("numpy.sum", LibraryKind::Sum),
+    row("numpy.min", LibraryKind::Min),
+    row("numpy.max", LibraryKind::Max),
 ];

@@ -1,9 +1,9 @@
 //! Operations of the stages `ussa` and `tssa`: what Python's operators, calls and loops become.
 
 use crate::function::constant::Constant;
-use crate::function::library::Builtin;
+use crate::function::library::LibraryFunction;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
-use crate::ssa::Operation;
+use crate::ssa::SsaOperation;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub enum FunctionOp {
     /// The truth of a value.
     Truth,
     /// A function of the library.
-    Builtin(Builtin),
+    LibraryFunction(LibraryFunction),
     /// A function of the module.
     Call(FunctionId),
     /// A tuple of the operands.
@@ -68,7 +68,7 @@ pub enum FunctionOp {
     Promote,
 }
 
-impl Operation for FunctionOp {
+impl SsaOperation for FunctionOp {
     fn has_effects(&self) -> bool {
         // What may raise stays; types decide that, which are not known here.
         !matches!(
@@ -132,7 +132,7 @@ impl fmt::Display for FunctionOp {
             FunctionOp::Binary(op) => f.write_str(binary_word(*op)),
             FunctionOp::Compare(op) => f.write_str(compare_word(*op)),
             FunctionOp::Truth => f.write_str("truth"),
-            FunctionOp::Builtin(builtin) => write!(f, "call {}", builtin.name()),
+            FunctionOp::LibraryFunction(builtin) => write!(f, "call {}", builtin.name()),
             FunctionOp::Call(id) => write!(f, "call f{}", id.0),
             FunctionOp::Tuple => f.write_str("tuple"),
             FunctionOp::GetItem(parts) => write!(f, "getitem{}", places(parts)),

@@ -7,7 +7,7 @@
 //! A variable that some read may find without a value gets a truth value beside it: false at the start, true where
 //! it is assigned, false where it is deleted. A read that never finds one is an error.
 
-use crate::function::build::{BuiltFunction, Failure};
+use crate::function::build::{BuiltFunction, RaisedFailure};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::op::FunctionOp;
@@ -63,7 +63,7 @@ fn guard(function: &mut BuiltFunction, unbound: &[UnboundRead]) {
         let message =
             format!("cannot access local variable '{name}' where it is not associated with a value");
         let number = *numbers.entry(read.variable).or_insert_with(|| {
-            function.failures.push(Failure { category: Category::Unbound, message });
+            function.failures.push(RaisedFailure { category: Category::Unbound, message });
             function.failures.len() as u32 - 1
         });
         let (block, position) = place[read.inst.index()];

@@ -10,7 +10,7 @@
 use crate::function::infer::Instance;
 use crate::function::low::LowFunction;
 use crate::function::types::FunctionType;
-use crate::ssa::{BlockId, Flow, InstId, Operation, SsaOp, Tail};
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail};
 use std::fmt::{Display, Write};
 
 /// The stage `ussa` of an instance's function.
@@ -50,7 +50,7 @@ struct Writer<'f, O, T> {
     type_of: T,
 }
 
-impl<'f, O: Operation + Display, T: Fn(InstId) -> Option<String>> Writer<'f, O, T> {
+impl<'f, O: SsaOperation + Display, T: Fn(InstId) -> Option<String>> Writer<'f, O, T> {
     fn new(flow: &'f Flow<O>, variables: &[String], type_of: T) -> Writer<'f, O, T> {
         let (mut versions, mut temporaries) = (vec![0u32; variables.len()], 0u32);
         let mut names = vec![String::new(); flow.insts.len()];

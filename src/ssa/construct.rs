@@ -5,13 +5,13 @@
 //! (Cytron and others, 1991; pruned after Choi and others, 1991.)
 
 use crate::ssa::dominators::Dominators;
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, VarId};
 use crate::ssa::live::{BlockMarks, VariableUses, mark_live_in};
 use cembra_vm::program::instruction::Span;
 
 /// Brings a flow whose blocks are all reachable into SSA. Where a variable has no value, phis read
 /// [`SsaOp::Undef`].
-pub fn construct<O: Operation>(flow: &mut Flow<O>) {
+pub fn construct<O: SsaOperation>(flow: &mut Flow<O>) {
     let dominators = Dominators::new(flow);
     let phi_of = place_phis(flow, &dominators);
     Renaming::new(flow, phi_of).run(&dominators);
@@ -19,7 +19,7 @@ pub fn construct<O: Operation>(flow: &mut Flow<O>) {
 }
 
 /// Puts phis without operands where they are needed; gives the variable of each.
-fn place_phis<O: Operation>(flow: &mut Flow<O>, dominators: &Dominators) -> Vec<Option<VarId>> {
+fn place_phis<O: SsaOperation>(flow: &mut Flow<O>, dominators: &Dominators) -> Vec<Option<VarId>> {
     let (uses, frontiers) = (VariableUses::new(flow), dominators.frontiers(flow));
     let mut variable_of = vec![None; flow.insts.len()];
     let mut phis: Vec<Vec<InstId>> = vec![Vec::new(); flow.blocks.len()];
@@ -68,7 +68,7 @@ enum Visit {
     Leave(Vec<(VarId, Option<InstId>)>),
 }
 
-impl<'f, O: Operation> Renaming<'f, O> {
+impl<'f, O: SsaOperation> Renaming<'f, O> {
     fn new(flow: &'f mut Flow<O>, phi_of: Vec<Option<VarId>>) -> Renaming<'f, O> {
         for block in flow.block_ids() {
             let count = flow.block(block).predecessors.len();
@@ -167,7 +167,7 @@ impl<'f, O: Operation> Renaming<'f, O> {
 }
 
 /// Replaces phis whose operands are one value, or the phi itself, until there are none.
-pub fn remove_trivial_phis<O: Operation>(flow: &mut Flow<O>) {
+pub fn remove_trivial_phis<O: SsaOperation>(flow: &mut Flow<O>) {
     let mut stands_for: Vec<InstId> = (0..flow.insts.len() as u32).map(InstId).collect();
     let find = |stands_for: &[InstId], mut value: InstId| {
         while stands_for[value.index()] != value {

@@ -1,10 +1,10 @@
 //! Dead code: instructions without effects whose values nobody reads.
 
-use crate::ssa::flow::{Flow, InstId, Operation, SsaOp};
+use crate::ssa::flow::{Flow, InstId, SsaOp, SsaOperation};
 
 /// Removes dead instructions; phis that only read each other are among them. Afterwards every instruction has an
 /// effect, or is read by one that has, or by a tail.
-pub fn remove_dead_code<O: Operation>(flow: &mut Flow<O>) {
+pub fn remove_dead_code<O: SsaOperation>(flow: &mut Flow<O>) {
     let mut is_needed = vec![false; flow.insts.len()];
     let has_effects = |inst: &InstId| match &flow.inst(*inst).op {
         SsaOp::Do(operation) => operation.has_effects(),

@@ -12,7 +12,7 @@
 //! 3. What is left are copies at the ends of predecessors, put in an order in which no source is overwritten
 //!    before it is read; a cycle goes through a spare register (the swap problem).
 
-use crate::ssa::flow::{Flow, InstId, Operation, Tail};
+use crate::ssa::flow::{Flow, InstId, SsaOperation, Tail};
 use crate::ssa::live::live_out_values;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
@@ -52,7 +52,7 @@ pub struct Destructed {
 }
 
 /// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves.
-pub fn destruct<O: Operation>(
+pub fn destruct<O: SsaOperation>(
     flow: &mut Flow<O>,
     is_pinned: impl Fn(&Flow<O>, InstId) -> bool,
 ) -> Destructed {
@@ -89,7 +89,7 @@ pub fn destruct<O: Operation>(
 }
 
 /// A block of its own on every edge that leaves a branch and enters a block with phis and several predecessors.
-fn split_critical_edges<O: Operation>(flow: &mut Flow<O>) {
+fn split_critical_edges<O: SsaOperation>(flow: &mut Flow<O>) {
     for block in flow.block_ids() {
         let Tail::Branch { then, orelse, .. } = flow.block(block).tail else { continue };
         for to in [then, orelse] {
@@ -110,7 +110,7 @@ fn split_critical_edges<O: Operation>(flow: &mut Flow<O>) {
 }
 
 /// Pairs of marked values that are alive at once, the lower number first.
-fn interference<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
+fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
     let live_out = live_out_values(flow, marked);
     let mut pairs = HashSet::new();
     for block in flow.block_ids() {

@@ -3,7 +3,7 @@
 //! A block dominates another if every path from the entry to that one goes through it. The frontier of a block
 //! are the blocks where its dominance ends: where phis for its definitions belong.
 
-use crate::ssa::flow::{BlockId, Flow, Operation};
+use crate::ssa::flow::{BlockId, Flow, SsaOperation};
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -20,7 +20,7 @@ pub struct Dominators {
 
 impl Dominators {
     /// Finds the dominators.
-    pub fn new<O: Operation>(flow: &Flow<O>) -> Dominators {
+    pub fn new<O: SsaOperation>(flow: &Flow<O>) -> Dominators {
         let mut graph = DiGraph::<(), ()>::with_capacity(flow.blocks.len(), flow.blocks.len() * 2);
         for _ in &flow.blocks {
             graph.add_node(());
@@ -68,7 +68,7 @@ impl Dominators {
     }
 
     /// The dominance frontier of every block.
-    pub fn frontiers<O: Operation>(&self, flow: &Flow<O>) -> Vec<Vec<BlockId>> {
+    pub fn frontiers<O: SsaOperation>(&self, flow: &Flow<O>) -> Vec<Vec<BlockId>> {
         let mut frontiers: Vec<Vec<BlockId>> = vec![Vec::new(); flow.blocks.len()];
         for block in flow.block_ids().filter(|block| flow.block(*block).predecessors.len() > 1) {
             for predecessor in &flow.block(block).predecessors {

@@ -50,7 +50,7 @@ number!(InstId, "%", "Number of an instruction, which is a value.");
 number!(VarId, "x", "Number of a variable.");
 
 /// What an operation of a stage is to the passes.
-pub trait Operation: Clone {
+pub trait SsaOperation: Clone {
     /// True if the instruction stays although nobody reads its value: it raises, or writes memory.
     fn has_effects(&self) -> bool;
 }
@@ -176,7 +176,7 @@ pub struct Flow<O> {
     pub variables: usize,
 }
 
-impl<O: Operation> Flow<O> {
+impl<O: SsaOperation> Flow<O> {
     /// An entry without instructions.
     pub fn new() -> Flow<O> {
         let mut flow = Flow { blocks: Vec::new(), insts: Vec::new(), variables: 0 };
@@ -311,7 +311,7 @@ impl<O: Operation> Flow<O> {
     }
 }
 
-impl<O: Operation> Default for Flow<O> {
+impl<O: SsaOperation> Default for Flow<O> {
     fn default() -> Self {
         Flow::new()
     }

@@ -4,7 +4,7 @@
 //! that write it. The work is proportional to the result, however many there are. An operand of a phi is
 //! read at the end of the predecessor it belongs to.
 
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, VarId};
 use fixedbitset::FixedBitSet;
 
 /// Blocks that read variables before they write them, and blocks that write them, by variable.
@@ -18,7 +18,7 @@ pub struct VariableUses {
 
 impl VariableUses {
     /// Finds them.
-    pub fn new<O: Operation>(flow: &Flow<O>) -> VariableUses {
+    pub fn new<O: SsaOperation>(flow: &Flow<O>) -> VariableUses {
         let mut uses = VariableUses {
             readers: vec![Vec::new(); flow.variables],
             writers: vec![Vec::new(); flow.variables],
@@ -77,7 +77,7 @@ impl BlockMarks {
 }
 
 /// Marks the blocks where a variable is read later, before it is written.
-pub fn mark_live_in<O: Operation>(
+pub fn mark_live_in<O: SsaOperation>(
     flow: &Flow<O>,
     uses: &VariableUses,
     variable: VarId,
@@ -99,7 +99,7 @@ pub fn mark_live_in<O: Operation>(
 }
 
 /// By block, the marked values that are read after its end, ascending; operands of phis behind it are among them.
-pub fn live_out_values<O: Operation>(flow: &Flow<O>, marked: &FixedBitSet) -> Vec<Vec<InstId>> {
+pub fn live_out_values<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> Vec<Vec<InstId>> {
     let mut defined_in = vec![BlockId(u32::MAX); flow.insts.len()];
     for block in flow.block_ids() {
         flow.block(block).insts.iter().for_each(|inst| defined_in[inst.index()] = block);

@@ -26,5 +26,5 @@ pub use construct::construct;
 pub use dead_code::remove_dead_code;
 pub use destruct::{Destructed, destruct};
 pub use dominators::Dominators;
-pub use flow::{BlockId, Flow, FlowBlock, Inst, InstId, Operation, SsaOp, Tail, VarId};
+pub use flow::{BlockId, Flow, FlowBlock, Inst, InstId, SsaOp, SsaOperation, Tail, VarId};
 pub use verify::{SsaError, verify_flow};

@@ -9,7 +9,7 @@
 //! Behind a read the variable has a value: whoever reads in vain does not go on.
 
 use crate::ssa::dominators::Dominators;
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, VarId};
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, VarId};
 use fixedbitset::FixedBitSet;
 
 /// A read that may find no value.
@@ -38,7 +38,7 @@ impl Reach {
 }
 
 /// Finds the reads that may find no value, in order of the blocks. Writing an undefined value deletes.
-pub fn unbound_reads<O: Operation>(flow: &Flow<O>) -> Vec<UnboundRead> {
+pub fn unbound_reads<O: SsaOperation>(flow: &Flow<O>) -> Vec<UnboundRead> {
     let number = numbers_of_candidates(flow);
     let candidates = number.iter().flatten().count();
     if candidates == 0 {
@@ -84,7 +84,7 @@ pub fn unbound_reads<O: Operation>(flow: &Flow<O>) -> Vec<UnboundRead> {
     found
 }
 
-fn step<O: Operation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, state: &mut Reach) {
+fn step<O: SsaOperation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, state: &mut Reach) {
     let row = flow.inst(inst);
     match row.op {
         SsaOp::Read(variable) => {
@@ -103,7 +103,7 @@ fn step<O: Operation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, st
 
 /// Numbers of the variables that some read may find without a value: all but those that are never deleted, and whose
 /// reads are dominated by one write.
-fn numbers_of_candidates<O: Operation>(flow: &Flow<O>) -> Vec<Option<usize>> {
+fn numbers_of_candidates<O: SsaOperation>(flow: &Flow<O>) -> Vec<Option<usize>> {
     let dominators = Dominators::new(flow);
     let mut is_candidate = vec![false; flow.variables];
     let mut first: Vec<Option<BlockId>> = vec![None; flow.variables];

@@ -10,7 +10,7 @@
 //! 8. Undefined values are operands of phis only; variables are neither read nor written.
 
 use crate::ssa::dominators::Dominators;
-use crate::ssa::flow::{BlockId, Flow, InstId, Operation, SsaOp, Tail};
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail};
 use thiserror::Error;
 
 /// A rule that a flow breaks: a bug of the pass before.
@@ -26,7 +26,7 @@ pub struct SsaError {
 }
 
 /// Checks the rules; the first that is broken is the error.
-pub fn verify_flow<O: Operation>(flow: &Flow<O>) -> Result<(), SsaError> {
+pub fn verify_flow<O: SsaOperation>(flow: &Flow<O>) -> Result<(), SsaError> {
     let fail = |block: BlockId, rule: u8, what: String| Err(SsaError { block, rule, what });
     check_blocks(flow)?;
     // Where each instruction stands: block and position.
@@ -85,7 +85,7 @@ pub fn verify_flow<O: Operation>(flow: &Flow<O>) -> Result<(), SsaError> {
     Ok(())
 }
 
-fn check_blocks<O: Operation>(flow: &Flow<O>) -> Result<(), SsaError> {
+fn check_blocks<O: SsaOperation>(flow: &Flow<O>) -> Result<(), SsaError> {
     let fail = |block: BlockId, rule: u8, what: &str| Err(SsaError { block, rule, what: what.to_owned() });
     let mut predecessors = vec![Vec::new(); flow.blocks.len()];
     for block in flow.block_ids() {

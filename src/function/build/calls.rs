@@ -4,7 +4,7 @@ use super::scope::{Binding, Callable, Resolved, Scope};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::library::{self, Builtin, Kind};
+use crate::function::library::{self, LibraryFunction, LibraryKind};
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::python::{ExprId, ExprKind, PyParameter, StmtKind, Stretch};
 use crate::ssa::{InstId, SsaOp, VarId};
@@ -74,7 +74,11 @@ impl Builder<'_> {
     fn method(&mut self, base: ExprId, name: &str, args: Stretch, span: Span) -> InstId {
         if let ("append", [item]) = (name, self.tree.expr_list(args)) {
             let (base, item) = (self.expr(base), self.expr(*item));
-            return self.operation(FunctionOp::Builtin(Builtin::named("_append")), vec![base, item], span);
+            return self.operation(
+                FunctionOp::LibraryFunction(LibraryFunction::named("_append")),
+                vec![base, item],
+                span,
+            );
         }
         let builtin = match (name, args.len()) {
             ("pop", 0) => "_pop",
@@ -88,15 +92,21 @@ impl Builder<'_> {
             }
         };
         let base = self.expr(base);
-        let builtin = Builtin::find(builtin).expect("the library has it");
-        self.operation(FunctionOp::Builtin(builtin), vec![base], span)
+        let builtin = LibraryFunction::find(builtin).expect("the library has it");
+        self.operation(FunctionOp::LibraryFunction(builtin), vec![base], span)
     }
 
-    fn library_call(&mut self, mut builtin: Builtin, args: Stretch, keywords: Stretch, span: Span) -> InstId {
+    fn library_call(
+        &mut self,
+        mut builtin: LibraryFunction,
+        args: Stretch,
+        keywords: Stretch,
+        span: Span,
+    ) -> InstId {
         let tree = self.tree;
         let args = tree.expr_list(args);
         // The length of a range needs no range.
-        if let (Kind::Len, [argument]) = (builtin.kind(), args)
+        if let (LibraryKind::Len, [argument]) = (builtin.kind(), args)
             && let ExprKind::Call { callee, args, .. } = tree.expr(*argument).kind
             && self.dotted(callee).as_deref() == Some("range")
             && (1..=3).contains(&args.len())
@@ -104,10 +114,12 @@ impl Builder<'_> {
             return self.range_length(tree.expr_list(args), span);
         }
         let mut positional: Vec<ExprId> = args.to_vec();
-        let makes_array =
-            matches!(builtin.kind(), Kind::Filled(_) | Kind::Full | Kind::Arange | Kind::ArrayOf);
-        let least = if matches!(builtin.kind(), Kind::Full) { 2 } else { 1 };
-        if makes_array && builtin.kind() != Kind::Arange && positional.len() == least + 1 {
+        let makes_array = matches!(
+            builtin.kind(),
+            LibraryKind::Filled(_) | LibraryKind::Full | LibraryKind::Arange | LibraryKind::ArrayOf
+        );
+        let least = if matches!(builtin.kind(), LibraryKind::Full) { 2 } else { 1 };
+        if makes_array && builtin.kind() != LibraryKind::Arange && positional.len() == least + 1 {
             let dtype = positional.pop().expect("it was counted");
             self.set_dtype(&mut builtin, dtype);
         }
@@ -115,7 +127,7 @@ impl Builder<'_> {
             match tree.name(keyword.name) {
                 "dtype" if makes_array => self.set_dtype(&mut builtin, keyword.value),
                 "shape" if makes_array && positional.is_empty() => positional.push(keyword.value),
-                "ndigits" if builtin.kind() == Kind::Round => positional.push(keyword.value),
+                "ndigits" if builtin.kind() == LibraryKind::Round => positional.push(keyword.value),
                 name => {
                     let message = format!("{}() got an unexpected keyword argument '{name}'", builtin.name());
                     return self.refuse(FunctionError::types(message, keyword.span));
@@ -127,21 +139,21 @@ impl Builder<'_> {
             match tree.expr(*argument).kind {
                 // A shape, or the elements of an array: one operand each.
                 ExprKind::Tuple(parts) | ExprKind::List(parts)
-                    if makes_array && position == 0 && builtin.kind() != Kind::Arange =>
+                    if makes_array && position == 0 && builtin.kind() != LibraryKind::Arange =>
                 {
                     values.extend(tree.expr_list(parts).iter().map(|part| self.expr(*part)));
-                    if builtin.kind() == Kind::ArrayOf && parts.is_empty() {
+                    if builtin.kind() == LibraryKind::ArrayOf && parts.is_empty() {
                         return self.unsupported("empty-array", "an array of nothing", "np.zeros(0)", span);
                     }
                 }
                 _ => values.push(self.expr(*argument)),
             }
         }
-        if builtin.kind() == Kind::Full && values.len() > 1 {
+        if builtin.kind() == LibraryKind::Full && values.len() > 1 {
             // The value comes first, the sizes behind it.
             values.rotate_right(1);
         }
-        self.operation(FunctionOp::Builtin(builtin), values, span)
+        self.operation(FunctionOp::LibraryFunction(builtin), values, span)
     }
 
     fn range_length(&mut self, args: &[ExprId], span: Span) -> InstId {
@@ -161,7 +173,7 @@ impl Builder<'_> {
         self.operation(FunctionOp::RangeCount, bounds, span)
     }
 
-    fn set_dtype(&mut self, builtin: &mut Builtin, dtype: ExprId) {
+    fn set_dtype(&mut self, builtin: &mut LibraryFunction, dtype: ExprId) {
         let span = self.span(dtype);
         match self.dotted(dtype).as_deref().and_then(library::element_named) {
             Some(element) => builtin.dtype = Some(element),

@@ -1,7 +1,7 @@
 //! Conditions: tests become branches, without truth values in between.
 
 use super::Builder;
-use crate::function::library::Builtin;
+use crate::function::library::LibraryFunction;
 use crate::function::op::FunctionOp;
 use crate::python::{BoolOp, CompareOp, ExprId, ExprKind, Stretch, UnaryOp};
 use crate::ssa::{BlockId, InstId, Tail};
@@ -83,7 +83,7 @@ impl Builder<'_> {
         let tree = self.tree;
         let (ExprKind::Tuple(parts) | ExprKind::List(parts)) = tree.expr(right).kind else {
             let container = self.expr(right);
-            let contains = FunctionOp::Builtin(Builtin::named("_contains"));
+            let contains = FunctionOp::LibraryFunction(LibraryFunction::named("_contains"));
             let found = self.operation(contains, vec![container, left], span);
             return match op {
                 CompareOp::NotIn => self.operation(FunctionOp::Unary(UnaryOp::Not), vec![found], span),

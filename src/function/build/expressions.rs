@@ -4,7 +4,7 @@ use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::library::Builtin;
+use crate::function::library::LibraryFunction;
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::{BinaryOp, BoolOp, ExprId, ExprKind, Stretch};
 use crate::ssa::{InstId, Tail};
@@ -73,7 +73,7 @@ impl Builder<'_> {
             }
             ExprKind::List(parts) => {
                 let parts = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
-                self.operation(FunctionOp::Builtin(Builtin::named("_list")), parts, span)
+                self.operation(FunctionOp::LibraryFunction(LibraryFunction::named("_list")), parts, span)
             }
             ExprKind::ListComprehension { element, clauses } => self.comprehension(element, clauses, span),
             ExprKind::Lambda { .. } => self.unsupported(
@@ -148,7 +148,11 @@ impl Builder<'_> {
                 let (times, span) = (*times, *span);
                 chain.next();
                 let (item, times) = (self.expr(tree.expr_list(parts)[0]), self.expr(times));
-                self.operation(FunctionOp::Builtin(Builtin::named("_repeat")), vec![item, times], span)
+                self.operation(
+                    FunctionOp::LibraryFunction(LibraryFunction::named("_repeat")),
+                    vec![item, times],
+                    span,
+                )
             }
             _ => self.expr(first),
         };

@@ -12,7 +12,7 @@
 
 use super::scope::{Binding, Scope};
 use super::{Builder, LoopTargets};
-use crate::function::library::Builtin;
+use crate::function::library::LibraryFunction;
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::tree::PyClause;
 use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch};
@@ -73,7 +73,7 @@ impl Builder<'_> {
     /// `[element for … if …]`: a list, and loops that append to it. Targets are names of the comprehension only.
     pub(super) fn comprehension(&mut self, element: ExprId, clauses: Stretch, span: Span) -> InstId {
         let tree = self.tree;
-        let list = self.operation(FunctionOp::Builtin(Builtin::named("_list")), vec![], span);
+        let list = self.operation(FunctionOp::LibraryFunction(LibraryFunction::named("_list")), vec![], span);
         let scope = Scope { parent: self.scope, names: HashMap::new() };
         self.scopes.push(scope);
         let inner = self.scopes.len() - 1;
@@ -87,7 +87,11 @@ impl Builder<'_> {
         let tree = self.tree;
         let Some((clause, rest)) = clauses.split_first() else {
             let value = self.expr(element);
-            self.operation(FunctionOp::Builtin(Builtin::named("_append")), vec![list, value], span);
+            self.operation(
+                FunctionOp::LibraryFunction(LibraryFunction::named("_append")),
+                vec![list, value],
+                span,
+            );
             return;
         };
         let iteration = self.iteration(clause.iter);
@@ -229,9 +233,17 @@ impl Builder<'_> {
         // The last number, and the same steps back: start + (count - 1) * step, which wraps to the right number.
         let one = self.int(-1, span);
         let before = self.operation(FunctionOp::Step, vec![count, one], span);
-        let way = self.operation(FunctionOp::Builtin(Builtin::named("_multiply")), vec![before, step], span);
+        let way = self.operation(
+            FunctionOp::LibraryFunction(LibraryFunction::named("_multiply")),
+            vec![before, step],
+            span,
+        );
         let last = self.operation(FunctionOp::Step, vec![start, way], span);
-        let back = self.operation(FunctionOp::Builtin(Builtin::named("_multiply")), vec![step, one], span);
+        let back = self.operation(
+            FunctionOp::LibraryFunction(LibraryFunction::named("_multiply")),
+            vec![step, one],
+            span,
+        );
         Iteration::Steps { start: last, step: back, count }
     }
 
@@ -279,13 +291,21 @@ impl Builder<'_> {
                 let lengths: Vec<InstId> = values
                     .iter()
                     .map(|values| {
-                        self.operation(FunctionOp::Builtin(Builtin::named("len")), vec![*values], span)
+                        self.operation(
+                            FunctionOp::LibraryFunction(LibraryFunction::named("len")),
+                            vec![*values],
+                            span,
+                        )
                     })
                     .collect();
                 let length = match lengths[..] {
                     [] => self.int(0, span),
                     [one] => one,
-                    _ => self.operation(FunctionOp::Builtin(Builtin::named("min")), lengths, span),
+                    _ => self.operation(
+                        FunctionOp::LibraryFunction(LibraryFunction::named("min")),
+                        lengths,
+                        span,
+                    ),
                 };
                 let counter = self.read(counter, span);
                 compare(self, CompareOp::Less, counter, length)

@@ -45,7 +45,7 @@ const MAX_INSTRUCTIONS: usize = 1_000_000;
 
 /// An error that a function raises itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Failure {
+pub struct RaisedFailure {
     /// Category of the fault.
     pub category: Category,
     /// CPython's class, and the message behind `: `.
@@ -64,7 +64,7 @@ pub struct BuiltFunction {
     /// Names of variables; empty for those that the compiler made.
     pub variables: Vec<String>,
     /// What tails raise.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<RaisedFailure>,
     /// Places of statements that no path leads to.
     pub unreachable: Vec<Span>,
     /// Variables that are targets of `for`.
@@ -157,8 +157,8 @@ struct Builder<'m> {
     /// Expressions around the one at hand.
     depth: usize,
     variables: Vec<String>,
-    failures: Vec<Failure>,
-    failure_numbers: HashMap<Failure, u32>,
+    failures: Vec<RaisedFailure>,
+    failure_numbers: HashMap<RaisedFailure, u32>,
     errors: Vec<FunctionError>,
 }
 
@@ -278,7 +278,7 @@ impl<'m> Builder<'m> {
 
     /// Ends the block at hand with an error.
     fn fail(&mut self, category: Category, message: String, span: Span) {
-        let failure = Failure { category, message };
+        let failure = RaisedFailure { category, message };
         let next = self.failures.len() as u32;
         let number = *self.failure_numbers.entry(failure.clone()).or_insert(next);
         if number == next {

@@ -2,7 +2,7 @@
 
 use super::Builder;
 use crate::function::constant::Constant;
-use crate::function::library::{self, Builtin};
+use crate::function::library::{self, LibraryFunction};
 use crate::function::module::ModuleName;
 use crate::function::op::FunctionId;
 use crate::python::{ExprId, ExprKind, PyPattern, StmtId, StmtKind};
@@ -36,7 +36,7 @@ pub(super) enum Callable {
     /// A lambda, with the scope around it.
     Lambda(ExprId, usize),
     /// Of the library.
-    Library(Builtin),
+    Library(LibraryFunction),
 }
 
 /// What a name stands for where it is read.
@@ -95,7 +95,7 @@ impl Builder<'_> {
             Some(ModuleName::Constant(value)) => Resolved::Expression(*value),
             Some(ModuleName::Library(name)) => library_name(name),
             None if name.contains('.') => Resolved::Unknown,
-            None => match Builtin::find(name) {
+            None => match LibraryFunction::find(name) {
                 Some(builtin) => Resolved::Callable(Callable::Library(builtin)),
                 None => Resolved::Unknown,
             },
@@ -251,7 +251,7 @@ fn library_name(name: &str) -> Resolved {
     if let Some(constant) = library::constant(name) {
         return Resolved::Constant(constant);
     }
-    match Builtin::find(name) {
+    match LibraryFunction::find(name) {
         Some(builtin) => Resolved::Callable(Callable::Library(builtin)),
         None => Resolved::Library(name.to_owned()),
     }

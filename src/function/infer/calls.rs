@@ -2,13 +2,13 @@
 
 use super::rules::type_error;
 use crate::function::error::FunctionProblem;
-use crate::function::library::{Builtin, Kind};
+use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::types::{ArrayOf, FunctionType, MAX_AXES};
 use cembra_vm::value::ScalarType;
 
 /// Type of the result of a function of the library.
 pub(super) fn type_of_builtin(
-    builtin: Builtin,
+    builtin: LibraryFunction,
     args: &[FunctionType],
 ) -> Result<FunctionType, FunctionProblem> {
     use FunctionType::{Array, Bool, Float, Int, Tuple};
@@ -29,22 +29,22 @@ pub(super) fn type_of_builtin(
         x => Err(type_error(format!("'{}' object cannot be interpreted as an integer", x.python_name()))),
     };
     match builtin.kind() {
-        Kind::Float { arity, .. } => {
+        LibraryKind::Float { arity, .. } => {
             count(arity, arity)?;
             (0..arity).try_for_each(number)?;
             Ok(Float)
         }
-        Kind::Rounded(_) => {
+        LibraryKind::Rounded(_) => {
             count(1, 1)?;
             number(0)?;
             Ok(Int)
         }
-        Kind::IsNan | Kind::IsInf | Kind::IsFinite => {
+        LibraryKind::IsNan | LibraryKind::IsInf | LibraryKind::IsFinite => {
             count(1, 1)?;
             number(0)?;
             Ok(Bool)
         }
-        Kind::Abs => {
+        LibraryKind::Abs => {
             count(1, 1)?;
             match &args[0] {
                 Bool | Int => Ok(Int),
@@ -52,36 +52,36 @@ pub(super) fn type_of_builtin(
                 other => Err(type_error(format!("bad operand type for abs(): '{}'", other.python_name()))),
             }
         }
-        Kind::Min | Kind::Max => match args {
+        LibraryKind::Min | LibraryKind::Max => match args {
             [Array(array)] => Ok(array.loaded()),
             [Tuple(fields)] => joined(fields, name),
             [other] => Err(type_error(format!("'{}' object is not iterable", other.python_name()))),
             [] => Err(type_error(format!("{name} expected at least 1 argument, got 0"))),
             _ => joined(args, name),
         },
-        Kind::Len => {
+        LibraryKind::Len => {
             count(1, 1)?;
             match &args[0] {
                 Tuple(_) | Array(_) | FunctionType::Text => Ok(Int),
                 other => Err(type_error(format!("object of type '{}' has no len()", other.python_name()))),
             }
         }
-        Kind::ToInt => {
+        LibraryKind::ToInt => {
             count(1, 1)?;
             number(0)?;
             Ok(Int)
         }
-        Kind::ToFloat => {
+        LibraryKind::ToFloat => {
             count(1, 1)?;
             number(0)?;
             Ok(Float)
         }
-        Kind::ToBool => {
+        LibraryKind::ToBool => {
             count(1, 1)?;
             number(0)?;
             Ok(Bool)
         }
-        Kind::Round => {
+        LibraryKind::Round => {
             count(1, 2)?;
             number(0)?;
             if args.len() == 1 {
@@ -90,7 +90,7 @@ pub(super) fn type_of_builtin(
             integer(1)?;
             Ok(if args[0] == Float { Float } else { Int })
         }
-        Kind::Pow => {
+        LibraryKind::Pow => {
             count(2, 3)?;
             (0..2).try_for_each(number)?;
             if args.len() == 3 {
@@ -99,65 +99,65 @@ pub(super) fn type_of_builtin(
             }
             Ok(if args.contains(&Float) { Float } else { Int })
         }
-        Kind::DivMod => {
+        LibraryKind::DivMod => {
             count(2, 2)?;
             (0..2).try_for_each(number)?;
             let part = if args.contains(&Float) { Float } else { Int };
             Ok(FunctionType::tuple([part.clone(), part]))
         }
-        Kind::Sum => match args {
+        LibraryKind::Sum => match args {
             [Array(array)] => Ok(if array.loaded() == Float { Float } else { Int }),
             [Tuple(fields)] => joined(fields, name).map(|sum| if sum == Bool { Int } else { sum }),
             _ => Err(type_error("sum() takes a tuple or an array")),
         },
-        Kind::Any | Kind::All => match args {
+        LibraryKind::Any | LibraryKind::All => match args {
             [Array(_) | Tuple(_)] => Ok(Bool),
             [other] => Err(type_error(format!("'{}' object is not iterable", other.python_name()))),
             _ => Err(type_error(format!("{name}() takes exactly one argument ({} given)", args.len()))),
         },
-        Kind::Log => {
+        LibraryKind::Log => {
             count(1, 2)?;
             (0..args.len()).try_for_each(number)?;
             Ok(Float)
         }
-        Kind::Gcd => {
+        LibraryKind::Gcd => {
             count(2, 2)?;
             (0..2).try_for_each(integer)?;
             Ok(Int)
         }
-        Kind::Isqrt => {
+        LibraryKind::Isqrt => {
             count(1, 1)?;
             integer(0)?;
             Ok(Int)
         }
-        Kind::CounterProduct => Ok(Int),
-        Kind::Filled(_) => {
+        LibraryKind::CounterProduct => Ok(Int),
+        LibraryKind::Filled(_) => {
             let sizes = sizes(args)?;
             array(builtin.dtype.unwrap_or(ScalarType::Float64), sizes)
         }
-        Kind::Full => {
+        LibraryKind::Full => {
             number(0)?;
             let element = builtin.dtype.unwrap_or(element_of(&args[0]));
             array(element, sizes(&args[1..])?)
         }
-        Kind::Arange => {
+        LibraryKind::Arange => {
             count(1, 3)?;
             (0..args.len()).try_for_each(integer)?;
             array(builtin.dtype.unwrap_or(ScalarType::Int64), 1)
         }
-        Kind::ArrayOf => match args {
+        LibraryKind::ArrayOf => match args {
             [Array(known)] => Ok(Array(ArrayOf { is_list: false, ..*known })),
             _ => {
                 let element = joined(args, name)?;
                 array(builtin.dtype.unwrap_or(element_of(&element)), 1)
             }
         },
-        Kind::NewList => match args {
+        LibraryKind::NewList => match args {
             // What is appended decides: see `type_of_empty_list`.
             [] => Err(type_error("an empty list has no type")),
             _ => Ok(Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
         },
-        Kind::Pop => match args {
+        LibraryKind::Pop => match args {
             [Array(list)] if list.is_list => Ok(list.loaded()),
             [other, ..] => {
                 let of = format!("'{}' object", other.python_name());
@@ -165,23 +165,23 @@ pub(super) fn type_of_builtin(
             }
             [] => Err(type_error("pop() takes a list")),
         },
-        Kind::Repeat => {
+        LibraryKind::Repeat => {
             number(0)?;
             integer(1)?;
             Ok(Array(ArrayOf::list(element_of(&args[0]))))
         }
-        Kind::Contains => match &args[0] {
+        LibraryKind::Contains => match &args[0] {
             Array(_) | Tuple(_) => {
                 number(1)?;
                 Ok(Bool)
             }
             other => Err(type_error(format!("argument of type '{}' is not iterable", other.python_name()))),
         },
-        Kind::FilledLike(_) => match args {
+        LibraryKind::FilledLike(_) => match args {
             [Array(known)] => array(builtin.dtype.unwrap_or(known.element), known.rank),
             _ => Err(type_error(format!("{name}() takes an array"))),
         },
-        Kind::Linspace => {
+        LibraryKind::Linspace => {
             count(2, 3)?;
             (0..2).try_for_each(number)?;
             if args.len() == 3 {
@@ -189,7 +189,7 @@ pub(super) fn type_of_builtin(
             }
             array(ScalarType::Float64, 1)
         }
-        Kind::Append => match args {
+        LibraryKind::Append => match args {
             [Array(list), item] if list.is_list && item.is_number() => {
                 list_takes(*list, item).map(|()| FunctionType::None)
             }
@@ -204,7 +204,7 @@ pub(super) fn type_of_builtin(
             }
             [] => Err(type_error("append() takes one argument")),
         },
-        Kind::Copy => match args {
+        LibraryKind::Copy => match args {
             [Array(known)] => Ok(Array(*known)),
             _ => Err(type_error("copy() takes an array")),
         },

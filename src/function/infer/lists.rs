@@ -1,7 +1,7 @@
 //! Types of lists: of what is put into them.
 
 use super::instance::Instance;
-use crate::function::library::Kind;
+use crate::function::library::LibraryKind;
 use crate::function::op::FunctionOp;
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::InstId;
@@ -31,7 +31,7 @@ pub(super) fn type_of_list(
     let mut of = own;
     for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
         let puts = match flow.operation(*inst) {
-            Some(FunctionOp::Builtin(builtin)) => builtin.kind() == Kind::Append,
+            Some(FunctionOp::LibraryFunction(builtin)) => builtin.kind() == LibraryKind::Append,
             Some(FunctionOp::SetItem(_)) => true,
             _ => false,
         };

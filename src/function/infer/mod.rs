@@ -19,7 +19,7 @@ pub use instance::{Instance, InstanceId};
 use crate::function::build::{BuiltFunction, build};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::library::Kind;
+use crate::function::library::LibraryKind;
 use crate::function::module::FunctionModule;
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
@@ -96,7 +96,7 @@ impl<'m> Inference<'m> {
                 phis.into_iter().find(|phi| instance.types[phi.index()].is_none() && has_undefined(phi));
             let is_empty_list = |inst: &InstId| {
                 let op = flow.operation(*inst);
-                matches!(op, Some(FunctionOp::Builtin(builtin)) if builtin.kind() == Kind::NewList)
+                matches!(op, Some(FunctionOp::LibraryFunction(builtin)) if builtin.kind() == LibraryKind::NewList)
                     && instance.types[inst.index()].is_none()
             };
             let list = flow.blocks.iter().flat_map(|block| &block.insts).find(|inst| is_empty_list(inst));
@@ -234,14 +234,16 @@ impl<'m> Inference<'m> {
                 None => Err(FunctionError::types("an argument is missing", row.span)),
             },
             FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
-            FunctionOp::Builtin(builtin) if matches!(builtin.kind(), Kind::NewList | Kind::Repeat) => {
+            FunctionOp::LibraryFunction(builtin)
+                if matches!(builtin.kind(), LibraryKind::NewList | LibraryKind::Repeat) =>
+            {
                 let own = match args.is_empty() {
                     true => None,
                     false => Some(calls::type_of_builtin(*builtin, &args).map_err(problem)?),
                 };
                 Ok(lists::type_of_list(instance, inst, own))
             }
-            FunctionOp::Builtin(builtin) => {
+            FunctionOp::LibraryFunction(builtin) => {
                 calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
             }
             FunctionOp::GetItem(parts) => {

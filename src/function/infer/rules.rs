@@ -66,7 +66,7 @@ pub(super) fn type_of(
         FunctionOp::ModuleConstant => Ok(args[0].clone()),
         FunctionOp::Promote => Ok(FunctionType::Float),
         FunctionOp::Param(_)
-        | FunctionOp::Builtin(_)
+        | FunctionOp::LibraryFunction(_)
         | FunctionOp::Call(_)
         | FunctionOp::GetItem(_)
         | FunctionOp::SetItem(_)

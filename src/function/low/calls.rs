@@ -2,7 +2,7 @@
 
 use super::views::ArrayPart;
 use super::{LowOp, Lower, Lowering};
-use crate::function::library::{Builtin, Kind};
+use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::options::Overflow;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp};
@@ -25,30 +25,35 @@ impl Lowering<'_> {
         self.parts(whole, &result)
     }
 
-    pub(super) fn builtin(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+    pub(super) fn builtin(
+        &mut self,
+        builtin: LibraryFunction,
+        args: &[InstId],
+        inst: InstId,
+    ) -> Lower<Vec<InstId>> {
         use FunctionType::{Float, Int};
         let one = |value: InstId| Ok(vec![value]);
         let plain = builtin.plain || self.options.numpy_errors;
         match builtin.kind() {
-            Kind::Float { checked, plain: unchecked, .. } => {
+            LibraryKind::Float { checked, plain: unchecked, .. } => {
                 let args = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
                 one(match plain || checked == unchecked && !checked.starts_with("python.") {
                     true => self.total(unchecked, args, FLOAT64),
                     false => self.operator(checked, args, FLOAT64),
                 })
             }
-            Kind::Rounded(operator) => match self.type_of(args[0]) {
+            LibraryKind::Rounded(operator) => match self.type_of(args[0]) {
                 Float => {
                     let x = self.leaf(args[0]);
                     one(self.operator(operator, vec![x], INT64))
                 }
                 _ => one(self.leaf_as(args[0], &Int)),
             },
-            Kind::IsNan | Kind::IsInf | Kind::IsFinite => {
+            LibraryKind::IsNan | LibraryKind::IsInf | LibraryKind::IsFinite => {
                 let x = self.leaf_as(args[0], &Float);
                 one(self.float_test(builtin.kind(), x))
             }
-            Kind::Abs => match self.type_of(args[0]) {
+            LibraryKind::Abs => match self.type_of(args[0]) {
                 Float => {
                     let x = self.leaf(args[0]);
                     one(self.total("math.abs", vec![x], FLOAT64))
@@ -61,26 +66,26 @@ impl Lowering<'_> {
                     })
                 }
             },
-            Kind::Min | Kind::Max => self.extreme(builtin, args, inst),
-            Kind::Len => one(self.length(args[0])),
-            Kind::ToInt => match self.type_of(args[0]) {
+            LibraryKind::Min | LibraryKind::Max => self.extreme(builtin, args, inst),
+            LibraryKind::Len => one(self.length(args[0])),
+            LibraryKind::ToInt => match self.type_of(args[0]) {
                 Float => {
                     let x = self.leaf(args[0]);
                     one(self.operator("python.to_int", vec![x], INT64))
                 }
                 _ => one(self.leaf_as(args[0], &Int)),
             },
-            Kind::ToFloat => one(self.leaf_as(args[0], &Float)),
-            Kind::ToBool => one(self.truth(args[0])),
-            Kind::Round => self.round(args),
-            Kind::Pow => match args {
+            LibraryKind::ToFloat => one(self.leaf_as(args[0], &Float)),
+            LibraryKind::ToBool => one(self.truth(args[0])),
+            LibraryKind::Round => self.round(args),
+            LibraryKind::Pow => match args {
                 [x, y, modulus] => {
                     let args = [x, y, modulus].map(|value| self.leaf_as(*value, &Int));
                     one(self.operator("python.pow_modulo", args.to_vec(), INT64))
                 }
                 _ => self.binary(BinaryOp::Pow, args[0], args[1], inst),
             },
-            Kind::DivMod => {
+            LibraryKind::DivMod => {
                 let is_float = args.iter().any(|arg| *self.type_of(*arg) == Float);
                 let wanted = if is_float { Float } else { Int };
                 let (x, y) = (self.leaf_as(args[0], &wanted), self.leaf_as(args[1], &wanted));
@@ -91,9 +96,9 @@ impl Lowering<'_> {
                     })
                     .to_vec())
             }
-            Kind::Sum => self.sum(builtin, args[0], inst),
-            Kind::Any | Kind::All => self.any_or_all(builtin.kind(), args[0]),
-            Kind::Log => {
+            LibraryKind::Sum => self.sum(builtin, args[0], inst),
+            LibraryKind::Any | LibraryKind::All => self.any_or_all(builtin.kind(), args[0]),
+            LibraryKind::Log => {
                 let name = if plain { "math.log" } else { "python.log" };
                 let logs: Vec<InstId> = args
                     .iter()
@@ -107,24 +112,24 @@ impl Lowering<'_> {
                     _ => Ok(logs),
                 }
             }
-            Kind::Gcd | Kind::Isqrt => {
-                let name = if builtin.kind() == Kind::Gcd { "python.gcd" } else { "python.isqrt" };
+            LibraryKind::Gcd | LibraryKind::Isqrt => {
+                let name = if builtin.kind() == LibraryKind::Gcd { "python.gcd" } else { "python.isqrt" };
                 let args = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
                 one(self.operator(name, args, INT64))
             }
-            Kind::CounterProduct => {
+            LibraryKind::CounterProduct => {
                 let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
                 one(self.total("math.multiply", vec![x, y], INT64))
             }
-            Kind::NewList => self.new_list(args, inst),
-            Kind::Pop => {
+            LibraryKind::NewList => self.new_list(args, inst),
+            LibraryKind::Pop => {
                 let part = self.written_part(args[0])?;
                 let last = self.int(-1);
                 let value = self.load(&part, &[last]);
                 self.update("nd.remove_last", vec![part.root]);
                 one(value)
             }
-            Kind::Repeat => {
+            LibraryKind::Repeat => {
                 let FunctionType::Array(array) = self.type_of(inst) else {
                     unreachable!("inference gives a list")
                 };
@@ -135,30 +140,30 @@ impl Lowering<'_> {
                 let times = self.total("python.max", vec![times, zero], INT64);
                 one(self.filled(*array, value, vec![times])?)
             }
-            Kind::Contains => self.contains(args[0], args[1]),
-            Kind::Append => {
+            LibraryKind::Contains => self.contains(args[0], args[1]),
+            LibraryKind::Append => {
                 let part = self.written_part(args[0])?;
                 let value = self.leaf(args[1]);
                 let value = self.element_value(value, self.type_of(args[1]), part.array.element);
                 self.update("nd.append", vec![part.root, value]);
                 Ok(Vec::new())
             }
-            Kind::FilledLike(_)
-            | Kind::Linspace
-            | Kind::Filled(_)
-            | Kind::Full
-            | Kind::Arange
-            | Kind::ArrayOf
-            | Kind::Copy => self.new_array(builtin, args, inst),
+            LibraryKind::FilledLike(_)
+            | LibraryKind::Linspace
+            | LibraryKind::Filled(_)
+            | LibraryKind::Full
+            | LibraryKind::Arange
+            | LibraryKind::ArrayOf
+            | LibraryKind::Copy => self.new_array(builtin, args, inst),
         }
     }
 
-    fn float_test(&mut self, kind: Kind, x: InstId) -> InstId {
-        if kind == Kind::IsNan {
+    fn float_test(&mut self, kind: LibraryKind, x: InstId) -> InstId {
+        if kind == LibraryKind::IsNan {
             return self.total("bool.not_equal", vec![x, x], BOOLEAN);
         }
         let (size, infinity) = (self.total("math.abs", vec![x], FLOAT64), self.float(f64::INFINITY));
-        let name = if kind == Kind::IsInf { "bool.equal" } else { "bool.less" };
+        let name = if kind == LibraryKind::IsInf { "bool.equal" } else { "bool.less" };
         self.total(name, vec![size, infinity], BOOLEAN)
     }
 
@@ -193,10 +198,10 @@ impl Lowering<'_> {
     }
 
     /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
-    fn extreme(&mut self, builtin: Builtin, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
+    fn extreme(&mut self, builtin: LibraryFunction, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         let wanted = self.type_of(inst).clone();
         let qtype = self.qtype(&wanted)?;
-        let is_min = builtin.kind() == Kind::Min;
+        let is_min = builtin.kind() == LibraryKind::Min;
         let best = move |this: &mut Self, x: InstId, y: InstId| match this.is_bool(x) {
             true if is_min => this.total("bool.logical_and", vec![x, y], BOOLEAN),
             true => this.total("bool.logical_or", vec![x, y], BOOLEAN),
@@ -264,7 +269,7 @@ impl Lowering<'_> {
     }
 
     /// `sum`: from the left, as Python adds.
-    fn sum(&mut self, _: Builtin, of: InstId, inst: InstId) -> Lower<Vec<InstId>> {
+    fn sum(&mut self, _: LibraryFunction, of: InstId, inst: InstId) -> Lower<Vec<InstId>> {
         let wanted = self.type_of(inst).clone();
         let qtype = self.qtype(&wanted)?;
         let is_float = wanted == FunctionType::Float;
@@ -293,8 +298,8 @@ impl Lowering<'_> {
         Ok(vec![sum])
     }
 
-    fn any_or_all(&mut self, kind: Kind, of: InstId) -> Lower<Vec<InstId>> {
-        let is_any = kind == Kind::Any;
+    fn any_or_all(&mut self, kind: LibraryKind, of: InstId) -> Lower<Vec<InstId>> {
+        let is_any = kind == LibraryKind::Any;
         let start = self.boolean(!is_any);
         let join = if is_any { "bool.logical_or" } else { "bool.logical_and" };
         let test = move |this: &mut Self, value: InstId, of: &FunctionType| match of {

@@ -1,8 +1,8 @@
 //! Operations of the stage `low`, and a function of it.
 
-use crate::function::build::Failure;
+use crate::function::build::RaisedFailure;
 use crate::function::infer::InstanceId;
-use crate::ssa::{Flow, Operation};
+use crate::ssa::{Flow, SsaOperation};
 use cembra_vm::value::{QType, Value};
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum LowOp {
     Call(InstanceId),
 }
 
-impl Operation for LowOp {
+impl SsaOperation for LowOp {
     fn has_effects(&self) -> bool {
         matches!(self, LowOp::Operator(_, true) | LowOp::Update(_) | LowOp::Call(_))
     }
@@ -55,7 +55,7 @@ pub struct LowFunction {
     /// Type of the result.
     pub result: QType,
     /// What tails raise.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<RaisedFailure>,
     /// Names of variables, for texts.
     pub variables: Vec<String>,
 }

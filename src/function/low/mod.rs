@@ -166,7 +166,7 @@ impl<'i> Lowering<'i> {
             FunctionOp::Binary(op) => self.binary(*op, args[0], args[1], inst)?,
             FunctionOp::Compare(op) => vec![self.compare(*op, args[0], args[1])?],
             FunctionOp::Truth => vec![self.truth(args[0])],
-            FunctionOp::Builtin(builtin) => self.builtin(*builtin, args, inst)?,
+            FunctionOp::LibraryFunction(builtin) => self.builtin(*builtin, args, inst)?,
             FunctionOp::Call(_) => self.call(inst, args)?,
             FunctionOp::Tuple => {
                 let parts: Vec<Vec<InstId>> =

@@ -2,7 +2,7 @@
 
 use super::views::ArrayPart;
 use super::{Lower, Lowering};
-use crate::function::library::{Builtin, Kind};
+use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::InstId;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
@@ -43,7 +43,7 @@ impl Lowering<'_> {
 
     pub(super) fn new_array(
         &mut self,
-        builtin: Builtin,
+        builtin: LibraryFunction,
         args: &[InstId],
         inst: InstId,
     ) -> Lower<Vec<InstId>> {
@@ -51,7 +51,7 @@ impl Lowering<'_> {
         let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
         let element = array.element;
         match builtin.kind() {
-            Kind::Filled(value) => {
+            LibraryKind::Filled(value) => {
                 let value = match element.is_float() {
                     true => self.float(f64::from(value)),
                     false => self.int(i64::from(value)),
@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 let sizes = self.sizes(args);
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
-            Kind::FilledLike(value) => {
+            LibraryKind::FilledLike(value) => {
                 let of = if element.is_float() { Float } else { Int };
                 let value = match element.is_float() {
                     true => self.float(f64::from(value)),
@@ -72,14 +72,14 @@ impl Lowering<'_> {
                 let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
-            Kind::Linspace => self.linspace(*array, args),
-            Kind::Full => {
+            LibraryKind::Linspace => self.linspace(*array, args),
+            LibraryKind::Full => {
                 let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
                 let value = self.element_value(value, of, element);
                 let sizes = self.sizes(&args[1..]);
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
-            Kind::Arange => {
+            LibraryKind::Arange => {
                 let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
                 let (zero, one) = (self.int(0), self.int(1));
                 let (start, stop, step) = match bounds[..] {
@@ -93,7 +93,7 @@ impl Lowering<'_> {
                     Ok(this.total("math.add", vec![start, way], INT64))
                 })
             }
-            Kind::ArrayOf if !matches!(self.type_of(args[0]), Array(_)) => {
+            LibraryKind::ArrayOf if !matches!(self.type_of(args[0]), Array(_)) => {
                 let length = self.int(args.len() as i64);
                 let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
                 let of = if element.is_float() { Float } else { Int };
