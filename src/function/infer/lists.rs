@@ -1,4 +1,4 @@
-//! Types of lists: of what is put into them.
+//! Types of lists: the element is the common type of everything that is put into the list.
 
 use super::instance::Instance;
 use crate::function::library::LibraryKind;

@@ -1,6 +1,5 @@
-//! Functions with loops for `functions.py`: answers each line `kernel times` with the processor nanoseconds that so many
-//! calls took, on one frame whose arrays are changed in place, and `kernel compile` with those from source to bound
-//! program.
+//! Functions with loops for `functions.py`. A line `kernel N` is answered with the processor nanoseconds of N calls on one
+//! frame, whose arrays are changed in place; a line `kernel compile` with those of compiling the kernel from its text.
 
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::vm::frame::Frame;
