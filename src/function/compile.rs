@@ -8,6 +8,7 @@ use crate::function::infer::{Instance, InstanceId, infer};
 use crate::function::low::{LowFunction, lower};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
+use crate::function::passes::optimize;
 use crate::function::program::program;
 use crate::function::types::FunctionType;
 use cembra_vm::builtins;
@@ -53,7 +54,9 @@ pub fn compile_function(
     let compiled = |error: CompileError| {
         vec![FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default())]
     };
-    let program = program(stages.low, &builtins::table(), &options.compile).map_err(|error| vec![error])?;
+    let (mut low, table) = (stages.low, builtins::table());
+    optimize(&mut low, &table).map_err(|error| vec![error])?;
+    let program = program(low, &table, &options.compile).map_err(|error| vec![error])?;
     slot_check::check(&program).map_err(|error| compiled(error.into()))?;
     let bound = BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))?;
     let result = result.unwrap_or(FunctionType::None);

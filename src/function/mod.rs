@@ -12,6 +12,7 @@
 //! - [`ssa`]: variables become values; reads that may find none are guarded.
 //! - [`infer`]: the least types, for the types of the arguments.
 //! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
+//! - [`passes`]: the same in fewer instructions.
 //! - [`program`]: out of SSA, instructions, slots, routines.
 //! - [`compile`]: all of it; [`run`]: calls a compiled function with values.
 //! - [`check`]: what is wrong with a function whatever its arguments are; [`explain`]: why a variable has its type.
@@ -33,6 +34,7 @@ pub mod low;
 pub mod module;
 pub mod op;
 pub mod options;
+pub mod passes;
 pub mod program;
 pub mod run;
 pub mod ssa;

@@ -201,13 +201,8 @@ pub fn remove_trivial_phis<O: SsaOperation>(flow: &mut Flow<O>) {
         let root = find(&stands_for, value);
         stands_for[value.index()] = root;
     }
-    for inst in &mut flow.insts {
-        inst.args.iter_mut().for_each(|arg| *arg = stands_for[arg.index()]);
-    }
+    flow.replace_values(|value| stands_for[value.index()]);
     for block in &mut flow.blocks {
         block.insts.retain(|inst| stands_for[inst.index()] == *inst);
-        if let Some(operand) = block.tail.operand_mut() {
-            *operand = stands_for[operand.index()];
-        }
     }
 }

@@ -61,6 +61,11 @@ impl Dominators {
         &self.preorder
     }
 
+    /// Place of a block in [`Dominators::preorder`].
+    pub fn position(&self, block: BlockId) -> u32 {
+        self.range[block.index()].0
+    }
+
     /// True if `above` is on every path from the entry to `below`, or is the same block.
     pub fn dominates(&self, above: BlockId, below: BlockId) -> bool {
         let (first, last) = self.range[above.index()];

@@ -259,6 +259,29 @@ impl<O: SsaOperation> Flow<O> {
         }
     }
 
+    /// Reads other values instead: `stands_for` gives the one for each, itself where it stays.
+    pub fn replace_values(&mut self, stands_for: impl Fn(InstId) -> InstId) {
+        for inst in &mut self.insts {
+            inst.args.iter_mut().for_each(|arg| *arg = stands_for(*arg));
+        }
+        for block in &mut self.blocks {
+            if let Some(operand) = block.tail.operand_mut() {
+                *operand = stands_for(*operand);
+            }
+        }
+    }
+
+    /// Takes a way between two blocks away, with the operands of phis that belong to it.
+    pub fn remove_edge(&mut self, from: BlockId, to: BlockId) {
+        let rows = &mut self.blocks[to.index()];
+        let Some(position) = rows.predecessors.iter().position(|block| *block == from) else { return };
+        rows.predecessors.remove(position);
+        let phis: Vec<InstId> = self.phis(to).collect();
+        for phi in phis {
+            self.insts[phi.index()].args.remove(position);
+        }
+    }
+
     /// Removes the blocks that no path leads to, before there are phis; gives the spans of what stood there.
     pub fn remove_unreachable(&mut self) -> Vec<Span> {
         let order = self.reverse_postorder();

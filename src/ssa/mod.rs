@@ -4,7 +4,7 @@
 //! front end ──> Flow with reads and writes of variables
 //!                 │ construct    phis where several definitions meet, and are read
 //!                 v
-//!               Flow in SSA ── verify ── passes (dead code)
+//!               Flow in SSA ── verify ── passes (control flow, dead code)
 //!                 │ destruct     phi webs share a register; what is left becomes copies on edges
 //!                 v
 //!               registers with several definitions
@@ -19,7 +19,9 @@ pub mod destruct;
 pub mod dominators;
 pub mod flow;
 pub mod live;
+pub mod loops;
 pub mod reaching;
+pub mod simplify;
 pub mod verify;
 
 pub use construct::construct;
@@ -27,4 +29,6 @@ pub use dead_code::remove_dead_code;
 pub use destruct::{Destructed, destruct};
 pub use dominators::Dominators;
 pub use flow::{BlockId, Flow, FlowBlock, Inst, InstId, SsaOp, SsaOperation, Tail, VarId};
+pub use loops::{NaturalLoop, natural_loops};
+pub use simplify::simplify_flow;
 pub use verify::{SsaError, verify_flow};

@@ -1,0 +1,96 @@
+//! Control flow: ways that are never taken, and blocks that can be one.
+//!
+//! 1. A branch whose condition is known becomes a jump; blocks that nothing leads to any more are removed.
+//! 2. A block that ends with a jump takes in the block behind, if nothing else leads there.
+//! 3. Phis of one operand are that operand.
+//!
+//! Afterwards no tail is a branch on a known condition, and no jump leads to a block of one predecessor.
+
+use crate::ssa::construct::remove_trivial_phis;
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOperation, Tail};
+
+/// Simplifies the control flow of a flow in SSA; `known` gives the truth of a condition that is a constant.
+pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O>, InstId) -> Option<bool>) {
+    for block in flow.block_ids() {
+        let Tail::Branch { condition, then, orelse } = flow.block(block).tail else { continue };
+        let taken = match known(flow, condition) {
+            _ if then == orelse => then,
+            Some(true) => then,
+            Some(false) => orelse,
+            None => continue,
+        };
+        let other = if taken == then { orelse } else { then };
+        flow.remove_edge(block, other);
+        flow.blocks[block.index()].tail = Tail::Jump(taken);
+    }
+    remove_unreachable(flow);
+    remove_trivial_phis(flow);
+    merge_chains(flow);
+    remove_gaps(flow);
+}
+
+/// Empties blocks that no path leads to, and takes the ways out of them away.
+fn remove_unreachable<O: SsaOperation>(flow: &mut Flow<O>) {
+    let mut is_reachable = vec![false; flow.blocks.len()];
+    flow.reverse_postorder().into_iter().for_each(|block| is_reachable[block.index()] = true);
+    for block in flow.block_ids().filter(|block| !is_reachable[block.index()]) {
+        let tail = std::mem::replace(&mut flow.blocks[block.index()].tail, Tail::Open);
+        tail.successors().for_each(|to| flow.remove_edge(block, to));
+        flow.blocks[block.index()].insts.clear();
+    }
+}
+
+/// Rule 2. The emptied blocks stay, and nothing leads to them.
+fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
+    for block in flow.block_ids() {
+        if block != BlockId(0) && flow.block(block).predecessors.is_empty() {
+            continue;
+        }
+        while let Tail::Jump(next) = flow.block(block).tail {
+            if next == block || flow.block(next).predecessors.len() != 1 {
+                break;
+            }
+            let rows = &mut flow.blocks[next.index()];
+            let (insts, tail) =
+                (std::mem::take(&mut rows.insts), std::mem::replace(&mut rows.tail, Tail::Open));
+            let (span, depth) = (rows.tail_span, rows.depth);
+            rows.predecessors.clear();
+            for to in tail.successors() {
+                let predecessors = flow.blocks[to.index()].predecessors.iter_mut();
+                predecessors.filter(|from| **from == next).for_each(|from| *from = block);
+            }
+            let rows = &mut flow.blocks[block.index()];
+            rows.insts.extend(insts);
+            (rows.tail, rows.tail_span, rows.depth) = (tail, span, rows.depth.max(depth));
+        }
+    }
+}
+
+/// Removes blocks that nothing leads to.
+fn remove_gaps<O: SsaOperation>(flow: &mut Flow<O>) {
+    let is_kept = |block: BlockId| block == BlockId(0) || !flow.block(block).predecessors.is_empty();
+    let kept: Vec<bool> = flow.block_ids().map(is_kept).collect();
+    let mut number = 0;
+    let numbers: Vec<BlockId> = kept
+        .iter()
+        .map(|kept| {
+            number += u32::from(*kept);
+            BlockId(number.saturating_sub(1))
+        })
+        .collect();
+    let mut position = 0;
+    flow.blocks.retain(|_| {
+        position += 1;
+        kept[position - 1]
+    });
+    for rows in &mut flow.blocks {
+        rows.predecessors.iter_mut().for_each(|from| *from = numbers[from.index()]);
+        match &mut rows.tail {
+            Tail::Jump(to) => *to = numbers[to.index()],
+            Tail::Branch { then, orelse, .. } => {
+                (*then, *orelse) = (numbers[then.index()], numbers[orelse.index()]);
+            }
+            _ => {}
+        }
+    }
+}
