@@ -11,11 +11,13 @@ use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
 use crate::function::compile::stages;
 use crate::function::explain::explain_type;
+use crate::function::passes::optimize;
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function};
 use crate::python::{Positions, pyast_document, pyast_schema};
 use crate::schema::tree_outline;
+use cembra_vm::builtins;
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
 use serde_json::{Value as Json, json};
@@ -157,6 +159,11 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
             StageArg::Ussa => stages.instances.iter().map(ussa_text).collect(),
             StageArg::Tssa => stages.instances.iter().map(tssa_text).collect(),
             StageArg::Low => stages.low.iter().map(low_text).collect::<Vec<_>>(),
+            StageArg::Passes => {
+                let mut low = stages.low;
+                optimize(&mut low, &builtins::table()).map_err(|error| vec![error])?;
+                low.iter().map(low_text).collect()
+            }
             _ => {
                 let compiled = compile_function(&module, &args.function, &types, &options)?;
                 let program = compiled.bound().program();

@@ -129,6 +129,8 @@ pub enum StageArg {
     Tssa,
     /// Operators of the machine.
     Low,
+    /// The same in fewer instructions.
+    Passes,
     /// The program with its frame.
     Code,
     /// The form that is stored.

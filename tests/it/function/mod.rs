@@ -13,6 +13,7 @@ mod hostile;
 mod laws;
 mod oracle;
 mod page;
+mod passes;
 mod print;
 mod random;
 mod recorded;
