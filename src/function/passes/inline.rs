@@ -16,7 +16,7 @@ use crate::ssa::{BlockId, Inst, InstId, Tail, VarId};
 use cembra_vm::value::QType;
 
 /// Instructions of a function that has taken itself in.
-const MOST_INSTRUCTIONS: usize = 240;
+const MOST_INSTRUCTIONS: usize = 400;
 
 /// Puts the function in the place of its calls of itself.
 pub(super) fn unroll_recursion(function: &mut LowFunction, own: InstanceId) {
