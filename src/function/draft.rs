@@ -13,13 +13,14 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(mut function: LowFunction) -> Draft {
-        let out = destruct(&mut function.flow, is_pinned);
+    /// Nothing if too many values are alive at once.
+    pub(super) fn new(mut function: LowFunction) -> Option<Draft> {
+        let out = destruct(&mut function.flow, is_pinned)?;
         let mut order = block_order(&function.flow);
         let mut draft = Draft { function, out, order: Vec::new() };
         order.retain(|block| *block == BlockId(0) || draft.forwards(*block).is_none());
         draft.order = order;
-        draft
+        Some(draft)
     }
 
     pub(super) fn flow(&self) -> &Flow<LowOp> {

@@ -18,7 +18,7 @@ use crate::function::draft::Draft;
 use crate::function::emitter::emit;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::low::{LowFunction, LowOp};
-use crate::ssa::destruct::EdgeCopy;
+use crate::ssa::destruct::{EdgeCopy, MOST_PAIRS};
 use crate::ssa::{InstId, SsaOp};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
@@ -35,7 +35,11 @@ pub fn program(
     table: &Arc<OperatorTable>,
     options: &Options,
 ) -> Result<Program, FunctionError> {
-    let mut drafts: Vec<Draft> = functions.into_iter().map(Draft::new).collect();
+    let drafts: Option<Vec<Draft>> = functions.into_iter().map(Draft::new).collect();
+    let mut drafts = drafts.ok_or_else(|| {
+        let problem = FunctionProblem::Limit { name: "function-variables", limit: MOST_PAIRS };
+        FunctionError::new(problem, Span::default())
+    })?;
     let updated = updated_parameters(&drafts);
     let mut routines = Vec::new();
     for (number, draft) in drafts.iter_mut().enumerate() {

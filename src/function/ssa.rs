@@ -17,11 +17,18 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use hashbrown::HashMap;
 
+/// Most places where a variable can be alive: variables times blocks. The work of liveness grows with it.
+const MOST_PLACES: usize = 200_000_000;
+
 /// Brings a function into SSA.
 ///
 /// # Errors
-/// A variable that is read and never has a value; or a rule of SSA is broken, which is a bug.
+/// Too many variables for so many blocks; a variable that is read and never has a value; or a rule of SSA is broken, which is a bug.
 pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionError> {
+    if function.flow.variables.saturating_mul(function.flow.blocks.len()) > MOST_PLACES {
+        let problem = FunctionProblem::Limit { name: "function-places", limit: MOST_PLACES };
+        return Err(FunctionError::new(problem, Span::default()));
+    }
     let unbound = unbound_reads(&function.flow);
     if let Some(read) = unbound.iter().find(|read| read.always) {
         let name = function.variables[read.variable.index()].clone();

@@ -15,7 +15,7 @@
 use crate::ssa::flow::{Flow, InstId, SsaOperation, Tail};
 use crate::ssa::live::live_out_values;
 use fixedbitset::FixedBitSet;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 /// A copy at the end of a block.
@@ -51,11 +51,15 @@ pub struct Destructed {
     pub copies: Vec<Vec<EdgeCopy>>,
 }
 
-/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves.
+/// Most pairs of values that are alive at once: some thousands of variables that one loop carries.
+pub const MOST_PAIRS: usize = 16_000_000;
+
+/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves. Nothing if
+/// more than [`MOST_PAIRS`] pairs of values are alive at once.
 pub fn destruct<O: SsaOperation>(
     flow: &mut Flow<O>,
     is_pinned: impl Fn(&Flow<O>, InstId) -> bool,
-) -> Destructed {
+) -> Option<Destructed> {
     split_critical_edges(flow);
     let mut marked = FixedBitSet::with_capacity(flow.insts.len());
     for block in flow.block_ids() {
@@ -65,7 +69,7 @@ pub fn destruct<O: SsaOperation>(
             free.for_each(|arg| marked.insert(arg.index()));
         }
     }
-    let mut classes = Classes::new(flow.insts.len(), &interference(flow, &marked));
+    let mut classes = Classes::new(flow.insts.len(), &interference(flow, &marked)?);
     for block in flow.block_ids() {
         for phi in flow.phis(block) {
             for arg in flow.inst(phi).args.iter().filter(|arg| marked.contains(arg.index())) {
@@ -85,7 +89,7 @@ pub fn destruct<O: SsaOperation>(
             copies[from.index()].extend(in_sequence(pairs.collect()));
         }
     }
-    Destructed { register, copies }
+    Some(Destructed { register, copies })
 }
 
 /// A block of its own on every edge that leaves a branch and enters a block with phis and several predecessors.
@@ -109,8 +113,8 @@ fn split_critical_edges<O: SsaOperation>(flow: &mut Flow<O>) {
     }
 }
 
-/// Pairs of marked values that are alive at once, the lower number first.
-fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSet<(u32, u32)> {
+/// Pairs of marked values that are alive at once, the lower number first; nothing if there are too many.
+fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> Option<HashSet<(u32, u32)>> {
     let live_out = live_out_values(flow, marked);
     let mut pairs = HashSet::new();
     for block in flow.block_ids() {
@@ -118,8 +122,11 @@ fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSe
         if let Some(value) = flow.block(block).tail.operand().filter(|v| marked.contains(v.index())) {
             alive.insert(value.0);
         }
+        if pairs.len() > MOST_PAIRS {
+            return None;
+        }
         let mut meet = |value: InstId, alive: &BTreeSet<u32>| {
-            if marked.contains(value.index()) {
+            if pairs.len() <= MOST_PAIRS && marked.contains(value.index()) {
                 for other in alive.iter().copied().filter(|other| *other != value.0) {
                     pairs.insert((value.0.min(other), value.0.max(other)));
                 }
@@ -137,7 +144,7 @@ fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> HashSe
         alive.extend(phis.iter().map(|phi| phi.0));
         phis.iter().for_each(|phi| meet(*phi, &alive));
     }
-    pairs
+    (pairs.len() <= MOST_PAIRS).then_some(pairs)
 }
 
 /// Classes of values that share a register.
@@ -179,27 +186,37 @@ impl Classes {
     }
 }
 
-/// Copies that happen at once, one after the other.
-fn in_sequence(mut pairs: Vec<(InstId, InstId)>) -> Vec<EdgeCopy> {
-    let mut out = Vec::new();
+/// Copies that happen at once, one after the other: first those into registers that no other one reads.
+fn in_sequence(pairs: Vec<(InstId, InstId)>) -> Vec<EdgeCopy> {
+    let mut out = Vec::with_capacity(pairs.len());
+    let mut source: HashMap<InstId, InstId> = pairs.iter().copied().collect();
+    // How many copies that are left read a register.
+    let mut readers: HashMap<InstId, usize> = HashMap::new();
+    pairs.iter().for_each(|(_, from)| *readers.entry(*from).or_insert(0) += 1);
     // Registers whose value was saved, and stands in a spare register now.
-    let mut saved: Vec<InstId> = Vec::new();
-    while !pairs.is_empty() {
-        let is_free = |to: InstId| pairs.iter().all(|(_, from)| *from != to || saved.contains(from));
-        match pairs.iter().position(|(to, _)| is_free(*to)) {
-            Some(at) => {
-                let (to, from) = pairs.remove(at);
-                out.push(match saved.contains(&from) {
-                    true => EdgeCopy::Restore { to, saved: from },
-                    false => EdgeCopy::Copy { to, from },
-                });
+    let mut saved: HashSet<InstId> = HashSet::new();
+    let registers = pairs.iter().map(|(to, _)| *to);
+    let mut free: Vec<InstId> = registers.clone().rev().filter(|to| !readers.contains_key(to)).collect();
+    let mut rest = registers;
+    loop {
+        while let Some(to) = free.pop() {
+            let from = source.remove(&to).expect("a register is written once");
+            if saved.contains(&from) {
+                out.push(EdgeCopy::Restore { to, saved: from });
+                continue;
             }
-            None => {
-                let from = pairs[0].0;
-                out.push(EdgeCopy::Save { from });
-                saved.push(from);
+            out.push(EdgeCopy::Copy { to, from });
+            let left = readers.get_mut(&from).expect("it was counted");
+            *left -= 1;
+            if *left == 0 && source.contains_key(&from) {
+                free.push(from);
             }
         }
+        // What is left are cycles.
+        let Some(to) = rest.find(|to| source.contains_key(to)) else { break };
+        out.push(EdgeCopy::Save { from: to });
+        saved.insert(to);
+        free.push(to);
     }
     out
 }

@@ -2,10 +2,12 @@
 //!
 //! A block dominates another if every path from the entry to that one goes through it. The frontier of a block
 //! are the blocks where its dominance ends: where phis for its definitions belong.
+//!
+//! The algorithm is that of Cooper, Harvey and Kennedy (2001), with the predecessors of a block taken from the deepest on:
+//! where a thousand ways meet, as behind the operands of a long `and`, each is compared with its neighbour. With
+//! any other order (petgraph's has none) the work is quadratic.
 
 use crate::ssa::flow::{BlockId, Flow, SsaOperation};
-use petgraph::algo::dominators::simple_fast;
-use petgraph::graph::{DiGraph, NodeIndex};
 
 /// The dominator tree of a flow whose blocks are all reachable.
 #[derive(Clone, Debug)]
@@ -21,21 +23,7 @@ pub struct Dominators {
 impl Dominators {
     /// Finds the dominators.
     pub fn new<O: SsaOperation>(flow: &Flow<O>) -> Dominators {
-        let mut graph = DiGraph::<(), ()>::with_capacity(flow.blocks.len(), flow.blocks.len() * 2);
-        for _ in &flow.blocks {
-            graph.add_node(());
-        }
-        for block in flow.block_ids() {
-            for to in flow.block(block).tail.successors() {
-                graph.update_edge(NodeIndex::new(block.index()), NodeIndex::new(to.index()), ());
-            }
-        }
-        let found = simple_fast(&graph, NodeIndex::new(0));
-        let parent_of = |block: BlockId| {
-            let parent = found.immediate_dominator(NodeIndex::new(block.index()))?;
-            Some(BlockId(parent.index() as u32))
-        };
-        let parent: Vec<Option<BlockId>> = flow.block_ids().map(parent_of).collect();
+        let parent = immediate_dominators(flow);
         let mut children = vec![Vec::new(); parent.len()];
         for block in flow.block_ids() {
             if let Some(parent) = parent[block.index()] {
@@ -79,15 +67,64 @@ impl Dominators {
             for predecessor in &flow.block(block).predecessors {
                 let mut at = Some(*predecessor);
                 while let Some(runner) = at.filter(|runner| Some(*runner) != self.parent(block)) {
-                    if frontiers[runner.index()].last() != Some(&block) {
-                        frontiers[runner.index()].push(block);
+                    // Where another predecessor has come by, it went on to the same end.
+                    if frontiers[runner.index()].last() == Some(&block) {
+                        break;
                     }
+                    frontiers[runner.index()].push(block);
                     at = self.parent(runner);
                 }
             }
         }
         frontiers
     }
+}
+
+/// The immediate dominator of each block, none of the entry and of blocks that cannot be reached.
+fn immediate_dominators<O: SsaOperation>(flow: &Flow<O>) -> Vec<Option<BlockId>> {
+    let order = flow.reverse_postorder();
+    let mut place = vec![usize::MAX; flow.blocks.len()];
+    order.iter().enumerate().for_each(|(at, block)| place[block.index()] = at);
+    // By place in the order; a block's predecessors from the last on.
+    let predecessors: Vec<Vec<usize>> = order
+        .iter()
+        .map(|block| {
+            let from = flow.block(*block).predecessors.iter().map(|from| place[from.index()]);
+            let mut from: Vec<usize> = from.filter(|at| *at != usize::MAX).collect();
+            from.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+            from
+        })
+        .collect();
+    let mut parent: Vec<Option<usize>> = vec![None; order.len()];
+    parent[0] = Some(0);
+    loop {
+        let mut changed = false;
+        for at in 1..order.len() {
+            let known = predecessors[at].iter().copied().filter(|from| parent[*from].is_some());
+            let above = known.reduce(|a, b| common_dominator(&parent, a, b));
+            changed |= std::mem::replace(&mut parent[at], above) != above;
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut found = vec![None; flow.blocks.len()];
+    for at in 1..order.len() {
+        found[order[at].index()] = parent[at].map(|above| order[above]);
+    }
+    found
+}
+
+/// The nearest block that dominates both, by places in the order.
+fn common_dominator(parent: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        let above = |at: usize| parent[at].expect("what comes before is known");
+        match a > b {
+            true => a = above(a),
+            false => b = above(b),
+        }
+    }
+    a
 }
 
 /// A preorder of the tree, and the range of numbers of each subtree.
