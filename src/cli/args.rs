@@ -83,6 +83,9 @@ pub struct ExprArgs {
     /// A value of a leaf: x=1.5, n=3, s='text', x:OPTIONAL_FLOAT32=NA.
     #[arg(short, long = "input", value_name = "NAME[:TYPE]=VALUE", allow_hyphen_values = true)]
     pub input: Vec<String>,
+    /// Functions of a Python-like file as operators: of `physics.py` those called `physics.…`.
+    #[arg(long, value_name = "FILE")]
+    pub functions: Vec<PathBuf>,
     /// What a bare number means, and which casts happen unasked.
     #[arg(long, value_enum, default_value_t = DialectArg::Cembra)]
     pub dialect: DialectArg,

@@ -5,7 +5,10 @@ use crate::cli::report::{Phase, Report, Source, visible};
 use crate::cli::{input, json, print};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
-use crate::prepare::Source as Preparation;
+use crate::function::{FunctionModule, FunctionOptions, define_functions};
+use crate::prepare::extend::Extension;
+use crate::prepare::{Prepare, Source as Preparation};
+use crate::python::SourceLines;
 use crate::registry::Registry;
 use crate::syntax::{Limits, parse_with};
 use cembra_vm::machine::{BoundExpr, RunOptions};
@@ -46,7 +49,7 @@ fn evaluate(args: &ExprArgs, source: &Source, budget: &Budget) -> Result<Value, 
 /// # Errors
 /// The text is not an expression.
 pub fn parse(args: &ExprArgs, text: &str) -> Result<Expr, Report> {
-    Ok(parse_with(text, &Registry::standard(), args.dialect.dialect(), &limits(args))?)
+    Ok(parse_with(text, &language(args)?.0, args.dialect.dialect(), &limits(args))?)
 }
 
 /// Parses an expression that stands in a longer text, `start` bytes behind its beginning.
@@ -60,7 +63,7 @@ pub fn parse_at(args: &ExprArgs, text: &str, start: usize) -> Result<Expr, Repor
     }
     limits.text = limits.text.saturating_add(start);
     let padded = format!("{:start$}{text}", "");
-    Ok(parse_with(&padded, &Registry::standard(), args.dialect.dialect(), &limits)?)
+    Ok(parse_with(&padded, &language(args)?.0, args.dialect.dialect(), &limits)?)
 }
 
 fn limits(args: &ExprArgs) -> Limits {
@@ -71,21 +74,48 @@ fn limits(args: &ExprArgs) -> Limits {
     }
 }
 
-/// The inputs of a preparation.
+/// The operators of expressions: the standard ones, and functions of files, which need extensions.
+fn language(args: &ExprArgs) -> Result<(Registry, Vec<Arc<dyn Extension>>), Report> {
+    let mut registry = Registry::standard();
+    let mut extensions = Vec::new();
+    for file in &args.functions {
+        let failed = |category, what: String| {
+            Report::new(category, Phase::Compile, format!("{}: {what}", file.display()))
+        };
+        let text = read_text(file)?;
+        let module = FunctionModule::parse(&text).map_err(|errors| {
+            let lines = SourceLines::new(&text);
+            let lines = errors.iter().map(|error| format!("line {}: {error}", lines.line(error.span)));
+            failed(Category::Parse, lines.collect::<Vec<_>>().join("; "))
+        })?;
+        let prefix = file.file_stem().unwrap_or_default().to_string_lossy();
+        let defined =
+            define_functions(&mut registry, &prefix, &Arc::new(module), &FunctionOptions::default());
+        extensions.extend(defined.map_err(|error| failed(Category::Type, error.to_string()))?);
+    }
+    Ok((registry, extensions))
+}
+
+/// The inputs of a preparation, and its steps.
+///
+/// # Errors
+/// A file of functions cannot be read.
 pub fn preparation(
     args: &ExprArgs,
     expr: &Expr,
     types: Vec<(Arc<str>, QType)>,
     side_outputs: Vec<(Arc<str>, Expr)>,
-) -> Preparation {
-    Preparation {
+) -> Result<(Preparation, Prepare), Report> {
+    let (registry, extensions) = language(args)?;
+    let preparation = Preparation {
         expr: expr.clone(),
         inputs: types,
         side_outputs,
-        registry: Registry::standard(),
+        registry,
         dialect: args.dialect.dialect(),
         node_limit: args.limits.limit_nodes,
-    }
+    };
+    Ok((preparation, args.prepare().add_extensions(extensions)))
 }
 
 /// Prepares and compiles an expression.
@@ -99,7 +129,8 @@ pub fn bind(
     side_outputs: Vec<(Arc<str>, Expr)>,
     options: Options,
 ) -> Result<BoundExpr, Report> {
-    let prepared = args.prepare().run(preparation(args, expr, types, side_outputs))?;
+    let (preparation, prepare) = preparation(args, expr, types, side_outputs)?;
+    let prepared = prepare.run(preparation)?;
     Ok(compile(&prepared, &Options { frame_limit: args.limits.limit_frame, ..options })?)
 }
 

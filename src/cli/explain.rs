@@ -118,8 +118,8 @@ fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
     }
     let side_outputs = side_outputs(args, text.len())?;
     let mut steps: Vec<(String, String)> = Vec::new();
-    let preparation = preparation(&args.expr, &expr, types, side_outputs);
-    let prepared = args.expr.prepare().run_observed(preparation, &mut |name, draft| {
+    let (preparation, prepare) = preparation(&args.expr, &expr, types, side_outputs)?;
+    let prepared = prepare.run_observed(preparation, &mut |name, draft| {
         let text = crate::expr::print::print_graph(&draft.graph, draft.root);
         if steps.last().is_none_or(|(_, last)| *last != text) {
             steps.push((name.to_owned(), text));

@@ -193,9 +193,10 @@ impl Binder {
     pub fn build(self) -> Result<Vec<BoundExpr>, CompileError> {
         let layout = self.layout()?;
         let mut bound = Vec::with_capacity(self.pending.len());
-        for pending in self.pending {
-            let program =
-                Program::new(vec![pending.routine(&layout, self.options.allow_overriding_input_slots)]);
+        for mut pending in self.pending {
+            let called = std::mem::take(&mut pending.emission.routines);
+            let main = pending.routine(&layout, self.options.allow_overriding_input_slots);
+            let program = Program::new(std::iter::once(main).chain(called).collect());
             if self.options.check_slots {
                 slot_check::check(&program)?;
             }

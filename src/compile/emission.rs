@@ -3,7 +3,7 @@
 use crate::prepare::{PrepareError, Prepared};
 use cembra_vm::operator::{OperatorTable, Overload};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::program::{Body, ValueId};
+use cembra_vm::program::{Body, Program, Routine, ValueId};
 use cembra_vm::value::{QType, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -49,8 +49,12 @@ pub struct Emission {
     pub redefines: bool,
     /// Values of the side outputs, in order.
     pub side_outputs: Vec<ValueId>,
+    /// Routines that are called: they follow the one of the body in the program.
+    pub routines: Vec<Routine>,
     instruction_limit: usize,
     table: Arc<OperatorTable>,
+    /// First routine of each program that was added, by its address and the place of the call.
+    programs: HashMap<(usize, Span), u32>,
     /// Operators of the body by the address of their overload, which the body keeps alive.
     operators: HashMap<usize, u32>,
     literals: HashMap<Value, ValueId>,
@@ -81,6 +85,8 @@ impl Emission {
             output: ValueId(0),
             redefines: false,
             side_outputs: Vec::new(),
+            routines: Vec::new(),
+            programs: HashMap::new(),
             instruction_limit,
             table,
             operators: HashMap::new(),
@@ -103,6 +109,23 @@ impl Emission {
             true => Ok(()),
             false => Err(PrepareError::TooManyInstructions { limit: self.instruction_limit }),
         }
+    }
+
+    /// Adds the routines of a program, once for each place of the source; gives the number of its main routine. Their
+    /// instructions stand at that place.
+    pub fn add_routines(&mut self, program: &Arc<Program>, span: Span) -> u32 {
+        // Behind the routine of the body.
+        let next = self.routines.len() as u32 + 1;
+        let first = *self.programs.entry((Arc::as_ptr(program).addr(), span)).or_insert(next);
+        if first == next {
+            for routine in program.routines() {
+                let mut routine = routine.clone();
+                routine.body.offset_calls(next);
+                routine.body.replace_spans(span);
+                self.routines.push(routine);
+            }
+        }
+        first
     }
 
     /// A new value.

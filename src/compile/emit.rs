@@ -39,10 +39,11 @@ use crate::prepare::emitter::Emitter;
 use crate::prepare::prepared::Packed;
 use crate::prepare::{PrepareError, Prepared};
 use cembra_vm::program::instruction::{Span, Trap};
-use cembra_vm::program::{Instruction, ValueId};
+use cembra_vm::program::{Instruction, Program, ValueId};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{QType, Value};
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Emits a prepared expression.
 ///
@@ -469,6 +470,13 @@ impl Emitter for Emitting<'_> {
         Walk::new(&self.bodies[body], self.emission, leaves).run(result)?;
         self.emission.body.set_spans_from(start, self.span);
         Ok(())
+    }
+
+    fn call(&mut self, program: &Arc<Program>, operands: &[ValueId], result: ValueId) {
+        let routine = self.emission.add_routines(program, self.span);
+        let body = &mut self.emission.body;
+        let (operands, results) = (body.add_list(operands.iter().copied()), body.add_list([result]));
+        body.push(Instruction::Call { routine, operands, results }, self.span);
     }
 
     fn here(&self) -> usize {

@@ -15,6 +15,7 @@
 //! - [`passes`]: the same in fewer instructions.
 //! - [`program`]: out of SSA, instructions, slots, routines.
 //! - [`compile`]: all of it; [`run`]: calls a compiled function with values.
+//! - [`operator`]: functions as operators of expressions.
 //! - [`check`]: what is wrong with a function whatever its arguments are; [`explain`]: why a variable has its type.
 //!
 //! Integers are INT64 and floats FLOAT64. A result that does not fit raises; see docs/functions.md for the rest of
@@ -33,6 +34,7 @@ pub mod library;
 pub mod low;
 pub mod module;
 pub mod op;
+pub mod operator;
 pub mod options;
 pub mod passes;
 pub mod program;
@@ -45,6 +47,7 @@ pub use compile::{CompiledFunction, compile_function};
 pub use constant::Constant;
 pub use error::{FunctionError, FunctionProblem};
 pub use module::FunctionModule;
+pub use operator::define_functions;
 pub use options::{FunctionOptions, Overflow};
 pub use run::{FunctionResult, python_class};
 pub use types::{ArrayOf, FunctionType};

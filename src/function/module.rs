@@ -81,6 +81,14 @@ impl FunctionModule {
         }
     }
 
+    /// Names of a function's parameters.
+    pub fn parameter_names(&self, id: FunctionId) -> Vec<&str> {
+        let StmtKind::FunctionDef { parameters, .. } = self.tree.stmt(self.definition(id)).kind else {
+            unreachable!("a function is a definition")
+        };
+        self.tree.parameters(parameters).iter().map(|parameter| self.tree.name(parameter.name)).collect()
+    }
+
     /// The definition of a function.
     pub(crate) fn definition(&self, id: FunctionId) -> StmtId {
         self.functions[id.0 as usize]

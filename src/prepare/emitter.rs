@@ -6,9 +6,10 @@
 
 use crate::prepare::error::PrepareError;
 use cembra_vm::operator::Effects;
-use cembra_vm::program::ValueId;
+use cembra_vm::program::{Program, ValueId};
 use cembra_vm::value::{QType, Value};
 use std::fmt;
+use std::sync::Arc;
 
 /// The compile half of an extension: emits the instructions of one packed operator.
 pub trait CompileOperator: Send + Sync + fmt::Debug {
@@ -55,6 +56,12 @@ pub trait Emitter {
     /// # Panics
     /// If the operator has no such body.
     fn inline(&mut self, body: usize, leaves: &[ValueId], result: ValueId) -> Result<(), PrepareError>;
+
+    /// A call of the main routine of a program. Its routines become routines of this program; their instructions stand
+    /// where the operator stands.
+    ///
+    /// The program changes none of its inputs in place, and its layout is its own.
+    fn call(&mut self, program: &Arc<Program>, operands: &[ValueId], result: ValueId);
 
     /// The position of the next instruction.
     fn here(&self) -> usize;

@@ -52,6 +52,7 @@ pub struct Prepare {
     optimize: Option<DraftStep>,
     guard: DraftStep,
     extend: Option<ExtendStep>,
+    extensions: Vec<Arc<dyn Extension>>,
     /// Operators that the extensions transform.
     extended: Arc<[Arc<str>]>,
     place: PlaceStep,
@@ -91,6 +92,7 @@ impl Prepare {
             optimize: Some(Arc::new(step("optimize", move |draft| optimize(draft, &rules)))),
             guard: Arc::new(step("guard rows", guard_rows)),
             extended: operators(&extensions),
+            extensions: extensions.clone(),
             extend: Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
             place: Arc::new(step("place branches", place_branches)),
             check: cfg!(debug_assertions),
@@ -125,11 +127,18 @@ impl Prepare {
     /// Replaces the compiler extensions; without any, operators that need one are errors.
     pub fn extensions(mut self, extensions: Vec<Arc<dyn Extension>>) -> Prepare {
         self.extended = operators(&extensions);
+        self.extensions = extensions.clone();
         self.extend = match extensions.is_empty() {
             true => None,
             false => Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
         };
         self
+    }
+
+    /// Adds compiler extensions to those there are.
+    pub fn add_extensions(self, more: impl IntoIterator<Item = Arc<dyn Extension>>) -> Prepare {
+        let extensions = self.extensions.iter().cloned().chain(more).collect();
+        self.extensions(extensions)
     }
 
     /// Checks post-conditions between steps, in release builds too.

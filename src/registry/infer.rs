@@ -144,6 +144,14 @@ pub enum TypeError {
         /// Names that look like it.
         near: Vec<Arc<str>>,
     },
+    /// A function of a host does not take these types.
+    #[error("{operator}: {reason}")]
+    Function {
+        /// The operator that stands for the function.
+        operator: Arc<str>,
+        /// Why not.
+        reason: Arc<str>,
+    },
     /// The result would be too large a tuple type.
     #[error(transparent)]
     Tuple(#[from] TupleTypeError),

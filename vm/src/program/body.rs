@@ -111,6 +111,20 @@ impl Body {
         self.spans[start..].iter_mut().filter(|known| known.is_unknown()).for_each(|known| *known = span);
     }
 
+    /// Gives all instructions a place in the source.
+    pub fn replace_spans(&mut self, span: Span) {
+        self.spans.fill(span);
+    }
+
+    /// Adds to the numbers of routines that are called: the routines move behind so many others.
+    pub fn offset_calls(&mut self, by: u32) {
+        for instruction in &mut self.instructions {
+            if let Instruction::Call { routine, .. } = instruction {
+                *routine += by;
+            }
+        }
+    }
+
     /// Appends `result = operator(operands)`.
     pub fn push_operator(
         &mut self,

@@ -1,0 +1,299 @@
+//! Functions in expressions: each is an operator, `module.function`.
+//!
+//! ```text
+//! physics.py     def energy(m, v): return 0.5 * m * v * v        physics.energy(m, v) + potential
+//! ```
+//!
+//! The type rule compiles the function for the types at hand, once, and gives the type of its result. A function of
+//! one block becomes its operators in the place of the node, on rows too; any other is a call of a routine.
+//!
+//! A function that changes an array is no operator: expressions have values, and no places.
+
+use crate::expr::NodeId;
+use crate::function::compile::{compile_function, stages};
+use crate::function::error::FunctionError;
+use crate::function::low::{LowFunction, LowOp};
+use crate::function::module::FunctionModule;
+use crate::function::options::FunctionOptions;
+use crate::function::passes::optimize;
+use crate::function::types::FunctionType;
+use crate::prepare::PrepareError;
+use crate::prepare::draft::Draft;
+use crate::prepare::emitter::{CompileOperator, Emitter};
+use crate::prepare::extend::{Extension, PackedNode};
+use crate::prepare::prepared::Packed;
+use crate::registry::infer::{InferContext, Resolution, TypeError};
+use crate::registry::register::RegisterError;
+use crate::registry::{OperatorDef, Registry};
+use crate::ssa::{InstId, Tail};
+use cembra_vm::builtins;
+use cembra_vm::operator::Effects;
+use cembra_vm::operator::lifting::row_types;
+use cembra_vm::program::{Program, ValueId};
+use cembra_vm::value::array::ArrayType;
+use cembra_vm::value::{QType, ScalarType};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Makes every function of a module an operator `prefix.function` of a registry. The extensions belong into the
+/// preparation of expressions that use them ([`Prepare::add_extensions`](crate::prepare::Prepare::add_extensions)).
+///
+/// # Errors
+/// A name is taken, or no operator of expressions can have it.
+pub fn define_functions(
+    registry: &mut Registry,
+    prefix: &str,
+    module: &Arc<FunctionModule>,
+    options: &FunctionOptions,
+) -> Result<Vec<Arc<dyn Extension>>, RegisterError> {
+    let mut extensions: Vec<Arc<dyn Extension>> = Vec::new();
+    // Of several functions of one name it is the last.
+    let names: BTreeSet<&str> = module.function_names().collect();
+    for function in names {
+        let Ok(id) = module.function(function) else { continue };
+        let operator = Arc::new(FunctionOperator {
+            name: format!("{prefix}.{function}").into(),
+            function: function.into(),
+            module: module.clone(),
+            options: options.clone(),
+            compiled: Mutex::new(HashMap::new()),
+        });
+        let parameters = module.parameter_names(id);
+        let rule = operator.clone();
+        let meaning = format!("The function {function}.");
+        registry.define(OperatorDef::new(&operator.name, &parameters, &meaning, move |cx| rule.infer(cx)))?;
+        extensions.push(Arc::new(FunctionExtension(operator)));
+    }
+    Ok(extensions)
+}
+
+/// A function as an operator.
+struct FunctionOperator {
+    name: Arc<str>,
+    function: String,
+    module: Arc<FunctionModule>,
+    options: FunctionOptions,
+    /// By types of numbers and arrays.
+    compiled: Mutex<HashMap<Vec<QType>, Result<Compiled, Arc<str>>>>,
+}
+
+/// A function for types of its arguments.
+#[derive(Clone)]
+struct Compiled {
+    program: Arc<Program>,
+    /// The main function, if it is one block of operators.
+    block: Option<Arc<LowFunction>>,
+    result: QType,
+}
+
+impl FunctionOperator {
+    /// Compiles the function for types, once.
+    fn compiled(&self, types: &[QType]) -> Result<Compiled, Arc<str>> {
+        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(types) {
+            return known.clone();
+        }
+        let compiled = self.compile(types);
+        known.insert(types.to_vec(), compiled.clone());
+        compiled
+    }
+
+    fn compile(&self, types: &[QType]) -> Result<Compiled, Arc<str>> {
+        let args: Option<Vec<FunctionType>> = types.iter().map(FunctionType::of_qtype).collect();
+        let args = args.ok_or("functions take numbers, truth values, tuples and n-dimensional arrays")?;
+        let failed = |errors: Vec<FunctionError>| -> Arc<str> {
+            let lines = errors.iter().map(|error| {
+                let line = self.module.line(error.span);
+                let at = if error.span.is_unknown() { String::new() } else { format!("line {line}: ") };
+                format!("{at}{error}")
+            });
+            lines.collect::<Vec<_>>().join("; ").into()
+        };
+        let function =
+            compile_function(&self.module, &self.function, &args, &self.options).map_err(failed)?;
+        let program = function.bound().program().clone();
+        if !program.main().updated_inputs.is_empty() {
+            return Err("it changes an array that it is given, and expressions change nothing".into());
+        }
+        let result = function.result().qtype().ok_or("its result is no value of expressions")?;
+        let mut low = stages(&self.module, &self.function, &args, &self.options).map_err(failed)?.low;
+        optimize(&mut low, &builtins::table()).map_err(|error| failed(vec![error]))?;
+        let main = low.swap_remove(0);
+        let block = is_block_of_operators(&main).then(|| Arc::new(main));
+        Ok(Compiled { program, block, result })
+    }
+
+    /// The type rule: weak and narrow numbers become those of functions, rows those of rows.
+    fn infer(&self, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
+        let fitting: Vec<QType> = cx.types.iter().map(as_argument).collect();
+        let failed = |reason: Arc<str>| TypeError::Function { operator: self.name.clone(), reason };
+        let (rows, of_rows) = of_rows(&fitting);
+        let compiled = self.compiled(&of_rows).map_err(failed)?;
+        let result = match (rows, &compiled.result) {
+            (None, result) => result.clone(),
+            (Some(rows), QType::Scalar(element)) if compiled.block.is_some() => {
+                QType::Array(rows.of(*element))
+            }
+            (Some(_), _) => {
+                let reason = "it has branches or loops, and is not applied to rows: use n-dimensional arrays and a loop";
+                return Err(failed(reason.into()));
+            }
+        };
+        Ok(Resolution { args: fitting, result })
+    }
+}
+
+/// The type that functions take for one of expressions; others stay.
+fn as_argument(qtype: &QType) -> QType {
+    let number = |scalar: ScalarType| match scalar.storage() {
+        ScalarType::Int32 => ScalarType::Int64,
+        ScalarType::Float32 => ScalarType::Float64,
+        other => other,
+    };
+    match qtype {
+        QType::Scalar(scalar) => QType::Scalar(number(*scalar)),
+        QType::Array(array) => QType::Array(array.of(number(array.element))),
+        other => other.clone(),
+    }
+}
+
+/// The kind of rows among types, and the types of single rows.
+fn of_rows(types: &[QType]) -> (Option<ArrayType>, Vec<QType>) {
+    let rows = row_types(types).and_then(|_| types.iter().find_map(QType::array));
+    let single = |qtype: &QType| match qtype.array().filter(|_| rows.is_some()) {
+        Some(array) => QType::Scalar(array.element),
+        None => qtype.clone(),
+    };
+    (rows, types.iter().map(single).collect())
+}
+
+/// True for one block of operators on numbers, with a number as the result.
+fn is_block_of_operators(function: &LowFunction) -> bool {
+    let [block] = &function.flow.blocks[..] else { return false };
+    let is_number = |inst: &InstId| matches!(function.types[inst.index()], Some(QType::Scalar(_)));
+    let is_operator = |inst: &InstId| {
+        matches!(
+            function.flow.operation(*inst),
+            Some(LowOp::Input(_) | LowOp::Literal(_) | LowOp::Operator(..))
+        )
+    };
+    matches!(block.tail, Tail::Return(_))
+        && block.insts.iter().all(|inst| is_number(inst) && is_operator(inst))
+}
+
+/// The prepare half.
+struct FunctionExtension(Arc<FunctionOperator>);
+
+impl Extension for FunctionExtension {
+    fn name(&self) -> &str {
+        "functions"
+    }
+
+    fn operator(&self) -> &str {
+        &self.0.name
+    }
+
+    fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<PackedNode>, PrepareError> {
+        let operands = draft.graph.operands(id).to_vec();
+        let types: Vec<QType> = operands.iter().map(|operand| draft.qtype_of(*operand).storage()).collect();
+        let result = draft.qtype_of(id).clone();
+        // The type rule has compiled it.
+        let Ok(compiled) = self.0.compiled(&of_rows(&types).1) else { return Ok(None) };
+        let written: Vec<String> = types.iter().map(QType::to_string).collect();
+        let parameters: Vec<String> = (0..operands.len()).map(|position| format!("x{position}")).collect();
+        let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        let name = format!("packed_{}[{}]", self.0.name, written.join(","));
+        let of = result.clone();
+        let operator = OperatorDef::new(&name, &parameters, "A function for these types.", move |cx| {
+            cx.unchanged(of.clone())
+        });
+        let compile: Arc<dyn CompileOperator> = match compiled.block {
+            Some(function) => Arc::new(InPlace { function, rows: result.array() }),
+            None => Arc::new(Called { program: compiled.program }),
+        };
+        Ok(Some(PackedNode { operator, operands, packed: Packed { compile, bodies: Vec::new() } }))
+    }
+}
+
+/// The compile half of a function of one block.
+#[derive(Debug)]
+struct InPlace {
+    function: Arc<LowFunction>,
+    /// The kind of rows, if it is applied to rows.
+    rows: Option<ArrayType>,
+}
+
+impl CompileOperator for InPlace {
+    fn emit(
+        &self,
+        emitter: &mut dyn Emitter,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Result<(), PrepareError> {
+        let flow = &self.function.flow;
+        let block = &flow.blocks[0];
+        let Tail::Return(last) = block.tail else { return Ok(()) };
+        let mut values: HashMap<InstId, ValueId> = HashMap::new();
+        for inst in &block.insts {
+            let row = flow.inst(*inst);
+            let value = match flow.operation(*inst) {
+                Some(LowOp::Input(position)) => operands[*position as usize],
+                Some(LowOp::Literal(literal)) => emitter.literal(literal.clone()),
+                Some(LowOp::Operator(name, _)) => {
+                    let args: Vec<ValueId> = row.args.iter().map(|arg| values[arg]).collect();
+                    let qtype = self.type_of(emitter, *inst, &args);
+                    let value = if *inst == last { result } else { emitter.temporary(qtype) };
+                    emitter.operator(name, &args, value)?;
+                    value
+                }
+                _ => continue,
+            };
+            values.insert(*inst, value);
+        }
+        let value = values[&last];
+        if value == result {
+            return Ok(());
+        }
+        emitter.operator("core._copy", &[value], result)
+    }
+
+    fn effects(&self) -> Effects {
+        let flow = &self.function.flow;
+        let raises = |inst: &InstId| matches!(flow.operation(*inst), Some(LowOp::Operator(_, true)));
+        match flow.blocks[0].insts.iter().any(raises) {
+            true => Effects::Raises,
+            false => Effects::Total,
+        }
+    }
+}
+
+impl InPlace {
+    /// Rows if an operand has rows.
+    fn type_of(&self, emitter: &dyn Emitter, inst: InstId, args: &[ValueId]) -> QType {
+        let qtype = self.function.types[inst.index()].clone().expect("a number has a type");
+        let has_rows = args.iter().any(|arg| emitter.qtype(*arg).array().is_some());
+        match (self.rows.filter(|_| has_rows), &qtype) {
+            (Some(rows), QType::Scalar(element)) => QType::Array(rows.of(*element)),
+            _ => qtype,
+        }
+    }
+}
+
+/// The compile half of any other function.
+#[derive(Debug)]
+struct Called {
+    program: Arc<Program>,
+}
+
+impl CompileOperator for Called {
+    fn emit(
+        &self,
+        emitter: &mut dyn Emitter,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Result<(), PrepareError> {
+        emitter.call(&self.program, operands, result);
+        Ok(())
+    }
+}
