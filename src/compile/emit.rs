@@ -457,6 +457,10 @@ impl Emitter for Emitting<'_> {
         self.emission.value(qtype.storage(), Role::Temporary)
     }
 
+    fn presence(&mut self, optional: ValueId) -> ValueId {
+        self.emission.value(OPTIONAL_UNIT, Role::View(optional, 0))
+    }
+
     fn literal(&mut self, value: Value) -> ValueId {
         self.emission.literal_value(&value)
     }

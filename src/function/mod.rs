@@ -36,6 +36,7 @@ pub mod module;
 pub mod op;
 pub mod operator;
 pub mod options;
+mod packed;
 pub mod passes;
 pub mod program;
 pub mod run;

@@ -7,6 +7,8 @@
 //! The type rule compiles the function for the types at hand, once, and gives the type of its result. A function of
 //! one block becomes its operators in the place of the node, on rows too; any other is a call of a routine.
 //!
+//! What is missing in an argument is missing in the result; [`packed`](super::packed) has the code.
+//!
 //! A function that changes an array is no operator: expressions have values, and no places.
 
 use crate::expr::NodeId;
@@ -15,11 +17,11 @@ use crate::function::error::FunctionError;
 use crate::function::low::{LowFunction, LowOp};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
+use crate::function::packed::{FunctionBody, Kind, PackedFunction};
 use crate::function::passes::optimize;
 use crate::function::types::FunctionType;
 use crate::prepare::PrepareError;
 use crate::prepare::draft::Draft;
-use crate::prepare::emitter::{CompileOperator, Emitter};
 use crate::prepare::extend::{Extension, PackedNode};
 use crate::prepare::prepared::Packed;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
@@ -27,10 +29,7 @@ use crate::registry::register::RegisterError;
 use crate::registry::{OperatorDef, Registry};
 use crate::ssa::{InstId, Tail};
 use cembra_vm::builtins;
-use cembra_vm::operator::Effects;
-use cembra_vm::operator::lifting::row_types;
-use cembra_vm::program::{Program, ValueId};
-use cembra_vm::value::array::ArrayType;
+use cembra_vm::program::Program;
 use cembra_vm::value::{QType, ScalarType};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -124,23 +123,17 @@ impl FunctionOperator {
         Ok(Compiled { program, block, result })
     }
 
-    /// The type rule: weak and narrow numbers become those of functions, rows those of rows.
+    /// The type rule: weak and narrow numbers become those of functions, and the result is of the kind of the arguments.
     fn infer(&self, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
-        let fitting: Vec<QType> = cx.types.iter().map(as_argument).collect();
         let failed = |reason: Arc<str>| TypeError::Function { operator: self.name.clone(), reason };
-        let (rows, of_rows) = of_rows(&fitting);
-        let compiled = self.compiled(&of_rows).map_err(failed)?;
-        let result = match (rows, &compiled.result) {
-            (None, result) => result.clone(),
-            (Some(rows), QType::Scalar(element)) if compiled.block.is_some() => {
-                QType::Array(rows.of(*element))
-            }
-            (Some(_), _) => {
-                let reason = "it has branches or loops, and is not applied to rows: use n-dimensional arrays and a loop";
-                return Err(failed(reason.into()));
-            }
-        };
-        Ok(Resolution { args: fitting, result })
+        let args: Vec<QType> = cx.types.iter().map(as_argument).collect();
+        let kind = Kind::of(&args).map_err(|reason| failed(reason.into()))?;
+        let compiled = self.compiled(&kind.single(&args)).map_err(failed)?;
+        let result = kind.result(&compiled.result);
+        let result = result.ok_or_else(|| {
+            failed("it gives no number, and is not applied to rows or optional values".into())
+        })?;
+        Ok(Resolution { args, result })
     }
 }
 
@@ -153,19 +146,10 @@ fn as_argument(qtype: &QType) -> QType {
     };
     match qtype {
         QType::Scalar(scalar) => QType::Scalar(number(*scalar)),
+        QType::Optional(scalar) => QType::Optional(number(*scalar)),
         QType::Array(array) => QType::Array(array.of(number(array.element))),
         other => other.clone(),
     }
-}
-
-/// The kind of rows among types, and the types of single rows.
-fn of_rows(types: &[QType]) -> (Option<ArrayType>, Vec<QType>) {
-    let rows = row_types(types).and_then(|_| types.iter().find_map(QType::array));
-    let single = |qtype: &QType| match qtype.array().filter(|_| rows.is_some()) {
-        Some(array) => QType::Scalar(array.element),
-        None => qtype.clone(),
-    };
-    (rows, types.iter().map(single).collect())
 }
 
 /// True for one block of operators on numbers, with a number as the result.
@@ -197,103 +181,22 @@ impl Extension for FunctionExtension {
     fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<PackedNode>, PrepareError> {
         let operands = draft.graph.operands(id).to_vec();
         let types: Vec<QType> = operands.iter().map(|operand| draft.qtype_of(*operand).storage()).collect();
+        // The type rule has found the kind, and compiled it.
+        let Ok(kind) = Kind::of(&types) else { return Ok(None) };
+        let Ok(compiled) = self.0.compiled(&kind.single(&types)) else { return Ok(None) };
         let result = draft.qtype_of(id).clone();
-        // The type rule has compiled it.
-        let Ok(compiled) = self.0.compiled(&of_rows(&types).1) else { return Ok(None) };
         let written: Vec<String> = types.iter().map(QType::to_string).collect();
         let parameters: Vec<String> = (0..operands.len()).map(|position| format!("x{position}")).collect();
         let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
         let name = format!("packed_{}[{}]", self.0.name, written.join(","));
-        let of = result.clone();
         let operator = OperatorDef::new(&name, &parameters, "A function for these types.", move |cx| {
-            cx.unchanged(of.clone())
+            cx.unchanged(result.clone())
         });
-        let compile: Arc<dyn CompileOperator> = match compiled.block {
-            Some(function) => Arc::new(InPlace { function, rows: result.array() }),
-            None => Arc::new(Called { program: compiled.program }),
+        let body = match compiled.block {
+            Some(function) => FunctionBody::Block(function),
+            None => FunctionBody::Call(compiled.program),
         };
+        let compile = Arc::new(PackedFunction { body, kind, result: compiled.result });
         Ok(Some(PackedNode { operator, operands, packed: Packed { compile, bodies: Vec::new() } }))
-    }
-}
-
-/// The compile half of a function of one block.
-#[derive(Debug)]
-struct InPlace {
-    function: Arc<LowFunction>,
-    /// The kind of rows, if it is applied to rows.
-    rows: Option<ArrayType>,
-}
-
-impl CompileOperator for InPlace {
-    fn emit(
-        &self,
-        emitter: &mut dyn Emitter,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Result<(), PrepareError> {
-        let flow = &self.function.flow;
-        let block = &flow.blocks[0];
-        let Tail::Return(last) = block.tail else { return Ok(()) };
-        let mut values: HashMap<InstId, ValueId> = HashMap::new();
-        for inst in &block.insts {
-            let row = flow.inst(*inst);
-            let value = match flow.operation(*inst) {
-                Some(LowOp::Input(position)) => operands[*position as usize],
-                Some(LowOp::Literal(literal)) => emitter.literal(literal.clone()),
-                Some(LowOp::Operator(name, _)) => {
-                    let args: Vec<ValueId> = row.args.iter().map(|arg| values[arg]).collect();
-                    let qtype = self.type_of(emitter, *inst, &args);
-                    let value = if *inst == last { result } else { emitter.temporary(qtype) };
-                    emitter.operator(name, &args, value)?;
-                    value
-                }
-                _ => continue,
-            };
-            values.insert(*inst, value);
-        }
-        let value = values[&last];
-        if value == result {
-            return Ok(());
-        }
-        emitter.operator("core._copy", &[value], result)
-    }
-
-    fn effects(&self) -> Effects {
-        let flow = &self.function.flow;
-        let raises = |inst: &InstId| matches!(flow.operation(*inst), Some(LowOp::Operator(_, true)));
-        match flow.blocks[0].insts.iter().any(raises) {
-            true => Effects::Raises,
-            false => Effects::Total,
-        }
-    }
-}
-
-impl InPlace {
-    /// Rows if an operand has rows.
-    fn type_of(&self, emitter: &dyn Emitter, inst: InstId, args: &[ValueId]) -> QType {
-        let qtype = self.function.types[inst.index()].clone().expect("a number has a type");
-        let has_rows = args.iter().any(|arg| emitter.qtype(*arg).array().is_some());
-        match (self.rows.filter(|_| has_rows), &qtype) {
-            (Some(rows), QType::Scalar(element)) => QType::Array(rows.of(*element)),
-            _ => qtype,
-        }
-    }
-}
-
-/// The compile half of any other function.
-#[derive(Debug)]
-struct Called {
-    program: Arc<Program>,
-}
-
-impl CompileOperator for Called {
-    fn emit(
-        &self,
-        emitter: &mut dyn Emitter,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Result<(), PrepareError> {
-        emitter.call(&self.program, operands, result);
-        Ok(())
     }
 }

@@ -38,6 +38,9 @@ pub trait Emitter {
     /// A new temporary.
     fn temporary(&mut self, qtype: QType) -> ValueId;
 
+    /// Whether an optional value is present: its mask, which needs no instruction.
+    fn presence(&mut self, optional: ValueId) -> ValueId;
+
     /// A literal.
     fn literal(&mut self, value: Value) -> ValueId;
 

@@ -7,6 +7,7 @@
 //! ```
 
 mod diagnostics;
+mod expressions;
 mod found;
 mod generate;
 mod hostile;
