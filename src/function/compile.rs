@@ -4,8 +4,8 @@ use crate::compile::CompileError;
 use crate::function::build::build;
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::infer::{Instance, InstanceId, infer};
-use crate::function::low::{LowFunction, lower};
+use crate::function::infer::{Instance, InstanceId, infer, type_errors};
+use crate::function::low::{LowFunction, low_errors, lower};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
 use crate::function::program::program;
@@ -50,14 +50,18 @@ pub fn compile_function(
     let defaults = defaults(module, name, args.len())?;
     let stages = stages(module, name, args, options)?;
     let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
-    let compiled = |error: CompileError| {
-        vec![FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default())]
-    };
-    let program = program(stages.low, &builtins::table(), &options.compile).map_err(|error| vec![error])?;
-    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
-    let bound = BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))?;
+    let bound = bind(stages.low, options).map_err(|error| vec![error])?;
     let result = result.unwrap_or(FunctionType::None);
     Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults })
+}
+
+/// The bound program of functions in `low`, the first of which is called.
+pub(crate) fn bind(low: Vec<LowFunction>, options: &FunctionOptions) -> Result<BoundExpr, FunctionError> {
+    let compiled =
+        |error: CompileError| FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default());
+    let program = program(low, &builtins::table(), &options.compile)?;
+    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
+    BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))
 }
 
 /// The stages before the program.
@@ -77,7 +81,24 @@ pub fn stages(
     let instances = infer(module, id, &args)?;
     let lowered: Result<Vec<LowFunction>, FunctionError> =
         (0..instances.len() as u32).map(|at| lower(&instances, InstanceId(at), options)).collect();
-    Ok(FunctionStages { low: lowered.map_err(|error| vec![error])?, instances })
+    let stages = FunctionStages { low: lowered.map_err(|error| vec![error])?, instances };
+    if cfg!(debug_assertions) {
+        verify(&stages).map_err(|error| vec![error])?;
+    }
+    Ok(stages)
+}
+
+/// Checks the rules of the stages; what breaks one is a bug of the pass before.
+fn verify(stages: &FunctionStages) -> Result<(), FunctionError> {
+    let failed = |stage, error| FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default());
+    for at in 0..stages.instances.len() {
+        type_errors(&stages.instances, at).into_iter().next().map_or(Ok(()), |e| Err(failed("tssa", e)))?;
+    }
+    let table = builtins::table();
+    for at in 0..stages.low.len() {
+        low_errors(&stages.low, at, &table).into_iter().next().map_or(Ok(()), |e| Err(failed("low", e)))?;
+    }
+    Ok(())
 }
 
 /// Default values of the parameters behind those that are given.

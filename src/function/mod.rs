@@ -36,6 +36,7 @@ pub mod options;
 pub mod program;
 pub mod run;
 pub mod ssa;
+pub mod stage;
 pub mod stage_text;
 pub mod types;
 

@@ -19,6 +19,7 @@ pub mod destruct;
 pub mod dominators;
 pub mod flow;
 pub mod live;
+pub mod order;
 pub mod reaching;
 pub mod verify;
 
@@ -27,4 +28,5 @@ pub use dead_code::remove_dead_code;
 pub use destruct::{Destructed, destruct};
 pub use dominators::Dominators;
 pub use flow::{BlockId, Flow, FlowBlock, Inst, InstId, SsaOp, SsaOperation, Tail, VarId};
-pub use verify::{SsaError, verify_flow};
+pub use order::order_blocks;
+pub use verify::{SsaError, flow_errors, verify_flow};
