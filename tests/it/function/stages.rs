@@ -1,0 +1,104 @@
+//! Laws of stages, on every call that a test makes.
+//!
+//! 1. Every stage follows its schema and its rules.
+//! 2. Its text reads back to its canonical form, bit for bit, and prints the same.
+
+use cembra::function::compile::{FunctionStages, stages};
+use cembra::function::infer::Instance;
+use cembra::function::stage::{
+    StageError, StageName, canonical_instances, canonical_low, low_document, low_functions, read_stage_text,
+    stage_text, tssa_document, tssa_instances, untyped_functions, ussa_document, ussa_functions, verify_low,
+    verify_tssa, verify_ussa,
+};
+use cembra::function::{FunctionModule, FunctionOptions, FunctionType};
+use cembra::python::SourceLines;
+use cembra::schema::equality::same_documents;
+use cembra::schema::{Document, Severity, read_schema, validate};
+use cembra::vm::value::Value;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// The stages of a function that compiles.
+pub fn stages_of(source: &str, entry: &str, args: &[Value], options: &FunctionOptions) -> FunctionStages {
+    let types: Option<Vec<FunctionType>> = args.iter().map(|v| FunctionType::of_qtype(&v.qtype())).collect();
+    let module = FunctionModule::parse(source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let stages = stages(&module, entry, &types.expect("types of functions"), options);
+    stages.unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
+}
+
+/// Checks the laws.
+pub fn check(stages: &FunctionStages, source: &str) {
+    let lines = SourceLines::new(source);
+    let untyped = untyped_functions(&stages.instances);
+    let none = |errors: Vec<StageError>, text: &str| assert_eq!(errors, [], "{source}\n{text}");
+    let (read, text) =
+        round_trip(StageName::Ussa, &ussa_document(&untyped, Some(&lines)), source, |document| {
+            ussa_functions(document, Some(&lines))
+        });
+    same(&read, &untyped, &text);
+    none(verify_ussa(&untyped), &text);
+
+    let (read, text) =
+        round_trip(StageName::Tssa, &tssa_document(&stages.instances, Some(&lines)), source, |document| {
+            tssa_instances(document, Some(&lines))
+        });
+    let typed = canonical_instances(&stages.instances);
+    same(&instance_facts(&read), &instance_facts(&typed), &text);
+    none(verify_tssa(&typed), &text);
+
+    let (read, text) =
+        round_trip(StageName::Low, &low_document(&stages.low, Some(&lines)), source, |document| {
+            low_functions(document, Some(&lines))
+        });
+    let low = canonical_low(&stages.low);
+    same(&read, &low, &text);
+    none(verify_low(&low), &text);
+}
+
+/// The stage that the text of a document gives, and the text.
+fn round_trip<T>(
+    stage: StageName,
+    document: &Document,
+    source: &str,
+    read: impl Fn(&Document) -> Result<Vec<T>, Vec<StageError>>,
+) -> (Vec<T>, String) {
+    let (schema, root) = (stage.schema(), stage.root());
+    validate(schema, document, root).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let text = stage_text(stage, document).expect("a text of moderate size");
+    let again = read_stage_text(stage, &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    assert!(same_documents(schema, document, &again), "{text}");
+    assert_eq!(stage_text(stage, &again).expect("a text of moderate size"), text);
+    (read(&again).unwrap_or_else(|errors| panic!("{errors:?}\n{text}")), text)
+}
+
+/// Equal, down to the bits of floats: documents tell those apart.
+fn same<T: Debug>(read: &[T], written: &[T], text: &str) {
+    assert_eq!(format!("{read:?}"), format!("{written:?}"), "{text}");
+}
+
+/// All that there is of instances, in an order.
+fn instance_facts(instances: &[Instance]) -> Vec<String> {
+    let facts = |instance: &Instance| {
+        let Instance { id, args, function, types, result, calls, .. } = instance;
+        let calls: BTreeMap<_, _> = calls.iter().collect();
+        format!("{id:?} {args:?} {function:?} {types:?} {result:?} {calls:?}")
+    };
+    instances.iter().map(facts).collect()
+}
+
+#[test]
+fn schemas_of_stages_are_clean() {
+    for stage in StageName::ALL {
+        let builtins = cembra::function::stage::schemas::stage_builtins();
+        let modules = |name: &str| cembra::function::stage::schemas::module_text(name);
+        let reading = read_schema(stage.schema_source(), &modules, &builtins);
+        let errors: Vec<String> = reading
+            .findings
+            .iter()
+            .filter(|finding| finding.severity() == Severity::Error)
+            .map(|finding| format!("{finding:?}"))
+            .collect();
+        assert!(reading.schema.is_some(), "{stage}: {errors:?}");
+        assert!(reading.findings.is_empty(), "{stage}: {:?}", reading.findings);
+    }
+}
