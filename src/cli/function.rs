@@ -12,6 +12,7 @@ use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
 use crate::function::compile::stages;
 use crate::function::explain::explain_type;
+use crate::function::norm::{norm_document, norm_schema};
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{
@@ -176,6 +177,10 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
                 return Ok(tree_text(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
             }
             return Ok(tree_outline(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
+        }
+        if args.stage == StageArg::Norm {
+            let document = norm_document(module.tree());
+            return Ok(tree_text(norm_schema(), &document).unwrap_or_else(|error| error.to_string()));
         }
         let types = types(&values)?;
         let stages = stages(&module, &args.function, &types, &options)?;

@@ -143,6 +143,8 @@ pub enum TreeStageArg {
 pub enum StageArg {
     /// The syntax tree.
     Pyast,
+    /// The normalised tree: statements that do one thing each.
+    Norm,
     /// Values and phis, without types.
     Ussa,
     /// The same with types.

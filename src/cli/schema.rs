@@ -1,7 +1,7 @@
 //! `cembra schema`: checks schemas, and validates and converts documents that follow them.
 //!
 //! A schema is a file, whose imports are `NAME.asdl` beside it, or the name of a builtin one: `pyast`,
-//! `ussa`, `tssa`, `low`.
+//! `norm`, `ussa`, `tssa`, `low`.
 
 use crate::cli::eval::read_text;
 use crate::cli::report::{Phase, Report, Source};
@@ -9,6 +9,7 @@ use crate::cli::schema_args::{
     DocArg, FormArg, SchemaCommand, SchemaConvertArgs, SchemaDocumentArgs, SchemaFile,
 };
 use crate::cli::{complain, print};
+use crate::function::norm::NORM;
 use crate::function::stage::schemas::{module_text, stage_builtins};
 use crate::python::PYAST;
 use crate::schema::doc::schema_page;
@@ -98,7 +99,11 @@ fn load(file: &SchemaFile) -> Result<Schema, Vec<Located>> {
 
 /// The text of a builtin schema.
 fn builtin_schema(name: &str) -> Option<String> {
-    if name == "pyast" { Some(PYAST.to_owned()) } else { module_text(name) }
+    match name {
+        "pyast" => Some(PYAST.to_owned()),
+        "norm" => Some(NORM.to_owned()),
+        name => module_text(name),
+    }
 }
 
 fn warning_text(warning: &SchemaError, text: &str) -> String {

@@ -5,6 +5,7 @@
 
 use cembra::function::compile::{FunctionStages, stages};
 use cembra::function::infer::Instance;
+use cembra::function::norm::{NORM, norm_document, norm_root, norm_schema};
 use cembra::function::stage::{
     StageError, StageName, canonical_instances, canonical_low, low_document, low_functions, read_stage_text,
     stage_text, tssa_document, tssa_instances, untyped_functions, ussa_document, ussa_functions, verify_low,
@@ -13,7 +14,7 @@ use cembra::function::stage::{
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType};
 use cembra::python::SourceLines;
 use cembra::schema::equality::same_documents;
-use cembra::schema::{Document, Severity, read_schema, validate};
+use cembra::schema::{Document, Severity, parse_schema, read_schema, read_tree, tree_text, validate};
 use cembra::vm::value::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -26,8 +27,20 @@ pub fn stages_of(source: &str, entry: &str, args: &[Value], options: &FunctionOp
     stages.unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
 }
 
+/// The normalised tree follows its schema, and its text reads back.
+fn check_norm(source: &str) {
+    let module = FunctionModule::parse(source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let (schema, document) = (norm_schema(), norm_document(module.tree()));
+    validate(schema, &document, norm_root()).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let text = tree_text(schema, &document).expect("a text of moderate size");
+    let again = read_tree(schema, norm_root(), &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    assert!(same_documents(schema, &document, &again), "{text}");
+    assert_eq!(tree_text(schema, &again).expect("a text of moderate size"), text);
+}
+
 /// Checks the laws.
 pub fn check(stages: &FunctionStages, source: &str) {
+    check_norm(source);
     let lines = SourceLines::new(source);
     let untyped = untyped_functions(&stages.instances);
     let none = |errors: Vec<StageError>, text: &str| assert_eq!(errors, [], "{source}\n{text}");
@@ -86,8 +99,51 @@ fn instance_facts(instances: &[Instance]) -> Vec<String> {
     instances.iter().map(facts).collect()
 }
 
+/// The lines of a normalised function.
+fn norm(source: &str) -> String {
+    let module = FunctionModule::parse(source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    check_norm(source);
+    tree_text(norm_schema(), &norm_document(module.tree())).expect("a text of moderate size")
+}
+
+#[test]
+fn normalised_statements_do_one_thing() {
+    let text = norm("def f(a, i, n):\n    a[i] += n\n    x = y = n\n    x, y = y, x\n    return 0 < x < n\n");
+    let expected = [
+        r#"Assign(Name("%0"), Name("a")) @2:4"#,
+        r#"Assign(Name("%1"), Name("i")) @2:4"#,
+        r#"Assign(Item(Name("%0"), Name("%1")), Binary(Add, Item(Name("%0"), Name("%1")), Name("n"))) @2:4"#,
+        r#"Assign(Name("%2"), Name("n")) @3:4"#,
+        r#"Assign(Name("x"), Name("%2")) @3:4"#,
+        r#"Assign(Name("%3"), Unpack(Tuple([Name("y"), Name("x")]), 2)) @4:4"#,
+        r#"Assign(Name("y"), Field(Name("%3"), 1)) @4:4"#,
+    ];
+    // Lists that are too long are broken into lines.
+    let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in expected {
+        let number = |c: char| c.is_ascii_digit();
+        let is_there = words.contains(line) || {
+            // Temporaries are numbered in the order of the conversion.
+            let blank = |text: &str| {
+                text.split('%').map(|p| p.trim_start_matches(number)).collect::<Vec<_>>().join("%")
+            };
+            blank(&words).contains(&blank(line))
+        };
+        assert!(is_there, "{line}\n{text}");
+    }
+    assert!(words.contains("Let(") && words.contains("And([Compare(Lt,"), "{text}");
+    norm("def f(a):\n    return [x * y for x, y in zip(a, a) if x if y]\n");
+    norm(
+        "def f(n):\n    match n:\n        case 1 | 2: return 1\n        case None: pass\n        case k if k > 3: return k\n        case _: return (m := n) + m\n",
+    );
+    norm(
+        "def f(a):\n    assert a.size, \"empty\"\n    del a\n    f = lambda x, y=1: x if y else -x\n    return f(1, y=2)\n",
+    );
+}
+
 #[test]
 fn schemas_of_stages_are_clean() {
+    assert!(parse_schema(NORM).findings.is_empty(), "{:?}", parse_schema(NORM).findings);
     for stage in StageName::ALL {
         let builtins = cembra::function::stage::schemas::stage_builtins();
         let modules = |name: &str| cembra::function::stage::schemas::module_text(name);
