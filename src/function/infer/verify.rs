@@ -17,8 +17,14 @@ use crate::ssa::{BlockId, InstId, SsaError, SsaOp, Tail};
 
 /// Offences of an instance against the rules of types; its flow follows the rules of SSA.
 pub fn type_errors(instances: &[Instance], at: usize) -> Vec<SsaError> {
-    let mut verifier = TypeVerifier { instances, instance: &instances[at], errors: Vec::new() };
-    let flow = &verifier.instance.function.flow;
+    let flow = &instances[at].function.flow;
+    let mut is_read = vec![false; flow.insts.len()];
+    for block in &flow.blocks {
+        let others = block.insts.iter().filter(|inst| !flow.is_phi(**inst));
+        others.flat_map(|inst| &flow.inst(*inst).args).for_each(|arg| is_read[arg.index()] = true);
+        block.tail.operand().into_iter().for_each(|value| is_read[value.index()] = true);
+    }
+    let mut verifier = TypeVerifier { instances, instance: &instances[at], is_read, errors: Vec::new() };
     for block in flow.block_ids() {
         for inst in &flow.block(block).insts {
             verifier.value(block, *inst);
@@ -32,6 +38,8 @@ pub fn type_errors(instances: &[Instance], at: usize) -> Vec<SsaError> {
 struct TypeVerifier<'i> {
     instances: &'i [Instance],
     instance: &'i Instance,
+    /// By value, whether others than phis read it.
+    is_read: Vec<bool>,
     errors: Vec<SsaError>,
 }
 
@@ -133,10 +141,7 @@ impl<'i> TypeVerifier<'i> {
         if !of.is_integer() {
             self.refuse(block, Some(inst), 13, format!("{of} does not promote"));
         }
-        let flow = &self.instance.function.flow;
-        let is_read = |user: &InstId| !flow.is_phi(*user) && flow.inst(*user).args.contains(&inst);
-        let reads = flow.blocks.iter().any(|b| b.insts.iter().any(is_read) || b.tail.operand() == Some(inst));
-        if reads {
+        if self.is_read[inst.index()] {
             self.refuse(block, Some(inst), 13, format!("{inst} is a promotion that others than phis read"));
         }
     }

@@ -15,12 +15,12 @@ use std::str::FromStr;
 
 /// The stage of operators of the machine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lowered;
+pub(super) struct LowForm;
 
 /// Bytes of a tuple.
 const MAX_OFFSET: usize = 1 << 30;
 
-impl StageForm for Lowered {
+impl StageForm for LowForm {
     const STAGE: StageName = StageName::Low;
     const HAS_TYPES: bool = true;
     const HAS_DEFAULTS: bool = false;

@@ -19,3 +19,36 @@ pub fn value_names<O: SsaOperation>(flow: &Flow<O>, variables: &[String]) -> Vec
     }
     names
 }
+
+/// A message with the names of values instead of the numbers of instructions, `%5`.
+pub(super) fn with_names(message: &str, names: &[String]) -> String {
+    let mut parts = message.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let name = part[..digits].parse().ok().and_then(|number: usize| names.get(number));
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => out.push_str(name),
+            None => {
+                out.push('%');
+                out.push_str(&part[..digits]);
+            }
+        }
+        out.push_str(&part[digits..]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_names() {
+        let names = ["n.0".to_owned(), "%0".to_owned(), String::new()];
+        assert_eq!(
+            with_names("%0 and %1, not %2 or %9: 50% of x % y", &names),
+            "n.0 and %0, not %2 or %9: 50% of x % y"
+        );
+    }
+}

@@ -16,13 +16,13 @@ use cembra_vm::value::ScalarType;
 
 /// The stage without types.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Untyped;
+pub(super) struct UntypedForm;
 
 /// The stage with types.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Typed;
+pub(super) struct TypedForm;
 
-impl StageForm for Untyped {
+impl StageForm for UntypedForm {
     const STAGE: StageName = StageName::Ussa;
     const HAS_TYPES: bool = false;
     const HAS_DEFAULTS: bool = true;
@@ -46,7 +46,7 @@ impl StageForm for Untyped {
     }
 }
 
-impl StageForm for Typed {
+impl StageForm for TypedForm {
     const STAGE: StageName = StageName::Tssa;
     const HAS_TYPES: bool = true;
     const HAS_DEFAULTS: bool = true;
@@ -69,12 +69,12 @@ impl StageForm for Typed {
             FunctionType::Float => terms.term("Float", &[]),
             FunctionType::Text => terms.term("Text", &[]),
             FunctionType::Optional(of) => {
-                let of = Typed::type_term(terms, of);
+                let of = TypedForm::type_term(terms, of);
                 terms.term("Optional", &[of])
             }
             FunctionType::Tuple(fields) => {
                 let fields: Vec<TermValue> =
-                    fields.iter().map(|field| Typed::type_term(terms, field)).collect();
+                    fields.iter().map(|field| TypedForm::type_term(terms, field)).collect();
                 let fields = terms.list(&fields);
                 terms.term("TupleOf", &[fields])
             }

@@ -16,8 +16,8 @@ use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::stage::error::{StageError, StageProblem};
 use crate::function::stage::form::{FunctionOf, StageFunction, StageParameter};
 use crate::function::stage::from_document::from_document;
-use crate::function::stage::machine_ops::Lowered;
-use crate::function::stage::python_ops::{Typed, Untyped};
+use crate::function::stage::machine_ops::LowForm;
+use crate::function::stage::python_ops::{TypedForm, UntypedForm};
 use crate::function::stage::schemas::StageName;
 use crate::function::stage::to_document::to_document;
 use crate::function::types::FunctionType;
@@ -37,7 +37,7 @@ impl From<TextError> for StageError {
 /// The functions of the stage `ussa`, each once: that of the first instance comes first.
 pub fn untyped_functions(instances: &[Instance]) -> Vec<BuiltFunction> {
     let mut number: HashMap<FunctionId, u32> = HashMap::new();
-    let mut functions: Vec<FunctionOf<Untyped>> = Vec::new();
+    let mut functions: Vec<FunctionOf<UntypedForm>> = Vec::new();
     for instance in instances {
         if !number.contains_key(&instance.id) {
             number.insert(instance.id, functions.len() as u32);
@@ -67,19 +67,19 @@ pub fn canonical_low(functions: &[LowFunction]) -> Vec<LowFunction> {
 /// The document of functions in `ussa`; positions are written if the lines of the source are given.
 pub fn ussa_document(functions: &[BuiltFunction], lines: Option<&SourceLines>) -> Document {
     let functions: Vec<_> = functions.iter().map(untyped_parts).collect();
-    to_document::<Untyped>(&functions, lines)
+    to_document::<UntypedForm>(&functions, lines)
 }
 
 /// The document of instances, the stage `tssa`.
 pub fn tssa_document(instances: &[Instance], lines: Option<&SourceLines>) -> Document {
     let functions: Vec<_> = instances.iter().map(typed_parts).collect();
-    to_document::<Typed>(&functions, lines)
+    to_document::<TypedForm>(&functions, lines)
 }
 
 /// The document of functions in `low`.
 pub fn low_document(functions: &[LowFunction], lines: Option<&SourceLines>) -> Document {
     let functions: Vec<_> = functions.iter().map(low_parts).collect();
-    to_document::<Lowered>(&functions, lines)
+    to_document::<LowForm>(&functions, lines)
 }
 
 /// The text of a stage's document.
@@ -108,7 +108,7 @@ pub fn ussa_functions(
     document: &Document,
     lines: Option<&SourceLines>,
 ) -> Result<Vec<BuiltFunction>, Vec<StageError>> {
-    Ok(from_document::<Untyped>(document, lines)?.into_iter().map(built).collect())
+    Ok(from_document::<UntypedForm>(document, lines)?.into_iter().map(built).collect())
 }
 
 /// The instances of a document of `tssa`.
@@ -119,7 +119,7 @@ pub fn tssa_instances(
     document: &Document,
     lines: Option<&SourceLines>,
 ) -> Result<Vec<Instance>, Vec<StageError>> {
-    let functions = from_document::<Typed>(document, lines)?;
+    let functions = from_document::<TypedForm>(document, lines)?;
     Ok(functions.into_iter().enumerate().map(|(at, parts)| instance(at, parts)).collect())
 }
 
@@ -131,10 +131,10 @@ pub fn low_functions(
     document: &Document,
     lines: Option<&SourceLines>,
 ) -> Result<Vec<LowFunction>, Vec<StageError>> {
-    Ok(from_document::<Lowered>(document, lines)?.into_iter().map(low_function).collect())
+    Ok(from_document::<LowForm>(document, lines)?.into_iter().map(low_function).collect())
 }
 
-fn untyped_parts(function: &BuiltFunction) -> FunctionOf<Untyped> {
+fn untyped_parts(function: &BuiltFunction) -> FunctionOf<UntypedForm> {
     let parameter = |(name, default): &(String, _)| StageParameter {
         name: name.clone(),
         of: None,
@@ -152,7 +152,7 @@ fn untyped_parts(function: &BuiltFunction) -> FunctionOf<Untyped> {
     .canonical()
 }
 
-fn typed_parts(instance: &Instance) -> FunctionOf<Typed> {
+fn typed_parts(instance: &Instance) -> FunctionOf<TypedForm> {
     let mut function = untyped_parts_of(instance);
     for (inst, callee) in &instance.calls {
         if let SsaOp::Do(FunctionOp::Call(id)) = &mut function.flow.insts[inst.index()].op {
@@ -162,7 +162,7 @@ fn typed_parts(instance: &Instance) -> FunctionOf<Typed> {
     function.canonical()
 }
 
-fn untyped_parts_of(instance: &Instance) -> FunctionOf<Typed> {
+fn untyped_parts_of(instance: &Instance) -> FunctionOf<TypedForm> {
     let built = &instance.function;
     let parameters = built.parameters.iter().zip(&instance.args);
     StageFunction {
@@ -182,7 +182,7 @@ fn untyped_parts_of(instance: &Instance) -> FunctionOf<Typed> {
     }
 }
 
-fn low_parts(function: &LowFunction) -> FunctionOf<Lowered> {
+fn low_parts(function: &LowFunction) -> FunctionOf<LowForm> {
     let parameter = |(name, of): &(String, QType)| StageParameter {
         name: name.clone(),
         of: Some(of.clone()),
@@ -212,7 +212,7 @@ fn built<T>(function: StageFunction<FunctionOp, T>) -> BuiltFunction {
     }
 }
 
-fn instance(at: usize, mut function: FunctionOf<Typed>) -> Instance {
+fn instance(at: usize, mut function: FunctionOf<TypedForm>) -> Instance {
     let args = function.parameters.iter().map(|p| p.of.clone().unwrap_or(FunctionType::None)).collect();
     let (types, result) = (std::mem::take(&mut function.types), function.result.take());
     let mut calls = HashMap::new();
@@ -224,7 +224,7 @@ fn instance(at: usize, mut function: FunctionOf<Typed>) -> Instance {
     Instance::new(FunctionId(at as u32), args, Arc::new(built(function)), types, result, calls)
 }
 
-fn low_function(function: FunctionOf<Lowered>) -> LowFunction {
+fn low_function(function: FunctionOf<LowForm>) -> LowFunction {
     let unit = QType::Scalar(cembra_vm::value::ScalarType::Unit);
     LowFunction {
         name: function.name,

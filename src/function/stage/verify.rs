@@ -12,6 +12,7 @@ use crate::function::infer::{Instance, type_errors};
 use crate::function::low::{LowFunction, low_errors};
 use crate::function::op::FunctionOp;
 use crate::function::stage::error::{StageError, StageProblem};
+use crate::function::stage::names::{value_names, with_names};
 use crate::ssa::{Flow, SsaError, SsaOp, SsaOperation, Tail, flow_errors};
 use cembra_vm::builtins;
 
@@ -23,7 +24,7 @@ pub fn verify_ussa(functions: &[BuiltFunction]) -> Vec<StageError> {
         if found.is_empty() {
             found = shape_errors(functions, function);
         }
-        errors.extend(located(&function.flow, found));
+        errors.extend(located(&function.flow, &function.variables, found));
     }
     errors
 }
@@ -36,7 +37,7 @@ pub fn verify_tssa(instances: &[Instance]) -> Vec<StageError> {
         if found.is_empty() {
             found = type_errors(instances, at);
         }
-        errors.extend(located(&instance.function.flow, found));
+        errors.extend(located(&instance.function.flow, &instance.function.variables, found));
     }
     errors
 }
@@ -49,18 +50,26 @@ pub fn verify_low(functions: &[LowFunction]) -> Vec<StageError> {
         if found.is_empty() {
             found = low_errors(functions, at, &table);
         }
-        errors.extend(located(&function.flow, found));
+        errors.extend(located(&function.flow, &function.variables, found));
     }
     errors
 }
 
-fn located<O: SsaOperation>(flow: &Flow<O>, errors: Vec<SsaError>) -> Vec<StageError> {
+/// Errors with their places, values by the names that texts give them.
+fn located<O: SsaOperation>(flow: &Flow<O>, variables: &[String], errors: Vec<SsaError>) -> Vec<StageError> {
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let names = value_names(flow, variables);
     let place = |error: SsaError| {
         let span = match error.inst {
             Some(inst) => flow.inst(inst).span,
             None => flow.blocks.get(error.block.index()).map(|block| block.tail_span).unwrap_or_default(),
         };
-        StageError { problem: StageProblem::Rule { rule: error.rule, what: error.what }, span }
+        StageError {
+            problem: StageProblem::Rule { rule: error.rule, what: with_names(&error.what, &names) },
+            span,
+        }
     };
     errors.into_iter().map(place).collect()
 }
