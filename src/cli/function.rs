@@ -6,18 +6,20 @@ use crate::cli::function_args::{
 };
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, options, report, types};
+use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
-use crate::function::compile::stages;
+use crate::function::compile::{optimized, stages};
 use crate::function::explain::explain_type;
-use crate::function::passes::optimize;
+use crate::function::norm::{norm_document, norm_schema};
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
-use crate::function::{FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function};
+use crate::function::{
+    CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
+};
 use crate::python::{Positions, pyast_document, pyast_schema};
-use crate::schema::tree_outline;
-use cembra_vm::builtins;
+use crate::schema::{tree_outline, tree_text};
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
 use serde_json::{Value as Json, json};
@@ -66,6 +68,13 @@ fn source(file: &Path) -> Result<Source, Failed> {
 }
 
 fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
+    if let (Some(file), Some(stage)) = (&args.file, args.from_stage) {
+        let (source, values) = (source(file)?, arguments(&args.args)?);
+        return match compiled_stage(stage, &source.text, &values, &options(&args.semantics)) {
+            Ok(compiled) => called(args, &compiled, &values, source),
+            Err(reports) => Err((reports, Some(source))),
+        };
+    }
     let (Some(file), Some(name)) = (&args.file, &args.function) else {
         return Err(usage("a file and a function are needed"));
     };
@@ -76,7 +85,17 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
         Ok(compiled) => compiled,
         Err(errors) => return Err((errors.iter().map(report).collect(), Some(source))),
     };
-    match call(&compiled, &values, &args.budget.budget()) {
+    called(args, &compiled, &values, source)
+}
+
+/// Calls a compiled function, and prints what it gives.
+fn called(
+    args: &FunctionRunArgs,
+    compiled: &CompiledFunction,
+    values: &[Value],
+    source: Source,
+) -> Result<String, Failed> {
+    match call(compiled, values, &args.budget.budget()) {
         Ok((value, arrays)) if args.json => {
             let arrays: Vec<Json> = arrays.iter().map(plain).collect();
             Ok(format!("{}\n", json!({ "value": plain(&value), "arrays_after": arrays })))
@@ -110,6 +129,9 @@ fn call_report(error: &FunctionCallError) -> Report {
 fn check(args: &FunctionCheckArgs) -> Result<String, Failed> {
     let Some(file) = &args.file else { return Err(usage("a file is needed")) };
     let source = source(file)?;
+    if let Some(stage) = args.stage {
+        return checked_stage(stage, &source.text).map_err(|reports| (reports, Some(source)));
+    }
     match FunctionModule::parse(&source.text) {
         Ok(module) => {
             let (mut errors, mut lines) = (Vec::new(), String::new());
@@ -151,17 +173,28 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
     let result = FunctionModule::parse(&source.text).and_then(|module| {
         if args.stage == StageArg::Pyast {
             let document = pyast_document(module.tree(), Positions::Statements);
+            if args.tree {
+                return Ok(tree_text(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
+            }
             return Ok(tree_outline(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
+        }
+        if args.stage == StageArg::Norm {
+            let document = norm_document(module.tree());
+            return Ok(tree_text(norm_schema(), &document).unwrap_or_else(|error| error.to_string()));
         }
         let types = types(&values)?;
         let stages = stages(&module, &args.function, &types, &options)?;
+        if args.tree
+            && let Some(text) = stage_tree(args.stage, &stages, module.tree().lines())
+        {
+            return Ok(text);
+        }
         let texts = match args.stage {
             StageArg::Ussa => stages.instances.iter().map(ussa_text).collect(),
             StageArg::Tssa => stages.instances.iter().map(tssa_text).collect(),
             StageArg::Low => stages.low.iter().map(low_text).collect::<Vec<_>>(),
             StageArg::Passes => {
-                let mut low = stages.low;
-                optimize(&mut low, &builtins::table()).map_err(|error| vec![error])?;
+                let low = optimized(&stages.low).map_err(|error| vec![error])?;
                 low.iter().map(low_text).collect()
             }
             _ => {

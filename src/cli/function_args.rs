@@ -53,8 +53,11 @@ pub struct FunctionRunArgs {
     #[arg(required_unless_present = "batch")]
     pub file: Option<PathBuf>,
     /// The function.
-    #[arg(required_unless_present = "batch")]
+    #[arg(required_unless_present_any = ["batch", "from_stage"])]
     pub function: Option<String>,
+    /// The file is the text of a stage, as `dump --tree` prints it; its first function is called.
+    #[arg(long, value_name = "STAGE", value_enum, conflicts_with_all = ["batch", "function"])]
+    pub from_stage: Option<TreeStageArg>,
     /// The arguments, a JSON list: numbers, true, false, null, lists for arrays, {"tuple": [...]}.
     #[arg(long, value_name = "JSON", default_value = "[]", allow_hyphen_values = true)]
     pub args: String,
@@ -78,6 +81,9 @@ pub struct FunctionCheckArgs {
     /// The file with the functions; `-` is standard input.
     #[arg(required_unless_present = "batch")]
     pub file: Option<PathBuf>,
+    /// The file is the text of a stage, as `dump --tree` prints it: its schema, names and rules are checked.
+    #[arg(long, value_name = "STAGE", value_enum, conflicts_with = "batch")]
+    pub stage: Option<TreeStageArg>,
     /// Check the sources of a JSON file of recorded calls instead; prints a line a source.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub batch: Option<PathBuf>,
@@ -113,9 +119,23 @@ pub struct FunctionDumpArgs {
     /// The stage.
     #[arg(long, value_enum, default_value_t = StageArg::Code)]
     pub stage: StageArg,
+    /// Print the stage as a tree of its schema, which reads back.
+    #[arg(long)]
+    pub tree: bool,
     #[command(flatten)]
     /// How the function is compiled.
     pub semantics: SemanticsArgs,
+}
+
+/// A stage whose text reads back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TreeStageArg {
+    /// Values and phis, without types.
+    Ussa,
+    /// The same with types.
+    Tssa,
+    /// Operators of the machine.
+    Low,
 }
 
 /// A stage of a function.
@@ -123,6 +143,8 @@ pub struct FunctionDumpArgs {
 pub enum StageArg {
     /// The syntax tree.
     Pyast,
+    /// The normalised tree: statements that do one thing each.
+    Norm,
     /// Values and phis, without types.
     Ussa,
     /// The same with types.

@@ -36,6 +36,7 @@ pub mod function;
 pub mod function_args;
 pub mod function_batch;
 pub mod function_call;
+mod function_stage;
 pub mod function_value;
 pub mod graph;
 pub mod input;

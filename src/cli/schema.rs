@@ -1,6 +1,7 @@
 //! `cembra schema`: checks schemas, and validates and converts documents that follow them.
 //!
-//! A schema is a file, whose imports are `NAME.asdl` beside it, or the name of a builtin one: `pyast`.
+//! A schema is a file, whose imports are `NAME.asdl` beside it, or the name of a builtin one: `pyast`,
+//! `norm`, `ussa`, `tssa`, `low`.
 
 use crate::cli::eval::read_text;
 use crate::cli::report::{Phase, Report, Source};
@@ -8,8 +9,11 @@ use crate::cli::schema_args::{
     DocArg, FormArg, SchemaCommand, SchemaConvertArgs, SchemaDocumentArgs, SchemaFile,
 };
 use crate::cli::{complain, print};
+use crate::function::norm::NORM;
+use crate::function::stage::schemas::{module_text, stage_builtins};
 use crate::python::PYAST;
 use crate::schema::doc::schema_page;
+use crate::schema::import::ModuleTexts;
 use crate::schema::{
     Builtins, Document, Schema, SchemaError, Severity, SortId, TextError, aterm_text, flat_text, llvm_text,
     python_layer, read_aterm, read_flat, read_llvm, read_schema, read_table, read_tree, rust_layer,
@@ -65,21 +69,21 @@ fn show(findings: &[Located], is_json: bool) {
 /// Reads the schema; its warnings are printed.
 fn load(file: &SchemaFile) -> Result<Schema, Vec<Located>> {
     let path = &file.schema;
-    let is_builtin = path.to_str() == Some("pyast") && !path.exists();
-    let text = match is_builtin {
-        true => PYAST.to_owned(),
-        false => read_text(path).map_err(|report| vec![(report, None)])?,
-    };
+    let builtin = path.to_str().filter(|_| !path.exists()).and_then(builtin_schema);
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let module = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.asdl"))).ok();
-    let reading = read_schema(&text, &module, &Builtins::standard());
+    let beside = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.asdl"))).ok();
+    let (text, modules, builtins): (String, &ModuleTexts<'_>, Builtins) = match builtin {
+        Some(text) => (text, &builtin_schema, stage_builtins()),
+        None => (read_text(path).map_err(|report| vec![(report, None)])?, &beside, Builtins::standard()),
+    };
+    let reading = read_schema(&text, modules, &builtins);
     let located = |finding: &SchemaError| {
         // The module that was asked for is the file; others lie beside it.
         let root = reading.root.clone();
         let source = match finding.module == root {
             true => Some(Source { name: path.to_string_lossy().into_owned(), text: text.clone() }),
             false => {
-                module(&finding.module).map(|text| Source { name: format!("{}.asdl", finding.module), text })
+                modules(&finding.module).map(|text| Source { name: format!("{}.asdl", finding.module), text })
             }
         };
         (schema_report(finding), source)
@@ -91,6 +95,15 @@ fn load(file: &SchemaFile) -> Result<Schema, Vec<Located>> {
     }
     let errors: Vec<Located> = errors.into_iter().map(located).collect();
     reading.schema.ok_or(errors)
+}
+
+/// The text of a builtin schema.
+fn builtin_schema(name: &str) -> Option<String> {
+    match name {
+        "pyast" => Some(PYAST.to_owned()),
+        "norm" => Some(NORM.to_owned()),
+        name => module_text(name),
+    }
 }
 
 fn warning_text(warning: &SchemaError, text: &str) -> String {

@@ -19,7 +19,7 @@ pub enum SchemaCommand {
 /// A schema.
 #[derive(Debug, Args)]
 pub struct SchemaFile {
-    /// The file of the schema, or `pyast`.
+    /// The file of the schema, or `pyast`, `norm`, `ussa`, `tssa`, `low`.
     pub schema: PathBuf,
     /// Print JSON.
     #[arg(long)]

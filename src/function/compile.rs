@@ -4,8 +4,8 @@ use crate::compile::CompileError;
 use crate::function::build::build;
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::infer::{Instance, InstanceId, infer};
-use crate::function::low::{LowFunction, lower};
+use crate::function::infer::{Instance, InstanceId, infer, type_errors};
+use crate::function::low::{LowFunction, low_errors, lower};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
 use crate::function::passes::optimize;
@@ -13,6 +13,7 @@ use crate::function::program::program;
 use crate::function::types::FunctionType;
 use cembra_vm::builtins;
 use cembra_vm::machine::BoundExpr;
+use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::slot_check;
 use cembra_vm::value::{ScalarValue, Value};
@@ -51,16 +52,31 @@ pub fn compile_function(
     let defaults = defaults(module, name, args.len())?;
     let stages = stages(module, name, args, options)?;
     let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
-    let compiled = |error: CompileError| {
-        vec![FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default())]
-    };
-    let (mut low, table) = (stages.low, builtins::table());
-    optimize(&mut low, &table).map_err(|error| vec![error])?;
-    let program = program(low, &table, &options.compile).map_err(|error| vec![error])?;
-    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
-    let bound = BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))?;
+    let bound = bind(&stages.low, options).map_err(|error| vec![error])?;
     let result = result.unwrap_or(FunctionType::None);
     Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults })
+}
+
+/// The bound program of functions in `low`, the first of which is called.
+pub(crate) fn bind(low: &[LowFunction], options: &FunctionOptions) -> Result<BoundExpr, FunctionError> {
+    let compiled =
+        |error: CompileError| FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default());
+    let program = program(optimized(low)?, &builtins::table(), &options.compile)?;
+    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
+    BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))
+}
+
+/// The stage `low` after its passes.
+///
+/// # Errors
+/// A pass broke a rule of the stage: a bug of ours.
+pub fn optimized(low: &[LowFunction]) -> Result<Vec<LowFunction>, FunctionError> {
+    let (mut low, table) = (low.to_vec(), builtins::table());
+    optimize(&mut low, &table)?;
+    if cfg!(debug_assertions) {
+        check_low(&low, "passes", &table)?;
+    }
+    Ok(low)
 }
 
 /// The stages before the program.
@@ -80,7 +96,26 @@ pub fn stages(
     let instances = infer(module, id, &args)?;
     let lowered: Result<Vec<LowFunction>, FunctionError> =
         (0..instances.len() as u32).map(|at| lower(&instances, InstanceId(at), options)).collect();
-    Ok(FunctionStages { low: lowered.map_err(|error| vec![error])?, instances })
+    let stages = FunctionStages { low: lowered.map_err(|error| vec![error])?, instances };
+    if cfg!(debug_assertions) {
+        verify(&stages).map_err(|error| vec![error])?;
+    }
+    Ok(stages)
+}
+
+/// Checks the rules of the stages; what breaks one is a bug of the pass before.
+fn verify(stages: &FunctionStages) -> Result<(), FunctionError> {
+    let failed = |stage, error| FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default());
+    for at in 0..stages.instances.len() {
+        type_errors(&stages.instances, at).into_iter().next().map_or(Ok(()), |e| Err(failed("tssa", e)))?;
+    }
+    check_low(&stages.low, "low", &builtins::table())
+}
+
+fn check_low(low: &[LowFunction], stage: &'static str, table: &OperatorTable) -> Result<(), FunctionError> {
+    let first = (0..low.len()).find_map(|at| low_errors(low, at, table).into_iter().next());
+    let failed = |error| FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default());
+    first.map_or(Ok(()), |error| Err(failed(error)))
 }
 
 /// Default values of the parameters behind those that are given.

@@ -9,6 +9,7 @@
 //!
 //! - [`module`]: functions, constants and imports of a text.
 //! - [`build`]: statements and expressions become operations on variables; calls that do not recurse are built in place.
+//! - [`norm`]: the same for people, as a tree; [`stage`]: stages as documents and texts that read back.
 //! - [`ssa`]: variables become values; reads that may find none are guarded.
 //! - [`infer`]: the least types, for the types of the arguments.
 //! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
@@ -33,6 +34,7 @@ pub mod infer;
 pub mod library;
 pub mod low;
 pub mod module;
+pub mod norm;
 pub mod op;
 pub mod operator;
 pub mod options;
@@ -41,6 +43,7 @@ pub mod passes;
 pub mod program;
 pub mod run;
 pub mod ssa;
+pub mod stage;
 pub mod stage_text;
 pub mod types;
 

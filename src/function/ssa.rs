@@ -12,7 +12,7 @@ use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::op::FunctionOp;
 use crate::ssa::reaching::{UnboundRead, unbound_reads};
-use crate::ssa::{BlockId, Flow, SsaOp, Tail, VarId, construct, verify_flow};
+use crate::ssa::{BlockId, Flow, SsaOp, Tail, VarId, construct, order_blocks, verify_flow};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use hashbrown::HashMap;
@@ -37,6 +37,7 @@ pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionErro
     }
     guard(&mut function, &unbound);
     construct(&mut function.flow);
+    order_blocks(&mut function.flow);
     let stage = |error| FunctionError::new(FunctionProblem::Stage { stage: "ussa", error }, Span::default());
     verify_flow(&function.flow).map_err(stage)?;
     Ok(function)

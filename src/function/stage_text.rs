@@ -9,6 +9,7 @@
 
 use crate::function::infer::Instance;
 use crate::function::low::LowFunction;
+use crate::function::stage::names::value_names;
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail};
 use std::fmt::{Display, Write};
@@ -52,24 +53,7 @@ struct Writer<'f, O, T> {
 
 impl<'f, O: SsaOperation + Display, T: Fn(InstId) -> Option<String>> Writer<'f, O, T> {
     fn new(flow: &'f Flow<O>, variables: &[String], type_of: T) -> Writer<'f, O, T> {
-        let (mut versions, mut temporaries) = (vec![0u32; variables.len()], 0u32);
-        let mut names = vec![String::new(); flow.insts.len()];
-        for block in flow.block_ids() {
-            for inst in &flow.block(block).insts {
-                let variable = flow.inst(*inst).name.filter(|v| !variables[v.index()].is_empty());
-                names[inst.index()] = match variable {
-                    Some(variable) => {
-                        let version = &mut versions[variable.index()];
-                        *version += 1;
-                        format!("{}.{}", variables[variable.index()], *version - 1)
-                    }
-                    None => {
-                        temporaries += 1;
-                        format!("%{}", temporaries - 1)
-                    }
-                };
-            }
-        }
+        let names = value_names(flow, variables);
         Writer { flow, names, type_of }
     }
 

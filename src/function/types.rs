@@ -168,6 +168,17 @@ impl FunctionType {
         })
     }
 
+    /// The type of a result of the machine.
+    pub(crate) fn of_result(qtype: &QType) -> FunctionType {
+        match qtype {
+            QType::Optional(scalar) => {
+                let of = FunctionType::of_qtype(&QType::Scalar(*scalar)).unwrap_or(FunctionType::None);
+                FunctionType::Optional(Box::new(of))
+            }
+            other => FunctionType::of_qtype(other).unwrap_or(FunctionType::None),
+        }
+    }
+
     /// The name that CPython gives the type in messages.
     pub fn python_name(&self) -> &'static str {
         match self {

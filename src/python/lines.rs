@@ -29,6 +29,12 @@ impl SourceLines {
         (line as u32, at.saturating_sub(self.starts[line - 1]))
     }
 
+    /// The byte at a line from 1 and a column from 0; `None` of lines that the text does not have.
+    pub fn byte(&self, line: u32, column: u32) -> Option<u32> {
+        let start = self.starts.get((line as usize).checked_sub(1)?)?;
+        start.checked_add(column)
+    }
+
     /// Line of the first byte, from 1.
     pub fn line(&self, span: Span) -> u32 {
         self.position(span.start).0

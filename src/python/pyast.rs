@@ -346,7 +346,8 @@ impl Converter<'_> {
     }
 }
 
-fn unary_name(op: UnaryOp) -> &'static str {
+/// The name of an operator in schemas.
+pub(crate) fn unary_name(op: UnaryOp) -> &'static str {
     match op {
         UnaryOp::Neg => "USub",
         UnaryOp::Pos => "UAdd",
@@ -355,7 +356,8 @@ fn unary_name(op: UnaryOp) -> &'static str {
     }
 }
 
-fn binary_name(op: BinaryOp) -> &'static str {
+/// The name of an operator in schemas.
+pub(crate) fn binary_name(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "Add",
         BinaryOp::Sub => "Sub",
@@ -373,7 +375,8 @@ fn binary_name(op: BinaryOp) -> &'static str {
     }
 }
 
-fn compare_name(op: CompareOp) -> &'static str {
+/// The name of a comparison in schemas.
+pub(crate) fn compare_name(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Equal => "Eq",
         CompareOp::NotEqual => "NotEq",

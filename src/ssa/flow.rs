@@ -71,7 +71,7 @@ pub enum SsaOp<O> {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Inst<O> {
     /// What it does.
     pub op: SsaOp<O>,
@@ -151,7 +151,7 @@ impl Tail {
 }
 
 /// A block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowBlock {
     /// Its instructions, phis first.
     pub insts: Vec<InstId>,
@@ -166,7 +166,7 @@ pub struct FlowBlock {
 }
 
 /// The blocks of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flow<O> {
     /// Blocks; the first is the entry.
     pub blocks: Vec<FlowBlock>,

@@ -170,7 +170,7 @@ pub(super) fn type_of_builtin(
             integer(1)?;
             Ok(Array(ArrayOf::list(element_of(&args[0]))))
         }
-        LibraryKind::Contains => match &args[0] {
+        LibraryKind::Contains => match args.first().ok_or_else(missing)? {
             Array(_) | Tuple(_) => {
                 number(1)?;
                 Ok(Bool)

@@ -30,6 +30,18 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// An instance that was typed before.
+    pub(crate) fn new(
+        id: FunctionId,
+        args: Vec<FunctionType>,
+        function: Arc<BuiltFunction>,
+        types: Vec<Option<FunctionType>>,
+        result: Option<FunctionType>,
+        calls: HashMap<InstId, InstanceId>,
+    ) -> Instance {
+        Instance { id, args, function, types, result, calls, callers: Vec::new() }
+    }
+
     /// Type of a value.
     ///
     /// # Panics

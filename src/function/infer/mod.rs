@@ -13,8 +13,10 @@ mod calls;
 mod instance;
 mod lists;
 mod rules;
+mod verify;
 
 pub use instance::{Instance, InstanceId};
+pub use verify::type_errors;
 
 use crate::function::build::{BuiltFunction, build};
 use crate::function::constant::Constant;
@@ -24,6 +26,7 @@ use crate::function::module::FunctionModule;
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
 use crate::function::types::{ArrayOf, FunctionType};
+use crate::python::SourceLines;
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashMap;
@@ -42,21 +45,28 @@ pub fn infer(
     id: FunctionId,
     args: &[FunctionType],
 ) -> Result<Vec<Instance>, Vec<FunctionError>> {
-    let mut inference = Inference::new(module);
-    let root = inference.instance(id, args.to_vec());
-    inference.settle();
-    // Values without any are behind reads that fail, so that any type does.
-    while inference.errors.is_empty() && inference.type_unreached() {
-        inference.settle();
-    }
-    if !inference.errors.is_empty() {
-        return Err(inference.errors);
-    }
-    inference.finish(root)
+    Inference::new(Some(module), module.tree().lines()).infer(id, args)
+}
+
+/// Types functions that are in SSA already, of which the first is called; calls give positions in the list.
+///
+/// # Errors
+/// As [`infer`].
+pub(crate) fn infer_built(
+    functions: Vec<BuiltFunction>,
+    lines: &SourceLines,
+    args: &[FunctionType],
+) -> Result<Vec<Instance>, Vec<FunctionError>> {
+    let mut inference = Inference::new(None, lines);
+    let numbered = (0..).map(FunctionId).zip(functions.into_iter().map(Arc::new));
+    inference.functions = numbered.collect();
+    inference.infer(FunctionId(0), args)
 }
 
 struct Inference<'m> {
-    module: &'m FunctionModule,
+    /// Where functions are built from; none if all are there.
+    module: Option<&'m FunctionModule>,
+    lines: &'m SourceLines,
     functions: HashMap<FunctionId, Arc<BuiltFunction>>,
     instances: Vec<Instance>,
     keys: HashMap<(FunctionId, Vec<FunctionType>), InstanceId>,
@@ -66,15 +76,30 @@ struct Inference<'m> {
 }
 
 impl<'m> Inference<'m> {
-    fn new(module: &'m FunctionModule) -> Inference<'m> {
+    fn new(module: Option<&'m FunctionModule>, lines: &'m SourceLines) -> Inference<'m> {
         Inference {
             module,
+            lines,
             functions: HashMap::new(),
             instances: Vec::new(),
             keys: HashMap::new(),
             work: BTreeSet::new(),
             errors: Vec::new(),
         }
+    }
+
+    /// Types a function and all that it calls; the function itself comes first.
+    fn infer(mut self, id: FunctionId, args: &[FunctionType]) -> Result<Vec<Instance>, Vec<FunctionError>> {
+        let root = self.instance(id, args.to_vec());
+        self.settle();
+        // Values without any are behind reads that fail, so that any type does.
+        while self.errors.is_empty() && self.type_unreached() {
+            self.settle();
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        self.finish(root)
     }
 
     /// Lets all types grow until nothing changes.
@@ -145,10 +170,11 @@ impl<'m> Inference<'m> {
         if let Some(known) = self.functions.get(&id) {
             return known.clone();
         }
-        let built = build(self.module, id).and_then(|built| to_ssa(built).map_err(|error| vec![error]));
+        let module = self.module.expect("functions that are not built have a module");
+        let built = build(module, id).and_then(|built| to_ssa(built).map_err(|error| vec![error]));
         let function = Arc::new(built.unwrap_or_else(|errors| {
             self.errors.extend(errors);
-            BuiltFunction::failed(self.module.name(id))
+            BuiltFunction::failed(module.name(id))
         }));
         self.functions.insert(id, function.clone());
         function
@@ -381,7 +407,7 @@ impl<'m> Inference<'m> {
         let Some(joined @ FunctionType::Array(_)) = &instance.types[phi.index()] else { return };
         for arg in &instance.function.flow.inst(phi).args {
             let Some(of) = instance.types[arg.index()].as_ref().filter(|of| *of != joined) else { continue };
-            let line = |value: InstId| self.module.line(self.place_of(&instance.function, value));
+            let line = |value: InstId| self.lines.line(self.place_of(&instance.function, value));
             let problem = FunctionProblem::Unify {
                 what: what.to_owned(),
                 first: of.clone(),
@@ -408,7 +434,7 @@ impl<'m> Inference<'m> {
                 Some(joined) => known = Some((*first, joined)),
                 None => {
                     let span = |value: InstId| self.place_of(&instance.function, value);
-                    let line = |value: InstId| self.module.line(span(value));
+                    let line = |value: InstId| self.lines.line(span(value));
                     let problem = FunctionProblem::Unify {
                         what: what.to_owned(),
                         first: joined.clone(),

@@ -10,7 +10,7 @@
 //! 3. An array is a handle; a row or a slice of it is the handle with places, and needs no instruction.
 //! 4. The function ends in one block, whose phi takes the results of all returns.
 //!
-//! Blocks keep the order of those they come from; loops over whole arrays add some.
+//! Blocks follow those they come from; loops over whole arrays add some.
 
 mod arithmetic;
 mod arrays;
@@ -20,9 +20,12 @@ mod loops;
 mod low_op;
 mod new_arrays;
 mod phis;
+
+mod verify;
 mod views;
 
 pub use low_op::{LowFunction, LowOp};
+pub use verify::low_errors;
 
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
@@ -30,7 +33,7 @@ use crate::function::infer::{Instance, InstanceId, constant_of};
 use crate::function::op::FunctionOp;
 use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
-use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, remove_dead_code, verify_flow};
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
@@ -221,6 +224,7 @@ impl<'i> Lowering<'i> {
         let result = self.qtype(&result)?;
         let mut flow = self.flow;
         remove_dead_code(&mut flow);
+        order_blocks(&mut flow);
         let stage =
             |error| FunctionError::new(FunctionProblem::Stage { stage: "low", error }, Span::default());
         verify_flow(&flow).map_err(stage)?;

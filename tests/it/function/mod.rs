@@ -11,6 +11,7 @@ mod expressions;
 mod found;
 mod generate;
 mod hostile;
+mod interpret;
 mod laws;
 mod oracle;
 mod page;
@@ -20,6 +21,8 @@ mod random;
 mod recorded;
 mod reference;
 mod rules;
+mod stage_texts;
+mod stages;
 
 use cembra::cli::function_value::read_arguments;
 use cembra::function::run::{python_class, python_message};
@@ -93,7 +96,13 @@ pub fn outcome(source: &str, entry: &str, args: &Json, options: &FunctionOptions
         Err(what) => return refused_argument(&what),
     };
     match compiled(source, entry, &values, options) {
-        Ok(function) => laws::check(&function, source, &values),
+        Ok(function) => {
+            let stages = stages::stages_of(source, entry, &values, options);
+            stages::check(&stages, source);
+            let outcome = laws::check(&function, source, &values);
+            interpret::check(&stages, options, &values, &outcome, source);
+            outcome
+        }
         Err(refusal) => refusal,
     }
 }

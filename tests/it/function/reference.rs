@@ -215,7 +215,8 @@ impl Walk<'_> {
     }
 }
 
-fn truth(value: Datum) -> bool {
+/// Whether a value holds as a condition.
+pub fn truth(value: Datum) -> bool {
     match value {
         Int(value) => value != 0,
         Float(value) => value != 0.0,
@@ -238,7 +239,8 @@ fn as_float(value: Datum) -> f64 {
     }
 }
 
-fn binary(op: &str, left: Datum, right: Datum) -> Result<Datum, Class> {
+/// An operator between two numbers.
+pub fn binary(op: &str, left: Datum, right: Datum) -> Result<Datum, Class> {
     match (op, left, right) {
         ("&", Bool(a), Bool(b)) => Ok(Bool(a & b)),
         ("|", Bool(a), Bool(b)) => Ok(Bool(a | b)),
@@ -329,7 +331,8 @@ fn floor_divide(a: f64, b: f64) -> (f64, f64) {
     (floor, remainder)
 }
 
-fn compares(op: &str, left: Datum, right: Datum) -> bool {
+/// A comparison of numbers, exact.
+pub fn compares(op: &str, left: Datum, right: Datum) -> bool {
     let order = match (left, right) {
         (Float(a), Float(b)) => a.partial_cmp(&b),
         (Float(a), b) => compare_exactly(as_int(b), a).map(Ordering::reverse),
@@ -361,7 +364,8 @@ fn compare_exactly(a: i64, b: f64) -> Option<Ordering> {
     Some(a.cmp(&(whole as i64)).then(if b > whole { Ordering::Less } else { Ordering::Equal }))
 }
 
-fn builtin(name: &str, args: &[Datum]) -> Result<Datum, Class> {
+/// `abs`, `float`, `bool`, `int`, `min` and `max`.
+pub fn builtin(name: &str, args: &[Datum]) -> Result<Datum, Class> {
     match (name, args[0]) {
         ("abs", Float(value)) => Ok(Float(value.abs())),
         ("abs", value) => as_int(value).checked_abs().map(Int).ok_or("OverflowError"),

@@ -1,0 +1,236 @@
+//! Interpreters of the stages: what a call means by `ussa`, by `tssa` and by `low`, without registers, slots and jumps.
+//!
+//! ```text
+//! flow ──walk──> block by block; phis at once, from the values at the end of the predecessor
+//!   ussa: Python's values, whatever they are      tssa: the same, cast to the types of their phis, lists and results
+//!   low: operators of the machine one by one; arrays, copies and control are the interpreter's own
+//! ```
+//!
+//! They agree with the machine on values, arrays after the call and the class of an error. A copy that was lost between
+//! two registers, or two that were swapped, is a difference.
+
+mod cells;
+mod library;
+mod low;
+mod python;
+
+use crate::function::{Complaint, Outcome};
+use cembra::function::build::RaisedFailure;
+use cembra::function::compile::{FunctionStages, optimized};
+use cembra::function::run::python_class;
+use cembra::function::stage::{canonical_instances, untyped_functions};
+use cembra::function::{FunctionOptions, Overflow};
+use cembra::ssa::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail};
+use cembra::vm::machine::RunError;
+use cembra::vm::machine::error::RunErrorKind;
+use cembra::vm::value::{Category, Fault, Value};
+use serde_json::Value as Json;
+
+/// Instructions of a call, those of its calls among them.
+const MAX_STEPS: u64 = 200_000;
+/// Calls inside of each other.
+const MAX_CALLS: usize = 1_000;
+
+/// Why a call gave no value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// It raised an error of CPython's class.
+    Raised(String),
+    /// It takes longer, or more memory, than a test has; or it uses what the interpreter lacks.
+    Unknown(&'static str),
+}
+
+/// A value, or why there is none.
+type Step<T> = Result<T, Stop>;
+
+fn raise<T>(class: &str) -> Step<T> {
+    Err(Stop::Raised(class.to_owned()))
+}
+
+/// What the instructions of a stage do.
+trait Evaluate<O> {
+    /// Its values.
+    type Value: Clone;
+
+    /// The value of an operation.
+    fn operation(&mut self, inst: InstId, op: &O, args: &[Self::Value]) -> Step<Self::Value>;
+    /// A value of a phi.
+    fn phi(&mut self, inst: InstId, value: Self::Value) -> Self::Value;
+    /// What undefined values are.
+    fn undefined(&self) -> Self::Value;
+    /// A condition.
+    fn holds(&self, value: &Self::Value) -> bool;
+    /// What a tail raises.
+    fn failure(&self, number: u32) -> &RaisedFailure;
+    /// Counts a step; false if there were too many.
+    fn step(&mut self) -> bool;
+}
+
+/// Runs a function in SSA.
+fn walk<O: SsaOperation, E: Evaluate<O>>(flow: &Flow<O>, evaluator: &mut E) -> Step<E::Value> {
+    let mut values: Vec<Option<E::Value>> = vec![None; flow.insts.len()];
+    let (mut block, mut from) = (BlockId(0), BlockId(0));
+    loop {
+        let rows = flow.block(block);
+        let read = |values: &[Option<E::Value>], value: InstId| {
+            values[value.index()]
+                .clone()
+                .unwrap_or_else(|| panic!("{value} is read in {block} and has no value"))
+        };
+        let phis: Vec<InstId> = flow.phis(block).collect();
+        if !phis.is_empty() {
+            let way =
+                rows.predecessors.iter().position(|known| *known == from).expect("a way that was taken");
+            let new: Vec<E::Value> =
+                phis.iter().map(|phi| read(&values, flow.inst(*phi).args[way])).collect();
+            for (phi, value) in phis.iter().zip(new) {
+                values[phi.index()] = Some(evaluator.phi(*phi, value));
+            }
+        }
+        for inst in &rows.insts[phis.len()..] {
+            if !evaluator.step() {
+                return Err(Stop::Unknown("steps"));
+            }
+            let row = flow.inst(*inst);
+            values[inst.index()] = Some(match &row.op {
+                SsaOp::Do(op) => {
+                    let args: Vec<E::Value> = row.args.iter().map(|arg| read(&values, *arg)).collect();
+                    evaluator.operation(*inst, op, &args)?
+                }
+                SsaOp::Undef => evaluator.undefined(),
+                _ => panic!("{inst} stands behind the phis"),
+            });
+        }
+        if !evaluator.step() {
+            return Err(Stop::Unknown("steps"));
+        }
+        from = block;
+        block = match &rows.tail {
+            Tail::Jump(to) => *to,
+            Tail::Branch { condition, then, orelse } => match evaluator.holds(&read(&values, *condition)) {
+                true => *then,
+                false => *orelse,
+            },
+            Tail::Return(value) => return Ok(read(&values, *value)),
+            Tail::Fail(number) => {
+                let RaisedFailure { category, message } = evaluator.failure(*number);
+                return raise(&class_of(*category, message));
+            }
+            Tail::Open => panic!("{block} has no end"),
+        };
+    }
+}
+
+/// CPython's class of a failure.
+fn class_of(category: Category, message: &str) -> String {
+    let fault = match category {
+        Category::Raised => return message.split(':').next().unwrap_or_default().to_owned(),
+        category => Fault::Trap { category, message: message.into() },
+    };
+    python_class(&RunError { kind: RunErrorKind::Fault(fault), at: None })
+}
+
+/// Checks that the interpreters of all stages give what the machine gave.
+pub fn check(
+    stages: &FunctionStages,
+    options: &FunctionOptions,
+    args: &[Value],
+    outcome: &Outcome,
+    source: &str,
+) {
+    let agree = |stage: &str, found: Step<(Json, Vec<Json>)>, same: &dyn Fn(&Json, &Json) -> bool| match (
+        found, outcome,
+    ) {
+        (Err(Stop::Unknown(_)), _) => {}
+        (Ok((value, arrays)), Outcome::Returned { value: expected, arrays: after }) => {
+            let agree =
+                same(&value, expected) && same(&Json::from(arrays.clone()), &Json::from(after.clone()));
+            assert!(agree, "{stage} gives {value} {arrays:?}, the machine {expected} {after:?}\n{source}");
+        }
+        (Err(Stop::Raised(class)), Outcome::Raised(Complaint { class: expected, .. })) => {
+            assert_eq!(class, *expected, "{stage}\n{source}");
+        }
+        (found, outcome) => panic!("{stage} gives {found:?}, the machine {outcome:?}\n{source}"),
+    };
+    let typed = canonical_instances(&stages.instances);
+    if options.overflow == Overflow::Raise && !options.numpy_errors {
+        let untyped = untyped_functions(&stages.instances);
+        agree("ussa", python::call_untyped(&untyped, args), &is_equal);
+        agree("tssa", python::call_typed(&typed, args), &is_same);
+    }
+    agree("low", low::call(&stages.low, args), &is_same);
+    let after = optimized(&stages.low).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    agree("passes", low::call(&after, args), &is_same);
+}
+
+fn is_same(a: &Json, b: &Json) -> bool {
+    a == b
+}
+
+/// Equal as Python compares: an integer may be a float of the same value.
+fn is_equal(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
+        }
+        (Json::Object(a), Json::Object(b)) if a.contains_key("data") || b.contains_key("data") => {
+            // An array without elements has no type that is known at run time.
+            a.get("shape") == b.get("shape")
+                && is_equal(a.get("data").unwrap_or(&Json::Null), b.get("data").unwrap_or(&Json::Null))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            is_equal(a.get("v").unwrap_or(&Json::Null), b.get("v").unwrap_or(&Json::Null))
+        }
+        (a, b) => {
+            a == b || number(a).is_some_and(|x| number(b).is_some_and(|y| x == y || x.is_nan() && y.is_nan()))
+        }
+    }
+}
+
+fn number(json: &Json) -> Option<f64> {
+    match json {
+        Json::Bool(value) => Some(f64::from(u8::from(*value))),
+        Json::String(text) => match text.as_str() {
+            "True" => Some(1.0),
+            "False" => Some(0.0),
+            text => text.parse().ok(),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::stages::stages_of;
+    use cembra::cli::function_value::read_arguments;
+    use serde_json::json;
+
+    const SWAP: &str =
+        "def f(n):\n    a = 0\n    b = 1\n    for i in range(n):\n        a, b = b, a + b\n    return a\n";
+
+    #[test]
+    fn a_lost_copy_is_a_difference() {
+        let args = read_arguments(&json!([10])).expect("arguments");
+        let mut stages = stages_of(SWAP, "f", &args, &FunctionOptions::default());
+        let value = |stages: &FunctionStages| low::call(&stages.low, &args).expect("a value").0["v"].clone();
+        assert_eq!(value(&stages), "55");
+        // The phi of `b` takes what `a` takes: as if the copy between their registers had been lost.
+        let flow = &mut stages.low[0].flow;
+        let head = flow.block_ids().find(|block| flow.phis(*block).count() >= 2).expect("a loop");
+        let phis: Vec<InstId> = flow.phis(head).collect();
+        flow.insts[phis[1].index()].args = flow.inst(phis[0]).args.clone();
+        assert_ne!(value(&stages), "55");
+    }
+
+    #[test]
+    fn calls_of_tests_are_interpreted_and_not_passed_over() {
+        let args = read_arguments(&json!([10])).expect("arguments");
+        let stages = stages_of(SWAP, "f", &args, &FunctionOptions::default());
+        let typed = canonical_instances(&stages.instances);
+        let expected = Ok((json!({ "t": "int", "v": "55" }), Vec::new()));
+        assert_eq!(python::call_untyped(&untyped_functions(&stages.instances), &args), expected);
+        assert_eq!(python::call_typed(&typed, &args), expected);
+        assert_eq!(low::call(&stages.low, &args), expected);
+    }
+}
