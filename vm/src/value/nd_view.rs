@@ -472,10 +472,19 @@ fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
 
 /// Number of elements of a shape; `None` if there are more than [`MAX_ROWS`]. A shape is refused as well if its
 /// sizes other than 0 have too large a product, so that no stride overflows.
+#[inline]
 pub fn element_count(shape: &[usize]) -> Option<usize> {
-    let product = shape.iter().filter(|size| **size > 0).try_fold(1usize, |n, size| n.checked_mul(*size));
-    product.filter(|n| *n <= MAX_ROWS)?;
-    Some(shape.iter().product())
+    let (mut product, mut is_empty) = (1usize, false);
+    for size in shape {
+        match size {
+            0 => is_empty = true,
+            size => product = product.checked_mul(*size)?,
+        }
+    }
+    match product <= MAX_ROWS {
+        true => Some(if is_empty { 0 } else { product }),
+        false => None,
+    }
 }
 
 /// Strides of elements one after the other, the last axis fastest.
