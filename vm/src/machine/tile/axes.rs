@@ -54,9 +54,9 @@ impl Region {
                     // SAFETY: the caller's promise.
                     arrays.push((index as u16, unsafe { view(frame, offset, qtype) }, qtype));
                 }
-                // SAFETY: the caller's promise; elements are never optional.
                 InputPlace::Scalar { offset, .. } => {
-                    columns[index].data = unsafe { frame.add(offset as usize) }
+                    // SAFETY: the caller's promise; elements are never optional.
+                    columns[index].data = unsafe { frame.add(offset as usize) };
                 }
                 InputPlace::Array { .. } => unreachable!("a region of elements"),
             }
