@@ -252,7 +252,6 @@ fn most_parts(run: usize) -> usize {
 }
 
 /// An empty vector with room.
-#[inline]
 fn room(count: usize, arena: &Bump) -> Result<BumpVec<'_, u64>, Exhausted> {
     if count == 0 {
         return Ok(BumpVec::new_in(arena));

@@ -474,17 +474,9 @@ fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
 /// sizes other than 0 have too large a product, so that no stride overflows.
 #[inline]
 pub fn element_count(shape: &[usize]) -> Option<usize> {
-    let (mut product, mut is_empty) = (1usize, false);
-    for size in shape {
-        match size {
-            0 => is_empty = true,
-            size => product = product.checked_mul(*size)?,
-        }
-    }
-    match product <= MAX_ROWS {
-        true => Some(if is_empty { 0 } else { product }),
-        false => None,
-    }
+    let product = shape.iter().try_fold(1usize, |n, size| n.checked_mul((*size).max(1)))?;
+    let count = if shape.contains(&0) { 0 } else { product };
+    (product <= MAX_ROWS).then_some(count)
 }
 
 /// Strides of elements one after the other, the last axis fastest.
