@@ -127,7 +127,17 @@ impl ArrayHandle {
     }
 
     /// The frame's own rows, to be resized and written.
+    #[inline]
     pub fn owned(&mut self) -> &mut ArrayRows {
+        match self {
+            ArrayHandle::Owned(rows) => rows,
+            other => other.become_owned(),
+        }
+    }
+
+    /// The same of a handle of other rows.
+    #[cold]
+    fn become_owned(&mut self) -> &mut ArrayRows {
         if let ArrayHandle::Shared(_) = self {
             *self = ArrayHandle::empty(self.view().element());
         }

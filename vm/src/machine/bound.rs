@@ -8,8 +8,9 @@ use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::routine_code::Code;
-use crate::machine::run::{Halt, Run, run_scalars};
+use crate::machine::run::{Halt, Run, run_directly, run_scalars};
 use crate::machine::tile::report::RegionReport;
+use crate::operator::cell::Registers;
 use crate::operator::meter::{Meter, Watch};
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
@@ -202,10 +203,34 @@ impl BoundExpr {
     /// as not written.
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
-        match self.codes[0].is_scalar {
+        let code = &self.codes[0];
+        match code.is_scalar {
             true => self.run_scalars(frame),
+            false if code.calls.is_empty() => self.run_directly(frame),
             false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
         }
+    }
+
+    /// [`run_directly`] on a frame.
+    fn run_directly(&self, frame: &mut Frame) -> Result<(), RunError> {
+        self.check_frame(frame).map_err(RunError::before_start)?;
+        let limits = &RunLimits::DEFAULT;
+        let meter = Meter::new(&limits.meter, frame.alive());
+        let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, &meter);
+        let run = AssertUnwindSafe(|| run_directly(&self.codes[0], frame, &mut registers));
+        let outcome = catch_unwind(run);
+        frame.set_alive(meter.alive());
+        let halt = match outcome {
+            Ok(Ok(())) => {
+                self.mark_written(frame);
+                frame.reset_arena();
+                return Ok(());
+            }
+            Ok(Err(halt)) => *halt,
+            // SAFETY: what runs is a cell of the code.
+            Err(payload) => panicked(frame, &*payload, 0, unsafe { registers.running_ip() }),
+        };
+        Err(self.fail(frame, halt))
     }
 
     /// [`run_scalars`] on a frame.

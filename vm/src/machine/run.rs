@@ -5,7 +5,8 @@
 //! loop gives out the next slice, looks at the cancel token and, in stepped code, tells the observer. Called
 //! routines do not nest the loop (`machine/calls.rs`).
 //!
-//! Code of scalar cells only that runs without limits needs none of this: [`run_scalars`].
+//! Code without calls that runs without limits needs none of this: [`run_directly`], and [`run_scalars`] of scalar cells
+//! only.
 
 use crate::frame::Frame;
 use crate::machine::calls::{Calls, Next, use_code};
@@ -29,26 +30,44 @@ pub(super) fn run_scalars(code: &Code, frame: &Frame) -> Result<(), Box<Halt>> {
     // Nothing goes over rows.
     let meter = std::ptr::null();
     let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
+    run_chains(code, frame, &mut registers)
+}
+
+/// Runs code that calls no routine, without limits, on fresh registers with a meter: it needs nothing of what [`Run`] keeps.
+///
+/// The code is that of a routine whose layout the frame has.
+#[inline]
+pub(super) fn run_directly(code: &Code, frame: &Frame, registers: &mut Registers) -> Result<(), Box<Halt>> {
+    debug_assert!(code.calls.is_empty());
+    // SAFETY: the registers are those of this run.
+    unsafe { use_code(registers, code, frame.arena()) };
+    run_chains(code, frame, registers)
+}
+
+/// Runs all chains of code without calls: the registers have what its cells read.
+#[inline(always)]
+fn run_chains(code: &Code, frame: &Frame, registers: &mut Registers) -> Result<(), Box<Halt>> {
     let base = frame.base();
     let mut cell = code.cells.as_ptr();
     while !cell.is_null() {
         if !registers.refill() {
             // SAFETY: `at` is a cell of the code.
-            return Err(scalars_stopped(unsafe { registers.stopped_ip() }, None));
+            return Err(stopped(unsafe { registers.stopped_ip() }, None));
         }
         // SAFETY: `cell` is a cell of the code, whose slots the verifier checked against the frame's
-        // layout. Scalar cells read neither calls nor regions, and neither arena nor meter.
-        cell = unsafe { ((*cell).run)(cell, base, &mut registers, registers.float, registers.bits) };
+        // layout. Scalar cells read neither general kernels nor regions, and neither arena nor meter; the registers
+        // have those of other code.
+        cell = unsafe { ((*cell).run)(cell, base, registers, registers.float, registers.bits) };
     }
     match registers.stop {
         Stop::Done => Ok(()),
         // SAFETY: `at` is a cell of the code.
-        _ => Err(scalars_stopped(unsafe { registers.stopped_ip() }, registers.fault.take())),
+        _ => Err(stopped(unsafe { registers.stopped_ip() }, registers.fault.take())),
     }
 }
 
 #[cold]
-fn scalars_stopped(ip: u32, fault: Option<Fault>) -> Box<Halt> {
+fn stopped(ip: u32, fault: Option<Fault>) -> Box<Halt> {
     let kind = fault.map_or(RunErrorKind::OutOfFuel { fuel: RunLimits::DEFAULT.fuel }, RunErrorKind::from);
     Box::new(Halt { kind, routine: 0, ip: Some(ip) })
 }
@@ -164,7 +183,7 @@ impl<'r, 'o> Run<'r, 'o> {
     /// The instruction whose general kernel is running. Scalar kernels leave no trace while they run.
     pub(super) fn running_ip(&self) -> Option<u32> {
         // SAFETY: `running` is null or a cell of this run's code.
-        unsafe { self.registers.running.as_ref() }.map(|cell| cell.ip)
+        unsafe { self.registers.running_ip() }
     }
 
     /// The instruction the last chain stopped at.

@@ -392,9 +392,10 @@ impl<'f> Call<'f> {
 ///
 /// # Panics
 /// If the rows are of another type.
+#[inline]
 pub(crate) fn check_rows(rows: &ArrayRows, element: ScalarType) {
-    let fits = rows.element().storage() == element.storage();
-    assert!(rows.is_empty() || fits, "an array of {element} holds rows of {}", rows.element());
+    let fits = rows.element() == element || rows.element().storage() == element.storage();
+    assert!(fits || rows.is_empty(), "an array of {element} holds rows of {}", rows.element());
 }
 
 #[inline]

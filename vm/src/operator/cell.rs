@@ -143,6 +143,15 @@ impl Registers {
         self.reserve + self.fuel
     }
 
+    /// The instruction whose general kernel is running. Scalar kernels leave no trace while they run.
+    ///
+    /// # Safety
+    /// `running` is null or a cell of code that is still there.
+    pub unsafe fn running_ip(&self) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        unsafe { self.running.as_ref() }.map(|cell| cell.ip)
+    }
+
     /// The instruction the last chain stopped at.
     ///
     /// # Safety

@@ -29,6 +29,7 @@ use crate::vector::stop::Stop;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::Pod;
+use std::alloc::Layout;
 use std::fmt;
 use std::ops::Range;
 
@@ -181,6 +182,7 @@ impl FoldKernel {
     ///
     /// # Errors
     /// The system refuses memory, or the run has to stop.
+    #[inline]
     pub(crate) fn begin<'a>(
         &self,
         Runs { run, width, count }: Runs,
@@ -251,10 +253,14 @@ fn most_parts(run: usize) -> usize {
 
 /// An empty vector with room.
 fn room(count: usize, arena: &Bump) -> Result<BumpVec<'_, u64>, Exhausted> {
-    let mut words = BumpVec::new_in(arena);
-    match words.try_reserve_exact(count) {
-        Ok(()) => Ok(words),
-        Err(_) => Err(Exhausted::Memory { asked: (count as u64).saturating_mul(8) }),
+    if count == 0 {
+        return Ok(BumpVec::new_in(arena));
+    }
+    let place = Layout::array::<u64>(count).ok().and_then(|layout| arena.try_alloc_layout(layout).ok());
+    match place {
+        // SAFETY: the arena gave room for so many words, which nobody else has.
+        Some(place) => Ok(unsafe { BumpVec::from_raw_parts_in(place.cast().as_ptr(), 0, count, arena) }),
+        None => Err(Exhausted::Memory { asked: (count as u64).saturating_mul(8) }),
     }
 }
 

@@ -472,10 +472,11 @@ fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
 
 /// Number of elements of a shape; `None` if there are more than [`MAX_ROWS`]. A shape is refused as well if its
 /// sizes other than 0 have too large a product, so that no stride overflows.
+#[inline]
 pub fn element_count(shape: &[usize]) -> Option<usize> {
-    let product = shape.iter().filter(|size| **size > 0).try_fold(1usize, |n, size| n.checked_mul(*size));
-    product.filter(|n| *n <= MAX_ROWS)?;
-    Some(shape.iter().product())
+    let product = shape.iter().try_fold(1usize, |n, size| n.checked_mul((*size).max(1)))?;
+    let count = if shape.contains(&0) { 0 } else { product };
+    (product <= MAX_ROWS).then_some(count)
 }
 
 /// Strides of elements one after the other, the last axis fastest.

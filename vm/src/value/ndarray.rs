@@ -286,14 +286,34 @@ impl NdRows {
 ///
 /// # Errors
 /// It is not, or has too many elements.
+#[inline]
 pub fn check_shape(qtype: NdType, shape: &[usize]) -> Result<usize, NdError> {
+    match has_shape(qtype, shape) {
+        Some(count) => Ok(count),
+        None => Err(wrong_shape(qtype, shape)),
+    }
+}
+
+/// The number of elements, if the shape is one of the type.
+#[inline]
+pub(crate) fn has_shape(qtype: NdType, shape: &[usize]) -> Option<usize> {
+    let fits = |axis: usize| shape[axis] == 1 || !qtype.is_unit(axis);
+    match shape.len() == qtype.rank() && (0..shape.len()).all(fits) {
+        true => element_count(shape),
+        false => None,
+    }
+}
+
+/// What is wrong with a shape that a type has not.
+#[cold]
+fn wrong_shape(qtype: NdType, shape: &[usize]) -> NdError {
     if shape.len() != qtype.rank() {
-        return Err(NdError::Rank { rank: shape.len() });
+        return NdError::Rank { rank: shape.len() };
     }
-    if let Some(axis) = (0..shape.len()).find(|axis| qtype.is_unit(*axis) && shape[*axis] != 1) {
-        return Err(NdError::UnitAxis { qtype: qtype.to_string(), axis, size: shape[axis] });
+    match (0..shape.len()).find(|axis| qtype.is_unit(*axis) && shape[*axis] != 1) {
+        Some(axis) => NdError::UnitAxis { qtype: qtype.to_string(), axis, size: shape[axis] },
+        None => NdError::TooLarge { shape: shape.to_vec() },
     }
-    element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })
 }
 
 /// Two arrays are equal if their types, shapes and elements are, bit for bit, in whatever order they lie.

@@ -14,7 +14,7 @@ use crate::operator::block::Column;
 use crate::operator::nd_pointwise::{common_shape, in_element};
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type, strides_over};
 use crate::value::nd_view::Shape;
-use crate::value::ndarray::check_shape;
+use crate::value::ndarray::has_shape;
 use crate::value::{Fault, NdType, NdView};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -54,8 +54,11 @@ impl Region {
                     // SAFETY: the caller's promise.
                     arrays.push((index as u16, unsafe { view(frame, offset, qtype) }, qtype));
                 }
-                // SAFETY: the caller's promise; elements are never optional.
-                _ => columns[index] = Column::of_value(unsafe { frame.add(input.offset()) }, true),
+                InputPlace::Scalar { offset, .. } => {
+                    // SAFETY: the caller's promise; elements are never optional.
+                    columns[index].data = unsafe { frame.add(offset as usize) };
+                }
+                InputPlace::Array { .. } => unreachable!("a region of elements"),
             }
         }
         let shapes = arrays.iter().map(|(_, view, qtype)| (view.shape(), *qtype));
@@ -118,7 +121,7 @@ unsafe fn view<'a>(frame: *const u8, offset: u32, qtype: NdType) -> NdView<'a> {
     // SAFETY: the caller's promise: the handle of an array stands in its slot.
     let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
     // Blocks lean on the type: a unit axis is repeated without a look at its size.
-    let fits = view.element() == qtype.element() && check_shape(qtype, view.shape()).is_ok();
+    let fits = view.element() == qtype.element() && has_shape(qtype, view.shape()).is_some();
     assert!(fits, "an array of {qtype}");
     view
 }

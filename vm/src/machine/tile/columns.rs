@@ -163,7 +163,13 @@ impl<'r> Columns<'r> {
 
     /// What is known of the columns before a run.
     pub(super) fn templates(&self) -> Box<[Column]> {
-        let inputs = self.inputs.iter().map(|_| Column::MISSING);
+        let inputs = self.inputs.iter().map(|input| {
+            let step = match input.place {
+                InputPlace::Array { element, .. } => cell_size(element),
+                InputPlace::Elements { .. } | InputPlace::Scalar { .. } => 0,
+            };
+            Column::of_cells(std::ptr::null(), step)
+        });
         let computed = self.members().map(|number| {
             let step = self.element(number).map_or(0, cell_size);
             Column { step, all: u64::MAX, ..Column::MISSING }

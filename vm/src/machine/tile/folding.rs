@@ -29,17 +29,17 @@ impl Region {
     }
 
     /// What is known before the first of so many rows or elements, which are not none; without any there is nothing to
-    /// know. Its memory counts until the results are there.
-    #[inline]
+    /// know. Its memory, the second result, counts until [the results are there](Region::end_folds).
+    #[inline(always)]
     pub(super) fn begin_folds<'a>(
         &self,
         runs: &[Runs],
         rows: usize,
         arena: &'a Bump,
         meter: &Meter<'_>,
-    ) -> Result<&'a mut [Folded<'a>], Box<MemberFault>> {
+    ) -> Result<(&'a mut [Folded<'a>], u64), Box<MemberFault>> {
         match rows == 0 || self.folds.is_empty() {
-            true => Ok(&mut []),
+            true => Ok((&mut [], 0)),
             false => self.begin_of(runs, rows, arena, meter),
         }
     }
@@ -51,7 +51,7 @@ impl Region {
         rows: usize,
         arena: &'a Bump,
         meter: &Meter<'_>,
-    ) -> Result<&'a mut [Folded<'a>], Box<MemberFault>> {
+    ) -> Result<(&'a mut [Folded<'a>], u64), Box<MemberFault>> {
         let kept = self.kept_bytes(runs);
         meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;
         let mut folded = BumpVec::with_capacity_in(self.folds.len(), arena);
@@ -64,14 +64,14 @@ impl Region {
                 }
             }
         }
-        Ok(folded.into_bump_slice_mut())
+        Ok((folded.into_bump_slice_mut(), kept))
     }
 
     /// Gives back the memory of what is known.
-    #[inline]
-    pub(super) fn end_folds(&self, runs: &[Runs], rows: usize, meter: &Meter<'_>) {
-        if rows > 0 && !self.folds.is_empty() {
-            meter.give_back(self.kept_bytes(runs));
+    #[inline(always)]
+    pub(super) fn end_folds(&self, kept: u64, meter: &Meter<'_>) {
+        if kept > 0 {
+            meter.give_back(kept);
         }
     }
 
@@ -83,7 +83,28 @@ impl Region {
     ///
     /// # Safety
     /// `frame` is a frame that the slots of results were verified for; what is known is of all rows or elements.
+    #[inline(always)]
     pub(super) unsafe fn finish_folds(
+        &self,
+        folded: &[Folded<'_>],
+        runs: &[Runs],
+        shape: &[usize],
+        frame: *mut u8,
+        meter: &Meter<'_>,
+    ) -> Result<(), Box<MemberFault>> {
+        match self.folds.is_empty() {
+            true => Ok(()),
+            // SAFETY: the caller's promise.
+            false => unsafe { self.finish_of(folded, runs, shape, frame, meter) },
+        }
+    }
+
+    /// The same of folds, of which there are some.
+    ///
+    /// # Safety
+    /// As [`Region::finish_folds`].
+    #[inline(never)]
+    unsafe fn finish_of(
         &self,
         folded: &[Folded<'_>],
         runs: &[Runs],

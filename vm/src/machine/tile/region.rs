@@ -73,14 +73,6 @@ impl Input {
         self.extent().is_some()
     }
 
-    /// Offset of its slot or value.
-    pub(super) fn offset(&self) -> usize {
-        let (InputPlace::Array { offset, .. }
-        | InputPlace::Elements { offset, .. }
-        | InputPlace::Scalar { offset, .. }) = self.place;
-        offset as usize
-    }
-
     /// Its bits, if it is a literal.
     pub(super) fn literal(&self) -> Option<u64> {
         match self.place {

@@ -5,7 +5,7 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
-use crate::layout::handle::{ArrayHandle, RawRows};
+use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::choose::Choice;
@@ -13,13 +13,12 @@ use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::machine::tile::schedule::Presence;
+use crate::machine::tile::steps::Whole;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, next, raise};
 use crate::operator::meter::Meter;
-use crate::operator::rows_out::RowsOut;
-use crate::value::array::cell_size;
-use crate::value::{ArrayRows, Fault, NdType};
+use crate::value::{ArrayRows, Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 
@@ -67,18 +66,49 @@ impl Region {
             return unsafe { self.run_over_axes(axes, frame, columns, registers) };
         }
         // SAFETY: the caller's promise.
-        let (rows, lent) = unsafe { self.load(frame, columns, arena)? };
+        let Loaded { rows, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
         self.charge(rows, meter)?;
-        let presence = self.plan_presence(columns, arena);
+        let presence = match is_complete && !self.has_masks {
+            true => &[],
+            false => self.plan_presence(columns, arena),
+        };
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let choice = self.choose(columns, presence, rows, registers.strips, || true);
-        let runs = self.runs_of_rows(rows, arena);
-        let folded = self.begin_folds(runs, rows, arena, meter)?;
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe {
+            if !is_lent && self.folds.is_empty() && choice.is_at_once(rows) {
+                self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, &mut [])
+            } else {
+                let lent = if is_lent { self.lent(frame, arena) } else { &[] };
+                let all = AllRows { rows, columns, presence, lent, choice };
+                return self.run_all(all, frame, registers);
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.normalize(frame, presence) };
+        outcome
+    }
+
+    /// Computes all rows of the outputs where there is more to do than [to run all steps once](Region::run_at_once).
+    ///
+    /// # Safety
+    /// As [`Region::run`]; all columns but those in scratch memory have these rows.
+    #[inline(never)]
+    unsafe fn run_all(
+        &self,
+        AllRows { rows, columns, presence, lent, choice }: AllRows<'_>,
+        frame: *mut u8,
+        registers: &Registers,
+    ) -> Result<(), Box<MemberFault>> {
+        // SAFETY: registers of a run point to its arena and its meter.
+        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let runs = self.runs_of_rows(rows, arena);
+        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
+        // SAFETY: the caller's promise.
+        let outcome = unsafe {
             if lent.is_empty() && choice.is_at_once(rows) {
-                self.run_at_once(choice, columns, presence, rows, arena, folded)
+                self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, folded)
             } else {
                 let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
                 let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
@@ -97,7 +127,7 @@ impl Region {
                 blocks.run(arena, registers.threads, folded)
             }
         };
-        self.end_folds(runs, rows, meter);
+        self.end_folds(kept, meter);
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
         outcome?;
@@ -130,12 +160,13 @@ impl Region {
         self.charge(rows, meter)?;
         let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
         let choice = self.choose(columns, &[], rows, registers.strips, has_leaves);
-        let folded = self.begin_folds(runs, rows, arena, meter)?;
+        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
         let presence = &[];
         // SAFETY: all columns but those in scratch memory have this many elements now.
         let outcome = unsafe {
             if elements.is_in_place() && choice.is_at_once(rows) {
-                self.run_at_once(choice, columns, presence, rows, arena, folded)
+                let size = elements.shape().last().map_or(1, |size| *size);
+                self.run_at_once(choice, columns, presence, Whole { rows, size }, arena, folded)
             } else {
                 let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
                 let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
@@ -154,7 +185,7 @@ impl Region {
                 blocks.run(arena, registers.threads, folded)
             }
         };
-        self.end_folds(runs, rows, meter);
+        self.end_folds(kept, meter);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
         // SAFETY: the caller's promise.
         unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }
@@ -175,31 +206,56 @@ impl Region {
         }
     }
 
-    /// Looks at the inputs; gives the number of rows, and the inputs that a worker has to lay out.
+    /// Looks at the inputs and fills in their columns.
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn load<'a>(
-        &self,
-        frame: *const u8,
-        columns: &mut [Column],
-        arena: &'a Bump,
-    ) -> Result<(usize, &'a [Lent]), Box<MemberFault>> {
-        let mut rows = None;
-        let mut agree = true;
-        let mut lent = BumpVec::new_in(arena);
-        for (index, input) in self.inputs.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            let loaded = unsafe { load(frame, input, &mut columns[index]) };
-            let Loaded::Array { rows: size, lent: raw } = loaded else { continue };
-            agree &= *rows.get_or_insert(size) == size;
-            lent.extend(raw.map(|rows| Lent { column: index, rows }));
+    #[inline(always)]
+    unsafe fn load(&self, frame: *const u8, columns: &mut [Column]) -> Result<Loaded, Box<MemberFault>> {
+        let (mut first, mut agree) = (None, true);
+        let (mut is_lent, mut is_complete) = (false, true);
+        for (input, column) in self.inputs.iter().zip(columns) {
+            // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
+            unsafe {
+                match input.place {
+                    InputPlace::Array { offset, element } => {
+                        let rows = match &*frame.add(offset as usize).cast::<ArrayHandle>() {
+                            ArrayHandle::Owned(rows) => load_rows(rows, element, column),
+                            other => load_others_rows(other, element, column, &mut is_lent),
+                        };
+                        agree &= *first.get_or_insert(rows) == rows;
+                    }
+                    InputPlace::Scalar { offset, presence, .. } => {
+                        column.data = frame.add(offset as usize);
+                        if let Some(at) = presence {
+                            column.all = if frame.add(at as usize).read() != 0 { u64::MAX } else { 0 };
+                        }
+                    }
+                    InputPlace::Elements { .. } => unreachable!("a region of rows"),
+                }
+            }
+            is_complete &= column.is_all_present();
         }
         match agree {
-            true => Ok((rows.expect("a region has an array"), lent.into_bump_slice())),
+            true => Ok(Loaded { rows: first.expect("a region has an array"), is_lent, is_complete }),
             // SAFETY: the caller's promise.
             false => Err(unsafe { self.find_mismatch(frame) }),
         }
+    }
+
+    /// The inputs that are lent: a worker lays out a block of each.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    unsafe fn lent<'a>(&self, frame: *const u8, arena: &'a Bump) -> &'a [Lent] {
+        let mut lent = BumpVec::new_in(arena);
+        for (column, input) in self.inputs.iter().enumerate() {
+            let InputPlace::Array { offset, .. } = input.place else { continue };
+            // SAFETY: the caller's promise.
+            let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
+            lent.extend(handle.lent().map(|rows| Lent { column, rows: *rows }));
+        }
+        lent.into_bump_slice()
     }
 
     /// The first member whose arrays are of different sizes.
@@ -209,11 +265,10 @@ impl Region {
     #[cold]
     unsafe fn find_mismatch(&self, frame: *const u8) -> Box<MemberFault> {
         let size_of = |input: &Input| {
+            let InputPlace::Array { offset, .. } = input.place else { return None };
             // SAFETY: the caller's promise.
-            match unsafe { load(frame, input, &mut { Column::MISSING }) } {
-                Loaded::Array { rows, .. } => Some(rows),
-                Loaded::Scalar => None,
-            }
+            let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
+            Some(handle.lent().map_or_else(|| handle.view().len(), |lent| lent.len))
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
@@ -243,13 +298,16 @@ impl Region {
             let index = output.column as usize;
             // SAFETY: the caller's promise.
             let array = unsafe { array_at(frame, output.slot.offset()) };
-            let mut out = RowsOut::new(array, meter);
-            let at_output = |fault| self.fault_of(output.column, fault);
-            out.resize_for_kernel(output.element, rows).map_err(at_output)?;
+            // Whether an array may have so many rows was asked when they were charged.
+            let room = array.resize_for_kernel(output.element, rows, meter);
+            room.map_err(|stop| self.fault_of(output.column, stop.into()))?;
+            let column = &mut columns[index];
             if presence.get(index) == Some(&Presence::Own) {
-                columns[index].presence = out.presence_mut().map_err(at_output)?.as_mut_ptr();
+                let words = array.presence_within(meter);
+                let words = words.map_err(|stop| self.fault_of(output.column, stop.into()))?;
+                column.presence = words.as_mut_ptr();
             }
-            columns[index].data = out.cells_mut().as_mut_ptr();
+            column.data = array.cells_mut().as_mut_ptr();
         }
         Ok(())
     }
@@ -314,56 +372,48 @@ unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
     unsafe { (*frame.add(offset as usize).cast::<ArrayHandle>()).owned() }
 }
 
-/// Rows that are lent, as if they were in order; a worker lays those out that are not. The words of
-/// presence are those of a worker as well: that there are some is all that counts here.
-fn lent_column(lent: &RawRows) -> Column {
-    Column {
-        data: lent.first,
-        step: cell_size(lent.element),
-        presence: if lent.bitmap.is_null() { std::ptr::null() } else { lent.bitmap.cast() },
-        all: u64::MAX,
-    }
+/// What the inputs of a region of rows turned out to be.
+struct Loaded {
+    /// How many rows there are.
+    rows: usize,
+    /// True if some are lent.
+    is_lent: bool,
+    /// True if no input misses a row, as far as can be told without looking at rows.
+    is_complete: bool,
 }
 
-/// What an input turned out to be.
-enum Loaded {
-    /// One value for all rows.
-    Scalar,
-    /// Rows, lent or not.
-    Array {
-        /// How many.
-        rows: usize,
-        /// Where they stand, if they are lent.
-        lent: Option<RawRows>,
-    },
+/// All rows of a region, and how they are computed.
+struct AllRows<'a> {
+    rows: usize,
+    columns: &'a mut [Column],
+    presence: &'a [Presence],
+    lent: &'a [Lent],
+    choice: Choice<'a>,
 }
 
-/// Looks at an input and fills in its column.
-///
-/// # Safety
-/// `frame` is a frame that the slot of the input was verified for.
-unsafe fn load(frame: *const u8, input: &Input, column: &mut Column) -> Loaded {
-    // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
-    unsafe {
-        match input.place {
-            InputPlace::Array { offset, element } => {
-                let handle = &*frame.add(offset as usize).cast::<ArrayHandle>();
-                if let Some(lent) = handle.lent() {
-                    assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
-                    *column = lent_column(lent);
-                    return Loaded::Array { rows: lent.len, lent: Some(*lent) };
-                }
-                let rows = handle.view();
-                check_rows(rows, element);
-                *column = Column::of_rows(rows, element);
-                Loaded::Array { rows: rows.len(), lent: None }
-            }
-            InputPlace::Scalar { offset, presence, .. } => {
-                let present = presence.is_none_or(|at| frame.add(at as usize).read() != 0);
-                *column = Column::of_value(frame.add(offset as usize), present);
-                Loaded::Scalar
-            }
-            InputPlace::Elements { .. } => unreachable!("a region of rows"),
-        }
+/// Fills in the column of rows of the frame, of which the step is known; gives how many there are.
+#[inline(always)]
+fn load_rows(rows: &ArrayRows, element: ScalarType, column: &mut Column) -> usize {
+    check_rows(rows, element);
+    column.data = rows.bytes().as_ptr();
+    if let Some(words) = rows.presence() {
+        column.presence = words.as_ptr();
     }
+    rows.len()
+}
+
+/// The same of rows that are shared or lent. Lent rows are taken as if they were in order; a worker lays those out that are
+/// not. The words of presence are those of a worker as well: that there are some is all that counts here.
+#[inline(never)]
+fn load_others_rows(
+    handle: &ArrayHandle,
+    element: ScalarType,
+    column: &mut Column,
+    is_lent: &mut bool,
+) -> usize {
+    let Some(lent) = handle.lent() else { return load_rows(handle.view(), element, column) };
+    assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
+    (column.data, column.presence) = (lent.first, lent.bitmap.cast());
+    *is_lent = true;
+    lent.len
 }

@@ -17,8 +17,7 @@ pub(super) struct Schedule {
     pub(super) scratch: usize,
     /// True if all of it is one strip, which takes as many rows at a time as there are.
     pub(super) is_one_strip: bool,
-    /// Rows that all steps can take at a time, one step after the other: none if there are running sums, or folds that
-    /// strips take in.
+    /// Rows that all steps can take at a time, one step after the other: none if strips take in folds.
     pub(super) at_once: usize,
 }
 

@@ -63,11 +63,7 @@ impl Scratch {
         let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
         in_scratch.sort_unstable();
         let is_one_strip = matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
-        let at_once = match steps.iter().any(|step| matches!(step.code, Code::Scan(..))) {
-            true => 0,
-            false if is_one_strip => CHUNK,
-            false => block,
-        };
+        let at_once = if is_one_strip { CHUNK } else { block };
         let scratch = self.places * place_bytes(block);
         Schedule { block, steps, in_scratch, scratch, is_one_strip, at_once }
     }

@@ -10,6 +10,7 @@ use crate::machine::tile::schedule::{Code, Presence, Schedule, Step};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
 use crate::operator::fold_kernel::Folded;
+use crate::operator::scan::{Block, Carry, ScanRun};
 use crate::value::Fault;
 use bumpalo::Bump;
 use std::alloc::Layout;
@@ -29,7 +30,7 @@ pub(super) struct Rows<'w> {
 }
 
 impl Rows<'_> {
-    /// Runs a step, other than one of a running sum.
+    /// Runs a step, other than one of a running sum: [`Rows::scan`].
     ///
     /// # Safety
     /// The columns have so many rows, of the types that the step was made for; blocks of rows begin at words.
@@ -73,8 +74,20 @@ impl Rows<'_> {
                 unsafe { take_in(&mut folded[number as usize], from, count) };
                 Ok(())
             }
-            Code::Scan(..) => unreachable!("a running sum is carried from block to block"),
+            Code::Scan(..) => unreachable!("a running sum has code of its own"),
         }
+    }
+
+    /// Runs a step of a running sum over all elements of the columns: `size` of them are a run, and nothing is carried.
+    ///
+    /// # Safety
+    /// As [`Rows::run`].
+    unsafe fn scan(&self, step: &Step, run: ScanRun, count: usize, size: usize) {
+        let from = self.columns[step.args[0] as usize].data;
+        let to = self.columns[self.inputs + step.member as usize].data.cast_mut();
+        // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these elements, and the
+        // result has room for them.
+        unsafe { run(Block { from, to, count, place: 0, run: size }, &mut Carry::default()) };
     }
 
     /// The operands of a step, and where its result goes, whose presence is there already if it `is_lifted`.
@@ -99,6 +112,15 @@ impl Rows<'_> {
     }
 }
 
+/// All rows or elements of a region.
+#[derive(Clone, Copy)]
+pub(super) struct Whole {
+    /// How many there are.
+    pub(super) rows: usize,
+    /// How many stand along the last axis.
+    pub(super) size: usize,
+}
+
 /// Points columns that have the presence of an input to where that stands.
 pub(super) fn follow_inputs(presence: &[Presence], columns: &mut [Column]) {
     for (index, presence) in presence.iter().enumerate() {
@@ -110,18 +132,29 @@ pub(super) fn follow_inputs(presence: &[Presence], columns: &mut [Column]) {
 
 impl Schedule {
     /// Gives the columns of scratch memory a place in the arena.
+    #[inline(always)]
     pub(super) fn place_scratch(&self, presence: &[Presence], columns: &mut [Column], arena: &Bump) {
-        if self.in_scratch.is_empty() {
-            return;
+        if !self.in_scratch.is_empty() {
+            self.place_columns(presence, columns, arena);
         }
+    }
+
+    /// The same where there are such columns.
+    #[inline(never)]
+    fn place_columns(&self, presence: &[Presence], columns: &mut [Column], arena: &Bump) {
         let layout = Layout::from_size_align(self.scratch, 64).expect("a region has few blocks");
         let scratch = arena.alloc_layout(layout).as_ptr();
-        for (index, offset) in self.in_scratch.iter().map(|(index, offset)| (*index as usize, *offset)) {
-            let data = scratch.wrapping_add(offset as usize);
-            columns[index].data = data;
-            if presence.get(index) == Some(&Presence::Own) {
+        for (index, offset) in &self.in_scratch {
+            columns[*index as usize].data = scratch.wrapping_add(*offset as usize);
+        }
+        if presence.is_empty() {
+            return;
+        }
+        for (index, _) in &self.in_scratch {
+            let column = &mut columns[*index as usize];
+            if presence[*index as usize] == Presence::Own {
                 // Behind the data of a block.
-                columns[index].presence = data.wrapping_add(self.block * 8).cast();
+                column.presence = column.data.wrapping_add(self.block * 8).cast();
             }
         }
     }
@@ -138,7 +171,7 @@ impl Region {
         choice: Choice<'_>,
         columns: &mut [Column],
         presence: &[Presence],
-        rows: usize,
+        Whole { rows, size }: Whole,
         arena: &Bump,
         folded: &mut [Folded<'_>],
     ) -> Outcome {
@@ -148,7 +181,12 @@ impl Region {
         let at = Rows { inputs: self.inputs.len(), columns, presence, strips, folds: &self.folds };
         let (mut count, mut lowest) = (rows, Ok(()));
         for step in &schedule.steps {
-            // SAFETY: the caller's promise; scratch memory has room for a block.
+            if let Code::Scan(run, _) = step.code {
+                // SAFETY: the caller's promise; scratch memory has room for a block.
+                unsafe { at.scan(step, run, count, size) };
+                continue;
+            }
+            // SAFETY: as above.
             if let Err(fault) = unsafe { at.run(step, count, folded) } {
                 // Later members can only raise in a lower row.
                 count = fault.row;
