@@ -6,7 +6,7 @@
 //!       └──────────── from_document <──── read_tree ────┘
 //! ```
 //!
-//! A text says a stage up to its [canonical form](super::canonical): reading gives that form, and printing what was
+//! A text says a stage up to its canonical form (`canonical.rs`): reading gives that form, and printing what was
 //! read gives the same text.
 
 use crate::function::build::BuiltFunction;
