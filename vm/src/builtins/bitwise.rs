@@ -1,6 +1,7 @@
 //! `bitwise.*`: operations on the bits of integers.
 
 use crate::operator::Family;
+use crate::operator::fusible::{Fusible, IntegerOp};
 use crate::strip::BinaryOp;
 
 /// The rows of this namespace.
@@ -9,7 +10,8 @@ pub fn rows() -> Vec<Family> {
         Family::new("bitwise.bitwise_and", &["x", "y"], "Bits set in both.")
             .cells(|l, x| Some(l.binary(BinaryOp::And, x[0], x[1])))
             .binary(|x: i32, y: i32| x & y)
-            .binary(|x: i64, y: i64| x & y),
+            .fusible(Fusible::Integer(IntegerOp::And))
+            .hot_binary(|x: i64, y: i64| x & y),
         Family::new("bitwise.bitwise_or", &["x", "y"], "Bits set in one or both.")
             .cells(|l, x| Some(l.binary(BinaryOp::Or, x[0], x[1])))
             .binary(|x: i32, y: i32| x | y)

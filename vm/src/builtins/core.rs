@@ -8,6 +8,7 @@ use crate::builtins::recipes;
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
 use crate::operator::block_select;
+use crate::operator::fusible::{Fusible, Order};
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::operator::scalar::{self, Typed};
 use crate::operator::{Call, Family, Kernel, Overload};
@@ -53,6 +54,7 @@ pub fn rows() -> Vec<Family> {
         .on_demand(presence_and_or),
         comparison(
             "core.equal",
+            Order::Equal,
             |l, x| recipes::mask(l, Comparison::Equal, x),
             "Present if equal; NaN equals nothing.",
             |o| o.is_eq(),
@@ -61,6 +63,7 @@ pub fn rows() -> Vec<Family> {
         ),
         comparison(
             "core.not_equal",
+            Order::NotEqual,
             |l, x| recipes::mask(l, Comparison::NotEqual, x),
             "Present if not equal.",
             |o| o.is_ne(),
@@ -69,6 +72,7 @@ pub fn rows() -> Vec<Family> {
         ),
         comparison(
             "core.less",
+            Order::Less,
             |l, x| recipes::mask(l, Comparison::Less, x),
             "Present if x is below y.",
             |o| o.is_lt(),
@@ -77,6 +81,7 @@ pub fn rows() -> Vec<Family> {
         ),
         comparison(
             "core.less_equal",
+            Order::LessEqual,
             |l, x| recipes::mask(l, Comparison::LessEqual, x),
             "Present if x is not above y.",
             |o| o.is_le(),
@@ -285,6 +290,7 @@ macro_rules! string_comparison {
 
 fn comparison(
     name: &str,
+    order: Order,
     mask: fn(&mut List, &[Recorded]) -> Option<Recorded>,
     meaning: &str,
     ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
@@ -296,8 +302,10 @@ fn comparison(
         .recipe(Recipe::Own(mask))
         .predicate(move |x: bool, y: bool| ordering(x.cmp(&y)))
         .predicate(move |x: i32, y: i32| ordering(x.cmp(&y)))
+        .fusible(Fusible::IntegerOrder(order))
         .predicate(move |x: i64, y: i64| ordering(x.cmp(&y)))
         .predicate(f32s)
+        .fusible(Fusible::FloatOrder(order))
         .predicate(f64s);
     let row = string_comparison!(row, Text, ordering);
     string_comparison!(row, Bytes, ordering)

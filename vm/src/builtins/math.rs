@@ -7,6 +7,7 @@
 use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::block::Arithmetic;
+use crate::operator::fusible::{FloatOp, Fusible, IntegerOp};
 use crate::operator::recipe::Recipe;
 use crate::strip::{BinaryOp, Comparison, UnaryOp};
 use crate::value::Fault;
@@ -24,15 +25,19 @@ fn arithmetic() -> Vec<Family> {
             .cells(|l, x| Some(l.binary(BinaryOp::Add, x[0], x[1])))
             .derivative(&["1.0", "1.0"])
             .hot_binary(|x: i32, y: i32| x.wrapping_add(y))
+            .fusible(Fusible::Integer(IntegerOp::Add))
             .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
             .hot_binary(|x: f32, y: f32| x + y)
+            .fusible(Fusible::Float(FloatOp::Add))
             .arithmetic(Arithmetic::Add, |x, y| x + y),
         Family::new("math.subtract", &["x", "y"], "Difference. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Sub, x[0], x[1])))
             .derivative(&["1.0", "-1.0"])
             .hot_binary(|x: i32, y: i32| x.wrapping_sub(y))
+            .fusible(Fusible::Integer(IntegerOp::Subtract))
             .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
             .hot_binary(|x: f32, y: f32| x - y)
+            .fusible(Fusible::Float(FloatOp::Subtract))
             .arithmetic(Arithmetic::Subtract, |x, y| x - y),
         Family::new("math.multiply", &["x", "y"], "Product. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Mul, x[0], x[1])))
@@ -40,6 +45,7 @@ fn arithmetic() -> Vec<Family> {
             .hot_binary(|x: i32, y: i32| x.wrapping_mul(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
             .hot_binary(|x: f32, y: f32| x * y)
+            .fusible(Fusible::Float(FloatOp::Multiply))
             .arithmetic(Arithmetic::Multiply, |x, y| x * y),
         Family::new(
             "math.neg",

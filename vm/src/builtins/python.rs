@@ -6,6 +6,10 @@
 //! around are those of `math`.
 
 use crate::operator::Family;
+use crate::operator::function::Refusal;
+use crate::operator::fusible::{
+    CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
+};
 use crate::value::Fault;
 use crate::vector::math::double;
 use crate::vector::python;
@@ -20,39 +24,52 @@ fn row(name: &str, params: &[&str], meaning: &str) -> Family {
     Family::new(name, params, meaning).raises()
 }
 
-fn overflow(message: &str) -> Fault {
-    Fault::Overflow { message: message.into() }
+/// A fault of a number that does not fit.
+macro_rules! overflow {
+    ($message:literal) => {
+        Refusal(|| Fault::Overflow { message: $message.into() })
+    };
 }
 
-fn domain(message: &str) -> Fault {
-    Fault::Domain { message: message.into() }
+/// A fault of an operand that has no result.
+macro_rules! domain {
+    ($message:literal) => {
+        Refusal(|| Fault::Domain { message: $message.into() })
+    };
 }
+
+/// The fault of a zero divisor.
+const ZERO_DIVISOR: Refusal = Refusal(|| Fault::DivisionByZero);
 
 /// The result of checked arithmetic.
-fn fits(result: Option<i64>) -> Result<i64, Fault> {
-    result.ok_or_else(|| overflow("integer overflow: the result does not fit 64 bits"))
+#[inline(always)]
+fn fits(result: Option<i64>) -> Result<i64, Refusal> {
+    result.ok_or(DOES_NOT_FIT)
 }
 
 fn integers() -> Vec<Family> {
     vec![
         row("python.add", &["x", "y"], "Sum. Raises if it does not fit INT64.")
-            .exact_binary(|x: i64, y: i64| fits(x.checked_add(y))),
+            .fusible(Fusible::Integer(IntegerOp::CheckedAdd))
+            .exact_binary(|x: i64, y: i64| fits(CheckedAdd::apply(x, y))),
         row("python.subtract", &["x", "y"], "Difference. Raises if it does not fit INT64.")
-            .exact_binary(|x: i64, y: i64| fits(x.checked_sub(y))),
+            .fusible(Fusible::Integer(IntegerOp::CheckedSubtract))
+            .exact_binary(|x: i64, y: i64| fits(CheckedSubtract::apply(x, y))),
         row("python.multiply", &["x", "y"], "Product. Raises if it does not fit INT64.")
-            .exact_binary(|x: i64, y: i64| fits(x.checked_mul(y))),
+            .fusible(Fusible::Integer(IntegerOp::CheckedMultiply))
+            .exact_binary(|x: i64, y: i64| fits(CheckedMultiply::apply(x, y))),
         row("python.neg", &["x"], "The opposite number. Raises for the smallest INT64.")
             .exact_unary(|x: i64| fits(x.checked_neg())),
         row("python.abs", &["x"], "Absolute value. Raises for the smallest INT64.")
             .exact_unary(|x: i64| fits(x.checked_abs())),
         row("python.shift_left", &["x", "n"], "x * 2**n. Raises if it does not fit INT64, or n is negative.")
             .exact_binary(|x: i64, n: i64| match n {
-                ..0 => Err(domain("negative shift count")),
+                ..0 => Err(domain!("negative shift count")),
                 _ => fits(python::shift_left(x, n)),
             }),
         row("python.shift_right", &["x", "n"], "x // 2**n. Raises if n is negative.").exact_binary(
             |x: i64, n: i64| match n {
-                ..0 => Err(domain("negative shift count")),
+                ..0 => Err(domain!("negative shift count")),
                 _ => Ok(x >> n.min(63)),
             },
         ),
@@ -78,7 +95,7 @@ fn integers() -> Vec<Family> {
             "x to the power y, which wraps around. Raises for 0 to a negative power.",
         )
         .exact_binary(|x: i64, y: i64| match y {
-            ..0 if x == 0 => Err(Fault::DivisionByZero),
+            ..0 if x == 0 => Err(ZERO_DIVISOR),
             _ => Ok(python::wrapping_pow(x, y)),
         }),
         row(
@@ -87,7 +104,7 @@ fn integers() -> Vec<Family> {
             "Quotient rounded down; of the smallest INT64 by -1 it is 0. A zero divisor raises.",
         )
         .exact_binary(|x: i64, y: i64| match y {
-            0 => Err(Fault::DivisionByZero),
+            0 => Err(ZERO_DIVISOR),
             _ => Ok(python::floordiv(x, y).unwrap_or(0)),
         }),
         Family::new(
@@ -104,7 +121,7 @@ fn integers() -> Vec<Family> {
             "How many numbers range(start, stop, step) has.",
         )
         .exact_ternary(|start: i64, stop: i64, step: i64| match step {
-            0 => Err(domain("range() arg 3 must not be zero")),
+            0 => Err(domain!("range() arg 3 must not be zero")),
             _ => fits(python::range_count(start, stop, step)),
         }),
         row("python.gcd", &["x", "y"], "Greatest common divisor. Raises if it does not fit INT64.")
@@ -112,7 +129,7 @@ fn integers() -> Vec<Family> {
         row("python.isqrt", &["x"], "The integer square root. Raises for a negative number.").exact_unary(
             |x: i64| match u64::try_from(x) {
                 Ok(x) => Ok(x.isqrt() as i64),
-                Err(_) => Err(domain("isqrt() argument must be nonnegative")),
+                Err(_) => Err(domain!("isqrt() argument must be nonnegative")),
             },
         ),
     ]
@@ -121,10 +138,10 @@ fn integers() -> Vec<Family> {
 fn division() -> Vec<Family> {
     fn checked<T: PartialEq + Default, R>(
         y: T,
-        result: impl FnOnce(T) -> Result<R, Fault>,
-    ) -> Result<R, Fault> {
+        result: impl FnOnce(T) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
         match y == T::default() {
-            true => Err(Fault::DivisionByZero),
+            true => Err(ZERO_DIVISOR),
             false => result(y),
         }
     }
@@ -156,34 +173,34 @@ fn power() -> Vec<Family> {
         .cost_of(20)
         .exact_binary(|x: i64, y: i64| match u64::try_from(y) {
             Ok(y) => fits(python::pow(x, y)),
-            Err(_) if x == 0 => Err(Fault::DivisionByZero),
+            Err(_) if x == 0 => Err(ZERO_DIVISOR),
             Err(_) if x == 1 || x == -1 => Ok(python::wrapping_pow(x, y)),
-            Err(_) => Err(domain("a negative power of an integer is a float: write float(x) ** y")),
+            Err(_) => Err(domain!("a negative power of an integer is a float: write float(x) ** y")),
         })
         .exact_binary(|x: f64, y: f64| {
             let power = double::pow(x, y);
             match () {
                 () if power.is_finite() || !x.is_finite() || !y.is_finite() => Ok(power),
-                () if x == 0.0 => Err(Fault::DivisionByZero),
-                () if power.is_nan() => Err(domain("a fractional power of a negative number is complex")),
-                () => Err(overflow("numerical result out of range")),
+                () if x == 0.0 => Err(ZERO_DIVISOR),
+                () if power.is_nan() => Err(domain!("a fractional power of a negative number is complex")),
+                () => Err(overflow!("numerical result out of range")),
             }
         }),
         row("python.pow_modulo", &["x", "y", "m"], "x**y % m of integers. Raises for a zero m or a negative y.")
             .cost_of(40)
             .exact_ternary(|x: i64, y: i64, m: i64| match u64::try_from(y) {
-                _ if m == 0 => Err(domain("pow() 3rd argument cannot be 0")),
+                _ if m == 0 => Err(domain!("pow() 3rd argument cannot be 0")),
                 Ok(y) => Ok(python::pow_modulo(x, y, m)),
-                Err(_) => Err(domain("pow() with a negative exponent and a modulus is not supported")),
+                Err(_) => Err(domain!("pow() with a negative exponent and a modulus is not supported")),
             }),
     ]
 }
 
 fn conversion() -> Vec<Family> {
-    fn integer(x: f64) -> Result<i64, Fault> {
+    fn integer(x: f64) -> Result<i64, Refusal> {
         match () {
-            () if x.is_nan() => Err(domain("cannot convert float NaN to integer")),
-            () if x.is_infinite() => Err(overflow("cannot convert float infinity to integer")),
+            () if x.is_nan() => Err(domain!("cannot convert float NaN to integer")),
+            () if x.is_infinite() => Err(overflow!("cannot convert float infinity to integer")),
             () => fits(python::to_integer(x)),
         }
     }
@@ -203,7 +220,7 @@ fn conversion() -> Vec<Family> {
         )
         .cost_of(200)
         .exact_binary(|x: f64, n: i64| {
-            python::round_digits(x, n).ok_or_else(|| overflow("rounded value too large to represent"))
+            python::round_digits(x, n).ok_or(overflow!("rounded value too large to represent"))
         })
         .exact_binary(|x: i64, n: i64| fits(python::round_integer(x, n))),
     ]
@@ -256,14 +273,14 @@ fn functions() -> Vec<Family> {
             .exact_unary(|x: f64| {
                 let is_pole = x <= 0.0 && x == x.floor();
                 match (is_pole, python::gamma(x)) {
-                    (true, _) => Err(domain("math domain error")),
-                    (_, y) if y.is_infinite() && x.is_finite() => Err(overflow("math range error")),
+                    (true, _) => Err(domain!("math domain error")),
+                    (_, y) if y.is_infinite() && x.is_finite() => Err(overflow!("math range error")),
                     (_, y) => Ok(y),
                 }
             }),
         row("python.lgamma", &["x"], "ln(abs(gamma(x))). Raises for 0, −1, ….").cost_of(80).exact_unary(
             |x: f64| match x <= 0.0 && x.is_finite() && x == x.floor() {
-                true => Err(domain("math domain error")),
+                true => Err(domain!("math domain error")),
                 false => Ok(double::lgamma(x)),
             },
         ),
@@ -274,7 +291,7 @@ fn functions() -> Vec<Family> {
         )
         .exact_binary(|x: f64, y: f64| {
             match x.is_infinite() && !y.is_nan() || y == 0.0 && !x.is_nan() {
-                true => Err(domain("math domain error")),
+                true => Err(domain!("math domain error")),
                 false => Ok(x % y),
             }
         }),
@@ -286,11 +303,11 @@ fn functions() -> Vec<Family> {
 macro_rules! domain_row {
     ($name:literal, $meaning:literal, |$x:ident| $domain:expr, $value:expr) => {
         row($name, &["x"], $meaning).cost_of(20).exact_unary(|$x: f64| match $x.is_nan() || $domain {
-            false => Err(domain("math domain error")),
+            false => Err(domain!("math domain error")),
             true => {
                 let value = $value;
                 match value.is_infinite() && $x.is_finite() {
-                    true => Err(overflow("math range error")),
+                    true => Err(overflow!("math range error")),
                     false => Ok(value),
                 }
             }

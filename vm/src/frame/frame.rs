@@ -42,8 +42,33 @@ pub(crate) struct CallStack {
 pub(crate) struct RoutineFrames {
     #[expect(clippy::vec_box, reason = "a running frame stays where it is while the row grows")]
     pub(crate) frames: Vec<Box<Frame>>,
+    /// Their first bytes.
+    pub(crate) bases: Vec<FrameBase>,
     /// How many are in use.
     pub(crate) used: usize,
+}
+
+/// The first byte of a frame that stands beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameBase(pub(crate) *mut u8);
+
+// SAFETY: it goes where the frame goes, and only the run on that frame uses it.
+unsafe impl Send for FrameBase {}
+// SAFETY: as above.
+unsafe impl Sync for FrameBase {}
+
+impl RoutineFrames {
+    /// Adds an idle frame.
+    pub(crate) fn push(&mut self, frame: Frame) {
+        self.bases.push(FrameBase(frame.base()));
+        self.frames.push(Box::new(frame));
+    }
+
+    /// Drops all frames; none is in use.
+    pub(crate) fn clear(&mut self) {
+        self.frames.clear();
+        self.bases.clear();
+    }
 }
 
 /// A call in progress.
@@ -52,8 +77,15 @@ pub(crate) struct ActiveCall {
     /// The routine called.
     pub(crate) routine: u32,
     /// The calling instruction's cell, in the caller's code.
-    pub(crate) cell: u32,
+    pub(crate) cell: *const (),
+    /// The first byte of the caller's frame.
+    pub(crate) caller: *mut u8,
 }
+
+// SAFETY: who reads the pointers is the run that made them, and it ends with no call in progress.
+unsafe impl Send for ActiveCall {}
+// SAFETY: as above.
+unsafe impl Sync for ActiveCall {}
 
 impl Frame {
     /// A frame with its literals in place and no input written.
@@ -161,10 +193,7 @@ impl Frame {
                         ArrayHandle::Owned(rows) => rows.heap_bytes(),
                         _ => 0,
                     },
-                    HandleKind::NdArray => match &*at.cast::<NdHandle>() {
-                        NdHandle::Owned(array) => array.heap_bytes(),
-                        _ => 0,
-                    },
+                    HandleKind::NdArray => (*at.cast::<NdHandle>()).heap_bytes(),
                 }
             }
         };

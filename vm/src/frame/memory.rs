@@ -100,7 +100,7 @@ impl Memory {
             },
             // SAFETY: as above.
             Value::NdArray(rows) => unsafe {
-                *self.at(offset).cast() = NdHandle::Shared(rows.clone());
+                (*self.at(offset).cast::<NdHandle>()).share(rows.clone());
             },
             Value::Present(v @ (ScalarValue::Text(_) | ScalarValue::Bytes(_))) => {
                 self.share_literal(offset + v.scalar_type().align(), &Value::Scalar(v.clone()));

@@ -223,7 +223,7 @@ pub(crate) unsafe fn write_value(base: *mut u8, offset: u32, value: &Value) {
             Value::Edge(_, edge) => *at.cast() = EdgeHandle(edge.clone()),
             Value::ArrayShape(_, size) => at.cast::<u64>().write(*size),
             Value::ScalarShape | Value::OptionalScalarShape | Value::Axes(_) => {}
-            Value::NdArray(rows) => *at.cast() = NdHandle::Shared(rows.clone()),
+            Value::NdArray(rows) => (*at.cast::<NdHandle>()).share(rows.clone()),
             Value::Tuple(t) => {
                 for (i, field) in t.fields().iter().enumerate() {
                     write_value(base, offset + t.qtype().offset(i), field);

@@ -17,6 +17,7 @@
 
 pub mod access;
 pub mod builder;
+pub mod element_place;
 pub mod handle;
 pub mod layout;
 pub mod nd_handle;

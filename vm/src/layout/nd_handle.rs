@@ -9,7 +9,9 @@
 //! Invariants:
 //! 1. No two handles have memory in common that one of them writes. A shared array is only read, memory is lent once.
 //! 2. What is lent is in a handle only during the run that it is lent for.
+//! 3. The place that a handle keeps is that of what it holds, or unknown.
 
+use crate::layout::element_place::{ElementPlace, KeptPlace};
 use crate::value::NdView;
 use crate::value::array::cell_size;
 use crate::value::budget::{Account, Exhausted, Unlimited};
@@ -21,7 +23,15 @@ use std::sync::Arc;
 
 /// An n-dimensional array.
 #[derive(Debug)]
-pub enum NdHandle {
+pub struct NdHandle {
+    held: Held,
+    /// Where its elements stand, for operators that read or write one of them.
+    place: KeptPlace,
+}
+
+/// What a handle holds.
+#[derive(Debug)]
+enum Held {
     /// An array of the frame, whose memory is kept between runs.
     Owned(Box<NdRows>),
     /// A literal shared with the layout, or an array shared by the host.
@@ -32,7 +42,7 @@ pub enum NdHandle {
 
 /// What a host lends, and the frame's own array to come back to.
 #[derive(Debug)]
-pub struct LentNd {
+struct LentNd {
     /// Where the host's elements stand, during the run.
     elements: Option<RawElements>,
     /// Memory for elements that the run computes.
@@ -100,12 +110,6 @@ impl RawElements {
         let (element, rank) = (self.qtype.element(), self.qtype.rank());
         NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
     }
-
-    #[inline(always)]
-    fn place(&self) -> ElementPlace<'_> {
-        let first = self.bytes.wrapping_add(self.start);
-        ElementPlace { qtype: self.qtype, first, shape: &self.shape, strides: &self.strides }
-    }
 }
 
 /// Memory for elements whose lifetime somebody else guards.
@@ -124,34 +128,22 @@ unsafe impl Send for RawRoom {}
 // SAFETY: as above.
 unsafe impl Sync for RawRoom {}
 
-/// Where the elements of a handle stand, for an operator that reads or writes one of them.
-#[derive(Clone, Copy, Debug)]
-pub struct ElementPlace<'h> {
-    /// The type of the array, which need not be that of the slot: a kernel of a host may have left another.
-    pub qtype: NdType,
-    /// The first element, of any alignment.
-    pub first: *mut u8,
-    /// Sizes of the axes.
-    pub shape: &'h Shape,
-    /// Bytes from one element to the next along each axis.
-    pub strides: &'h Strides,
-}
-
-impl<'h> ElementPlace<'h> {
-    #[inline(always)]
-    fn of_rows(rows: &'h NdRows) -> ElementPlace<'h> {
-        let (qtype, first) = (rows.qtype(), rows.first().cast_mut());
-        ElementPlace { qtype, first, shape: rows.padded_shape(), strides: rows.strides() }
-    }
-
-    #[inline(always)]
-    fn of_own(rows: &'h mut NdRows) -> ElementPlace<'h> {
-        let first = rows.first_mut();
-        ElementPlace { qtype: rows.qtype(), first, shape: rows.padded_shape(), strides: rows.strides() }
-    }
-}
-
 impl NdHandle {
+    fn new(held: Held) -> NdHandle {
+        NdHandle { held, place: KeptPlace::unknown() }
+    }
+
+    /// Another array, shared with whoever made it, instead of what the handle holds.
+    pub(crate) fn share(&mut self, rows: Arc<NdRows>) {
+        *self.changed() = Held::Shared(rows);
+    }
+
+    /// What the handle holds, to be changed: where its elements stand is unknown from here on.
+    fn changed(&mut self) -> &mut Held {
+        self.place.forget();
+        &mut self.held
+    }
+
     /// Lends elements for a run. The frame's own array stays for later.
     ///
     /// # Safety
@@ -172,20 +164,20 @@ impl NdHandle {
     }
 
     fn lent(&mut self) -> &mut LentNd {
-        if !matches!(self, NdHandle::Lent(_)) {
+        if !self.is_lent() {
             let qtype = self.rows().qtype();
             let own = std::mem::replace(self.owned(), NdRows::empty(qtype));
-            *self = NdHandle::Lent(Box::new(LentNd { elements: None, room: None, written: None, own }));
+            self.held = Held::Lent(Box::new(LentNd { elements: None, room: None, written: None, own }));
         }
-        match self {
-            NdHandle::Lent(lent) => lent,
+        match self.changed() {
+            Held::Lent(lent) => lent,
             _ => unreachable!("it is lent now"),
         }
     }
 
     /// Ends what [`NdHandle::lend`] or [`NdHandle::lend_room`] began; true if elements stand in a lent room.
     pub fn take_back(&mut self) -> bool {
-        let NdHandle::Lent(lent) = self else { return false };
+        let Held::Lent(lent) = self.changed() else { return false };
         (lent.elements, lent.room) = (None, None);
         lent.written.take().is_some()
     }
@@ -204,7 +196,7 @@ impl NdHandle {
         shape: &[usize],
         account: &dyn Account,
     ) -> Result<*mut u8, Exhausted> {
-        if let NdHandle::Lent(lent) = self
+        if let Held::Lent(lent) = self.changed()
             && let Some(room) = lent.room
         {
             let count = check_shape(qtype, shape).expect("a shape of the type");
@@ -219,8 +211,8 @@ impl NdHandle {
 
     /// The elements where they lie, lent or not.
     pub fn view(&self) -> NdView<'_> {
-        match self {
-            NdHandle::Lent(lent) => match &lent.elements {
+        match &self.held {
+            Held::Lent(lent) => match &lent.elements {
                 Some(elements) => elements.view(),
                 None => self.computed().1,
             },
@@ -228,20 +220,39 @@ impl NdHandle {
         }
     }
 
-    /// Where the elements stand, lent or not. `None` where it takes longer to find out: [`NdHandle::find`] does.
+    /// Where the elements stand, as far as that is known: [`NdHandle::locate`] finds out.
     #[inline(always)]
-    pub fn place(&self) -> Option<ElementPlace<'_>> {
-        match self {
-            NdHandle::Owned(rows) => Some(ElementPlace::of_rows(rows)),
-            NdHandle::Shared(rows) => Some(ElementPlace::of_rows(rows)),
-            NdHandle::Lent(lent) => lent.elements.as_ref().map(RawElements::place),
+    pub fn place(&self) -> &ElementPlace {
+        self.place.get()
+    }
+
+    /// Finds out where the elements stand, lent or not.
+    pub fn locate(&mut self) -> &ElementPlace {
+        let NdHandle { held, place } = self;
+        match held {
+            Held::Owned(rows) => note_own(place, rows),
+            Held::Shared(rows) => {
+                let first = rows.first().cast_mut();
+                place.note(rows.qtype(), first, (rows.padded_shape(), rows.strides()), false)
+            }
+            Held::Lent(lent) => match (&lent.elements, lent.room, &lent.written) {
+                (Some(elements), ..) => {
+                    let first = elements.bytes.wrapping_add(elements.start);
+                    let axes = (&elements.shape, &elements.strides);
+                    place.note(elements.qtype, first, axes, elements.is_mutable)
+                }
+                (None, Some(room), Some(Written { qtype, shape, strides })) => {
+                    place.note(*qtype, room.first, (shape, strides), true)
+                }
+                _ => note_own(place, &mut lent.own),
+            },
         }
     }
 
     /// Where the elements stand, and with which type, lent or not.
     pub fn find(&self) -> (NdType, NdView<'_>) {
-        match self {
-            NdHandle::Lent(lent) => match &lent.elements {
+        match &self.held {
+            Held::Lent(lent) => match &lent.elements {
                 Some(elements) => (elements.qtype, elements.view()),
                 None => self.computed(),
             },
@@ -249,47 +260,52 @@ impl NdHandle {
         }
     }
 
-    /// Where elements stand that may be changed. `None` of what has to be copied first, or where it takes longer to
-    /// find out: [`NdHandle::make_mutable`] does both.
-    #[inline(always)]
-    pub fn place_mut(&mut self) -> Option<ElementPlace<'_>> {
-        match self {
-            NdHandle::Owned(rows) => Some(ElementPlace::of_own(rows)),
-            NdHandle::Shared(_) => None,
-            NdHandle::Lent(lent) => match &lent.elements {
-                Some(elements) if elements.is_mutable => Some(elements.place()),
-                _ => None,
-            },
-        }
-    }
-
-    /// The same, after `copy` has copied what is shared or lent to be read into the frame's own array.
+    /// As [`NdHandle::locate`], after `copy` has copied what is shared or lent to be read into the frame's own array:
+    /// the elements may be changed.
     ///
     /// # Errors
     /// What `copy` says; the handle then holds what it held.
     pub fn make_mutable<E>(
         &mut self,
         copy: impl FnOnce(NdType, &NdView<'_>, &mut NdRows) -> Result<(), E>,
-    ) -> Result<ElementPlace<'_>, E> {
-        match self {
-            NdHandle::Owned(_) => {}
-            NdHandle::Shared(shared) => {
+    ) -> Result<&ElementPlace, E> {
+        match self.changed() {
+            Held::Owned(_) => {}
+            Held::Shared(shared) => {
                 let mut own = NdRows::empty(shared.qtype());
                 copy(shared.qtype(), &shared.view(), &mut own)?;
-                *self = NdHandle::Owned(Box::new(own));
+                self.held = Held::Owned(Box::new(own));
             }
-            NdHandle::Lent(lent) => {
+            Held::Lent(lent) => {
                 if let Some(elements) = lent.elements.filter(|elements| !elements.is_mutable) {
                     copy(elements.qtype, &elements.view(), &mut lent.own)?;
                     (lent.elements, lent.written) = (None, None);
                 }
             }
         }
-        Ok(match self {
-            NdHandle::Owned(rows) => ElementPlace::of_own(rows),
-            NdHandle::Lent(lent) => lent.place_mut(),
-            NdHandle::Shared(_) => unreachable!("a shared array was copied above"),
-        })
+        Ok(self.locate())
+    }
+
+    /// True if a host has lent elements or memory, or did for an earlier run.
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(self.held, Held::Lent(_))
+    }
+
+    /// The array, to be resized; `None` unless it is the frame's own.
+    pub(crate) fn resizable(&mut self) -> Option<&mut NdRows> {
+        match self.changed() {
+            Held::Owned(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the frame's own array.
+    #[cfg(test)]
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        match &self.held {
+            Held::Owned(array) => array.heap_bytes(),
+            _ => 0,
+        }
     }
 
     /// The frame's own array, copied unless it is shared; an empty one of the type if it is of another, as in a slot that
@@ -299,9 +315,9 @@ impl NdHandle {
     /// The system has no memory.
     pub fn read(&self, qtype: NdType) -> Result<Arc<NdRows>, Exhausted> {
         let own = self.rows();
-        match self {
+        match &self.held {
             _ if own.qtype() != qtype => Ok(Arc::new(NdRows::empty(qtype))),
-            NdHandle::Shared(rows) => Ok(rows.clone()),
+            Held::Shared(rows) => Ok(rows.clone()),
             _ => {
                 let mut rows = NdRows::empty(qtype);
                 rows.copy_within(qtype, &own.view(), &Unlimited)?;
@@ -313,7 +329,7 @@ impl NdHandle {
     /// The type and the elements of what is no array of a host to be read: the frame's own, what stands in a lent room,
     /// or what is lent to be changed.
     pub fn computed(&self) -> (NdType, NdView<'_>) {
-        if let NdHandle::Lent(lent) = self {
+        if let Held::Lent(lent) = &self.held {
             if let Some(elements) = lent.elements.as_ref().filter(|elements| elements.is_mutable) {
                 return (elements.qtype, elements.view());
             }
@@ -329,39 +345,39 @@ impl NdHandle {
 
     /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
     pub(crate) fn keep_truths(&mut self) {
-        match self {
-            NdHandle::Owned(rows) => rows.keep_truths(),
-            NdHandle::Lent(lent) => lent.own.keep_truths(),
-            NdHandle::Shared(_) => {}
+        match &mut self.held {
+            Held::Owned(rows) => rows.keep_truths(),
+            Held::Lent(lent) => lent.own.keep_truths(),
+            Held::Shared(_) => {}
         }
     }
 
     /// The zero of a type.
     pub fn empty(qtype: NdType) -> NdHandle {
-        NdHandle::Owned(Box::new(NdRows::empty(qtype)))
+        NdHandle::new(Held::Owned(Box::new(NdRows::empty(qtype))))
     }
 
     /// The array, of one that is lent the frame's own.
     pub fn rows(&self) -> &NdRows {
-        match self {
-            NdHandle::Owned(rows) => rows,
-            NdHandle::Shared(rows) => rows,
-            NdHandle::Lent(lent) => &lent.own,
+        match &self.held {
+            Held::Owned(rows) => rows,
+            Held::Shared(rows) => rows,
+            Held::Lent(lent) => &lent.own,
         }
     }
 
     /// The frame's own array, to be resized and written.
     pub fn owned(&mut self) -> &mut NdRows {
-        if let NdHandle::Shared(_) = self {
-            *self = NdHandle::empty(self.rows().qtype());
+        if let Held::Shared(rows) = &self.held {
+            self.held = Held::Owned(Box::new(NdRows::empty(rows.qtype())));
         }
-        match self {
-            NdHandle::Owned(rows) => rows,
-            NdHandle::Lent(lent) => {
+        match self.changed() {
+            Held::Owned(rows) => rows,
+            Held::Lent(lent) => {
                 (lent.elements, lent.written) = (None, None);
                 &mut lent.own
             }
-            NdHandle::Shared(_) => unreachable!("a shared array was replaced above"),
+            Held::Shared(_) => unreachable!("a shared array was replaced above"),
         }
     }
 }
@@ -371,20 +387,12 @@ impl LentNd {
     fn in_room(&self) -> Option<(RawRoom, &Written)> {
         Some((self.room?, self.written.as_ref()?))
     }
+}
 
-    /// Where the elements stand, none of them lent to be read.
-    fn place_mut(&mut self) -> ElementPlace<'_> {
-        if let Some(elements) = &self.elements {
-            debug_assert!(elements.is_mutable, "what is lent to be read was copied");
-            return elements.place();
-        }
-        match (self.room, &self.written) {
-            (Some(room), Some(Written { qtype, shape, strides })) => {
-                ElementPlace { qtype: *qtype, first: room.first, shape, strides }
-            }
-            _ => ElementPlace::of_own(&mut self.own),
-        }
-    }
+/// Notes where the elements of the frame's own array stand.
+fn note_own<'p>(place: &'p mut KeptPlace, rows: &mut NdRows) -> &'p ElementPlace {
+    let first = rows.first_mut();
+    place.note(rows.qtype(), first, (rows.padded_shape(), rows.strides()), true)
 }
 
 const _: () = assert!(size_of::<NdHandle>() <= HANDLE_SIZE as usize && align_of::<NdHandle>() <= 8);

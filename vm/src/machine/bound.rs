@@ -3,6 +3,7 @@
 use crate::frame::frame::WrittenBits;
 use crate::frame::{Frame, FrameError, FramePool};
 use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
+use crate::machine::calls::link;
 use crate::machine::code::Style;
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;
@@ -91,6 +92,7 @@ impl BoundExpr {
         verify(&program)?;
         let mut codes: Vec<Code> = program.routines().iter().map(|r| Code::new(&program, r, style)).collect();
         read_whole_through_calls(&mut codes);
+        link(&mut codes);
         let main = program.main();
         let bits = main.layout.inputs().len() + main.layout.outputs().len();
         let bit = |value: ValueId| main.layout.bit_of(main.slot(value)).checked_sub(1);

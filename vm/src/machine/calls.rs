@@ -8,9 +8,12 @@
 //!
 //! A call stays in the chain of cells, as a jump does. The interpreter loop is asked only where there is no idle frame,
 //! or too many calls are open, and in stepped code.
+//!
+//! A call of plain values leaves the registers to the callee as they are: it has no general kernels and no regions, which
+//! would read them. A caller that has some gets its own back.
 
 use crate::frame::Frame;
-use crate::frame::frame::{ActiveCall, CallStack};
+use crate::frame::frame::{ActiveCall, CallStack, FrameBase};
 use crate::machine::error::RunErrorKind;
 use crate::machine::options::RunLimits;
 use crate::machine::routine_code::Code;
@@ -34,9 +37,9 @@ pub(super) struct Calls<'r> {
     most_bytes: u64,
     /// Bytes of the frames of open calls.
     bytes: u64,
-    /// The routine running, its code, and the first byte of its frame.
-    pub(super) routine: usize,
-    code: *const Code,
+    /// Open calls from which on another one takes longer: it is too deep, or the stack has to grow.
+    ready: usize,
+    /// The first byte of the frame of the routine running.
     pub(super) base: *mut u8,
 }
 
@@ -67,13 +70,13 @@ impl<'r> Calls<'r> {
             most_calls: limits.call_depth,
             most_bytes: limits.call_frame_bytes,
             bytes: 0,
-            routine: 0,
-            code: &raw const codes[0],
+            ready: 0,
             base: frame.base(),
         };
         if codes.len() > 1 || !codes[0].calls.is_empty() {
             calls.stack = std::mem::take(frame.calls_mut());
             calls.keep_own_frames();
+            calls.ready = calls.most_calls.min(calls.stack.active.capacity());
         }
         calls
     }
@@ -86,7 +89,7 @@ impl<'r> Calls<'r> {
         }
         for (routine, kept) in routines.iter().zip(&mut self.stack.frames) {
             if kept.frames.first().is_some_and(|frame| !Arc::ptr_eq(frame.layout(), &routine.layout)) {
-                kept.frames.clear();
+                kept.clear();
             }
         }
     }
@@ -102,6 +105,12 @@ impl<'r> Calls<'r> {
         if self.stack.frames.capacity() > 0 {
             *frame.calls_mut() = std::mem::take(&mut self.stack);
         }
+    }
+
+    /// The routine running.
+    #[inline]
+    pub(super) fn routine(&self) -> usize {
+        self.stack.active.last().map_or(0, |call| call.routine as usize)
     }
 
     /// Number of open calls.
@@ -126,7 +135,7 @@ impl<'r> Calls<'r> {
     unsafe fn begin(&mut self, registers: *mut Registers, cell: *const Cell) -> Result<Option<Next>, Fault> {
         // SAFETY: the caller's promise.
         unsafe {
-            let code = &self.codes[self.routine];
+            let code = &self.codes[self.routine()];
             let call = &code.calls[(*cell).args[0] as usize];
             let (callee, bytes) = (call.routine as usize, self.bytes + call.frame_bytes);
             let kept = &mut self.stack.frames[callee];
@@ -136,10 +145,11 @@ impl<'r> Calls<'r> {
             call.enter(self.base, base, self.meter)?;
             kept.used += 1;
             self.bytes = bytes;
-            let number = cell.offset_from(code.cells.as_ptr()) as u32;
-            self.stack.active.push(ActiveCall { routine: call.routine, cell: number });
+            let (cell, caller) = (cell.cast(), self.base);
+            self.stack.active.push(ActiveCall { routine: call.routine, cell, caller });
+            self.ready = self.most_calls.min(self.stack.active.capacity());
             let code = &self.codes[callee];
-            (self.routine, self.code, self.base) = (callee, code, base);
+            self.base = base;
             use_code(registers, code, arena);
             let first = code.cells.as_ptr();
             Ok(Some(Next { blamed: first, cell: first, fuel: code.entry_fuel }))
@@ -159,7 +169,7 @@ impl<'r> Calls<'r> {
         let (cell, call, arena) = self.go_back(done);
         // SAFETY: the caller's promise. A call cell is never the last one.
         unsafe {
-            use_code(registers, &self.codes[self.routine], arena);
+            use_code(registers, &self.codes[self.routine()], arena);
             (*registers).at = cell;
             call.leave(self.base, callee, self.meter)?;
             Ok(Some(Next { blamed: cell, cell: cell.add(1), fuel: call.fuel }))
@@ -180,20 +190,16 @@ impl<'r> Calls<'r> {
     /// Goes on with the caller of a call that has been taken off the stack; gives the cell of the call.
     fn go_back(&mut self, done: ActiveCall) -> (*const Cell, &'r RoutineCall, *const Bump) {
         self.bytes -= u64::from(self.codes[done.routine as usize].frame_bytes);
-        let arena;
-        (self.routine, self.base, arena) = match self.stack.active.last() {
-            None => (0, self.main.0, self.main.1),
-            Some(call) => {
-                let kept = &self.stack.frames[call.routine as usize];
-                let frame = &kept.frames[kept.used - 1];
-                (call.routine as usize, frame.base(), frame.arena() as *const Bump)
-            }
+        self.base = done.caller;
+        let arena = match self.innermost() {
+            None => self.main.1,
+            Some(frame) => frame.arena() as *const Bump,
         };
-        let code = &self.codes[self.routine];
-        self.code = code;
-        let cell = &code.cells[done.cell as usize..];
-        // The pointer is into the whole array, as the chain goes on from it.
-        (cell.as_ptr(), &code.calls[cell[0].args[0] as usize], arena)
+        let cell = done.cell.cast::<Cell>();
+        // SAFETY: it is a cell of the caller's code.
+        let number = unsafe { (*cell).args[0] } as usize;
+        let codes = self.codes;
+        (cell, &codes[self.routine()].calls[number], arena)
     }
 
     /// Makes a frame for the call of a cell of the routine running, or says why there is none.
@@ -210,7 +216,7 @@ impl<'r> Calls<'r> {
             return Err(RunErrorKind::CallFrameBytes { actual, limit: self.most_bytes });
         }
         let layout = &self.program.routines()[call.routine as usize].layout;
-        self.stack.frames[call.routine as usize].frames.push(Box::new(Frame::new(layout)?));
+        self.stack.frames[call.routine as usize].push(Frame::new(layout)?);
         Ok(())
     }
 
@@ -232,7 +238,7 @@ impl<'r> Calls<'r> {
                 return Ok(next);
             }
             let codes = self.codes;
-            self.make_room(&codes[self.routine].calls[(*cell).args[0] as usize])?;
+            self.make_room(&codes[self.routine()].calls[(*cell).args[0] as usize])?;
             Ok(self.begin(registers, cell)?.expect("there is room now"))
         }
     }
@@ -264,10 +270,42 @@ pub(super) unsafe fn use_code(registers: *mut Registers, code: &Code, arena: *co
     }
 }
 
+/// Makes calls and code known to each other, so that a call of plain values looks nothing up: the cell has the address of
+/// its call, and the call that of the routine's first cell. Nothing of that moves from here on.
+pub(super) fn link(codes: &mut [Code]) {
+    let uses_arena: Vec<bool> = codes.iter().map(|code| code.uses_arena).collect();
+    let entries: Vec<_> = codes.iter().map(|code| (code.cells.as_ptr(), code.entry_fuel)).collect();
+    for code in codes {
+        for call in &mut code.calls {
+            let callee = call.routine as usize;
+            (call.entry, call.entry_fuel) = entries[callee];
+            call.is_plain &= !uses_arena[callee];
+            call.returns_to_arena = code.uses_arena;
+            let cell = &mut code.cells[call.cell as usize];
+            let address = (&raw const *call).expose_provenance() as u64;
+            (cell.args[1], cell.args[2]) = (address as u32, (address >> 32) as u32);
+        }
+    }
+}
+
+/// The call of a linked cell.
+///
+/// # Safety
+/// It is a cell with the code [`call`].
+#[inline(always)]
+unsafe fn linked<'r>(cell: *const Cell) -> &'r RoutineCall {
+    // SAFETY: [`link`] put the address there, of a call that stays with the code.
+    unsafe {
+        let [_, low, high, _] = (*cell).args;
+        let address = u64::from(high) << 32 | u64::from(low);
+        &*std::ptr::with_exposed_provenance::<RoutineCall>(address as usize)
+    }
+}
+
 /// Begins the call of a routine, and goes on with its first cell.
 ///
 /// # Safety
-/// The contract of [`Run`](crate::operator::cell::Run); `registers.machine` are the calls of the run.
+/// The contract of [`Run`](crate::operator::cell::Run); `registers.machine` are the calls of the run, and the code is linked.
 pub(super) unsafe fn call(
     cell: *const Cell,
     frame: *mut u8,
@@ -275,36 +313,27 @@ pub(super) unsafe fn call(
     float: f64,
     bits: u64,
 ) -> *const Cell {
-    // SAFETY: the caller's promise; while a chain runs, nobody else uses the calls. The code of the running routine has
-    // the call of the cell, and there are frames and code for every routine.
+    // SAFETY: the caller's promise; while a chain runs, nobody else uses the calls. There are frames for every routine.
     unsafe {
         let calls = &mut *(*registers).machine.cast::<Calls<'_>>();
-        let code = &*calls.code;
-        let call = &*code.calls.as_ptr().add((*cell).args[0] as usize);
-        let callee = call.routine as usize;
-        let kept = &mut *calls.stack.frames.as_mut_ptr().add(callee);
+        let call = linked(cell);
+        let kept = &mut *calls.stack.frames.as_mut_ptr().add(call.routine as usize);
         let active = &mut calls.stack.active;
         let (depth, bytes) = (active.len(), calls.bytes + call.frame_bytes);
-        let is_ready = call.is_plain
-            && kept.used < kept.frames.len()
-            && depth < calls.most_calls
-            && depth < active.capacity()
-            && bytes <= calls.most_bytes;
+        let is_ready =
+            call.is_plain && kept.used < kept.bases.len() && depth < calls.ready && bytes <= calls.most_bytes;
         if !is_ready {
             return call_slowly(cell, frame, registers, float, bits);
         }
-        let callee_frame: &Frame = &*kept.frames.as_ptr().add(kept.used);
-        let base = callee_frame.base();
-        call.enter_plain(calls.base, base);
+        let FrameBase(base) = *kept.bases.as_ptr().add(kept.used);
+        call.enter_plain(frame, base);
         kept.used += 1;
-        let number = cell.offset_from(code.cells.as_ptr()) as u32;
-        active.as_mut_ptr().add(depth).write(ActiveCall { routine: call.routine, cell: number });
+        let entry = ActiveCall { routine: call.routine, cell: cell.cast(), caller: frame };
+        active.as_mut_ptr().add(depth).write(entry);
         active.set_len(depth + 1);
-        let code = &*calls.codes.as_ptr().add(callee);
-        (calls.bytes, calls.routine, calls.code, calls.base) = (bytes, callee, code, base);
-        use_code(registers, code, callee_frame.arena());
-        let first = code.cells.as_ptr();
-        go(first, first, code.entry_fuel, base, registers, float, bits)
+        (calls.bytes, calls.base) = (bytes, base);
+        // The registers stay those of the caller: the callee has neither general kernels nor regions.
+        go(call.entry, call.entry, call.entry_fuel, base, registers, float, bits)
     }
 }
 
@@ -351,36 +380,22 @@ pub(super) unsafe fn leave(
         if calls.is_null() || (*calls).stack.active.is_empty() {
             return stop(cell, registers, Stop::Done);
         }
-        let (calls, codes) = (&mut *calls, (*calls).codes.as_ptr());
+        let calls = &mut *calls;
         let active = &mut calls.stack.active;
         let depth = active.len() - 1;
         let done = *active.as_ptr().add(depth);
-        let frames = calls.stack.frames.as_mut_ptr();
-        let (routine, base, arena) = match depth {
-            0 => (0, calls.main.0, calls.main.1),
-            _ => {
-                let caller = (*active.as_ptr().add(depth - 1)).routine as usize;
-                let kept = &*frames.add(caller);
-                // A routine that called itself has the frame before the last one.
-                let own = usize::from(caller == done.routine as usize);
-                let frame: &Frame = &*kept.frames.as_ptr().add(kept.used - 1 - own);
-                (caller, frame.base(), frame.arena() as *const Bump)
-            }
-        };
-        let code = &*codes.add(routine);
-        let cell = code.cells.as_ptr().add(done.cell as usize);
-        let call = &*code.calls.as_ptr().add((*cell).args[0] as usize);
-        let callee = &*codes.add(done.routine as usize);
-        if !call.is_plain || callee.uses_arena {
+        let calling = done.cell.cast::<Cell>();
+        let call = linked(calling);
+        // A callee may have called others that left the registers to it.
+        if !call.is_plain || call.returns_to_arena {
             return leave_slowly(cell, frame, registers, float, bits);
         }
-        call.leave_plain(base, calls.base);
+        call.leave_plain(done.caller, frame);
         active.set_len(depth);
-        (*frames.add(done.routine as usize)).used -= 1;
+        (*calls.stack.frames.as_mut_ptr().add(done.routine as usize)).used -= 1;
         calls.bytes -= call.frame_bytes;
-        (calls.routine, calls.code, calls.base) = (routine, code, base);
-        use_code(registers, code, arena);
-        go(cell, cell.add(1), call.fuel, base, registers, float, bits)
+        calls.base = done.caller;
+        go(calling, calling.add(1), call.fuel, done.caller, registers, float, bits)
     }
 }
 

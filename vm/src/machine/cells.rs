@@ -1,7 +1,7 @@
 //! Cells of the machine itself: jumps, pauses, calls, the end.
 //!
 //! Layout of `args` by cell: jumps `[condition, distance, fuel if taken, fuel if not]`, where the
-//! distance counts cells from the jump cell; calls `[number of the call]`.
+//! distance counts cells from the jump cell; calls `[number of the call, its address in two halves]`.
 
 use crate::operator::cell::{Cell, Registers, Stop, go, resume_at, stop};
 

@@ -12,9 +12,11 @@
 //! 1. An operand that is in its accumulator is not loaded.
 //! 2. A result whose every reader finds it in the accumulator is not stored.
 //! 3. A comparison read only by the jump behind it becomes part of the jump.
-//! 4. Copies onto themselves and tuples assembled in place need no cell.
-//! 5. At a jump target the accumulators count as unknown.
-//! 6. On every way forward there are at most [`YIELD_INTERVAL`] cells between two pauses. Ways backward return to
+//! 4. Two cells of which the second reads what the first computes become [one step](crate::operator::fused), if there is
+//!    code for the pair.
+//! 5. Copies onto themselves and tuples assembled in place need no cell.
+//! 6. At a jump target the accumulators count as unknown.
+//! 7. On every way forward there are at most [`YIELD_INTERVAL`] cells between two pauses. Ways backward return to
 //!    the interpreter loop by their [fuel](crate::operator::cell).
 //!
 //! Stepped code does none of this and has a pause before every instruction.
@@ -23,6 +25,7 @@ use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
+use crate::machine::pairs::Pairs;
 use crate::machine::routine_code::Code;
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
@@ -101,6 +104,7 @@ struct Builder<'p> {
     reads: Vec<u32>,
     float: Option<Held>,
     bits: Option<Held>,
+    pairs: Pairs,
     since_pause: u32,
 }
 
@@ -165,6 +169,7 @@ impl<'p> Builder<'p> {
             reads,
             float: None,
             bits: None,
+            pairs: Pairs::default(),
             since_pause: 0,
         }
     }
@@ -212,6 +217,7 @@ impl<'p> Builder<'p> {
             self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
         }
         let code = &mut self.code;
+        self.pairs.fuse(&mut code.cells);
         code.uses_arena = !code.general.is_empty() || !code.regions.is_empty();
         code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
         self.code
@@ -273,6 +279,7 @@ impl<'p> Builder<'p> {
         let out = self.routine.slot(result).offset();
         let (first, rest) = operands.split_at(operands.len().min(OPERANDS_OF_A_CELL));
         let cell = self.push(ip, run, out, self.offsets(first));
+        self.pairs.note(cell, code, mode);
         for more in rest.chunks(OPERANDS_OF_A_CELL) {
             self.push(ip, cells::done, 0, self.offsets(more));
         }
@@ -323,6 +330,7 @@ impl<'p> Builder<'p> {
             let unstored = self.code_of(held.cell).and_then(|code| code.modes[held.mode | RESULT_NOT_STORED]);
             if let Some(run) = unstored {
                 self.code.cells[held.cell].run = run;
+                self.pairs.note_unstored(held.cell);
             }
         }
     }
@@ -355,8 +363,10 @@ impl<'p> Builder<'p> {
             return false;
         }
         let operand_mode = held.mode & (FIRST_IN_ACCUMULATOR | SECOND_IN_ACCUMULATOR);
-        let jumps = self.code_of(last).map(|code| if SENSE { &code.jump_if } else { &code.jump_if_not });
-        let Some(run) = jumps.and_then(|jumps| jumps[operand_mode]) else { return false };
+        let Some(code) = self.code_of(last) else { return false };
+        let jumps = if SENSE { &code.jump_if } else { &code.jump_if_not };
+        let Some(run) = jumps[operand_mode] else { return false };
+        self.pairs.note_jump(last, code, operand_mode, SENSE);
         let [a, b, ..] = self.code.cells[last].args;
         self.code.cells[last] = Cell { run, out: 0, args: [a, b, 0, taken << 16 | fall], ip: ip as u32 };
         self.open_jump(OpenJump { cell: last, ip, distance_arg: 2 });
@@ -414,10 +424,11 @@ impl<'p> Builder<'p> {
         let body = &self.routine.body;
         let Instruction::Call { routine, operands, results } = body.instructions()[ip] else { return };
         let (operands, results) = (body.list(operands), body.list(results));
-        let call =
+        let mut call =
             RoutineCall::new(self.program, self.routine, routine, operands, results, self.fuel[ip + 1]);
         let copied = call.copied().filter(|slot| !slot.qtype().is_plain());
         self.code.whole.extend(copied.cloned());
+        call.cell = self.code.cells.len() as u32;
         self.code.calls.push(call);
         let run = if self.style == Style::Fused { calls::call } else { cells::call };
         self.push(ip, run, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);

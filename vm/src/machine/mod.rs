@@ -28,6 +28,7 @@ pub mod invoke;
 mod latency;
 pub mod observer;
 pub mod options;
+mod pairs;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 pub mod room;

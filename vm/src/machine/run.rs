@@ -177,7 +177,7 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Number of the routine running.
     pub(super) fn routine(&self) -> usize {
-        self.calls.routine
+        self.calls.routine()
     }
 
     /// The instruction whose general kernel is running. Scalar kernels leave no trace while they run.

@@ -19,6 +19,7 @@
 use crate::layout::TypedSlot;
 use crate::layout::handle::{ArrayHandle, HandleKind};
 use crate::layout::nd_handle::NdHandle;
+use crate::operator::cell::Cell;
 use crate::operator::copy::move_value;
 use crate::operator::meter::Meter;
 use crate::program::{Program, Routine, ValueId};
@@ -35,8 +36,16 @@ pub(super) struct RoutineCall {
     pub(super) frame_bytes: u64,
     /// Instructions charged on return.
     pub(super) fuel: u32,
-    /// True if all arguments and results are plain values of 8 bytes.
+    /// Instructions charged on entry.
+    pub(super) entry_fuel: u32,
+    /// The number of the cell that calls.
+    pub(super) cell: u32,
+    /// The first cell of the routine called; null until the code is linked.
+    pub(super) entry: *const Cell,
+    /// True if all arguments and results are plain values of 8 bytes or one, and the callee uses no scratch memory.
     pub(super) is_plain: bool,
+    /// True if the caller uses scratch memory.
+    pub(super) returns_to_arena: bool,
     /// From the caller to the callee.
     arguments: Copies,
     /// Arguments that are exchanged: places in the caller and in the callee.
@@ -59,35 +68,38 @@ struct Pair {
     to: u32,
 }
 
+/// The mark behind pairs, which begins nowhere: a value does not fit behind the last offset.
+const END: Pair = Pair { from: u32::MAX, to: 0 };
+
 /// Values that are copied from frame to frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Copies {
-    /// Plain values of 8 bytes, which most are.
-    words: Box<[Pair]>,
+    /// Plain values of 8 bytes, which most are, up to an [`END`]; then those of one byte, such as truth values, and
+    /// another one. A loop up to a mark is less code than one over lengths: most calls have one or two values.
+    plain: Box<[Pair]>,
     /// Any other.
     others: Box<[(TypedSlot, TypedSlot)]>,
 }
 
 impl Copies {
     fn of(pairs: impl Iterator<Item = (TypedSlot, TypedSlot)>) -> Copies {
-        let is_word =
-            |(from, _): &(TypedSlot, TypedSlot)| from.qtype().is_plain() && from.qtype().size() == 8;
-        let (words, others): (Vec<_>, Vec<_>) = pairs.partition(is_word);
-        Copies { words: words.iter().map(Pair::of).collect(), others: others.into() }
+        let is_of = |size: u32, slot: &TypedSlot| slot.qtype().is_plain() && slot.qtype().size() == size;
+        let (words, others): (Vec<_>, Vec<_>) = pairs.partition(|(from, _)| is_of(8, from));
+        let (bytes, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(from, _)| is_of(1, from));
+        let [words, bytes] = [&words, &bytes].map(|pairs| pairs.iter().map(Pair::of).chain([END]));
+        Copies { plain: words.chain(bytes).collect(), others: others.into() }
     }
 
-    /// Copies the plain values of 8 bytes.
+    /// Copies the plain values of 8 bytes and of one.
     ///
     /// # Safety
     /// As [`Copies::run`].
     #[inline(always)]
-    unsafe fn copy_words(&self, source: *mut u8, target: *mut u8) {
-        for Pair { from, to } in &self.words {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let word = source.add(*from as usize).cast::<u64>().read_unaligned();
-                target.add(*to as usize).cast::<u64>().write_unaligned(word);
-            }
+    unsafe fn copy_plain(&self, source: *mut u8, target: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let behind = copy_to_end::<u64>(self.plain.as_ptr(), source, target);
+            copy_to_end::<u8>(behind, source, target);
         }
     }
 
@@ -98,7 +110,7 @@ impl Copies {
     unsafe fn run(&self, source: *mut u8, target: *mut u8, meter: &Meter<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise.
         unsafe {
-            self.copy_words(source, target);
+            self.copy_plain(source, target);
             for (from, to) in &self.others {
                 move_value(source, from.offset(), target, to.offset(), from.qtype(), meter)?;
             }
@@ -107,9 +119,39 @@ impl Copies {
     }
 }
 
+/// Copies plain values of a size up to the mark, and gives the pair behind that.
+///
+/// # Safety
+/// As [`Pair::copy`], of every pair up to an [`END`].
+#[inline(always)]
+unsafe fn copy_to_end<T: Copy>(first: *const Pair, source: *mut u8, target: *mut u8) -> *const Pair {
+    let mut at = first;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while (*at).from != END.from {
+            (*at).copy::<T>(source, target);
+            at = at.add(1);
+        }
+        at.add(1)
+    }
+}
+
 impl Pair {
     fn of((from, to): &(TypedSlot, TypedSlot)) -> Pair {
         Pair { from: from.offset(), to: to.offset() }
+    }
+
+    /// Copies a plain value.
+    ///
+    /// # Safety
+    /// A value of this size stands in both places, which nobody else accesses.
+    #[inline(always)]
+    unsafe fn copy<T: Copy>(self, source: *mut u8, target: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let value = source.add(self.from as usize).cast::<T>().read_unaligned();
+            target.add(self.to as usize).cast::<T>().write_unaligned(value);
+        }
     }
 
     /// Exchanges two handles.
@@ -167,7 +209,7 @@ unsafe fn give(
     unsafe {
         let handle = target.add(to.offset() as usize);
         let is_lent = match to.qtype() {
-            QType::NdArray(_) => matches!(*handle.cast::<NdHandle>(), NdHandle::Lent(_)),
+            QType::NdArray(_) => (*handle.cast::<NdHandle>()).is_lent(),
             _ => matches!(*handle.cast::<ArrayHandle>(), ArrayHandle::Lent(_)),
         };
         if is_lent {
@@ -235,6 +277,10 @@ impl RoutineCall {
             is_plain,
             frame_bytes: u64::from(callee.layout.size()),
             fuel,
+            entry_fuel: 0,
+            cell: 0,
+            entry: std::ptr::null(),
+            returns_to_arena: false,
             arguments: copied,
             exchanged: chosen(true).map(|pair| Pair::of(&pair)).collect(),
             first_results: Copies::of(first.iter().cloned()),
@@ -256,7 +302,7 @@ impl RoutineCall {
     #[inline(always)]
     pub(super) unsafe fn enter_plain(&self, caller: *mut u8, callee: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.arguments.copy_words(caller, callee) }
+        unsafe { self.arguments.copy_plain(caller, callee) }
     }
 
     /// [`RoutineCall::leave`] of a plain call.
@@ -266,7 +312,7 @@ impl RoutineCall {
     #[inline(always)]
     pub(super) unsafe fn leave_plain(&self, caller: *mut u8, callee: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.results.copy_words(callee, caller) }
+        unsafe { self.results.copy_plain(callee, caller) }
     }
 
     /// Hands the arguments to the frame of the callee. If that fails, nothing is exchanged.

@@ -251,10 +251,10 @@ pub unsafe fn resume_at(
 /// The contract of [`Run`].
 #[cold]
 #[inline(never)]
-pub unsafe fn raise(cell: *const Cell, registers: *mut Registers, fault: Fault) -> *const Cell {
+pub unsafe fn raise(cell: *const Cell, registers: *mut Registers, fault: impl Into<Fault>) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
-        (*registers).fault = Some(fault);
+        (*registers).fault = Some(fault.into());
         stop(cell, registers, Stop::Fault)
     }
 }

@@ -1,25 +1,27 @@
 //! Elements of arrays as threaded code: one is read or written where it stands.
 //!
 //! ```text
-//! v5 = nd.get(v0, v3)          handle ─> first, sizes, strides ─> check the index ─> load ─> next cell
+//! v5 = nd.get(v0, v3)          handle ─> place ─> compare the key, check the index ─> load ─> next cell
 //! v0 = nd.set(v0, v5, v3)      the same, and a store; v0 is the result and the first operand
 //! ```
 //!
 //! 1. An index counts from the end if it is negative. Outside of its axis it raises, and nothing changes.
-//! 2. What is rare is done by another function, which finds all operands in the frame: an array in a room of the
-//!    host, a shared array, which is copied before the first write, and every fault.
-//! 3. A kernel of a host may have left an array of another type in the slot: every cell looks at the type.
+//! 2. What is rare is done by another function, which finds all operands in the frame: an index from the end, an array
+//!    whose [place](crate::layout::element_place) is unknown, one that is copied before the first write, and every fault.
+//! 3. A kernel of a host may have left an array of another type in the slot: every cell compares the key of the type.
 
 use crate::layout::PlainSlot;
 use crate::layout::access::Accumulator;
-use crate::layout::nd_handle::{ElementPlace, NdHandle};
+use crate::layout::element_place::{Axis, ElementPlace, key};
+use crate::layout::nd_handle::NdHandle;
 use crate::operator::cell::{Cell, Registers, raise};
 use crate::operator::copy::copy_elements;
+use crate::operator::element_type::Element;
+use crate::operator::fusible::Fusible;
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, OPERANDS_OF_A_CELL, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::padded;
 use crate::value::{Category, Fault, ScalarType};
 
 /// Position of the array among the operands.
@@ -29,62 +31,6 @@ const VALUE: usize = 1;
 /// Position of the first index of an element that is read, and that is written.
 const FIRST_READ: usize = 1;
 const FIRST_WRITTEN: usize = 2;
-
-/// An element of an array, and the scalar that operators take and give for it.
-trait Element: 'static {
-    /// Type of the element.
-    const ELEMENT: ScalarType;
-    /// The scalar.
-    type Value: PlainSlot;
-
-    /// Reads an element; `None` if it is beyond the scalar.
-    ///
-    /// # Safety
-    /// A valid element stands there, of any alignment.
-    unsafe fn read(at: *const u8) -> Option<Self::Value>;
-
-    /// Writes an element.
-    ///
-    /// # Safety
-    /// There is an element, of any alignment, that nobody else accesses.
-    unsafe fn write(at: *mut u8, value: Self::Value);
-}
-
-macro_rules! element {
-    ($($rust:ty => $element:ident as $memory:ty, $value:ty, read($m:ident) $read:expr, write($v:ident) $write:expr;)*) => {$(
-        impl Element for $rust {
-            const ELEMENT: ScalarType = ScalarType::$element;
-            type Value = $value;
-
-            #[inline(always)]
-            unsafe fn read(at: *const u8) -> Option<$value> {
-                // SAFETY: the caller's promise.
-                let $m = unsafe { at.cast::<$memory>().read_unaligned() };
-                $read
-            }
-
-            #[inline(always)]
-            unsafe fn write(at: *mut u8, $v: $value) {
-                // SAFETY: the caller's promise.
-                unsafe { at.cast::<$memory>().write_unaligned($write) }
-            }
-        }
-    )*};
-}
-
-element! {
-    bool => Boolean as u8, bool, read(m) Some(m != 0), write(v) u8::from(v);
-    i32 => Int32 as i32, i32, read(m) Some(m), write(v) v;
-    i64 => Int64 as i64, i64, read(m) Some(m), write(v) v;
-    f32 => Float32 as f32, f32, read(m) Some(m), write(v) v;
-    f64 => Float64 as f64, f64, read(m) Some(m), write(v) v;
-    i8 => Int8 as i8, i64, read(m) Some(i64::from(m)), write(v) v as i8;
-    i16 => Int16 as i16, i64, read(m) Some(i64::from(m)), write(v) v as i16;
-    u8 => Uint8 as u8, i64, read(m) Some(i64::from(m)), write(v) v as u8;
-    u16 => Uint16 as u16, i64, read(m) Some(i64::from(m)), write(v) v as u16;
-    u32 => Uint32 as u32, i64, read(m) Some(i64::from(m)), write(v) v as u32;
-    u64 => Uint64 as u64, i64, read(m) i64::try_from(m).ok(), write(v) v as u64;
-}
 
 /// Calls a function for the element and the rank of a type.
 macro_rules! by_rank {
@@ -139,6 +85,11 @@ fn getter_of<T: Element, const RANK: usize>() -> Threaded {
     };
     let mut code = Threaded::new(get::<T, RANK, 0>, [last, before], T::Value::ACCUMULATOR);
     code.modes[4] = Some(get::<T, RANK, 4>);
+    code.fusible = match T::ELEMENT {
+        ScalarType::Float64 => Some(Fusible::GetFloat(RANK)),
+        ScalarType::Int64 => Some(Fusible::GetInteger(RANK)),
+        _ => None,
+    };
     if RANK <= 3 {
         code.modes[1] = Some(get::<T, RANK, 1>);
         code.modes[5] = Some(get::<T, RANK, 5>);
@@ -153,6 +104,7 @@ fn getter_of<T: Element, const RANK: usize>() -> Threaded {
 fn setter_of<T: Element, const RANK: usize>() -> Threaded {
     let value = Carried { operand: VALUE, accumulator: T::Value::ACCUMULATOR };
     let mut code = Threaded::new(set::<T, RANK, 0>, [last_index(FIRST_WRITTEN, RANK), value], None);
+    code.fusible = (T::ELEMENT == ScalarType::Float64).then_some(Fusible::SetFloat(RANK));
     if RANK <= 3 {
         code.modes[1] = Some(set::<T, RANK, 1>);
         code.modes[2] = Some(set::<T, RANK, 2>);
@@ -238,33 +190,53 @@ unsafe fn put_down<V: PlainSlot, const FIRST: usize, const RANK: usize, const MO
     }
 }
 
-/// The place along an axis; `None` outside of it.
+/// The index from the begin of an axis; `None` outside of it.
 #[inline(always)]
-fn along(index: i64, size: usize) -> Option<isize> {
-    let place = index.wrapping_add((index >> 63) & size as i64);
-    ((place as u64) < size as u64).then_some(place as isize)
+fn along(index: i64, size: u64) -> Option<i64> {
+    let place = if index < 0 { index.wrapping_add(size as i64) } else { index };
+    ((place as u64) < size).then_some(place)
 }
 
-/// Where an element stands; `None` if an index is outside of its axis or the array of another type.
+/// Where an element stands; `None` if an index is outside of its axis, or counts from the end.
 ///
 /// # Safety
-/// The contract of [`Run`](crate::operator::cell::Run), and the place is that of a handle.
+/// The contract of [`Run`](crate::operator::cell::Run), and the place is that of an array of so many axes.
 #[inline(always)]
-unsafe fn element_at<T: Element, const FIRST: usize, const RANK: usize, const MODE: usize>(
-    place: &ElementPlace<'_>,
+unsafe fn element_from_begin<const FIRST: usize, const RANK: usize, const MODE: usize>(
+    place: &ElementPlace,
     cell: *const Cell,
     frame: *mut u8,
     float: f64,
     bits: u64,
 ) -> Option<*mut u8> {
-    if place.qtype.element() != T::ELEMENT || place.qtype.rank() != RANK {
-        return None;
-    }
     let mut at = place.first;
     for axis in 0..RANK {
         // SAFETY: the caller's promise: indices are INT64.
         let index = unsafe { operand::<i64, FIRST, RANK, MODE>(cell, frame, FIRST + axis, float, bits) };
-        at = at.wrapping_offset(along(index, place.shape[axis])? * place.strides[axis]);
+        let Axis { size, stride } = place.axes[axis];
+        if index as u64 >= size {
+            return None;
+        }
+        at = at.wrapping_offset(index.wrapping_mul(stride) as isize);
+    }
+    Some(at)
+}
+
+/// Where an element stands; `None` if an index is outside of its axis.
+///
+/// # Safety
+/// As [`element_from_begin`], with all operands in the frame.
+unsafe fn element_at<const FIRST: usize, const RANK: usize>(
+    place: &ElementPlace,
+    cell: *const Cell,
+    frame: *mut u8,
+) -> Option<*mut u8> {
+    let mut at = place.first;
+    for axis in 0..RANK {
+        // SAFETY: the caller's promise: indices are INT64.
+        let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
+        let Axis { size, stride } = place.axes[axis];
+        at = at.wrapping_offset((along(index, size)? * stride) as isize);
     }
     Some(at)
 }
@@ -302,25 +274,65 @@ macro_rules! go_on {
     };
 }
 
+/// An element whose place is known, by indices from the begin; else `None`.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run), of a cell that reads such an element.
+#[inline(always)]
+pub(super) unsafe fn read_element<T: Element, const RANK: usize, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    float: f64,
+    bits: u64,
+) -> Option<T::Value> {
+    // SAFETY: the verifier checked the slots behind the offsets against the overload's types: a handle, and indices.
+    // An element inside of the axes lies in the memory of the handle, and is valid.
+    unsafe {
+        let place = (*operand_at(cell, frame, ARRAY).cast::<NdHandle>()).place();
+        if place.read_key != const { key(T::ELEMENT, RANK) } {
+            return None;
+        }
+        T::read(element_from_begin::<FIRST_READ, RANK, MODE>(place, cell, frame, float, bits)?)
+    }
+}
+
+/// Writes such an element if it may be changed in place; else gives `None`.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run), of a cell that writes such an element.
+#[inline(always)]
+pub(super) unsafe fn write_element<T: Element, const RANK: usize, const MODE: usize>(
+    cell: *const Cell,
+    frame: *mut u8,
+    float: f64,
+    bits: u64,
+) -> Option<()> {
+    // SAFETY: as in `read_element`; what a handle gives to be changed is accessed by nobody else.
+    unsafe {
+        let place = (*operand_at(cell, frame, ARRAY).cast::<NdHandle>()).place();
+        if place.write_key != const { key(T::ELEMENT, RANK) } {
+            return None;
+        }
+        let at = element_from_begin::<FIRST_WRITTEN, RANK, MODE>(place, cell, frame, float, bits)?;
+        T::write(at, operand::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, VALUE, float, bits));
+        Some(())
+    }
+}
+
 /// Reads an element.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
-unsafe fn get<T: Element, const RANK: usize, const MODE: usize>(
+pub(super) unsafe fn get<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
     registers: *mut Registers,
     float: f64,
     bits: u64,
 ) -> *const Cell {
-    // SAFETY: the verifier checked the slots behind the offsets against the overload's types: a handle, and indices.
-    // An element inside of the axes lies in the memory of the handle, and is valid.
+    // SAFETY: the caller's promise.
     unsafe {
-        let handle = &*operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        if let Some(place) = handle.place()
-            && let Some(at) = element_at::<T, FIRST_READ, RANK, MODE>(&place, cell, frame, float, bits)
-            && let Some(value) = T::read(at)
-        {
+        if let Some(value) = read_element::<T, RANK, MODE>(cell, frame, float, bits) {
             if MODE & RESULT_NOT_STORED == 0 {
                 T::Value::store(frame.add((*cell).out as usize), value);
             }
@@ -347,19 +359,19 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
 ) -> *const Cell {
     // SAFETY: as in `get`.
     unsafe {
-        let handle = &*operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        let (qtype, view) = handle.find();
-        let (shape, strides) = (&padded(view.shape(), 1), &padded(view.strides(), 0));
-        let first = view.bytes().as_ptr().cast_mut().wrapping_add(view.start());
-        let place = ElementPlace { qtype, first, shape, strides };
-        let at = element_at::<T, FIRST_READ, RANK, 0>(&place, cell, frame, float, bits);
+        let handle = &mut *operand_at(cell, frame, ARRAY).cast::<NdHandle>();
+        let place = handle.locate();
+        let at = match place.read_key == key(T::ELEMENT, RANK) {
+            true => element_at::<FIRST_READ, RANK>(place, cell, frame),
+            false => None,
+        };
         match at.and_then(|at| T::read(at)) {
             Some(value) => {
                 T::Value::store(frame.add((*cell).out as usize), value);
                 let (float, bits) = value.into_accumulators(float, bits);
                 go_on!(RANK + 1, cell, frame, registers, float, bits)
             }
-            None => raise(cell, registers, fault_at::<T, FIRST_READ, RANK>(&place, cell, frame)),
+            None => raise(cell, registers, fault_at::<T, FIRST_READ, RANK>(handle, cell, frame)),
         }
     }
 }
@@ -368,21 +380,16 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
-unsafe fn set<T: Element, const RANK: usize, const MODE: usize>(
+pub(super) unsafe fn set<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
     registers: *mut Registers,
     float: f64,
     bits: u64,
 ) -> *const Cell {
-    // SAFETY: as in `get`; what a handle gives to be changed is accessed by nobody else.
+    // SAFETY: the caller's promise.
     unsafe {
-        let handle = &mut *operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        if let Some(place) = handle.place_mut()
-            && let Some(at) = element_at::<T, FIRST_WRITTEN, RANK, MODE>(&place, cell, frame, float, bits)
-        {
-            let value = operand::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, VALUE, float, bits);
-            T::write(at, value);
+        if write_element::<T, RANK, MODE>(cell, frame, float, bits).is_some() {
             return go_on!(RANK + 2, cell, frame, registers, float, bits);
         }
         put_down::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, float, bits);
@@ -414,12 +421,16 @@ unsafe fn set_slowly<T: Element, const RANK: usize>(
             Ok(place) => place,
             Err(fault) => return raise(cell, registers, fault),
         };
-        match element_at::<T, FIRST_WRITTEN, RANK, 0>(&place, cell, frame, float, bits) {
+        let at = match place.write_key == key(T::ELEMENT, RANK) {
+            true => element_at::<FIRST_WRITTEN, RANK>(place, cell, frame),
+            false => None,
+        };
+        match at {
             Some(at) => {
                 T::write(at, T::Value::load(operand_at(cell, frame, VALUE)));
                 go_on!(RANK + 2, cell, frame, registers, float, bits)
             }
-            None => raise(cell, registers, fault_at::<T, FIRST_WRITTEN, RANK>(&place, cell, frame)),
+            None => raise(cell, registers, fault_at::<T, FIRST_WRITTEN, RANK>(handle, cell, frame)),
         }
     }
 }
@@ -439,16 +450,15 @@ unsafe fn length<const MODE: usize>(
     unsafe {
         let handle = &*operand_at(cell, frame, ARRAY).cast::<NdHandle>();
         let axis = operand::<i64, FIRST_READ, 1, MODE>(cell, frame, FIRST_READ, float, bits);
-        let size = match handle.place() {
-            Some(place) => along(axis, place.qtype.rank()).map(|axis| place.shape[axis as usize]),
-            None => {
+        let size = match handle.place().rank() {
+            0 => {
                 let view = handle.find().1;
-                along(axis, view.rank()).map(|axis| view.shape()[axis as usize])
+                along(axis, view.rank() as u64).map(|axis| view.shape()[axis as usize] as u64)
             }
+            rank => along(axis, rank).map(|axis| handle.place().axes[axis as usize].size),
         };
         let Some(size) = size else {
-            let fault = Fault::Index { index: axis, size: handle.find().1.rank() as i64 };
-            return raise(cell, registers, fault);
+            return raise(cell, registers, Fault::Index { index: axis, size: handle.find().1.rank() as i64 });
         };
         if MODE & RESULT_NOT_STORED == 0 {
             i64::store(frame.add((*cell).out as usize), size as i64);
@@ -461,22 +471,23 @@ unsafe fn length<const MODE: usize>(
 /// Why there is no element, or it cannot be read.
 ///
 /// # Safety
-/// As [`element_at`], with all operands in the frame.
+/// The contract of [`Run`](crate::operator::cell::Run); all operands are in the frame.
 #[cold]
 unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
-    place: &ElementPlace<'_>,
+    handle: &NdHandle,
     cell: *const Cell,
     frame: *mut u8,
 ) -> Fault {
-    if place.qtype.element() != T::ELEMENT || place.qtype.rank() != RANK {
-        let message = format!("the array is {}, which the operator does not take", place.qtype);
+    let (qtype, view) = handle.find();
+    if qtype.element() != T::ELEMENT || qtype.rank() != RANK {
+        let message = format!("the array is {qtype}, which the operator does not take");
         return Fault::Trap { category: Category::Panic, message: message.into() };
     }
     for axis in 0..RANK {
         // SAFETY: the caller's promise.
         let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
-        let size = place.shape[axis];
-        if along(index, size).is_none() {
+        let size = view.shape()[axis];
+        if along(index, size as u64).is_none() {
             return match RANK {
                 1 => Fault::Index { index, size: size as i64 },
                 _ => Fault::AxisIndex { index, axis: axis as u64, size: size as i64 },

@@ -19,6 +19,7 @@ use crate::operator::block::{Arithmetic, BlockKernel};
 use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
 use crate::operator::call::Call;
 use crate::operator::function::Outcome;
+use crate::operator::fusible::Fusible;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::lifting::{over_rows, row_types};
 use crate::operator::ndwise::{cell_types, over_elements};
@@ -46,6 +47,8 @@ pub struct Family {
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
     recipe: Option<Recipe>,
+    /// The operation of the next overload of plain values.
+    fusible: Option<Fusible>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
     /// True if the recipe is for operands with which code that may raise does not.
@@ -73,6 +76,7 @@ impl Family {
             harmless: None,
             rows_of: None,
             recipe: None,
+            fusible: None,
             takes_narrow: false,
             recipe_is_total: false,
             overloads: Vec::new(),
@@ -183,6 +187,12 @@ impl Family {
     /// a missing row. Overloads added later carry it.
     pub fn by_rows_of(mut self, argument: usize) -> Family {
         self.rows_of = Some(argument);
+        self
+    }
+
+    /// Names the operation of the next overload, which there are [pairs](crate::operator::fused) of.
+    pub(crate) fn fusible(mut self, operation: Fusible) -> Family {
+        self.fusible = Some(operation);
         self
     }
 
@@ -469,7 +479,8 @@ impl Family {
         self.make(args, result, Kernel::General(GeneralKernel::new(f)))
     }
 
-    pub(super) fn add(self, (args, result, kernel): Typed) -> Family {
+    pub(super) fn add(mut self, (args, result, mut kernel): Typed) -> Family {
+        kernel.threaded.fusible = self.fusible.take();
         self.add_overload(args.into(), result, Kernel::Scalar(kernel))
     }
 

@@ -7,25 +7,58 @@ use crate::value::Fault;
 pub trait Outcome<R> {
     /// True if it can be a fault.
     const FALLIBLE: bool;
+    /// The fault, or what gives it.
+    type Failure: Into<Fault>;
+
+    /// Splits into value or failure.
+    fn split(self) -> Result<R, Self::Failure>;
 
     /// Splits into value or fault.
-    fn outcome(self) -> Result<R, Fault>;
+    #[inline(always)]
+    fn outcome(self) -> Result<R, Fault>
+    where
+        Self: Sized,
+    {
+        self.split().map_err(Into::into)
+    }
+}
+
+/// A fault of one kind and message, not made yet. Code that may refuse its operands needs nothing on the stack for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal(pub(crate) fn() -> Fault);
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Fault {
+        (refusal.0)()
+    }
 }
 
 impl<R: PlainSlot> Outcome<R> for R {
     const FALLIBLE: bool = false;
+    type Failure = Fault;
 
     #[inline(always)]
-    fn outcome(self) -> Result<R, Fault> {
+    fn split(self) -> Result<R, Fault> {
         Ok(self)
     }
 }
 
 impl<R: PlainSlot> Outcome<R> for Result<R, Fault> {
     const FALLIBLE: bool = true;
+    type Failure = Fault;
 
     #[inline(always)]
-    fn outcome(self) -> Result<R, Fault> {
+    fn split(self) -> Result<R, Fault> {
+        self
+    }
+}
+
+impl<R: PlainSlot> Outcome<R> for Result<R, Refusal> {
+    const FALLIBLE: bool = true;
+    type Failure = Refusal;
+
+    #[inline(always)]
+    fn split(self) -> Result<R, Refusal> {
         self
     }
 }

@@ -155,10 +155,8 @@ impl Call<'_> {
         handle.make_mutable(|qtype, view, own| {
             copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
         })?;
-        match handle {
-            NdHandle::Owned(rows) => Ok(rows),
-            _ => Err(Fault::Range { message: "the size of elements that a host lends is fixed".to_owned() }),
-        }
+        let fixed = || Fault::Range { message: "the size of elements that a host lends is fixed".to_owned() };
+        handle.resizable().ok_or_else(fixed)
     }
 
     /// Makes room for so many rows of an array result, all of them present.

@@ -230,7 +230,7 @@ unsafe fn operand<A: PlainSlot, const ACCUMULATED: bool>(
 /// The contract of [`Run`].
 #[inline(always)]
 unsafe fn finish<R: PlainSlot, const HELD: bool>(
-    result: Result<R, Fault>,
+    result: Result<R, impl Into<Fault>>,
     cell: *const Cell,
     frame: *mut u8,
     registers: *mut Registers,
@@ -273,7 +273,7 @@ where
             0 => operand::<A, false>(frame, a, float, bits),
             _ => operand::<A, true>(frame, a, float, bits),
         };
-        let result = function::<F>()(a).outcome();
+        let result = function::<F>()(a).split();
         match MODE & RESULT_NOT_STORED {
             0 => finish::<R, false>(result, cell, frame, registers, float, bits),
             _ => finish::<R, true>(result, cell, frame, registers, float, bits),
@@ -300,7 +300,7 @@ where
     // SAFETY: as in `run1`.
     unsafe {
         let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
-        let result = function::<F>()(a, b).outcome();
+        let result = function::<F>()(a, b).split();
         match MODE & RESULT_NOT_STORED {
             0 => finish::<R, false>(result, cell, frame, registers, float, bits),
             _ => finish::<R, true>(result, cell, frame, registers, float, bits),
@@ -311,7 +311,7 @@ where
 /// # Safety
 /// The contract of [`Run`].
 #[inline(always)]
-unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
+pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
     float: f64,
@@ -353,8 +353,28 @@ where
     // SAFETY: as in `run1`; the jump target was checked by the verifier.
     unsafe {
         let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let jumps = function::<F>()(a, b).holds() == SENSE;
+        jump_where(jumps, cell, frame, registers, float, bits)
+    }
+}
+
+/// Goes to the target of a cell that compares and jumps, or behind it.
+///
+/// # Safety
+/// The contract of [`Run`]; the cell is such a cell.
+#[inline(always)]
+pub(super) unsafe fn jump_where(
+    jumps: bool,
+    cell: *const Cell,
+    frame: *mut u8,
+    registers: *mut Registers,
+    float: f64,
+    bits: u64,
+) -> *const Cell {
+    // SAFETY: the caller's promise.
+    unsafe {
         let [_, _, target, fuel] = (*cell).args;
-        match function::<F>()(a, b).holds() == SENSE {
+        match jumps {
             true => {
                 let target = cell.offset(target as i32 as isize);
                 go(cell, target, fuel >> 16, frame, registers, float, bits)
@@ -384,7 +404,7 @@ where
     // SAFETY: as in `run1`.
     unsafe {
         let [a, b, c, _] = (*cell).args.map(|offset| frame.add(offset as usize));
-        let result = function::<F>()(A::load(a), B::load(b), C::load(c)).outcome();
+        let result = function::<F>()(A::load(a), B::load(b), C::load(c)).split();
         finish::<R, false>(result, cell, frame, registers, float, bits)
     }
 }
@@ -410,7 +430,7 @@ where
     // SAFETY: as in `run1`.
     unsafe {
         let [a, b, c, d] = (*cell).args.map(|offset| frame.add(offset as usize));
-        let result = function::<F>()(A::load(a), B::load(b), C::load(c), D::load(d)).outcome();
+        let result = function::<F>()(A::load(a), B::load(b), C::load(c), D::load(d)).split();
         finish::<R, false>(result, cell, frame, registers, float, bits)
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::layout::access::Accumulator;
 use crate::operator::cell::Run;
+use crate::operator::fusible::Fusible;
 
 /// Mode bit: the first carried operand is in its accumulator.
 pub const FIRST_IN_ACCUMULATOR: usize = 1;
@@ -35,6 +36,8 @@ pub(crate) struct Threaded {
     pub(crate) carried: [Carried; 2],
     /// The accumulator the result is left in.
     pub(crate) result: Option<Accumulator>,
+    /// The operation, if there are pairs of it.
+    pub(crate) fusible: Option<Fusible>,
 }
 
 /// An operand that can be in an accumulator.
@@ -51,6 +54,6 @@ impl Threaded {
     pub(crate) fn new(run: Run, carried: [Carried; 2], result: Option<Accumulator>) -> Threaded {
         let mut modes = [None; 8];
         modes[0] = Some(run);
-        Threaded { modes, jump_if: [None; 4], jump_if_not: [None; 4], carried, result }
+        Threaded { modes, jump_if: [None; 4], jump_if_not: [None; 4], carried, result, fusible: None }
     }
 }
