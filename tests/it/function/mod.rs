@@ -18,6 +18,7 @@ mod random;
 mod recorded;
 mod reference;
 mod rules;
+mod width;
 
 use cembra::cli::function_value::read_arguments;
 use cembra::function::run::{python_class, python_message};
