@@ -8,6 +8,7 @@
 //! | a variable or an argument that nobody reads | warning; not of names that begin with `_`, nor of targets of `for` |
 //! | a statement that no path leads to | warning |
 //!
+//! With errors of other kinds, variables that nobody reads are not reported: what is refused reads nothing.
 //! After a variable has been reported as perhaps without value, the same path does not report it again.
 
 use crate::function::build::{BuiltFunction, build_alone};
@@ -39,18 +40,25 @@ pub struct FunctionFindings {
 
 /// Checks a function of a module.
 pub fn check_function(module: &FunctionModule, name: &str) -> FunctionFindings {
-    let built = module.function(name).map_err(|error| vec![error]).and_then(|id| build_alone(module, id));
     let mut findings = FunctionFindings::default();
-    match built {
-        Err(errors) => findings.errors = errors,
-        Ok(function) => {
-            boundness(&function, &mut findings);
-            unused(&function, &mut findings);
-            for span in &function.unreachable {
-                let message = "Unreachable code".to_owned();
-                findings.warnings.push(FunctionWarning { message, span: *span });
-            }
+    let id = match module.function(name) {
+        Ok(id) => id,
+        Err(error) => {
+            findings.errors.push(error);
+            return findings;
         }
+    };
+    let (function, errors) = build_alone(module, id);
+    findings.errors = errors;
+    // What is refused reads nothing.
+    let is_whole = findings.errors.is_empty();
+    boundness(&function, &mut findings);
+    if is_whole {
+        unused(&function, &mut findings);
+    }
+    for span in &function.unreachable {
+        let message = "Unreachable code".to_owned();
+        findings.warnings.push(FunctionWarning { message, span: *span });
     }
     findings
 }

@@ -122,6 +122,11 @@ fn check_low(low: &[LowFunction], stage: &'static str, table: &OperatorTable) ->
 fn defaults(module: &FunctionModule, name: &str, given: usize) -> Result<Vec<Value>, Vec<FunctionError>> {
     let id = module.function(name).map_err(|error| vec![error])?;
     let parameters = build(module, id)?.parameters;
+    if let Some(span) = module.rest_parameter(id) {
+        let message = "a function that a host calls has a fixed number of parameters";
+        let hint = "write every parameter out, or call it from a function that has them";
+        return Err(vec![FunctionError::unsupported("parameter-kinds", message, hint, span)]);
+    }
     let failed = |message: String| vec![FunctionError::types(message, Span::default())];
     if given > parameters.len() {
         let count = parameters.len();
@@ -154,6 +159,12 @@ impl CompiledFunction {
     /// Type of the result.
     pub fn result(&self) -> &FunctionType {
         &self.result
+    }
+
+    /// Values of the arguments that were left out: those of the last parameters. A host that calls the program on a
+    /// frame of its own writes them into the last inputs.
+    pub fn defaults(&self) -> &[Value] {
+        &self.defaults
     }
 
     /// The bound program alone.

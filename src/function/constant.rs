@@ -20,6 +20,13 @@ pub enum Constant {
 }
 
 impl Constant {
+    /// The character of a text that has one.
+    pub fn character(&self) -> Option<char> {
+        let Constant::Text(text) = self else { return None };
+        let mut characters = text.chars();
+        characters.next().filter(|_| characters.next().is_none())
+    }
+
     /// Its type.
     pub fn function_type(&self) -> FunctionType {
         match self {
@@ -27,6 +34,7 @@ impl Constant {
             Constant::Bool(_) => FunctionType::Bool,
             Constant::Int(_) => FunctionType::Int,
             Constant::Float(_) => FunctionType::Float,
+            Constant::Text(_) if self.character().is_some() => FunctionType::Char,
             Constant::Text(_) => FunctionType::Text,
         }
     }

@@ -66,6 +66,8 @@ pub enum LibraryKind {
     Arange,
     /// `np.array` of a list or tuple.
     ArrayOf,
+    /// `np.array` of a value: an array, a list or a tuple.
+    ArrayFrom,
     /// `copy` of an array.
     Copy,
     /// A list of the arguments.
@@ -82,6 +84,24 @@ pub enum LibraryKind {
     FilledLike(i8),
     /// `np.linspace`.
     Linspace,
+    /// The character with a code point.
+    Chr,
+    /// The code point of a character.
+    Ord,
+    /// An empty dictionary.
+    NewDict,
+    /// An empty set.
+    NewSet,
+    /// `add` of a set.
+    AddKey,
+    /// `get` of a dictionary.
+    DictGet,
+    /// What a loop gets by a number: the element, or the key of a dictionary.
+    Element,
+    /// The value behind the key of a number.
+    ValueAt,
+    /// How many elements a loop goes over, and how many there were when it began.
+    IterationLength,
     /// The product of counters of a loop, which wraps around.
     CounterProduct,
 }
@@ -274,7 +294,17 @@ static ROWS: &[Row] = &[
     row("numpy.arange", LibraryKind::Arange),
     row("numpy.array", LibraryKind::ArrayOf),
     row("numpy.copy", LibraryKind::Copy),
+    row("chr", LibraryKind::Chr),
+    row("ord", LibraryKind::Ord),
+    row("_dict", LibraryKind::NewDict),
+    row("_set", LibraryKind::NewSet),
+    row("_add", LibraryKind::AddKey),
+    row("_dict_get", LibraryKind::DictGet),
+    row("_element", LibraryKind::Element),
+    row("_value_at", LibraryKind::ValueAt),
+    row("_iteration_length", LibraryKind::IterationLength),
     row("_multiply", LibraryKind::CounterProduct),
+    row("_array", LibraryKind::ArrayFrom),
     row("_list", LibraryKind::NewList),
     row("_append", LibraryKind::Append),
     row("_pop", LibraryKind::Pop),

@@ -17,6 +17,8 @@ pub struct FunctionModule {
     names: HashMap<String, ModuleName>,
     /// By function, whether it leads back to itself.
     recursive: Vec<bool>,
+    /// True if the text makes dictionaries or sets.
+    has_dictionaries: bool,
 }
 
 /// What a name of the module stands for.
@@ -47,11 +49,13 @@ impl FunctionModule {
             functions: Vec::new(),
             names: HashMap::new(),
             recursive: Vec::new(),
+            has_dictionaries: false,
         };
         if errors.is_empty() {
             let body = module.tree.body().to_vec();
             body.into_iter().for_each(|statement| module.statement(statement, &mut errors));
             module.recursive = module.find_recursion();
+            module.has_dictionaries = module.find_dictionaries();
         }
         if errors.is_empty() { Ok(module) } else { Err(errors) }
     }
@@ -114,6 +118,23 @@ impl FunctionModule {
         self.recursive[id.0 as usize]
     }
 
+    /// True if a value of the module may be a dictionary or a set.
+    pub(crate) fn has_dictionaries(&self) -> bool {
+        self.has_dictionaries
+    }
+
+    fn find_dictionaries(&self) -> bool {
+        let makes_one = |kind: ExprKind| match kind {
+            ExprKind::Dict(_)
+            | ExprKind::Set(_)
+            | ExprKind::DictComprehension(..)
+            | ExprKind::SetComprehension(..) => true,
+            ExprKind::Name(name) => matches!(self.tree.name(name), "dict" | "set"),
+            _ => false,
+        };
+        self.tree.exprs().iter().any(|expr| makes_one(expr.kind))
+    }
+
     /// Functions on circles of names: whoever names a function may call it.
     fn find_recursion(&self) -> Vec<bool> {
         let mut graph = DiGraph::<(), ()>::new();
@@ -134,6 +155,14 @@ impl FunctionModule {
             component.iter().for_each(|node| recursive[node.index()] = is_circle);
         }
         recursive
+    }
+
+    /// Place of `*args` among the parameters of a function.
+    pub(crate) fn rest_parameter(&self, id: FunctionId) -> Option<Span> {
+        let StmtKind::FunctionDef { parameters, .. } = self.tree.stmt(self.definition(id)).kind else {
+            return None;
+        };
+        self.tree.parameters(parameters).iter().find(|it| it.is_rest).map(|it| it.span)
     }
 
     /// What a name stands for.

@@ -3,7 +3,7 @@
 //! ```text
 //! bool < int < float        numbers promote
 //! none < optional(number)   where a number and None meet
-//! text, tuple(…), array(element, rank), list(element)
+//! text, char, tuple(…), array(element, rank), list(element), dict(key, value), set(key)
 //! ```
 //!
 //! `int` is INT64, `float` FLOAT64. Narrow element types occur in arrays only: a load widens, a store narrows.
@@ -25,14 +25,39 @@ pub enum FunctionType {
     Int,
     /// 64-bit floats.
     Float,
-    /// Text: of messages only.
+    /// Text that is no single character: of messages and comparisons only.
     Text,
+    /// One character: its code point.
+    Char,
     /// A number or `None`.
     Optional(Box<FunctionType>),
     /// A tuple of values.
     Tuple(Arc<[FunctionType]>),
     /// An n-dimensional array.
     Array(ArrayOf),
+    /// A dictionary or a set.
+    Dict(DictOf),
+}
+
+/// The type of a dictionary, or of a set, which has no values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DictOf {
+    /// Type of the keys: INT64 or FLOAT64.
+    pub key: ScalarType,
+    /// Type of the values; none in a set.
+    pub value: Option<ScalarType>,
+}
+
+impl DictOf {
+    /// The list of its keys.
+    pub fn keys(self) -> ArrayOf {
+        ArrayOf::list(self.key)
+    }
+
+    /// The list of its values.
+    pub fn values(self) -> Option<ArrayOf> {
+        self.value.map(ArrayOf::list)
+    }
 }
 
 /// The type of an array: its elements and its number of axes.
@@ -91,6 +116,20 @@ impl FunctionType {
         matches!(self, FunctionType::Bool | FunctionType::Int | FunctionType::Float)
     }
 
+    /// True for texts.
+    pub fn is_text(&self) -> bool {
+        matches!(self, FunctionType::Text | FunctionType::Char)
+    }
+
+    /// True if a part of the type is a character.
+    pub fn has_char(&self) -> bool {
+        match self {
+            FunctionType::Char => true,
+            FunctionType::Tuple(fields) => fields.iter().any(FunctionType::has_char),
+            _ => false,
+        }
+    }
+
     /// True for `bool` and `int`.
     pub fn is_integer(&self) -> bool {
         matches!(self, FunctionType::Bool | FunctionType::Int)
@@ -127,6 +166,14 @@ impl FunctionType {
             (FunctionType::Array(a), FunctionType::Array(b)) if a.is_list && b.is_list => {
                 Some(FunctionType::Array(ArrayOf::list(a.loaded().join(&b.loaded())?.element()?)))
             }
+            (FunctionType::Dict(a), FunctionType::Dict(b)) if a.key == b.key => {
+                let value = match (a.values(), b.values()) {
+                    (None, None) => None,
+                    (Some(a), Some(b)) => Some(a.loaded().join(&b.loaded())?.element()?),
+                    _ => return None,
+                };
+                Some(FunctionType::Dict(DictOf { value, ..*a }))
+            }
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
                 let fields: Option<Vec<_>> = a.iter().zip(&**b).map(|(a, b)| a.join(b)).collect();
                 Some(Tuple(fields?.into()))
@@ -142,7 +189,8 @@ impl FunctionType {
             FunctionType::Bool => QType::Scalar(ScalarType::Boolean),
             FunctionType::Int => QType::Scalar(ScalarType::Int64),
             FunctionType::Float => QType::Scalar(ScalarType::Float64),
-            FunctionType::Text => return None,
+            FunctionType::Text | FunctionType::Dict(_) => return None,
+            FunctionType::Char => QType::Scalar(ScalarType::Int64),
             FunctionType::Optional(of) => of.qtype()?.to_optional()?,
             FunctionType::Tuple(fields) => {
                 let fields: Option<Vec<QType>> = fields.iter().map(FunctionType::qtype).collect();
@@ -186,7 +234,9 @@ impl FunctionType {
             FunctionType::Bool => "bool",
             FunctionType::Int => "int",
             FunctionType::Float => "float",
-            FunctionType::Text => "str",
+            FunctionType::Text | FunctionType::Char => "str",
+            FunctionType::Dict(DictOf { value: None, .. }) => "set",
+            FunctionType::Dict(_) => "dict",
             FunctionType::Optional(_) => "NoneType",
             FunctionType::Tuple(_) => "tuple",
             FunctionType::Array(array) if array.is_list => "list",
@@ -208,6 +258,16 @@ impl fmt::Display for ArrayOf {
     }
 }
 
+impl fmt::Display for DictOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |of: ScalarType| of.name().to_ascii_lowercase();
+        match self.value {
+            None => write!(f, "set<{}>", name(self.key)),
+            Some(value) => write!(f, "dict<{}, {}>", name(self.key), name(value)),
+        }
+    }
+}
+
 impl fmt::Display for FunctionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -216,6 +276,7 @@ impl fmt::Display for FunctionType {
             FunctionType::Int => f.write_str("i64"),
             FunctionType::Float => f.write_str("f64"),
             FunctionType::Text => f.write_str("text"),
+            FunctionType::Char => f.write_str("char"),
             FunctionType::Optional(of) => write!(f, "{of}?"),
             FunctionType::Tuple(fields) => {
                 f.write_str("(")?;
@@ -225,6 +286,7 @@ impl fmt::Display for FunctionType {
                 f.write_str(if fields.len() == 1 { ",)" } else { ")" })
             }
             FunctionType::Array(array) => array.fmt(f),
+            FunctionType::Dict(dict) => dict.fmt(f),
         }
     }
 }

@@ -172,6 +172,14 @@ impl Parser<'_> {
         let mut parameters = Vec::new();
         while !self.take(PyToken::ParenClose) {
             match self.peek() {
+                PyToken::Star if self.peek_at(1).token == PyToken::Name && !has_rest(&parameters) => {
+                    self.advance();
+                    let parameter = PyParameter { is_rest: true, ..self.parameter()? };
+                    if let Some(default) = parameter.default {
+                        self.outside(Outside::ParameterKinds, self.tree.expr(default).span);
+                    }
+                    parameters.push(parameter);
+                }
                 PyToken::Star | PyToken::DoubleStar | PyToken::Slash => {
                     let mut span = self.advance().span();
                     if self.peek() == PyToken::Name {
@@ -181,6 +189,9 @@ impl Parser<'_> {
                 }
                 _ => {
                     let parameter = self.parameter()?;
+                    if has_rest(&parameters) {
+                        self.outside(Outside::ParameterKinds, parameter.span);
+                    }
                     parameters.push(parameter);
                 }
             }
@@ -202,7 +213,7 @@ impl Parser<'_> {
             true => Some(self.expression(Stop::Single)?.id),
             false => None,
         };
-        Ok(PyParameter { name, annotation, default, span })
+        Ok(PyParameter { name, annotation, default, span, is_rest: false })
     }
 
     fn for_header(&mut self) -> Result<(ExprId, ExprId), Failed> {
@@ -453,4 +464,9 @@ impl Parser<'_> {
         let cases = Stretch { start: first, end: self.tree.cases.len() as u32 };
         self.add_statement(StmtKind::Match { subject, cases }, start, end);
     }
+}
+
+/// True if a parameter takes what is left of the arguments.
+pub(super) fn has_rest(parameters: &[PyParameter]) -> bool {
+    parameters.iter().any(|parameter| parameter.is_rest)
 }

@@ -1,11 +1,11 @@
-//! Brackets: tuples, lists, calls, subscripts with slices, comprehensions, and the end of an expression.
+//! Brackets: tuples, lists, dictionaries, sets, calls, subscripts with slices, and the end of an expression.
 
 use crate::python::cursor::{Failed, Operand, Parser};
-use crate::python::error::{Outside, PythonProblem};
+use crate::python::error::PythonProblem;
 use crate::python::expression::{Next, begins_operand};
-use crate::python::pending::{ClauseDraft, ComprehensionDraft, Extent, Pending, SliceDraft, Stage, Stop};
+use crate::python::pending::{Extent, Pending, SliceDraft, Stop};
 use crate::python::token::PyToken;
-use crate::python::tree::{ExprId, ExprKind, PyClause, PyExpr, PyKeyword, Stretch};
+use crate::python::tree::{ExprId, ExprKind, PyExpr, PyKeyword, Stretch};
 use cembra_vm::program::instruction::Span;
 
 impl Parser<'_> {
@@ -15,7 +15,9 @@ impl Parser<'_> {
         let (pending, closing) = match token {
             PyToken::ParenOpen => (Pending::Paren { open, items, has_comma: false }, PyToken::ParenClose),
             PyToken::SquareOpen => (Pending::List { open, items, has_comma: false }, PyToken::SquareClose),
-            _ => (Pending::Brace { open, items, is_dictionary: true }, PyToken::BraceClose),
+            _ => {
+                (Pending::Brace { open, items, is_dictionary: true, is_refused: false }, PyToken::BraceClose)
+            }
         };
         self.pending.push(pending);
         match self.peek() == closing {
@@ -31,10 +33,10 @@ impl Parser<'_> {
 
     /// Opens brackets behind an operand.
     pub(super) fn open_suffix(&mut self, token: PyToken, operand: Operand) -> Result<Next, Failed> {
-        self.advance();
+        let open = self.advance().start;
         let (items, extent) = (self.items.len(), operand.extent());
         if token == PyToken::ParenOpen {
-            self.pending.push(Pending::Call { callee: extent, items, keywords: self.keywords.len() });
+            self.pending.push(Pending::Call { callee: extent, open, items, keywords: self.keywords.len() });
             return if self.peek() == PyToken::ParenClose { self.close() } else { Ok(Next::Expect) };
         }
         let start = self.span().start;
@@ -129,6 +131,7 @@ impl Parser<'_> {
         match self.peek() {
             PyToken::Colon => self.colon(operand),
             PyToken::For | PyToken::Async if self.is_first_element() => self.begin_comprehension(operand),
+            PyToken::Comma | PyToken::BraceClose if self.lacks_value() => self.expected("`:`"),
             PyToken::Comma => {
                 self.push_element(operand);
                 self.mark_comma();
@@ -147,7 +150,7 @@ impl Parser<'_> {
         }
     }
 
-    fn wanted_in_brackets(&self) -> &'static str {
+    pub(super) fn wanted_in_brackets(&self) -> &'static str {
         match self.closing() {
             Some(PyToken::ParenClose) => "`,` or `)`",
             Some(PyToken::SquareClose) => "`,` or `]`",
@@ -170,12 +173,22 @@ impl Parser<'_> {
         }
     }
 
-    fn closing(&self) -> Option<PyToken> {
+    pub(super) fn closing(&self) -> Option<PyToken> {
         match self.pending.last()? {
             Pending::Paren { .. } | Pending::Call { .. } => Some(PyToken::ParenClose),
             Pending::List { .. } | Pending::Subscript { .. } => Some(PyToken::SquareClose),
             Pending::Brace { .. } => Some(PyToken::BraceClose),
             _ => None,
+        }
+    }
+
+    /// True where a key of a dictionary stands that has other entries before it.
+    fn lacks_value(&self) -> bool {
+        match self.pending.last() {
+            Some(Pending::Brace { items, is_dictionary: true, is_refused: false, .. }) => {
+                (self.items.len() - items).is_multiple_of(2)
+            }
+            _ => false,
         }
     }
 
@@ -203,7 +216,7 @@ impl Parser<'_> {
             }
             Some(Pending::Call { keywords, .. }) if *keywords < self.keywords.len() => {
                 let PyExpr { kind, span } = *self.tree.expr(id);
-                if kind != ExprKind::Refused {
+                if !matches!(kind, ExprKind::Refused | ExprKind::Starred(_)) {
                     self.error(PythonProblem::PositionalAfterKeyword, span);
                 }
             }
@@ -224,7 +237,11 @@ impl Parser<'_> {
                 draft.parts[draft.count] = Some(operand.id);
                 draft.count += 1;
             }
-            Some(Pending::Brace { is_dictionary, .. }) => {
+            Some(Pending::Brace { items, is_dictionary, is_refused, .. })
+                if *is_refused
+                    || self.items.len() == *items
+                    || *is_dictionary && (self.items.len() - *items).is_multiple_of(2) =>
+            {
                 *is_dictionary = true;
                 self.items.push(operand.id);
             }
@@ -273,11 +290,16 @@ impl Parser<'_> {
                 let elements = self.list_from(items);
                 self.add(ExprKind::List(elements), open, end)
             }
-            Pending::Brace { open, items, is_dictionary } => {
+            Pending::Brace { open, items, is_refused: true, .. } => {
                 self.items.truncate(items);
-                self.refuse_braces(open, end, is_dictionary)
+                self.refused(open, end)
             }
-            Pending::Call { callee, items, keywords } => self.call(callee, items, keywords, end),
+            Pending::Brace { open, items, is_dictionary, .. } => {
+                let elements = self.list_from(items);
+                let kind = if is_dictionary { ExprKind::Dict(elements) } else { ExprKind::Set(elements) };
+                self.add(kind, open, end)
+            }
+            Pending::Call { callee, items, keywords, .. } => self.call(callee, items, keywords, end),
             Pending::Subscript { value, items, has_comma, start, .. } => {
                 let index = match has_comma {
                     false => self.items.pop().unwrap_or(value.0),
@@ -292,163 +314,11 @@ impl Parser<'_> {
         }))
     }
 
-    fn call(&mut self, callee: Extent, items: usize, keywords: usize, end: u32) -> Operand {
+    pub(super) fn call(&mut self, callee: Extent, items: usize, keywords: usize, end: u32) -> Operand {
         let args = self.list_from(items);
         let start = self.tree.keywords.len() as u32;
         self.tree.keywords.extend(self.keywords.drain(keywords..));
         let keywords = Stretch { start, end: self.tree.keywords.len() as u32 };
         self.add(ExprKind::Call { callee: callee.0, args, keywords }, callee.1, end)
-    }
-
-    fn refuse_braces(&mut self, start: u32, end: u32, is_dictionary: bool) -> Operand {
-        let outside = if is_dictionary { Outside::Dictionary } else { Outside::Set };
-        self.outside(outside, Span { start, end });
-        self.refused(start, end)
-    }
-
-    /// True if nothing stands before the element in its brackets.
-    fn is_first_element(&self) -> bool {
-        match self.pending.last() {
-            Some(Pending::Paren { items, has_comma, .. } | Pending::List { items, has_comma, .. }) => {
-                !has_comma && self.items.len() == *items
-            }
-            Some(Pending::Call { items, keywords, .. }) => {
-                self.items.len() == *items && self.keywords.len() == *keywords
-            }
-            // A key and a value, or an element.
-            Some(Pending::Brace { items, .. }) => self.items.len() <= *items + 1,
-            _ => false,
-        }
-    }
-
-    fn begin_comprehension(&mut self, element: Operand) -> Result<Next, Failed> {
-        let draft = ComprehensionDraft {
-            element: element.id,
-            clauses: Vec::new(),
-            stage: Stage::Condition,
-            items: self.items.len(),
-            target_start: 0,
-            has_comma: false,
-        };
-        self.pending.push(Pending::Comprehension(Box::new(draft)));
-        self.begin_clause()
-    }
-
-    fn begin_clause(&mut self) -> Result<Next, Failed> {
-        if self.peek() == PyToken::Async {
-            let span = self.advance().span();
-            self.outside(Outside::Async, span);
-        }
-        self.expect(PyToken::For, "`for`")?;
-        let (items, start) = (self.items.len(), self.span().start);
-        if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
-            draft.clauses.push(ClauseDraft { target: None, iter: None, conditions: Vec::new() });
-            draft.stage = Stage::Target;
-            (draft.items, draft.target_start, draft.has_comma) = (items, start, false);
-        }
-        Ok(Next::Expect)
-    }
-
-    /// Behind a target, an iterable or a condition of a comprehension.
-    fn end_of_clause_part(&mut self, operand: Operand) -> Result<Next, Failed> {
-        let Some(Pending::Comprehension(draft)) = self.pending.last_mut() else { return Err(Failed) };
-        if draft.stage == Stage::Target {
-            return self.end_of_clause_target(operand);
-        }
-        let stage = draft.stage;
-        if let Some(clause) = draft.clauses.last_mut() {
-            match stage {
-                Stage::Iter => clause.iter = Some(operand.id),
-                _ => clause.conditions.push(operand.id),
-            }
-        }
-        match self.peek() {
-            PyToken::If => {
-                self.advance();
-                self.set_stage(Stage::Condition);
-                Ok(Next::Expect)
-            }
-            PyToken::For | PyToken::Async => self.begin_clause(),
-            _ => self.end_of_comprehension(),
-        }
-    }
-
-    fn set_stage(&mut self, next: Stage) {
-        if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
-            draft.stage = next;
-        }
-    }
-
-    fn end_of_clause_target(&mut self, operand: Operand) -> Result<Next, Failed> {
-        let Some(Pending::Comprehension(draft)) = self.pending.last_mut() else { return Err(Failed) };
-        let (items, start, is_list) = (draft.items, draft.target_start, draft.has_comma);
-        let mut target = operand;
-        let mut ends = self.peek() == PyToken::In;
-        if self.peek() == PyToken::Comma || is_list {
-            self.items.push(operand.id);
-            if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
-                draft.has_comma = true;
-            }
-            if self.take(PyToken::Comma) {
-                if self.peek() != PyToken::In {
-                    return Ok(Next::Expect);
-                }
-                ends = true;
-            }
-            let elements = self.list_from(items);
-            let end = self.previous_end();
-            target = self.add(ExprKind::Tuple(elements), start, end);
-        }
-        if !ends {
-            return self.expected("`in`");
-        }
-        self.advance();
-        self.check_target(target.id);
-        if let Some(Pending::Comprehension(draft)) = self.pending.last_mut() {
-            draft.stage = Stage::Iter;
-            if let Some(clause) = draft.clauses.last_mut() {
-                clause.target = Some(target.id);
-            }
-        }
-        Ok(Next::Expect)
-    }
-
-    fn end_of_comprehension(&mut self) -> Result<Next, Failed> {
-        let Some(Pending::Comprehension(draft)) = self.pending.pop() else { return Err(Failed) };
-        if Some(self.peek()) != self.closing() {
-            return self.expected(self.wanted_in_brackets());
-        }
-        let mut clauses = Vec::with_capacity(draft.clauses.len());
-        for clause in draft.clauses {
-            let first = self.items.len();
-            self.items.extend(clause.conditions);
-            let conditions = self.list_from(first);
-            if let (Some(target), Some(iter)) = (clause.target, clause.iter) {
-                clauses.push(PyClause { target, iter, conditions });
-            }
-        }
-        let start = self.tree.clauses.len() as u32;
-        self.tree.clauses.extend(clauses);
-        let clauses = Stretch { start, end: self.tree.clauses.len() as u32 };
-        let end = self.advance().end;
-        let kind = ExprKind::ListComprehension { element: draft.element, clauses };
-        Ok(Next::Operand(match self.pending.pop() {
-            Some(Pending::List { open, .. }) => self.add(kind, open, end),
-            Some(Pending::Paren { open, .. }) => {
-                self.outside(Outside::Generator, Span { start: open, end });
-                self.refused(open, end)
-            }
-            Some(Pending::Brace { open, items, is_dictionary }) => {
-                self.items.truncate(items);
-                self.refuse_braces(open, end, is_dictionary)
-            }
-            Some(Pending::Call { callee, items, keywords }) => {
-                self.outside(Outside::Generator, Span { start: callee.2, end });
-                let argument = self.refused(callee.2, end);
-                self.items.push(argument.id);
-                self.call(callee, items, keywords, end)
-            }
-            _ => return Err(Failed),
-        }))
     }
 }

@@ -138,6 +138,29 @@ pub enum PythonProblem {
     /// A pattern that matches everything before other cases.
     #[error("this pattern makes the remaining cases unreachable")]
     UnreachableCase,
+    /// `nonlocal` where no function is around.
+    #[error("nonlocal declaration not allowed at module level")]
+    NonlocalAtTop,
+    /// A name that no function around binds.
+    #[error("no binding for nonlocal '{name}' found")]
+    NoBinding {
+        /// The name.
+        name: String,
+    },
+    /// A parameter that is declared nonlocal.
+    #[error("name '{name}' is parameter and nonlocal")]
+    NonlocalParameter {
+        /// The parameter.
+        name: String,
+    },
+    /// A name that is used before it is declared nonlocal.
+    #[error("name '{name}' is {what} before nonlocal declaration")]
+    LateNonlocal {
+        /// The name.
+        name: String,
+        /// How it is used.
+        what: &'static str,
+    },
     /// Python that is not in the subset.
     #[error("{}", .0.message())]
     Outside(Outside),
@@ -154,28 +177,20 @@ pub enum Outside {
     Class,
     /// `async` and `await`.
     Async,
-    /// `yield`.
+    /// `yield` in an expression, and `yield from`.
     Yield,
     /// `global`.
     Global,
-    /// `nonlocal`.
-    Nonlocal,
     /// `del` of something else than names.
     DeleteItem,
     /// `import` in a function.
     ImportInside,
     /// `from m import *`.
     ImportStar,
-    /// `*args`, `**kwargs`, `*` and `/` among parameters.
+    /// `**kwargs`, `*` and `/` among parameters, and parameters behind `*args`.
     ParameterKinds,
-    /// `f(*a)`, `f(**d)`, `[*a]`, `*a, b = c`.
+    /// `f(**d)`, `[*a]`, `*a, b = c`.
     Starred,
-    /// A generator expression.
-    Generator,
-    /// `{…: …}` and comprehensions of it.
-    Dictionary,
-    /// `{…}` and comprehensions of it.
-    Set,
     /// `f"…"`.
     FormattedString,
     /// `"\N{…}"`, and halves of surrogate pairs.
@@ -217,18 +232,13 @@ impl Outside {
             }
             Outside::Yield => (
                 "generator-function",
-                "a function returns once",
-                "store the values in an array, or append them to a list and return it",
+                "a generator gives values and takes none",
+                "write `yield value` as a statement; `yield from g()` is `for v in g(): yield v`",
             ),
             Outside::Global => (
                 "global-statement",
                 "a function cannot assign to a name of the module",
                 "pass the value as an argument and return the new one",
-            ),
-            Outside::Nonlocal => (
-                "nonlocal-statement",
-                "an inner function cannot assign to a name of the outer one",
-                "return the new value from the inner function",
             ),
             Outside::DeleteItem => {
                 ("delete-item", "elements cannot be deleted", "assign to the element, or build a new list")
@@ -245,22 +255,11 @@ impl Outside {
             ),
             Outside::ParameterKinds => (
                 "parameter-kinds",
-                "a function has a fixed number of parameters, all positional or by keyword",
+                "parameters are positional or by keyword, and `*args` comes last",
                 "write every parameter out; several values can be one tuple or array",
             ),
             Outside::Starred => {
                 ("starred", "`*` and `**` do not unpack here", "write the elements out: `f(t[0], t[1])`")
-            }
-            Outside::Generator => {
-                ("generator-expression", "there are no generators", "write a list comprehension: `[…]`")
-            }
-            Outside::Dictionary => (
-                "dictionary",
-                "there are no dictionaries",
-                "use an array with the key as index, or several variables",
-            ),
-            Outside::Set => {
-                ("set", "there are no sets", "use an array of flags, or compare with `==` and `or`")
             }
             Outside::FormattedString => {
                 ("formatted-string", "texts are fixed", "write the message without values")
@@ -339,6 +338,10 @@ impl PythonProblem {
             PythonProblem::NonDefaultAfterDefault => "non-default-after-default",
             PythonProblem::Misplaced { .. } => "misplaced-statement",
             PythonProblem::UnreachableCase => "unreachable-case",
+            PythonProblem::NonlocalAtTop
+            | PythonProblem::NoBinding { .. }
+            | PythonProblem::NonlocalParameter { .. }
+            | PythonProblem::LateNonlocal { .. } => "nonlocal-binding",
             PythonProblem::Outside(outside) => outside.rule(),
         }
     }

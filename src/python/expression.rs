@@ -7,6 +7,7 @@
 //!   at `+` (11):     (-(a**2)) applied, then waits:  (…) + (11)
 //! ```
 
+use crate::python::block::has_rest;
 use crate::python::cursor::{Failed, Operand, Parser};
 use crate::python::error::{Outside, PythonProblem};
 use crate::python::literal::{NumberLiteral, large, number, string};
@@ -104,10 +105,17 @@ impl Parser<'_> {
         Next::Expect
     }
 
-    /// `*a`: reported, and refused with its operand.
+    /// `*a`: an argument of a call; elsewhere reported, and refused with its operand.
     fn unpack(&mut self) -> Next {
-        let span = self.advance().span();
+        let (token, span) = (self.peek(), self.advance().span());
+        if token == PyToken::Star && matches!(self.top(), Pending::Call { .. }) {
+            self.pending.push(Pending::Starred { start: span.start });
+            return Next::Expect;
+        }
         self.outside(Outside::Starred, span);
+        if let Some(Pending::Brace { is_refused, .. }) = self.pending.last_mut() {
+            *is_refused = true;
+        }
         self.pending.push(Pending::Unpack { start: span.start });
         Next::Expect
     }
@@ -192,12 +200,17 @@ impl Parser<'_> {
     /// Reads parameters up to the first default or the colon.
     pub(super) fn lambda_parameters(&mut self, mut draft: LambdaDraft) -> Result<Next, Failed> {
         loop {
+            let mut is_rest = false;
             match self.peek() {
                 PyToken::Colon => {
                     self.advance();
                     let parameters = self.parameter_list(draft.parameters);
                     self.pending.push(Pending::Lambda { parameters, start: draft.start });
                     return Ok(Next::Expect);
+                }
+                PyToken::Star if self.peek_at(1).token == PyToken::Name && !has_rest(&draft.parameters) => {
+                    self.advance();
+                    is_rest = true;
                 }
                 PyToken::Star | PyToken::DoubleStar | PyToken::Slash => {
                     let span = self.advance().span();
@@ -210,7 +223,10 @@ impl Parser<'_> {
                 _ => {}
             }
             let (name, span) = self.name("a parameter or `:`")?;
-            draft.parameters.push(PyParameter { name, annotation: None, default: None, span });
+            if (is_rest && self.peek() == PyToken::Equal) || has_rest(&draft.parameters) {
+                self.outside(Outside::ParameterKinds, span);
+            }
+            draft.parameters.push(PyParameter { name, annotation: None, default: None, span, is_rest });
             match self.peek() {
                 PyToken::Equal => {
                     self.advance();
@@ -409,6 +425,7 @@ impl Parser<'_> {
             }
             Pending::Named { target } => self.add(ExprKind::Named(target.0, operand.id), target.1, end),
             Pending::Unpack { start } => self.refused(start, end),
+            Pending::Starred { start } => self.add(ExprKind::Starred(operand.id), start, end),
             _ => operand,
         }
     }

@@ -9,7 +9,7 @@
 //! | | |
 //! | --- | --- |
 //! | statements | `def`, `return`, assignments (several targets, unpacking, augmented, annotated), `if`, `for`, `while` with `else`, `match` on literals, `break`, `continue`, `pass`, `assert`, `raise`, `del name`, imports at the top |
-//! | expressions | literals, names, arithmetic, comparisons that chain, `and or not`, conditional expressions, calls with keywords, attributes, subscripts and slices, tuples, lists, list comprehensions, lambdas, `:=` |
+//! | expressions | literals, names, arithmetic, comparisons that chain, `and or not`, conditional expressions, calls with keywords, attributes, subscripts and slices, tuples, lists, dictionaries, sets, comprehensions, lambdas, `:=` |
 //! | refused | everything else, each construct with a rule's name and a hint: [`Outside`] |
 //!
 //! The parser keeps its own stacks: chains of operators and of `elif` may have any length. Brackets nest to
@@ -18,12 +18,14 @@
 
 mod block;
 mod bracket;
+mod comprehension;
 mod cursor;
 pub mod error;
 mod expression;
 pub mod lexer;
 pub mod lines;
 mod literal;
+mod nonlocal;
 pub mod operators;
 pub mod parse;
 mod pattern;

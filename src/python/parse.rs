@@ -2,6 +2,7 @@
 
 use crate::python::cursor::Parser;
 use crate::python::error::{PythonError, PythonProblem};
+use crate::python::nonlocal::check_nonlocals;
 use crate::python::tree::PyTree;
 use cembra_vm::program::instruction::Span;
 
@@ -32,6 +33,7 @@ pub fn parse_module(text: &str) -> ParsedModule {
     let mut parser = Parser::new(text);
     parser.module();
     let mut errors = parser.errors;
+    check_nonlocals(&parser.tree, &mut errors);
     errors.sort_by_key(|error| (error.span.start, error.span.end));
     ParsedModule { tree: parser.tree, errors }
 }

@@ -101,9 +101,11 @@ pub(super) enum Pending {
         open: u32,
         items: usize,
         is_dictionary: bool,
+        is_refused: bool,
     },
     Call {
         callee: Extent,
+        open: u32,
         items: usize,
         keywords: usize,
     },
@@ -135,6 +137,10 @@ pub(super) enum Pending {
     },
     /// `*` or `**` before an element.
     Unpack {
+        start: u32,
+    },
+    /// `*` before an argument of a call.
+    Starred {
         start: u32,
     },
     /// `body if test else`.
@@ -179,7 +185,7 @@ impl Pending {
     /// How strongly it binds what stands behind it.
     pub(super) fn binding(&self) -> u8 {
         match self {
-            Pending::Lambda { .. } | Pending::Named { .. } => 1,
+            Pending::Lambda { .. } | Pending::Named { .. } | Pending::Starred { .. } => 1,
             Pending::IfElse { .. } => IF_ELSE,
             Pending::Logic { op, .. } => op.binding(),
             Pending::Prefix { op: UnaryOp::Not, .. } => NOT,

@@ -70,14 +70,14 @@ pub fn pyast_document(tree: &PyTree, positions: Positions) -> Document {
 
 /// How an expression is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Context {
+pub(super) enum Context {
     Load,
     Store,
     Del,
 }
 
 /// The context of each expression.
-fn contexts(tree: &PyTree) -> Vec<Context> {
+pub(super) fn contexts(tree: &PyTree) -> Vec<Context> {
     let mut contexts = vec![Context::Load; tree.exprs().len()];
     let mut work: Vec<(ExprId, Context)> = Vec::new();
     for stmt in tree.stmts() {
@@ -97,7 +97,10 @@ fn contexts(tree: &PyTree) -> Vec<Context> {
     for expr in tree.exprs() {
         match expr.kind {
             ExprKind::Named(target, _) => work.push((target, Context::Store)),
-            ExprKind::ListComprehension { clauses, .. } => {
+            ExprKind::ListComprehension { clauses, .. }
+            | ExprKind::SetComprehension(_, clauses)
+            | ExprKind::DictComprehension(_, _, clauses)
+            | ExprKind::Generator(_, clauses) => {
                 work.extend(tree.clauses(clauses).iter().map(|clause| (clause.target, Context::Store)));
             }
             _ => {}
@@ -165,6 +168,17 @@ impl Converter<'_> {
         self.document.add_list(&values)
     }
 
+    /// The names of a declaration.
+    fn names(&mut self, list: Stretch) -> TermValue {
+        let mut values = Vec::with_capacity(list.len());
+        for expr in self.tree.expr_list(list) {
+            if let ExprKind::Name(name) = self.tree.expr(*expr).kind {
+                values.push(self.name(name));
+            }
+        }
+        self.document.add_list(&values)
+    }
+
     fn block(&mut self, list: Stretch) -> TermValue {
         let values: Vec<TermValue> = self.tree.block(list).iter().map(|id| self.stmts[id.index()]).collect();
         self.document.add_list(&values)
@@ -221,10 +235,33 @@ impl Converter<'_> {
             ExprKind::ListComprehension { element, clauses } => {
                 ("ListComp", vec![self.value(element), self.clauses(clauses)])
             }
+            ExprKind::SetComprehension(element, clauses) => {
+                ("SetComp", vec![self.value(element), self.clauses(clauses)])
+            }
+            ExprKind::DictComprehension(key, value, clauses) => {
+                ("DictComp", vec![self.value(key), self.value(value), self.clauses(clauses)])
+            }
+            ExprKind::Generator(element, clauses) => {
+                ("GeneratorExp", vec![self.value(element), self.clauses(clauses)])
+            }
+            ExprKind::Dict(entries) => ("Dict", self.entries(entries)),
+            ExprKind::Set(elements) => ("Set", vec![self.list(elements)]),
+            ExprKind::Starred(value) => ("Starred", vec![self.value(value), self.word("Load")]),
+            ExprKind::Yield(value) => ("Yield", vec![self.option(value)]),
             ExprKind::Named(target, value) => ("NamedExpr", vec![self.value(target), self.value(value)]),
         };
         values.push(pos);
         self.term(name, &values)
+    }
+
+    /// Keys and values of a dictionary.
+    fn entries(&mut self, entries: Stretch) -> Vec<TermValue> {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for entry in self.tree.expr_list(entries).chunks_exact(2) {
+            keys.push(self.value(entry[0]));
+            values.push(self.value(entry[1]));
+        }
+        vec![self.document.add_list(&keys), self.document.add_list(&values)]
     }
 
     fn compare(&mut self, operands: Stretch, ops: Stretch) -> Vec<TermValue> {
@@ -247,13 +284,18 @@ impl Converter<'_> {
 
     fn arguments(&mut self, list: Stretch) -> TermValue {
         let mut values = Vec::with_capacity(list.len());
-        for PyParameter { name, annotation, default, span } in self.tree.parameters(list) {
+        let mut rest = TermValue::Absent;
+        for PyParameter { name, annotation, default, span, is_rest } in self.tree.parameters(list) {
             let (annotation, default) = (self.option(*annotation), self.option(*default));
             let fields = [self.name(*name), annotation, default, self.position(*span)];
-            values.push(self.term("arg", &fields));
+            let parameter = self.term("arg", &fields);
+            match is_rest {
+                true => rest = parameter,
+                false => values.push(parameter),
+            }
         }
         let values = self.document.add_list(&values);
-        self.term("arguments", &[values])
+        self.term("arguments", &[values, rest])
     }
 
     fn clauses(&mut self, list: Stretch) -> TermValue {
@@ -336,6 +378,7 @@ impl Converter<'_> {
             StmtKind::ImportFrom { module, names } => {
                 ("ImportFrom", vec![self.name(module), self.aliases(names)])
             }
+            StmtKind::Nonlocal(names) => ("Nonlocal", vec![self.names(names)]),
             StmtKind::Expr(value) => ("Expr", vec![self.value(value)]),
             StmtKind::Pass => ("Pass", Vec::new()),
             StmtKind::Break => ("Break", Vec::new()),

@@ -39,8 +39,9 @@ impl Parser<'_> {
             PyToken::Del => self.delete()?,
             PyToken::Import => self.import()?,
             PyToken::From => self.import_from()?,
-            PyToken::Global => self.scope(Outside::Global)?,
-            PyToken::Nonlocal => self.scope(Outside::Nonlocal)?,
+            PyToken::Global => self.global()?,
+            PyToken::Nonlocal => self.nonlocal()?,
+            PyToken::Yield => self.yield_statement()?,
             token if begins_operand(token) => self.expression_statement()?,
             _ => return self.expected("a statement"),
         };
@@ -144,15 +145,51 @@ impl Parser<'_> {
         Ok(StmtKind::Delete(self.list_from(first)))
     }
 
-    fn scope(&mut self, outside: Outside) -> Result<StmtKind, Failed> {
+    fn global(&mut self) -> Result<StmtKind, Failed> {
         let span = self.advance().span();
-        self.name("a name")?;
-        while self.take(PyToken::Comma) {
-            self.name("a name")?;
-        }
+        self.declared_names()?;
         let span = Span { start: span.start, end: self.previous_end() };
-        self.outside(outside, span);
+        self.outside(Outside::Global, span);
         Ok(StmtKind::Refused(Stretch::default()))
+    }
+
+    fn nonlocal(&mut self) -> Result<StmtKind, Failed> {
+        self.advance();
+        self.declared_names().map(StmtKind::Nonlocal)
+    }
+
+    /// Names with commas between them.
+    fn declared_names(&mut self) -> Result<Stretch, Failed> {
+        let first = self.items.len();
+        loop {
+            let Ok((name, span)) = self.name("a name") else {
+                self.items.truncate(first);
+                return Err(Failed);
+            };
+            let name = self.add(ExprKind::Name(name), span.start, span.end);
+            self.items.push(name.id);
+            if !self.take(PyToken::Comma) {
+                return Ok(self.list_from(first));
+            }
+        }
+    }
+
+    /// `yield value` as a statement.
+    fn yield_statement(&mut self) -> Result<StmtKind, Failed> {
+        let span = self.advance().span();
+        let is_refused = self.blocks.iter().any(|block| matches!(block.header, Header::Refused));
+        if self.peek() == PyToken::From {
+            self.outside(Outside::Yield, span);
+            self.advance();
+        } else if !self.is_in_function() && !is_refused {
+            self.error(PythonProblem::Misplaced { statement: "yield", place: "function" }, span);
+        }
+        let value = match begins_operand(self.peek()) {
+            true => Some(self.expression(Stop::Line)?.id),
+            false => None,
+        };
+        let end = self.previous_end();
+        Ok(StmtKind::Expr(self.add(ExprKind::Yield(value), span.start, end).id))
     }
 
     fn import(&mut self) -> Result<StmtKind, Failed> {
@@ -341,6 +378,12 @@ impl Parser<'_> {
             ExprKind::List(_) => "list",
             ExprKind::ListComprehension { .. } => "list comprehension",
             ExprKind::Named(..) => "named expression",
+            ExprKind::Dict(_) => "dict literal",
+            ExprKind::Set(_) => "set display",
+            ExprKind::SetComprehension(..) => "set comprehension",
+            ExprKind::DictComprehension(..) => "dict comprehension",
+            ExprKind::Generator(..) => "generator expression",
+            ExprKind::Yield(_) => "yield expression",
             ExprKind::Attribute(..) => "attribute",
             ExprKind::Subscript(..) => "subscript",
             _ => "expression",
@@ -361,7 +404,7 @@ impl Parser<'_> {
                 let name = self.tree.name(parameter.name).to_owned();
                 self.error(PythonProblem::DuplicateParameter { name }, parameter.span);
             }
-            if has_default && parameter.default.is_none() {
+            if has_default && parameter.default.is_none() && !parameter.is_rest {
                 self.error(PythonProblem::NonDefaultAfterDefault, parameter.span);
             }
             has_default |= parameter.default.is_some();

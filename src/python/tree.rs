@@ -79,6 +79,11 @@ impl Stretch {
         self.start == self.end
     }
 
+    /// The list without its first.
+    pub fn behind_first(self) -> Stretch {
+        Stretch { start: (self.start + 1).min(self.end), end: self.end }
+    }
+
     pub(super) fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -172,6 +177,20 @@ pub enum ExprKind {
     },
     /// `name := value`; the name is an expression, for its place.
     Named(ExprId, ExprId),
+    /// `{key: value, …}`: keys and values in turns.
+    Dict(Stretch),
+    /// `{a, b}`.
+    Set(Stretch),
+    /// `{element for … in … if …}`: the element and the clauses.
+    SetComprehension(ExprId, Stretch),
+    /// `{key: value for … in … if …}`: key, value and the clauses.
+    DictComprehension(ExprId, ExprId, Stretch),
+    /// `(element for … in … if …)`: the element and the clauses.
+    Generator(ExprId, Stretch),
+    /// `*value` among the arguments of a call.
+    Starred(ExprId),
+    /// `yield value`, a statement of its own.
+    Yield(Option<ExprId>),
     /// What was reported as an error.
     Refused,
 }
@@ -198,6 +217,8 @@ pub struct PyParameter {
     pub default: Option<ExprId>,
     /// Where it stands, without the default.
     pub span: Span,
+    /// True for `*name`, which takes what is left of the arguments.
+    pub is_rest: bool,
 }
 
 /// `for target in iter if … if …`.
@@ -354,6 +375,8 @@ pub enum StmtKind {
         /// Names, in [`PyTree::aliases`].
         names: Stretch,
     },
+    /// `nonlocal a, b`: names.
+    Nonlocal(Stretch),
     /// An expression.
     Expr(ExprId),
     /// `pass`.

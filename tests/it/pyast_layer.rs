@@ -4,7 +4,7 @@ use cembra::schema::{Datum, Document, TermId, TermValue};
 
 /// Hash of the schema.
 pub const SCHEMA_HASH: &str =
-    "13db82dfdac1ad8e5377007d26e9f85d599ed8583c91161d3693d672e3669a68";
+    "6769228e62dbac1fff7371aaa420bc9e1a8b31e7badbb6bb3b1d543b4145e9e2";
 
 /// A term of type `mod`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,6 +167,13 @@ pub enum StmtView<'d> {
         /// `pos`.
         pos: &'d Datum,
     },
+    /// `Nonlocal(identifier* names)`.
+    Nonlocal {
+        /// `names`.
+        names: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
     /// `Expr(expr value)`.
     Expr {
         /// `value`.
@@ -270,17 +277,21 @@ impl<'d> StmtView<'d> {
                 names: document.as_list(*names)?,
                 pos: document.as_datum(*pos)?,
             },
-            (15, [value, pos]) => StmtView::Expr {
+            (15, [names, pos]) => StmtView::Nonlocal {
+                names: document.as_list(*names)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (16, [value, pos]) => StmtView::Expr {
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos)?,
             },
-            (16, [pos]) => StmtView::Pass {
+            (17, [pos]) => StmtView::Pass {
                 pos: document.as_datum(*pos)?,
             },
-            (17, [pos]) => StmtView::Break {
+            (18, [pos]) => StmtView::Break {
                 pos: document.as_datum(*pos)?,
             },
-            (18, [pos]) => StmtView::Continue {
+            (19, [pos]) => StmtView::Continue {
                 pos: document.as_datum(*pos)?,
             },
             _ => return None,
@@ -349,12 +360,64 @@ pub enum ExprView<'d> {
         /// `pos`.
         pos: Option<&'d Datum>,
     },
+    /// `Dict(expr* keys, expr* values)`.
+    Dict {
+        /// `keys`.
+        keys: &'d [TermValue],
+        /// `values`.
+        values: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Set(expr* elts)`.
+    Set {
+        /// `elts`.
+        elts: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
     /// `ListComp(expr elt, comprehension* generators)`.
     ListComp {
         /// `elt`.
         elt: TermId,
         /// `generators`.
         generators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `SetComp(expr elt, comprehension* generators)`.
+    SetComp {
+        /// `elt`.
+        elt: TermId,
+        /// `generators`.
+        generators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `DictComp(expr key, expr value, comprehension* generators)`.
+    DictComp {
+        /// `key`.
+        key: TermId,
+        /// `value`.
+        value: TermId,
+        /// `generators`.
+        generators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `GeneratorExp(expr elt, comprehension* generators)`.
+    GeneratorExp {
+        /// `elt`.
+        elt: TermId,
+        /// `generators`.
+        generators: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+    /// `Yield(expr? value)`.
+    Yield {
+        /// `value`.
+        value: Option<TermId>,
         /// `pos`.
         pos: Option<&'d Datum>,
     },
@@ -423,6 +486,15 @@ pub enum ExprView<'d> {
         /// `pos`.
         pos: Option<&'d Datum>,
     },
+    /// `Starred(expr value, expr_context ctx)`.
+    Starred {
+        /// `value`.
+        value: TermId,
+        /// `ctx`.
+        ctx: TermId,
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
     /// `Name(identifier id, expr_context ctx)`.
     Name {
         /// `id`.
@@ -467,95 +539,129 @@ impl<'d> ExprView<'d> {
     /// The view of a term, if it is a `expr`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ExprView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (19, [op, values, pos]) => ExprView::BoolOp {
+            (20, [op, values, pos]) => ExprView::BoolOp {
                 op: document.as_term(*op)?,
                 values: document.as_list(*values)?,
                 pos: document.as_datum(*pos),
             },
-            (20, [target, value, pos]) => ExprView::NamedExpr {
+            (21, [target, value, pos]) => ExprView::NamedExpr {
                 target: document.as_term(*target)?,
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos),
             },
-            (21, [left, op, right, pos]) => ExprView::BinOp {
+            (22, [left, op, right, pos]) => ExprView::BinOp {
                 left: document.as_term(*left)?,
                 op: document.as_term(*op)?,
                 right: document.as_term(*right)?,
                 pos: document.as_datum(*pos),
             },
-            (22, [op, operand, pos]) => ExprView::UnaryOp {
+            (23, [op, operand, pos]) => ExprView::UnaryOp {
                 op: document.as_term(*op)?,
                 operand: document.as_term(*operand)?,
                 pos: document.as_datum(*pos),
             },
-            (23, [args, body, pos]) => ExprView::Lambda {
+            (24, [args, body, pos]) => ExprView::Lambda {
                 args: document.as_term(*args)?,
                 body: document.as_term(*body)?,
                 pos: document.as_datum(*pos),
             },
-            (24, [test, body, orelse, pos]) => ExprView::IfExp {
+            (25, [test, body, orelse, pos]) => ExprView::IfExp {
                 test: document.as_term(*test)?,
                 body: document.as_term(*body)?,
                 orelse: document.as_term(*orelse)?,
                 pos: document.as_datum(*pos),
             },
-            (25, [elt, generators, pos]) => ExprView::ListComp {
+            (26, [keys, values, pos]) => ExprView::Dict {
+                keys: document.as_list(*keys)?,
+                values: document.as_list(*values)?,
+                pos: document.as_datum(*pos),
+            },
+            (27, [elts, pos]) => ExprView::Set {
+                elts: document.as_list(*elts)?,
+                pos: document.as_datum(*pos),
+            },
+            (28, [elt, generators, pos]) => ExprView::ListComp {
                 elt: document.as_term(*elt)?,
                 generators: document.as_list(*generators)?,
                 pos: document.as_datum(*pos),
             },
-            (26, [left, ops, comparators, pos]) => ExprView::Compare {
+            (29, [elt, generators, pos]) => ExprView::SetComp {
+                elt: document.as_term(*elt)?,
+                generators: document.as_list(*generators)?,
+                pos: document.as_datum(*pos),
+            },
+            (30, [key, value, generators, pos]) => ExprView::DictComp {
+                key: document.as_term(*key)?,
+                value: document.as_term(*value)?,
+                generators: document.as_list(*generators)?,
+                pos: document.as_datum(*pos),
+            },
+            (31, [elt, generators, pos]) => ExprView::GeneratorExp {
+                elt: document.as_term(*elt)?,
+                generators: document.as_list(*generators)?,
+                pos: document.as_datum(*pos),
+            },
+            (32, [value, pos]) => ExprView::Yield {
+                value: document.as_term(*value),
+                pos: document.as_datum(*pos),
+            },
+            (33, [left, ops, comparators, pos]) => ExprView::Compare {
                 left: document.as_term(*left)?,
                 ops: document.as_list(*ops)?,
                 comparators: document.as_list(*comparators)?,
                 pos: document.as_datum(*pos),
             },
-            (27, [func, args, keywords, pos]) => ExprView::Call {
+            (34, [func, args, keywords, pos]) => ExprView::Call {
                 func: document.as_term(*func)?,
                 args: document.as_list(*args)?,
                 keywords: document.as_list(*keywords)?,
                 pos: document.as_datum(*pos),
             },
-            (28, [n, pos]) => ExprView::Num {
+            (35, [n, pos]) => ExprView::Num {
                 n: document.as_datum(*n)?,
                 pos: document.as_datum(*pos),
             },
-            (29, [s, pos]) => ExprView::Str {
+            (36, [s, pos]) => ExprView::Str {
                 s: document.as_datum(*s)?,
                 pos: document.as_datum(*pos),
             },
-            (30, [value, pos]) => ExprView::NameConstant {
+            (37, [value, pos]) => ExprView::NameConstant {
                 value: document.as_datum(*value)?,
                 pos: document.as_datum(*pos),
             },
-            (31, [value, attr, ctx, pos]) => ExprView::Attribute {
+            (38, [value, attr, ctx, pos]) => ExprView::Attribute {
                 value: document.as_term(*value)?,
                 attr: document.as_datum(*attr)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (32, [value, slice, ctx, pos]) => ExprView::Subscript {
+            (39, [value, slice, ctx, pos]) => ExprView::Subscript {
                 value: document.as_term(*value)?,
                 slice: document.as_term(*slice)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (33, [id, ctx, pos]) => ExprView::Name {
+            (40, [value, ctx, pos]) => ExprView::Starred {
+                value: document.as_term(*value)?,
+                ctx: document.as_term(*ctx)?,
+                pos: document.as_datum(*pos),
+            },
+            (41, [id, ctx, pos]) => ExprView::Name {
                 id: document.as_datum(*id)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (34, [elts, ctx, pos]) => ExprView::List {
+            (42, [elts, ctx, pos]) => ExprView::List {
                 elts: document.as_list(*elts)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (35, [elts, ctx, pos]) => ExprView::Tuple {
+            (43, [elts, ctx, pos]) => ExprView::Tuple {
                 elts: document.as_list(*elts)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (36, [lower, upper, step, pos]) => ExprView::Slice {
+            (44, [lower, upper, step, pos]) => ExprView::Slice {
                 lower: document.as_term(*lower),
                 upper: document.as_term(*upper),
                 step: document.as_term(*step),
@@ -581,9 +687,9 @@ impl ExprContextView {
     /// The view of a term, if it is a `expr_context`.
     pub fn new(document: &Document, term: TermId) -> Option<ExprContextView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (37, []) => ExprContextView::Load,
-            (38, []) => ExprContextView::Store,
-            (39, []) => ExprContextView::Del,
+            (45, []) => ExprContextView::Load,
+            (46, []) => ExprContextView::Store,
+            (47, []) => ExprContextView::Del,
             _ => return None,
         })
     }
@@ -602,8 +708,8 @@ impl BoolopView {
     /// The view of a term, if it is a `boolop`.
     pub fn new(document: &Document, term: TermId) -> Option<BoolopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (40, []) => BoolopView::And,
-            (41, []) => BoolopView::Or,
+            (48, []) => BoolopView::And,
+            (49, []) => BoolopView::Or,
             _ => return None,
         })
     }
@@ -642,18 +748,18 @@ impl OperatorView {
     /// The view of a term, if it is a `operator`.
     pub fn new(document: &Document, term: TermId) -> Option<OperatorView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (42, []) => OperatorView::Add,
-            (43, []) => OperatorView::Sub,
-            (44, []) => OperatorView::Mult,
-            (45, []) => OperatorView::Div,
-            (46, []) => OperatorView::Mod,
-            (47, []) => OperatorView::Pow,
-            (48, []) => OperatorView::LShift,
-            (49, []) => OperatorView::RShift,
-            (50, []) => OperatorView::BitOr,
-            (51, []) => OperatorView::BitXor,
-            (52, []) => OperatorView::BitAnd,
-            (53, []) => OperatorView::FloorDiv,
+            (50, []) => OperatorView::Add,
+            (51, []) => OperatorView::Sub,
+            (52, []) => OperatorView::Mult,
+            (53, []) => OperatorView::Div,
+            (54, []) => OperatorView::Mod,
+            (55, []) => OperatorView::Pow,
+            (56, []) => OperatorView::LShift,
+            (57, []) => OperatorView::RShift,
+            (58, []) => OperatorView::BitOr,
+            (59, []) => OperatorView::BitXor,
+            (60, []) => OperatorView::BitAnd,
+            (61, []) => OperatorView::FloorDiv,
             _ => return None,
         })
     }
@@ -676,10 +782,10 @@ impl UnaryopView {
     /// The view of a term, if it is a `unaryop`.
     pub fn new(document: &Document, term: TermId) -> Option<UnaryopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (54, []) => UnaryopView::Invert,
-            (55, []) => UnaryopView::Not,
-            (56, []) => UnaryopView::UAdd,
-            (57, []) => UnaryopView::USub,
+            (62, []) => UnaryopView::Invert,
+            (63, []) => UnaryopView::Not,
+            (64, []) => UnaryopView::UAdd,
+            (65, []) => UnaryopView::USub,
             _ => return None,
         })
     }
@@ -714,16 +820,16 @@ impl CmpopView {
     /// The view of a term, if it is a `cmpop`.
     pub fn new(document: &Document, term: TermId) -> Option<CmpopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (58, []) => CmpopView::Eq,
-            (59, []) => CmpopView::NotEq,
-            (60, []) => CmpopView::Lt,
-            (61, []) => CmpopView::LtE,
-            (62, []) => CmpopView::Gt,
-            (63, []) => CmpopView::GtE,
-            (64, []) => CmpopView::Is,
-            (65, []) => CmpopView::IsNot,
-            (66, []) => CmpopView::In,
-            (67, []) => CmpopView::NotIn,
+            (66, []) => CmpopView::Eq,
+            (67, []) => CmpopView::NotEq,
+            (68, []) => CmpopView::Lt,
+            (69, []) => CmpopView::LtE,
+            (70, []) => CmpopView::Gt,
+            (71, []) => CmpopView::GtE,
+            (72, []) => CmpopView::Is,
+            (73, []) => CmpopView::IsNot,
+            (74, []) => CmpopView::In,
+            (75, []) => CmpopView::NotIn,
             _ => return None,
         })
     }
@@ -747,7 +853,7 @@ impl<'d> ComprehensionView<'d> {
     /// The view of a term, if it is a `comprehension`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ComprehensionView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (68, [target, iter, ifs]) => ComprehensionView::Comprehension {
+            (76, [target, iter, ifs]) => ComprehensionView::Comprehension {
                 target: document.as_term(*target)?,
                 iter: document.as_term(*iter)?,
                 ifs: document.as_list(*ifs)?,
@@ -760,10 +866,12 @@ impl<'d> ComprehensionView<'d> {
 /// A term of type `arguments`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgumentsView<'d> {
-    /// `arguments(arg* args)`.
+    /// `arguments(arg* args, arg? vararg)`.
     Arguments {
         /// `args`.
         args: &'d [TermValue],
+        /// `vararg`.
+        vararg: Option<TermId>,
     },
 }
 
@@ -771,8 +879,9 @@ impl<'d> ArgumentsView<'d> {
     /// The view of a term, if it is a `arguments`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ArgumentsView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (69, [args]) => ArgumentsView::Arguments {
+            (77, [args, vararg]) => ArgumentsView::Arguments {
                 args: document.as_list(*args)?,
+                vararg: document.as_term(*vararg),
             },
             _ => return None,
         })
@@ -799,7 +908,7 @@ impl<'d> ArgView<'d> {
     /// The view of a term, if it is a `arg`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ArgView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (70, [name, annotation, default, pos]) => ArgView::Arg {
+            (78, [name, annotation, default, pos]) => ArgView::Arg {
                 name: document.as_datum(*name)?,
                 annotation: document.as_term(*annotation),
                 default: document.as_term(*default),
@@ -828,7 +937,7 @@ impl<'d> KeywordView<'d> {
     /// The view of a term, if it is a `keyword`.
     pub fn new(document: &'d Document, term: TermId) -> Option<KeywordView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (71, [name, value, pos]) => KeywordView::Keyword {
+            (79, [name, value, pos]) => KeywordView::Keyword {
                 name: document.as_datum(*name)?,
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos),
@@ -854,7 +963,7 @@ impl<'d> AliasView<'d> {
     /// The view of a term, if it is a `alias`.
     pub fn new(document: &'d Document, term: TermId) -> Option<AliasView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (72, [name, asname]) => AliasView::Alias {
+            (80, [name, asname]) => AliasView::Alias {
                 name: document.as_datum(*name)?,
                 asname: document.as_datum(*asname),
             },
@@ -881,7 +990,7 @@ impl<'d> MatchCaseView<'d> {
     /// The view of a term, if it is a `match_case`.
     pub fn new(document: &'d Document, term: TermId) -> Option<MatchCaseView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (73, [patterns, guard, body]) => MatchCaseView::MatchCase {
+            (81, [patterns, guard, body]) => MatchCaseView::MatchCase {
                 patterns: document.as_list(*patterns)?,
                 guard: document.as_term(*guard),
                 body: document.as_list(*body)?,
@@ -912,13 +1021,13 @@ impl<'d> PatternView<'d> {
     /// The view of a term, if it is a `pattern`.
     pub fn new(document: &'d Document, term: TermId) -> Option<PatternView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (74, [value]) => PatternView::MatchValue {
+            (82, [value]) => PatternView::MatchValue {
                 value: document.as_term(*value)?,
             },
-            (75, [name]) => PatternView::MatchAs {
+            (83, [name]) => PatternView::MatchAs {
                 name: document.as_datum(*name)?,
             },
-            (76, []) => PatternView::MatchAny,
+            (84, []) => PatternView::MatchAny,
             _ => return None,
         })
     }

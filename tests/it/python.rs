@@ -231,23 +231,21 @@ fn constructs_outside_of_the_subset_have_a_rule_and_a_hint() {
     rule("with a as b, c:\n    d", "with-statement", "1:0");
     rule("class A(B):\n    def f(self): return 1", "class-definition", "1:0");
     rule("async def f():\n    return 1", "async", "1:0");
-    rule("def f():\n    yield 1", "generator-function", "2:4");
     rule("def f():\n    x = yield", "generator-function", "2:8");
     rule("def f():\n    global a, b", "global-statement", "2:4");
-    rule("def f():\n    nonlocal a", "nonlocal-statement", "2:4");
     rule("del a[0]", "delete-item", "1:4");
     rule("def f():\n    import math\n", "import-inside", "2:4");
     rule("from math import *", "import-star", "1:17");
-    rule("def f(a, *args): pass", "parameter-kinds", "1:9");
-    rule("f(*a)", "starred", "1:2");
     rule("f(**a)", "starred", "1:2");
-    rule("sum(x for x in a)", "generator-expression", "1:3");
-    rule("x = (x for x in a)", "generator-expression", "1:4");
-    rule("x = {1: 2, 3: 4}", "dictionary", "1:4");
-    rule("x = {}", "dictionary", "1:4");
-    rule("x = {1, 2}", "set", "1:4");
-    rule("x = {a: b for a in c}", "dictionary", "1:4");
-    rule("x = {a for a in b}", "set", "1:4");
+    rule("x = [*a]", "starred", "1:5");
+    rule("x = {1, *a}", "starred", "1:8");
+    rule("x = {1: 2, **a, 3: 4}", "starred", "1:11");
+    rule("f(*a for a in b)", "starred", "1:2");
+    rule("def f():\n    yield from a", "generator-function", "2:4");
+    rule("def f(a, *args, b): pass", "parameter-kinds", "1:16");
+    rule("def f(a, *, b): pass", "parameter-kinds", "1:9");
+    rule("def f(**a): pass", "parameter-kinds", "1:6");
+    rule("x = lambda *a, b: 1", "parameter-kinds", "1:15");
     rule("x = f\"{a}\"", "formatted-string", "1:4");
     rule("x = '\\N{BULLET}'", "string-escape", "1:4");
     rule("x = b'a'", "bytes-literal", "1:4");
@@ -260,6 +258,34 @@ fn constructs_outside_of_the_subset_have_a_rule_and_a_hint() {
 }
 
 #[test]
+fn nonlocal_needs_a_binding_around() {
+    let inner = |lines: &str| {
+        format!("def f(a):\n    b = 1\n    def g(c):\n        {}\n", lines.replace('\n', "\n        "))
+    };
+    let rules = ["nonlocal-binding@4:17"];
+    check_rules(&inner("nonlocal a, b"), &[]);
+    check(&inner("nonlocal x"), &["nonlocal-binding@4:17 no binding for nonlocal 'x' found"]);
+    check(&inner("nonlocal c"), &["nonlocal-binding@4:17 name 'c' is parameter and nonlocal"]);
+    check(
+        &inner("b = 2\nnonlocal b\nx = a\nnonlocal a"),
+        &[
+            "nonlocal-binding@5:17 name 'b' is assigned to before nonlocal declaration",
+            "nonlocal-binding@7:17 name 'a' is used before nonlocal declaration",
+        ],
+    );
+    check_rules(&inner("b = b\ndef h():\n    nonlocal b\n    b = 2"), &[]);
+    check_rules(&inner("nonlocal b\ndef h():\n    nonlocal b\n    b = 2"), &[]);
+    check_rules(&inner("nonlocal f"), &rules);
+    check("nonlocal a", &["nonlocal-binding@1:9 nonlocal declaration not allowed at module level"]);
+    check_rules("def f():\n    nonlocal a", &["nonlocal-binding@2:13"]);
+    check_rules("yield 1", &["misplaced-statement@1:0"]);
+    check_rules("x = {1: 2, 3}", &["unexpected-token@1:12"]);
+    check_rules("x = {1, 2: 3}", &["unexpected-token@1:9"]);
+    check_rules("x = {1: 2: 3}", &["unexpected-token@1:9"]);
+    check_rules("x = {1: 2, 3: 4 for a in b}", &["unexpected-token@1:16"]);
+}
+
+#[test]
 fn all_errors_of_a_text_are_found_in_one_run() {
     let source = "def f(a:\n    return a\n\ndef g(x):\n    try:\n        y = 012\n    except:\n        z = {}\n    return x +\n\ndef h(: pass\n";
     check_rules(
@@ -268,7 +294,6 @@ fn all_errors_of_a_text_are_found_in_one_run() {
             "unclosed-bracket@1:5",
             "try-statement@5:4",
             "leading-zeros@6:12",
-            "dictionary@8:12",
             "unexpected-token@9:14",
             "unclosed-bracket@11:5",
             "unexpected-token@11:6",

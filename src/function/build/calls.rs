@@ -1,22 +1,16 @@
 //! Calls: of the library, of functions of the module, of inner functions and lambdas.
 
-use super::scope::{Binding, Callable, Resolved, Scope};
+use super::arguments::{Argument, PreparedCall};
+use super::scope::{Callable, Resolved};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library::{self, LibraryFunction, LibraryKind};
 use crate::function::op::{FunctionId, FunctionOp};
-use crate::python::{ExprId, ExprKind, PyParameter, StmtKind, Stretch};
-use crate::ssa::{InstId, SsaOp, VarId};
+use crate::python::{CompareOp, ExprId, ExprKind, Stretch};
+use crate::ssa::{InstId, Tail};
 use cembra_vm::program::instruction::Span;
-use hashbrown::HashMap;
-
-/// An argument: a value, or a function that is passed on.
-#[derive(Clone, Copy)]
-enum Argument {
-    Value(InstId),
-    Function(Callable),
-}
+use cembra_vm::value::Category;
 
 impl Builder<'_> {
     pub(super) fn call(&mut self, callee: ExprId, args: Stretch, keywords: Stretch, span: Span) -> InstId {
@@ -24,7 +18,12 @@ impl Builder<'_> {
             Some(Resolved::Callable(Callable::Library(builtin))) => {
                 self.library_call(builtin, args, keywords, span)
             }
-            Some(Resolved::Callable(callable)) => self.function_call(callable, args, keywords, span),
+            Some(Resolved::Callable(callable)) => {
+                if let ExprKind::Lambda { parameters, .. } = self.tree.expr(callee).kind {
+                    self.keep_defaults(parameters);
+                }
+                self.function_call(callable, args, keywords, span)
+            }
             Some(Resolved::Library(name)) if name.contains('.') => {
                 let (module, attribute) = name.rsplit_once('.').expect("it has a dot");
                 let (of, name) = (format!("module '{module}'"), attribute.to_owned());
@@ -34,15 +33,25 @@ impl Builder<'_> {
                 let name = self.dotted(callee).unwrap_or_default();
                 match &*name {
                     "range" => self.range_value(args, span),
-                    "locals" | "eval" | "print" | "open" | "chr" | "ord" | "complex" | "str" | "list"
-                    | "dict" | "set" | "sorted" | "map" | "filter" | "isinstance" | "exec" | "input"
-                    | "enumerate" | "zip" | "reversed" | "prange" | "iter" | "next" | "type" => self
-                        .unsupported(
-                            "library",
-                            format!("`{name}` cannot be used here"),
-                            "see the list of functions in docs/functions.md",
-                            span,
-                        ),
+                    "list" if args.len() == 1 && keywords.is_empty() => {
+                        let iter = self.tree.expr_list(args)[0];
+                        self.list_of(iter, span)
+                    }
+                    "set" if args.len() == 1 && keywords.is_empty() => {
+                        let iter = self.tree.expr_list(args)[0];
+                        self.set_of(iter, span)
+                    }
+                    "dict" if args.is_empty() && keywords.is_empty() => self.library("_dict", vec![], span),
+                    "set" if args.is_empty() && keywords.is_empty() => self.library("_set", vec![], span),
+                    "list" if args.is_empty() && keywords.is_empty() => self.library("_list", vec![], span),
+                    "locals" | "eval" | "print" | "open" | "complex" | "str" | "list" | "dict" | "set"
+                    | "sorted" | "map" | "filter" | "isinstance" | "exec" | "input" | "enumerate" | "zip"
+                    | "reversed" | "prange" | "iter" | "next" | "type" => self.unsupported(
+                        "library",
+                        format!("`{name}` cannot be used here"),
+                        "see the list of functions in docs/functions.md",
+                        span,
+                    ),
                     _ => self.refuse(FunctionError::new(FunctionProblem::UnknownName { name }, span)),
                 }
             }
@@ -80,6 +89,16 @@ impl Builder<'_> {
                 span,
             );
         }
+        if let ("get", [key]) | ("get", [key, _]) = (name, self.tree.expr_list(args)) {
+            let default = self.tree.expr_list(args).get(1).copied();
+            let mut values = vec![self.expr(base), self.expr(*key)];
+            values.extend(default.map(|default| self.expr(default)));
+            return self.library("_dict_get", values, span);
+        }
+        if let ("add", [item]) = (name, self.tree.expr_list(args)) {
+            let (base, item) = (self.expr(base), self.expr(*item));
+            return self.library("_add", vec![base, item], span);
+        }
         let builtin = match (name, args.len()) {
             ("pop", 0) => "_pop",
             ("copy", 0) => "numpy.copy",
@@ -113,6 +132,14 @@ impl Builder<'_> {
         {
             return self.range_length(tree.expr_list(args), span);
         }
+        if let (LibraryKind::Chr, [code], true) = (builtin.kind(), args, keywords.is_empty()) {
+            return self.character(*code, builtin, span);
+        }
+        if keywords.is_empty()
+            && let Some(value) = self.consume(builtin, args, span)
+        {
+            return value;
+        }
         let mut positional: Vec<ExprId> = args.to_vec();
         let makes_array = matches!(
             builtin.kind(),
@@ -134,6 +161,14 @@ impl Builder<'_> {
                 }
             }
         }
+        if let (LibraryKind::ArrayOf, [value]) = (builtin.kind(), &positional[..])
+            && !matches!(tree.expr(*value).kind, ExprKind::Tuple(_) | ExprKind::List(_))
+        {
+            let mut from = LibraryFunction::named("_array");
+            from.dtype = builtin.dtype;
+            let value = self.expr(*value);
+            return self.operation(FunctionOp::LibraryFunction(from), vec![value], span);
+        }
         let mut values: Vec<InstId> = Vec::new();
         for (position, argument) in positional.iter().enumerate() {
             match tree.expr(*argument).kind {
@@ -146,6 +181,7 @@ impl Builder<'_> {
                         return self.unsupported("empty-array", "an array of nothing", "np.zeros(0)", span);
                     }
                 }
+                ExprKind::Starred(tuple) => values.extend(self.spread(tuple)),
                 _ => values.push(self.expr(*argument)),
             }
         }
@@ -154,6 +190,30 @@ impl Builder<'_> {
             values.rotate_right(1);
         }
         self.operation(FunctionOp::LibraryFunction(builtin), values, span)
+    }
+
+    /// `chr(code)`, which raises outside of the code points there are.
+    fn character(&mut self, code: ExprId, builtin: LibraryFunction, span: Span) -> InstId {
+        const ENDS: [(i64, i64, &str); 2] = [
+            (i32::MIN as i64, i32::MAX as i64, "OverflowError: Python int too large to convert to C int"),
+            (0, char::MAX as i64, "ValueError: chr() arg not in range(0x110000)"),
+        ];
+        let code = self.expr(code);
+        let code = self.operation(FunctionOp::RangeBound, vec![code], span);
+        for (least, most, message) in ENDS {
+            let (fails, inside) = (self.new_block(), self.new_block());
+            for (op, bound) in [(CompareOp::GreaterEqual, least), (CompareOp::LessEqual, most)] {
+                let bound = self.int(bound, span);
+                let condition = self.operation(FunctionOp::Compare(op), vec![code, bound], span);
+                let next = if op == CompareOp::LessEqual { inside } else { self.new_block() };
+                self.end_block(Tail::Branch { condition, then: next, orelse: fails }, span);
+                self.begin(next);
+            }
+            self.begin(fails);
+            self.fail(Category::Raised, message.to_owned(), span);
+            self.begin(inside);
+        }
+        self.operation(FunctionOp::LibraryFunction(builtin), vec![code], span)
     }
 
     fn range_length(&mut self, args: &[ExprId], span: Span) -> InstId {
@@ -187,95 +247,24 @@ impl Builder<'_> {
     }
 
     fn function_call(&mut self, callable: Callable, args: Stretch, keywords: Stretch, span: Span) -> InstId {
-        let tree = self.tree;
-        let (parameters, name) = self.parameters(callable);
-        let mut given: Vec<Option<Argument>> = vec![None; parameters.len()];
-        let positional = tree.expr_list(args);
-        if positional.len() > parameters.len() {
-            let message = format!(
-                "{name}() takes {} positional arguments but {} were given",
-                parameters.len(),
-                positional.len()
+        if self.is_generator_function(callable) && !self.keeps_calls {
+            return self.unsupported(
+                "generator-function",
+                "a generator is iterated over, it is no value",
+                "for v in g(…), or a list that is returned",
+                span,
             );
-            return self.refuse(FunctionError::types(message, span));
         }
-        for (slot, argument) in given.iter_mut().zip(positional) {
-            *slot = Some(self.argument(*argument));
-        }
-        for keyword in tree.keywords(keywords) {
-            let position = parameters.iter().position(|p| tree.name(p.name) == tree.name(keyword.name));
-            match position {
-                Some(at) if given[at].is_none() => given[at] = Some(self.argument(keyword.value)),
-                _ => {
-                    let word =
-                        if position.is_some() { "multiple values for" } else { "an unexpected keyword" };
-                    let message = format!("{name}() got {word} argument '{}'", tree.name(keyword.name));
-                    return self.refuse(FunctionError::types(message, keyword.span));
-                }
-            }
-        }
-        for (slot, parameter) in given.iter_mut().zip(&parameters) {
-            if slot.is_none()
-                && let Some(default) = parameter.default
-            {
-                let scope = std::mem::replace(&mut self.scope, 0);
-                *slot = Some(Argument::Value(self.expr(default)));
-                self.scope = scope;
-            }
-        }
-        let missing: Vec<&str> = given
-            .iter()
-            .zip(&parameters)
-            .filter(|(argument, _)| argument.is_none())
-            .map(|(_, parameter)| tree.name(parameter.name))
-            .collect();
-        if let Some(first) = missing.first() {
-            let message = format!("{name}() missing a required argument: '{first}'");
-            return self.refuse(FunctionError::types(message, span));
-        }
-        let given: Vec<Argument> = given.into_iter().flatten().collect();
-        self.apply(callable, &parameters, &given, &name, span)
-    }
-
-    fn argument(&mut self, expr: ExprId) -> Argument {
-        match self.resolve_expr(expr) {
-            Some(Resolved::Callable(callable)) => Argument::Function(callable),
-            _ => Argument::Value(self.expr(expr)),
+        match self.prepare_call(callable, args, keywords, span) {
+            Ok(call) => self.apply(&call, span),
+            Err(refused) => refused,
         }
     }
 
-    /// Parameters and name of a function.
-    fn parameters(&self, callable: Callable) -> (Vec<PyParameter>, String) {
+    fn apply(&mut self, call: &PreparedCall, span: Span) -> InstId {
         let tree = self.tree;
-        let of_definition = |statement| match tree.stmt(statement).kind {
-            StmtKind::FunctionDef { name, parameters, .. } => {
-                (tree.parameters(parameters).to_vec(), tree.name(name).to_owned())
-            }
-            _ => unreachable!("a function is a definition"),
-        };
-        match callable {
-            Callable::Module(id) => of_definition(self.module.definition(id)),
-            Callable::Inner(statement, _) => of_definition(statement),
-            Callable::Lambda(expr, _) => match tree.expr(expr).kind {
-                ExprKind::Lambda { parameters, .. } => {
-                    (tree.parameters(parameters).to_vec(), "<lambda>".to_owned())
-                }
-                _ => unreachable!("a lambda is an expression"),
-            },
-            Callable::Library(builtin) => (Vec::new(), builtin.name().to_owned()),
-        }
-    }
-
-    fn apply(
-        &mut self,
-        callable: Callable,
-        parameters: &[PyParameter],
-        given: &[Argument],
-        name: &str,
-        span: Span,
-    ) -> InstId {
-        let tree = self.tree;
-        let passes_functions = given.iter().any(|argument| matches!(argument, Argument::Function(_)));
+        let callable = call.callable;
+        let passes_functions = call.given.iter().any(|argument| matches!(argument, Argument::Function(_)));
         if let Callable::Module(id) = callable
             && !passes_functions
             && (self.keeps_calls
@@ -283,61 +272,31 @@ impl Builder<'_> {
                 || self.inlined >= MAX_INLINED
                 || self.depth > MAX_INLINE_DEPTH)
         {
-            let values = given.iter().map(|argument| match argument {
+            let values = call.given.iter().map(|argument| match argument {
                 Argument::Value(value) => *value,
                 Argument::Function(_) => unreachable!("none is passed"),
             });
             return self.operation(FunctionOp::Call(id), values.collect(), span);
         }
-        let (definition, parent) = match callable {
-            Callable::Module(id) => (Some(self.module.definition(id)), 0),
-            Callable::Inner(statement, scope) => (Some(statement), scope),
-            Callable::Lambda(_, scope) => (None, scope),
-            Callable::Library(_) => unreachable!("calls of the library are no calls of functions"),
-        };
+        let definition = self.definition(callable);
         if definition.is_some_and(|it| self.active.contains(&it)) {
+            let name = &call.name;
             let message = format!("`{name}` calls itself, and is no function of the module with values only");
             return self.unsupported("inner-recursion", message, "define it at the top of the module", span);
         }
         self.inlined += 1;
-        let body = definition.map(|definition| match tree.stmt(definition).kind {
-            StmtKind::FunctionDef { body, .. } => tree.block(body),
-            _ => unreachable!("a function is a definition"),
-        });
-        let scope = match body {
-            Some(body) => self.new_scope(parent, body),
-            None => {
-                self.scopes.push(Scope { parent, names: HashMap::new() });
-                self.scopes.len() - 1
-            }
-        };
-        let outer = std::mem::replace(&mut self.scope, scope);
-        let mut written: Vec<VarId> = Vec::new();
-        for (parameter, argument) in parameters.iter().zip(given) {
-            let name = tree.name(parameter.name).to_owned();
-            let binding = match *argument {
-                Argument::Function(callable) => Binding::Callable(callable),
-                Argument::Value(value) => {
-                    let variable = self.variable(&name);
-                    self.write(variable, value, span);
-                    written.push(variable);
-                    Binding::Variable(variable)
-                }
-            };
-            self.scopes[scope].names.insert(name, binding);
-        }
-        let result = match (callable, body) {
+        let outer = self.enter(call, span);
+        let result = match (callable, definition) {
             (Callable::Lambda(expr, _), _) => match tree.expr(expr).kind {
                 ExprKind::Lambda { body, .. } => self.expr(body),
                 _ => unreachable!("a lambda is an expression"),
             },
-            (_, Some(body)) => {
-                self.active.extend(definition);
-                self.undefine_locals(scope, &written, span);
+            (_, Some(definition)) => {
+                self.active.push(definition);
                 let (result, exit) = (self.merged(), self.new_block());
                 let returns = std::mem::replace(&mut self.returns, ReturnTo::Inline { result, exit });
                 let loops = std::mem::take(&mut self.loops);
-                self.statements(body);
+                self.statements(tree.block(self.body_of(definition)));
                 let nowhere = Span::default();
                 let none = self.constant(Constant::None, nowhere);
                 self.write(result, none, nowhere);
@@ -350,27 +309,6 @@ impl Builder<'_> {
         };
         self.scope = outer;
         result
-    }
-
-    /// Takes the values of the round before from the variables of a function that is built in place inside of a loop.
-    fn undefine_locals(&mut self, scope: usize, parameters: &[VarId], span: Span) {
-        if self.loop_depth == 0 {
-            return;
-        }
-        let mut locals: Vec<_> = self.scopes[scope]
-            .names
-            .values()
-            .filter_map(|binding| match binding {
-                Binding::Variable(variable) if !parameters.contains(variable) => Some(*variable),
-                _ => None,
-            })
-            .collect();
-        locals.sort_unstable();
-        if locals.is_empty() {
-            return;
-        }
-        let undef = self.flow.push(self.block, SsaOp::Undef, vec![], span);
-        locals.into_iter().for_each(|variable| self.write(variable, undef, span));
     }
 
     /// True if a function of the module leads back to itself, or is being built.

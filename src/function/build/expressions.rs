@@ -1,5 +1,6 @@
 //! Expressions.
 
+use super::comprehensions::{Element, Sink};
 use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
 use crate::function::constant::Constant;
@@ -84,9 +85,56 @@ impl Builder<'_> {
             ),
             ExprKind::Named(target, value) => {
                 let value = self.expr(value);
+                let around = self.function_scope();
+                let scope = std::mem::replace(&mut self.scope, around);
                 self.store(target, value);
+                self.scope = scope;
                 value
             }
+            ExprKind::Generator(..) => self.unsupported(
+                "generator-expression",
+                "a generator expression is iterated over, it is no value",
+                "write a list comprehension: `[…]`",
+                span,
+            ),
+            ExprKind::Dict(entries) => {
+                let dict = self.library("_dict", vec![], span);
+                for entry in tree.expr_list(entries).chunks_exact(2) {
+                    let (key, value) = (self.expr(entry[0]), self.expr(entry[1]));
+                    self.operation(FunctionOp::SetItem(vec![IndexPart::At]), vec![dict, value, key], span);
+                }
+                dict
+            }
+            ExprKind::Set(elements) => {
+                let set = self.library("_set", vec![], span);
+                for element in tree.expr_list(elements) {
+                    let element = self.expr(*element);
+                    self.library("_add", vec![set, element], span);
+                }
+                set
+            }
+            ExprKind::DictComprehension(key, value, clauses) => {
+                let dict = self.library("_dict", vec![], span);
+                self.in_clauses(Element::Pair(key, value), clauses, Sink::Dict(dict), span);
+                dict
+            }
+            ExprKind::SetComprehension(element, clauses) => {
+                let set = self.library("_set", vec![], span);
+                self.in_clauses(Element::One(element), clauses, Sink::Set(set), span);
+                set
+            }
+            ExprKind::Starred(_) => self.unsupported(
+                "starred",
+                "`*` unpacks arguments of functions of the module only",
+                "write the elements out: `f(t[0], t[1])`",
+                span,
+            ),
+            ExprKind::Yield(_) => self.unsupported(
+                "generator-function",
+                "a generator gives values and takes none",
+                "write `yield value` as a statement",
+                span,
+            ),
             ExprKind::Slice { .. } => {
                 self.unsupported("slice", "a slice is no value", "use it as an index", span)
             }

@@ -10,27 +10,45 @@
 //! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
 //! asked in every round as Python does.
 
-use super::scope::{Binding, Scope};
+use super::generators::{Generator, Round};
 use super::{Builder, LoopTargets};
 use crate::function::library::LibraryFunction;
 use crate::function::op::{FunctionOp, IndexPart};
-use crate::python::tree::PyClause;
 use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch};
 use crate::ssa::{BlockId, InstId, Tail, VarId};
 use cembra_vm::program::instruction::Span;
-use hashbrown::HashMap;
+
+/// A value whose elements a loop gets.
+#[derive(Clone, Copy)]
+pub(super) struct Iterated {
+    value: InstId,
+    /// Its length when the loop began, where it may be a dictionary, which must not grow meanwhile.
+    length: Option<InstId>,
+    view: View,
+}
+
+/// What a loop gets of a dictionary.
+#[derive(Clone, Copy, PartialEq)]
+enum View {
+    /// Its keys, as of other values their elements.
+    Elements,
+    Values,
+    Items,
+}
 
 /// What a loop runs over.
-enum Iteration {
+pub(super) enum Iteration {
     /// Numbers from a start on, by a step of one up or down.
     Count { start: InstId, stop: InstId, down: bool },
     /// Numbers by any step.
     Steps { start: InstId, step: InstId, count: InstId },
     /// Elements of values, perhaps behind a number that starts somewhere.
-    Elements { values: Vec<InstId>, number: Option<InstId>, is_tuple: bool },
+    Elements { values: Vec<Iterated>, number: Option<InstId>, is_tuple: bool },
+    /// What a generator yields.
+    Generated(Box<Generator>),
 }
 
-impl Builder<'_> {
+impl<'m> Builder<'m> {
     pub(super) fn while_loop(&mut self, test: ExprId, body: Stretch, orelse: Stretch, span: Span) {
         let tree = self.tree;
         self.loop_depth += 1;
@@ -63,74 +81,16 @@ impl Builder<'_> {
             self.loop_targets.extend(variable);
         }
         let end = self.new_block();
-        self.rounds(&iteration, target, span, &mut |this, next| {
-            this.body(tree.block(body), this.block, LoopTargets { next, end });
-        });
+        self.rounds(&iteration, Round::Body { target, body, end }, span);
         self.statements(tree.block(orelse));
         self.jump_into(end, span);
     }
 
-    /// `[element for … if …]`: a list, and loops that append to it. Targets are names of the comprehension only.
-    pub(super) fn comprehension(&mut self, element: ExprId, clauses: Stretch, span: Span) -> InstId {
-        let tree = self.tree;
-        let list = self.operation(FunctionOp::LibraryFunction(LibraryFunction::named("_list")), vec![], span);
-        let scope = Scope { parent: self.scope, names: HashMap::new() };
-        self.scopes.push(scope);
-        let inner = self.scopes.len() - 1;
-        let outer = std::mem::replace(&mut self.scope, inner);
-        self.clauses(tree.clauses(clauses), list, element, span);
-        self.scope = outer;
-        list
-    }
-
-    fn clauses(&mut self, clauses: &[PyClause], list: InstId, element: ExprId, span: Span) {
-        let tree = self.tree;
-        let Some((clause, rest)) = clauses.split_first() else {
-            let value = self.expr(element);
-            self.operation(
-                FunctionOp::LibraryFunction(LibraryFunction::named("_append")),
-                vec![list, value],
-                span,
-            );
-            return;
-        };
-        let iteration = self.iteration(clause.iter);
-        self.declare(clause.target);
-        self.rounds(&iteration, clause.target, span, &mut |this, next| {
-            for condition in tree.expr_list(clause.conditions) {
-                let holds = this.new_block();
-                this.branch_on(*condition, holds, next);
-                this.begin(holds);
-            }
-            this.clauses(rest, list, element, span);
-        });
-    }
-
-    /// Makes the names of a target those of the scope at hand.
-    fn declare(&mut self, target: ExprId) {
-        let tree = self.tree;
-        match tree.expr(target).kind {
-            ExprKind::Name(name) => {
-                let name = tree.name(name).to_owned();
-                let variable = self.variable(&name);
-                self.loop_targets.push(variable);
-                self.scopes[self.scope].names.insert(name, Binding::Variable(variable));
-            }
-            ExprKind::Tuple(parts) | ExprKind::List(parts) => {
-                tree.expr_list(parts).iter().for_each(|part| self.declare(*part));
-            }
-            _ => {}
+    /// A loop; goes on behind it, where no `break` leads.
+    pub(super) fn rounds(&mut self, iteration: &Iteration, round: Round, span: Span) {
+        if let Iteration::Generated(generator) = iteration {
+            return self.generate(generator, round, span);
         }
-    }
-
-    /// A loop whose body gets the block of the next round; goes on behind it, where no `break` leads.
-    fn rounds(
-        &mut self,
-        iteration: &Iteration,
-        target: ExprId,
-        span: Span,
-        body: &mut dyn FnMut(&mut Self, BlockId),
-    ) {
         let (counter, left) = (self.merged(), self.merged());
         self.start(iteration, counter, left, span);
         self.loop_depth += 1;
@@ -143,8 +103,7 @@ impl Builder<'_> {
         self.end_block(Tail::Branch { condition, then: inside, orelse: other }, span);
         self.begin(inside);
         let value = self.element(iteration, counter, span);
-        self.store(target, value);
-        body(self, next);
+        self.round(round, value, next, span);
         self.end_block(Tail::Jump(next), span);
         self.begin(next);
         self.advance(iteration, counter, left, span);
@@ -153,7 +112,7 @@ impl Builder<'_> {
         self.begin(other);
     }
 
-    fn body(&mut self, body: &[StmtId], block: BlockId, targets: LoopTargets) {
+    pub(super) fn body(&mut self, body: &[StmtId], block: BlockId, targets: LoopTargets) {
         self.begin(block);
         self.loops.push(targets);
         self.statements(body);
@@ -161,8 +120,11 @@ impl Builder<'_> {
     }
 
     /// What a loop runs over, computed once.
-    fn iteration(&mut self, iter: ExprId) -> Iteration {
+    pub(super) fn iteration(&mut self, iter: ExprId) -> Iteration {
         let (tree, span) = (self.tree, self.span(iter));
+        if let Some(generator) = self.generator(iter) {
+            return Iteration::Generated(Box::new(generator));
+        }
         if let ExprKind::Call { callee, args, .. } = tree.expr(iter).kind
             && let Some(name) = self.dotted(callee)
         {
@@ -173,26 +135,61 @@ impl Builder<'_> {
                 }
                 ("reversed", [inner]) => return self.reversed(*inner, span),
                 ("enumerate", [values, rest @ ..]) if rest.len() < 2 => {
-                    let values = self.expr(*values);
+                    let generator = self.generator(*values);
+                    let values = match generator {
+                        Some(_) => Vec::new(),
+                        None => vec![self.iterated(*values)],
+                    };
                     let number = match rest {
                         [start] => self.bound(*start),
                         _ => self.int(0, span),
                     };
-                    return Iteration::Elements {
-                        values: vec![values],
-                        number: Some(number),
-                        is_tuple: false,
-                    };
+                    if let Some(generator) = generator {
+                        let number = Some(self.counter(number, span));
+                        return Iteration::Generated(Box::new(Generator { number, ..generator }));
+                    }
+                    return Iteration::Elements { values, number: Some(number), is_tuple: false };
                 }
                 ("zip", [_, ..]) => {
-                    let values = args.iter().map(|value| self.expr(*value)).collect();
+                    let values = args.iter().map(|value| self.iterated(*value)).collect();
                     return Iteration::Elements { values, number: None, is_tuple: true };
                 }
                 _ => {}
             }
         }
-        let values = vec![self.expr(iter)];
+        let values = vec![self.iterated(iter)];
         Iteration::Elements { values, number: None, is_tuple: false }
+    }
+
+    /// A value that is gone over; `d.items()` and the like are views of it.
+    fn iterated(&mut self, expr: ExprId) -> Iterated {
+        let span = self.span(expr);
+        let (base, view) = self.view(expr).unwrap_or((expr, View::Elements));
+        let value = self.expr(base);
+        let length = self.module.has_dictionaries().then(|| self.library("len", vec![value], span));
+        Iterated { value, length, view }
+    }
+
+    /// `d.items()` and the like: the dictionary, and which view of it.
+    fn view(&self, expr: ExprId) -> Option<(ExprId, View)> {
+        let tree = self.tree;
+        let ExprKind::Call { callee, args, keywords } = tree.expr(expr).kind else { return None };
+        let ExprKind::Attribute(base, name) = tree.expr(callee).kind else { return None };
+        if !self.module.has_dictionaries() || !args.is_empty() || !keywords.is_empty() {
+            return None;
+        }
+        let view = match tree.name(name) {
+            "keys" => View::Elements,
+            "values" => View::Values,
+            "items" => View::Items,
+            _ => return None,
+        };
+        Some((base, view))
+    }
+
+    /// True for `d.items()` and the like.
+    pub(super) fn is_view(&self, expr: ExprId) -> bool {
+        self.view(expr).is_some()
     }
 
     fn bound(&mut self, expr: ExprId) -> InstId {
@@ -266,7 +263,7 @@ impl Builder<'_> {
                 self.write(counter, *start, span);
                 self.write(left, *count, span);
             }
-            Iteration::Elements { .. } => {
+            Iteration::Elements { .. } | Iteration::Generated(_) => {
                 let zero = self.int(0, span);
                 self.write(counter, zero, span);
             }
@@ -287,15 +284,13 @@ impl Builder<'_> {
                 let (left, zero) = (self.read(left, span), self.int(0, span));
                 compare(self, CompareOp::NotEqual, left, zero)
             }
+            Iteration::Generated(_) => unreachable!("a generator is built in place"),
             Iteration::Elements { values, .. } => {
                 let lengths: Vec<InstId> = values
                     .iter()
-                    .map(|values| {
-                        self.operation(
-                            FunctionOp::LibraryFunction(LibraryFunction::named("len")),
-                            vec![*values],
-                            span,
-                        )
+                    .map(|of| match of.length {
+                        None => self.library("len", vec![of.value], span),
+                        Some(before) => self.library("_iteration_length", vec![of.value, before], span),
                     })
                     .collect();
                 let length = match lengths[..] {
@@ -321,12 +316,27 @@ impl Builder<'_> {
             parts.push(self.operation(FunctionOp::Step, vec![*number, at], span));
         }
         for values in values {
-            let op = FunctionOp::GetItem(vec![IndexPart::At]);
-            parts.push(self.operation(op, vec![*values, at], span));
+            parts.push(self.element_of(*values, at, span));
         }
         match (parts.len(), is_tuple) {
             (1, false) => parts[0],
             _ => self.operation(FunctionOp::Tuple, parts, span),
+        }
+    }
+
+    fn element_of(&mut self, of: Iterated, at: InstId, span: Span) -> InstId {
+        let args = vec![of.value, at];
+        if of.length.is_none() {
+            return self.operation(FunctionOp::GetItem(vec![IndexPart::At]), args, span);
+        }
+        match of.view {
+            View::Elements => self.library("_element", args, span),
+            View::Values => self.library("_value_at", args, span),
+            View::Items => {
+                let parts =
+                    vec![self.library("_element", args.clone(), span), self.library("_value_at", args, span)];
+                self.operation(FunctionOp::Tuple, parts, span)
+            }
         }
     }
 

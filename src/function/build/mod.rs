@@ -14,9 +14,12 @@
 //! recurse and a function does not grow beyond 200 of them; other calls stay calls. What is
 //! passed as a function is known where it is called.
 
+mod arguments;
 mod calls;
+mod comprehensions;
 mod conditions;
 mod expressions;
+mod generators;
 mod loops;
 mod scope;
 mod statements;
@@ -29,6 +32,7 @@ use crate::python::{ExprId, PyTree, StmtId, StmtKind};
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
+use generators::Consumer;
 use hashbrown::HashMap;
 use scope::{Binding, Scope};
 
@@ -94,28 +98,32 @@ pub fn build(module: &FunctionModule, id: FunctionId) -> Result<BuiltFunction, V
     Builder::new(module).build(id)
 }
 
-/// The same with all calls of functions of the module as calls: what is found is in this function.
-///
-/// # Errors
-/// As [`build`].
-pub fn build_alone(module: &FunctionModule, id: FunctionId) -> Result<BuiltFunction, Vec<FunctionError>> {
+/// The same with all calls of functions of the module as calls: what is found is in this function. The errors of
+/// [`build`] stand beside what could be built.
+pub fn build_alone(module: &FunctionModule, id: FunctionId) -> (BuiltFunction, Vec<FunctionError>) {
     let mut builder = Builder::new(module);
     builder.keeps_calls = true;
-    builder.build(id)
+    builder.built(id)
 }
 
 impl Builder<'_> {
     fn build(self, id: FunctionId) -> Result<BuiltFunction, Vec<FunctionError>> {
+        match self.built(id) {
+            (function, errors) if errors.is_empty() => Ok(function),
+            (_, errors) => Err(errors),
+        }
+    }
+
+    fn built(self, id: FunctionId) -> (BuiltFunction, Vec<FunctionError>) {
         let module = self.module;
         let mut builder = self;
         let parameters = builder.function(module.definition(id));
         let Builder { mut flow, errors, variables, failures, loop_targets, .. } = builder;
-        if !errors.is_empty() {
-            return Err(errors);
-        }
         let unreachable = flow.remove_unreachable();
         let name = module.name(id).to_owned();
-        Ok(BuiltFunction { name, flow, parameters, variables, failures, unreachable, loop_targets })
+        let function =
+            BuiltFunction { name, flow, parameters, variables, failures, unreachable, loop_targets };
+        (function, errors)
     }
 }
 
@@ -126,6 +134,8 @@ enum ReturnTo {
     Caller,
     /// Behind a call that was built in place, its result in a variable.
     Inline { result: VarId, exit: BlockId },
+    /// Behind the loop over a generator that was built in place.
+    Exhausted(BlockId),
 }
 
 /// Where `break` and `continue` lead.
@@ -148,11 +158,18 @@ struct Builder<'m> {
     scope: usize,
     loops: Vec<LoopTargets>,
     returns: ReturnTo,
+    /// Where `yield` leads, innermost last.
+    yields: Vec<Consumer>,
+    yields_built: usize,
     /// Definitions that are being built in place, and the function itself.
     active: Vec<StmtId>,
     inlined: usize,
     /// True if calls of functions of the module stay calls.
     keeps_calls: bool,
+    /// Default values that are no literals, by scope of the function and expression.
+    defaults: HashMap<(usize, ExprId), VarId>,
+    /// How many arguments `*args` holds, and whether `f(*args)` made use of that.
+    rest_lengths: HashMap<VarId, (usize, bool)>,
     loop_targets: Vec<VarId>,
     /// Expressions around the one at hand.
     depth: usize,
@@ -175,9 +192,13 @@ impl<'m> Builder<'m> {
             scope: 0,
             loops: Vec::new(),
             returns: ReturnTo::Caller,
+            yields: Vec::new(),
+            yields_built: 0,
             active: Vec::new(),
             inlined: 0,
             keeps_calls: false,
+            defaults: HashMap::new(),
+            rest_lengths: HashMap::new(),
             loop_targets: Vec::new(),
             depth: 0,
             variables: Vec::new(),

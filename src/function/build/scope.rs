@@ -7,7 +7,7 @@ use crate::function::module::ModuleName;
 use crate::function::op::FunctionId;
 use crate::python::{ExprId, ExprKind, PyPattern, StmtId, StmtKind};
 use crate::ssa::VarId;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// Names of a function, of one that is built in place, or of a comprehension.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,22 @@ pub(super) struct Scope {
     /// The scope around it; the first is that of the module.
     pub(super) parent: usize,
     pub(super) names: HashMap<String, Binding>,
+    /// Names that belong to a scope around it.
+    nonlocals: HashSet<String>,
+    /// True of a comprehension, in which `:=` assigns to names of the function around it.
+    is_comprehension: bool,
+}
+
+impl Scope {
+    /// The scope of a lambda inside of a scope.
+    pub(super) fn of_lambda(parent: usize) -> Scope {
+        Scope { parent, ..Scope::default() }
+    }
+
+    /// The scope of a comprehension inside of a scope.
+    pub(super) fn of_comprehension(parent: usize) -> Scope {
+        Scope { parent, is_comprehension: true, ..Scope::default() }
+    }
 }
 
 /// What a name of a scope stands for.
@@ -59,10 +75,16 @@ pub(super) enum Resolved {
 impl Builder<'_> {
     /// A scope whose names are those that the statements assign.
     pub(super) fn new_scope(&mut self, parent: usize, body: &[StmtId]) -> usize {
-        let mut scope = Scope { parent, names: HashMap::new() };
+        let mut scope = Scope { parent, ..Scope::default() };
         let mut assigned = Assigned::default();
         self.collect(body, &mut assigned);
+        scope.nonlocals = assigned.nonlocals;
+        let mut functions = Vec::new();
         for name in assigned.names {
+            if scope.nonlocals.contains(&name) {
+                continue;
+            }
+            functions.extend(assigned.functions.get(&name).map(|known| (name.clone(), known.0)));
             // A name that is only ever one lambda or one inner function is that function.
             let known = assigned.functions.get(&name).filter(|known| known.1 == 1);
             let binding = match known {
@@ -77,7 +99,37 @@ impl Builder<'_> {
             scope.names.insert(name, binding);
         }
         self.scopes.push(scope);
-        self.scopes.len() - 1
+        let scope = self.scopes.len() - 1;
+        for (name, source) in functions {
+            self.declare_defaults(scope, &name, source);
+        }
+        scope
+    }
+
+    /// Variables for the default values of an inner function that are no literals; they are locals like others.
+    fn declare_defaults(&mut self, scope: usize, function: &str, source: Source) {
+        let tree = self.tree;
+        let parameters = match source {
+            Source::Definition(statement) => match tree.stmt(statement).kind {
+                StmtKind::FunctionDef { parameters, .. } => parameters,
+                _ => return,
+            },
+            Source::Lambda(expr) => match tree.expr(expr).kind {
+                ExprKind::Lambda { parameters, .. } => parameters,
+                _ => return,
+            },
+        };
+        for parameter in tree.parameters(parameters) {
+            let Some(default) = parameter.default.filter(|it| self.constant_value(*it).is_none()) else {
+                continue;
+            };
+            let variable = self.variable(function);
+            self.loop_targets.push(variable);
+            self.defaults.insert((scope, default), variable);
+            // No name of a text has brackets.
+            let name = format!("{function}({})", tree.name(parameter.name));
+            self.scopes[scope].names.insert(name, Binding::Variable(variable));
+        }
     }
 
     /// What a name stands for.
@@ -139,17 +191,42 @@ impl Builder<'_> {
         }
     }
 
-    /// The variable that a name is assigned to in the scope at hand.
+    /// The variable that a name is assigned to in the scope at hand, or in the one that `nonlocal` leads to; none
+    /// if the name is a function.
     pub(super) fn target_variable(&mut self, name: &str) -> Option<VarId> {
-        match self.scopes[self.scope].names.get(name) {
+        let mut at = self.scope;
+        if self.is_declared_nonlocal(name) {
+            at = self.scopes[at].parent;
+            while at != 0 && !self.scopes[at].names.contains_key(name) {
+                at = self.scopes[at].parent;
+            }
+        }
+        if at == 0 {
+            return None;
+        }
+        match self.scopes[at].names.get(name) {
             Some(Binding::Variable(variable)) => Some(*variable),
             Some(Binding::Callable(_)) => None,
             None => {
                 let variable = self.variable(name);
-                self.scopes[self.scope].names.insert(name.to_owned(), Binding::Variable(variable));
+                self.scopes[at].names.insert(name.to_owned(), Binding::Variable(variable));
                 Some(variable)
             }
         }
+    }
+
+    /// True if a name of the scope at hand is declared nonlocal.
+    pub(super) fn is_declared_nonlocal(&self, name: &str) -> bool {
+        self.scopes[self.scope].nonlocals.contains(name)
+    }
+
+    /// The scope that `:=` assigns in: that of the function around comprehensions.
+    pub(super) fn function_scope(&self) -> usize {
+        let mut at = self.scope;
+        while self.scopes[at].is_comprehension {
+            at = self.scopes[at].parent;
+        }
+        at
     }
 
     fn collect(&self, body: &[StmtId], assigned: &mut Assigned) {
@@ -167,6 +244,13 @@ impl Builder<'_> {
                                 assigned.function(tree.name(name), Source::Lambda(value));
                             }
                             _ => self.collect_target(*target, assigned),
+                        }
+                    }
+                }
+                StmtKind::Nonlocal(names) => {
+                    for name in tree.expr_list(names) {
+                        if let ExprKind::Name(name) = tree.expr(*name).kind {
+                            assigned.nonlocals.insert(tree.name(name).to_owned());
                         }
                     }
                 }
@@ -223,6 +307,7 @@ struct Assigned {
     /// How often each is assigned.
     functions: HashMap<String, (Source, usize)>,
     counts: HashMap<String, usize>,
+    nonlocals: HashSet<String>,
 }
 
 impl Assigned {

@@ -29,7 +29,9 @@ impl Builder<'_> {
         let tree = self.tree;
         match tree.stmt(statement).kind {
             // Inner functions are built where they are called.
-            StmtKind::FunctionDef { name, .. } => self.inner_function(tree.name(name), span),
+            StmtKind::FunctionDef { name, parameters, .. } => {
+                self.inner_function(tree.name(name), parameters, span);
+            }
             StmtKind::Return(value) => self.return_value(value, span),
             StmtKind::Delete(targets) => {
                 tree.expr_list(targets).iter().for_each(|target| self.delete(*target));
@@ -53,6 +55,7 @@ impl Builder<'_> {
             StmtKind::Expr(value) => match tree.expr(value).kind {
                 // A documentation string, or a constant.
                 ExprKind::Text(_) | ExprKind::None | ExprKind::Int(_) => {}
+                ExprKind::Yield(value) => self.yield_value(value, span),
                 _ => drop(self.expr(value)),
             },
             StmtKind::Break => match self.loops.last().copied() {
@@ -63,12 +66,19 @@ impl Builder<'_> {
                 Some(targets) => self.end_block(Tail::Jump(targets.next), span),
                 None => drop(self.refuse(outside_loop("continue", span))),
             },
-            StmtKind::Import(_) | StmtKind::ImportFrom { .. } | StmtKind::Pass | StmtKind::Refused(_) => {}
+            StmtKind::Nonlocal(_)
+            | StmtKind::Import(_)
+            | StmtKind::ImportFrom { .. }
+            | StmtKind::Pass
+            | StmtKind::Refused(_) => {}
         }
     }
 
-    fn inner_function(&mut self, name: &str, span: Span) {
-        if let Some(Binding::Variable(_)) = self.scopes[self.scope].names.get(name) {
+    /// The definition of an inner function: its default values are computed here.
+    fn inner_function(&mut self, name: &str, parameters: Stretch, span: Span) {
+        self.keep_defaults(parameters);
+        let is_variable = matches!(self.scopes[self.scope].names.get(name), Some(Binding::Variable(_)));
+        if is_variable || self.is_declared_nonlocal(name) {
             let message = format!("`{name}` is one of several functions or values");
             self.unsupported("function-value", message, "give each inner function a name of its own", span);
         }
@@ -85,6 +95,7 @@ impl Builder<'_> {
                 self.write(result, value, span);
                 self.end_block(Tail::Jump(exit), span);
             }
+            ReturnTo::Exhausted(exit) => self.end_block(Tail::Jump(exit), span),
         }
     }
 
@@ -108,10 +119,10 @@ impl Builder<'_> {
     fn assign(&mut self, targets: Stretch, value: ExprId) {
         let tree = self.tree;
         let targets = tree.expr_list(targets);
-        if let ([target], ExprKind::Lambda { .. }) = (targets, tree.expr(value).kind)
+        if let ([target], ExprKind::Lambda { parameters, .. }) = (targets, tree.expr(value).kind)
             && let ExprKind::Name(name) = tree.expr(*target).kind
         {
-            return self.inner_function(tree.name(name), tree.expr(value).span);
+            return self.inner_function(tree.name(name), parameters, tree.expr(value).span);
         }
         // A pair assigned to a pair needs no tuple.
         if let ([target], Some(values)) = (targets, self.parts(value))
@@ -141,7 +152,10 @@ impl Builder<'_> {
         let (tree, span) = (self.tree, self.span(target));
         match tree.expr(target).kind {
             ExprKind::Name(name) => match self.target_variable(tree.name(name)) {
-                Some(variable) => self.write(variable, value, span),
+                Some(variable) => {
+                    self.forget_rest_length(variable, span);
+                    self.write(variable, value, span);
+                }
                 None => drop(self.unsupported(
                     "function-value",
                     format!("`{}` is a function", tree.name(name)),

@@ -1,6 +1,7 @@
 //! Types of parts: fields of tuples, elements, rows and slices of arrays, attributes.
 
 use super::calls::list_takes;
+use super::dictionaries;
 use super::rules::type_error;
 use crate::function::constant::Constant;
 use crate::function::error::FunctionProblem;
@@ -27,6 +28,8 @@ pub(super) fn type_of_item(
             _ => Err(unsupported("tuple-slice", "tuples are not sliced", "name the fields")),
         },
         FunctionType::Array(array) => indexed(*array, parts, &args[1..]),
+        FunctionType::Dict(dict) => dictionaries::type_of_value(*dict, parts, &args[1..]),
+        of if of.is_text() => Err(dictionaries::text_parts()),
         other => Err(type_error(format!("'{}' object is not subscriptable", other.python_name()))),
     }
 }
@@ -44,7 +47,8 @@ fn field(fields: &[FunctionType], index: Option<Constant>) -> Result<FunctionTyp
         let found = usize::try_from(place).ok().and_then(|place| fields.get(place));
         return found.cloned().ok_or_else(out_of_range);
     }
-    let (first, rest) = fields.split_first().ok_or_else(out_of_range)?;
+    // An empty tuple has no element: the index raises when it is reached.
+    let Some((first, rest)) = fields.split_first() else { return Ok(FunctionType::Int) };
     let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
     joined.filter(FunctionType::is_number).ok_or_else(|| {
         unsupported(
@@ -123,6 +127,7 @@ pub(super) fn type_of_store(
                 ))),
             }
         }
+        FunctionType::Dict(dict) => dictionaries::type_of_store(*dict, parts, args),
         other => {
             let name = other.python_name();
             Err(type_error(format!("'{name}' object does not support item assignment")))
@@ -139,6 +144,10 @@ pub(super) fn type_of_attribute(name: &str, of: &FunctionType) -> Result<Functio
         (FunctionType::Array(_), "ndim" | "size") => Ok(FunctionType::Int),
         (FunctionType::Float | FunctionType::Int | FunctionType::Bool, "real") => {
             Ok(if *of == FunctionType::Float { FunctionType::Float } else { FunctionType::Int })
+        }
+        (FunctionType::Dict(_), _) => {
+            let message = format!("`{name}` of a {}", of.python_name());
+            Err(unsupported("dictionary-method", message, "[], in, len, get, items, keys, values, add"))
         }
         _ => {
             let of = match of {

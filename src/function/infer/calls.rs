@@ -28,7 +28,37 @@ pub(super) fn type_of_builtin(
         x if x.is_integer() => Ok(()),
         x => Err(type_error(format!("'{}' object cannot be interpreted as an integer", x.python_name()))),
     };
+    let text = || FunctionProblem::Unsupported {
+        rule: "text",
+        message: format!("{name}() of a text"),
+        hint: "texts are compared, and characters are numbers: ord(c), chr(n)",
+    };
     match builtin.kind() {
+        LibraryKind::Chr => {
+            count(1, 1)?;
+            integer(0)?;
+            Ok(FunctionType::Char)
+        }
+        LibraryKind::Ord => match args {
+            [FunctionType::Char] => Ok(Int),
+            [FunctionType::Text] => {
+                Err(type_error("ord() expected a character, but a longer text was found"))
+            }
+            [other] => {
+                let name = other.python_name();
+                Err(type_error(format!("ord() expected string of length 1, but {name} found")))
+            }
+            _ => Err(type_error(format!("ord() takes exactly one argument ({} given)", args.len()))),
+        },
+        LibraryKind::ToInt
+        | LibraryKind::ToFloat
+        | LibraryKind::ToBool
+        | LibraryKind::Min
+        | LibraryKind::Max
+            if args.iter().any(FunctionType::is_text) =>
+        {
+            Err(text())
+        }
         LibraryKind::Float { arity, .. } => {
             count(arity, arity)?;
             (0..arity).try_for_each(number)?;
@@ -62,7 +92,7 @@ pub(super) fn type_of_builtin(
         LibraryKind::Len => {
             count(1, 1)?;
             match &args[0] {
-                Tuple(_) | Array(_) | FunctionType::Text => Ok(Int),
+                Tuple(_) | Array(_) | FunctionType::Text | FunctionType::Char => Ok(Int),
                 other => Err(type_error(format!("object of type '{}' has no len()", other.python_name()))),
             }
         }
@@ -107,6 +137,7 @@ pub(super) fn type_of_builtin(
         }
         LibraryKind::Sum => match args {
             [Array(array)] => Ok(if array.loaded() == Float { Float } else { Int }),
+            [Tuple(fields)] if fields.is_empty() => Ok(Int),
             [Tuple(fields)] => joined(fields, name).map(|sum| if sum == Bool { Int } else { sum }),
             _ => Err(type_error("sum() takes a tuple or an array")),
         },
@@ -131,6 +162,13 @@ pub(super) fn type_of_builtin(
             Ok(Int)
         }
         LibraryKind::CounterProduct => Ok(Int),
+        LibraryKind::NewDict
+        | LibraryKind::NewSet
+        | LibraryKind::AddKey
+        | LibraryKind::DictGet
+        | LibraryKind::Element
+        | LibraryKind::ValueAt
+        | LibraryKind::IterationLength => unreachable!("dictionaries have rules of their own"),
         LibraryKind::Filled(_) => {
             let sizes = sizes(args)?;
             array(builtin.dtype.unwrap_or(ScalarType::Float64), sizes)
@@ -146,11 +184,23 @@ pub(super) fn type_of_builtin(
             array(builtin.dtype.unwrap_or(ScalarType::Int64), 1)
         }
         LibraryKind::ArrayOf => match args {
-            [Array(known)] => Ok(Array(ArrayOf { is_list: false, ..*known })),
+            [] => Err(type_error("array() missing required argument 'object' (pos 0)")),
             _ => {
                 let element = joined(args, name)?;
                 array(builtin.dtype.unwrap_or(element_of(&element)), 1)
             }
+        },
+        LibraryKind::ArrayFrom => match &args[0] {
+            Array(known) => array(builtin.dtype.unwrap_or(known.element), known.rank),
+            Tuple(fields) => {
+                let element = joined(fields, name)?;
+                array(builtin.dtype.unwrap_or(element_of(&element)), 1)
+            }
+            other => Err(FunctionProblem::Unsupported {
+                rule: "array-type",
+                message: format!("an array of one {} has no axes", other.python_name()),
+                hint: "np.array([x]) has one axis",
+            }),
         },
         LibraryKind::NewList => match args {
             // What is appended decides: see `type_of_empty_list`.
@@ -171,9 +221,15 @@ pub(super) fn type_of_builtin(
             Ok(Array(ArrayOf::list(element_of(&args[0]))))
         }
         LibraryKind::Contains => match args.first().ok_or_else(missing)? {
+            Array(_) | Tuple(_) if args[1].is_text() => Err(text()),
             Array(_) | Tuple(_) => {
                 number(1)?;
                 Ok(Bool)
+            }
+            of if of.is_text() && args[1].is_text() => Ok(Bool),
+            of if of.is_text() => {
+                let name = args[1].python_name();
+                Err(type_error(format!("'in <string>' requires string as left operand, not {name}")))
             }
             other => Err(type_error(format!("argument of type '{}' is not iterable", other.python_name()))),
         },

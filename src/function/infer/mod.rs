@@ -10,6 +10,7 @@
 
 mod arrays;
 mod calls;
+mod dictionaries;
 mod instance;
 mod lists;
 mod rules;
@@ -25,11 +26,11 @@ use crate::function::library::LibraryKind;
 use crate::function::module::FunctionModule;
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
-use crate::function::types::{ArrayOf, FunctionType};
+use crate::function::types::FunctionType;
 use crate::python::SourceLines;
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -121,14 +122,19 @@ impl<'m> Inference<'m> {
                 phis.into_iter().find(|phi| instance.types[phi.index()].is_none() && has_undefined(phi));
             let is_empty_list = |inst: &InstId| {
                 let op = flow.operation(*inst);
-                matches!(op, Some(FunctionOp::LibraryFunction(builtin)) if builtin.kind() == LibraryKind::NewList)
+                let is_empty =
+                    |kind| matches!(kind, LibraryKind::NewList | LibraryKind::NewDict | LibraryKind::NewSet);
+                matches!(op, Some(FunctionOp::LibraryFunction(builtin)) if is_empty(builtin.kind()))
                     && instance.types[inst.index()].is_none()
             };
             let list = flow.blocks.iter().flat_map(|block| &block.insts).find(|inst| is_empty_list(inst));
             if let (None, Some(list)) = (found, list) {
                 // Nothing typed is appended: the elements may be of any type.
-                instance.types[list.index()] =
-                    Some(FunctionType::Array(ArrayOf::list(cembra_vm::value::ScalarType::Int64)));
+                let kind = match flow.operation(*list) {
+                    Some(FunctionOp::LibraryFunction(builtin)) => builtin.kind(),
+                    _ => LibraryKind::NewList,
+                };
+                instance.types[list.index()] = Some(lists::type_of_empty(kind));
                 self.work.insert(at);
                 return true;
             }
@@ -269,6 +275,14 @@ impl<'m> Inference<'m> {
                 };
                 Ok(lists::type_of_list(instance, inst, own))
             }
+            FunctionOp::LibraryFunction(builtin)
+                if matches!(builtin.kind(), LibraryKind::NewDict | LibraryKind::NewSet) =>
+            {
+                Ok(lists::type_of_dict(instance, inst, builtin.kind()))
+            }
+            FunctionOp::LibraryFunction(builtin) if dictionaries::has_rule(builtin.kind(), &args) => {
+                dictionaries::type_of_builtin(builtin.kind(), &args).map(Some).map_err(problem)
+            }
             FunctionOp::LibraryFunction(builtin) => {
                 calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
             }
@@ -404,10 +418,13 @@ impl<'m> Inference<'m> {
     /// Reports lists of different elements that meet: an array is not cast.
     fn check_arrays(&self, at: InstanceId, phi: InstId, what: &str, errors: &mut Vec<FunctionError>) {
         let instance = &self.instances[at.0 as usize];
-        let Some(joined @ FunctionType::Array(_)) = &instance.types[phi.index()] else { return };
+        let Some(joined @ (FunctionType::Array(_) | FunctionType::Dict(_))) = &instance.types[phi.index()]
+        else {
+            return;
+        };
         for arg in &instance.function.flow.inst(phi).args {
             let Some(of) = instance.types[arg.index()].as_ref().filter(|of| *of != joined) else { continue };
-            let line = |value: InstId| self.lines.line(self.place_of(&instance.function, value));
+            let line = |value: InstId| self.lines.line(place_of(instance, value));
             let problem = FunctionProblem::Unify {
                 what: what.to_owned(),
                 first: of.clone(),
@@ -415,7 +432,7 @@ impl<'m> Inference<'m> {
                 second: joined.clone(),
                 second_line: line(phi),
             };
-            errors.push(FunctionError::new(problem, self.place_of(&instance.function, *arg)));
+            errors.push(FunctionError::new(problem, place_of(instance, *arg)));
             return;
         }
     }
@@ -431,9 +448,11 @@ impl<'m> Inference<'m> {
                 continue;
             };
             match joined.join(new) {
-                Some(joined) => known = Some((*first, joined)),
+                // The value that gave the type is the one to blame.
+                Some(wider) if wider != *joined => known = Some((*value, wider)),
+                Some(_) => {}
                 None => {
-                    let span = |value: InstId| self.place_of(&instance.function, value);
+                    let span = |value: InstId| place_of(instance, value);
                     let line = |value: InstId| self.lines.line(span(value));
                     let problem = FunctionProblem::Unify {
                         what: what.to_owned(),
@@ -448,19 +467,21 @@ impl<'m> Inference<'m> {
             }
         }
     }
+}
 
-    /// Where a value comes from: of a phi the first operand that has a place.
-    fn place_of(&self, function: &BuiltFunction, value: InstId) -> Span {
-        let mut at = value;
-        for _ in 0..function.flow.insts.len() {
-            let row = function.flow.inst(at);
-            match row.args.first().filter(|_| row.span.is_unknown()) {
-                Some(next) if *next != at => at = *next,
-                _ => break,
-            }
-        }
-        function.flow.inst(at).span
+/// Where a value comes from: of a phi an operand that has its type, if there is one.
+fn place_of(instance: &Instance, value: InstId) -> Span {
+    let (flow, types) = (&instance.function.flow, &instance.types);
+    let mut seen: HashSet<InstId> = HashSet::from([value]);
+    let mut at = value;
+    while flow.inst(at).span.is_unknown() {
+        let args = flow.inst(at).args.iter().filter(|arg| !seen.contains(*arg));
+        let same = |arg: &&InstId| types[arg.index()] == types[at.index()];
+        let Some(next) = args.clone().find(same).or(args.clone().next()).copied() else { break };
+        seen.insert(next);
+        at = next;
     }
+    flow.inst(at).span
 }
 
 /// The constant that a value is.

@@ -21,7 +21,7 @@ pub(super) fn type_of(
 ) -> Result<FunctionType, FunctionProblem> {
     match op {
         FunctionOp::Constant(constant) => Ok(constant.function_type()),
-        FunctionOp::Unary(op) => unary(*op, &args[0]),
+        FunctionOp::Unary(op) => unary(*op, &args[0], last),
         FunctionOp::Binary(op) => binary(*op, &args[0], &args[1], last),
         FunctionOp::Compare(op) => compare(*op, &args[0], &args[1]),
         FunctionOp::Truth => match &args[0] {
@@ -29,6 +29,11 @@ pub(super) fn type_of(
                 rule: "truth-of-array",
                 message: format!("the truth of {array} is ambiguous"),
                 hint: "compare an element, or its length",
+            }),
+            FunctionType::Text if last.is_none() => Err(FunctionProblem::Unsupported {
+                rule: "text",
+                message: "the truth of a text that is not known".to_owned(),
+                hint: "compare characters",
             }),
             FunctionType::Optional(_) => Err(FunctionProblem::Unsupported {
                 rule: "optional",
@@ -48,11 +53,13 @@ pub(super) fn type_of(
                     message: format!("not enough values to unpack (expected {count}, got {})", fields.len()),
                 }),
             },
-            FunctionType::Array(_) => Err(FunctionProblem::Unsupported {
-                rule: "unpack-array",
-                message: "arrays are not unpacked".to_owned(),
-                hint: "index the elements",
-            }),
+            FunctionType::Array(_) | FunctionType::Dict(_) | FunctionType::Text | FunctionType::Char => {
+                Err(FunctionProblem::Unsupported {
+                    rule: "unpack-array",
+                    message: format!("a {} is not unpacked", args[0].python_name()),
+                    hint: "index the elements",
+                })
+            }
             other => Err(type_error(format!("cannot unpack non-iterable {} object", other.python_name()))),
         },
         FunctionOp::RangeBound => match &args[0] {
@@ -83,10 +90,10 @@ fn tuple(fields: impl Iterator<Item = FunctionType>) -> Result<FunctionType, Fun
     }
 }
 
-fn unary(op: UnaryOp, x: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+fn unary(op: UnaryOp, x: &FunctionType, last: Option<&Constant>) -> Result<FunctionType, FunctionProblem> {
     let sign = match op {
         UnaryOp::Not => {
-            return type_of(&FunctionOp::Truth, std::slice::from_ref(x), None);
+            return type_of(&FunctionOp::Truth, std::slice::from_ref(x), last);
         }
         UnaryOp::Neg => "-",
         UnaryOp::Pos => "+",
@@ -134,6 +141,19 @@ fn binary(
             rule: "array-expression",
             message: format!("`{}` on whole arrays is not supported in functions", sign_of(op)),
             hint: "write a loop over the elements",
+        });
+    }
+    let is_text_operation = match op {
+        BinaryOp::Add => x.is_text() && y.is_text(),
+        BinaryOp::Mul => x.is_text() && y.is_integer() || x.is_integer() && y.is_text(),
+        BinaryOp::Mod => x.is_text(),
+        _ => false,
+    };
+    if is_text_operation {
+        return Err(FunctionProblem::Unsupported {
+            rule: "text",
+            message: format!("`{}` on texts", sign_of(op)),
+            hint: "characters are numbers: ord(c), chr(n)",
         });
     }
     match op {
@@ -196,7 +216,12 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
                 hint: "test `is None` and assign the number to another name",
             })
         }
-        (x, y) if x.is_number() && y.is_number() => Ok(Bool),
+        (x, y) if x.is_number() && y.is_number() || x.is_text() && y.is_text() => Ok(Bool),
+        (FunctionType::Dict(_), _) | (_, FunctionType::Dict(_)) => Err(FunctionProblem::Unsupported {
+            rule: "dictionary",
+            message: format!("`{sign}` of dictionaries or sets"),
+            hint: "compare their lengths and elements",
+        }),
         (Tuple(a), Tuple(b)) if a.iter().chain(&**b).all(FunctionType::is_number) => match op {
             CompareOp::Equal | CompareOp::NotEqual => Ok(Bool),
             _ => Err(FunctionProblem::Unsupported {

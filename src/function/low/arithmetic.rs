@@ -165,7 +165,15 @@ impl Lowering<'_> {
                 self.total("bool.not_equal", vec![x, zero], BOOLEAN)
             }
             FunctionType::Tuple(fields) => self.boolean(!fields.is_empty()),
-            FunctionType::Text => self.boolean(true),
+            FunctionType::Char => self.boolean(true),
+            FunctionType::Text => {
+                let is_empty = self.known_text(x).is_some_and(|text| text.is_empty());
+                self.boolean(!is_empty)
+            }
+            FunctionType::Dict(_) => {
+                let (length, zero) = (self.length(x), self.int(0));
+                self.total("bool.not_equal", vec![length, zero], BOOLEAN)
+            }
             FunctionType::None | FunctionType::Array(_) | FunctionType::Optional(_) => self.boolean(false),
         }
     }
@@ -198,15 +206,12 @@ impl Lowering<'_> {
                 _ => all,
             });
         }
+        if x_type.is_text() && y_type.is_text() {
+            return self.compare_texts(op, x, y);
+        }
         if !x_type.is_number() || !y_type.is_number() {
-            // Values of types that have nothing in common differ; None and a text equal themselves.
-            let is_open = |value: InstId| {
-                *self.type_of(value) == FunctionType::Text && self.constant_of(value).is_none()
-            };
-            if is_open(x) || is_open(y) {
-                return Err(self.unsupported("text", "texts are not compared", "compare numbers"));
-            }
-            let equal = x_type == y_type && self.constant_of(x) == self.constant_of(y);
+            // Values of types that have nothing in common differ; None equals itself.
+            let equal = x_type == y_type && *x_type == FunctionType::None;
             return Ok(self.boolean(equal == (op == CompareOp::Equal)));
         }
         let (x, y) = (self.leaf(x), self.leaf(y));

@@ -27,6 +27,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn get_item(&mut self, inst: InstId, parts: &[IndexPart], args: &[InstId]) -> Lower<Lowered> {
+        if let Some(dict) = self.dict(args[0]) {
+            return Ok(Lowered::Leaves(self.dict_value(&dict, args[1])));
+        }
         let Some(part) = self.part(args[0]) else {
             return Ok(Lowered::Leaves(self.field(inst, args[0], args[1])?));
         };
@@ -63,7 +66,8 @@ impl Lowering<'_> {
         let qtype = self.qtype(wanted)?;
         let (index, length) = (self.leaf_as(index, &FunctionType::Int), self.int(fields.len() as i64));
         let index = self.operator("python.index", vec![index, length], INT64);
-        let mut chosen = self.cast(leaves[0], &fields[0], wanted);
+        let Some(first) = fields.first() else { return Ok(vec![index]) };
+        let mut chosen = self.cast(leaves[0], first, wanted);
         for (place, field) in fields.iter().enumerate().skip(1) {
             let number = self.int(place as i64);
             let value = self.cast(leaves[place], field, wanted);
@@ -235,6 +239,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn set_item(&mut self, parts: &[IndexPart], args: &[InstId]) -> Lower<()> {
+        if let Some(dict) = self.dict(args[0]) {
+            return self.set_dict_value(&dict, args[2], args[1]);
+        }
         let part = self.written_part(args[0])?;
         let of = self.type_of(args[1]);
         let value = self.leaf(args[1]);

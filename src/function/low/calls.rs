@@ -141,6 +141,14 @@ impl Lowering<'_> {
                 one(self.filled(*array, value, vec![times])?)
             }
             LibraryKind::Contains => self.contains(args[0], args[1]),
+            LibraryKind::Chr | LibraryKind::Ord => one(self.leaf_as(args[0], &Int)),
+            LibraryKind::NewDict
+            | LibraryKind::NewSet
+            | LibraryKind::AddKey
+            | LibraryKind::DictGet
+            | LibraryKind::Element
+            | LibraryKind::ValueAt
+            | LibraryKind::IterationLength => self.dict_builtin(builtin.kind(), args, inst),
             LibraryKind::Append => {
                 let part = self.written_part(args[0])?;
                 let value = self.leaf(args[1]);
@@ -154,6 +162,7 @@ impl Lowering<'_> {
             | LibraryKind::Full
             | LibraryKind::Arange
             | LibraryKind::ArrayOf
+            | LibraryKind::ArrayFrom
             | LibraryKind::Copy => self.new_array(builtin, args, inst),
         }
     }
@@ -167,13 +176,17 @@ impl Lowering<'_> {
         self.total(name, vec![size, infinity], BOOLEAN)
     }
 
-    fn length(&mut self, value: InstId) -> InstId {
+    pub(super) fn length(&mut self, value: InstId) -> InstId {
+        if let Some(dict) = self.dict(value) {
+            return self.axis_length(&dict.keys, 0);
+        }
         if let Some(part) = self.part(value) {
             let first = part.open_axes()[0];
             return self.axis_length(&part, first);
         }
         let length = match self.type_of(value) {
             FunctionType::Tuple(fields) => fields.len(),
+            FunctionType::Char => 1,
             FunctionType::Text => match self.constant_of(value) {
                 Some(crate::function::constant::Constant::Text(text)) => text.chars().count(),
                 _ => 0,
@@ -210,7 +223,7 @@ impl Lowering<'_> {
                 this.total(if is_min { "python.min" } else { "python.max" }, vec![x, y], qtype)
             }
         };
-        if let ([_], Some(part)) = (args, args.first().and_then(|arg| self.part(*arg))) {
+        if let ([_], Some(part)) = (args, args.first().and_then(|arg| self.iterated(*arg))) {
             let zeros: Vec<InstId> = part.open_axes().iter().map(|_| self.int(0)).collect();
             // The first element: an empty array has none, which raises.
             let first = self.load(&part, &zeros);
@@ -231,6 +244,11 @@ impl Lowering<'_> {
             result = best(self, result, *value);
         }
         Ok(vec![result])
+    }
+
+    /// What is gone over: elements of an array, keys of a dictionary.
+    fn iterated(&self, value: InstId) -> Option<ArrayPart> {
+        self.dict(value).map(|dict| dict.keys).or_else(|| self.part(value))
     }
 
     /// Folds all elements of a part into one value.
@@ -278,7 +296,7 @@ impl Lowering<'_> {
             true => this.float_binary(BinaryOp::Add, x, y),
             false => this.int_binary(BinaryOp::Add, x, y),
         };
-        if let Some(part) = self.part(of) {
+        if let Some(part) = self.iterated(of) {
             let loaded = part.array.loaded();
             let step = move |this: &mut Self, x: InstId, y: InstId| {
                 let wanted = if is_float { FunctionType::Float } else { FunctionType::Int };
@@ -334,6 +352,12 @@ impl Lowering<'_> {
 
     /// `x in values`: equal to one of the elements or fields.
     fn contains(&mut self, of: InstId, value: InstId) -> Lower<Vec<InstId>> {
+        if let Some(dict) = self.dict(of) {
+            return Ok(vec![self.has_key(&dict, value)]);
+        }
+        if self.type_of(of).is_text() {
+            return Ok(vec![self.text_contains(of, value)?]);
+        }
         let wanted = self.type_of(value).clone();
         let (value, start) = (self.leaf(value), self.boolean(false));
         if let Some(part) = self.part(of) {

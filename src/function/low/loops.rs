@@ -45,7 +45,7 @@ impl Lowering<'_> {
         Ok(value)
     }
 
-    fn close(&mut self, tail: Tail) {
+    pub(super) fn close(&mut self, tail: Tail) {
         let (block, span) = (&mut self.flow.blocks[self.block.index()], self.span);
         (block.tail, block.tail_span) = (tail, span);
     }

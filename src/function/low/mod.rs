@@ -15,12 +15,13 @@
 mod arithmetic;
 mod arrays;
 mod calls;
+mod dictionaries;
 mod leaves;
 mod loops;
 mod low_op;
 mod new_arrays;
 mod phis;
-
+mod texts;
 mod verify;
 mod views;
 
@@ -30,7 +31,8 @@ pub use verify::low_errors;
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, constant_of};
-use crate::function::op::FunctionOp;
+use crate::function::library::LibraryKind;
+use crate::function::op::{FunctionOp, IndexPart};
 use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
@@ -125,6 +127,7 @@ impl<'i> Lowering<'i> {
                 }
                 Tail::Return(value) => {
                     let value = *value;
+                    self.check_result()?;
                     let result = self.instance.result.clone().unwrap_or(FunctionType::None);
                     let leaves = self.leaves_as(value, &result)?;
                     self.returns.push((self.block, leaves));
@@ -169,6 +172,11 @@ impl<'i> Lowering<'i> {
             FunctionOp::Binary(op) => self.binary(*op, args[0], args[1], inst)?,
             FunctionOp::Compare(op) => vec![self.compare(*op, args[0], args[1])?],
             FunctionOp::Truth => vec![self.truth(args[0])],
+            FunctionOp::LibraryFunction(builtin)
+                if builtin.kind() == LibraryKind::Element && self.dict(args[0]).is_none() =>
+            {
+                return self.get_item(inst, &[IndexPart::At], args).map(Some);
+            }
             FunctionOp::LibraryFunction(builtin) => self.builtin(*builtin, args, inst)?,
             FunctionOp::Call(_) => self.call(inst, args)?,
             FunctionOp::Tuple => {
@@ -194,6 +202,13 @@ impl<'i> Lowering<'i> {
             }
             FunctionOp::ModuleConstant => match self.part(args[0]) {
                 Some(part) => return Ok(Some(Lowered::Part(ArrayPart { is_constant: true, ..part }))),
+                None if matches!(self.type_of(args[0]), FunctionType::Dict(_)) => {
+                    return Err(self.unsupported(
+                        "dictionary",
+                        "a dictionary or set of the module",
+                        "make it in the function that uses it",
+                    ));
+                }
                 None if has_array(self.type_of(args[0])) => {
                     return Err(self.unsupported(
                         "module-array",
@@ -206,6 +221,18 @@ impl<'i> Lowering<'i> {
             FunctionOp::Promote => vec![self.leaf_as(args[0], &FunctionType::Float)],
         };
         Ok(Some(Lowered::Leaves(leaves)))
+    }
+
+    /// The result is a value of the machine, and no character where a host gets it: it would be a number there.
+    fn check_result(&self) -> Lower<()> {
+        let is_root = std::ptr::eq(self.instance, &raw const self.instances[0]);
+        match &self.instance.result {
+            Some(result) if is_root && result.has_char() => {
+                Err(self.unsupported("value-type", "a text is no result", "return ord(c)"))
+            }
+            Some(result) => self.qtype(result).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Ends the function, and gives it.
@@ -346,7 +373,10 @@ impl<'i> Lowering<'i> {
             Constant::Bool(value) => Some(self.boolean(*value)),
             Constant::Int(value) => Some(self.int(*value)),
             Constant::Float(value) => Some(self.float(*value)),
-            Constant::None | Constant::Text(_) => None,
+            Constant::Text(_) => {
+                constant.character().map(|character| self.int(i64::from(u32::from(character))))
+            }
+            Constant::None => None,
         }
     }
 

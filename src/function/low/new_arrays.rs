@@ -93,19 +93,16 @@ impl Lowering<'_> {
                     Ok(this.total("math.add", vec![start, way], INT64))
                 })
             }
-            LibraryKind::ArrayOf if !matches!(self.type_of(args[0]), Array(_)) => {
-                let length = self.int(args.len() as i64);
-                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
-                let of = if element.is_float() { Float } else { Int };
-                let zero = self.element_value(zero, &of, element);
-                let handle = self.filled(*array, zero, vec![length])?;
-                let whole = ArrayPart::whole(handle, *array);
-                for (number, arg) in args.iter().enumerate() {
-                    let number = self.int(number as i64);
-                    let (value, of) = (self.leaf(*arg), self.type_of(*arg));
-                    self.store(&whole, &[number], value, of);
-                }
-                Ok(vec![handle])
+            LibraryKind::ArrayOf => {
+                let values = args.iter().map(|arg| (self.leaf(*arg), self.type_of(*arg).clone())).collect();
+                self.array_with(*array, values)
+            }
+            LibraryKind::ArrayFrom if matches!(self.type_of(args[0]), FunctionType::Tuple(_)) => {
+                let FunctionType::Tuple(fields) = self.type_of(args[0]) else {
+                    unreachable!("it was looked at")
+                };
+                let values = self.leaves(args[0]).into_iter().zip(fields.iter().cloned()).collect();
+                self.array_with(*array, values)
             }
             // A copy: the same elements in an array of their own.
             _ => {
@@ -131,20 +128,26 @@ impl Lowering<'_> {
         }
     }
 
+    /// An array of numbers, one behind the other.
+    fn array_with(&mut self, array: ArrayOf, values: Vec<(InstId, FunctionType)>) -> Lower<Vec<InstId>> {
+        let length = self.int(values.len() as i64);
+        let of = if array.element.is_float() { FunctionType::Float } else { FunctionType::Int };
+        let zero = if array.element.is_float() { self.float(0.0) } else { self.int(0) };
+        let zero = self.element_value(zero, &of, array.element);
+        let handle = self.filled(array, zero, vec![length])?;
+        let whole = ArrayPart::whole(handle, array);
+        for (number, (value, of)) in values.into_iter().enumerate() {
+            let number = self.int(number as i64);
+            self.store(&whole, &[number], value, &of);
+        }
+        Ok(vec![handle])
+    }
+
     /// A list of values.
     pub(super) fn new_list(&mut self, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives a list") };
-        let zero = self.int(0);
-        let zero = self.element_value(zero, &FunctionType::Int, array.element);
-        let length = self.int(args.len() as i64);
-        let handle = self.filled(*array, zero, vec![length])?;
-        let whole = ArrayPart::whole(handle, *array);
-        for (number, arg) in args.iter().enumerate() {
-            let number = self.int(number as i64);
-            let (value, of) = (self.leaf(*arg), self.type_of(*arg));
-            self.store(&whole, &[number], value, of);
-        }
-        Ok(vec![handle])
+        let values = args.iter().map(|arg| (self.leaf(*arg), self.type_of(*arg).clone())).collect();
+        self.array_with(*array, values)
     }
 
     /// Sizes of a new array: one operand each, or a tuple.

@@ -7,7 +7,7 @@ use crate::function::stage::form::StageForm;
 use crate::function::stage::schemas::{StageName, element_named};
 use crate::function::stage::term_reader::TermReader;
 use crate::function::stage::term_writer::TermWriter;
-use crate::function::types::{ArrayOf, FunctionType, MAX_AXES};
+use crate::function::types::{ArrayOf, DictOf, FunctionType, MAX_AXES};
 use crate::python::pyast::{binary_name, compare_name, unary_name};
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::schema::{TermId, TermValue};
@@ -68,6 +68,12 @@ impl StageForm for TypedForm {
             FunctionType::Int => terms.term("Int", &[]),
             FunctionType::Float => terms.term("Float", &[]),
             FunctionType::Text => terms.term("Text", &[]),
+            FunctionType::Char => terms.term("Char", &[]),
+            FunctionType::Dict(dict) => {
+                let key = terms.text(dict.key.name());
+                let value = dict.value.map_or(TermValue::Absent, |value| terms.text(value.name()));
+                terms.term("DictOf", &[key, value])
+            }
             FunctionType::Optional(of) => {
                 let of = TypedForm::type_term(terms, of);
                 terms.term("Optional", &[of])
@@ -121,6 +127,7 @@ fn read_type(
         "Int" => FunctionType::Int,
         "Float" => FunctionType::Float,
         "Text" => FunctionType::Text,
+        "Char" => FunctionType::Char,
         "Optional" => FunctionType::Optional(Box::new(read_type(terms, values[0], term, depth + 1)?)),
         "TupleOf" => {
             let fields = terms.document.as_list(values[0]).unwrap_or_default();
@@ -129,6 +136,10 @@ fn read_type(
             FunctionType::Tuple(fields?.into())
         }
         "ListOf" => FunctionType::Array(ArrayOf::list(element_of(terms, values[0]))),
+        "DictOf" => {
+            let value = (values[1] != TermValue::Absent).then(|| element_of(terms, values[1]));
+            FunctionType::Dict(DictOf { key: element_of(terms, values[0]), value })
+        }
         _ => {
             let rank = terms.number(values[1], "number of axes", MAX_AXES + 1, term) as usize;
             FunctionType::Array(ArrayOf::array(element_of(terms, values[0]), rank))

@@ -25,7 +25,7 @@ fn plain(value: &Json) -> Json {
 }
 
 #[track_caller]
-fn check(source: &str, args: Json, expected: Json) {
+pub(super) fn check(source: &str, args: Json, expected: Json) {
     let found = match outcome(source, "f", &args, &FunctionOptions::default()) {
         Outcome::Returned { value, .. } => plain(&value),
         Outcome::Raised(complaint) | Outcome::Refused(complaint) => {

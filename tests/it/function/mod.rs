@@ -23,6 +23,7 @@ mod reference;
 mod rules;
 mod stage_texts;
 mod stages;
+mod width;
 
 use cembra::cli::function_value::read_arguments;
 use cembra::function::run::{python_class, python_message};

@@ -21,13 +21,7 @@ use serde_json::Value as Json;
 const EXCLUDED: &[(&str, &str)] = &[
     ("mixed.complex_simple", "complex numbers are outside"),
     ("promote.int_then_complex", "complex numbers are outside"),
-    ("builtin.dict_usage", "dictionaries are outside"),
-    ("builtin.chr_ord", "texts are outside"),
     ("error.try_except_bare", "exceptions are not caught"),
-    ("error.yield_generator", "a function returns once"),
-    ("error.star_args_def", "parameters are written out"),
-    ("error.nonlocal_write", "an inner function does not assign to names of the outer one"),
-    ("error.set_literal", "sets are outside"),
 ];
 
 /// Calls of `differs` where Numba's value is not given with wrapping integers and numpy's errors; and why.

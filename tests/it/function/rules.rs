@@ -47,7 +47,31 @@ fn what_is_outside_has_a_rule_and_a_place() {
     body("return (1, 2) < (1, a)", number.clone(), "tuple-order@3");
     body("return (None,) == (None,)", number.clone(), "tuple-compare@3");
     body("return a is a", number.clone(), "identity@3");
-    body("x = 'a' if a else 'b'\nreturn x == 'a'", number.clone(), "text@4");
+    body("x = 'aa' if a else 'bb'\nreturn x == 'a'", number.clone(), "text@4");
+    body("return chr(a)", number.clone(), "value-type@3");
+    body("return chr(a) + 'b' == 'ab'", number.clone(), "text@3");
+    body("return 'abc'[a] == 'a'", number.clone(), "text@3");
+    body("return {1: 2, 2.5: 3}[a]", number.clone(), "dict-key@3");
+    body("return {(1, 2): 3}[1, 2]", number.clone(), "dict-key@3");
+    body("return {1: (2, 3)}[1][0]", number.clone(), "dict-value@3");
+    body("d = {True: 1}\nreturn len(d)", number.clone(), "dict-key@3");
+    body("d = {a: 1}\nreturn d", number.clone(), "value-type@4");
+    body("d = {a: 1}\nreturn d == d", number.clone(), "dictionary@4");
+    body("d = {a: 1}\nreturn any(d)", number.clone(), "dictionary@4");
+    body("d = {a: 1}\nreturn d.pop(a)", number.clone(), "dictionary-method@4");
+    body("s = {a}\nfor x in s:\n    a += x\nreturn a", number.clone(), "set-order@4");
+    body("d = {a: 1}\ne = {1: 2}\nif a:\n    d = e\nd[1] = 2\nreturn 1", number.clone(), "array-alias@5");
+    body("def g(*x):\n    return x\nreturn g(*(x for x in (1, a)))", number.clone(), "starred@5");
+    check(&page, "D = {1: 2}\ndef f(a):\n    return D[a]\n", &number, "dictionary@3");
+    check(
+        &page,
+        "def g(*a):\n    return a\ndef f(t):\n    return g(*t)\n",
+        &json!([{"tuple": [1]}]),
+        "starred@4",
+    );
+    check(&page, "def f(*a):\n    return 1\n", &number, "parameter-kinds@1");
+    check(&page, "def f(a):\n    yield a\n", &number, "generator-function@2");
+    body("x = (i for i in (1, a))\nreturn 1", number.clone(), "generator-expression@3");
     body("x = None if a < 0 else a\nif x:\n    return 1\nreturn 2", number.clone(), "optional@4");
     body("return f", number.clone(), "function-value@3");
     body("def g(x):\n    return g(x - 1)\nreturn g(a)", number.clone(), "inner-recursion@4");

@@ -307,6 +307,25 @@ x = f(g(h(i(j))))
 ---
 x = {}
 ---
+x = {1: 2, a: b if c else d,}, {1, a,}, {1: 2}[3]
+---
+x = {a: b for a, b in c if a}, {a for a in b}, {(a, b): {c: d} for a in e}
+---
+x = sum(a for a in b), (a for a in b if c), sum ( a for a in b), f((a for a in b), 1)
+---
+f(*a, b, *c if d else e, *f or g, h=1)
+---
+def f(a, b=1, *c):
+    def g(*d: int): pass
+    nonlocal_ = lambda a, *b: b
+---
+def f(a, b):
+    def g():
+        nonlocal a, b
+        yield
+        yield a, b
+        yield
+---
 x = a<b>c
 ---
 x = a if b else(c)
@@ -416,7 +435,7 @@ def optional(node):
 
 
 def parameters(args):
-    if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
+    if args.kwarg or args.kwonlyargs or args.posonlyargs:
         raise Outside
     missing = len(args.args) - len(args.defaults)
     defaults = [None] * missing + args.defaults
@@ -424,7 +443,9 @@ def parameters(args):
         f"arg({quoted(a.arg)}, {optional(a.annotation)}, {optional(d)}){position(a)}"
         for a, d in zip(args.args, defaults)
     ]
-    return "arguments([" + ", ".join(each) + "])"
+    rest = args.vararg
+    rest = f", arg({quoted(rest.arg)}, {optional(rest.annotation)}, _){position(rest)}" if rest else ""
+    return "arguments([" + ", ".join(each) + "]" + rest + ")"
 
 
 def pattern(node):
@@ -480,6 +501,10 @@ def fields(node):
         if node.names[0].name == "*":
             raise Outside
         return [quoted(module), "[" + ", ".join(map(alias, node.names)) + "]"]
+    if kind is ast.Nonlocal:
+        return ["[" + ", ".join(map(quoted, node.names)) + "]"]
+    if kind is ast.Dict and None in node.keys:
+        raise Outside
     if kind is ast.Raise:
         if node.cause:
             raise Outside
@@ -505,7 +530,7 @@ def fields(node):
 
 
 KNOWN = """Return Delete Assign AugAssign For While If Assert Expr Pass Break Continue BoolOp NamedExpr BinOp
-UnaryOp IfExp ListComp Compare Call Attribute Subscript Name List Tuple Slice Load Store Del And Or Add Sub Mult
+UnaryOp IfExp Dict Set ListComp SetComp DictComp GeneratorExp Yield Starred Compare Call Attribute Subscript Name List Tuple Slice Load Store Del And Or Add Sub Mult
 Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot In
 NotIn comprehension keyword""".split()
 

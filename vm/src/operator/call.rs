@@ -57,7 +57,7 @@ impl<'f> Call<'f> {
     }
 
     /// Declares the result written: its parts stand in their places already.
-    pub(super) fn keep_result(&mut self) {
+    pub(crate) fn keep_result(&mut self) {
         self.written = true;
     }
 

@@ -147,7 +147,7 @@ impl Call<'_> {
     }
 
     /// The array of the result, which is the first argument of an operator that updates, as the frame's own.
-    fn rows_to_resize(&mut self) -> Result<&mut NdRows, Fault> {
+    pub(crate) fn rows_to_resize(&mut self) -> Result<&mut NdRows, Fault> {
         let meter = self.meter;
         // SAFETY: the slot holds such a handle, and nobody has a view of it: the verifier lets an operator that
         // updates name its array only once.

@@ -10,11 +10,13 @@
 //! | dot | the inner product |
 //! | along | sums up to each element; elements taken along an axis; arrays put one after the other |
 //! | element | one element read or written, sizes of axes, new arrays |
+//! | hash_table | positions of the keys of dictionaries and sets |
 //! | shape | axes added, dropped, exchanged; other shapes; conversions |
 
 pub mod along;
 pub mod dot;
 pub mod element;
+pub mod hash_table;
 pub mod reduce;
 pub mod shape;
 
@@ -22,7 +24,7 @@ use crate::operator::Family;
 
 /// The rows of this folder.
 pub fn rows() -> Vec<Family> {
-    [reduce::rows(), dot::rows(), along::rows(), shape::rows(), element::rows()]
+    [reduce::rows(), dot::rows(), along::rows(), shape::rows(), element::rows(), hash_table::rows()]
         .into_iter()
         .flatten()
         .collect()

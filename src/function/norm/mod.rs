@@ -11,19 +11,22 @@
 //! | `match`, `assert`, `elif` | `If` |
 //!
 //! Annotations, decorators, imports, documentation strings and `pass` are gone. Nothing compiles from this form: blocks are
-//! built from the syntax tree (docs/decisions/0022-stages-are-documents.md).
+//! built from the syntax tree (docs/decisions/0023-stages-are-documents.md).
 //!
 //! Expressions and statements are converted in the order of their numbers, parts first, so that depth costs no stack.
 
+mod comprehension;
+
 use crate::python::pyast::{binary_name, compare_name, unary_name};
-use crate::python::tree::{PyCase, PyClause, PyPattern};
+use crate::python::tree::{PyCase, PyPattern};
 use crate::python::{BinaryOp, BoolOp, CompareOp, ExprId, ExprKind, PyTree, StmtId, StmtKind, Stretch};
 use crate::schema::{Datum, Document, Schema, SortId, SourcePosition, TermValue, parse_schema};
 use cembra_vm::program::instruction::Span;
+use comprehension::Collected;
 use std::sync::LazyLock;
 
 /// The text of the schema.
-pub const NORM: &str = include_str!("schemas/norm.asdl");
+pub const NORM: &str = include_str!("../schemas/norm.asdl");
 
 /// The schema of normalised trees.
 pub fn norm_schema() -> &'static Schema {
@@ -181,8 +184,31 @@ impl Normaliser<'_> {
                 self.lambda(parameters, &[result])
             }
             ExprKind::ListComprehension { element, clauses } => {
-                self.comprehension(self.value(element), tree.clauses(clauses), span)
+                self.comprehension(Collected::List(self.value(element)), tree.clauses(clauses), span)
             }
+            ExprKind::SetComprehension(element, clauses) => {
+                self.comprehension(Collected::Set(self.value(element)), tree.clauses(clauses), span)
+            }
+            ExprKind::DictComprehension(key, value, clauses) => {
+                let pair = Collected::Dict(self.value(key), self.value(value));
+                self.comprehension(pair, tree.clauses(clauses), span)
+            }
+            ExprKind::Generator(element, clauses) => {
+                self.comprehension(Collected::Yields(self.value(element)), tree.clauses(clauses), span)
+            }
+            ExprKind::Dict(pairs) => {
+                let pairs: Vec<TermValue> = tree.expr_list(pairs).iter().map(|id| self.value(*id)).collect();
+                let keys: Vec<TermValue> = pairs.iter().copied().step_by(2).collect();
+                let values: Vec<TermValue> = pairs.iter().copied().skip(1).step_by(2).collect();
+                let (keys, values) = (self.list(&keys), self.list(&values));
+                self.term("Dict", &[keys, values])
+            }
+            ExprKind::Set(list) => {
+                let elements = self.values(list);
+                self.term("Set", &[elements])
+            }
+            ExprKind::Starred(value) => self.term("Starred", &[self.value(value)]),
+            ExprKind::Yield(value) => self.term("Yield", &[self.option(value)]),
             ExprKind::Named(target, value) => {
                 let assigned = self.statement("Assign", &[self.value(target), self.value(value)], span);
                 let assigned = self.list(&[assigned]);
@@ -236,37 +262,6 @@ impl Normaliser<'_> {
         }
         let (named, body) = (self.list(&named), self.list(body));
         self.term("Lambda", &[named, body])
-    }
-
-    /// A function of what the first clause runs over, called at once: its targets are names of its own.
-    fn comprehension(&mut self, element: TermValue, clauses: &[PyClause], span: Span) -> TermValue {
-        let (list, over) = (self.temporary(), self.temporary());
-        let (holder, iter) = (self.named(&list), self.named(&over));
-        let append = self.document.add_text("append");
-        let append = self.term("Attribute", &[holder, append]);
-        let (element, none) = (self.list(&[element]), self.list(&[]));
-        let append = self.term("Call", &[append, element, none]);
-        let mut inner = vec![self.statement("Discard", &[append], span)];
-        for (at, clause) in clauses.iter().enumerate().rev() {
-            for condition in self.tree.expr_list(clause.conditions).iter().rev() {
-                let (body, none) = (self.list(&inner), self.list(&[]));
-                inner = vec![self.statement("If", &[self.value(*condition), body, none], span)];
-            }
-            let iter = if at == 0 { iter } else { self.value(clause.iter) };
-            inner = vec![self.for_loop(clause.target, iter, inner, Vec::new(), span)];
-        }
-        let none = self.list(&[]);
-        let empty = self.term("List", &[none]);
-        let mut body = vec![self.statement("Assign", &[holder, empty], span)];
-        body.append(&mut inner);
-        body.push(self.statement("Return", &[holder], span));
-        let over = self.document.add_text(&over);
-        let parameter = self.term("Parameter", &[over, TermValue::Absent]);
-        let (parameters, body) = (self.list(&[parameter]), self.list(&body));
-        let function = self.term("Lambda", &[parameters, body]);
-        let first = clauses.first().map_or(TermValue::Missing, |clause| self.value(clause.iter));
-        let (args, none) = (self.list(&[first]), self.list(&[]));
-        self.term("Call", &[function, args, none])
     }
 
     fn for_loop(
@@ -369,6 +364,15 @@ impl Normaliser<'_> {
             StmtKind::Assert { test, message } => vec![self.assertion(test, message, span)],
             StmtKind::Expr(value) if matches!(tree.expr(value).kind, ExprKind::Text(_)) => Vec::new(),
             StmtKind::Expr(value) => vec![self.statement("Discard", &[self.value(value)], span)],
+            StmtKind::Nonlocal(names) => {
+                let names = tree.expr_list(names).iter().filter_map(|id| match tree.expr(*id).kind {
+                    ExprKind::Name(name) => Some(tree.name(name)),
+                    _ => None,
+                });
+                let names: Vec<TermValue> = names.map(|name| self.document.add_text(name)).collect();
+                let names = self.list(&names);
+                vec![self.statement("Nonlocal", &[names], span)]
+            }
             StmtKind::Break => vec![self.statement("Break", &[], span)],
             StmtKind::Continue => vec![self.statement("Continue", &[], span)],
             StmtKind::AnnAssign { value: None, .. }

@@ -1,0 +1,228 @@
+//! Generators: built in place where they are iterated over, with the body of the loop in the place of `yield`.
+//!
+//! ```text
+//! def g(n):                  for v in g(3):        n = 3; i = 0, 1, 2: { v = i * i; print(v) }
+//!     for i in range(n):         print(v)
+//!         yield i * i
+//! ```
+//!
+//! 1. In the body of the loop, names, `return`, `break` and `continue` are those of the place of the loop: a
+//!    [`Consumer`] keeps it, and `yield` goes there and back.
+//! 2. `continue` leads behind the `yield`, `break` behind the loop; a `return` of the generator ends the loop.
+//! 3. A generator that is not iterated over by a loop, a comprehension or a call that uses it up is refused.
+
+use super::arguments::PreparedCall;
+use super::comprehensions::{Element, Sink};
+use super::scope::{Callable, Resolved};
+use super::{Builder, LoopTargets, ReturnTo};
+use crate::function::constant::Constant;
+use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::op::FunctionOp;
+use crate::python::tree::PyClause;
+use crate::python::{ExprId, ExprKind, StmtId, StmtKind, Stretch};
+use crate::ssa::{BlockId, InstId, VarId};
+use cembra_vm::program::instruction::Span;
+
+/// Bodies that are built in the places of `yield` in one function.
+const MAX_YIELDS: usize = 200;
+
+/// What is done with each value that a loop gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Round {
+    /// It is assigned to the target of a `for`, and the body runs; `break` leads to `end`.
+    Body { target: ExprId, body: Stretch, end: BlockId },
+    /// It is assigned to the target of a clause, and the clauses inside of it run.
+    Clause { clause: PyClause, inner: Stretch, element: Element, sink: Sink },
+    /// It is used as it is.
+    Take(Sink),
+}
+
+/// A generator that is iterated over.
+pub(super) struct Generator {
+    pub(super) source: Source,
+    /// The counter of `enumerate`.
+    pub(super) number: Option<VarId>,
+}
+
+pub(super) enum Source {
+    Function(PreparedCall),
+    Expression(ExprId, Stretch),
+}
+
+/// The place where a generator is iterated over.
+#[derive(Clone, Debug)]
+pub(super) struct Consumer {
+    round: Round,
+    number: Option<VarId>,
+    scope: usize,
+    returns: ReturnTo,
+    loops: Vec<LoopTargets>,
+    /// How many definitions are being built around it.
+    active: usize,
+}
+
+impl Builder<'_> {
+    /// True if the body of a function yields.
+    pub(super) fn is_generator_function(&self, callable: Callable) -> bool {
+        let tree = self.tree;
+        let Some(definition) = self.definition(callable) else { return false };
+        let mut work: Vec<StmtId> = tree.block(self.body_of(definition)).to_vec();
+        while let Some(statement) = work.pop() {
+            match tree.stmt(statement).kind {
+                StmtKind::Expr(value) if matches!(tree.expr(value).kind, ExprKind::Yield(_)) => return true,
+                StmtKind::For { body, orelse, .. }
+                | StmtKind::While { body, orelse, .. }
+                | StmtKind::If { body, orelse, .. } => {
+                    work.extend(tree.block(body).iter().chain(tree.block(orelse)));
+                }
+                StmtKind::Match { cases, .. } => {
+                    tree.cases(cases).iter().for_each(|case| work.extend(tree.block(case.body)));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// True for a generator expression, and for a call of a function that yields.
+    pub(super) fn is_generator(&self, iter: ExprId) -> bool {
+        match self.tree.expr(iter).kind {
+            ExprKind::Generator(..) => true,
+            ExprKind::Call { callee, .. } => match self.resolve_expr(callee) {
+                Some(Resolved::Callable(callable)) => self.is_generator_function(callable),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The generator that an expression gives, its arguments computed.
+    pub(super) fn generator(&mut self, iter: ExprId) -> Option<Generator> {
+        if !self.is_generator(iter) {
+            return None;
+        }
+        let source = match self.tree.expr(iter).kind {
+            ExprKind::Generator(element, clauses) => Source::Expression(element, clauses),
+            ExprKind::Call { callee, args, keywords } => {
+                let Some(Resolved::Callable(callable)) = self.resolve_expr(callee) else { return None };
+                // What a function of the module yields is of no interest where it is looked at alone.
+                if self.keeps_calls && matches!(callable, Callable::Module(_)) {
+                    return None;
+                }
+                Source::Function(self.prepare_call(callable, args, keywords, self.span(iter)).ok()?)
+            }
+            _ => return None,
+        };
+        Some(Generator { source, number: None })
+    }
+
+    /// A counter that begins with a number.
+    pub(super) fn counter(&mut self, first: InstId, span: Span) -> VarId {
+        let counter = self.merged();
+        self.write(counter, first, span);
+        counter
+    }
+
+    /// Builds a generator with rounds in the place of `yield`; goes on behind it.
+    pub(super) fn generate(&mut self, generator: &Generator, round: Round, span: Span) {
+        let exit = self.new_block();
+        let consumer = Consumer {
+            round,
+            number: generator.number,
+            scope: self.scope,
+            returns: self.returns,
+            loops: std::mem::take(&mut self.loops),
+            active: self.active.len(),
+        };
+        self.yields.push(consumer);
+        match &generator.source {
+            Source::Expression(element, clauses) => {
+                self.in_clauses(Element::One(*element), *clauses, Sink::Yield, span);
+            }
+            Source::Function(call) => self.generator_body(call, exit, span),
+        }
+        let consumer = self.yields.pop().expect("every yield puts the consumer back");
+        (self.scope, self.returns, self.loops) = (consumer.scope, consumer.returns, consumer.loops);
+        self.active.truncate(consumer.active);
+        self.jump_into(exit, span);
+    }
+
+    fn generator_body(&mut self, call: &PreparedCall, exit: BlockId, span: Span) {
+        let definition = self.definition(call.callable).expect("a lambda does not yield");
+        if self.active.contains(&definition) {
+            let message = format!("the generator `{}` iterates over itself", call.name);
+            self.unsupported("generator-function", message, "keep what is open in a list", span);
+            return;
+        }
+        self.enter(call, span);
+        self.active.push(definition);
+        self.returns = ReturnTo::Exhausted(exit);
+        self.statements(self.tree.block(self.body_of(definition)));
+    }
+
+    /// `yield value`.
+    pub(super) fn yield_value(&mut self, value: Option<ExprId>, span: Span) {
+        let value = match value {
+            Some(value) => self.expr(value),
+            None => self.constant(Constant::None, span),
+        };
+        self.yield_built(value, span);
+    }
+
+    /// A round of the place where the generator is iterated over.
+    pub(super) fn yield_built(&mut self, value: InstId, span: Span) {
+        let Some(consumer) = self.yields.pop() else {
+            if !self.keeps_calls {
+                let hint = "call it in a function: for v in g(…)";
+                self.unsupported("generator-function", "a generator is iterated over", hint, span);
+            }
+            return;
+        };
+        self.yields_built += 1;
+        if self.yields_built > MAX_YIELDS {
+            let problem = FunctionProblem::Limit { name: "generator-bodies", limit: MAX_YIELDS };
+            self.refuse(FunctionError::new(problem, span));
+            return self.yields.push(consumer);
+        }
+        let scope = std::mem::replace(&mut self.scope, consumer.scope);
+        let returns = std::mem::replace(&mut self.returns, consumer.returns);
+        let loops = std::mem::replace(&mut self.loops, consumer.loops.clone());
+        let active = self.active.split_off(consumer.active);
+        let value = match consumer.number {
+            None => value,
+            Some(counter) => {
+                let (number, one) = (self.read(counter, span), self.int(1, span));
+                let next = self.operation(FunctionOp::Step, vec![number, one], span);
+                self.write(counter, next, span);
+                self.operation(FunctionOp::Tuple, vec![number, value], span)
+            }
+        };
+        let next = self.new_block();
+        self.round(consumer.round, value, next, span);
+        self.jump_into(next, span);
+        (self.scope, self.returns, self.loops) = (scope, returns, loops);
+        self.active.extend(active);
+        self.yields.push(consumer);
+    }
+
+    /// One round of a loop; `next` is where the next one begins.
+    pub(super) fn round(&mut self, round: Round, value: InstId, next: BlockId, span: Span) {
+        let tree = self.tree;
+        match round {
+            Round::Body { target, body, end } => {
+                self.store(target, value);
+                self.body(tree.block(body), self.block, LoopTargets { next, end });
+            }
+            Round::Clause { clause, inner, element, sink } => {
+                self.store(clause.target, value);
+                for condition in tree.expr_list(clause.conditions) {
+                    let holds = self.new_block();
+                    self.branch_on(*condition, holds, next);
+                    self.begin(holds);
+                }
+                self.clauses(inner, element, sink, span);
+            }
+            Round::Take(sink) => self.sink(sink, value, span),
+        }
+    }
+}

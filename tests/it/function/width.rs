@@ -1,0 +1,305 @@
+//! Width of the language: `nonlocal`, `*args`, generators, defaults of inner functions. Values are CPython's.
+
+use super::found::check;
+use super::{Outcome, outcome};
+use cembra::function::check::check_function;
+use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
+use cembra::vm::value::Value;
+use serde_json::json;
+
+#[test]
+fn inner_functions_assign_to_names_around() {
+    let counter = "def f(n):\n    c = 0\n    def inc(k=1):\n        nonlocal c\n        c += k\n        return c\n    for i in range(n):\n        inc()\n    inc(10)\n    return c + n\n";
+    check(counter, json!([3]), json!(16));
+    let levels = "def f(n):\n    a = b = 0\n    def g():\n        nonlocal a\n        def h():\n            nonlocal a, b\n            a, b = b + 1, a + 2\n        h()\n        a += 10\n    while n > 0:\n        g()\n        n -= 1\n    return a, b\n";
+    check(levels, json!([3]), json!([24, 15]));
+    let parameter = "def f(n):\n    def g():\n        nonlocal n\n        for n in range(n + 2):\n            pass\n    g()\n    return n\n";
+    check(parameter, json!([5]), json!(6));
+    let deleted = "def f(n):\n    x = 1\n    def g():\n        nonlocal x\n        del x\n    if n:\n        g()\n    return x\n";
+    check(deleted, json!([0]), json!(1));
+    check(deleted, json!([1]), json!("UnboundLocalError"));
+    let passed = "def twice(h):\n    h(1)\n    h(2)\ndef f(n):\n    t = [0]\n    s = n\n    def add(x):\n        nonlocal s\n        s += x\n        t.append(s)\n    twice(add)\n    return s, len(t), t[2]\n";
+    check(passed, json!([5]), json!([8, 3, 8]));
+    let recursive = "def fib(n):\n    k = 0\n    def note():\n        nonlocal k\n        k += 1\n    note()\n    if n < 2:\n        note()\n        return k\n    return fib(n - 1) + fib(n - 2) + k\ndef f(n):\n    return fib(n)\n";
+    check(recursive, json!([5]), json!(23));
+    let function = "def f(n):\n    g = lambda: 1\n    def h():\n        nonlocal g\n        g = lambda: 2\n    h()\n    return g()\n";
+    check(function, json!([0]), json!("function-value"));
+    check(
+        "def f(n):\n    def g():\n        nonlocal x\n        x = 1\n    return n\n",
+        json!([0]),
+        json!("SyntaxError"),
+    );
+}
+
+#[test]
+fn named_values_of_comprehensions_belong_to_the_function() {
+    let last =
+        "def f(n):\n    y = 5\n    a = [(y := i * i) for i in range(n) if i != 2]\n    return y, len(a)\n";
+    check(last, json!([4]), json!([9, 3]));
+    check(last, json!([0]), json!([5, 0]));
+}
+
+#[test]
+fn defaults_of_inner_functions_belong_to_the_definition() {
+    let shadowed = "k = 5\ndef f(k):\n    def g(x, y=k):\n        return x + y\n    h = lambda x, y=k * 2: x * y\n    k = 100\n    return g(1), h(3), (lambda z=k: z)()\n";
+    check(shadowed, json!([7]), json!([8, 42, 100]));
+    let in_loop = "def f(n):\n    s = 0\n    for i in range(n):\n        def g(j=i + 1):\n            return j * j\n        s += g()\n    return s\n";
+    check(in_loop, json!([3]), json!(14));
+    check(
+        "def f(n):\n    if n:\n        def g(j=n):\n            return j\n    return g()\n",
+        json!([0]),
+        json!("UnboundLocalError"),
+    );
+}
+
+#[test]
+fn defaults_of_the_call_before_are_gone() {
+    let stale = "def h(i):\n    if i == 0:\n        def k(x=i):\n            return x\n    return k()\ndef f(n):\n    s = 0\n    for i in range(n):\n        s += h(i)\n    return s\n";
+    check(stale, json!([1]), json!(0));
+    check(stale, json!([2]), json!("UnboundLocalError"));
+}
+
+#[test]
+fn functions_take_any_number_of_arguments() {
+    check(
+        "def g(*args):\n    return args[0] + args[1]\ndef f(n):\n    return g(n, 2)\n",
+        json!([3]),
+        json!(5),
+    );
+    let sums = "def g(a, *rest):\n    s = a\n    for x in rest:\n        s = s * 10 + x\n    return s, len(rest), sum(rest)\ndef f(n):\n    return g(n), g(n, 2), g(n, 2, 3)\n";
+    check(sums, json!([1]), json!([[1, 0, 0], [12, 1, 2], [123, 2, 5]]));
+    let passed = "def h(a, b=5, *c):\n    return a, b, len(c)\ndef g(*args):\n    return h(*args)\ndef f(n):\n    return g(n), g(n, 2), g(n, *(2, 3), 4)\n";
+    check(passed, json!([1]), json!([[1, 5, 0], [1, 2, 0], [1, 2, 2]]));
+    let library = "def g(*args):\n    return max(*args) - min(*args)\ndef f(n):\n    return g(3, n, 7.5)\n";
+    check(library, json!([1]), json!(6.5));
+    let recursive = "def g(n, *args):\n    if n == 0:\n        return args[0] + args[1]\n    return g(n - 1, args[1], args[0] + args[1])\ndef f(n):\n    return g(n, 0, 1)\n";
+    check(recursive, json!([10]), json!(144));
+    let inner = "def f(n):\n    total = lambda *xs: sum(xs) + n\n    def g(*xs):\n        return total(*xs, 1)\n    return g(), g(2), g(2, 3)\n";
+    check(inner, json!([10]), json!([11, 13, 16]));
+    check("def g(a, *r):\n    return a\ndef f(n):\n    return g()\n", json!([1]), json!("TypeError"));
+    check("def g(a, *r):\n    return a\ndef f(n):\n    return g(r=1, a=2)\n", json!([1]), json!("TypeError"));
+    check("def g(*r):\n    return r[2]\ndef f(n):\n    return g(1, n)\n", json!([1]), json!("IndexError"));
+    check(
+        "def g(*r):\n    return r[len(r) - 3]\ndef f(n):\n    return g()\n",
+        json!([1]),
+        json!("IndexError"),
+    );
+    check(
+        "def g(*a):\n    return a\ndef f(t):\n    return g(*t)\n",
+        json!([{"tuple": [1, 2]}]),
+        json!("starred"),
+    );
+    check("def f(*a):\n    return len(a)\n", json!([1]), json!("parameter-kinds"));
+    let assigned = "def h(*a):\n    return len(a)\ndef g(*a):\n    s = 0\n    for i in range(2):\n        s += h(*a)\n        a = (1,)\n    return s\ndef f(n):\n    return g(n, n)\n";
+    check(assigned, json!([1]), json!("starred"));
+}
+
+#[test]
+fn generators_are_built_where_they_are_iterated_over() {
+    let squares = "def g(n):\n    for i in range(n):\n        yield i * i\n";
+    let of = |body: &str| format!("{squares}def f(n):\n    {}\n", body.replace('\n', "\n    "));
+    check(&of("s = 0\nfor v in g(n):\n    s += v\nreturn s"), json!([3]), json!(5));
+    check(&of("return [v + 1 for v in g(n) if v != 4]"), json!([4]), json!([1, 2, 10]));
+    check(&of("return sum(g(n)), max(g(n)), list(g(n))[1]"), json!([4]), json!([14, 9, 1]));
+    check(&of("return any(v > 3 for v in g(n)), all(v < 3 for v in g(n))"), json!([3]), json!([true, false]));
+    check(
+        &of("s = 0\nfor i, v in enumerate(g(n), 10):\n    s += i * v\nreturn s"),
+        json!([4]),
+        json!(11 + 48 + 117),
+    );
+    let jumps = of(
+        "s = 0\nfor v in g(n):\n    if v == 1:\n        continue\n    if v == 9:\n        break\n    for w in g(v):\n        if w > 3:\n            break\n        s += w\n    s += 100\nelse:\n    s += 1000\nreturn s",
+    );
+    check(&jumps, json!([3]), json!(1201));
+    check(&jumps, json!([10]), json!(201));
+    check(&of("for v in g(n):\n    if v > 10:\n        return v\nreturn -1"), json!([9]), json!(16));
+    check(&of("for v in g(n):\n    if v > 10:\n        return v\nreturn -1"), json!([2]), json!(-1));
+    let several = "def g(a, b):\n    yield a\n    if a > b:\n        return\n    yield b\n    n = a\n    while n < b:\n        n += 1\n        yield n * 0.5\ndef f(a, b):\n    n = 0\n    s = 0\n    for v in g(a, b):\n        n += 1\n        s += v * n\n        if n > 5: break\n    else:\n        n = -n\n    return n, s\n";
+    check(several, json!([1, 3]), json!([-4, 16.0]));
+    check(several, json!([3, 1]), json!([-1, 3.0]));
+    check(several, json!([1, 30]), json!([6, 1.0 + 60.0 + 3.0 + 6.0 + 10.0 + 15.0]));
+    let nested = "def pairs(n):\n    for i in range(n):\n        for j in range(i):\n            yield i, j\ndef odd(n):\n    for i, j in pairs(n):\n        if (i + j) % 2:\n            yield i * 10 + j\ndef f(n):\n    t = 0\n    for v in odd(n):\n        t = t * 100 + v\n    return t\n";
+    check(nested, json!([4]), json!(10_213_032_i64));
+    let state = "def f(n):\n    k = 1\n    def g():\n        nonlocal k\n        while k < n:\n            yield k\n            k *= 2\n    t = 0\n    for v in g():\n        t += v\n        k += 1\n    return t, k\n";
+    check(state, json!([20]), json!([1 + 4 + 10, 22]));
+    check(
+        "def f(a):\n    return sum(x * 2 for x in a if x > 1), sum((x for x in a)), min(x - 1 for x in a)\n",
+        json!([[1, 2, 3]]),
+        json!([10, 6, 0]),
+    );
+    check(
+        "def f(a):\n    t = 0\n    for v in (x * y for x in a for y in a if x < y):\n        t += v\n    return t, list(a)[2]\n",
+        json!([[1, 2, 3]]),
+        json!([11, 3]),
+    );
+    let early = "def f(n):\n    return any(10 // (i - 3) == -5 for i in range(n)), all(i < 2 and 1 // (2 - i) for i in range(n))\n";
+    check(early, json!([9]), json!([true, false]));
+    check(&of("return g(n)"), json!([3]), json!("generator-function"));
+    check(squares.replace("def g", "def f").as_str(), json!([3]), json!("generator-function"));
+    check(
+        "def f(n):\n    x = (i for i in range(n))\n    return 1\n",
+        json!([3]),
+        json!("generator-expression"),
+    );
+    let own = "def g(n):\n    if n > 0:\n        for v in g(n - 1):\n            yield v\n    yield n\ndef f(n):\n    return sum(g(n))\n";
+    check(own, json!([3]), json!("generator-function"));
+    let unbound = "def g(n):\n    for i in range(n):\n        if i == 1: x = i\n        yield x\ndef f(n):\n    return sum(g(n))\n";
+    check(unbound, json!([3]), json!("UnboundLocalError"));
+    let fresh = "def g(n):\n    if n != 1: x = n\n    yield x\ndef f(n):\n    s = 0\n    for i in range(n):\n        for v in g(i):\n            s += v\n    return s\n";
+    check(fresh, json!([1]), json!(0));
+    check(fresh, json!([3]), json!("UnboundLocalError"));
+    let many = format!(
+        "def g():\n    yield 1\n    yield 2\ndef f(n):\n    s = 0\n{}{}s += 1\n    return s\n",
+        (1..=9).map(|d| format!("{}for v{d} in g():\n", "    ".repeat(d))).collect::<String>(),
+        "    ".repeat(10)
+    );
+    check(&many, json!([3]), json!("limit"));
+}
+
+#[test]
+fn characters_are_compared_and_counted() {
+    check("def f(n):\n    return ord(chr(n)) + 1, ord('a'), ord('€')\n", json!([65]), json!([66, 97, 8364]));
+    let order = "def f(n):\n    c = chr(n)\n    return c == 'a', c != 'b', c < 'b', 'a' <= c, c > chr(98), 'b' >= c\n";
+    check(order, json!([97]), json!([true, true, true, true, false, true]));
+    check(order, json!([98]), json!([false, false, false, true, false, true]));
+    let longer = "def f(n):\n    c = chr(n)\n    return c < 'ab', c <= 'ab', c > 'ab', 'ab' > c, c == 'ab', '' < c, c <= '', 'ab' < 'b'\n";
+    check(longer, json!([97]), json!([true, true, false, true, false, true, false, true]));
+    check(longer, json!([98]), json!([false, false, true, false, false, true, false, true]));
+    let inside = "def f(n):\n    c = chr(n)\n    return c in 'aeiou', c not in ('x', 'a'), 'b' in 'abc', 'ac' in 'abc', c in c\n";
+    check(inside, json!([97]), json!([true, false, true, false, true]));
+    let chosen = "def f(n):\n    c = 'a' if n else 'b'\n    d = 'x'\n    for i in range(n):\n        d = c\n    if c:\n        n = len(c)\n    return c == 'a', d == 'x', ord(d), n, not '', bool(c != d)\n";
+    check(chosen, json!([3]), json!([true, false, 97, 1, true, false]));
+    let recursive = "def g(c, n):\n    if n == 0:\n        return c\n    return g(chr(ord(c) + 1), n - 1)\ndef f(n):\n    return ord(g('a', n))\n";
+    check(recursive, json!([25]), json!(122));
+    let caesar = "def f(a, k):\n    t = 0\n    for x in a:\n        c = chr(x)\n        if 'a' <= c <= 'z':\n            c = chr((ord(c) - ord('a') + k) % 26 + ord('a'))\n        t = t * 7 % 1000003 + ord(c)\n    return t\n";
+    check(caesar, json!([[104, 105, 32, 122], 3]), json!(((107 * 7 + 108) * 7 + 32) * 7 + 99));
+    for (n, class) in [
+        (-1, "ValueError"),
+        (0x11_0000, "ValueError"),
+        (1 << 31, "OverflowError"),
+        (-(1_i64 << 40), "OverflowError"),
+    ] {
+        check("def f(n):\n    return ord(chr(n))\n", json!([n]), json!(class));
+    }
+    check("def f(n):\n    return ord(chr(n))\n", json!([0x10_ffff]), json!(0x10_ffff));
+    check("def f(n):\n    return ord(n)\n", json!([1]), json!("TypeError"));
+    check("def f(n):\n    return chr(n)\n", json!([1.5]), json!("TypeError"));
+    check("def f(n):\n    return ord('ab')\n", json!([1]), json!("TypeError"));
+    check("def f(n):\n    return chr(n) < n\n", json!([1]), json!("TypeError"));
+    check("def f(n):\n    return chr(n) == n, chr(n) is None\n", json!([1]), json!([false, false]));
+}
+
+#[test]
+fn dictionaries_keep_keys_and_values() {
+    check(
+        "def f(n):\n    d = {}\n    for i in range(n):\n        d[i] = i * 1.5\n    return d[n - 1], len(d)\n",
+        json!([300]),
+        json!([448.5, 300]),
+    );
+    let counts = "def f(a):\n    d = {}\n    for x in a:\n        d[x] = d.get(x, 0) + 1\n    t = 0\n    for k in d:\n        t = t * 100 + k * 10 + d[k]\n    return t, len(d), 3 in d, 4 in d, 4 not in d\n";
+    check(counts, json!([[3, 1, 3, 2, 1, 3]]), json!([331_221, 3, true, false, true]));
+    let views = "def f(n):\n    d = {i * i: i / 2 for i in range(n) if i != 1}\n    d[4] += 10\n    s = 0\n    for i, (k, v) in enumerate(d.items()):\n        s += i * k * v\n    return s, sum(d.values()), max(d.keys()), sum(d), list(d)[1], [v for v in d.values()][2], sum(v for k, v in d.items() if k > 4)\n";
+    check(views, json!([4]), json!([71.0, 12.5, 9, 13, 4, 1.5, 1.5]));
+    let floats = "def f(x):\n    d = {0.5: 1, 1.5: 2}\n    d[x] = 3\n    d[-0.0] = 7\n    d[0.0] = d[0.0] + 1\n    return d[0.5], len(d), d[0.0], 2.5 in d\n";
+    check(floats, json!([0.5]), json!([3, 3, 8, false]));
+    check(floats, json!([2.5]), json!([1, 4, 8, true]));
+    check("def f(n):\n    d = {1: 2}\n    return d[n]\n", json!([3]), json!("KeyError"));
+    check("def f(n):\n    d = {}\n    return len(d), n in d, not d\n", json!([3]), json!([0, false, true]));
+    check(
+        "def f(n):\n    d = dict()\n    d[n] = 1\n    e = d\n    e[n + 1] = 2\n    return len(d), d[n + 1], True in {1: 2}\n",
+        json!([3]),
+        json!([2, 2, true]),
+    );
+    check(
+        "def f(n):\n    d = {1: 2}\n    x = d.get(n)\n    if x is None:\n        return -1\n    return 0\n",
+        json!([3]),
+        json!(-1),
+    );
+    check(
+        "def f(n):\n    d = {1: 2.0}\n    return d.get(n), d.get(n, 0.5), d.get(1, 1)\n",
+        json!([3]),
+        json!([null, 0.5, 2.0]),
+    );
+    check(
+        "def f(n):\n    d = {i: i for i in range(n)}\n    for k in d:\n        d[k + 1] = 0\n    return len(d)\n",
+        json!([3]),
+        json!("RuntimeError"),
+    );
+    check(
+        "def f(n):\n    d = {i: i for i in range(n)}\n    for k in d:\n        d[k] = 0\n    return sum(d.values())\n",
+        json!([3]),
+        json!(0),
+    );
+    check(
+        "def f(x):\n    d = {1.5: 1}\n    d[x] = 2\n    return len(d)\n",
+        json!([{"t": "float", "v": "nan"}]),
+        json!("ValueError"),
+    );
+    let fresh = "def f(n):\n    s = 0\n    for i in range(n):\n        d = {}\n        for j in range(i):\n            d[j % 3] = j\n        s = s * 10 + len(d)\n    return s\n";
+    check(fresh, json!([6]), json!(12333));
+    let memo = "def f(n):\n    memo = {0: 0, 1: 1}\n    def fib(k):\n        for i in range(2, k + 1):\n            if i not in memo:\n                memo[i] = memo[i - 1] + memo[i - 2]\n        return memo[k]\n    return fib(n) + fib(n - 1)\n";
+    check(memo, json!([50]), json!(20_365_011_074_i64));
+    let random = "def f(n):\n    d = {}\n    x = 1\n    for i in range(n):\n        x = (x * 1103515245 + 12345) % 2147483648\n        d[x % 997 - 500] = i\n    t = 0\n    for k, v in d.items():\n        t = (t * 31 + k * 7 + v) % 1000003\n    return t, len(d)\n";
+    check(random, json!([5000]), json!([527007, 987]));
+}
+
+#[test]
+fn sets_know_what_is_in_them() {
+    check(
+        "def f(n):\n    s = {1, 2, n}\n    return len(s), n in s, 5 in s, max(s), sum(s)\n",
+        json!([2]),
+        json!([2, true, false, 2, 3]),
+    );
+    let primes = "def f(n):\n    seen = set()\n    t = 0\n    for i in range(2, n):\n        if i not in seen:\n            t += i\n            for j in range(i * i, n, i):\n                seen.add(j)\n    return t, len(seen)\n";
+    check(primes, json!([100]), json!([1060, 73]));
+    check(
+        "def f(a):\n    return len({x % 3 for x in a}), len(set(a)), len({0.5, 0.5, 1.5}), min({x * x for x in a})\n",
+        json!([[1, 4, 6, 7]]),
+        json!([2, 4, 2, 1]),
+    );
+    check("def f(n):\n    s = {n}\n    s[0] = 1\n    return 1\n", json!([1]), json!("TypeError"));
+    check("def f(n):\n    d = {n: 1}\n    d.add(1)\n    return 1\n", json!([1]), json!("AttributeError"));
+}
+
+#[test]
+fn arrays_are_made_of_what_has_axes() {
+    let copies = "import numpy as np\ndef f(a):\n    t = (1, 2.5)\n    b = np.array(a)\n    b[0] = 9.0\n    return a[0], b[0], len(np.array(t)), np.array(t)[1], np.array(a, dtype=np.int64)[1], len(np.array([len(a)]))\n";
+    check(copies, json!([[1.5, 2.5]]), json!([1.5, 9.0, 2, 2.5, 2, 1]));
+    check("import numpy as np\ndef f(n):\n    return np.array(n)[0]\n", json!([3]), json!("array-type"));
+    check(
+        "def f(n):\n    t = 0\n    for x in ():\n        t += x\n    return t, sum(()), sum([])\n",
+        json!([3]),
+        json!([0, 0, 0]),
+    );
+}
+
+#[test]
+fn messages_name_the_lines_that_decide() {
+    let mixed = "def f(n):\n    if n == 0:\n        x = 1\n    elif n == 1:\n        x = 2.5\n    else:\n        x = (n, n)\n    return x\n";
+    let Outcome::Refused(refusal) = outcome(mixed, "f", &json!([3]), &FunctionOptions::default()) else {
+        panic!("it has no type")
+    };
+    assert_eq!(
+        refusal.message,
+        "cannot unify f64 and (i64, i64) for `x`: f64 on line 5, (i64, i64) on line 7"
+    );
+}
+
+#[test]
+fn errors_do_not_hide_warnings() {
+    let source = "def f(n):\n    if n:\n        x = 1\n    y = missing(n)\n    return x\n    return y\n";
+    let module = FunctionModule::parse(source).expect("it parses");
+    let findings = check_function(&module, "f");
+    let errors: Vec<String> = findings.errors.iter().map(ToString::to_string).collect();
+    let warnings: Vec<&str> = findings.warnings.iter().map(|it| &*it.message).collect();
+    assert_eq!(errors, ["name 'missing' is not defined"]);
+    assert_eq!(warnings, ["local variable 'x' might be referenced before assignment", "Unreachable code"]);
+}
+
+#[test]
+fn hosts_with_a_frame_of_their_own_see_defaults() {
+    let module = FunctionModule::parse("def f(a, b=2, c=0.5):\n    return a * b + c\n").expect("it parses");
+    let options = FunctionOptions::default();
+    let function = compile_function(&module, "f", &[FunctionType::Int], &options).expect("it compiles");
+    assert_eq!(function.defaults(), [Value::from(2i64), Value::from(0.5f64)]);
+}
