@@ -4,10 +4,11 @@
 //! 2. A block that ends with a jump takes in the block behind, if nothing else leads there.
 //! 3. Phis of one operand are that operand.
 //!
-//! Afterwards no tail is a branch on a known condition, and no jump leads to a block of one predecessor.
+//! Blocks are numbered anew, in reverse postorder. Afterwards no tail is a branch on a known condition, and no jump leads to a block of one predecessor.
 
 use crate::ssa::construct::remove_trivial_phis;
 use crate::ssa::flow::{BlockId, Flow, InstId, SsaOperation, Tail};
+use crate::ssa::order::order_blocks;
 
 /// Simplifies the control flow of a flow in SSA; `known` gives the truth of a condition that is a constant.
 pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O>, InstId) -> Option<bool>) {
@@ -26,7 +27,7 @@ pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O
     remove_unreachable(flow);
     remove_trivial_phis(flow);
     merge_chains(flow);
-    remove_gaps(flow);
+    order_blocks(flow);
 }
 
 /// Empties blocks that no path leads to, and takes the ways out of them away.
@@ -62,35 +63,6 @@ fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
             let rows = &mut flow.blocks[block.index()];
             rows.insts.extend(insts);
             (rows.tail, rows.tail_span, rows.depth) = (tail, span, rows.depth.max(depth));
-        }
-    }
-}
-
-/// Removes blocks that nothing leads to.
-fn remove_gaps<O: SsaOperation>(flow: &mut Flow<O>) {
-    let is_kept = |block: BlockId| block == BlockId(0) || !flow.block(block).predecessors.is_empty();
-    let kept: Vec<bool> = flow.block_ids().map(is_kept).collect();
-    let mut number = 0;
-    let numbers: Vec<BlockId> = kept
-        .iter()
-        .map(|kept| {
-            number += u32::from(*kept);
-            BlockId(number.saturating_sub(1))
-        })
-        .collect();
-    let mut position = 0;
-    flow.blocks.retain(|_| {
-        position += 1;
-        kept[position - 1]
-    });
-    for rows in &mut flow.blocks {
-        rows.predecessors.iter_mut().for_each(|from| *from = numbers[from.index()]);
-        match &mut rows.tail {
-            Tail::Jump(to) => *to = numbers[to.index()],
-            Tail::Branch { then, orelse, .. } => {
-                (*then, *orelse) = (numbers[then.index()], numbers[orelse.index()]);
-            }
-            _ => {}
         }
     }
 }

@@ -12,6 +12,7 @@ mod arrays;
 mod calls;
 mod dictionaries;
 mod instance;
+mod library;
 mod lists;
 mod rules;
 mod verify;
@@ -266,25 +267,8 @@ impl<'m> Inference<'m> {
                 None => Err(FunctionError::types("an argument is missing", row.span)),
             },
             FunctionOp::Call(id) => Ok(self.type_of_call(at, inst, *id, args)),
-            FunctionOp::LibraryFunction(builtin)
-                if matches!(builtin.kind(), LibraryKind::NewList | LibraryKind::Repeat) =>
-            {
-                let own = match args.is_empty() {
-                    true => None,
-                    false => Some(calls::type_of_builtin(*builtin, &args).map_err(problem)?),
-                };
-                Ok(lists::type_of_list(instance, inst, own))
-            }
-            FunctionOp::LibraryFunction(builtin)
-                if matches!(builtin.kind(), LibraryKind::NewDict | LibraryKind::NewSet) =>
-            {
-                Ok(lists::type_of_dict(instance, inst, builtin.kind()))
-            }
-            FunctionOp::LibraryFunction(builtin) if dictionaries::has_rule(builtin.kind(), &args) => {
-                dictionaries::type_of_builtin(builtin.kind(), &args).map(Some).map_err(problem)
-            }
             FunctionOp::LibraryFunction(builtin) => {
-                calls::type_of_builtin(*builtin, &args).map(Some).map_err(problem)
+                library::type_of_library(instance, inst, *builtin, &args).map_err(problem)
             }
             FunctionOp::GetItem(parts) => {
                 let constant = |index: usize| constant_of(&function, row.args[index]);

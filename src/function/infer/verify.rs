@@ -9,7 +9,8 @@
 //! 15. Conditions are truth values.
 //! 16. Indices, bounds and counters are integers.
 
-use super::{Instance, arrays, calls, constant_of, lists, rules};
+use super::library::type_of_library;
+use super::{Instance, arrays, constant_of, rules};
 use crate::function::library::LibraryKind;
 use crate::function::op::FunctionOp;
 use crate::function::types::FunctionType;
@@ -169,18 +170,9 @@ impl<'i> TypeVerifier<'i> {
                 };
             }
             FunctionOp::LibraryFunction(function) => {
-                let is_list = matches!(function.kind(), LibraryKind::NewList | LibraryKind::Repeat);
-                let own = match is_list && args.is_empty() {
-                    true => None,
-                    false => {
-                        Some(calls::type_of_builtin(*function, args).map_err(|problem| problem.to_string())?)
-                    }
-                };
-                return Ok(match (is_list, own) {
-                    (false, own) => own,
-                    // What is put into a list is part of its type; a list that nothing is put into may be of any.
-                    (true, own) => lists::type_of_list(self.instance, inst, own).or(self.any_list(inst)),
-                });
+                let expected = type_of_library(self.instance, inst, *function, args);
+                let expected = expected.map_err(|problem| problem.to_string())?;
+                return Ok(expected.or(self.any_collection(inst, function.kind())));
             }
             FunctionOp::GetItem(parts) => arrays::type_of_item(parts, args, constant),
             FunctionOp::SetItem(parts) => arrays::type_of_store(parts, args),
@@ -192,8 +184,15 @@ impl<'i> TypeVerifier<'i> {
         result.map(Some).map_err(|problem| problem.to_string())
     }
 
-    fn any_list(&self, inst: InstId) -> Option<FunctionType> {
-        self.type_of(inst).filter(|of| matches!(of, FunctionType::Array(array) if array.is_list)).cloned()
+    /// What is put into a list or a dictionary is part of its type; one that nothing is put into may be of any.
+    fn any_collection(&self, inst: InstId, kind: LibraryKind) -> Option<FunctionType> {
+        let fits = |of: &&FunctionType| match (kind, of) {
+            (LibraryKind::NewList | LibraryKind::Repeat, FunctionType::Array(array)) => array.is_list,
+            (LibraryKind::NewDict, FunctionType::Dict(dict)) => dict.value.is_some(),
+            (LibraryKind::NewSet, FunctionType::Dict(dict)) => dict.value.is_none(),
+            _ => false,
+        };
+        self.type_of(inst).filter(fits).cloned()
     }
 
     fn tail(&mut self, block: BlockId) {

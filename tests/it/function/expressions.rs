@@ -150,7 +150,6 @@ fn errors_name_the_function_or_the_place() {
     check("m.root(ROWS - 1)", "math domain error…");
     check("m.steps(0)", "out of fuel…");
     check("m.energy(ROWS, array.slice(ROWS, 0, 2))", "argument sizes mismatch: (4, 2)…");
-    check("m.steps(ROWS + m.total(array.to_nd(ROWS * 1.0)))", "m.steps: line 6…");
     check("m.put(array.to_nd(ROWS * 1.0))", "expressions change nothing…");
     check("m.pair(o)", "m.pair: it gives no number…");
     check("m.steps(o + ROWS)", "not both…");

@@ -59,6 +59,10 @@ impl Held {
         }
     }
 
+    fn is_undefined(&self) -> bool {
+        matches!(self, Held::Value(Value::Scalar(ScalarValue::Unit)))
+    }
+
     fn int(&self) -> i64 {
         match self {
             Held::Value(Value::Scalar(ScalarValue::Int64(value))) => *value,
@@ -143,6 +147,8 @@ impl Evaluate<LowOp> for Low<'_> {
                 Held::Array(elements) => Held::Array(Rc::new(RefCell::new(elements.borrow().clone()))),
                 value => value.clone(),
             }),
+            // What has no value on the way here is of no use either, where a pass has moved it before its test.
+            LowOp::Operator(_, false) if args.iter().any(Held::is_undefined) => Ok(self.undefined()),
             LowOp::Operator(name, _) => {
                 let values: Vec<Value> = args.iter().map(Held::value).collect();
                 operator(name, &values).map(|value| Held::new(&value))
