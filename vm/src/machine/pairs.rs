@@ -78,7 +78,7 @@ fn mode_behind(first: Half, first_cell: &Cell, second: Half, second_cell: &Cell)
 mod tests {
     use crate::builtins::table;
     use crate::layout::FrameLayout;
-    use crate::machine::BoundExpr;
+    use crate::machine::bound::BoundExpr;
     use crate::machine::code::Style;
     use crate::program::instruction::Span;
     use crate::program::program::ValueInfo;
