@@ -3,7 +3,7 @@
 use crate::prepare::{PrepareError, Prepared};
 use cembra_vm::operator::{OperatorTable, Overload};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::program::{Body, Program, Routine, ValueId};
+use cembra_vm::program::{Body, Instruction, Program, Routine, ValueId};
 use cembra_vm::value::{QType, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -111,21 +111,23 @@ impl Emission {
         }
     }
 
-    /// Adds the routines of a program, once for each place of the source; gives the number of its main routine. Their
-    /// instructions stand at that place.
-    pub fn add_routines(&mut self, program: &Arc<Program>, span: Span) -> u32 {
+    /// `result` = the main routine of a program, called. Its routines become routines of this one, once for each place of
+    /// the source, where their instructions stand then.
+    pub fn push_call(&mut self, program: &Arc<Program>, operands: &[ValueId], result: ValueId, span: Span) {
         // Behind the routine of the body.
         let next = self.routines.len() as u32 + 1;
-        let first = *self.programs.entry((Arc::as_ptr(program).addr(), span)).or_insert(next);
-        if first == next {
-            for routine in program.routines() {
-                let mut routine = routine.clone();
-                routine.body.offset_calls(next);
-                routine.body.replace_spans(span);
-                self.routines.push(routine);
+        let routine = *self.programs.entry((Arc::as_ptr(program).addr(), span)).or_insert(next);
+        if routine == next {
+            for called in program.routines() {
+                let mut called = called.clone();
+                called.body.offset_calls(next);
+                called.body.replace_spans(span);
+                self.routines.push(called);
             }
         }
-        first
+        let body = &mut self.body;
+        let (operands, results) = (body.add_list(operands.iter().copied()), body.add_list([result]));
+        body.push(Instruction::Call { routine, operands, results }, span);
     }
 
     /// A new value.

@@ -477,10 +477,7 @@ impl Emitter for Emitting<'_> {
     }
 
     fn call(&mut self, program: &Arc<Program>, operands: &[ValueId], result: ValueId) {
-        let routine = self.emission.add_routines(program, self.span);
-        let body = &mut self.emission.body;
-        let (operands, results) = (body.add_list(operands.iter().copied()), body.add_list([result]));
-        body.push(Instruction::Call { routine, operands, results }, self.span);
+        self.emission.push_call(program, operands, result, self.span);
     }
 
     fn here(&self) -> usize {

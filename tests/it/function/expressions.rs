@@ -152,7 +152,7 @@ fn errors_name_the_function_or_the_place() {
     check("m.energy(ROWS, array.slice(ROWS, 0, 2))", "argument sizes mismatch: (4, 2)…");
     check("m.put(array.to_nd(ROWS * 1.0))", "expressions change nothing…");
     check("m.pair(o)", "m.pair: it gives no number…");
-    check("m.steps(o + ROWS)", "not both…");
+    check("m.energy(o, ROWS)", "not both…");
     check("m.steps('a')", "functions take numbers…");
     check("m.nothing(1)", "unknown operator…");
     check("m.fib(1, 2)", "m.fib takes 1 argument…");

@@ -122,6 +122,16 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
             let fields = [apply("//", x, y)?, apply("%", x, y)?];
             Ok(Item::Tuple(fields.into_iter().map(Item::Number).collect()))
         }
+        LibraryKind::NewDict
+        | LibraryKind::NewSet
+        | LibraryKind::AddKey
+        | LibraryKind::DictGet
+        | LibraryKind::Element
+        | LibraryKind::ValueAt
+        | LibraryKind::IterationLength
+        | LibraryKind::ArrayFrom
+        | LibraryKind::Chr
+        | LibraryKind::Ord => Err(Stop::Unknown("dictionaries and characters")),
         LibraryKind::Filled(_)
         | LibraryKind::Full
         | LibraryKind::FilledLike(_)

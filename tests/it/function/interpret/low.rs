@@ -249,6 +249,7 @@ fn update(name: &str, elements: &mut Elements, args: &[Held]) -> Step<()> {
             }
             elements.shape[0] -= 1;
         }
+        "python.add_key" => return Err(Stop::Unknown("dictionaries")),
         other => panic!("{other} is no update that the interpreter knows"),
     }
     Ok(())
