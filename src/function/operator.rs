@@ -74,8 +74,11 @@ struct FunctionOperator {
     module: Arc<FunctionModule>,
     options: FunctionOptions,
     /// By types of numbers and arrays.
-    compiled: Mutex<HashMap<Vec<QType>, Result<Compiled, Arc<str>>>>,
+    compiled: Mutex<HashMap<Vec<QType>, Outcome>>,
 }
+
+/// A function for types, or why there is none.
+type Outcome = Result<Compiled, Arc<str>>;
 
 /// A function for types of its arguments.
 #[derive(Clone)]
@@ -88,7 +91,7 @@ struct Compiled {
 
 impl FunctionOperator {
     /// Compiles the function for types, once.
-    fn compiled(&self, types: &[QType]) -> Result<Compiled, Arc<str>> {
+    fn compiled(&self, types: &[QType]) -> Outcome {
         let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(types) {
             return known.clone();
@@ -98,7 +101,7 @@ impl FunctionOperator {
         compiled
     }
 
-    fn compile(&self, types: &[QType]) -> Result<Compiled, Arc<str>> {
+    fn compile(&self, types: &[QType]) -> Outcome {
         let args: Option<Vec<FunctionType>> = types.iter().map(FunctionType::of_qtype).collect();
         let args = args.ok_or("functions take numbers, truth values, tuples and n-dimensional arrays")?;
         let failed = |errors: Vec<FunctionError>| -> Arc<str> {

@@ -248,8 +248,10 @@ impl Builder<'_> {
                 let otherwise = self.new_block();
                 match pattern {
                     PyPattern::Literal(literal) => {
+                        let is_word = matches!(tree.expr(*literal).kind, ExprKind::None | ExprKind::Bool(_));
                         let (place, literal) = (self.span(*literal), self.expr(*literal));
-                        let op = FunctionOp::Compare(CompareOp::Equal);
+                        let op = if is_word { CompareOp::Is } else { CompareOp::Equal };
+                        let op = FunctionOp::Compare(op);
                         let condition = self.operation(op, vec![subject, literal], place);
                         let tail = Tail::Branch { condition, then: guard, orelse: otherwise };
                         self.end_block(tail, place);

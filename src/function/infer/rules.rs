@@ -203,9 +203,12 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
         // Whether a value is None is known from its type.
         _ if matches!(op, CompareOp::Is | CompareOp::IsNot) => match (x, y) {
             (None, _) | (_, None) => Ok(Bool),
+            // There are two truth values, which are no numbers.
+            (Bool, y) if y.is_number() => Ok(Bool),
+            (x, Bool) if x.is_number() => Ok(Bool),
             _ => Err(FunctionProblem::Unsupported {
                 rule: "identity",
-                message: "`is` compares with None only".to_owned(),
+                message: "`is` compares with None and truth values only".to_owned(),
                 hint: "write ==",
             }),
         },

@@ -189,6 +189,11 @@ impl Lowering<'_> {
                     _ => flag,
                 });
             }
+            if *x_type == FunctionType::Bool && *y_type == FunctionType::Bool {
+                let (x, y) = (self.leaf(x), self.leaf(y));
+                let name = if op == CompareOp::Is { "bool.equal" } else { "bool.not_equal" };
+                return Ok(self.total(name, vec![x, y], BOOLEAN));
+            }
             return Ok(self.boolean((x_type == y_type) == (op == CompareOp::Is)));
         }
         if let (FunctionType::Tuple(a), FunctionType::Tuple(b)) = (x_type, y_type) {

@@ -224,8 +224,12 @@ impl Lowering<'_> {
             }
         };
         if let ([_], Some(part)) = (args, args.first().and_then(|arg| self.iterated(*arg))) {
-            let zeros: Vec<InstId> = part.open_axes().iter().map(|_| self.int(0)).collect();
-            // The first element: an empty array has none, which raises.
+            let open = part.open_axes();
+            if let Some(axis) = open.first() {
+                let length = self.axis_length(&part, *axis);
+                self.fail_if_zero(length, format!("{}() arg is an empty sequence", builtin.name()));
+            }
+            let zeros: Vec<InstId> = open.iter().map(|_| self.int(0)).collect();
             let first = self.load(&part, &zeros);
             return Ok(vec![self.fold_elements(&part, (first, qtype), &best)?]);
         }

@@ -1,10 +1,11 @@
 //! Loops that lowering adds: over the elements of arrays.
 
 use super::{Lower, Lowering};
+use crate::function::build::RaisedFailure;
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
+use cembra_vm::value::{Category, QType};
 
 /// One round: its number and the value of the round before give the value of this one.
 pub(super) type Round<'a, L> = dyn FnMut(&mut L, InstId, Option<InstId>) -> Lower<Option<InstId>> + 'a;
@@ -43,6 +44,25 @@ impl Lowering<'_> {
         }
         self.block = behind;
         Ok(value)
+    }
+
+    /// Raises ValueError if a number is zero; goes on behind.
+    pub(super) fn fail_if_zero(&mut self, number: InstId, message: String) {
+        let (before, depth, zero) = (self.block, self.flow.block(self.block).depth, self.int(0));
+        let failure = RaisedFailure { category: Category::Domain, message };
+        let known = self.failures.iter().position(|known| *known == failure);
+        let failure = known.unwrap_or_else(|| {
+            self.failures.push(failure);
+            self.failures.len() - 1
+        });
+        let condition = self.total("bool.equal", vec![number, zero], BOOLEAN);
+        let (fails, behind) = (self.flow.add_block(depth), self.flow.add_block(depth));
+        self.close(Tail::Branch { condition, then: fails, orelse: behind });
+        self.block = fails;
+        self.close(Tail::Fail(failure as u32));
+        self.flow.blocks[fails.index()].predecessors = vec![before];
+        self.flow.blocks[behind.index()].predecessors = vec![before];
+        self.block = behind;
     }
 
     pub(super) fn close(&mut self, tail: Tail) {

@@ -28,6 +28,7 @@ mod views;
 pub use low_op::{LowFunction, LowOp};
 pub use verify::low_errors;
 
+use crate::function::build::RaisedFailure;
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, constant_of};
@@ -78,6 +79,8 @@ struct Lowering<'i> {
     ends: Vec<(BlockId, BlockId)>,
     block: BlockId,
     span: Span,
+    /// What tails raise.
+    failures: Vec<RaisedFailure>,
     /// Where all returns lead, with the values of each.
     returns: Vec<(BlockId, Vec<InstId>)>,
 }
@@ -97,6 +100,7 @@ impl<'i> Lowering<'i> {
             instance,
             options,
             types: Vec::new(),
+            failures: instance.function.failures.clone(),
             lowered: vec![None; typed.insts.len()],
             ends: typed.block_ids().map(|block| (block, block)).collect(),
             flow,
@@ -261,7 +265,7 @@ impl<'i> Lowering<'i> {
             types: self.types,
             parameters,
             result,
-            failures: function.failures.clone(),
+            failures: self.failures,
             variables: function.variables.clone(),
         })
     }

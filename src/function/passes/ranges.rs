@@ -225,7 +225,7 @@ impl Ranges<'_> {
             "python.multiply" | "math.multiply" => fitting(of(0).combine(of(1), |x, y| x * y)),
             "python.neg" | "math.neg" => fitting(Interval::one(0).combine(of(0), |x, y| x - y)),
             "python.floordiv" => {
-                let is_total = !of(1).has(0) && !(of(1).has(-1) && of(0).has(i64::MIN));
+                let is_total = !(of(1).has(0) || of(1).has(-1) && of(0).has(i64::MIN));
                 // By a positive divisor; the extremes are at the ends of both.
                 let quotient = |x: i128, y: i128| x.div_euclid(y);
                 let range = (of(1).low > 0).then(|| of(0).combine(of(1), quotient)).flatten();

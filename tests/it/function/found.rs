@@ -99,3 +99,21 @@ fn lists_grow_and_have_the_type_of_what_is_put_into_them() {
     check("import numpy as np\ndef f(n):\n    return np.full()\n", json!([5]), json!("TypeError"));
     check("import numpy as np\ndef f(n):\n    return np.zeros(n)\n", json!([-1]), json!("ValueError"));
 }
+
+#[test]
+fn truth_values_are_no_numbers_where_identity_counts() {
+    let source = "def f(x):\n    match x:\n        case True: return 1\n        case None: return 2\n        case 1: return 3\n        case _: return 4\n";
+    check(source, json!([true]), json!(1));
+    check(source, json!([false]), json!(4));
+    check(source, json!([1]), json!(3));
+    check(source, json!([1.0]), json!(3));
+    check("def f(x):\n    return x is True, x is not False\n", json!([false]), json!([false, false]));
+    check("def f(x):\n    return x is True, x is not False\n", json!([1]), json!([false, true]));
+}
+
+#[test]
+fn the_greatest_of_nothing_is_an_error_of_value() {
+    let empty = "def f(n):\n    a = [n]\n    a.pop()\n    return max(a)\n";
+    check(empty, json!([4]), json!("ValueError"));
+    check("def f(a):\n    return min(a)\n", json!([[1.5, 0.5]]), json!(0.5));
+}

@@ -344,6 +344,15 @@ fn sign(op: BinaryOp) -> &'static str {
     }
 }
 
+/// Identity, of what there is one of.
+fn is_same(x: &Item, y: &Item) -> bool {
+    match (x, y) {
+        (Item::None, Item::None) => true,
+        (Item::Number(Datum::Bool(x)), Item::Number(Datum::Bool(y))) => x == y,
+        _ => false,
+    }
+}
+
 fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
     let sign = match op {
         CompareOp::Equal => "==",
@@ -352,8 +361,8 @@ fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
         CompareOp::LessEqual => "<=",
         CompareOp::Greater => ">",
         CompareOp::GreaterEqual => ">=",
-        CompareOp::Is => return Ok(matches!((x, y), (Item::None, Item::None))),
-        CompareOp::IsNot => return Ok(!matches!((x, y), (Item::None, Item::None))),
+        CompareOp::Is => return Ok(is_same(x, y)),
+        CompareOp::IsNot => return Ok(!is_same(x, y)),
         CompareOp::In | CompareOp::NotIn => return Err(Stop::Unknown("in")),
     };
     Ok(match (x, y) {
