@@ -7,7 +7,7 @@
 //! The type rule compiles the function for the types at hand, once, and gives the type of its result. A function of
 //! one block becomes its operators in the place of the node, on rows too; any other is a call of a routine.
 //!
-//! What is missing in an argument is missing in the result; [`packed`](super::packed) has the code.
+//! What is missing in an argument is missing in the result; `packed.rs` has the code.
 //!
 //! A function that changes an array is no operator: expressions have values, and no places.
 

@@ -6,12 +6,12 @@
 //!
 //! | pass | afterwards |
 //! | --- | --- |
-//! | [`inline`] | a function that calls itself does so less often |
-//! | [`literals`] | literals stand in the entry, each once |
-//! | [`constants`] | no operator that always gives a value has only literals as operands; no branch is on a literal |
-//! | [`ranges`] | integers that provably fit, and indices that are provably inside, raise nothing |
-//! | [`common`] | no operator is computed again where its value is at hand |
-//! | [`motion`] | what does not change in a loop and cannot raise is computed before it |
+//! | `inline` | a function that calls itself does so less often |
+//! | `literals` | literals stand in the entry, each once |
+//! | `constants` | no operator that always gives a value has only literals as operands; no branch is on a literal |
+//! | `ranges` | integers that provably fit, and indices that are provably inside, raise nothing |
+//! | `common` | no operator is computed again where its value is at hand |
+//! | `motion` | what does not change in a loop and cannot raise is computed before it |
 //!
 //! 1. A run gives the same value, the same arrays and the same error as without passes, at the same line. Only the
 //!    number of instructions differs, and the number of calls that are open at once.
