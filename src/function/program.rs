@@ -9,7 +9,8 @@
 //! 1. Values that share a register are one value of the program with several definitions.
 //! 2. A comparison that only the branch behind it reads is a mask, which the machine fuses with the jump.
 //! 3. What the function returns is computed in the place of the output, if nothing pins it elsewhere.
-//! 4. An array is in one handle. Where handles would have to be copied between names, neither may be written.
+//! 4. An array is in one handle. Where handles would have to be copied between names, the new name is not written, and the
+//!    old one not behind that place.
 
 use crate::compile::binder::routine;
 use crate::compile::emission::Emission;
@@ -19,7 +20,7 @@ use crate::function::emitter::emit;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::low::{LowFunction, LowOp};
 use crate::ssa::destruct::{EdgeCopy, MOST_PAIRS};
-use crate::ssa::{InstId, SsaOp};
+use crate::ssa::{BlockId, InstId, SsaOp};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::{Program, Routine};
@@ -70,22 +71,39 @@ fn updated_parameters(drafts: &[Draft]) -> Vec<HashSet<u32>> {
 impl Draft {
     /// Registers of arrays that are changed in place.
     fn updated_registers(&self, updated: &[HashSet<u32>]) -> HashSet<InstId> {
-        let mut registers = HashSet::new();
-        for block in self.flow().block_ids() {
-            for inst in &self.flow().block(block).insts {
-                let args = &self.flow().inst(*inst).args;
-                match self.flow().operation(*inst) {
-                    Some(LowOp::Update(_)) => drop(registers.insert(self.register(args[0]))),
-                    Some(LowOp::Call(callee)) => {
-                        for position in &updated[callee.0 as usize] {
-                            registers.insert(self.register(args[*position as usize]));
-                        }
-                    }
-                    _ => {}
+        self.flow().block_ids().flat_map(|block| self.updated_in(block, updated)).collect()
+    }
+
+    /// Registers of arrays that a block changes in place.
+    fn updated_in<'d>(
+        &'d self,
+        block: BlockId,
+        updated: &'d [HashSet<u32>],
+    ) -> impl Iterator<Item = InstId> + 'd {
+        self.flow().block(block).insts.iter().flat_map(move |inst| {
+            let args = &self.flow().inst(*inst).args;
+            let places: Vec<u32> = match self.flow().operation(*inst) {
+                Some(LowOp::Update(_)) => vec![0],
+                Some(LowOp::Call(callee)) => updated[callee.0 as usize].iter().copied().collect(),
+                _ => Vec::new(),
+            };
+            places.into_iter().map(|place| self.register(args[place as usize]))
+        })
+    }
+
+    /// True if the array of a register may be changed in place behind a block.
+    fn is_updated_behind(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> bool {
+        let mut seen = HashSet::new();
+        let mut work: Vec<BlockId> = self.flow().block(block).tail.successors().collect();
+        while let Some(at) = work.pop() {
+            if seen.insert(at) {
+                if self.updated_in(at, updated).any(|other| other == register) {
+                    return true;
                 }
+                work.extend(self.flow().block(at).tail.successors());
             }
         }
-        registers
+        false
     }
 
     /// Rule 4.
@@ -98,7 +116,11 @@ impl Draft {
                     continue;
                 };
                 let is_undefined = matches!(self.flow().inst(*from).op, SsaOp::Undef);
-                if self.is_array(*at) && !is_undefined && (changed.contains(at) || changed.contains(from)) {
+                let is_written = || {
+                    changed.contains(at)
+                        || changed.contains(from) && self.is_updated_behind(block, *from, updated)
+                };
+                if self.is_array(*at) && !is_undefined && is_written() {
                     let name = self.flow().inst(*at).name.map(|name| &*self.function.variables[name.index()]);
                     return Err(FunctionError::unsupported(
                         "array-alias",

@@ -1,11 +1,12 @@
 //! Passes: the same function in fewer instructions.
 //!
 //! ```text
-//! low ──> inline ──> literals ──> constants ──> ranges ──> common ──> motion ──> dead code ──> program
+//! low ──> swaps ──> inline ──> literals ──> constants ──> ranges ──> common ──> motion ──> dead code ──> program
 //! ```
 //!
 //! | pass | afterwards |
 //! | --- | --- |
+//! | `swaps` | names of arrays that change places in a loop are one array each |
 //! | `inline` | a function that calls itself does so less often |
 //! | `literals` | literals stand in the entry, each once |
 //! | `constants` | no operator that always gives a value has only literals as operands; no branch is on a literal |
@@ -25,6 +26,7 @@ mod interval;
 mod literals;
 mod motion;
 mod ranges;
+mod swaps;
 
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
@@ -40,6 +42,7 @@ use cembra_vm::value::{QType, ScalarValue, Value};
 /// A pass that left the flow broken: a bug of ours.
 pub fn optimize(functions: &mut [LowFunction], table: &OperatorTable) -> Result<(), FunctionError> {
     for (number, function) in functions.iter_mut().enumerate() {
+        swaps::unroll(function);
         inline::unroll_recursion(function, InstanceId(number as u32));
         literals::pool(function);
         constants::fold(function, table);

@@ -143,3 +143,32 @@ fn branches_on_literals_are_gone() {
     assert_eq!(result(source, json!([4])), "1");
     assert!(instructions(source, json!([4])) <= 2, "the literal is the result");
 }
+
+#[test]
+fn arrays_change_names_in_a_loop() {
+    let steps = "def f(u, v, n):
+    for t in range(n):
+        for i in range(1, len(u) - 1):
+            v[i] = 0.5 * (u[i - 1] + u[i + 1])
+        u, v = v, u
+    return u[1] * 100.0 + v[1]
+";
+    let outcomes = [(0, "0.0"), (1, "50.0"), (2, "150.5"), (3, "164.0")];
+    for (rounds, expected) in outcomes {
+        assert_eq!(result(steps, json!([[1.0, 0.0, 0.0, 4.0], [1.0, 0.0, 0.0, 4.0], rounds])), expected);
+    }
+    let three = "def f(a, b, c, n):
+    x = 0.0
+    y = 1.0
+    for t in range(n):
+        a[0] += 1.0
+        b[0] *= 2.0
+        x, y = y, x + c[0]
+        a, b, c = b, c, a
+    return x * 1000.0 + y + a[0] * 0.5
+";
+    let outcomes = [(0, "1.5"), (1, "1005.0"), (2, "3006.0"), (7, "21039.0")];
+    for (rounds, expected) in outcomes {
+        assert_eq!(result(three, json!([[1.0], [2.0], [3.0], rounds])), expected, "{rounds}");
+    }
+}

@@ -35,9 +35,9 @@ fn what_is_outside_has_a_rule_and_a_place() {
     body("return a[True]", array.clone(), "bool-index@3");
     body("n = 1\nn += len(a)\nreturn a[::n]", array.clone(), "slice-step@5");
     body(
-        "b = a\nc = a.copy()\nfor i in range(3):\n    b, c = c, b\n    b[0] = 1\nreturn 0",
+        "b = a\nc = a.copy()\nfor i in range(3):\n    if i:\n        b = c\n    b[0] = 1\nreturn 0",
         array,
-        "array-alias@5",
+        "array-alias@6",
     );
     body("return np.array([])", number.clone(), "empty-array@3");
     body("return np.zeros(3, dtype=np.complex128)", number.clone(), "dtype@3");
