@@ -37,7 +37,7 @@ fn what_is_outside_has_a_rule_and_a_place() {
     body(
         "b = a\nc = a.copy()\nfor i in range(3):\n    if i:\n        b = c\n    b[0] = 1\nreturn 0",
         array,
-        "array-alias@6",
+        "array-alias@5",
     );
     body("return np.array([])", number.clone(), "empty-array@3");
     body("return np.zeros(3, dtype=np.complex128)", number.clone(), "dtype@3");

@@ -96,8 +96,7 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
                 args => args.iter().map(number).collect::<Step<Vec<_>>>()?,
             };
             if all.is_empty() {
-                // The first element is read, which an empty array has not.
-                return raise("IndexError");
+                return raise("ValueError");
             }
             let name = if function.kind() == LibraryKind::Min { "min" } else { "max" };
             named(name, &all).map(Item::Number)
