@@ -101,8 +101,8 @@ impl Swap {
             values.push(copied);
         }
         let behind = self.values_behind(function);
-        for round in 1..rounds {
-            self.copy(function, &values[round], &blocks, round);
+        for (round, values) in values.iter().enumerate().skip(1) {
+            self.copy(function, values, &blocks, round);
         }
         self.close(function, &values, &blocks);
         for value in behind {
