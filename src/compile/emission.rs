@@ -51,6 +51,8 @@ pub struct Emission {
     pub side_outputs: Vec<ValueId>,
     /// Routines that are called: they follow the one of the body in the program.
     pub routines: Vec<Routine>,
+    /// Instructions of those.
+    called_instructions: usize,
     instruction_limit: usize,
     table: Arc<OperatorTable>,
     /// First routine of each program that was added, by its address and the place of the call.
@@ -86,6 +88,7 @@ impl Emission {
             redefines: false,
             side_outputs: Vec::new(),
             routines: Vec::new(),
+            called_instructions: 0,
             programs: HashMap::new(),
             instruction_limit,
             table,
@@ -105,7 +108,7 @@ impl Emission {
     /// There are more instructions than the limit allows: work that several branches may need is
     /// emitted in each of them.
     pub fn check_length(&self) -> Result<(), PrepareError> {
-        match self.body.instructions().len() <= self.instruction_limit {
+        match self.body.instructions().len() + self.called_instructions <= self.instruction_limit {
             true => Ok(()),
             false => Err(PrepareError::TooManyInstructions { limit: self.instruction_limit }),
         }
@@ -122,6 +125,7 @@ impl Emission {
                 let mut called = called.clone();
                 called.body.offset_calls(next);
                 called.body.replace_spans(span);
+                self.called_instructions += called.body.instructions().len();
                 self.routines.push(called);
             }
         }

@@ -52,16 +52,17 @@ pub fn compile_function(
     let defaults = defaults(module, name, args.len())?;
     let stages = stages(module, name, args, options)?;
     let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
-    let bound = bind(&stages.low, options).map_err(|error| vec![error])?;
+    let low = optimized(&stages.low).map_err(|error| vec![error])?;
+    let bound = bind(low, options).map_err(|error| vec![error])?;
     let result = result.unwrap_or(FunctionType::None);
     Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults })
 }
 
-/// The bound program of functions in `low`, the first of which is called.
-pub(crate) fn bind(low: &[LowFunction], options: &FunctionOptions) -> Result<BoundExpr, FunctionError> {
+/// The bound program of functions behind their passes, the first of which is called.
+pub(crate) fn bind(low: Vec<LowFunction>, options: &FunctionOptions) -> Result<BoundExpr, FunctionError> {
     let compiled =
         |error: CompileError| FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default());
-    let program = program(optimized(low)?, &builtins::table(), &options.compile)?;
+    let program = program(low, &builtins::table(), &options.compile)?;
     slot_check::check(&program).map_err(|error| compiled(error.into()))?;
     BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))
 }

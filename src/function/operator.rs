@@ -12,13 +12,12 @@
 //! A function that changes an array is no operator: expressions have values, and no places.
 
 use crate::expr::NodeId;
-use crate::function::compile::{compile_function, stages};
+use crate::function::compile::{bind, optimized, stages};
 use crate::function::error::FunctionError;
 use crate::function::low::{LowFunction, LowOp};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
 use crate::function::packed::{FunctionBody, Kind, PackedFunction};
-use crate::function::passes::optimize;
 use crate::function::types::FunctionType;
 use crate::prepare::PrepareError;
 use crate::prepare::draft::Draft;
@@ -28,7 +27,6 @@ use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::register::RegisterError;
 use crate::registry::{OperatorDef, Registry};
 use crate::ssa::{InstId, Tail};
-use cembra_vm::builtins;
 use cembra_vm::program::Program;
 use cembra_vm::value::{QType, ScalarType};
 use hashbrown::HashMap;
@@ -58,10 +56,14 @@ pub fn define_functions(
             options: options.clone(),
             compiled: Mutex::new(HashMap::new()),
         });
-        let parameters = module.parameter_names(id);
+        let mut parameters: Vec<String> = module.parameter_names(id).into_iter().map(str::to_owned).collect();
+        if let (Some(_), Some(rest)) = (module.rest_parameter(id), parameters.last_mut()) {
+            rest.insert(0, '*');
+        }
+        let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
         let rule = operator.clone();
         let meaning = format!("The function {function}.");
-        registry.define(OperatorDef::new(&operator.name, &parameters, &meaning, move |cx| rule.infer(cx)))?;
+        registry.define(OperatorDef::new(&operator.name, &names, &meaning, move |cx| rule.infer(cx)))?;
         extensions.push(Arc::new(FunctionExtension(operator)));
     }
     Ok(extensions)
@@ -112,16 +114,15 @@ impl FunctionOperator {
             });
             lines.collect::<Vec<_>>().join("; ").into()
         };
-        let function =
-            compile_function(&self.module, &self.function, &args, &self.options).map_err(failed)?;
-        let program = function.bound().program().clone();
+        let stages = stages(&self.module, &self.function, &args, &self.options).map_err(failed)?;
+        let result = stages.instances[0].result.clone().unwrap_or(FunctionType::None);
+        let result = result.qtype().ok_or("its result is no value of expressions")?;
+        let low = optimized(&stages.low).map_err(|error| failed(vec![error]))?;
+        let main = low[0].clone();
+        let program = bind(low, &self.options).map_err(|error| failed(vec![error]))?.program().clone();
         if !program.main().updated_inputs.is_empty() {
             return Err("it changes an array that it is given, and expressions change nothing".into());
         }
-        let result = function.result().qtype().ok_or("its result is no value of expressions")?;
-        let mut low = stages(&self.module, &self.function, &args, &self.options).map_err(failed)?.low;
-        optimize(&mut low, &builtins::table()).map_err(|error| failed(vec![error]))?;
-        let main = low.swap_remove(0);
         let block = is_block_of_operators(&main).then(|| Arc::new(main));
         Ok(Compiled { program, block, result })
     }

@@ -2,7 +2,7 @@
 //!
 //! Places of errors, also of those that a call raises, are those of the stage's text.
 
-use crate::function::compile::{CompiledFunction, bind};
+use crate::function::compile::{CompiledFunction, bind, optimized};
 use crate::function::constant::Constant;
 use crate::function::error::FunctionError;
 use crate::function::infer::{Instance, InstanceId, infer_built};
@@ -123,7 +123,8 @@ fn from_low(
     options: &FunctionOptions,
 ) -> Result<CompiledFunction, StageFailure> {
     let name = functions[0].name.clone();
-    let bound = bind(&functions, options).map_err(|error| StageFailure::Function(vec![error]))?;
+    let bound = optimized(&functions).and_then(|low| bind(low, options));
+    let bound = bound.map_err(|error| StageFailure::Function(vec![error]))?;
     Ok(CompiledFunction { name, args, result, bound, defaults })
 }
 

@@ -2,7 +2,7 @@
 
 use cembra::compile::{Options, compile};
 use cembra::function::{FunctionModule, FunctionOptions, define_functions};
-use cembra::prepare::{Prepare, Source};
+use cembra::prepare::{Prepare, Prepared, Source};
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
 use cembra::vm::builtins;
@@ -48,7 +48,7 @@ def half(x, limit):
     return x
 ";
 
-fn bound(expr: &str, inputs: &[(&str, Value)]) -> Result<BoundExpr, String> {
+fn prepared(expr: &str, inputs: &[(&str, Value)]) -> Result<Prepared, String> {
     let mut registry = Registry::standard();
     let module = Arc::new(FunctionModule::parse(MODULE).expect("it is a module"));
     let extensions = define_functions(&mut registry, "m", &module, &FunctionOptions::default());
@@ -57,7 +57,11 @@ fn bound(expr: &str, inputs: &[(&str, Value)]) -> Result<BoundExpr, String> {
         parse_with(expr, &registry, Dialect::default(), &Limits::default()).map_err(|e| e.to_string())?;
     let mut source = Source::new(expr, inputs.iter().map(|(name, value)| (*name, value.qtype())));
     source.registry = registry;
-    let prepared = prepare.run(source).map_err(|e| e.to_string())?;
+    prepare.run(source).map_err(|e| e.to_string())
+}
+
+fn bound(expr: &str, inputs: &[(&str, Value)]) -> Result<BoundExpr, String> {
+    let prepared = prepared(expr, inputs)?;
     compile(&prepared, &Options { check_slots: true, ..Options::default() }).map_err(|e| e.to_string())
 }
 
@@ -156,6 +160,18 @@ fn errors_name_the_function_or_the_place() {
     check("m.steps('a')", "functions take numbers…");
     check("m.nothing(1)", "unknown operator…");
     check("m.fib(1, 2)", "m.fib takes 1 argument…");
+}
+
+#[test]
+fn routines_count_as_instructions_of_the_program() {
+    let calls: Vec<String> = (0..200).map(|number| format!("m.steps(n + {number})")).collect();
+    let inputs = [("n", Value::from(1i64))];
+    let limited = |limit| {
+        let prepared = prepared(&calls.join(" + "), &inputs).expect("it prepares");
+        compile(&prepared, &Options { instruction_limit: limit, ..Options::default() }).map(drop)
+    };
+    assert!(limited(10_000).is_ok());
+    assert!(limited(1_000).is_err_and(|error| error.to_string().contains("1000")));
 }
 
 #[test]

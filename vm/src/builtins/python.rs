@@ -6,7 +6,7 @@
 //! around are those of `math`.
 
 use crate::operator::Family;
-use crate::operator::function::Refusal;
+use crate::operator::function::LateFault;
 use crate::operator::fusible::{
     CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
 };
@@ -27,23 +27,23 @@ fn row(name: &str, params: &[&str], meaning: &str) -> Family {
 /// A fault of a number that does not fit.
 macro_rules! overflow {
     ($message:literal) => {
-        Refusal(|| Fault::Overflow { message: $message.into() })
+        LateFault(|| Fault::Overflow { message: $message.into() })
     };
 }
 
 /// A fault of an operand that has no result.
 macro_rules! domain {
     ($message:literal) => {
-        Refusal(|| Fault::Domain { message: $message.into() })
+        LateFault(|| Fault::Domain { message: $message.into() })
     };
 }
 
 /// The fault of a zero divisor.
-const ZERO_DIVISOR: Refusal = Refusal(|| Fault::DivisionByZero);
+const ZERO_DIVISOR: LateFault = LateFault(|| Fault::DivisionByZero);
 
 /// The result of checked arithmetic.
 #[inline(always)]
-fn fits(result: Option<i64>) -> Result<i64, Refusal> {
+fn fits(result: Option<i64>) -> Result<i64, LateFault> {
     result.ok_or(DOES_NOT_FIT)
 }
 
@@ -138,8 +138,8 @@ fn integers() -> Vec<Family> {
 fn division() -> Vec<Family> {
     fn checked<T: PartialEq + Default, R>(
         y: T,
-        result: impl FnOnce(T) -> Result<R, Refusal>,
-    ) -> Result<R, Refusal> {
+        result: impl FnOnce(T) -> Result<R, LateFault>,
+    ) -> Result<R, LateFault> {
         match y == T::default() {
             true => Err(ZERO_DIVISOR),
             false => result(y),
@@ -197,7 +197,7 @@ fn power() -> Vec<Family> {
 }
 
 fn conversion() -> Vec<Family> {
-    fn integer(x: f64) -> Result<i64, Refusal> {
+    fn integer(x: f64) -> Result<i64, LateFault> {
         match () {
             () if x.is_nan() => Err(domain!("cannot convert float NaN to integer")),
             () if x.is_infinite() => Err(overflow!("cannot convert float infinity to integer")),

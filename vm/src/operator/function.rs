@@ -25,10 +25,10 @@ pub trait Outcome<R> {
 
 /// A fault of one kind and message, not made yet. Code that may refuse its operands needs nothing on the stack for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Refusal(pub(crate) fn() -> Fault);
+pub struct LateFault(pub(crate) fn() -> Fault);
 
-impl From<Refusal> for Fault {
-    fn from(refusal: Refusal) -> Fault {
+impl From<LateFault> for Fault {
+    fn from(refusal: LateFault) -> Fault {
         (refusal.0)()
     }
 }
@@ -53,12 +53,12 @@ impl<R: PlainSlot> Outcome<R> for Result<R, Fault> {
     }
 }
 
-impl<R: PlainSlot> Outcome<R> for Result<R, Refusal> {
+impl<R: PlainSlot> Outcome<R> for Result<R, LateFault> {
     const FALLIBLE: bool = true;
-    type Failure = Refusal;
+    type Failure = LateFault;
 
     #[inline(always)]
-    fn split(self) -> Result<R, Refusal> {
+    fn split(self) -> Result<R, LateFault> {
         self
     }
 }

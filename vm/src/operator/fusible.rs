@@ -3,12 +3,12 @@
 //! The row of an operator names its operation. [`fused`](crate::operator::fused) has the pairs.
 
 use crate::layout::PlainSlot;
-use crate::operator::function::Refusal;
+use crate::operator::function::LateFault;
 use crate::value::Fault;
 
 /// The fault of an integer result beyond INT64.
-pub(crate) const DOES_NOT_FIT: Refusal =
-    Refusal(|| Fault::Overflow { message: "integer overflow: the result does not fit 64 bits".into() });
+pub(crate) const DOES_NOT_FIT: LateFault =
+    LateFault(|| Fault::Overflow { message: "integer overflow: the result does not fit 64 bits".into() });
 
 /// An operation that there are pairs of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
