@@ -10,16 +10,19 @@
 //! vector ┼─> layout ─> frame ─> operator ─> builtins
 //!        │                          └─────> program ─> machine
 //!        └─> strip ─────────────────────────────────────^
+//!                                                   jit ─┘   with the feature of this name
 //! ```
 //!
 //! Rooms import only rooms on lower floors. `unsafe` appears in `vector`, `layout`, `strip`, `frame`,
-//! `operator` and `machine` only; every site names the invariant it leans on. The invariants are established by
+//! `operator`, `machine` and `jit` only; every site names the invariant it leans on. The invariants are established by
 //! the program verifier (`program/verify.rs`): nothing is bound that it has not accepted.
 
 #![warn(missing_docs)]
 
 pub mod builtins;
 pub mod frame;
+#[cfg(feature = "jit")]
+pub mod jit;
 pub mod layout;
 pub mod machine;
 pub mod operator;

@@ -6,6 +6,7 @@
 //! `core.to_float64`.
 
 use crate::operator::Family;
+use crate::operator::primitive::Primitive;
 use crate::strip::Lane;
 use crate::value::repr::write_repr;
 use crate::value::{Fault, ScalarType, Value};
@@ -39,6 +40,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i32| i64::from(x))
             .unary(|x: i64| x)
             .raises()
+            .primitive(Primitive::Truncate)
             .harmless_with(0, 0)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int64)),
@@ -48,7 +50,9 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i32| x)
             .raises()
             .harmless_with(0, 0)
+            .primitive(Primitive::Narrow)
             .unary(|x: i64| i32::try_from(x).map_err(|_| cannot_cast(&x.into(), ScalarType::Int32)))
+            .primitive(Primitive::Truncate)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int32).map(|x| x as i32))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int32).map(|x| x as i32)),
         Family::new("core.to_bool", &["x"], "False for zero, true for any other number, NaN included.")

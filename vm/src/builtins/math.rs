@@ -8,6 +8,7 @@ use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::block::Arithmetic;
 use crate::operator::fusible::{FloatOp, Fusible, IntegerOp};
+use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
 use crate::strip::{BinaryOp, Comparison, UnaryOp};
 use crate::value::Fault;
@@ -120,6 +121,7 @@ fn division() -> Vec<Family> {
             .cost_of(8)
             .derivative(&["0.0", "0.0"])
             .raises()
+            .primitive(Primitive::FloorDivide)
             .harmless_with(1, 1)
             .binary(|x: i32, y: i32| checked(y, |y| floor_div(i64::from(x), i64::from(y)) as i32))
             .binary(|x: i64, y: i64| checked(y, |y| floor_div(x, y)))
@@ -134,6 +136,7 @@ fn division() -> Vec<Family> {
         .cost_of(8)
         .derivative(&["1.0", "-math.floordiv(x, y)"])
         .raises()
+        .primitive(Primitive::Modulo)
         .harmless_with(1, 1)
         .binary(|x: i32, y: i32| checked(y, |y| floor_mod(i64::from(x), i64::from(y)) as i32))
         .binary(|x: i64, y: i64| checked(y, |y| floor_mod(x, y)))

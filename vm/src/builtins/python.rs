@@ -10,6 +10,8 @@ use crate::operator::function::LateFault;
 use crate::operator::fusible::{
     CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
 };
+use crate::operator::primitive::Primitive;
+use crate::strip::{BinaryOp, Comparison, Lane};
 use crate::value::Fault;
 use crate::vector::math::double;
 use crate::vector::python;
@@ -51,33 +53,40 @@ fn integers() -> Vec<Family> {
     vec![
         row("python.add", &["x", "y"], "Sum. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedAdd))
+            .primitive(Primitive::CheckedAdd)
             .exact_binary(|x: i64, y: i64| fits(CheckedAdd::apply(x, y))),
         row("python.subtract", &["x", "y"], "Difference. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedSubtract))
+            .primitive(Primitive::CheckedSubtract)
             .exact_binary(|x: i64, y: i64| fits(CheckedSubtract::apply(x, y))),
         row("python.multiply", &["x", "y"], "Product. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedMultiply))
+            .primitive(Primitive::CheckedMultiply)
             .exact_binary(|x: i64, y: i64| fits(CheckedMultiply::apply(x, y))),
         row("python.neg", &["x"], "The opposite number. Raises for the smallest INT64.")
+            .primitive(Primitive::CheckedNeg)
             .exact_unary(|x: i64| fits(x.checked_neg())),
         row("python.abs", &["x"], "Absolute value. Raises for the smallest INT64.")
+            .primitive(Primitive::CheckedAbs)
             .exact_unary(|x: i64| fits(x.checked_abs())),
         row("python.shift_left", &["x", "n"], "x * 2**n. Raises if it does not fit INT64, or n is negative.")
+            .primitive(Primitive::CheckedShiftLeft)
             .exact_binary(|x: i64, n: i64| match n {
                 ..0 => Err(domain!("negative shift count")),
                 _ => fits(python::shift_left(x, n)),
             }),
-        row("python.shift_right", &["x", "n"], "x // 2**n. Raises if n is negative.").exact_binary(
-            |x: i64, n: i64| match n {
+        row("python.shift_right", &["x", "n"], "x // 2**n. Raises if n is negative.")
+            .primitive(Primitive::ShiftRight)
+            .exact_binary(|x: i64, n: i64| match n {
                 ..0 => Err(domain!("negative shift count")),
                 _ => Ok(x >> n.min(63)),
-            },
-        ),
+            }),
         row(
             "python.index",
             &["i", "size"],
             "The index itself, or from the end if it is negative. Raises outside.",
         )
+        .primitive(Primitive::Index)
         .exact_binary(|i: i64, size: i64| match if i < 0 { i.saturating_add(size) } else { i } {
             place if (0..size).contains(&place) => Ok(place),
             _ => Err(Fault::Index { index: i, size }),
@@ -88,7 +97,9 @@ fn integers() -> Vec<Family> {
             "A bound of a slice: from the end if it is negative, and at most one beyond the elements.",
         )
         .exact_ternary(python::slice_bound),
-        Family::new("python.to_int32", &["x"], "The low 32 bits as INT32.").exact_unary(|x: i64| x as i32),
+        Family::new("python.to_int32", &["x"], "The low 32 bits as INT32.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::I32)))
+            .exact_unary(|x: i64| x as i32),
         row(
             "python.wrapping_pow",
             &["x", "y"],
@@ -120,6 +131,7 @@ fn integers() -> Vec<Family> {
             &["start", "stop", "step"],
             "How many numbers range(start, stop, step) has.",
         )
+        .primitive(Primitive::RangeCount)
         .exact_ternary(|start: i64, stop: i64, step: i64| match step {
             0 => Err(domain!("range() arg 3 must not be zero")),
             _ => fits(python::range_count(start, stop, step)),
@@ -147,9 +159,11 @@ fn division() -> Vec<Family> {
     }
     vec![
         row("python.divide", &["x", "y"], "True quotient, of integers too. A zero divisor raises.")
+            .primitive(Primitive::Divide)
             .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(x / y)))
             .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::divide(x, y)))),
         row("python.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+            .primitive(Primitive::FloorDivide)
             .exact_binary(|x: i64, y: i64| checked(y, |y| fits(python::floordiv(x, y))))
             .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).0))),
         row(
@@ -157,6 +171,7 @@ fn division() -> Vec<Family> {
             &["x", "y"],
             "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
         )
+        .primitive(Primitive::Modulo)
         .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::modulo(x, y))))
         .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).1))),
     ]
@@ -206,12 +221,16 @@ fn conversion() -> Vec<Family> {
     }
     vec![
         row("python.to_int", &["x"], "The number cut to an INT64. Raises if it does not fit.")
+            .primitive(Primitive::Truncate)
             .exact_unary(|x: f64| integer(x.trunc())),
         row("python.floor", &["x"], "The number rounded down to an INT64. Raises if it does not fit.")
+            .primitive(Primitive::Floor)
             .exact_unary(|x: f64| integer(x.floor())),
         row("python.ceil", &["x"], "The number rounded up to an INT64. Raises if it does not fit.")
+            .primitive(Primitive::Ceil)
             .exact_unary(|x: f64| integer(x.ceil())),
         row("python.round", &["x"], "The nearest INT64, halves to the even one. Raises if it does not fit.")
+            .primitive(Primitive::RoundEven)
             .exact_unary(|x: f64| integer(x.round_ties_even())),
         row(
             "python.round_digits",
@@ -254,9 +273,17 @@ fn comparison() -> Vec<Family> {
 fn order() -> Vec<Family> {
     vec![
         Family::new("python.min", &["x", "y"], "y if it is below x, else x: Python's `min`.")
+            .cells(|l, x| {
+                let is_second = l.compare(Comparison::Less, x[1], x[0]);
+                Some(l.select(is_second, x[1], x[0]))
+            })
             .exact_binary(|x: i64, y: i64| x.min(y))
             .exact_binary(|x: f64, y: f64| if y < x { y } else { x }),
         Family::new("python.max", &["x", "y"], "y if it is above x, else x: Python's `max`.")
+            .cells(|l, x| {
+                let is_second = l.compare(Comparison::Greater, x[1], x[0]);
+                Some(l.select(is_second, x[1], x[0]))
+            })
             .exact_binary(|x: i64, y: i64| x.max(y))
             .exact_binary(|x: f64, y: f64| if y > x { y } else { x }),
     ]
@@ -264,9 +291,20 @@ fn order() -> Vec<Family> {
 
 fn functions() -> Vec<Family> {
     vec![
-        Family::new("python.degrees", &["x"], "An angle in degrees.").exact_unary(|x: f64| x * (180.0 / PI)),
-        Family::new("python.radians", &["x"], "An angle in radians.").exact_unary(|x: f64| x * (PI / 180.0)),
+        Family::new("python.degrees", &["x"], "An angle in degrees.")
+            .cells(|l, x| {
+                let factor = l.f64(180.0 / PI);
+                Some(l.binary(BinaryOp::Mul, x[0], factor))
+            })
+            .exact_unary(|x: f64| x * (180.0 / PI)),
+        Family::new("python.radians", &["x"], "An angle in radians.")
+            .cells(|l, x| {
+                let factor = l.f64(PI / 180.0);
+                Some(l.binary(BinaryOp::Mul, x[0], factor))
+            })
+            .exact_unary(|x: f64| x * (PI / 180.0)),
         Family::new("python.copysign", &["x", "y"], "abs(x) with the sign of y.")
+            .cells(|l, x| Some(l.copysign(x[0], x[1])))
             .exact_binary(|x: f64, y: f64| x.copysign(y)),
         row("python.gamma", &["x"], "The gamma function. Raises for 0, −1, … and if it overflows.")
             .cost_of(80)
@@ -301,8 +339,8 @@ fn functions() -> Vec<Family> {
 /// A row of one float operand, defined where the first condition holds, with a finite result where the
 /// operand is finite.
 macro_rules! domain_row {
-    ($name:literal, $meaning:literal, |$x:ident| $domain:expr, $value:expr) => {
-        row($name, &["x"], $meaning).cost_of(20).exact_unary(|$x: f64| match $x.is_nan() || $domain {
+    ($name:literal, $meaning:literal, |$x:ident| $domain:expr, $value:expr $(, $primitive:expr)?) => {
+        row($name, &["x"], $meaning).cost_of(20)$(.primitive($primitive))?.exact_unary(|$x: f64| match $x.is_nan() || $domain {
             false => Err(domain!("math domain error")),
             true => {
                 let value = $value;
@@ -318,7 +356,13 @@ macro_rules! domain_row {
 /// The functions of Python's `math` that refuse arguments.
 fn domains() -> Vec<Family> {
     vec![
-        domain_row!("python.sqrt", "Square root. Raises below zero.", |x| x >= 0.0, x.sqrt()),
+        domain_row!(
+            "python.sqrt",
+            "Square root. Raises below zero.",
+            |x| x >= 0.0,
+            x.sqrt(),
+            Primitive::Sqrt
+        ),
         domain_row!(
             "python.log",
             "Natural logarithm. Raises unless x is positive.",

@@ -80,6 +80,10 @@ unsafe impl Send for KeptPlace {}
 unsafe impl Sync for KeptPlace {}
 
 impl KeptPlace {
+    /// Where compiled code finds the address of the place.
+    #[cfg(feature = "jit")]
+    pub(super) const ADDRESS: usize = std::mem::offset_of!(KeptPlace, place);
+
     /// None that is known.
     pub(super) fn unknown() -> KeptPlace {
         KeptPlace { place: NonNull::from(&UNKNOWN) }

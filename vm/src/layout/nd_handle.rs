@@ -220,6 +220,10 @@ impl NdHandle {
         }
     }
 
+    /// Where in a handle compiled code finds the address of the place.
+    #[cfg(feature = "jit")]
+    pub(crate) const PLACE: usize = std::mem::offset_of!(NdHandle, place) + KeptPlace::ADDRESS;
+
     /// Where the elements stand, as far as that is known: [`NdHandle::locate`] finds out.
     #[inline(always)]
     pub fn place(&self) -> &ElementPlace {

@@ -10,6 +10,8 @@ use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::routine_code::Code;
 use crate::machine::run::{Halt, Run, run_directly, run_scalars};
+#[cfg(feature = "jit")]
+use crate::machine::tier::CompiledTier;
 use crate::machine::tile::report::RegionReport;
 use crate::operator::cell::Registers;
 use crate::operator::meter::{Meter, Watch};
@@ -69,6 +71,9 @@ pub struct BoundExpr {
     overridden: WrittenBits,
     /// Positions of the inputs, by name.
     by_name: Box<[u32]>,
+    /// Compiled code, once a host has asked for it.
+    #[cfg(feature = "jit")]
+    compiled: OnceLock<Box<dyn CompiledTier>>,
 }
 
 // SAFETY: cells hold function pointers and numbers; the pointers between cells and calls are made
@@ -102,7 +107,17 @@ impl BoundExpr {
         let overridden = WrittenBits::mask(bits, overridden_inputs(main).into_iter());
         let mut by_name: Box<[u32]> = (0..main.inputs.len() as u32).collect();
         by_name.sort_by_key(|index| &main.inputs[*index as usize].0);
-        Ok(BoundExpr { codes, stepped: OnceLock::new(), required, produced, overridden, by_name, program })
+        Ok(BoundExpr {
+            codes,
+            stepped: OnceLock::new(),
+            required,
+            produced,
+            overridden,
+            by_name,
+            #[cfg(feature = "jit")]
+            compiled: OnceLock::new(),
+            program,
+        })
     }
 
     /// The tile regions that operators on arrays run in.
@@ -206,6 +221,9 @@ impl BoundExpr {
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
         let code = &self.codes[0];
+        if self.is_compiled() {
+            return self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes);
+        }
         match code.is_scalar {
             true => self.run_scalars(frame),
             false if code.calls.is_empty() => self.run_directly(frame),
@@ -276,7 +294,7 @@ impl BoundExpr {
         let watched = watch.map(|watch| watch as &dyn Watch);
         let meter = Meter::new(&limits.meter, frame.alive()).watched(watched);
         let mut run = Run::new(&self.program, codes, frame, limits, observer, &meter, watch);
-        let outcome = catch_unwind(AssertUnwindSafe(|| run.run()));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run_tier(&mut run)));
         let halt = match outcome {
             Ok(Ok(())) => {
                 run.end();
@@ -297,6 +315,20 @@ impl BoundExpr {
         };
         frame.set_alive(meter.alive());
         Err(self.fail(frame, halt))
+    }
+
+    /// The interpreter: there is no other tier.
+    #[cfg(not(feature = "jit"))]
+    #[inline(always)]
+    fn run_tier<'r>(&'r self, run: &mut Run<'r, '_>) -> Result<(), Box<Halt>> {
+        run.run()
+    }
+
+    /// True if compiled code is attached.
+    #[cfg(not(feature = "jit"))]
+    #[inline(always)]
+    fn is_compiled(&self) -> bool {
+        false
     }
 
     /// True if an instruction that is in no tile region reads the input, or a result is a part of it.
@@ -345,6 +377,41 @@ impl BoundExpr {
         let main = self.program.main();
         let named = main.inputs.iter().find(|(_, v)| main.layout.bit_of(main.slot(*v)) == bit + 1);
         named.map_or_else(|| "?".into(), |(name, _)| name.clone())
+    }
+}
+
+#[cfg(feature = "jit")]
+impl BoundExpr {
+    /// The code of the machine, by routine.
+    pub(super) fn codes(&self) -> &[Code] {
+        &self.codes
+    }
+
+    /// Runs compiled code from now on, on all threads. The first tier stays; another one is given back.
+    ///
+    /// # Errors
+    /// There is one already.
+    pub(crate) fn attach(&self, tier: Box<dyn CompiledTier>) -> Result<(), Box<dyn CompiledTier>> {
+        self.compiled.set(tier)
+    }
+
+    /// The compiled tier that runs the program; `None` if the interpreter does.
+    pub fn compiled_tier(&self) -> Option<&dyn CompiledTier> {
+        self.compiled.get().map(|tier| &**tier)
+    }
+
+    /// True if compiled code is attached.
+    #[inline]
+    fn is_compiled(&self) -> bool {
+        self.compiled.get().is_some()
+    }
+
+    /// Runs compiled code, if there is some and nobody observes the run.
+    fn run_tier<'r>(&'r self, run: &mut Run<'r, '_>) -> Result<(), Box<Halt>> {
+        match self.compiled_tier().filter(|_| !run.is_observed()) {
+            Some(tier) => run.run_compiled(tier),
+            None => run.run(),
+        }
     }
 }
 

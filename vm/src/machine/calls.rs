@@ -293,7 +293,7 @@ pub(super) fn link(codes: &mut [Code]) {
 /// # Safety
 /// It is a cell with the code [`call`].
 #[inline(always)]
-unsafe fn linked<'r>(cell: *const Cell) -> &'r RoutineCall {
+pub(super) unsafe fn linked<'r>(cell: *const Cell) -> &'r RoutineCall {
     // SAFETY: [`link`] put the address there, of a call that stays with the code.
     unsafe {
         let [_, low, high, _] = (*cell).args;

@@ -25,6 +25,22 @@ pub(super) unsafe fn done(
     unsafe { stop(cell, registers, Stop::Done) }
 }
 
+/// Returns to compiled code, which asked for the cells before.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run).
+#[cfg(feature = "jit")]
+pub(super) unsafe fn back(
+    cell: *const Cell,
+    _: *mut u8,
+    registers: *mut Registers,
+    _: f64,
+    _: u64,
+) -> *const Cell {
+    // SAFETY: the caller's promise.
+    unsafe { stop(cell, registers, Stop::Back) }
+}
+
 /// Returns to the interpreter loop, which resumes at the next cell.
 ///
 /// # Safety

@@ -27,6 +27,7 @@ use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::pairs::Pairs;
 use crate::machine::routine_code::Code;
+use crate::machine::stretches::stretches;
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
 use crate::machine::tile::planner::plan;
@@ -113,12 +114,10 @@ impl<'p> Builder<'p> {
         let body = &routine.body;
         let len = body.instructions().len();
         let (owners, is_reachable) = (routine.owners(), reachable(body));
-        let mut fuel = vec![0; len + 1];
+        let fuel = stretches(body);
         let mut is_target = vec![false; len + 1];
         let mut reads = vec![0; routine.values.len()];
         for (ip, instruction) in body.instructions().iter().enumerate().rev() {
-            let runs_on = matches!(instruction, Instruction::Operator { .. });
-            fuel[ip] = 1 + if runs_on { fuel[ip + 1] } else { 0 };
             if !is_reachable[ip] {
                 continue;
             }
@@ -225,7 +224,7 @@ impl<'p> Builder<'p> {
 
     fn operator(&mut self, ip: usize, overload: &'p Overload, operands: &[ValueId], result: ValueId) {
         let fused = self.style == Style::Fused;
-        if fused && self.is_in_place(overload, operands, result) {
+        if fused && is_in_place(self.routine, overload, operands, result) {
             // What an accumulator holds of the result is from an earlier definition.
             self.forget(result);
             return;
@@ -253,19 +252,6 @@ impl<'p> Builder<'p> {
             let written = self.routine.body.writes(&self.routine.body.instructions()[member as usize]);
             written.iter().for_each(|value| self.forget(*value));
         }
-    }
-
-    /// True if the operator would copy bytes onto themselves.
-    fn is_in_place(&self, overload: &Overload, operands: &[ValueId], result: ValueId) -> bool {
-        let out = self.routine.slot(result);
-        let copies =
-            &**overload.name() == "core._copy" && self.routine.slot(operands[0]).offset() == out.offset();
-        let assembled = overload.assembles()
-            && operands
-                .iter()
-                .enumerate()
-                .all(|(i, v)| out.field(i).is_some_and(|f| f.offset() == self.routine.slot(*v).offset()));
-        copies || assembled
     }
 
     fn threaded(&mut self, ip: usize, code: &'p Threaded, operands: &[ValueId], result: ValueId) {
@@ -444,6 +430,20 @@ impl<'p> Builder<'p> {
     fn fuel_at_target(&self, ip: usize) -> u32 {
         self.routine.body.target(ip).map_or(0, |target| self.fuel[target])
     }
+}
+
+/// True if an operator of a routine would copy bytes onto themselves.
+pub(super) fn is_in_place(
+    routine: &Routine,
+    overload: &Overload,
+    operands: &[ValueId],
+    result: ValueId,
+) -> bool {
+    let (out, slot) = (routine.slot(result), |value: ValueId| routine.slot(value));
+    let copies = &**overload.name() == "core._copy" && slot(operands[0]).offset() == out.offset();
+    let stands_in =
+        |(i, v): (usize, &ValueId)| out.field(i).is_some_and(|field| field.offset() == slot(*v).offset());
+    copies || overload.assembles() && operands.iter().enumerate().all(stands_in)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!                      │           fused: accumulators, compare-and-jump, no-op copies dropped
 //!                      │           stepped: one pause per instruction, for observers
 //!                      │           tile regions: operators on arrays, block by block (machine::tile)
+//!                      │           a compiled tier, if a host attached one (machine::tier)
 //!                      └─ execute(&mut Frame) ─> machine::run
 //! ```
 //!
@@ -26,6 +27,8 @@ pub mod error;
 pub mod invoke;
 #[cfg(test)]
 mod latency;
+#[cfg(feature = "jit")]
+pub(crate) mod native;
 pub mod observer;
 pub mod options;
 mod pairs;
@@ -37,6 +40,9 @@ mod run;
 pub mod shared;
 #[cfg(test)]
 mod stops;
+mod stretches;
+#[cfg(feature = "jit")]
+pub mod tier;
 pub mod tile;
 mod transfer;
 pub mod update;
@@ -51,5 +57,7 @@ pub use observer::{Observer, Profile, Trace};
 pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
 pub use shared::{Share, SharedBudget};
+#[cfg(feature = "jit")]
+pub use tier::CompiledTier;
 pub use tile::RegionReport;
 pub use update::NdViewMut;

@@ -17,7 +17,7 @@ use crate::machine::routine_code::Code;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
-use crate::value::Fault;
+use crate::value::{Exhausted, Fault};
 use bumpalo::Bump;
 
 /// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
@@ -85,17 +85,20 @@ pub(super) struct Run<'r, 'o> {
     program: &'r Program,
     codes: &'r [Code],
     frame: &'r mut Frame,
-    limits: &'r RunLimits<'o>,
+    pub(super) limits: &'r RunLimits<'o>,
     meter: &'r Meter<'r>,
-    watch: Option<&'r RunWatch<'o>>,
+    pub(super) watch: Option<&'r RunWatch<'o>>,
     /// Pauses until the clock is looked at.
     until_clock: u32,
     observer: Option<&'o mut dyn Observer>,
     /// Calls that are open.
-    calls: Calls<'r>,
+    pub(super) calls: Calls<'r>,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
     pub(super) registers: Registers,
+    /// What compiled code needs.
+    #[cfg(feature = "jit")]
+    pub(super) native: crate::machine::native::Native<'r>,
 }
 
 /// Pauses between two looks at the clock.
@@ -127,6 +130,8 @@ impl<'r, 'o> Run<'r, 'o> {
             calls,
             open_step: None,
             registers,
+            #[cfg(feature = "jit")]
+            native: Default::default(),
         }
     }
 
@@ -145,7 +150,13 @@ impl<'r, 'o> Run<'r, 'o> {
         if let Some(Err(stop)) = self.watch.map(Watch::ask) {
             return Err(self.halt(Fault::from(stop).into()));
         }
-        let mut cell = self.enter()?;
+        let cell = self.enter()?;
+        self.run_from(cell)
+    }
+
+    /// Runs from a cell of the running routine to the end, or to where compiled code goes on.
+    #[inline]
+    pub(super) fn run_from(&mut self, mut cell: *const Cell) -> Result<(), Box<Halt>> {
         loop {
             if !self.registers.refill() {
                 return Err(self.halt(RunErrorKind::OutOfFuel { fuel: self.limits.fuel }));
@@ -167,12 +178,19 @@ impl<'r, 'o> Run<'r, 'o> {
                     None => return Ok(()),
                 },
                 Stop::Call => cell = self.call()?,
+                Stop::Back => return Ok(()),
                 Stop::Fault => {
                     let fault = self.registers.fault.take().expect("a faulting cell leaves its fault");
                     return Err(self.halt(fault.into()));
                 }
             }
         }
+    }
+
+    /// True if somebody watches every instruction.
+    #[cfg(feature = "jit")]
+    pub(super) fn is_observed(&self) -> bool {
+        self.observer.is_some()
     }
 
     /// Number of the routine running.
@@ -194,12 +212,12 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Boxed, so that outcomes fit a register: only failures pay.
     #[cold]
-    fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
+    pub(super) fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
         Box::new(Halt { kind, routine: self.routine(), ip: Some(self.ip()) })
     }
 
     /// The first cell of the main routine, its fuel charged.
-    fn enter(&mut self) -> Result<*const Cell, Box<Halt>> {
+    pub(super) fn enter(&mut self) -> Result<*const Cell, Box<Halt>> {
         let (code, arena) = (&self.codes[0], self.frame.arena() as *const Bump);
         // SAFETY: the registers are our own.
         unsafe { use_code(&mut self.registers, code, arena) };
@@ -229,15 +247,21 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Looks at the token, and now and then at the clock, which takes longer than 64 instructions do.
     fn ask(&mut self, watch: &RunWatch<'_>, cell: *const Cell) -> Result<(), Box<Halt>> {
+        self.ask_in_time(watch).map_err(|stop| {
+            self.registers.at = cell;
+            self.halt(Fault::from(stop).into())
+        })
+    }
+
+    /// [`Run::ask`], which does not say where.
+    #[inline]
+    pub(super) fn ask_in_time(&mut self, watch: &RunWatch<'_>) -> Result<(), Exhausted> {
         self.until_clock -= 1;
         if self.until_clock > 0 && !watch.is_cancelled() {
             return Ok(());
         }
         self.until_clock = CLOCK_INTERVAL;
-        watch.ask().map_err(|stop| {
-            self.registers.at = cell;
-            self.halt(Fault::from(stop).into())
-        })
+        watch.ask()
     }
 
     /// Reports the instruction that has finished and the one about to start.

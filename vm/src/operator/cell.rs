@@ -53,6 +53,8 @@ pub enum Stop {
     Fault,
     /// A `call` instruction wants its routine run; its number is in the cell.
     Call,
+    /// What compiled code asked for is done.
+    Back,
 }
 
 /// When tile regions run as [strips](crate::strip).

@@ -15,18 +15,14 @@ use crate::layout::access::Accumulator;
 use crate::layout::element_place::{Axis, ElementPlace, key};
 use crate::layout::nd_handle::NdHandle;
 use crate::operator::cell::{Cell, Registers, raise};
-use crate::operator::copy::copy_elements;
-use crate::operator::element_type::Element;
-use crate::operator::fusible::Fusible;
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, OPERANDS_OF_A_CELL, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };
-use crate::value::nd_type::NdType;
-use crate::value::{Category, Fault, ScalarType};
+use crate::operator::{copy::copy_elements, element_type::Element, fusible::Fusible, primitive::Primitive};
+use crate::value::{Category, Fault, NdType, ScalarType};
 
-/// Position of the array among the operands.
+/// Positions of the array, and of the value that is written, among the operands.
 const ARRAY: usize = 0;
-/// Position of the value that is written.
 const VALUE: usize = 1;
 /// Position of the first index of an element that is read, and that is written.
 const FIRST_READ: usize = 1;
@@ -84,6 +80,7 @@ fn getter_of<T: Element, const RANK: usize>() -> Threaded {
         _ => last_index(FIRST_READ, RANK - 1),
     };
     let mut code = Threaded::new(get::<T, RANK, 0>, [last, before], T::Value::ACCUMULATOR);
+    code.primitive = Some(Primitive::Get(T::ELEMENT, RANK));
     code.modes[4] = Some(get::<T, RANK, 4>);
     code.fusible = match T::ELEMENT {
         ScalarType::Float64 => Some(Fusible::GetFloat(RANK)),
@@ -105,6 +102,7 @@ fn setter_of<T: Element, const RANK: usize>() -> Threaded {
     let value = Carried { operand: VALUE, accumulator: T::Value::ACCUMULATOR };
     let mut code = Threaded::new(set::<T, RANK, 0>, [last_index(FIRST_WRITTEN, RANK), value], None);
     code.fusible = (T::ELEMENT == ScalarType::Float64).then_some(Fusible::SetFloat(RANK));
+    code.primitive = Some(Primitive::Set(T::ELEMENT, RANK));
     if RANK <= 3 {
         code.modes[1] = Some(set::<T, RANK, 1>);
         code.modes[2] = Some(set::<T, RANK, 2>);
@@ -120,6 +118,7 @@ pub(crate) fn length_code() -> Threaded {
     let axis = last_index(FIRST_READ, 1);
     let none = Carried { operand: ARRAY, accumulator: None };
     let mut code = Threaded::new(length::<0>, [axis, none], i64::ACCUMULATOR);
+    code.primitive = Some(Primitive::Length);
     code.modes[1] = Some(length::<1>);
     code.modes[4] = Some(length::<4>);
     code.modes[5] = Some(length::<5>);
@@ -495,6 +494,5 @@ unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
         }
     }
     // What cannot be read is a UINT64 beyond INT64: a number of any other element fits.
-    let message = "an element of UINT64 is larger than any INT64";
-    Fault::Trap { category: Category::Cast, message: message.into() }
+    Fault::Trap { category: Category::Cast, message: "an element of UINT64 is larger than any INT64".into() }
 }

@@ -23,6 +23,7 @@ use crate::operator::fusible::Fusible;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::lifting::{over_rows, row_types};
 use crate::operator::ndwise::{cell_types, over_elements};
+use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
@@ -49,6 +50,7 @@ pub struct Family {
     recipe: Option<Recipe>,
     /// The operation of the next overload of plain values.
     fusible: Option<Fusible>,
+    primitive: Option<Primitive>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
     /// True if the recipe is for operands with which code that may raise does not.
@@ -77,6 +79,7 @@ impl Family {
             rows_of: None,
             recipe: None,
             fusible: None,
+            primitive: None,
             takes_narrow: false,
             recipe_is_total: false,
             overloads: Vec::new(),
@@ -194,6 +197,11 @@ impl Family {
     pub(crate) fn fusible(mut self, operation: Fusible) -> Family {
         self.fusible = Some(operation);
         self
+    }
+
+    /// Names the operation of overloads added later, which may raise.
+    pub(crate) fn primitive(self, operation: Primitive) -> Family {
+        Family { primitive: Some(operation), ..self }
     }
 
     /// Says what plain code computes of a row, so that strips can compute it. Overloads added later carry it, those
@@ -481,12 +489,12 @@ impl Family {
 
     pub(super) fn add(mut self, (args, result, mut kernel): Typed) -> Family {
         kernel.threaded.fusible = self.fusible.take();
+        kernel.threaded.primitive = self.primitive.filter(|_| !result.is_optional());
         self.add_overload(args.into(), result, Kernel::Scalar(kernel))
     }
 
     fn add_overload(mut self, args: Box<[QType]>, result: QType, kernel: Kernel) -> Family {
-        let overload = self.make(args, result, kernel);
-        self.overloads.push(Arc::new(overload));
+        self.overloads.push(Arc::new(self.make(args, result, kernel)));
         self
     }
 }

@@ -12,6 +12,7 @@
 use crate::layout::access::Accumulator;
 use crate::operator::cell::Run;
 use crate::operator::fusible::Fusible;
+use crate::operator::primitive::Primitive;
 
 /// Mode bit: the first carried operand is in its accumulator.
 pub const FIRST_IN_ACCUMULATOR: usize = 1;
@@ -38,6 +39,8 @@ pub(crate) struct Threaded {
     pub(crate) result: Option<Accumulator>,
     /// The operation, if there are pairs of it.
     pub(crate) fusible: Option<Fusible>,
+    /// The operation, if it may have no result and compilers know it.
+    pub(crate) primitive: Option<Primitive>,
 }
 
 /// An operand that can be in an accumulator.
@@ -54,6 +57,14 @@ impl Threaded {
     pub(crate) fn new(run: Run, carried: [Carried; 2], result: Option<Accumulator>) -> Threaded {
         let mut modes = [None; 8];
         modes[0] = Some(run);
-        Threaded { modes, jump_if: [None; 4], jump_if_not: [None; 4], carried, result, fusible: None }
+        Threaded {
+            modes,
+            jump_if: [None; 4],
+            jump_if_not: [None; 4],
+            carried,
+            result,
+            fusible: None,
+            primitive: None,
+        }
     }
 }

@@ -1,0 +1,185 @@
+//! Compiled: the module of a program with the cells that its code asks for, as the machine runs it.
+
+use crate::jit::error::NotCompiled;
+use crate::jit::routine::translate;
+use crate::machine::BoundExpr;
+use crate::machine::tier::{CompiledTier, Entry, RoutineParts};
+use crate::program::slot_check;
+use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, isa};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Mutex;
+
+/// Instructions of a program that are compiled at most: a second of work.
+const MOST_INSTRUCTIONS: usize = 100_000;
+
+/// Machine code of a program.
+struct Compiled {
+    /// Freed with this, and not touched before.
+    module: Mutex<ManuallyDrop<JITModule>>,
+    entries: Vec<Option<Entry>>,
+    /// What the code refers to by address.
+    parts: Vec<RoutineParts>,
+}
+
+/// Compiles a bound program, which runs as machine code from then on, also where it runs at the moment. Runs with an
+/// observer go on stepping through the interpreter.
+///
+/// ```
+/// # use cembra_vm::{machine::BoundExpr, jit};
+/// # fn example(bound: &BoundExpr) {
+/// if let Err(reason) = jit::compile(bound) {
+///     eprintln!("not compiled: {reason}"); // it runs as before
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+/// Why the program stays on the interpreter, as a whole.
+pub fn compile(bound: &BoundExpr) -> Result<(), NotCompiled> {
+    if bound.compiled_tier().is_some() {
+        return Err(NotCompiled::Already);
+    }
+    let program = bound.program();
+    let instructions = program.routines().iter().map(|routine| routine.body.instructions().len()).sum();
+    if instructions > MOST_INSTRUCTIONS {
+        return Err(NotCompiled::TooLarge { instructions, limit: MOST_INSTRUCTIONS });
+    }
+    slot_check::check(program)?;
+    let mut compiler = Compiler::new(bound)?;
+    compiler.routines()?;
+    let compiled = compiler.finish()?;
+    bound.attach(Box::new(compiled)).map_err(|_| NotCompiled::Already)
+}
+
+/// The compiler for this processor.
+fn target() -> Result<OwnedTargetIsa, NotCompiled> {
+    let refused = |reason: &dyn fmt::Display| NotCompiled::Processor { reason: reason.to_string() };
+    let mut flags = settings::builder();
+    let wanted = [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        // A large frame touches every page of the stack, so that it meets the guard page.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+    ];
+    for (name, value) in wanted {
+        flags.set(name, value).map_err(|error| refused(&error))?;
+    }
+    let builder: isa::Builder = cranelift_native::builder().map_err(|reason| refused(&reason))?;
+    builder.finish(settings::Flags::new(flags)).map_err(|error| refused(&error))
+}
+
+struct Compiler<'b> {
+    bound: &'b BoundExpr,
+    /// Freed also where compiling ends early.
+    compiled: Compiled,
+    functions: Vec<Option<FuncId>>,
+}
+
+impl<'b> Compiler<'b> {
+    fn new(bound: &'b BoundExpr) -> Result<Compiler<'b>, NotCompiled> {
+        let module = JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names()));
+        let parts = (0..bound.program().routines().len()).map(|routine| bound.parts(routine)).collect();
+        let module = Mutex::new(ManuallyDrop::new(module));
+        let compiled = Compiled { module, entries: Vec::new(), parts };
+        Ok(Compiler { bound, compiled, functions: Vec::new() })
+    }
+
+    /// Compiles all routines that gain by it.
+    fn routines(&mut self) -> Result<(), NotCompiled> {
+        let mut frontend = FunctionBuilderContext::new();
+        let module = self.compiled.module.get_mut().expect("nobody panicked with the module");
+        let mut context = module.make_context();
+        for (number, routine) in self.bound.program().routines().iter().enumerate() {
+            let refused = |reason: String| NotCompiled::Compiler { routine: number, reason };
+            context.func.signature = signature(&**module);
+            context.func.name = UserFuncName::user(0, number as u32);
+            let parts = &self.compiled.parts[number];
+            let is_translated =
+                translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts)?;
+            if !is_translated {
+                if number == 0 {
+                    return Err(NotCompiled::NothingToGain);
+                }
+                self.functions.push(None);
+                module.clear_context(&mut context);
+                continue;
+            }
+            let id = module
+                .declare_function(&format!("routine{number}"), Linkage::Local, &context.func.signature)
+                .map_err(|error| refused(error.to_string()))?;
+            define(module, id, &mut context, &refused)?;
+            self.functions.push(Some(id));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Compiled, NotCompiled> {
+        let module = self.compiled.module.get_mut().expect("nobody panicked with the module");
+        module.finalize_definitions().map_err(|error| NotCompiled::Memory { reason: error.to_string() })?;
+        let entry = |id: FuncId| {
+            let code = module.get_finalized_function(id);
+            // SAFETY: the function was made with the signature of an entry.
+            unsafe { std::mem::transmute::<*const u8, Entry>(code) }
+        };
+        self.compiled.entries = self.functions.iter().map(|id| id.map(entry)).collect();
+        Ok(self.compiled)
+    }
+}
+
+/// The signature of [`Entry`].
+fn signature(module: &JITModule) -> Signature {
+    let mut signature = module.make_signature();
+    signature.params = vec![AbiParam::new(types::I64), AbiParam::new(types::I64)];
+    signature.returns = vec![AbiParam::new(types::I32)];
+    signature
+}
+
+fn define(
+    module: &mut JITModule,
+    id: FuncId,
+    context: &mut Context,
+    refused: &dyn Fn(String) -> NotCompiled,
+) -> Result<(), NotCompiled> {
+    let outcome = module.define_function(id, context);
+    module.clear_context(context);
+    outcome.map_err(|error| match error {
+        ModuleError::Allocation { .. } => NotCompiled::Memory { reason: error.to_string() },
+        ModuleError::Compilation(error) => refused(format!("{error:?}")),
+        error => refused(error.to_string()),
+    })
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        let module = self.module.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // SAFETY: the module is taken once, here. Nobody runs its code: a run borrows the bound program, which owns this.
+        unsafe { ManuallyDrop::take(module).free_memory() };
+    }
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiled").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: entries are code for the program of the bound expression that the parts are from; both stay with this.
+unsafe impl CompiledTier for Compiled {
+    fn name(&self) -> &'static str {
+        "jit"
+    }
+
+    fn entry(&self, routine: usize) -> Option<Entry> {
+        self.entries.get(routine).copied().flatten()
+    }
+}

@@ -1,0 +1,406 @@
+//! Emitter: values as variables, and what compiled code has the machine do.
+//!
+//! ```text
+//!             usual ──> compute ──────────────────────────────> next block
+//!  refused? <                                                     ^
+//!             rare ───> store operands ─> run_cells ─> load ──────┘      or return, if the run has stopped
+//! ```
+//!
+//! A leaf is *clean* if the frame has its value too: it is not stored again, up to the next block.
+
+use crate::jit::variables::{Leaf, leaves};
+use crate::machine::native::{DONE, FUEL, STOPPED, WATCH, call, go_on, run_cells};
+use crate::machine::tier::RoutineParts;
+use crate::program::program::Owners;
+use crate::program::{Routine, ValueId};
+use crate::value::{ScalarValue, Value as Literal};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use hashbrown::{HashMap, HashSet};
+
+/// A leaf of an owner.
+type Key = (ValueId, u32);
+
+/// What a processor can do beyond what every one can.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Abilities {
+    /// Rounds floats to integers.
+    pub(super) rounds: bool,
+    /// Multiplies and adds with one rounding.
+    pub(super) fuses: bool,
+}
+
+impl Abilities {
+    /// Those of a target.
+    pub(super) fn of(isa: &dyn TargetIsa) -> Abilities {
+        let flags = isa.isa_flags();
+        let has = |name: &str| flags.iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+        match isa.triple().architecture {
+            target_lexicon::Architecture::X86_64 => {
+                Abilities { rounds: has("has_sse41"), fuses: has("has_avx") && has("has_fma") }
+            }
+            target_lexicon::Architecture::Aarch64(_) => Abilities { rounds: true, fuses: true },
+            _ => Abilities { rounds: false, fuses: false },
+        }
+    }
+}
+
+/// An instruction that a cell can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instructed<'r> {
+    /// The position of its cell.
+    pub(super) cell: usize,
+    pub(super) operands: &'r [ValueId],
+    pub(super) results: &'r [ValueId],
+}
+
+/// Code of a routine while it is made.
+pub(super) struct Emitter<'r, 'f> {
+    pub(super) b: FunctionBuilder<'f>,
+    pub(super) routine: &'r Routine,
+    pub(super) parts: &'r RoutineParts,
+    pub(super) abilities: Abilities,
+    owners: Owners,
+    /// Literals of one scalar.
+    literals: HashMap<ValueId, ScalarValue>,
+    /// All literals, which are never written.
+    pinned: HashSet<ValueId>,
+    variables: HashMap<Key, Variable>,
+    clean: HashSet<Key>,
+    /// The run, and the frame.
+    run: Value,
+    pub(super) frame: Value,
+    /// What is left of the slice, if the routine charges fuel itself.
+    fuel: Option<Variable>,
+    of_cells: SigRef,
+    of_go_on: SigRef,
+    /// Returns that the run has stopped; before that, the fuel is put down.
+    stopped: Block,
+    /// The same where it is down already.
+    stopped_below: Block,
+}
+
+impl<'r, 'f> Emitter<'r, 'f> {
+    /// Begins the code of a routine, which charges fuel itself if it has jumps.
+    pub(super) fn new(
+        mut b: FunctionBuilder<'f>,
+        isa: &dyn TargetIsa,
+        routine: &'r Routine,
+        parts: &'r RoutineParts,
+        has_jumps: bool,
+    ) -> Emitter<'r, 'f> {
+        let signature = |params: &[Type]| Signature {
+            params: params.iter().map(|qtype| AbiParam::new(*qtype)).collect(),
+            returns: vec![AbiParam::new(types::I32)],
+            call_conv: isa.default_call_conv(),
+        };
+        let of_cells = b.import_signature(signature(&[types::I64, types::I64, types::I64]));
+        let of_go_on = b.import_signature(signature(&[types::I64, types::I32, types::I32]));
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let [run, frame] = *b.block_params(entry) else { unreachable!("an entry has two parameters") };
+        let (stopped, stopped_below) = (b.create_block(), b.create_block());
+        b.set_cold_block(stopped);
+        b.set_cold_block(stopped_below);
+        let fuel = has_jumps.then(|| b.declare_var(types::I64));
+        let scalar = |(value, literal): &(ValueId, Literal)| match literal {
+            Literal::Scalar(scalar) => Some((*value, scalar.clone())),
+            _ => None,
+        };
+        let mut emitter = Emitter {
+            b,
+            routine,
+            parts,
+            abilities: Abilities::of(isa),
+            owners: routine.owners(),
+            literals: routine.literals.iter().filter_map(scalar).collect(),
+            pinned: routine.literals.iter().map(|(value, _)| *value).collect(),
+            variables: HashMap::new(),
+            clean: HashSet::new(),
+            run,
+            frame,
+            fuel,
+            of_cells,
+            of_go_on,
+            stopped,
+            stopped_below,
+        };
+        emitter.take_up_fuel();
+        let inputs = routine.inputs.iter().map(|(_, value)| *value);
+        let literals = routine.literals.iter().map(|(value, _)| *value);
+        inputs.chain(literals).for_each(|value| emitter.load(value));
+        emitter
+    }
+
+    /// Ends the code.
+    pub(super) fn finish(mut self, isa: &dyn TargetIsa) {
+        self.b.switch_to_block(self.stopped);
+        self.put_down_fuel();
+        self.b.ins().jump(self.stopped_below, &[]);
+        self.b.switch_to_block(self.stopped_below);
+        self.give(STOPPED);
+        self.b.seal_all_blocks();
+        self.b.finalize(isa.frontend_config());
+    }
+
+    /// Goes on in another block.
+    pub(super) fn begin(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.clean.clear();
+    }
+
+    /// Ends the routine: results are put down.
+    pub(super) fn leave(&mut self) {
+        let results: Vec<ValueId> = self.routine.results().collect();
+        results.iter().for_each(|value| self.store(*value));
+        self.put_down_fuel();
+        self.give(DONE);
+    }
+
+    fn give(&mut self, status: u32) {
+        let status = self.b.ins().iconst(types::I32, i64::from(status));
+        self.b.ins().return_(&[status]);
+    }
+
+    // Values.
+
+    /// The leaves of a value.
+    pub(super) fn leaves(&self, value: ValueId) -> Vec<Leaf> {
+        leaves(self.routine.slot(value))
+    }
+
+    /// A literal of one scalar.
+    pub(super) fn literal(&self, value: ValueId) -> Option<&ScalarValue> {
+        self.literals.get(&self.owners.same_bytes(value))
+    }
+
+    /// A leaf of a value.
+    pub(super) fn leaf(&mut self, value: ValueId, leaf: Leaf) -> Value {
+        let literal = self.literals.get(&self.owners.same_bytes(value));
+        let ins = self.b.ins();
+        match literal {
+            Some(ScalarValue::Unit) => ins.iconst(types::I8, 0),
+            Some(ScalarValue::Boolean(truth)) => ins.iconst(types::I8, i64::from(*truth)),
+            Some(ScalarValue::Int32(x)) => ins.iconst(types::I32, i64::from(*x as u32)),
+            Some(ScalarValue::Int64(x)) => ins.iconst(types::I64, *x),
+            Some(ScalarValue::Float32(x)) => ins.f32const(*x),
+            Some(ScalarValue::Float64(x) | ScalarValue::WeakFloat(x)) => ins.f64const(*x),
+            _ => {
+                let variable = self.variable(value, leaf);
+                self.b.use_var(variable)
+            }
+        }
+    }
+
+    /// Gives a leaf of a value another value.
+    pub(super) fn define(&mut self, value: ValueId, leaf: Leaf, to: Value) {
+        let variable = self.variable(value, leaf);
+        self.clean.remove(&self.key(value, leaf));
+        self.b.def_var(variable, to);
+    }
+
+    /// A value of one leaf.
+    pub(super) fn scalar(&mut self, value: ValueId) -> Value {
+        let leaf = self.leaves(value)[0];
+        self.leaf(value, leaf)
+    }
+
+    fn key(&self, value: ValueId, leaf: Leaf) -> Key {
+        (self.owners.owner(value), leaf.offset)
+    }
+
+    fn variable(&mut self, value: ValueId, leaf: Leaf) -> Variable {
+        let key = self.key(value, leaf);
+        let b = &mut self.b;
+        *self.variables.entry(key).or_insert_with(|| b.declare_var(leaf.variable))
+    }
+
+    /// Loads all leaves of a value from the frame.
+    pub(super) fn load(&mut self, value: ValueId) {
+        for leaf in self.leaves(value) {
+            let loaded = self.load_leaf(leaf);
+            self.define(value, leaf, loaded);
+            let key = self.key(value, leaf);
+            self.clean.insert(key);
+        }
+    }
+
+    fn load_leaf(&mut self, leaf: Leaf) -> Value {
+        self.b.ins().load(leaf.variable, MemFlagsData::trusted(), self.frame, leaf.offset as i32)
+    }
+
+    /// Stores all leaves of a value to the frame.
+    pub(super) fn store(&mut self, value: ValueId) {
+        if self.pinned.contains(&self.owners.owner(value)) {
+            return;
+        }
+        for leaf in self.leaves(value) {
+            let key = self.key(value, leaf);
+            if !self.clean.insert(key) {
+                continue;
+            }
+            let mut stored = self.leaf(value, leaf);
+            if let Some(presence) = leaf.presence {
+                // A missing value is zero in the frame.
+                let presence = Leaf { offset: presence, variable: types::I8, presence: None };
+                let (present, zero) = (self.leaf(value, presence), self.zero(leaf.variable));
+                stored = self.b.ins().select(present, stored, zero);
+            }
+            self.b.ins().store(MemFlagsData::trusted(), stored, self.frame, leaf.offset as i32);
+        }
+    }
+
+    /// The zero of a type.
+    pub(super) fn zero(&mut self, variable: Type) -> Value {
+        match variable {
+            types::F64 => self.b.ins().f64const(0.0),
+            types::F32 => self.b.ins().f32const(0.0),
+            integer => self.b.ins().iconst(integer, 0),
+        }
+    }
+
+    // What the machine does.
+
+    /// Has the cell of an instruction do it.
+    pub(super) fn run_cell(&mut self, instructed: Instructed<'_>) {
+        instructed.operands.iter().for_each(|value| self.store(*value));
+        let cell = self.cell(instructed.cell);
+        let status = self.ask(self.of_cells, run_cells as *const () as usize, &[self.frame, cell]);
+        self.unless_stopped(status, self.stopped);
+        instructed.results.iter().for_each(|value| self.load(*value));
+    }
+
+    /// Has the cell of a trap, which raises.
+    pub(super) fn trap(&mut self, cell: usize) {
+        let cell = self.cell(cell);
+        self.ask(self.of_cells, run_cells as *const () as usize, &[self.frame, cell]);
+        self.b.ins().jump(self.stopped, &[]);
+    }
+
+    /// Calls a routine.
+    pub(super) fn call(&mut self, instructed: Instructed<'_>) {
+        instructed.operands.iter().for_each(|value| self.store(*value));
+        self.put_down_fuel();
+        let cell = self.cell(instructed.cell);
+        let status = self.ask(self.of_cells, call as *const () as usize, &[self.frame, cell]);
+        self.unless_stopped(status, self.stopped_below);
+        self.take_up_fuel();
+        instructed.results.iter().for_each(|value| self.load(*value));
+    }
+
+    /// Charges fuel behind the instruction `at`, and goes to a block, with which the run goes on at the instruction `next`.
+    pub(super) fn go(&mut self, at: usize, next: usize, block: Block) {
+        let (fuel, charged) = (self.fuel, self.parts.fuel[next]);
+        let Some(fuel) = fuel.filter(|_| charged > 0) else {
+            self.b.ins().jump(block, &[]);
+            return;
+        };
+        let left = self.b.use_var(fuel);
+        let left = self.b.ins().iadd_imm_s(left, -i64::from(charged));
+        self.b.def_var(fuel, left);
+        let is_over = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
+        let over = self.cold_block();
+        self.b.ins().brif(is_over, over, &[], block, &[]);
+        self.b.switch_to_block(over);
+        self.pause(at, next);
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Looks whether a run that is watched has to stop, before an instruction.
+    pub(super) fn look(&mut self, ip: usize) {
+        let watch = self.b.ins().load(types::I64, MemFlagsData::trusted(), self.run, WATCH as i32);
+        let (watched, next) = (self.cold_block(), self.b.create_block());
+        self.b.ins().brif(watch, watched, &[], next, &[]);
+        self.b.switch_to_block(watched);
+        self.pause(ip, ip);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    fn pause(&mut self, at: usize, next: usize) {
+        self.put_down_fuel();
+        let [at, next] = [at as i64, i64::from(self.parts.resumed[next])];
+        let [at, next] = [at, next].map(|ip| self.b.ins().iconst(types::I32, ip));
+        let status = self.ask(self.of_go_on, go_on as *const () as usize, &[at, next]);
+        self.unless_stopped(status, self.stopped_below);
+        self.take_up_fuel();
+    }
+
+    /// Calls a function with the run and arguments.
+    fn ask(&mut self, signature: SigRef, function: usize, args: &[Value]) -> Value {
+        let function = self.b.ins().iconst(types::I64, function as i64);
+        let args: Vec<Value> = [self.run].iter().chain(args).copied().collect();
+        let call = self.b.ins().call_indirect(signature, function, &args);
+        self.b.inst_results(call)[0]
+    }
+
+    fn cell(&mut self, cell: usize) -> Value {
+        let address = (&raw const self.parts.cells[cell]).expose_provenance();
+        self.b.ins().iconst(types::I64, address as i64)
+    }
+
+    fn unless_stopped(&mut self, status: Value, stopped: Block) {
+        let next = self.b.create_block();
+        self.b.ins().brif(status, stopped, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    pub(super) fn cold_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    fn put_down_fuel(&mut self) {
+        if let Some(fuel) = self.fuel {
+            let left = self.b.use_var(fuel);
+            self.b.ins().store(MemFlagsData::trusted(), left, self.run, FUEL as i32);
+        }
+    }
+
+    fn take_up_fuel(&mut self) {
+        if let Some(fuel) = self.fuel {
+            let left = self.b.ins().load(types::I64, MemFlagsData::trusted(), self.run, FUEL as i32);
+            self.b.def_var(fuel, left);
+        }
+    }
+
+    // Rules that refuse operands.
+
+    /// Computes the usual case of an instruction, and has the cell do it where operands are refused.
+    pub(super) fn unless(
+        &mut self,
+        refused: Value,
+        instructed: Instructed<'_>,
+        usual: impl FnOnce(&mut Self) -> Option<Value>,
+    ) {
+        let (rare, fast, next) = (self.cold_block(), self.b.create_block(), self.b.create_block());
+        let result = instructed.results.first().map(|value| (*value, self.leaves(*value)));
+        let leaf = result.and_then(|(value, leaves)| Some((value, *leaves.first()?)));
+        let joined = leaf.map(|(_, leaf)| self.b.append_block_param(next, leaf.variable));
+        self.b.ins().brif(refused, rare, &[], fast, &[]);
+        self.b.switch_to_block(fast);
+        let computed = usual(self);
+        let args: Vec<_> = computed.into_iter().map(Into::into).collect();
+        self.b.ins().jump(next, &args);
+        self.b.switch_to_block(rare);
+        let clean = self.clean.clone();
+        instructed.operands.iter().for_each(|value| self.store(*value));
+        self.clean = clean;
+        let cell = self.cell(instructed.cell);
+        let status = self.ask(self.of_cells, run_cells as *const () as usize, &[self.frame, cell]);
+        self.unless_stopped(status, self.stopped);
+        let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
+        let args: Vec<_> = loaded.into_iter().map(Into::into).collect();
+        self.b.ins().jump(next, &args);
+        self.b.switch_to_block(next);
+        if let Some(((value, leaf), joined)) = leaf.zip(joined) {
+            self.define(value, leaf, joined);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a program is not compiled.
+
+use crate::program::slot_check::SlotCheckError;
+use thiserror::Error;
+
+/// Why a program stays on the interpreter, which runs it as before.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotCompiled {
+    /// There is no compiler for this processor, or it has not what the code needs.
+    #[error("no compiler for this processor: {reason}")]
+    Processor {
+        /// What the compiler says.
+        reason: String,
+    },
+    /// The system gives no memory, or does not let it be executed.
+    #[error("no memory for machine code: {reason}")]
+    Memory {
+        /// What the system says.
+        reason: String,
+    },
+    /// The slots of the program are wrong: values would not be the same in registers.
+    #[error(transparent)]
+    Slots(#[from] SlotCheckError),
+    /// Compiling would take too long.
+    #[error("the program has {instructions} instructions, at most {limit} are compiled")]
+    TooLarge {
+        /// Instructions of all routines.
+        instructions: usize,
+        /// As many as are compiled.
+        limit: usize,
+    },
+    /// Every instruction would be run by its cell, as the interpreter does with less effort.
+    #[error("nothing to gain: no instruction of the main routine is about plain values")]
+    NothingToGain,
+    /// A value of a routine is a view that has no variables of its own.
+    #[error("routine {routine}: {value} is a view of bytes that are no values of their own")]
+    View {
+        /// Routine number.
+        routine: usize,
+        /// The value.
+        value: crate::program::ValueId,
+    },
+    /// Compiled code is attached already.
+    #[error("the program is compiled already")]
+    Already,
+    /// The compiler refuses its input: a bug of this tier.
+    #[error("the compiler refuses routine {routine}: {reason}")]
+    Compiler {
+        /// Routine number.
+        routine: usize,
+        /// What the compiler says.
+        reason: String,
+    },
+}

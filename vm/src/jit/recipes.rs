@@ -1,0 +1,286 @@
+//! Rules by recipe: what an operator computes of a row, for one row.
+//!
+//! The [recipe](crate::operator::recipe) of an operator is recorded on terms for its operands, and the operations of the
+//! list become instructions. A truth is a byte of 0 or 1.
+
+use crate::jit::emitter::{Emitter, Instructed};
+use crate::operator::Overload;
+use crate::operator::block::BlockKernel;
+use crate::operator::recipe::Recorded;
+use crate::program::ValueId;
+use crate::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};
+use crate::value::{QType, ScalarType, ScalarValue};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+
+/// Computes an operator by its recipe; false if it has none, or the processor lacks an instruction.
+pub(super) fn emit(
+    e: &mut Emitter<'_, '_>,
+    kernel: &BlockKernel,
+    overload: &Overload,
+    instructed: Instructed<'_>,
+) -> bool {
+    let Some(recipe) = kernel.recipe else { return false };
+    let mut list = List::new();
+    let operands = instructed.operands.iter().zip(overload.args());
+    let operands: Option<Vec<Recorded>> = operands
+        .zip(0..)
+        .map(|((value, qtype), number)| operand(e, &mut list, *value, qtype, number))
+        .collect();
+    let Some(recorded) = operands.and_then(|x| recipe.record(&mut list, &x, kernel.is_lifted)) else {
+        return false;
+    };
+    let (Some(result), Some(is_optional)) = (scalar(overload.result()), is_optional(overload.result()))
+    else {
+        return false;
+    };
+    let has_cells = recorded.cells.map(|cells| list.lane(cells)) == lane(result);
+    let is_known = (0..).zip(list.terms()).all(|(_, (_, op, _))| can(e, op));
+    if !has_cells || !is_known || (recorded.present.is_some() && !is_optional) {
+        return false;
+    }
+    let mut lowered = Lowered { e, list: &list, values: Vec::new() };
+    lowered.all(instructed.operands);
+    let values = lowered.values;
+    let present = match recorded.present {
+        Some(present) => values[present.index()],
+        None => e.b.ins().iconst(types::I8, 1),
+    };
+    let value = instructed.results[0];
+    let leaves = e.leaves(value);
+    let cells = recorded.cells.map(|cells| values[cells.index()]);
+    let unit = e.b.ins().iconst(types::I8, 0);
+    let parts: &[Value] = match (is_optional, cells) {
+        (true, Some(cells)) => &[present, cells],
+        (true, None) => &[present],
+        (false, Some(cells)) => &[cells],
+        (false, None) => &[unit],
+    };
+    leaves.into_iter().zip(parts).for_each(|(leaf, part)| e.define(value, leaf, *part));
+    true
+}
+
+fn scalar(qtype: &QType) -> Option<ScalarType> {
+    qtype.scalar().filter(|scalar| scalar.is_plain())
+}
+
+fn is_optional(qtype: &QType) -> Option<bool> {
+    match qtype {
+        QType::Scalar(_) => Some(false),
+        QType::Optional(_) => Some(true),
+        _ => None,
+    }
+}
+
+/// The lane of the cells of a scalar; `None` of UNIT, which has none.
+fn lane(scalar: ScalarType) -> Option<Lane> {
+    match scalar {
+        ScalarType::Boolean => Some(Lane::Mask),
+        ScalarType::Int32 => Some(Lane::I32),
+        ScalarType::Int64 => Some(Lane::I64),
+        ScalarType::Float32 => Some(Lane::F32),
+        ScalarType::Float64 | ScalarType::WeakFloat => Some(Lane::F64),
+        _ => None,
+    }
+}
+
+fn variable(lane: Lane) -> Type {
+    match lane {
+        Lane::F64 => types::F64,
+        Lane::F32 => types::F32,
+        Lane::I64 => types::I64,
+        Lane::I32 => types::I32,
+        Lane::Mask => types::I8,
+    }
+}
+
+/// An operand as terms: columns with its number, or a literal.
+fn operand(
+    e: &Emitter<'_, '_>,
+    list: &mut List,
+    value: ValueId,
+    qtype: &QType,
+    number: u16,
+) -> Option<Recorded> {
+    let lane = lane(scalar(qtype)?);
+    let literal = match e.literal(value) {
+        Some(ScalarValue::Int32(x)) => Some(list.i32(*x)),
+        Some(ScalarValue::Int64(x)) => Some(list.i64(*x)),
+        _ => None,
+    };
+    let cells = literal.or_else(|| lane.map(|lane| list.column(number, lane)));
+    let present = is_optional(qtype)?.then(|| list.presence(number));
+    Some(Recorded { cells, present })
+}
+
+/// True if the processor has an instruction for an operation.
+fn can(e: &Emitter<'_, '_>, op: Op) -> bool {
+    match op {
+        Op::Scalar(_) => false,
+        Op::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Nearest, _) => {
+            e.abilities.rounds
+        }
+        Op::Fma(..) => e.abilities.fuses,
+        _ => true,
+    }
+}
+
+/// The values of the terms of a list.
+struct Lowered<'l, 'e, 'r, 'f> {
+    e: &'e mut Emitter<'r, 'f>,
+    list: &'l List,
+    values: Vec<Value>,
+}
+
+impl Lowered<'_, '_, '_, '_> {
+    fn all(&mut self, operands: &[ValueId]) {
+        for (_, op, lane) in self.list.terms() {
+            let value = self.term(op, lane, operands);
+            self.values.push(value);
+        }
+    }
+
+    fn of(&self, term: Term) -> Value {
+        self.values[term.index()]
+    }
+
+    fn term(&mut self, op: Op, lane: Lane, operands: &[ValueId]) -> Value {
+        match op {
+            Op::Column(number) => {
+                let value = operands[usize::from(number)];
+                let leaf = *self.e.leaves(value).last().expect("a plain value has leaves");
+                self.e.leaf(value, leaf)
+            }
+            Op::Presence(number) => {
+                let value = operands[usize::from(number)];
+                let leaf = self.e.leaves(value)[0];
+                self.e.leaf(value, leaf)
+            }
+            Op::Scalar(_) => unreachable!("recipes have no constants of calls"),
+            Op::Literal(bits) => self.literal(bits, lane),
+            Op::Unary(op, x) => self.unary(op, self.of(x), lane),
+            Op::Binary(op, x, y) => self.binary(op, self.of(x), self.of(y), lane),
+            Op::Compare(comparison, x, y) => {
+                self.compare(comparison, self.of(x), self.of(y), self.list.lane(x))
+            }
+            Op::Select(mask, yes, no) => {
+                let [mask, yes, no] = [mask, yes, no].map(|term| self.of(term));
+                self.e.b.ins().select(mask, yes, no)
+            }
+            Op::Shift(op, x, bits) => {
+                let (x, bits) = (self.of(x), i64::from(bits));
+                match op {
+                    ShiftOp::Left => self.e.b.ins().ishl_imm_u(x, bits),
+                    ShiftOp::Right => self.e.b.ins().ushr_imm_u(x, bits),
+                    ShiftOp::RightSigned => self.e.b.ins().sshr_imm_u(x, bits),
+                }
+            }
+            Op::Fma(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|term| self.of(term));
+                self.e.b.ins().fma(a, b, c)
+            }
+            Op::Cast(x) => self.cast(self.of(x), self.list.lane(x), lane),
+            Op::Bits(x) => {
+                let x = self.of(x);
+                self.e.b.ins().bitcast(variable(lane), MemFlagsData::new(), x)
+            }
+        }
+    }
+
+    fn literal(&mut self, bits: u64, lane: Lane) -> Value {
+        match lane {
+            Lane::F64 => self.e.b.ins().f64const(f64::from_bits(bits)),
+            Lane::F32 => self.e.b.ins().f32const(f32::from_bits(bits as u32)),
+            Lane::I64 | Lane::I32 => self.e.b.ins().iconst(variable(lane), bits as i64),
+            Lane::Mask => self.e.b.ins().iconst(types::I8, (bits & 1) as i64),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, x: Value, lane: Lane) -> Value {
+        let ins = self.e.b.ins();
+        match op {
+            UnaryOp::Neg if lane.is_float() => ins.fneg(x),
+            UnaryOp::Neg => ins.ineg(x),
+            UnaryOp::Abs if lane.is_float() => ins.fabs(x),
+            UnaryOp::Abs => ins.iabs(x),
+            UnaryOp::Sqrt => ins.sqrt(x),
+            UnaryOp::Floor => ins.floor(x),
+            UnaryOp::Ceil => ins.ceil(x),
+            UnaryOp::Trunc => ins.trunc(x),
+            UnaryOp::Nearest => ins.nearest(x),
+            UnaryOp::Not if lane == Lane::Mask => ins.bxor_imm_u(x, 1),
+            UnaryOp::Not => ins.bnot(x),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, x: Value, y: Value, lane: Lane) -> Value {
+        let ins = self.e.b.ins();
+        match op {
+            BinaryOp::Add if lane.is_float() => ins.fadd(x, y),
+            BinaryOp::Add => ins.iadd(x, y),
+            BinaryOp::Sub if lane.is_float() => ins.fsub(x, y),
+            BinaryOp::Sub => ins.isub(x, y),
+            BinaryOp::Mul if lane.is_float() => ins.fmul(x, y),
+            BinaryOp::Mul => ins.imul(x, y),
+            BinaryOp::MulLow => {
+                let low = i64::from(u32::MAX);
+                let [x, y] = [x, y].map(|x| self.e.b.ins().band_imm_u(x, low));
+                self.e.b.ins().imul(x, y)
+            }
+            BinaryOp::Div => ins.fdiv(x, y),
+            BinaryOp::Min if lane.is_float() => self.first_if(FloatCC::LessThanOrEqual, x, y),
+            BinaryOp::Max if lane.is_float() => self.first_if(FloatCC::GreaterThanOrEqual, x, y),
+            BinaryOp::Min => ins.smin(x, y),
+            BinaryOp::Max => ins.smax(x, y),
+            BinaryOp::And => ins.band(x, y),
+            BinaryOp::Or => ins.bor(x, y),
+            BinaryOp::Xor => ins.bxor(x, y),
+            BinaryOp::AndNot => ins.band_not(x, y),
+        }
+    }
+
+    /// The first float if it is NaN or the comparison holds, else the second.
+    fn first_if(&mut self, comparison: FloatCC, x: Value, y: Value) -> Value {
+        let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, x, x);
+        let holds = self.e.b.ins().fcmp(comparison, x, y);
+        let is_first = self.e.b.ins().bor(is_nan, holds);
+        self.e.b.ins().select(is_first, x, y)
+    }
+
+    fn compare(&mut self, comparison: Comparison, x: Value, y: Value, lane: Lane) -> Value {
+        if lane.is_float() {
+            let comparison = match comparison {
+                Comparison::Equal => FloatCC::Equal,
+                Comparison::NotEqual => FloatCC::NotEqual,
+                Comparison::Less => FloatCC::LessThan,
+                Comparison::LessEqual => FloatCC::LessThanOrEqual,
+                Comparison::Greater => FloatCC::GreaterThan,
+                Comparison::GreaterEqual => FloatCC::GreaterThanOrEqual,
+                Comparison::Unordered => FloatCC::Unordered,
+            };
+            return self.e.b.ins().fcmp(comparison, x, y);
+        }
+        let comparison = match comparison {
+            Comparison::Equal => IntCC::Equal,
+            Comparison::NotEqual => IntCC::NotEqual,
+            Comparison::Less => IntCC::SignedLessThan,
+            Comparison::LessEqual => IntCC::SignedLessThanOrEqual,
+            Comparison::Greater => IntCC::SignedGreaterThan,
+            Comparison::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
+            Comparison::Unordered => unreachable!("integers are ordered"),
+        };
+        self.e.b.ins().icmp(comparison, x, y)
+    }
+
+    fn cast(&mut self, x: Value, from: Lane, to: Lane) -> Value {
+        let ins = self.e.b.ins();
+        match (from, to) {
+            (Lane::F64, Lane::F32) => ins.fdemote(types::F32, x),
+            (Lane::F32, Lane::F64) => ins.fpromote(types::F64, x),
+            (Lane::I32, Lane::I64) => ins.sextend(types::I64, x),
+            (Lane::I64, Lane::I32) => ins.ireduce(types::I32, x),
+            (_, Lane::F64 | Lane::F32) => ins.fcvt_from_sint(variable(to), x),
+            _ => ins.fcvt_to_sint_sat(variable(to), x),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Routines: from instructions to the code of one function.
+//!
+//! ```text
+//! entry      load inputs, fuel           block of 0
+//! 3: …       <── jump ── charge fuel ─── a block for each instruction that a jump leads to, or that follows one
+//! end        store results, put down fuel, return
+//! ```
+
+use crate::jit::elements;
+use crate::jit::emitter::{Emitter, Instructed};
+use crate::jit::error::NotCompiled;
+use crate::jit::primitives;
+use crate::jit::recipes;
+use crate::jit::variables::{is_all_leaves, leaves};
+use crate::machine::tier::{RoutineParts, Step};
+use crate::operator::cell::YIELD_INTERVAL;
+use crate::operator::{Kernel, Overload};
+use crate::program::{Instruction, Routine, ValueId};
+use cranelift_codegen::ir::{Block, Function, InstBuilder};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+/// Makes the code of a routine; gives false if every instruction would be done by its cell.
+///
+/// # Errors
+/// A value has no variables.
+pub(super) fn translate(
+    function: &mut Function,
+    frontend: &mut FunctionBuilderContext,
+    isa: &dyn TargetIsa,
+    number: usize,
+    routine: &Routine,
+    parts: &RoutineParts,
+) -> Result<bool, NotCompiled> {
+    check_views(number, routine)?;
+    let has_jumps = parts.steps.contains(&Step::Jump);
+    let emitter = Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps);
+    let mut translator = Translator { e: emitter, blocks: Vec::new(), gains: has_jumps, since_look: 0 };
+    translator.make_blocks();
+    (0..parts.steps.len()).for_each(|ip| translator.instruction(ip));
+    translator.end();
+    let gains = translator.gains;
+    translator.e.finish(isa);
+    Ok(gains)
+}
+
+/// Every leaf of a view is one of its owner.
+fn check_views(number: usize, routine: &Routine) -> Result<(), NotCompiled> {
+    let owners = routine.owners();
+    for (value, info) in (0..).map(ValueId).zip(&routine.values) {
+        let of_view = leaves(&info.slot);
+        if info.view_of.is_none() || of_view.is_empty() {
+            continue;
+        }
+        let of_owner = leaves(routine.slot(owners.owner(value)));
+        let is_there = |leaf: &crate::jit::variables::Leaf| {
+            of_owner.iter().any(|own| own.offset == leaf.offset && own.variable == leaf.variable)
+        };
+        if !of_view.iter().all(is_there) {
+            return Err(NotCompiled::View { routine: number, value });
+        }
+    }
+    Ok(())
+}
+
+struct Translator<'r, 'f> {
+    e: Emitter<'r, 'f>,
+    /// By instruction, and behind the last one: its block, if one begins there.
+    blocks: Vec<Option<Block>>,
+    /// True if code does what a cell would.
+    gains: bool,
+    /// Instructions since the watch was looked at.
+    since_look: usize,
+}
+
+impl Translator<'_, '_> {
+    fn make_blocks(&mut self) {
+        let body = &self.e.routine.body;
+        let len = body.instructions().len();
+        let mut begins = vec![false; len + 1];
+        begins[len] = true;
+        for ip in (0..len).filter(|ip| self.e.parts.steps[*ip] == Step::Jump) {
+            begins[ip + 1] = true;
+            body.target(ip).into_iter().for_each(|target| begins[target] = true);
+        }
+        let block = |begins: bool| begins.then(|| self.e.b.create_block());
+        self.blocks = begins.into_iter().map(block).collect();
+    }
+
+    fn instruction(&mut self, ip: usize) {
+        if let Some(block) = self.blocks[ip] {
+            self.enter(block);
+        }
+        if self.e.b.is_unreachable() || self.is_filled() {
+            return;
+        }
+        self.since_look += 1;
+        if self.since_look >= YIELD_INTERVAL {
+            self.since_look = 0;
+            self.e.look(ip);
+        }
+        let routine = self.e.routine;
+        let instruction = &routine.body.instructions()[ip];
+        let (reads, writes) = (routine.body.reads(instruction), routine.body.writes(instruction));
+        let parts = self.e.parts;
+        match &parts.steps[ip] {
+            Step::Nothing => {}
+            Step::Jump => self.jump(ip, instruction),
+            Step::InPlace => self.assign(reads, writes[0]),
+            Step::Call(cell) => {
+                self.since_look = 0;
+                self.e.call(Instructed { cell: *cell, operands: reads, results: writes });
+            }
+            Step::Region { cell, reads, writes } => {
+                self.e.run_cell(Instructed { cell: *cell, operands: reads, results: writes });
+            }
+            Step::Alone(cell) => match *instruction {
+                Instruction::Operator { operator, .. } => {
+                    let overload = &routine.body.operators()[operator as usize];
+                    self.operator(overload, Instructed { cell: *cell, operands: reads, results: writes });
+                }
+                _ => self.e.trap(*cell),
+            },
+        }
+    }
+
+    fn is_filled(&self) -> bool {
+        let block = self.e.b.current_block();
+        block.is_none_or(|block| {
+            let last = self.e.b.func.layout.last_inst(block);
+            last.is_some_and(|last| self.e.b.func.dfg.insts[last].opcode().is_terminator())
+        })
+    }
+
+    fn enter(&mut self, block: Block) {
+        if !self.is_filled() {
+            self.e.b.ins().jump(block, &[]);
+        }
+        self.e.begin(block);
+    }
+
+    fn end(&mut self) {
+        let last = self.blocks.last().copied().flatten().expect("a block begins at the end");
+        self.enter(last);
+        self.e.leave();
+    }
+
+    fn jump(&mut self, ip: usize, instruction: &Instruction) {
+        self.since_look = 0;
+        let target = self.e.routine.body.target(ip).expect("the verifier checked every jump");
+        let block = |to: usize| self.blocks[to].expect("a block begins where a jump leads");
+        let (taken, fall) = (block(target), block(ip + 1));
+        let (condition, sense) = match *instruction {
+            Instruction::JumpIf { condition, .. } => (condition, true),
+            Instruction::JumpIfNot { condition, .. } => (condition, false),
+            _ => return self.e.go(ip, target, taken),
+        };
+        let condition = self.e.scalar(condition);
+        let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
+        let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
+        self.e.b.ins().brif(condition, yes, &[], no, &[]);
+        self.e.b.switch_to_block(to_taken);
+        self.e.go(ip, target, taken);
+        self.e.b.switch_to_block(to_fall);
+        self.e.go(ip, ip + 1, fall);
+    }
+
+    /// Gives a value the leaves of others, one after the other.
+    fn assign(&mut self, operands: &[ValueId], result: ValueId) {
+        let mut read = Vec::new();
+        for operand in operands {
+            for leaf in self.e.leaves(*operand) {
+                read.push(self.e.leaf(*operand, leaf));
+            }
+        }
+        let leaves = self.e.leaves(result);
+        leaves.into_iter().zip(read).for_each(|(leaf, value)| self.e.define(result, leaf, value));
+    }
+
+    fn operator(&mut self, overload: &Overload, instructed: Instructed<'_>) {
+        let has_rule = match overload.kernel() {
+            Kernel::Assemble if is_all_leaves(overload.result()) => {
+                self.assign(instructed.operands, instructed.results[0]);
+                true
+            }
+            Kernel::Element(code) => elements::emit(&mut self.e, code.primitive, instructed),
+            Kernel::Scalar(kernel) => {
+                primitives::emit(&mut self.e, kernel.threaded.primitive, overload, instructed)
+                    || recipes::emit(&mut self.e, &kernel.block, overload, instructed)
+            }
+            _ => false,
+        };
+        self.gains |= has_rule;
+        if !has_rule {
+            self.e.run_cell(instructed);
+        }
+    }
+}
