@@ -29,6 +29,7 @@ mod latency;
 pub mod observer;
 pub mod options;
 mod pairs;
+mod parallel;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 pub mod room;
