@@ -32,6 +32,7 @@ pub(crate) mod native;
 pub mod observer;
 pub mod options;
 mod pairs;
+mod parallel;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 pub mod room;

@@ -82,17 +82,19 @@ pub(super) struct Halt {
 
 /// One run of a program on a frame.
 pub(super) struct Run<'r, 'o> {
-    program: &'r Program,
-    codes: &'r [Code],
+    pub(super) program: &'r Program,
+    pub(super) codes: &'r [Code],
     frame: &'r mut Frame,
     pub(super) limits: &'r RunLimits<'o>,
-    meter: &'r Meter<'r>,
+    pub(super) meter: &'r Meter<'r>,
     pub(super) watch: Option<&'r RunWatch<'o>>,
     /// Pauses until the clock is looked at.
     until_clock: u32,
-    observer: Option<&'o mut dyn Observer>,
+    pub(super) observer: Option<&'o mut dyn Observer>,
     /// Calls that are open.
     pub(super) calls: Calls<'r>,
+    /// Calls that are open around this run, which is a part of another one.
+    pub(super) outer_depth: usize,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
     pub(super) registers: Registers,
@@ -128,11 +130,19 @@ impl<'r, 'o> Run<'r, 'o> {
             until_clock: CLOCK_INTERVAL,
             observer,
             calls,
+            outer_depth: 0,
             open_step: None,
             registers,
             #[cfg(feature = "jit")]
             native: Default::default(),
         }
+    }
+
+    /// The same run of another routine than the main one, whose layout the frame has; so many calls are open around it.
+    pub(super) fn of_routine(mut self, routine: u32, outer_depth: usize) -> Run<'r, 'o> {
+        self.calls.first = routine;
+        self.outer_depth = outer_depth;
+        self
     }
 
     /// Notes what has been used up, for whoever wants to know.
@@ -218,7 +228,7 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// The first cell of the main routine, its fuel charged.
     pub(super) fn enter(&mut self) -> Result<*const Cell, Box<Halt>> {
-        let (code, arena) = (&self.codes[0], self.frame.arena() as *const Bump);
+        let (code, arena) = (&self.codes[self.routine()], self.frame.arena() as *const Bump);
         // SAFETY: the registers are our own.
         unsafe { use_code(&mut self.registers, code, arena) };
         let first = code.cells.as_ptr();
@@ -286,12 +296,20 @@ impl<'r, 'o> Run<'r, 'o> {
 
     fn observe(&mut self, routine: usize, ip: u32, tell: impl Fn(&mut dyn Observer, &Step<'_>)) {
         let Some(observer) = self.observer.as_deref_mut() else { return };
-        let (depth, frame) = (self.calls.depth(), self.calls.innermost().unwrap_or(self.frame));
+        let (depth, frame) =
+            (self.outer_depth + self.calls.depth(), self.calls.innermost().unwrap_or(self.frame));
         tell(observer, &Step { program: self.program, routine, ip: ip as usize, depth, frame });
     }
 
     /// Starts the call instruction that stopped the chain; gives the callee's first cell.
     fn call(&mut self) -> Result<*const Cell, Box<Halt>> {
+        let cell = self.registers.at;
+        // SAFETY: the stop came from a call cell of the routine running, which is not its last cell.
+        let (call, behind) = unsafe { (self.calls.call_of(cell), cell.add(1)) };
+        if let Some(parallel) = &call.parallel {
+            self.in_pieces(parallel)?;
+            return self.go_on(Next { blamed: cell, cell: behind, fuel: call.fuel });
+        }
         // SAFETY: the stop came from a call cell of the routine running.
         match unsafe { self.calls.begin_slowly(&mut self.registers, self.registers.at) } {
             Ok(next) => {

@@ -20,11 +20,13 @@ pub mod cfg;
 pub mod dump;
 pub mod instruction;
 pub mod liveness;
+pub mod parallel;
 pub mod program;
 pub mod slot_check;
 pub mod text;
 pub mod verify;
 pub mod verify_error;
+mod verify_parallel;
 
 pub use body::Body;
 pub use instruction::{Instruction, ValueId};

@@ -159,7 +159,7 @@ pub fn check(
         agree("tssa", python::call_typed(&typed, args), &is_same);
     }
     agree("low", low::call(&stages.low, args), &is_same);
-    let after = optimized(&stages.low).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let (after, _) = optimized(&stages.low).unwrap_or_else(|error| panic!("{error}\n{source}"));
     agree("passes", low::call(&after, args), &is_same);
 }
 

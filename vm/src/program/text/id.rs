@@ -6,11 +6,16 @@ use crate::value::qtype::BOOLEAN;
 use std::fmt;
 
 /// The newest version of the text; all from 1 on are read.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The oldest version that has all that a program needs, which it is written in.
 pub(super) fn version_of(program: &Program) -> u32 {
-    if program.routines().iter().any(needs_version_2) { 2 } else { 1 }
+    let routines = program.routines();
+    match () {
+        () if routines.iter().any(|routine| routine.parallel.is_some()) => 3,
+        () if routines.iter().any(needs_version_2) => 2,
+        () => 1,
+    }
 }
 
 /// True if a routine updates values, jumps on truth values, or has arrays of narrow elements.
