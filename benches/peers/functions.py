@@ -67,9 +67,10 @@ def main():
     kernels.cnd = compiled["cnd"]
     plain_cnd = compiled["cnd"].py_func
     program = Program("functions")
-    to_numba, to_cpython, compile_ratios = [], [], []
-    print("| kernel | cembra ms | numba ms | cpython ms | cembra / numba | cpython / cembra | compile: numba / cembra |")
-    print("| --- | --: | --: | --: | --: | --: | --: |")
+    tiers = ("interpreter", "jit")
+    ratios = []
+    print("| kernel | interpreter ms | jit ms | numba ms | cpython ms | interpreter / numba | jit / numba | jit / interpreter | cpython / interpreter | compile: numba / interpreter | numba / jit |")
+    print("| --- |" + " --: |" * 10)
     for name, args in arguments().items():
         plain = getattr(kernels, name)
         kernels.cnd = compiled["cnd"]
@@ -79,27 +80,24 @@ def main():
         start = time.process_time_ns()
         fast(*args)
         numba_compile = time.process_time_ns() - start
-        ours, theirs = [], []
+        ours, theirs = {tier: [] for tier in tiers}, []
         times = max(1, 50_000_000 // max(1, elapsed(fast, args)))
         for _ in range(ROUNDS):
-            ours.append(program.elapsed(name, 1))
+            for tier in tiers:
+                ours[tier].append(program.elapsed(name, tier, times) / times)
             theirs.append(statistics.mean(elapsed(fast, args) for _ in range(times)))
-        cembra_compile = statistics.median(program.elapsed(name, "compile") for _ in range(ROUNDS))
+        compiles = [statistics.median(program.elapsed(name, tier, "compile") for _ in range(ROUNDS)) for tier in tiers]
         kernels.cnd = plain_cnd
         if name == "fib":
             kernels.fib = plain
         slow = elapsed(plain, args)
-        us, them = statistics.median(ours), statistics.median(theirs)
-        to_numba.append(us / them)
-        to_cpython.append(slow / us)
-        compile_ratios.append(numba_compile / cembra_compile)
-        print(
-            f"| {name} | {us / 1e6:.2f} | {them / 1e6:.2f} | {slow / 1e6:.0f} | {us / them:.2f} | {slow / us:.1f} | {numba_compile / cembra_compile:.0f} |"
-        )
-    print(
-        f"| geometric mean | | | | {math.exp(statistics.mean(map(math.log, to_numba))):.2f} | "
-        f"{math.exp(statistics.mean(map(math.log, to_cpython))):.1f} | {math.exp(statistics.mean(map(math.log, compile_ratios))):.0f} |"
-    )
+        us, jit, them = *(statistics.median(ours[tier]) for tier in tiers), statistics.median(theirs)
+        row = [us / them, jit / them, jit / us, slow / us, *(numba_compile / ours for ours in compiles)]
+        ratios.append(row)
+        times = [f"{ns / 1e6:.2f}" for ns in (us, jit, them)] + [f"{slow / 1e6:.0f}"]
+        print(f"| {name} | " + " | ".join([*times, *map("{:.2f}".format, row)]) + " |")
+    means = [math.exp(statistics.mean(map(math.log, column))) for column in zip(*ratios)]
+    print("| geometric mean | | | | | " + " | ".join(map("{:.2f}".format, means)) + " |")
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ unsafe impl CompiledTier for Compiled {
         "jit"
     }
 
-    fn entry(&self, routine: usize) -> Option<Entry> {
-        self.entries.get(routine).copied().flatten()
+    fn entries(&self) -> &[Option<Entry>] {
+        &self.entries
     }
 }

@@ -89,7 +89,12 @@ impl BoundExpr {
     /// # Errors
     /// [`BindError::Verify`] with the first rule the program breaks.
     pub fn new(program: Arc<Program>) -> Result<BoundExpr, BindError> {
-        BoundExpr::with_style(program, Style::Fused)
+        let bound = BoundExpr::with_style(program, Style::Fused)?;
+        #[cfg(feature = "jit")] // HOOK
+        if std::env::var_os("CEMBRA_JIT").is_some() { // HOOK
+            if let Err(e) = crate::jit::compile(&bound) { if matches!(e, crate::jit::NotCompiled::Compiler{..} | crate::jit::NotCompiled::View{..}) { panic!("HOOK {e}") } } // HOOK
+        } // HOOK
+        Ok(bound)
     }
 
     /// The same in a style: stepped code is sooner made, for what runs once.

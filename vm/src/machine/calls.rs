@@ -222,6 +222,63 @@ impl<'r> Calls<'r> {
         }
     }
 
+    /// Begins the call of a linked cell where all is plain and there is room, and gives the frame of the routine called.
+    ///
+    /// # Safety
+    /// As [`Calls::begin`]; `frame` is that of the running routine.
+    #[inline(always)]
+    pub(super) unsafe fn begin_plain(
+        &mut self,
+        call: &RoutineCall,
+        cell: *const Cell,
+        frame: *mut u8,
+    ) -> Option<*mut u8> {
+        // SAFETY: the caller's promise; there are frames for every routine, and room for one more call if it is ready.
+        unsafe {
+            let kept = &mut *self.stack.frames.as_mut_ptr().add(call.routine as usize);
+            let active = &mut self.stack.active;
+            let (depth, bytes) = (active.len(), self.bytes + call.frame_bytes);
+            let has_room = kept.used < kept.bases.len() && depth < self.ready && bytes <= self.most_bytes;
+            if !call.is_plain || !has_room {
+                return None;
+            }
+            let FrameBase(base) = *kept.bases.as_ptr().add(kept.used);
+            call.enter_plain(frame, base);
+            kept.used += 1;
+            let entry = ActiveCall { routine: call.routine, cell: cell.cast(), caller: frame };
+            active.as_mut_ptr().add(depth).write(entry);
+            active.set_len(depth + 1);
+            (self.bytes, self.base) = (bytes, base);
+            Some(base)
+        }
+    }
+
+    /// Ends the innermost call where all is plain; false if it is not, and has not ended.
+    ///
+    /// # Safety
+    /// As [`Calls::begin`]; `done` is the innermost call, `call` that of its cell, and `frame` that of the routine running.
+    #[inline(always)]
+    pub(super) unsafe fn finish_plain(
+        &mut self,
+        call: &RoutineCall,
+        done: ActiveCall,
+        frame: *mut u8,
+    ) -> bool {
+        // A callee may have called others that left the registers to it.
+        if !call.is_plain || call.returns_to_arena {
+            return false;
+        }
+        // SAFETY: the caller's promise; a call in progress has a frame in use.
+        unsafe {
+            call.leave_plain(done.caller, frame);
+            self.stack.active.set_len(self.stack.active.len() - 1);
+            (*self.stack.frames.as_mut_ptr().add(done.routine as usize)).used -= 1;
+        }
+        self.bytes -= call.frame_bytes;
+        self.base = done.caller;
+        true
+    }
+
     /// The frame of a call that has ended becomes idle; gives its first byte, which stays for the moment.
     fn release(&mut self, done: ActiveCall) -> *mut u8 {
         let (routine, kept) = (done.routine as usize, &mut self.stack.frames[done.routine as usize]);
@@ -363,21 +420,9 @@ pub(super) unsafe fn call(
     unsafe {
         let calls = &mut *(*registers).machine.cast::<Calls<'_>>();
         let call = linked(cell);
-        let kept = &mut *calls.stack.frames.as_mut_ptr().add(call.routine as usize);
-        let active = &mut calls.stack.active;
-        let (depth, bytes) = (active.len(), calls.bytes + call.frame_bytes);
-        let is_ready =
-            call.is_plain && kept.used < kept.bases.len() && depth < calls.ready && bytes <= calls.most_bytes;
-        if !is_ready {
+        let Some(base) = calls.begin_plain(call, cell, frame) else {
             return call_slowly(cell, frame, registers, float, bits);
-        }
-        let FrameBase(base) = *kept.bases.as_ptr().add(kept.used);
-        call.enter_plain(frame, base);
-        kept.used += 1;
-        let entry = ActiveCall { routine: call.routine, cell: cell.cast(), caller: frame };
-        active.as_mut_ptr().add(depth).write(entry);
-        active.set_len(depth + 1);
-        (calls.bytes, calls.base) = (bytes, base);
+        };
         // The registers stay those of the caller: the callee has neither general kernels nor regions.
         go(call.entry, call.entry, call.entry_fuel, base, registers, float, bits)
     }
@@ -427,20 +472,12 @@ pub(super) unsafe fn leave(
             return stop(cell, registers, Stop::Done);
         }
         let calls = &mut *calls;
-        let active = &mut calls.stack.active;
-        let depth = active.len() - 1;
-        let done = *active.as_ptr().add(depth);
+        let done = *calls.stack.active.as_ptr().add(calls.stack.active.len() - 1);
         let calling = done.cell.cast::<Cell>();
         let call = linked(calling);
-        // A callee may have called others that left the registers to it.
-        if !call.is_plain || call.returns_to_arena {
+        if !calls.finish_plain(call, done, frame) {
             return leave_slowly(cell, frame, registers, float, bits);
         }
-        call.leave_plain(done.caller, frame);
-        active.set_len(depth);
-        (*calls.stack.frames.as_mut_ptr().add(done.routine as usize)).used -= 1;
-        calls.bytes -= call.frame_bytes;
-        calls.base = done.caller;
         go(calling, calling.add(1), call.fuel, done.caller, registers, float, bits)
     }
 }

@@ -13,10 +13,11 @@
 //!    beyond that is interpreted, so that any depth of calls is safe.
 //! 4. Wherever compiled code calls, operands that the cell reads stand in the frame, and so does its result afterwards.
 
+use crate::frame::frame::ActiveCall;
 use crate::machine::calls::linked;
 use crate::machine::error::RunErrorKind;
 use crate::machine::run::{Halt, Run};
-use crate::machine::tier::{CompiledTier, NativeRun};
+use crate::machine::tier::{CompiledTier, Entry, NativeRun};
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::meter::Watch;
 use crate::value::Fault;
@@ -40,7 +41,8 @@ const STACK_BYTES: usize = 256 << 10;
 /// What a run of compiled code keeps.
 #[derive(Default)]
 pub(super) struct Native<'r> {
-    tier: Option<&'r dyn CompiledTier>,
+    /// The code of routines, by number.
+    entries: &'r [Option<Entry>],
     /// An address on the stack below all compiled code.
     stack: usize,
     halt: Option<Box<Halt>>,
@@ -50,13 +52,14 @@ pub(super) struct Native<'r> {
 impl<'r> Run<'r, '_> {
     /// Runs to the end by compiled code, where there is some for the main routine.
     pub(super) fn run_compiled(&mut self, tier: &'r dyn CompiledTier) -> Result<(), Box<Halt>> {
-        let Some(entry) = tier.entry(0) else { return self.run() };
+        let entries = tier.entries();
+        let Some(entry) = entries.get(self.routine()).copied().flatten() else { return self.run() };
         if let Some(Err(stop)) = self.watch.map(Watch::ask) {
             return Err(self.halt(Fault::from(stop).into()));
         }
         self.enter()?;
         self.give_out();
-        (self.native.tier, self.native.stack) = (Some(tier), stack_address());
+        (self.native.entries, self.native.stack) = (entries, (&raw const entries).addr());
         let (base, run) = (self.calls.base, (&raw mut *self).cast::<NativeRun>());
         // SAFETY: the tier was made for this program, and the frame has the layout of its main routine.
         let status = unsafe { entry(run, base) };
@@ -108,13 +111,6 @@ impl<'r> Run<'r, '_> {
     }
 }
 
-/// Roughly where the stack of this thread is.
-#[inline(never)]
-fn stack_address() -> usize {
-    let here = 0u8;
-    std::hint::black_box(&raw const here).addr()
-}
-
 /// The run behind a pointer of compiled code, with lifetimes that end with the call.
 type AnyRun<'r> = *mut Run<'r, 'r>;
 
@@ -163,24 +159,41 @@ pub(crate) unsafe extern "C" fn run_cells(run: *mut NativeRun, frame: *mut u8, c
 ///
 /// # Safety
 /// As [`run_cells`], with the cell of a call.
-pub(crate) unsafe extern "C" fn call(run: *mut NativeRun, _: *mut u8, cell: *const Cell) -> u32 {
+pub(crate) unsafe extern "C" fn call(run: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { guarded(run, || call_routine(run, cell)) }
+    unsafe { guarded(run, || call_routine(run, frame, cell)) }
 }
 
 /// # Safety
 /// As [`call`].
-unsafe fn call_routine(native: *mut NativeRun, cell: *const Cell) -> Result<(), Box<Halt>> {
+unsafe fn call_routine(
+    native: *mut NativeRun,
+    frame: *mut u8,
+    cell: *const Cell,
+) -> Result<(), Box<Halt>> {
     let run: AnyRun<'_> = native.cast();
     // SAFETY: the caller's promise: the cell is linked, and a `back` stands behind it. While the routine called runs,
     // nobody here uses the run.
     unsafe {
-        let callee = linked(cell).routine as usize;
-        let used = (*run).native.stack.abs_diff(stack_address());
-        let entry = (*run).native.tier.and_then(|tier| tier.entry(callee)).filter(|_| used < STACK_BYTES);
-        let Some(entry) = entry else {
+        let call = linked(cell);
+        let used = (*run).native.stack.abs_diff((&raw const call).addr());
+        let entries: &[Option<Entry>] = (*run).native.entries;
+        let entry = entries.get(call.routine as usize).copied().flatten();
+        let Some(entry) = entry.filter(|_| used < STACK_BYTES && call.parallel.is_none()) else {
             return (*run).run_from(cell);
         };
+        if let Some(base) = (*run).calls.begin_plain(call, cell, frame) {
+            let first = (*call.entry).ip;
+            (*run).spend(call.entry_fuel, first, first)?;
+            if entry(native, base) != DONE {
+                return Err(stopped_below(run));
+            }
+            let done = ActiveCall { routine: call.routine, cell: cell.cast(), caller: frame };
+            if (*run).calls.finish_plain(call, done, base) {
+                return (*run).spend(call.fuel, (*cell).ip, (*cell.add(1)).ip);
+            }
+            return finish_call(run, cell);
+        }
         (*run).registers.at = cell;
         let registers = &raw mut (*run).registers;
         let next = match (*run).calls.begin_slowly(registers, cell) {
@@ -192,6 +205,17 @@ unsafe fn call_routine(native: *mut NativeRun, cell: *const Cell) -> Result<(), 
         if entry(native, (*run).calls.base) != DONE {
             return Err(stopped_below(run));
         }
+        finish_call(run, cell)
+    }
+}
+
+/// Ends a call of any kind.
+///
+/// # Safety
+/// As [`call`]; the routine called has come to its end.
+unsafe fn finish_call(run: AnyRun<'_>, cell: *const Cell) -> Result<(), Box<Halt>> {
+    // SAFETY: the caller's promise.
+    unsafe {
         let registers = &raw mut (*run).registers;
         let next = match (*run).calls.finish_slowly(registers) {
             Ok(next) => next.expect("the call had begun"),

@@ -42,8 +42,8 @@ pub unsafe trait CompiledTier: Send + Sync + fmt::Debug {
     /// Its name, for people.
     fn name(&self) -> &'static str;
 
-    /// The code of a routine; `None` if cells run it.
-    fn entry(&self, routine: usize) -> Option<Entry>;
+    /// The code of routines, by number; `None` of those that cells run.
+    fn entries(&self) -> &[Option<Entry>];
 }
 
 /// What a compiler needs to know of a routine, besides the routine.

@@ -1,8 +1,10 @@
-//! Functions with loops for `functions.py`. A line `kernel N` is answered with the processor nanoseconds of N calls on one
-//! frame, whose arrays are changed in place; a line `kernel compile` with those of compiling the kernel from its text.
+//! Functions with loops for `functions.py`. A line `kernel tier N` is answered with the processor nanoseconds of N calls on
+//! one frame, whose arrays are changed in place; a line `kernel tier compile` with those of compiling the kernel from its
+//! text. The tier is `interpreter` or `jit`.
 
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::vm::frame::Frame;
+use cembra::vm::jit;
 use cembra::vm::machine::BoundExpr;
 use cembra::vm::value::nd_type::NdType;
 use cembra::vm::value::{NdRows, ScalarType, ScalarValue, Value};
@@ -109,10 +111,14 @@ fn frame(bound: &BoundExpr, arguments: &[Value]) -> Frame {
 fn main() {
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("a line");
-        let (kernel, times) = line.split_once(' ').expect("kernel times");
+        let words: Vec<&str> = line.split(' ').collect();
+        let [kernel, tier, times] = words[..] else { panic!("kernel tier times") };
         let arguments = arguments(kernel);
         let start = ProcessTime::now();
         let bound = compiled(kernel, &arguments);
+        if tier == "jit" {
+            jit::compile(&bound).expect("kernels are compiled");
+        }
         let compilation = start.elapsed();
         if times == "compile" {
             println!("{}", compilation.as_nanos());
