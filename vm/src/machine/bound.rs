@@ -208,7 +208,7 @@ impl BoundExpr {
         let code = &self.codes[0];
         match code.is_scalar {
             true => self.run_scalars(frame),
-            false if code.calls.is_empty() => self.run_directly(frame),
+            false if code.calls.is_empty() && code.guards.is_empty() => self.run_directly(frame),
             false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
         }
     }

@@ -20,6 +20,7 @@ mod asks;
 pub mod bound;
 pub mod call;
 mod calls;
+mod caught;
 mod cells;
 mod code;
 pub mod error;

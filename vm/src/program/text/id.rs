@@ -6,11 +6,21 @@ use crate::value::qtype::BOOLEAN;
 use std::fmt;
 
 /// The newest version of the text; all from 1 on are read.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The oldest version that has all that a program needs, which it is written in.
 pub(super) fn version_of(program: &Program) -> u32 {
-    if program.routines().iter().any(needs_version_2) { 2 } else { 1 }
+    match program {
+        program if program.routines().iter().any(needs_version_3) => 3,
+        program if program.routines().iter().any(needs_version_2) => 2,
+        _ => 1,
+    }
+}
+
+/// True if a routine catches faults.
+fn needs_version_3(routine: &Routine) -> bool {
+    let instructions = routine.body.instructions().iter();
+    instructions.into_iter().any(|it| matches!(it, Instruction::Guard { .. } | Instruction::Again { .. }))
 }
 
 /// True if a routine updates values, jumps on truth values, or has arrays of narrow elements.
