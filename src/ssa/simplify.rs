@@ -4,6 +4,8 @@
 //! 2. A block that ends with a jump takes in the block behind, if nothing else leads there.
 //! 3. Phis of one operand are that operand.
 //!
+//! 4. A guard of a block that cannot raise is gone; a guarded block takes in no other.
+//!
 //! Blocks are numbered anew, in reverse postorder. Afterwards no tail is a branch on a known condition, and no jump leads to a block of one predecessor.
 
 use crate::ssa::construct::remove_trivial_phis;
@@ -24,6 +26,7 @@ pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O
         flow.remove_edge(block, other);
         flow.blocks[block.index()].tail = Tail::Jump(taken);
     }
+    drop_guards(flow);
     remove_unreachable(flow);
     remove_trivial_phis(flow);
     merge_chains(flow);
@@ -41,6 +44,20 @@ fn remove_unreachable<O: SsaOperation>(flow: &mut Flow<O>) {
     }
 }
 
+/// Rule 4: guards of blocks that cannot raise.
+fn drop_guards<O: SsaOperation>(flow: &mut Flow<O>) {
+    for block in flow.block_ids() {
+        if matches!(flow.block(block).tail, Tail::Guard { .. }) || flow.may_raise(block) {
+            continue;
+        }
+        for guard in flow.guards(block).collect::<Vec<_>>() {
+            let Tail::Guard { then, orelse, .. } = flow.block(guard).tail else { continue };
+            flow.remove_edge(guard, orelse);
+            flow.blocks[guard.index()].tail = Tail::Jump(then);
+        }
+    }
+}
+
 /// Rule 2. The emptied blocks stay, and nothing leads to them.
 fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
     for block in flow.block_ids() {
@@ -48,7 +65,8 @@ fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
             continue;
         }
         while let Tail::Jump(next) = flow.block(block).tail {
-            if next == block || flow.block(next).predecessors.len() != 1 {
+            let stays = flow.block(next).predecessors.len() != 1 || flow.guards(block).next().is_some();
+            if next == block || stays {
                 break;
             }
             let rows = &mut flow.blocks[next.index()];

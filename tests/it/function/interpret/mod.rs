@@ -22,9 +22,11 @@ use cembra::function::stage::{canonical_instances, untyped_functions};
 use cembra::function::{FunctionOptions, Overflow};
 use cembra::ssa::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail};
 use cembra::vm::machine::RunError;
+use cembra::vm::program::Catch;
 use cembra::vm::machine::error::RunErrorKind;
 use cembra::vm::value::{Category, Fault, Value};
 use serde_json::Value as Json;
+use std::collections::HashMap;
 
 /// Instructions of a call, those of its calls among them.
 const MAX_STEPS: u64 = 200_000;
@@ -70,8 +72,10 @@ trait Evaluate<O> {
 fn walk<O: SsaOperation, E: Evaluate<O>>(flow: &Flow<O>, evaluator: &mut E) -> Step<E::Value> {
     let mut values: Vec<Option<E::Value>> = vec![None; flow.insts.len()];
     let (mut block, mut from) = (BlockId(0), BlockId(0));
+    let mut kept: HashMap<u32, String> = HashMap::new();
     loop {
         let rows = flow.block(block);
+        let mut raised = None;
         let read = |values: &[Option<E::Value>], value: InstId| {
             values[value.index()]
                 .clone()
@@ -95,7 +99,14 @@ fn walk<O: SsaOperation, E: Evaluate<O>>(flow: &Flow<O>, evaluator: &mut E) -> S
             values[inst.index()] = Some(match &row.op {
                 SsaOp::Do(op) => {
                     let args: Vec<E::Value> = row.args.iter().map(|arg| read(&values, *arg)).collect();
-                    evaluator.operation(*inst, op, &args)?
+                    match evaluator.operation(*inst, op, &args) {
+                        Ok(value) => value,
+                        Err(Stop::Raised(class)) => {
+                            raised = Some(class);
+                            break;
+                        }
+                        Err(stop) => return Err(stop),
+                    }
                 }
                 SsaOp::Undef => evaluator.undefined(),
                 _ => panic!("{inst} stands behind the phis"),
@@ -103,6 +114,27 @@ fn walk<O: SsaOperation, E: Evaluate<O>>(flow: &Flow<O>, evaluator: &mut E) -> S
         }
         if !evaluator.step() {
             return Err(Stop::Unknown("steps"));
+        }
+        match &rows.tail {
+            _ if raised.is_some() => {}
+            Tail::Fail(number) => {
+                let RaisedFailure { category, message } = evaluator.failure(*number);
+                raised = Some(class_of(*category, message));
+            }
+            Tail::Again(number) => raised = Some(kept[number].clone()),
+            _ => {}
+        }
+        if let Some(class) = raised {
+            let takes = |guard: &BlockId| match &flow.block(*guard).tail {
+                Tail::Guard { catch, .. } => takes(catch, &class),
+                _ => false,
+            };
+            let Some(guard) = flow.guards(block).find(takes) else { return raise(&class) };
+            if let Tail::Guard { catch, orelse, .. } = &flow.block(guard).tail {
+                catch.keep.into_iter().for_each(|number| drop(kept.insert(number, class.clone())));
+                (from, block) = (guard, *orelse);
+            }
+            continue;
         }
         from = block;
         block = match &rows.tail {
@@ -112,13 +144,21 @@ fn walk<O: SsaOperation, E: Evaluate<O>>(flow: &Flow<O>, evaluator: &mut E) -> S
                 false => *orelse,
             },
             Tail::Return(value) => return Ok(read(&values, *value)),
-            Tail::Fail(number) => {
-                let RaisedFailure { category, message } = evaluator.failure(*number);
-                return raise(&class_of(*category, message));
-            }
+            Tail::Guard { then, .. } => *then,
+            Tail::Fail(_) | Tail::Again(_) => unreachable!("it has raised"),
             Tail::Open => panic!("{block} has no end"),
         };
     }
+}
+
+/// True if a guard takes an error of a class.
+fn takes(catch: &Catch, class: &str) -> bool {
+    let is_class = |category: &Category| match category {
+        // Calls that are open at once are limited, and not caught.
+        Category::Raised => class != "RecursionError",
+        category => class_of(*category, "") == class,
+    };
+    catch.categories.iter().any(is_class) || catch.classes.iter().any(|known| &**known == class)
 }
 
 /// CPython's class of a failure.
