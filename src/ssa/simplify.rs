@@ -14,6 +14,25 @@ use crate::ssa::order::order_blocks;
 
 /// Simplifies the control flow of a flow in SSA; `known` gives the truth of a condition that is a constant.
 pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O>, InstId) -> Option<bool>) {
+    // What is gone may have been the only reason that another condition was not known.
+    loop {
+        let is_simpler = fold_branches(flow, &known) | drop_guards(flow);
+        remove_unreachable(flow);
+        remove_trivial_phis(flow);
+        if !is_simpler {
+            break;
+        }
+    }
+    merge_chains(flow);
+    order_blocks(flow);
+}
+
+/// Rule 1: true if a branch is gone.
+fn fold_branches<O: SsaOperation>(
+    flow: &mut Flow<O>,
+    known: impl Fn(&Flow<O>, InstId) -> Option<bool>,
+) -> bool {
+    let mut is_simpler = false;
     for block in flow.block_ids() {
         let Tail::Branch { condition, then, orelse } = flow.block(block).tail else { continue };
         let taken = match known(flow, condition) {
@@ -25,12 +44,9 @@ pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O
         let other = if taken == then { orelse } else { then };
         flow.remove_edge(block, other);
         flow.blocks[block.index()].tail = Tail::Jump(taken);
+        is_simpler = true;
     }
-    drop_guards(flow);
-    remove_unreachable(flow);
-    remove_trivial_phis(flow);
-    merge_chains(flow);
-    order_blocks(flow);
+    is_simpler
 }
 
 /// Empties blocks that no path leads to, and takes the ways out of them away.
@@ -44,8 +60,9 @@ fn remove_unreachable<O: SsaOperation>(flow: &mut Flow<O>) {
     }
 }
 
-/// Rule 4: guards of blocks that cannot raise.
-fn drop_guards<O: SsaOperation>(flow: &mut Flow<O>) {
+/// Rule 4: true if a guard is gone.
+fn drop_guards<O: SsaOperation>(flow: &mut Flow<O>) -> bool {
+    let mut is_simpler = false;
     for block in flow.block_ids() {
         if matches!(flow.block(block).tail, Tail::Guard { .. }) || flow.may_raise(block) {
             continue;
@@ -54,8 +71,10 @@ fn drop_guards<O: SsaOperation>(flow: &mut Flow<O>) {
             let Tail::Guard { then, orelse, .. } = flow.block(guard).tail else { continue };
             flow.remove_edge(guard, orelse);
             flow.blocks[guard.index()].tail = Tail::Jump(then);
+            is_simpler = true;
         }
     }
+    is_simpler
 }
 
 /// Rule 2. The emptied blocks stay, and nothing leads to them.

@@ -31,7 +31,7 @@ mod swaps;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
 use crate::function::low::{LowFunction, LowOp};
-use crate::ssa::{Flow, InstId, SsaOp, remove_dead_code, simplify_flow, verify_flow};
+use crate::ssa::{Flow, InstId, SsaOp, remove_dead_code, verify_flow};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{QType, ScalarValue, Value};
@@ -53,8 +53,9 @@ pub fn optimize(functions: &mut [LowFunction], table: &OperatorTable) -> Result<
         common::share(function);
         remove_dead_code(&mut function.flow);
         if function.flow.has_guards() {
-            // What provably does not raise needs no guard.
-            simplify_flow(&mut function.flow, |_, _| None);
+            // What provably does not raise needs no guard, and what a handler assigns has no value then.
+            constants::fold(function, table);
+            remove_dead_code(&mut function.flow);
         }
         let stage =
             |error| FunctionError::new(FunctionProblem::Stage { stage: "passes", error }, Span::default());

@@ -7,6 +7,7 @@
 //! ```
 
 mod diagnostics;
+mod exceptions;
 mod expressions;
 mod found;
 mod generate;

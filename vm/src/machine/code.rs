@@ -238,16 +238,12 @@ impl<'p> Builder<'p> {
     /// Lists the guards, now that all cells are there.
     fn guards(&mut self) {
         let body = &self.routine.body;
-        for (ip, instruction) in body.instructions().iter().enumerate().filter(|(ip, _)| self.is_reachable[*ip]) {
-            let unused = match instruction {
-                Instruction::Operator { .. } => self.fuel[ip + 1],
-                _ => 0,
-            };
+        for ip in (0..body.instructions().len()).filter(|ip| self.is_reachable[*ip]) {
             for guard in body.guards(ip) {
                 let Instruction::Guard { catch, .. } = body.instructions()[guard] else { continue };
                 let Some(target) = body.target(guard) else { continue };
                 let (cell, fuel) = (self.cell_of[target], self.fuel[target]);
-                self.code.guards.push(CodeGuard { ip: ip as u32, catch, cell, fuel, unused });
+                self.code.guards.push(CodeGuard { ip: ip as u32, catch, cell, fuel });
             }
         }
     }

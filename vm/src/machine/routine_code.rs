@@ -41,10 +41,8 @@ pub(super) struct CodeGuard {
     pub(super) catch: u32,
     /// The cell where it leads.
     pub(super) cell: u32,
-    /// Instructions charged there.
+    /// Instructions charged there. Those behind the one that raised, up to the next jump, have been charged too.
     pub(super) fuel: u32,
-    /// Instructions that were charged and do not run.
-    pub(super) unused: u32,
 }
 
 impl Code {

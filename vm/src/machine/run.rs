@@ -230,7 +230,6 @@ impl<'r, 'o> Run<'r, 'o> {
         }
         self.registers.blamed = None;
         self.open_step = None;
-        self.registers.reserve += i64::from(guard.unused);
         let cell = &raw const self.codes[routine].cells[guard.cell as usize];
         self.go_on(Next { blamed: self.registers.at, cell, fuel: guard.fuel })
     }
