@@ -32,6 +32,7 @@ mod pairs;
 mod parallel;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
+mod pieces;
 pub mod room;
 mod routine_code;
 mod run;
