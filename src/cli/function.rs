@@ -18,8 +18,9 @@ use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
-use crate::python::{Positions, pyast_document, pyast_schema};
+use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
 use crate::schema::{tree_outline, tree_text};
+use cembra_vm::machine::RunOptions;
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
 use serde_json::{Value as Json, json};
@@ -95,7 +96,14 @@ fn called(
     values: &[Value],
     source: Source,
 ) -> Result<String, Failed> {
-    match call(compiled, values, &args.budget.budget()) {
+    let lines = SourceLines::new(&source.text);
+    for warning in compiled.warnings() {
+        let line = lines.line(warning.span);
+        complain(&format!("warning: line {line}: {}", warning.message));
+    }
+    let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (budget, threads) = (args.budget.budget(), args.threads.unwrap_or_else(all));
+    match call(compiled, values, RunOptions::new().budget(&budget).threads(threads)) {
         Ok((value, arrays)) if args.json => {
             let arrays: Vec<Json> = arrays.iter().map(plain).collect();
             Ok(format!("{}\n", json!({ "value": plain(&value), "arrays_after": arrays })))
@@ -194,7 +202,7 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
             StageArg::Tssa => stages.instances.iter().map(tssa_text).collect(),
             StageArg::Low => stages.low.iter().map(low_text).collect::<Vec<_>>(),
             StageArg::Passes => {
-                let low = optimized(&stages.low).map_err(|error| vec![error])?;
+                let (low, _) = optimized(&stages.low).map_err(|error| vec![error])?;
                 low.iter().map(low_text).collect()
             }
             _ => {

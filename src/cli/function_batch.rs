@@ -11,7 +11,7 @@ use crate::function::check::check_function;
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::{FunctionError, FunctionModule, FunctionOptions};
 use crate::python::SourceLines;
-use cembra_vm::machine::Budget;
+use cembra_vm::machine::{Budget, RunOptions};
 use cembra_vm::value::Category;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -60,7 +60,7 @@ fn run_case(
     let refused = |what: String| json!({ "class": "TypeError", "message": what, "line": null });
     let values = read_arguments(&run["args"]).map_err(refused)?;
     let function = compiled(source, entry, &values, options).map_err(|errors| error_json(&errors, &lines))?;
-    match call(&function, &values, budget) {
+    match call(&function, &values, RunOptions::new().budget(budget)) {
         Ok((value, arrays)) => {
             let arrays: Vec<Json> = arrays.iter().map(recorded).collect();
             Ok(json!({ "value": recorded(&value), "arrays_after": arrays }))

@@ -7,7 +7,7 @@ use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, FunctionType,
     Overflow, compile_function,
 };
-use cembra_vm::machine::Budget;
+use cembra_vm::machine::RunOptions;
 use cembra_vm::value::{Category, Value};
 
 /// Errors with the text they stand in.
@@ -49,9 +49,9 @@ pub(super) fn types(values: &[Value]) -> Result<Vec<FunctionType>, Vec<FunctionE
 pub(super) fn call(
     function: &CompiledFunction,
     values: &[Value],
-    budget: &Budget,
+    options: RunOptions<'_>,
 ) -> Result<(Value, Vec<Value>), FunctionCallError> {
-    let result = function.call(values, budget)?;
+    let result = function.call_with(values, options)?;
     Ok((result.value, result.arrays.into_iter().map(|(_, value)| value).collect()))
 }
 

@@ -19,7 +19,7 @@ pub(super) fn stage_tree(stage: StageArg, stages: &FunctionStages, lines: &Sourc
         StageArg::Ussa => (StageName::Ussa, ussa_document(&untyped_functions(&stages.instances), lines)),
         StageArg::Tssa => (StageName::Tssa, tssa_document(&stages.instances, lines)),
         StageArg::Low => (StageName::Low, low_document(&stages.low, lines)),
-        StageArg::Passes => (StageName::Low, low_document(&optimized(&stages.low).ok()?, lines)),
+        StageArg::Passes => (StageName::Low, low_document(&optimized(&stages.low).ok()?.0, lines)),
         StageArg::Pyast | StageArg::Norm | StageArg::Code | StageArg::Stored => return None,
     };
     Some(stage_text(stage, &document).unwrap_or_else(|error| error.to_string()))

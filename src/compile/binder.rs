@@ -257,6 +257,7 @@ impl Pending {
             literals,
             overrides_inputs,
             updated_inputs: Vec::new(),
+            parallel: None,
             body: emission.body,
         }
     }

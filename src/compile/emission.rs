@@ -124,6 +124,7 @@ impl Emission {
             for called in program.routines() {
                 let mut called = called.clone();
                 called.body.offset_calls(next);
+                called.parallel.iter_mut().for_each(|parallel| parallel.combine += next);
                 called.body.replace_spans(span);
                 self.called_instructions += called.body.instructions().len();
                 self.routines.push(called);

@@ -2,6 +2,7 @@
 
 use crate::compile::CompileError;
 use crate::function::build::build;
+use crate::function::check::FunctionWarning;
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::{Instance, InstanceId, infer, type_errors};
@@ -28,6 +29,7 @@ pub struct CompiledFunction {
     pub(super) bound: BoundExpr,
     /// Default values of the last parameters.
     pub(super) defaults: Vec<Value>,
+    pub(super) warnings: Vec<FunctionWarning>,
 }
 
 /// The stages of a function, for texts.
@@ -52,10 +54,10 @@ pub fn compile_function(
     let defaults = defaults(module, name, args.len())?;
     let stages = stages(module, name, args, options)?;
     let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
-    let low = optimized(&stages.low).map_err(|error| vec![error])?;
+    let (low, warnings) = optimized(&stages.low).map_err(|error| vec![error])?;
     let bound = bind(low, options).map_err(|error| vec![error])?;
     let result = result.unwrap_or(FunctionType::None);
-    Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults })
+    Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults, warnings })
 }
 
 /// The bound program of functions behind their passes, the first of which is called.
@@ -67,17 +69,17 @@ pub(crate) fn bind(low: Vec<LowFunction>, options: &FunctionOptions) -> Result<B
     BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))
 }
 
-/// The stage `low` after its passes.
+/// The stage `low` after its passes, and the loops over `prange` that run serially.
 ///
 /// # Errors
 /// A pass broke a rule of the stage: a bug of ours.
-pub fn optimized(low: &[LowFunction]) -> Result<Vec<LowFunction>, FunctionError> {
+pub fn optimized(low: &[LowFunction]) -> Result<(Vec<LowFunction>, Vec<FunctionWarning>), FunctionError> {
     let (mut low, table) = (low.to_vec(), builtins::table());
-    optimize(&mut low, &table)?;
+    let warnings = optimize(&mut low, &table)?;
     if cfg!(debug_assertions) {
         check_low(&low, "passes", &table)?;
     }
-    Ok(low)
+    Ok((low, warnings))
 }
 
 /// The stages before the program.
@@ -166,6 +168,11 @@ impl CompiledFunction {
     /// frame of its own writes them into the last inputs.
     pub fn defaults(&self) -> &[Value] {
         &self.defaults
+    }
+
+    /// Loops over `prange` that run serially, with the reasons.
+    pub fn warnings(&self) -> &[FunctionWarning] {
+        &self.warnings
     }
 
     /// The bound program alone.

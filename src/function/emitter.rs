@@ -162,6 +162,15 @@ impl Emitter<'_> {
                 self.call(*callee, operands, result, row.span);
                 Ok(())
             }
+            LowOp::Pieces(pieces) => {
+                let result = self.value(inst);
+                self.call(pieces.callee, operands, result, row.span);
+                Ok(())
+            }
+            LowOp::Round => {
+                let result = self.value(inst);
+                self.push("core._copy", &operands, result, row.span)
+            }
             LowOp::Input(_) | LowOp::Literal(_) | LowOp::Part(_) => Ok(()),
         }
     }

@@ -62,6 +62,8 @@ pub enum FunctionOp {
     RangeCount,
     /// The sum of counters, which the loop keeps inside of 64 bits.
     Step,
+    /// The number of a round of a `prange`, whose rounds may run at the same time: the same value.
+    Round,
     /// The same value, which the module keeps: an array of it is not written.
     ModuleConstant,
     /// The value as a float, put where a phi of floats needs one.
@@ -142,6 +144,7 @@ impl fmt::Display for FunctionOp {
             FunctionOp::RangeBound => f.write_str("rangebound"),
             FunctionOp::RangeCount => f.write_str("rangecount"),
             FunctionOp::Step => f.write_str("step"),
+            FunctionOp::Round => f.write_str("round"),
             FunctionOp::ModuleConstant => f.write_str("moduleconstant"),
             FunctionOp::Promote => f.write_str("promote"),
         }

@@ -117,7 +117,7 @@ impl FunctionOperator {
         let stages = stages(&self.module, &self.function, &args, &self.options).map_err(failed)?;
         let result = stages.instances[0].result.clone().unwrap_or(FunctionType::None);
         let result = result.qtype().ok_or("its result is no value of expressions")?;
-        let low = optimized(&stages.low).map_err(|error| failed(vec![error]))?;
+        let (low, _) = optimized(&stages.low).map_err(|error| failed(vec![error]))?;
         let main = low[0].clone();
         let program = bind(low, &self.options).map_err(|error| failed(vec![error]))?.program().clone();
         if !program.main().updated_inputs.is_empty() {

@@ -251,7 +251,7 @@ fn block(
                 emitter.operator(name, &args, value)?;
                 value
             }
-            LowOp::Part(_) | LowOp::Update(_) | LowOp::Call(_) => continue,
+            LowOp::Part(_) | LowOp::Update(_) | LowOp::Call(_) | LowOp::Round | LowOp::Pieces(_) => continue,
         };
         values.insert(*inst, value);
     }

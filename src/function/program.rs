@@ -18,13 +18,15 @@ use crate::compile::{CompileError, Options};
 use crate::function::draft::Draft;
 use crate::function::emitter::emit;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::low::{LowFunction, LowOp};
+use crate::function::infer::InstanceId;
+use crate::function::low::{LowFunction, LowOp, Pieces};
 use crate::ssa::destruct::{EdgeCopy, MOST_PAIRS};
 use crate::ssa::{BlockId, InstId, SsaOp};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
+use cembra_vm::program::parallel::{Parallel, Window};
 use cembra_vm::program::{Program, Routine};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Makes the program of instances, the first of which is the main routine.
@@ -42,10 +44,12 @@ pub fn program(
         FunctionError::new(problem, Span::default())
     })?;
     let updated = updated_parameters(&drafts);
+    let in_pieces = in_pieces(&drafts)?;
     let mut routines = Vec::new();
     for (number, draft) in drafts.iter_mut().enumerate() {
         draft.check_arrays(&updated)?;
-        routines.push(draft.routine(table, options, &updated[number])?);
+        let pieces = in_pieces.get(&InstanceId(number as u32));
+        routines.push(draft.routine(table, options, &updated[number], pieces.map(|pieces| &**pieces))?);
     }
     Ok(Program::new(routines))
 }
@@ -68,6 +72,32 @@ fn updated_parameters(drafts: &[Draft]) -> Vec<HashSet<u32>> {
     }
 }
 
+/// How the instances are called that run in pieces: each in one way only.
+fn in_pieces(drafts: &[Draft]) -> Result<HashMap<InstanceId, Arc<Pieces>>, FunctionError> {
+    let (mut found, mut called) = (HashMap::new(), HashSet::new());
+    for draft in drafts {
+        let flow = draft.flow();
+        for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
+            let other = match flow.operation(*inst) {
+                Some(LowOp::Call(callee)) => {
+                    called.insert(*callee);
+                    found.contains_key(callee)
+                }
+                Some(LowOp::Pieces(pieces)) => {
+                    let known: &Arc<Pieces> = found.entry(pieces.callee).or_insert_with(|| pieces.clone());
+                    known != pieces || called.contains(&pieces.callee)
+                }
+                _ => false,
+            };
+            if other {
+                let message = "a function that is called in pieces is called in one way only";
+                return Err(FunctionError::types(message.to_owned(), flow.inst(*inst).span));
+            }
+        }
+    }
+    Ok(found)
+}
+
 impl Draft {
     /// Registers of arrays that are changed in place.
     fn updated_registers(&self, updated: &[HashSet<u32>]) -> HashSet<InstId> {
@@ -84,8 +114,11 @@ impl Draft {
             let args = &self.flow().inst(*inst).args;
             let places: Vec<u32> = match self.flow().operation(*inst) {
                 Some(LowOp::Update(_)) => vec![0],
-                Some(LowOp::Call(callee)) => updated[callee.0 as usize].iter().copied().collect(),
-                _ => Vec::new(),
+                Some(op) => match op.callee() {
+                    Some(callee) => updated[callee.0 as usize].iter().copied().collect(),
+                    None => Vec::new(),
+                },
+                None => Vec::new(),
             };
             places.into_iter().map(|place| self.register(args[place as usize]))
         })
@@ -135,7 +168,7 @@ impl Draft {
             }
             for inst in &self.flow().block(block).insts {
                 let args = &self.flow().inst(*inst).args;
-                if let Some(LowOp::Call(callee)) = self.flow().operation(*inst) {
+                if let Some(callee) = self.flow().operation(*inst).and_then(LowOp::callee) {
                     self.check_call(args, &updated[callee.0 as usize], self.flow().inst(*inst).span)?;
                 }
                 let first = args.first().filter(|_| {
@@ -177,6 +210,7 @@ impl Draft {
         table: &Arc<OperatorTable>,
         options: &Options,
         updated: &HashSet<u32>,
+        pieces: Option<&Pieces>,
     ) -> Result<Routine, FunctionError> {
         let inputs = self.function.parameters.iter().map(|(_, qtype)| qtype.clone());
         let (output, limit) = (self.function.result.clone(), options.instruction_limit);
@@ -187,7 +221,26 @@ impl Draft {
             FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default())
         };
         let inputs = emission.inputs.clone();
-        let mut routine = routine(emission, names, options).map_err(failed)?;
+        // Arguments of pieces stay, for the next one.
+        let kept = Options {
+            allow_overriding_input_slots: options.allow_overriding_input_slots && pieces.is_none(),
+            ..options.clone()
+        };
+        let mut routine = routine(emission, names, &kept).map_err(failed)?;
+        let input = |position: u32| inputs[position as usize];
+        routine.parallel = pieces.map(|pieces| Parallel {
+            combine: pieces.combine.0,
+            windows: pieces
+                .windows
+                .iter()
+                .map(|window| Window {
+                    array: input(window.array),
+                    axis: window.axis,
+                    first: input(window.first),
+                    step: input(window.step),
+                })
+                .collect(),
+        });
         let mut positions: Vec<u32> = updated.iter().copied().collect();
         positions.sort_unstable();
         routine.updated_inputs = positions.into_iter().map(|position| inputs[position as usize]).collect();

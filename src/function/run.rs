@@ -51,6 +51,18 @@ impl CompiledFunction {
     /// # Errors
     /// Arguments of other types, and whatever the function raises.
     pub fn call(&self, args: &[Value], budget: &Budget) -> Result<FunctionResult, FunctionCallError> {
+        self.call_with(args, RunOptions::new().budget(budget))
+    }
+
+    /// Calls the function on a new frame, with options of the run: threads for loops over `prange`, a budget.
+    ///
+    /// # Errors
+    /// As [`CompiledFunction::call`].
+    pub fn call_with(
+        &self,
+        args: &[Value],
+        options: RunOptions<'_>,
+    ) -> Result<FunctionResult, FunctionCallError> {
         let expected = self.args.len() - self.defaults.len();
         if args.len() != expected {
             let (name, actual) = (self.name.clone(), args.len());
@@ -64,7 +76,6 @@ impl CompiledFunction {
                 .write(&slot(position), value)
                 .map_err(|error| FunctionCallError::Argument { position, error })?;
         }
-        let options = RunOptions::new().budget(budget);
         self.bound
             .execute_with(&mut frame, options)
             .map_err(|error| FunctionCallError::Run(Box::new(error)))?;

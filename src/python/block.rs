@@ -249,7 +249,12 @@ impl Parser<'_> {
     }
 
     /// Behind the header of a statement: the colon, and the block or what stands on the line.
-    pub(super) fn suite(&mut self, statement: &'static str, header: Header, start: u32) -> Result<(), Failed> {
+    pub(super) fn suite(
+        &mut self,
+        statement: &'static str,
+        header: Header,
+        start: u32,
+    ) -> Result<(), Failed> {
         self.open_block(header, start);
         match self.begin_suite(statement) {
             Ok(Suite::Follows) => {}

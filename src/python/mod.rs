@@ -43,5 +43,6 @@ pub use operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
 pub use parse::{ParsedModule, parse_module};
 pub use pyast::{PYAST, Positions, pyast_document, pyast_root, pyast_schema};
 pub use tree::{
-    ExprId, ExprKind, NameId, PyExpr, PyHandler, PyParameter, PyPattern, PyStmt, PyTree, StmtId, StmtKind, Stretch,
+    ExprId, ExprKind, NameId, PyExpr, PyHandler, PyParameter, PyPattern, PyStmt, PyTree, StmtId, StmtKind,
+    Stretch,
 };

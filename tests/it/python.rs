@@ -288,7 +288,10 @@ fn nonlocal_needs_a_binding_around() {
 #[test]
 fn a_try_has_its_blocks_in_order() {
     check_rules("try:\n    a\nexcept B as c: d\nexcept (E, F):\n    g\nelse:\n    h\nfinally:\n    i\n", &[]);
-    check_rules("def f():\n    for a in b:\n        try: continue\n        except C: break\n        finally: pass\n", &[]);
+    check_rules(
+        "def f():\n    for a in b:\n        try: continue\n        except C: break\n        finally: pass\n",
+        &[],
+    );
     check("try:\n    a\nb\n", &["unexpected-token@3:0 expected `except` or `finally`, found a name"]);
     check_rules("try:\n    a\nfinally:\n    b\nexcept C:\n    d\n", &["unexpected-token@5:0"]);
     check_rules("try:\n    a\nelse:\n    b\n", &["unexpected-token@3:0"]);

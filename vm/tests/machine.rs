@@ -90,6 +90,7 @@ impl Writer {
             literals: self.literals,
             overrides_inputs: false,
             updated_inputs: Vec::new(),
+            parallel: None,
             body: self.body,
         }
     }

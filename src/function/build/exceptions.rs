@@ -296,7 +296,12 @@ impl Builder<'_> {
         let class_name = known(name);
         if class_name.is_none() || self.resolve(name) != Resolved::Unknown {
             let hint = "name a class of Python's: except ValueError";
-            self.unsupported("except-class", "what is caught is no class that is known", hint, self.span(class));
+            self.unsupported(
+                "except-class",
+                "what is caught is no class that is known",
+                hint,
+                self.span(class),
+            );
             return None;
         }
         class_name

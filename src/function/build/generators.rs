@@ -12,8 +12,8 @@
 //! 3. A generator that is not iterated over by a loop, a comprehension or a call that uses it up is refused.
 
 use super::arguments::PreparedCall;
-use super::exceptions::Outer;
 use super::comprehensions::{Element, Sink};
+use super::exceptions::Outer;
 use super::scope::{Callable, Resolved};
 use super::{Builder, LoopTargets, ReturnTo};
 use crate::function::constant::Constant;

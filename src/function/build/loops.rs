@@ -7,6 +7,7 @@
 //!                     next: c = step(c, 1); jump head
 //! ```
 //!
+//! Rounds of a `prange` are numbered from 0, whatever numbers they stand for.
 //! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
 //! asked in every round as Python does.
 
@@ -42,6 +43,8 @@ pub(super) enum Iteration {
     Count { start: InstId, stop: InstId, down: bool },
     /// Numbers by any step.
     Steps { start: InstId, step: InstId, count: InstId },
+    /// Numbers of rounds that may run at the same time, from 0 on; they stand for `start + round * step`.
+    Rounds { start: Option<InstId>, step: Option<InstId>, count: InstId, span: Span },
     /// Elements of values, perhaps behind a number that starts somewhere.
     Elements { values: Vec<Iterated>, number: Option<InstId>, is_tuple: bool },
     /// What a generator yields.
@@ -130,7 +133,10 @@ impl<'m> Builder<'m> {
         {
             let args = tree.expr_list(args);
             match (&*name, args) {
-                ("range" | "numba.prange" | "prange", [_] | [_, _] | [_, _, _]) => {
+                ("numba.prange" | "prange", [_] | [_, _] | [_, _, _]) => {
+                    return self.rounds_at_once(args, span);
+                }
+                ("range", [_] | [_, _] | [_, _, _]) => {
                     return self.range(args, false, span);
                 }
                 ("reversed", [inner]) => return self.reversed(*inner, span),
@@ -195,6 +201,28 @@ impl<'m> Builder<'m> {
     fn bound(&mut self, expr: ExprId) -> InstId {
         let (value, span) = (self.expr(expr), self.span(expr));
         self.operation(FunctionOp::RangeBound, vec![value], span)
+    }
+
+    fn rounds_at_once(&mut self, args: &[ExprId], span: Span) -> Iteration {
+        let (start, stop, step) = match args {
+            [stop] => (None, *stop, None),
+            [start, stop, rest @ ..] => (Some(*start), *stop, rest.first().copied()),
+            [] => unreachable!("callers have counted"),
+        };
+        let start = start.map(|start| self.bound(start));
+        let stop = self.bound(stop);
+        let is_one = |step| self.constant_value(step) == Some(crate::function::constant::Constant::Int(1));
+        let step = step.filter(|step| !is_one(*step)).map(|step| self.bound(step));
+        let count = match (start, step) {
+            (None, None) => stop,
+            _ => {
+                let first = start.unwrap_or_else(|| self.int(0, span));
+                let step = step.unwrap_or_else(|| self.int(1, span));
+                self.operation(FunctionOp::RangeCount, vec![first, stop, step], span)
+            }
+        };
+        let start = start.or_else(|| step.map(|_| self.int(0, span)));
+        Iteration::Rounds { start, step, count, span }
     }
 
     fn range(&mut self, args: &[ExprId], is_reversed: bool, span: Span) -> Iteration {
@@ -263,7 +291,7 @@ impl<'m> Builder<'m> {
                 self.write(counter, *start, span);
                 self.write(left, *count, span);
             }
-            Iteration::Elements { .. } | Iteration::Generated(_) => {
+            Iteration::Rounds { .. } | Iteration::Elements { .. } | Iteration::Generated(_) => {
                 let zero = self.int(0, span);
                 self.write(counter, zero, span);
             }
@@ -283,6 +311,10 @@ impl<'m> Builder<'m> {
             Iteration::Steps { .. } => {
                 let (left, zero) = (self.read(left, span), self.int(0, span));
                 compare(self, CompareOp::NotEqual, left, zero)
+            }
+            Iteration::Rounds { count, .. } => {
+                let counter = self.read(counter, span);
+                compare(self, CompareOp::Less, counter, *count)
             }
             Iteration::Generated(_) => unreachable!("a generator is built in place"),
             Iteration::Elements { values, .. } => {
@@ -310,6 +342,17 @@ impl<'m> Builder<'m> {
 
     fn element(&mut self, iteration: &Iteration, counter: VarId, span: Span) -> InstId {
         let at = self.read(counter, span);
+        if let Iteration::Rounds { start, step, span, .. } = iteration {
+            let round = self.operation(FunctionOp::Round, vec![at], *span);
+            let way = match step {
+                Some(step) => self.library("_multiply", vec![round, *step], *span),
+                None => round,
+            };
+            return match start {
+                Some(start) => self.operation(FunctionOp::Step, vec![*start, way], *span),
+                None => way,
+            };
+        }
         let Iteration::Elements { values, number, is_tuple } = iteration else { return at };
         let mut parts: Vec<InstId> = Vec::new();
         if let Some(number) = number {

@@ -69,7 +69,7 @@ pub(super) fn type_of(
                 Err(type_error(format!("'{name}' object cannot be interpreted as an integer")))
             }
         },
-        FunctionOp::RangeCount | FunctionOp::Step => Ok(FunctionType::Int),
+        FunctionOp::RangeCount | FunctionOp::Step | FunctionOp::Round => Ok(FunctionType::Int),
         FunctionOp::ModuleConstant => Ok(args[0].clone()),
         FunctionOp::Promote => Ok(FunctionType::Float),
         FunctionOp::Param(_)

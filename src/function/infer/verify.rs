@@ -132,7 +132,7 @@ impl<'i> TypeVerifier<'i> {
 
     fn wants_integers(&self, op: &FunctionOp) -> bool {
         match op {
-            FunctionOp::RangeCount | FunctionOp::Step => true,
+            FunctionOp::RangeCount | FunctionOp::Step | FunctionOp::Round => true,
             FunctionOp::LibraryFunction(function) => function.kind() == LibraryKind::CounterProduct,
             _ => false,
         }

@@ -25,7 +25,7 @@ mod texts;
 mod verify;
 mod views;
 
-pub use low_op::{LowFunction, LowOp};
+pub use low_op::{LowFunction, LowOp, LowWindow, Pieces};
 pub use verify::low_errors;
 
 use crate::function::build::RaisedFailure;
@@ -211,6 +211,10 @@ impl<'i> Lowering<'i> {
             FunctionOp::Step => {
                 let (x, y) = (self.leaf(args[0]), self.leaf(args[1]));
                 vec![self.total("math.add", vec![x, y], INT64)]
+            }
+            FunctionOp::Round => {
+                let counter = self.leaf(args[0]);
+                vec![self.push(LowOp::Round, vec![counter], INT64)]
             }
             FunctionOp::ModuleConstant => match self.part(args[0]) {
                 Some(part) => return Ok(Some(Lowered::Part(ArrayPart { is_constant: true, ..part }))),

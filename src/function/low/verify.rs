@@ -11,11 +11,12 @@
 //!
 //! Rule 19, no phis out of SSA, holds by the type of programs, which have none.
 
-use super::low_op::{LowFunction, LowOp};
+use super::low_op::{LowFunction, LowOp, LowWindow, Pieces};
+use crate::function::infer::InstanceId;
 use crate::ssa::{BlockId, InstId, SsaError, SsaOp, Tail};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::value::QType;
-use cembra_vm::value::qtype::BOOLEAN;
+use cembra_vm::value::qtype::{BOOLEAN, INT64};
 
 /// Offences of a function against the rules of the machine's operators; its flow follows the rules of SSA.
 pub fn low_errors(functions: &[LowFunction], at: usize, table: &OperatorTable) -> Vec<SsaError> {
@@ -89,15 +90,46 @@ impl<'f> LowVerifier<'f> {
                     (false, _) => Err((10, format!("{name} changes nothing"))),
                 }
             }
-            LowOp::Call(callee) => {
-                let Some(callee) = self.functions.get(callee.0 as usize) else {
-                    return Err((10, format!("there is no function {}", callee.0)));
-                };
-                if !callee.parameters.iter().map(|(_, of)| of).eq(args.iter().copied()) {
-                    return Err((11, format!("{} takes other arguments", callee.name)));
-                }
-                self.gives(inst, &callee.result)
+            LowOp::Round => match args[0] == &INT64 {
+                true => self.gives(inst, &INT64),
+                false => Err((11, "the number of a round is INT64".to_owned())),
+            },
+            LowOp::Pieces(pieces) => {
+                self.pieces(pieces)?;
+                self.call(inst, pieces.callee, args)
             }
+            LowOp::Call(callee) => self.call(inst, *callee, args),
+        }
+    }
+
+    fn instance(&self, instance: InstanceId) -> Result<&'f LowFunction, (u8, String)> {
+        let function = self.functions.get(instance.0 as usize);
+        function.ok_or_else(|| (10, format!("there is no function {}", instance.0)))
+    }
+
+    fn call(&self, inst: InstId, callee: InstanceId, args: &[&QType]) -> Checked {
+        let callee = self.instance(callee)?;
+        if !callee.parameters.iter().map(|(_, of)| of).eq(args.iter().copied()) {
+            return Err((11, format!("{} takes other arguments", callee.name)));
+        }
+        self.gives(inst, &callee.result)
+    }
+
+    /// The windows are of parameters, and two results are combined.
+    fn pieces(&self, pieces: &Pieces) -> Checked {
+        let callee = self.instance(pieces.callee)?;
+        let combine = self.instance(pieces.combine)?;
+        let of = &callee.result;
+        if combine.result != *of || !combine.parameters.iter().map(|(_, of)| of).eq([of, of]) {
+            return Err((11, format!("{} does not combine two results of {}", combine.name, callee.name)));
+        }
+        let count = callee.parameters.len() as u32;
+        let is_there = |window: &LowWindow| {
+            [window.array, window.first, window.step].into_iter().all(|number| number < count)
+        };
+        match pieces.windows.iter().all(is_there) {
+            true => Ok(()),
+            false => Err((10, format!("{} lacks a parameter of a window", callee.name))),
         }
     }
 
@@ -137,7 +169,10 @@ impl<'f> LowVerifier<'f> {
             at = tuple.fields()[field].clone();
         }
         let is_source = |value: InstId| {
-            matches!(self.function.flow.operation(value), Some(LowOp::Input(_) | LowOp::Call(_)))
+            matches!(
+                self.function.flow.operation(value),
+                Some(LowOp::Input(_) | LowOp::Call(_) | LowOp::Pieces(_))
+            )
         };
         match (
             rest == 0 && at == *of && whole.tuple().is_some(),

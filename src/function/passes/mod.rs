@@ -1,11 +1,12 @@
 //! Passes: the same function in fewer instructions.
 //!
 //! ```text
-//! low ──> swaps ──> inline ──> literals ──> constants ──> ranges ──> common ──> motion ──> dead code ──> program
+//! low ──> pieces ──> swaps ──> inline ──> literals ──> constants ──> ranges ──> common ──> motion ──> dead code ──> program
 //! ```
 //!
 //! | pass | afterwards |
 //! | --- | --- |
+//! | `pieces` | a loop over `prange` whose rounds do not need each other is a call of a function that runs in pieces |
 //! | `swaps` | names of arrays that change places in a loop are one array each |
 //! | `inline` | a function that calls itself does so less often |
 //! | `literals` | literals stand in the entry, each once |
@@ -25,9 +26,11 @@ mod inline;
 mod interval;
 mod literals;
 mod motion;
+mod pieces;
 mod ranges;
 mod swaps;
 
+use crate::function::check::FunctionWarning;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
 use crate::function::low::{LowFunction, LowOp};
@@ -36,11 +39,16 @@ use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{QType, ScalarValue, Value};
 
-/// Runs all passes over the instances of a program.
+/// Runs all passes over the instances of a program; loops become further ones. Gives the loops over `prange` that run
+/// serially.
 ///
 /// # Errors
 /// A pass that left the flow broken: a bug of ours.
-pub fn optimize(functions: &mut [LowFunction], table: &OperatorTable) -> Result<(), FunctionError> {
+pub fn optimize(
+    functions: &mut Vec<LowFunction>,
+    table: &OperatorTable,
+) -> Result<Vec<FunctionWarning>, FunctionError> {
+    let warnings = pieces::split(functions);
     for (number, function) in functions.iter_mut().enumerate() {
         swaps::unroll(function);
         inline::unroll_recursion(function, InstanceId(number as u32));
@@ -61,7 +69,7 @@ pub fn optimize(functions: &mut [LowFunction], table: &OperatorTable) -> Result<
             |error| FunctionError::new(FunctionProblem::Stage { stage: "passes", error }, Span::default());
         verify_flow(&function.flow).map_err(stage)?;
     }
-    Ok(())
+    Ok(warnings)
 }
 
 /// The literal that a value is.
@@ -95,14 +103,14 @@ fn is_array(function: &LowFunction, value: InstId) -> bool {
 
 /// True of what may change memory that it is given.
 fn writes_memory(flow: &Flow<LowOp>, inst: InstId) -> bool {
-    matches!(flow.inst(inst).op, SsaOp::Do(LowOp::Update(_) | LowOp::Call(_)))
+    matches!(flow.inst(inst).op, SsaOp::Do(LowOp::Update(_) | LowOp::Call(_) | LowOp::Pieces(_)))
 }
 
 /// True if nothing in the function changes how long an array is.
 fn lengths_stay(flow: &Flow<LowOp>) -> bool {
     let changes = |inst: &InstId| match flow.operation(*inst) {
         Some(LowOp::Update(name)) => *name != "nd.set",
-        Some(LowOp::Call(_)) => true,
+        Some(LowOp::Call(_) | LowOp::Pieces(_)) => true,
         _ => false,
     };
     !flow.blocks.iter().flat_map(|block| &block.insts).any(changes)

@@ -90,7 +90,7 @@ impl Writes {
                     Some(LowOp::Input(position)) => writes.parameters.push(*position),
                     _ => writes.others = true,
                 },
-                Some(LowOp::Call(_)) => writes.others = true,
+                Some(LowOp::Call(_) | LowOp::Pieces(_)) => writes.others = true,
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::function::constant::Constant;
 use crate::function::infer::InstanceId;
-use crate::function::low::LowOp;
+use crate::function::low::{LowOp, LowWindow, Pieces};
 use crate::function::stage::error::StageProblem;
 use crate::function::stage::form::StageForm;
 use crate::function::stage::schemas::{StageName, operator_name};
@@ -12,6 +12,7 @@ use crate::schema::{TermId, TermValue};
 use crate::ssa::InstId;
 use cembra_vm::value::{QType, ScalarValue, Value};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The stage of operators of the machine.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,17 @@ impl StageForm for LowForm {
                 let values = [terms.int(callee.0), terms.list(args)];
                 terms.term("Call", &values)
             }
+            LowOp::Round => terms.term("Round", args),
+            LowOp::Pieces(pieces) => {
+                let mut windows = Vec::new();
+                for LowWindow { array, axis, first, step } in &pieces.windows {
+                    let values = [array, axis, first, step].map(|number| terms.int(*number));
+                    windows.push(terms.term("Window", &values));
+                }
+                let numbers = [pieces.callee, pieces.combine].map(|function| terms.int(function.0));
+                let values = [numbers[0], numbers[1], terms.list(&windows), terms.list(args)];
+                terms.term("Pieces", &values)
+            }
         }
     }
 
@@ -76,6 +88,16 @@ impl StageForm for LowForm {
                 let offset = terms.number(values[1], "offset", MAX_OFFSET, term);
                 return Some((LowOp::Part(offset), vec![terms.operand(values[0], term)]));
             }
+            "Round" => return Some((LowOp::Round, vec![terms.operand(values[0], term)])),
+            "Pieces" => {
+                let function = |terms: &mut TermReader<'_>, value| {
+                    InstanceId(terms.number(value, "function", terms.functions, term))
+                };
+                let (callee, combine) = (function(terms, values[0]), function(terms, values[1]));
+                let windows = terms.terms(values[2]).into_iter().map(|at| window(terms, at)).collect();
+                let pieces = Pieces { callee, combine, windows };
+                return Some((LowOp::Pieces(Arc::new(pieces)), terms.operands(values[3], term)));
+            }
             "Call" => LowOp::Call(InstanceId(terms.number(values[0], "function", terms.functions, term))),
             _ => {
                 let operator = operator_name(terms.text(values[0]))?;
@@ -94,6 +116,17 @@ impl StageForm for LowForm {
 
     fn read_type(terms: &mut TermReader<'_>, value: TermValue, _: TermId) -> Option<QType> {
         QType::from_str(terms.text(value)).ok()
+    }
+}
+
+fn window(terms: &mut TermReader<'_>, term: TermId) -> LowWindow {
+    let (_, values) = terms.parts(term);
+    let mut number = |at: usize, what| terms.number(values[at], what, 1 << 20, term);
+    LowWindow {
+        array: number(0, "parameter"),
+        axis: number(1, "axis"),
+        first: number(2, "parameter"),
+        step: number(3, "parameter"),
     }
 }
 

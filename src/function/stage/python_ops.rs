@@ -207,6 +207,7 @@ fn op_term(terms: &mut TermWriter<'_>, op: &FunctionOp, args: &[TermValue]) -> T
         FunctionOp::RangeBound => terms.term("RangeBound", args),
         FunctionOp::RangeCount => terms.term("RangeCount", args),
         FunctionOp::Step => terms.term("Step", args),
+        FunctionOp::Round => terms.term("Round", args),
         FunctionOp::ModuleConstant => terms.term("ModuleConstant", args),
         FunctionOp::Promote => terms.term("Promote", args),
     }
@@ -282,6 +283,7 @@ fn read_op(terms: &mut TermReader<'_>, term: TermId) -> Option<(FunctionOp, Vec<
         "RangeBound" => FunctionOp::RangeBound,
         "RangeCount" => FunctionOp::RangeCount,
         "Step" => FunctionOp::Step,
+        "Round" => FunctionOp::Round,
         "ModuleConstant" => FunctionOp::ModuleConstant,
         _ => FunctionOp::Promote,
     };

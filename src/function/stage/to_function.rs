@@ -123,9 +123,10 @@ fn from_low(
     options: &FunctionOptions,
 ) -> Result<CompiledFunction, StageFailure> {
     let name = functions[0].name.clone();
-    let bound = optimized(&functions).and_then(|low| bind(low, options));
-    let bound = bound.map_err(|error| StageFailure::Function(vec![error]))?;
-    Ok(CompiledFunction { name, args, result, bound, defaults })
+    let failed = |error| StageFailure::Function(vec![error]);
+    let (low, warnings) = optimized(&functions).map_err(failed)?;
+    let bound = bind(low, options).map_err(failed)?;
+    Ok(CompiledFunction { name, args, result, bound, defaults, warnings })
 }
 
 fn nothing() -> StageFailure {

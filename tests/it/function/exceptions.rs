@@ -98,10 +98,9 @@ fn a_fault_in_a_deep_call_gives_all_frames_back() {
 #[test]
 fn what_is_raised_again_keeps_its_place_and_message() {
     let source = "def f(n):\n    try:\n        return [1, 2][n] // (n - 1)\n    except (IndexError, ArithmeticError):\n        n += 1\n        raise\n    finally:\n        n = 3\n";
-    for (arg, class, message) in [
-        (5, "IndexError", "index 5 is out of range"),
-        (1, "ZeroDivisionError", "division by zero"),
-    ] {
+    for (arg, class, message) in
+        [(5, "IndexError", "index 5 is out of range"), (1, "ZeroDivisionError", "division by zero")]
+    {
         let Outcome::Raised(found) = outcome(source, "f", &json!([arg]), &FunctionOptions::default()) else {
             panic!("it raises")
         };

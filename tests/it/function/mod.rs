@@ -17,6 +17,7 @@ mod laws;
 mod oracle;
 mod page;
 mod passes;
+mod prange;
 mod print;
 mod random;
 mod recorded;

@@ -59,7 +59,7 @@ pub fn check(stages: &FunctionStages, source: &str) {
     same(&instance_facts(&read), &instance_facts(&typed), &text);
     none(verify_tssa(&typed), &text);
 
-    let after = optimized(&stages.low).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let (after, _) = optimized(&stages.low).unwrap_or_else(|error| panic!("{error}\n{source}"));
     for low in [&stages.low, &after] {
         let (read, text) = round_trip(StageName::Low, &low_document(low, Some(&lines)), source, |document| {
             low_functions(document, Some(&lines))

@@ -59,9 +59,18 @@ unsafe impl Sync for FrameBase {}
 
 impl RoutineFrames {
     /// Adds an idle frame.
-    pub(crate) fn push(&mut self, frame: Frame) {
+    pub(crate) fn push(&mut self, frame: Box<Frame>) {
         self.bases.push(FrameBase(frame.base()));
-        self.frames.push(Box::new(frame));
+        self.frames.push(frame);
+    }
+
+    /// Takes an idle frame.
+    pub(crate) fn take_idle(&mut self) -> Option<Box<Frame>> {
+        if self.used == self.frames.len() {
+            return None;
+        }
+        self.bases.pop();
+        self.frames.pop()
     }
 
     /// Drops all frames; none is in use.

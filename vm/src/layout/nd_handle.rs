@@ -104,6 +104,42 @@ impl RawElements {
         }
     }
 
+    /// Some elements along an axis of an array that stands at a place, and all along the others, to be read and changed:
+    /// the element `first` and those in steps of `step` behind it, `count` of them. No byte outside of them is touched.
+    ///
+    /// The positions are inside of the axis, and the place is one of the type that may be written.
+    pub(crate) fn window(
+        qtype: NdType,
+        place: &ElementPlace,
+        axis: usize,
+        (first, step): (i64, i64),
+        count: usize,
+    ) -> RawElements {
+        let (mut shape, mut strides) = (padded(&[], 1), padded(&[], 0));
+        for (number, of) in place.axes.iter().enumerate().take(qtype.rank()) {
+            (shape[number], strides[number]) = (of.size as usize, of.stride as isize);
+        }
+        let offset = first as isize * strides[axis];
+        shape[axis] = count;
+        strides[axis] = if count > 1 { strides[axis] * step as isize } else { 0 };
+        let is_empty = shape.contains(&0);
+        let (mut before, mut behind) = (0, 0);
+        for (size, stride) in shape.iter().zip(&strides).filter(|_| !is_empty) {
+            let way = (*size as isize - 1) * stride;
+            (before, behind) = (before + way.min(0), behind + way.max(0));
+        }
+        let len = if is_empty { 0 } else { (behind - before) as usize + cell_size(qtype.element()) };
+        RawElements {
+            qtype,
+            bytes: place.first.wrapping_offset(offset + before),
+            len,
+            start: before.unsigned_abs(),
+            shape,
+            strides,
+            is_mutable: true,
+        }
+    }
+
     fn view(&self) -> NdView<'_> {
         // SAFETY: who lent the elements keeps the buffer, and nobody changes it while the handle is borrowed.
         let bytes = unsafe { std::slice::from_raw_parts(self.bytes, self.len) };

@@ -41,6 +41,8 @@ pub(super) struct Calls<'r> {
     ready: usize,
     /// The first byte of the frame of the routine running.
     pub(super) base: *mut u8,
+    /// The routine that the run begins with.
+    pub(super) first: u32,
 }
 
 /// A call that has begun or ended: where to go on.
@@ -72,6 +74,7 @@ impl<'r> Calls<'r> {
             bytes: 0,
             ready: 0,
             base: frame.base(),
+            first: 0,
         };
         if codes.len() > 1 || !codes[0].calls.is_empty() {
             calls.stack = std::mem::take(frame.calls_mut());
@@ -132,12 +135,55 @@ impl<'r> Calls<'r> {
     /// The routine running.
     #[inline]
     pub(super) fn routine(&self) -> usize {
-        self.stack.active.last().map_or(0, |call| call.routine as usize)
+        self.stack.active.last().map_or(self.first, |call| call.routine) as usize
     }
 
     /// Number of open calls.
     pub(super) fn depth(&self) -> usize {
         self.stack.active.len()
+    }
+
+    /// The call of a cell of the routine running.
+    ///
+    /// # Safety
+    /// It is one.
+    pub(super) unsafe fn call_of(&self, cell: *const Cell) -> &'r RoutineCall {
+        let codes = self.codes;
+        // SAFETY: the caller's promise.
+        &codes[self.routine()].calls[unsafe { (*cell).args[0] } as usize]
+    }
+
+    /// Calls that may still be opened, and bytes that their frames may have.
+    pub(super) fn room(&self) -> (usize, u64) {
+        (self.most_calls.saturating_sub(self.depth() + 1), self.most_bytes.saturating_sub(self.bytes))
+    }
+
+    /// Bytes of the frames of open calls.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes an idle frame of a routine, or makes one, for work beside the stack.
+    ///
+    /// # Errors
+    /// The frames of open calls would be too large; or there is no memory.
+    pub(super) fn take_frame(&mut self, routine: u32) -> Result<Box<Frame>, RunErrorKind> {
+        let kept = &mut self.stack.frames[routine as usize];
+        let layout = &self.program.routines()[routine as usize].layout;
+        let actual = self.bytes + u64::from(layout.size());
+        if actual > self.most_bytes {
+            return Err(RunErrorKind::CallFrameBytes { actual, limit: self.most_bytes });
+        }
+        match kept.take_idle() {
+            Some(frame) => Ok(frame),
+            None => Ok(Box::new(Frame::new(layout)?)),
+        }
+    }
+
+    /// Takes a frame back, which is idle from here on.
+    pub(super) fn keep_frame(&mut self, routine: u32, mut frame: Box<Frame>) {
+        frame.reset_arena();
+        self.stack.frames[routine as usize].push(frame);
     }
 
     /// The frame of the innermost call; none if the main routine runs.
@@ -238,7 +284,7 @@ impl<'r> Calls<'r> {
             return Err(RunErrorKind::CallFrameBytes { actual, limit: self.most_bytes });
         }
         let layout = &self.program.routines()[call.routine as usize].layout;
-        self.stack.frames[call.routine as usize].push(Frame::new(layout)?);
+        self.stack.frames[call.routine as usize].push(Box::new(Frame::new(layout)?));
         Ok(())
     }
 

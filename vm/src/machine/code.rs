@@ -28,6 +28,7 @@ use crate::layout::slot::TypedSlot;
 use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::pairs::Pairs;
+use crate::machine::parallel::ParallelCall;
 use crate::machine::routine_code::{Code, CodeGuard};
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
@@ -454,11 +455,17 @@ impl<'p> Builder<'p> {
         let (operands, results) = (body.list(operands), body.list(results));
         let mut call =
             RoutineCall::new(self.program, self.routine, routine, operands, results, self.fuel[ip + 1]);
+        if let Some(parallel) = &self.program.routines()[routine as usize].parallel {
+            let in_pieces =
+                ParallelCall::new(self.program, self.routine, (routine, parallel), operands, results[0]);
+            call = RoutineCall::in_pieces(in_pieces, routine, self.fuel[ip + 1]);
+        }
+        let is_plain_call = self.style == Style::Fused && call.parallel.is_none();
         let copied = call.copied().filter(|slot| !slot.qtype().is_plain());
         self.code.whole.extend(copied.cloned());
         call.cell = self.code.cells.len() as u32;
         self.code.calls.push(call);
-        let run = if self.style == Style::Fused { calls::call } else { cells::call };
+        let run = if is_plain_call { calls::call } else { cells::call };
         self.push(ip, run, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);
         (self.float, self.bits) = (None, None);
     }
@@ -505,6 +512,7 @@ mod tests {
             literals: Vec::new(),
             overrides_inputs: true,
             updated_inputs: Vec::new(),
+            parallel: None,
             body,
         }])
     }

@@ -148,6 +148,7 @@ fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<
         literals: Vec::new(),
         overrides_inputs: false,
         updated_inputs: Vec::new(),
+        parallel: None,
         values,
         body,
     };

@@ -30,8 +30,10 @@ mod latency;
 pub mod observer;
 pub mod options;
 mod pairs;
+mod parallel;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
+mod pieces;
 pub mod room;
 mod routine_code;
 mod run;

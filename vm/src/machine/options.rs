@@ -32,15 +32,17 @@ pub(super) struct RunLimits<'o> {
     pub(super) fuel: u64,
     /// Rows and bytes.
     pub(super) meter: MeterLimits,
-    time: Option<Duration>,
-    cancel: Option<&'o CancelToken>,
+    pub(super) time: Option<Duration>,
+    pub(super) cancel: Option<&'o CancelToken>,
     /// Is asked first.
     #[cfg(test)]
-    asked: Option<&'o dyn Watch>,
+    pub(super) asked: Option<&'o dyn Watch>,
     /// Calls that may be open at once.
     pub(super) call_depth: usize,
     /// Bytes of their frames.
     pub(super) call_frame_bytes: u64,
+    /// Calls in pieces that are open around the run.
+    pub(super) nested: usize,
     /// Threads of a region.
     pub(super) threads: usize,
     /// When a region runs as strips.
@@ -69,6 +71,7 @@ impl RunLimits<'static> {
         asked: None,
         call_depth: DEFAULT_CALL_DEPTH,
         call_frame_bytes: DEFAULT_CALL_FRAME_BYTES,
+        nested: 0,
         threads: 1,
         strips: Strips::Auto,
         used: None,
@@ -159,8 +162,9 @@ impl<'o> RunOptions<'o> {
         self
     }
 
-    /// Threads that work on a tile region of more than 65,536 rows, one unless told otherwise. The result
-    /// does not depend on it. Each thread allocates memory for its blocks.
+    /// Threads that work on a tile region of more than 65,536 rows, or on the pieces of a [parallel
+    /// routine](crate::program::parallel), one unless told otherwise. The result does not depend on it. Each thread
+    /// allocates memory for its blocks or its frame, and has its share of the bytes that may be alive.
     pub fn threads(mut self, threads: usize) -> Self {
         self.limits.threads = threads;
         self

@@ -120,6 +120,7 @@ mod tests {
             literals: Vec::new(),
             overrides_inputs: false,
             updated_inputs: Vec::new(),
+            parallel: None,
             body,
         }]))
     }

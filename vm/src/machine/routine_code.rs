@@ -47,12 +47,7 @@ pub(super) struct CodeGuard {
 
 impl Code {
     /// The first guard of an instruction of the routine that takes something.
-    pub(super) fn guard(
-        &self,
-        routine: &Routine,
-        ip: u32,
-        fault: &Fault,
-    ) -> Option<CodeGuard> {
+    pub(super) fn guard(&self, routine: &Routine, ip: u32, fault: &Fault) -> Option<CodeGuard> {
         let first = self.guards.partition_point(|guard| guard.ip < ip);
         let guards = self.guards[first..].iter().take_while(|guard| guard.ip == ip);
         guards.copied().find(|guard| routine.body.catches()[guard.catch as usize].takes(fault))

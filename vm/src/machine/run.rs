@@ -85,17 +85,19 @@ pub(super) struct Halt {
 
 /// One run of a program on a frame.
 pub(super) struct Run<'r, 'o> {
-    program: &'r Program,
-    codes: &'r [Code],
+    pub(super) program: &'r Program,
+    pub(super) codes: &'r [Code],
     frame: &'r mut Frame,
-    limits: &'r RunLimits<'o>,
-    meter: &'r Meter<'r>,
-    watch: Option<&'r RunWatch<'o>>,
+    pub(super) limits: &'r RunLimits<'o>,
+    pub(super) meter: &'r Meter<'r>,
+    pub(super) watch: Option<&'r RunWatch<'o>>,
     /// Pauses until the clock is looked at.
     until_clock: u32,
-    observer: Option<&'o mut dyn Observer>,
+    pub(super) observer: Option<&'o mut dyn Observer>,
     /// Calls that are open.
-    calls: Calls<'r>,
+    pub(super) calls: Calls<'r>,
+    /// Calls that are open around this run, which is a part of another one.
+    pub(super) outer_depth: usize,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
     /// Faults that guards have kept.
@@ -130,10 +132,18 @@ impl<'r, 'o> Run<'r, 'o> {
             until_clock: CLOCK_INTERVAL,
             observer,
             calls,
+            outer_depth: 0,
             open_step: None,
             kept: Vec::new(),
             registers,
         }
+    }
+
+    /// The same run of another routine than the main one, whose layout the frame has; so many calls are open around it.
+    pub(super) fn of_routine(mut self, routine: u32, outer_depth: usize) -> Run<'r, 'o> {
+        self.calls.first = routine;
+        self.outer_depth = outer_depth;
+        self
     }
 
     /// Notes what has been used up, for whoever wants to know.
@@ -200,16 +210,31 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// Boxed, so that outcomes fit a register: only failures pay.
     #[cold]
-    fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
+    pub(super) fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
         Box::new(Halt { kind, routine: self.routine(), ip: Some(self.ip()) })
     }
 
     /// The cell where a guard of an open routine leads that takes the fault.
     #[cold]
     fn catch(&mut self, fault: Fault) -> Result<*const Cell, Box<Halt>> {
+        let (routine, ip, depth) = (self.routine(), self.ip(), self.calls.depth());
+        let raised = Caught { fault, routine, ip, depth, number: 0 };
+        self.catch_raised(raised.again(self.program, &self.kept))
+    }
+
+    /// The same for what a piece of a call raised: a run of its own, which has looked at its own guards.
+    #[cold]
+    fn catch_from_piece(&mut self, halt: Box<Halt>) -> Result<*const Cell, Box<Halt>> {
+        match *halt {
+            Halt { kind: RunErrorKind::Fault(fault), routine, ip: Some(ip) } => {
+                self.catch_raised(Caught { fault, routine, ip, depth: self.calls.depth(), number: 0 })
+            }
+            halt => Err(Box::new(halt)),
+        }
+    }
+
+    fn catch_raised(&mut self, raised: Caught) -> Result<*const Cell, Box<Halt>> {
         let depth = self.calls.depth();
-        let raised = Caught { fault, routine: self.routine(), ip: self.ip(), depth, number: 0 };
-        let raised = raised.again(self.program, &self.kept);
         // The place of each open routine: of the innermost the instruction that raised, of the others their calls.
         // SAFETY: they are cells of the code.
         let callers = self.calls.callers().map(|(routine, cell)| (routine, unsafe { (*cell).ip }));
@@ -236,7 +261,7 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// The first cell of the main routine, its fuel charged.
     fn enter(&mut self) -> Result<*const Cell, Box<Halt>> {
-        let (code, arena) = (&self.codes[0], self.frame.arena() as *const Bump);
+        let (code, arena) = (&self.codes[self.routine()], self.frame.arena() as *const Bump);
         // SAFETY: the registers are our own.
         unsafe { use_code(&mut self.registers, code, arena) };
         let first = code.cells.as_ptr();
@@ -298,12 +323,22 @@ impl<'r, 'o> Run<'r, 'o> {
 
     fn observe(&mut self, routine: usize, ip: u32, tell: impl Fn(&mut dyn Observer, &Step<'_>)) {
         let Some(observer) = self.observer.as_deref_mut() else { return };
-        let (depth, frame) = (self.calls.depth(), self.calls.innermost().unwrap_or(self.frame));
+        let (depth, frame) =
+            (self.outer_depth + self.calls.depth(), self.calls.innermost().unwrap_or(self.frame));
         tell(observer, &Step { program: self.program, routine, ip: ip as usize, depth, frame });
     }
 
     /// Starts the call instruction that stopped the chain; gives the callee's first cell.
     fn call(&mut self) -> Result<*const Cell, Box<Halt>> {
+        let cell = self.registers.at;
+        // SAFETY: the stop came from a call cell of the routine running, which is not its last cell.
+        let (call, behind) = unsafe { (self.calls.call_of(cell), cell.add(1)) };
+        if let Some(parallel) = &call.parallel {
+            return match self.in_pieces(parallel) {
+                Ok(()) => self.go_on(Next { blamed: cell, cell: behind, fuel: call.fuel }),
+                Err(halt) => self.catch_from_piece(halt),
+            };
+        }
         // SAFETY: the stop came from a call cell of the routine running.
         match unsafe { self.calls.begin_slowly(&mut self.registers, self.registers.at) } {
             Ok(next) => {

@@ -187,6 +187,7 @@ pub(super) fn chain(names: &[&str], rows: &Value) -> (BoundExpr, TypedSlot) {
         literals: Vec::new(),
         overrides_inputs: false,
         updated_inputs: Vec::new(),
+        parallel: None,
         values,
         body,
     };

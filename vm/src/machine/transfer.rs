@@ -19,6 +19,7 @@
 use crate::layout::TypedSlot;
 use crate::layout::handle::{ArrayHandle, HandleKind};
 use crate::layout::nd_handle::NdHandle;
+use crate::machine::parallel::ParallelCall;
 use crate::operator::cell::Cell;
 use crate::operator::copy::move_value;
 use crate::operator::meter::Meter;
@@ -59,6 +60,8 @@ pub(super) struct RoutineCall {
     /// Arrays among the arguments that the callee finds where the host lends them, as far as it does itself: places in
     /// the caller and in the callee.
     pub(super) passed: Box<[(TypedSlot, TypedSlot)]>,
+    /// What is done instead if the routine is a parallel one.
+    pub(super) parallel: Option<Box<ParallelCall>>,
 }
 
 /// Two offsets in two frames.
@@ -287,6 +290,29 @@ impl RoutineCall {
             results: kept,
             given: given_later,
             passed: chosen(true).collect(),
+            parallel: None,
+        }
+    }
+
+    /// The call of a parallel routine, which hands over its arguments itself.
+    pub(super) fn in_pieces(parallel: ParallelCall, routine: u32, fuel: u32) -> RoutineCall {
+        let none = || Copies::of(std::iter::empty());
+        RoutineCall {
+            routine,
+            is_plain: false,
+            frame_bytes: 0,
+            fuel,
+            entry_fuel: 0,
+            cell: 0,
+            entry: std::ptr::null(),
+            returns_to_arena: false,
+            arguments: none(),
+            exchanged: Box::default(),
+            first_results: none(),
+            results: none(),
+            given: Box::default(),
+            passed: Box::default(),
+            parallel: Some(Box::new(parallel)),
         }
     }
 

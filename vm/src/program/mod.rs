@@ -21,11 +21,13 @@ pub mod cfg;
 pub mod dump;
 pub mod instruction;
 pub mod liveness;
+pub mod parallel;
 pub mod program;
 pub mod slot_check;
 pub mod text;
 pub mod verify;
 pub mod verify_error;
+mod verify_parallel;
 
 pub use body::Body;
 pub use catch::Catch;

@@ -3,6 +3,7 @@
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::program::body::Body;
 use crate::program::instruction::ValueId;
+use crate::program::parallel::Parallel;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub struct Routine {
     pub overrides_inputs: bool,
     /// Inputs that the routine changes in place, by operators that [update](crate::operator::Overload::updates).
     pub updated_inputs: Vec<ValueId>,
+    /// Set if calls of the routine may run in pieces.
+    pub parallel: Option<Parallel>,
     /// The instructions.
     pub body: Body,
 }

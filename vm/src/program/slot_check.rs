@@ -195,8 +195,7 @@ impl<'p> Checker<'p> {
         while let Some(block) = work.pop_first() {
             let Some(mut state) = entries[block].clone() else { continue };
             let last = cfg.block(block).end - 1;
-            let caught_at: Vec<usize> =
-                body.guards(last).filter_map(|guard| body.target(guard)).collect();
+            let caught_at: Vec<usize> = body.guards(last).filter_map(|guard| body.target(guard)).collect();
             let mut raised = None;
             for ip in cfg.block(block) {
                 if ip == last && !caught_at.is_empty() {
@@ -211,7 +210,9 @@ impl<'p> Checker<'p> {
             };
             if let Some(raised) = raised {
                 for successor in cfg.successors(block) {
-                    if caught_at.contains(&cfg.block(successor).start) && meet(&mut entries[successor], &raised) {
+                    if caught_at.contains(&cfg.block(successor).start)
+                        && meet(&mut entries[successor], &raised)
+                    {
                         work.insert(successor);
                     }
                 }

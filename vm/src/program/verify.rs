@@ -19,6 +19,8 @@
 //! 8. **Interface**: inputs and the output have their slots among the layout's inputs and outputs, names
 //!    are distinct, literals have the type of their value and stand in the layout. Results share no byte
 //!    unless one is the other, a view of it or a field of it, whether or not the end is ever reached.
+//! 9. **Parallel routines** take the numbers of trips, plain values and n-dimensional arrays, give a plain value, and have
+//!    one window for each array that they update. The routine that combines results takes two of them and gives one.
 //!
 //! These make execution memory-safe whatever the instructions do. That every read finds the value it
 //! means, on every path, is proved by [`slot_check`](crate::program::slot_check).
@@ -28,6 +30,7 @@ use crate::program::body::Body;
 use crate::program::instruction::{Instruction, ValueId, ValueList};
 use crate::program::program::{Program, Routine};
 pub use crate::program::verify_error::VerifyError;
+use crate::program::verify_parallel::broken_rule;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{QType, Value};
 use std::cmp::Reverse;
@@ -43,6 +46,7 @@ pub fn verify(program: &Program) -> Result<(), VerifyError> {
         .collect();
     // A call looks at the values of its callee, so those of all routines come first.
     checkers.iter().try_for_each(|c| c.check_values().and_then(|()| c.check_interface()))?;
+    checkers.iter().try_for_each(Checker::check_parallel)?;
     checkers.iter().try_for_each(Checker::check_body)
 }
 
@@ -143,9 +147,9 @@ impl<'p> Checker<'p> {
         }
         match self.body.instructions().get(ip + 1) {
             None
-            | Some(
-                Instruction::Jump { .. } | Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. },
-            ) => wrong("what follows raises nothing".to_owned()),
+            | Some(Instruction::Jump { .. } | Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. }) => {
+                wrong("what follows raises nothing".to_owned())
+            }
             Some(_) => Ok(()),
         }
     }
@@ -214,6 +218,14 @@ impl<'p> Checker<'p> {
             }
         }
         Ok(())
+    }
+
+    fn check_parallel(&self) -> Result<(), VerifyError> {
+        let parallel = self.routine.parallel.as_ref();
+        match parallel.and_then(|parallel| broken_rule(self.program, self.number, parallel)) {
+            Some(what) => Err(VerifyError::Interface { routine: self.number, what }),
+            None => Ok(()),
+        }
     }
 
     /// Two results that share a byte, although neither is the other, a view of it or a field of it.

@@ -5,6 +5,7 @@
 use cembra_vm::builtins;
 use cembra_vm::layout::{FrameLayout, LayoutBuilder, TypedSlot};
 use cembra_vm::program::instruction::Span;
+use cembra_vm::program::parallel::Parallel;
 use cembra_vm::program::program::ValueInfo;
 use cembra_vm::program::{Body, Instruction, Routine, ValueId};
 use cembra_vm::value::{QType, Value};
@@ -17,6 +18,8 @@ pub struct Draft {
     pub body: Body,
     /// Inputs that the routine changes in place.
     pub updated: Vec<ValueId>,
+    /// What makes the routine parallel.
+    pub parallel: Option<Parallel>,
 }
 
 impl Draft {
@@ -27,6 +30,7 @@ impl Draft {
             literals: Vec::new(),
             body: Body::new(),
             updated: Vec::new(),
+            parallel: None,
         }
     }
 
@@ -130,6 +134,7 @@ impl Draft {
             literals: self.literals,
             overrides_inputs: false,
             updated_inputs: self.updated,
+            parallel: self.parallel,
             body: self.body,
         }
     }

@@ -4,7 +4,7 @@ use super::library::operator;
 use super::{Evaluate, MAX_CALLS, MAX_STEPS, Step, Stop, raise, walk};
 use cembra::cli::function_value::recorded;
 use cembra::function::build::RaisedFailure;
-use cembra::function::low::{LowFunction, LowOp};
+use cembra::function::low::{LowFunction, LowOp, LowWindow};
 use cembra::ssa::InstId;
 use cembra::vm::value::nd_type::NdType;
 use cembra::vm::value::{NdRows, QType, ScalarType, ScalarValue, Value};
@@ -158,6 +158,27 @@ impl Evaluate<LowOp> for Low<'_> {
                 update(name, &mut elements, &args[1..])?;
                 Ok(self.undefined())
             }
+            LowOp::Round => Ok(args[0].clone()),
+            // One piece: with the windows of all rounds.
+            LowOp::Pieces(pieces) => {
+                let mut inner = args.to_vec();
+                for window in &pieces.windows {
+                    let array = args[window.array as usize].elements().borrow();
+                    let (cells, shape) = positions(&array, window, args);
+                    let cells = cells.iter().map(|at| array.cells[*at].clone()).collect();
+                    let part = Elements { of: array.of, shape, cells };
+                    inner[window.array as usize] = Held::Array(Rc::new(RefCell::new(part)));
+                }
+                let result =
+                    call_one(self.functions, pieces.callee.0 as usize, &inner, self.steps, self.depth + 1)?;
+                for window in &pieces.windows {
+                    let mut array = args[window.array as usize].elements().borrow_mut();
+                    let cells = positions(&array, window, args).0;
+                    let inner = inner[window.array as usize].elements().borrow();
+                    cells.iter().zip(&inner.cells).for_each(|(at, cell)| array.cells[*at] = cell.clone());
+                }
+                Ok(result)
+            }
             LowOp::Call(callee) => {
                 call_one(self.functions, callee.0 as usize, args, self.steps, self.depth + 1)
             }
@@ -199,6 +220,24 @@ fn part(whole: &Value, offset: u32, of: &QType) -> Held {
         at = fields.fields()[field].clone();
     }
     Held::new(&at)
+}
+
+/// The cells of a window of all rounds, and their shape.
+fn positions(array: &Elements, window: &LowWindow, args: &[Held]) -> (Vec<usize>, Vec<usize>) {
+    let (first, step) = (args[window.first as usize].int(), args[window.step as usize].int());
+    let (begin, end, axis) = (args[0].int(), args[1].int(), window.axis as usize);
+    let mut shape = array.shape.clone();
+    shape[axis] = (end - begin).max(0) as usize;
+    let mut cells = vec![0];
+    for (number, size) in shape.iter().enumerate() {
+        let index = |at: usize| match number == axis {
+            true => (first + step * (begin + at as i64)) as usize,
+            false => at,
+        };
+        let whole = array.shape[number];
+        cells = cells.iter().flat_map(|cell| (0..*size).map(move |at| cell * whole + index(at))).collect();
+    }
+    (cells, shape)
 }
 
 /// The cell of indices, the last axis running fastest.

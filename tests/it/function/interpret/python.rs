@@ -176,6 +176,7 @@ impl Evaluate<FunctionOp> for Python<'_> {
                 let count = range_count(bounds[0], bounds[1], bounds[2]);
                 Item::Number(Datum::Int(count.ok_or(Stop::Raised("ValueError".into()))?))
             }
+            FunctionOp::Round => args[0].clone(),
             FunctionOp::Step => Item::Number(Datum::Int(integer(&args[0])?.wrapping_add(integer(&args[1])?))),
             FunctionOp::Promote => Item::Number(Datum::Float(as_float(number(&args[0])?))),
         })

@@ -10,17 +10,18 @@ pub const VERSION: u32 = 3;
 
 /// The oldest version that has all that a program needs, which it is written in.
 pub(super) fn version_of(program: &Program) -> u32 {
-    match program {
-        program if program.routines().iter().any(needs_version_3) => 3,
-        program if program.routines().iter().any(needs_version_2) => 2,
-        _ => 1,
+    let routines = program.routines();
+    match () {
+        () if routines.iter().any(needs_version_3) => 3,
+        () if routines.iter().any(needs_version_2) => 2,
+        () => 1,
     }
 }
 
-/// True if a routine catches faults.
+/// True if calls of a routine run in pieces, or it catches faults.
 fn needs_version_3(routine: &Routine) -> bool {
-    let instructions = routine.body.instructions().iter();
-    instructions.into_iter().any(|it| matches!(it, Instruction::Guard { .. } | Instruction::Again { .. }))
+    let catches = |it: &Instruction| matches!(it, Instruction::Guard { .. } | Instruction::Again { .. });
+    routine.parallel.is_some() || routine.body.instructions().iter().any(catches)
 }
 
 /// True if a routine updates values, jumps on truth values, or has arrays of narrow elements.

@@ -6,6 +6,7 @@
 use crate::operator::OperatorTable;
 use crate::program::body::Body;
 use crate::program::instruction::{Trap, ValueId};
+use crate::program::parallel::{Parallel, Window};
 use crate::program::program::{Program, Routine, ValueInfo};
 use crate::program::text::cursor::{Cursor, Lines, Read};
 use crate::program::text::error::{Limits, OperatorProblem, ProgramTextError, check_limit};
@@ -76,6 +77,7 @@ impl<'a> Parser<'a> {
             literals: Vec::new(),
             overrides_inputs: false,
             updated_inputs: Vec::new(),
+            parallel: None,
             body: Body::new(),
         };
         self.interface(&mut routine)?;
@@ -215,16 +217,36 @@ fn read_interface_line(line: &mut Cursor<'_>, routine: &mut Routine) -> Read<()>
             routine.literals.push((value, read_literal_of(line, routine)?));
         }
         "updates" => routine.updated_inputs.push(read_id(line, routine.values.len())?),
+        "parallel" if routine.parallel.is_none() => {
+            line.keyword("combine")?;
+            let combine = line.number("a routine number")?;
+            routine.parallel = Some(Parallel { combine, windows: Vec::new() });
+        }
+        "window" if routine.parallel.is_some() => {
+            let window = read_window(line, routine.values.len())?;
+            routine.parallel.iter_mut().for_each(|parallel| parallel.windows.push(window));
+        }
         "overrides" => {
             line.keyword("inputs")?;
             routine.overrides_inputs = true;
         }
         _ => {
-            let what = "`input`, one `output`, `side output`, `literal`, `updates`, `overrides inputs` or `operators`";
+            let what = "`input`, one `output`, `side output`, `literal`, `updates`, one `parallel`, behind it `window`, `overrides inputs` or `operators`";
             return Err(start.expected(what));
         }
     }
     Ok(())
+}
+
+/// Reads `v2 axis 0 first v3 step v4`, behind `window`.
+fn read_window(line: &mut Cursor<'_>, values: usize) -> Read<Window> {
+    let array = read_id(line, values)?;
+    line.keyword("axis")?;
+    let axis = line.number("the number of an axis")?;
+    line.keyword("first")?;
+    let first = read_id(line, values)?;
+    line.keyword("step")?;
+    Ok(Window { array, axis, first, step: read_id(line, values)? })
 }
 
 fn read_named(line: &mut Cursor<'_>, values: usize) -> Read<(Arc<str>, ValueId)> {

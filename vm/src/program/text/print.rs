@@ -3,6 +3,7 @@
 use crate::layout::handle::HandleKind;
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::program::instruction::{Instruction, Span, ValueId};
+use crate::program::parallel::Window;
 use crate::program::program::{Program, Routine};
 use crate::program::text::literal::write_literal;
 use crate::program::text::quoted::write_name;
@@ -91,6 +92,13 @@ impl<F: FnMut(&mut String)> Printer<'_, F> {
         }
         for value in &routine.updated_inputs {
             self.line(2, |out| push(out, format_args!("updates {value}")));
+        }
+        if let Some(parallel) = &routine.parallel {
+            self.line(2, |out| push(out, format_args!("parallel combine {}", parallel.combine)));
+            for Window { array, axis, first, step } in &parallel.windows {
+                let window = format_args!("window {array} axis {axis} first {first} step {step}");
+                self.line(2, |out| push(out, window));
+            }
         }
         if routine.overrides_inputs {
             self.line(2, |out| out.push_str("overrides inputs"));
