@@ -39,7 +39,10 @@ impl Parser<'_> {
         }
         match (self.peek(), draft.part) {
             (PyToken::Except, TryPart::Body | TryPart::Handler(_)) => self.handler(draft, start),
-            (PyToken::Else, TryPart::Handler(_)) => {
+            (PyToken::Else, TryPart::Body | TryPart::Handler(_)) => {
+                if draft.part == TryPart::Body {
+                    let _ = self.expected::<()>("`except` or `finally`");
+                }
                 draft.part = TryPart::Else;
                 self.else_suite(Header::Try(draft), start)
             }

@@ -495,9 +495,4 @@ impl<'i> Lowering<'i> {
     ) -> FunctionError {
         FunctionError::unsupported(rule, message, hint, self.span)
     }
-
-    /// True for a truth value that is a literal.
-    fn is_bool(&self, value: InstId) -> bool {
-        self.types[value.index()] == Some(BOOLEAN)
-    }
 }

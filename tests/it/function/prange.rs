@@ -314,7 +314,7 @@ fn random_loops_agree_with_serial_ones() {
 fn what_a_piece_raises_is_caught_outside_of_the_loop() {
     let caught = "from numba import prange\ndef g(n):\n    s = 0\n    for i in prange(n):\n        s += 10 // (i - 5)\n    return s\ndef f(n):\n    try:\n        return g(n)\n    except ZeroDivisionError:\n        return -n\n    finally:\n        n = 0\n";
     let options = FunctionOptions::default();
-    for (n, expected) in [(3, "-11"), (6, "-6"), (200, "-200")] {
+    for (n, expected) in [(3, "-9"), (6, "-6"), (200, "-200")] {
         let Outcome::Returned { value, .. } = outcome(caught, "f", &json!([n]), &options) else {
             panic!("it is caught")
         };
