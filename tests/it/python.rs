@@ -298,7 +298,7 @@ fn a_try_has_its_blocks_in_order() {
     check_rules("except A:\n    b\n", &["unexpected-token@1:0"]);
     check_rules("try:\n    a\nexcept A as 1:\n    b\n", &["unexpected-token@3:12"]);
     check_rules("try:\n    a\nexcept:\n    b\nexcept C:\n    d\n", &["except-order@3:0"]);
-    check_rules("try\n    a\nexcept:\n    b\n", &["unexpected-token@1:3"]);
+    check_rules("try\n    a\nexcept:\n    b\n", &["unexpected-token@1:3", "unexpected-token@3:0"]);
 }
 
 #[test]
