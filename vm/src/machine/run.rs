@@ -224,8 +224,8 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// The same for what a piece of a call raised: a run of its own, which has looked at its own guards.
     #[cold]
-    fn catch_from_piece(&mut self, halt: Box<Halt>) -> Result<*const Cell, Box<Halt>> {
-        match *halt {
+    fn catch_from_piece(&mut self, halt: Halt) -> Result<*const Cell, Box<Halt>> {
+        match halt {
             Halt { kind: RunErrorKind::Fault(fault), routine, ip: Some(ip) } => {
                 self.catch_raised(Caught { fault, routine, ip, depth: self.calls.depth(), number: 0 })
             }
@@ -336,7 +336,7 @@ impl<'r, 'o> Run<'r, 'o> {
         if let Some(parallel) = &call.parallel {
             return match self.in_pieces(parallel) {
                 Ok(()) => self.go_on(Next { blamed: cell, cell: behind, fuel: call.fuel }),
-                Err(halt) => self.catch_from_piece(halt),
+                Err(halt) => self.catch_from_piece(*halt),
             };
         }
         // SAFETY: the stop came from a call cell of the routine running.
