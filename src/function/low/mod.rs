@@ -38,7 +38,7 @@ use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra_vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use leaves::{has_array, has_optional, leaf_places, leaf_types};
 use views::ArrayPart;
