@@ -234,15 +234,10 @@ impl<'r> Run<'r, '_> {
     ) -> Result<(), Box<Halt>> {
         let call = worker.call;
         let threads = self.limits.threads.min((pieces.count - from) as usize);
-        let mut others = Vec::new();
         let before = self.meter.alive();
-        for _ in 1..threads {
-            let mut other = self.worker(call)?;
-            let code = &self.codes[call.routine as usize];
-            // SAFETY: as for the first worker.
-            unsafe { other.enter(&code.whole, self.meter) }.map_err(|fault| self.halt(fault.into()))?;
-            others.push(other);
-        }
+        let mut others = self.others(call, threads - 1).inspect_err(|_| {
+            self.meter.give_back(self.meter.alive().saturating_sub(before));
+        })?;
         let setting = self.setting(threads as u64);
         let (next, failed) = (AtomicU64::new(from), AtomicU64::new(u64::MAX));
         let work = |worker: &mut Worker<'r>| setting.work(pieces, worker, &next, &failed);
@@ -256,7 +251,10 @@ impl<'r> Run<'r, '_> {
         });
         // The frames of the other workers go, with what they hold.
         drop(others);
-        self.meter.give_back(self.meter.alive().saturating_sub(before.saturating_add_signed(grown)));
+        let alive = before.saturating_add_signed(grown);
+        self.meter.give_back(self.meter.alive().saturating_sub(alive));
+        let charged = self.meter.charge(alive.saturating_sub(self.meter.alive()));
+        charged.map_err(|error| self.halt(Fault::from(error).into()))?;
         done.sort_unstable_by_key(|done| done.number);
         for Done { number, outcome, fuel, rows } in done {
             self.registers.reserve -= fuel;
@@ -269,6 +267,19 @@ impl<'r> Run<'r, '_> {
             self.combine(call, number, result.as_ptr(), combine)?;
         }
         Ok(())
+    }
+
+    /// Further workers, ready to begin.
+    fn others(&mut self, call: &'r ParallelCall, count: usize) -> Result<Vec<Worker<'r>>, Box<Halt>> {
+        let code = &self.codes[call.routine as usize];
+        let mut others = Vec::new();
+        for _ in 0..count {
+            let mut other = self.worker(call)?;
+            // SAFETY: as for the first worker.
+            unsafe { other.enter(&code.whole, self.meter) }.map_err(|fault| self.halt(fault.into()))?;
+            others.push(other);
+        }
+        Ok(others)
     }
 
     fn setting(&self, threads: u64) -> Setting<'r> {
