@@ -6,7 +6,7 @@ use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
 use crate::function::low::LowOp;
 use crate::ssa::destruct::EdgeCopy;
-use crate::ssa::{BlockId, InstId, SsaOp, Tail};
+use crate::ssa::{BlockId, InstId, SsaOp, SsaOperation, Tail};
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
@@ -66,20 +66,48 @@ impl Emitter<'_> {
                 Tail::Branch { condition, .. } => self.fusible(*block, condition, &reads),
                 _ => None,
             };
+            let guards: Vec<BlockId> = flow.guards(*block).collect();
             for inst in rows.insts.iter().filter(|inst| Some(**inst) != condition) {
+                if flow.operation(*inst).is_some_and(LowOp::has_effects) {
+                    self.guards(&guards, flow.inst(*inst).span);
+                }
                 self.instruction(*inst)?;
             }
             for copy in &draft.out.copies[block.index()] {
                 self.copy(*copy, rows.tail_span)?;
             }
             let next = draft.order.get(position + 1).copied();
+            if matches!(rows.tail, Tail::Fail(_) | Tail::Again(_)) {
+                self.guards(&guards, rows.tail_span);
+            }
             self.tail(*block, condition, next)?;
         }
+        self.end_of_handlers();
         self.starts.insert(END, self.emission.body.instructions().len());
         for (jump, block) in std::mem::take(&mut self.jumps) {
             self.emission.body.set_target(jump, self.starts[&block]);
         }
         Ok(())
+    }
+
+    /// The guards of the next instruction, of which the last one is asked first.
+    fn guards(&mut self, guards: &[BlockId], span: Span) {
+        for guard in guards.iter().rev() {
+            let Tail::Guard { catch, orelse, .. } = &self.draft.flow().block(*guard).tail else { continue };
+            let catch = self.emission.body.add_catch((**catch).clone());
+            let guard = self.emission.body.push(Instruction::Guard { catch, offset: 0 }, span);
+            self.jumps.push((guard, self.draft.arrives(*orelse)));
+        }
+    }
+
+    /// A handler that only ends the function, without an instruction, gets one: guards lead to instructions.
+    fn end_of_handlers(&mut self) {
+        let body = &mut self.emission.body;
+        let len = body.instructions().len();
+        let is_guard = |at: usize| matches!(body.instructions()[at], Instruction::Guard { .. });
+        if self.jumps.iter().any(|(jump, to)| self.starts.get(to) == Some(&len) && is_guard(*jump)) {
+            body.push(Instruction::Jump { offset: 0 }, Span::default());
+        }
     }
 
     /// The condition, if it is a comparison that stands last in the block and nobody else reads.
@@ -254,6 +282,14 @@ impl Emitter<'_> {
                 let trap = Trap { category: failure.category, message: failure.message.as_str().into() };
                 let trap = self.emission.body.add_trap(trap);
                 self.emission.body.push(Instruction::Trap { trap }, span);
+                Ok(())
+            }
+            Tail::Guard { then, .. } => {
+                self.jump_unless_next(self.draft.arrives(*then), next, span);
+                Ok(())
+            }
+            Tail::Again(number) => {
+                self.emission.body.push(Instruction::Again { number: *number }, span);
                 Ok(())
             }
             Tail::Open => Ok(()),

@@ -29,6 +29,7 @@ pub mod constant;
 mod draft;
 mod emitter;
 pub mod error;
+mod exceptions;
 pub mod explain;
 pub mod infer;
 pub mod library;

@@ -3,7 +3,7 @@
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::library;
 use crate::function::op::FunctionId;
-use crate::python::{ExprId, ExprKind, PyTree, StmtId, StmtKind, parse_module};
+use crate::python::{ExprId, ExprKind, PyStmt, PyTree, StmtId, StmtKind, parse_module};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashMap;
 use petgraph::algo::tarjan_scc;
@@ -19,6 +19,8 @@ pub struct FunctionModule {
     recursive: Vec<bool>,
     /// True if the text makes dictionaries or sets.
     has_dictionaries: bool,
+    /// True if the text catches exceptions.
+    has_handlers: bool,
 }
 
 /// What a name of the module stands for.
@@ -50,12 +52,15 @@ impl FunctionModule {
             names: HashMap::new(),
             recursive: Vec::new(),
             has_dictionaries: false,
+            has_handlers: false,
         };
         if errors.is_empty() {
             let body = module.tree.body().to_vec();
             body.into_iter().for_each(|statement| module.statement(statement, &mut errors));
             module.recursive = module.find_recursion();
             module.has_dictionaries = module.find_dictionaries();
+            let is_try = |it: &PyStmt| matches!(it.kind, StmtKind::Try { .. });
+            module.has_handlers = module.tree.stmts().iter().any(is_try);
         }
         if errors.is_empty() { Ok(module) } else { Err(errors) }
     }
@@ -96,6 +101,11 @@ impl FunctionModule {
     /// The definition of a function.
     pub(crate) fn definition(&self, id: FunctionId) -> StmtId {
         self.functions[id.0 as usize]
+    }
+
+    /// True if the text catches exceptions.
+    pub(crate) fn has_handlers(&self) -> bool {
+        self.has_handlers
     }
 
     /// Number of functions.

@@ -99,6 +99,15 @@ pub fn python_class(error: &RunError) -> String {
         }
         _ => return "RuntimeError".to_owned(),
     };
+    if category == Category::Raised {
+        let message = error.kind.to_string();
+        return message.split(':').next().unwrap_or_default().to_owned();
+    }
+    category_class(category).to_owned()
+}
+
+/// CPython's class of the faults of a category other than RAISED.
+pub(crate) fn category_class(category: Category) -> &'static str {
     match category {
         Category::DivisionByZero => "ZeroDivisionError",
         Category::Overflow | Category::Cast => "OverflowError",
@@ -107,13 +116,8 @@ pub fn python_class(error: &RunError) -> String {
         Category::IndexOutOfRange => "IndexError",
         Category::SizeMismatch => "ValueError",
         Category::Limit => "MemoryError",
-        Category::Raised => {
-            let message = error.kind.to_string();
-            return message.split(':').next().unwrap_or_default().to_owned();
-        }
         _ => "RuntimeError",
     }
-    .to_owned()
 }
 
 /// The message of an error that a run raised, without the class of one that the function raised itself.

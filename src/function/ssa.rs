@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A variable that some read may find without a value gets a truth value beside it: false at the start, true where
-//! it is assigned, false where it is deleted. A read that never finds one is an error.
+//! it is assigned, false where it is deleted. A read that never finds one is an error. What is guarded stays so.
 
 use crate::function::build::{BuiltFunction, RaisedFailure};
 use crate::function::constant::Constant;
@@ -115,6 +115,7 @@ fn split_at(flow: &mut Flow<FunctionOp>, (block, position): (BlockId, usize), fl
     let read = flow.block(block).insts[position];
     let (depth, span) = (flow.block(block).depth, flow.inst(read).span);
     let (rest, fails) = (flow.add_block(depth), flow.add_block(depth));
+    let (then, orelse) = (flow.guard_like(block, rest), flow.guard_like(block, fails));
     let moved = flow.blocks[block.index()].insts.split_off(position);
     let tail = std::mem::replace(&mut flow.blocks[block.index()].tail, Tail::Open);
     let tail_span = std::mem::replace(&mut flow.blocks[block.index()].tail_span, span);
@@ -123,5 +124,5 @@ fn split_at(flow: &mut Flow<FunctionOp>, (block, position): (BlockId, usize), fl
     let rows = &mut flow.blocks[fails.index()];
     (rows.tail, rows.tail_span) = (Tail::Fail(failure), span);
     let condition = flow.push(block, SsaOp::Read(flag), vec![], span);
-    flow.blocks[block.index()].tail = Tail::Branch { condition, then: rest, orelse: fails };
+    flow.blocks[block.index()].tail = Tail::Branch { condition, then, orelse };
 }

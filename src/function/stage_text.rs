@@ -100,6 +100,8 @@ impl<'f, O: SsaOperation + Display, T: Fn(InstId) -> Option<String>> Writer<'f, 
             }
             Tail::Return(value) => format!("return {}", self.name(*value)),
             Tail::Fail(number) => format!("fail {number}"),
+            Tail::Guard { catch, then, orelse } => format!("guard {catch} ? {orelse} : {then}"),
+            Tail::Again(number) => format!("again {number}"),
         }
     }
 

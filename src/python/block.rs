@@ -18,7 +18,7 @@ use cembra_vm::program::instruction::Span;
 
 /// Whether a block follows, or has ended on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Suite {
+pub(super) enum Suite {
     Follows,
     Ended,
 }
@@ -56,7 +56,7 @@ impl Parser<'_> {
     }
 
     /// Passes over the rest of a line, and opens the block below it.
-    fn give_up_line(&mut self) {
+    pub(super) fn give_up_line(&mut self) {
         self.pending.clear();
         self.decorators.clear();
         let start = self.span().start;
@@ -77,7 +77,7 @@ impl Parser<'_> {
         self.open_block(Header::Refused, start);
     }
 
-    fn open_block(&mut self, header: Header, start: u32) {
+    pub(super) fn open_block(&mut self, header: Header, start: u32) {
         self.blocks.push(Block { header, start, statements: self.statements.len() });
     }
 
@@ -116,14 +116,11 @@ impl Parser<'_> {
                 self.outside(Outside::Async, span);
                 self.statement()
             }
-            PyToken::With => self.refused_header("with", Some(Outside::With)),
-            PyToken::Try => self.refused_header("try", Some(Outside::Try)),
-            PyToken::Except => self.part_of_try("except"),
-            PyToken::Finally => self.part_of_try("finally"),
-            PyToken::Else => self.part_of_try("else"),
+            PyToken::With => self.refused_header("with", Outside::With),
+            PyToken::Try => self.try_statement(),
             PyToken::Class => {
                 self.decorators.clear();
-                self.refused_header("class", Some(Outside::Class))
+                self.refused_header("class", Outside::Class)
             }
             PyToken::Name if self.begins_match() => self.match_statement(),
             _ => self.simple_line(),
@@ -224,12 +221,10 @@ impl Parser<'_> {
         Ok((target, iter))
     }
 
-    /// A statement outside of the subset, reported or not, whose block is read for its errors.
-    fn refused_header(&mut self, word: &'static str, outside: Option<Outside>) -> Result<(), Failed> {
+    /// A statement outside of the subset, whose block is read for its errors.
+    fn refused_header(&mut self, word: &'static str, outside: Outside) -> Result<(), Failed> {
         let span = self.advance().span();
-        if let Some(outside) = outside {
-            self.outside(outside, span);
-        }
+        self.outside(outside, span);
         while !matches!(self.peek(), PyToken::Colon | PyToken::Newline | PyToken::End) {
             // Colons in brackets belong to them.
             let opening =
@@ -253,20 +248,13 @@ impl Parser<'_> {
         }
     }
 
-    /// `except` and `finally` belong to a `try` that was reported.
-    fn part_of_try(&mut self, word: &'static str) -> Result<(), Failed> {
-        let innermost = self.blocks.last().map_or(0, |block| block.statements);
-        let behind_try = self.statements[innermost.min(self.statements.len())..]
-            .last()
-            .is_some_and(|id| matches!(self.tree.stmt(*id).kind, StmtKind::Refused(_)));
-        match behind_try {
-            true => self.refused_header(word, None),
-            false => self.expected("a statement"),
-        }
-    }
-
     /// Behind the header of a statement: the colon, and the block or what stands on the line.
-    fn suite(&mut self, statement: &'static str, header: Header, start: u32) -> Result<(), Failed> {
+    pub(super) fn suite(
+        &mut self,
+        statement: &'static str,
+        header: Header,
+        start: u32,
+    ) -> Result<(), Failed> {
         self.open_block(header, start);
         match self.begin_suite(statement) {
             Ok(Suite::Follows) => {}
@@ -301,7 +289,8 @@ impl Parser<'_> {
         Ok(Suite::Ended)
     }
 
-    /// Ends the innermost block; `elif` and `else` begin the next one of the same statement.
+    /// Ends the innermost block; `elif`, `else`, `except` and `finally` begin the next one of the same
+    /// statement.
     fn close_block(&mut self) {
         while let Some(block) = self.blocks.pop() {
             let body = self.block_from(block.statements);
@@ -317,6 +306,7 @@ impl Parser<'_> {
                 Header::While { test, body: None } if self.peek() == PyToken::Else => {
                     self.else_suite(Header::While { test, body: Some(body) }, start)
                 }
+                Header::Try(draft) => self.next_part(draft, body, start),
                 header => {
                     self.finish(header, body, start);
                     return;
@@ -348,13 +338,13 @@ impl Parser<'_> {
         }
     }
 
-    fn else_suite(&mut self, header: Header, start: u32) -> Suite {
+    pub(super) fn else_suite(&mut self, header: Header, start: u32) -> Suite {
         self.advance();
         self.open_block(header, start);
         self.next_suite("else")
     }
 
-    fn next_suite(&mut self, statement: &'static str) -> Suite {
+    pub(super) fn next_suite(&mut self, statement: &'static str) -> Suite {
         self.begin_suite(statement).unwrap_or_else(|Failed| {
             self.give_up_line();
             Suite::Follows
@@ -383,6 +373,7 @@ impl Parser<'_> {
                 }
                 return;
             }
+            Header::Try(_) => return,
             Header::Refused => StmtKind::Refused(block),
         };
         self.add_statement(kind, start, end);

@@ -69,6 +69,7 @@ impl<'t> Parser<'t> {
             clauses: Vec::new(),
             aliases: Vec::new(),
             cases: Vec::new(),
+            handlers: Vec::new(),
             patterns: Vec::new(),
             names: Vec::new(),
             body: Stretch::default(),

@@ -138,6 +138,9 @@ pub enum PythonProblem {
     /// A pattern that matches everything before other cases.
     #[error("this pattern makes the remaining cases unreachable")]
     UnreachableCase,
+    /// A handler behind one that takes everything.
+    #[error("default 'except:' must be last")]
+    BareExcept,
     /// `nonlocal` where no function is around.
     #[error("nonlocal declaration not allowed at module level")]
     NonlocalAtTop,
@@ -169,8 +172,8 @@ pub enum PythonProblem {
 /// A construct of Python that functions cannot use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
-    /// `try`, `except`, `finally`.
-    Try,
+    /// `except*`.
+    ExceptionGroup,
     /// `with`.
     With,
     /// `class`.
@@ -214,11 +217,9 @@ pub enum Outside {
 impl Outside {
     fn row(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Outside::Try => (
-                "try-statement",
-                "exceptions cannot be caught",
-                "test for the condition with `if`, or let the caller handle the error",
-            ),
+            Outside::ExceptionGroup => {
+                ("exception-group", "there are no groups of exceptions", "write `except` without `*`")
+            }
             Outside::With => {
                 ("with-statement", "there are no context managers", "write the body of the `with` without it")
             }
@@ -338,6 +339,7 @@ impl PythonProblem {
             PythonProblem::NonDefaultAfterDefault => "non-default-after-default",
             PythonProblem::Misplaced { .. } => "misplaced-statement",
             PythonProblem::UnreachableCase => "unreachable-case",
+            PythonProblem::BareExcept => "except-order",
             PythonProblem::NonlocalAtTop
             | PythonProblem::NoBinding { .. }
             | PythonProblem::NonlocalParameter { .. }

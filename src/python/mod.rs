@@ -8,7 +8,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | statements | `def`, `return`, assignments (several targets, unpacking, augmented, annotated), `if`, `for`, `while` with `else`, `match` on literals, `break`, `continue`, `pass`, `assert`, `raise`, `del name`, imports at the top |
+//! | statements | `def`, `return`, assignments (several targets, unpacking, augmented, annotated), `if`, `for`, `while` with `else`, `match` on literals, `try`, `break`, `continue`, `pass`, `assert`, `raise`, `del name`, imports at the top |
 //! | expressions | literals, names, arithmetic, comparisons that chain, `and or not`, conditional expressions, calls with keywords, attributes, subscripts and slices, tuples, lists, dictionaries, sets, comprehensions, lambdas, `:=` |
 //! | refused | everything else, each construct with a rule's name and a hint: [`Outside`] |
 //!
@@ -21,7 +21,9 @@ mod bracket;
 mod comprehension;
 mod cursor;
 pub mod error;
+mod exceptions;
 mod expression;
+pub mod ids;
 pub mod lexer;
 pub mod lines;
 mod literal;
@@ -41,5 +43,6 @@ pub use operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
 pub use parse::{ParsedModule, parse_module};
 pub use pyast::{PYAST, Positions, pyast_document, pyast_root, pyast_schema};
 pub use tree::{
-    ExprId, ExprKind, NameId, PyExpr, PyParameter, PyPattern, PyStmt, PyTree, StmtId, StmtKind, Stretch,
+    ExprId, ExprKind, NameId, PyExpr, PyHandler, PyParameter, PyPattern, PyStmt, PyTree, StmtId, StmtKind,
+    Stretch,
 };

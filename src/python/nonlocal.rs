@@ -164,6 +164,9 @@ fn bindings(tree: &PyTree, statements: &[StmtId], functions: &mut [Function]) {
                 };
                 patterns.filter_map(name).collect()
             }
+            StmtKind::Try { handlers, .. } => {
+                tree.handlers(handlers).iter().filter_map(|handler| handler.name).collect()
+            }
             _ => continue,
         };
         if let Some(at) = innermost(functions, statement.span.start) {

@@ -13,7 +13,7 @@
 //! | 13, 14 | signs, `**` |
 
 use crate::python::operators::{BinaryOp, BoolOp, UnaryOp};
-use crate::python::tree::{ExprId, NameId, PyCase, PyParameter, Stretch};
+use crate::python::tree::{ExprId, NameId, PyCase, PyHandler, PyParameter, Stretch};
 use cembra_vm::program::instruction::Span;
 
 /// An expression and the extent of it with its brackets.
@@ -250,6 +250,26 @@ pub(super) struct Arm {
     pub body: Stretch,
 }
 
+/// A `try` before its end.
+#[derive(Clone, Debug)]
+pub(super) struct TryDraft {
+    pub body: Stretch,
+    pub handlers: Vec<PyHandler>,
+    pub orelse: Stretch,
+    /// The block that is being read.
+    pub part: TryPart,
+}
+
+/// A block of a `try`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TryPart {
+    Body,
+    /// Without its statements.
+    Handler(PyHandler),
+    Else,
+    Finally,
+}
+
 /// What a block belongs to.
 #[derive(Clone, Debug)]
 pub(super) enum Header {
@@ -284,6 +304,7 @@ pub(super) enum Header {
         guard: Option<ExprId>,
         span: Span,
     },
+    Try(Box<TryDraft>),
     /// The block of something that was reported.
     Refused,
 }

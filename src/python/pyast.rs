@@ -342,6 +342,17 @@ impl Converter<'_> {
         self.document.add_list(&values)
     }
 
+    fn handlers(&mut self, list: Stretch) -> TermValue {
+        let mut values = Vec::with_capacity(list.len());
+        for handler in self.tree.handlers(list) {
+            let name = handler.name.map_or(TermValue::Absent, |name| self.name(name));
+            let (class, body) = (self.option(handler.class), self.block(handler.body));
+            let fields = [class, name, body, self.position(handler.span)];
+            values.push(self.term("ExceptHandler", &fields));
+        }
+        self.document.add_list(&values)
+    }
+
     fn stmt(&mut self, id: StmtId) -> TermValue {
         let stmt = *self.tree.stmt(id);
         let pos = self.statement_position(stmt.span);
@@ -372,6 +383,10 @@ impl Converter<'_> {
                 ("If", vec![self.value(test), self.block(body), self.block(orelse)])
             }
             StmtKind::Match { subject, cases } => ("Match", vec![self.value(subject), self.cases(cases)]),
+            StmtKind::Try { body, handlers, orelse, finish } => {
+                let (body, handlers) = (self.block(body), self.handlers(handlers));
+                ("Try", vec![body, handlers, self.block(orelse), self.block(finish)])
+            }
             StmtKind::Raise(exception) => ("Raise", vec![self.option(exception)]),
             StmtKind::Assert { test, message } => ("Assert", vec![self.value(test), self.option(message)]),
             StmtKind::Import(names) => ("Import", vec![self.aliases(names)]),

@@ -11,83 +11,10 @@
 //!
 //! Depth is not limited: a sum of a million terms is a chain, and nothing here recurses.
 
+pub use crate::python::ids::{ExprId, NameId, StmtId, Stretch};
 use crate::python::lines::SourceLines;
 use crate::python::operators::{BinaryOp, BoolOp, CompareOp, UnaryOp};
 use cembra_vm::program::instruction::Span;
-use std::fmt;
-
-/// Number of an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ExprId(pub(super) u32);
-
-/// Number of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StmtId(pub(super) u32);
-
-/// Number of a name or a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NameId(pub(super) u32);
-
-impl ExprId {
-    /// Position among the tree's expressions.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl StmtId {
-    /// Position among the tree's statements.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl NameId {
-    /// Position among the tree's names.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl fmt::Display for ExprId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "e{}", self.0)
-    }
-}
-
-impl fmt::Display for StmtId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}", self.0)
-    }
-}
-
-/// A list: a stretch of the vector of its kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Stretch {
-    pub(super) start: u32,
-    pub(super) end: u32,
-}
-
-impl Stretch {
-    /// Number of elements.
-    pub fn len(self) -> usize {
-        (self.end - self.start) as usize
-    }
-
-    /// True without elements.
-    pub fn is_empty(self) -> bool {
-        self.start == self.end
-    }
-
-    /// The list without its first.
-    pub fn behind_first(self) -> Stretch {
-        Stretch { start: (self.start + 1).min(self.end), end: self.end }
-    }
-
-    pub(super) fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
-    }
-}
 
 /// An expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -256,6 +183,19 @@ pub struct PyCase {
     pub span: Span,
 }
 
+/// `except class as name: body`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PyHandler {
+    /// What it takes; everything without it.
+    pub class: Option<ExprId>,
+    /// Behind `as`.
+    pub name: Option<NameId>,
+    /// Statements.
+    pub body: Stretch,
+    /// Where it stands, with its block.
+    pub span: Span,
+}
+
 /// A pattern of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PyPattern {
@@ -357,6 +297,17 @@ pub enum StmtKind {
         /// Cases, in [`PyTree::cases`].
         cases: Stretch,
     },
+    /// `try: body except …: … else: orelse finally: finish`.
+    Try {
+        /// Statements whose exceptions are caught.
+        body: Stretch,
+        /// Handlers, in [`PyTree::handlers`].
+        handlers: Stretch,
+        /// Statements behind a body that raised nothing.
+        orelse: Stretch,
+        /// Statements behind everything.
+        finish: Stretch,
+    },
     /// `raise exception`.
     Raise(Option<ExprId>),
     /// `assert test, message`.
@@ -403,6 +354,7 @@ pub struct PyTree {
     pub(super) aliases: Vec<PyAlias>,
     pub(super) cases: Vec<PyCase>,
     pub(super) patterns: Vec<PyPattern>,
+    pub(super) handlers: Vec<PyHandler>,
     pub(super) names: Vec<Box<str>>,
     pub(super) body: Stretch,
     pub(super) lines: SourceLines,
@@ -482,6 +434,27 @@ impl PyTree {
     /// Cases of a `match`.
     pub fn cases(&self, list: Stretch) -> &[PyCase] {
         &self.cases[list.range()]
+    }
+
+    /// Statements of the blocks of a statement, in order; of a definition none.
+    pub fn blocks_of(&self, kind: StmtKind) -> Vec<StmtId> {
+        let blocks = match kind {
+            StmtKind::For { body, orelse, .. }
+            | StmtKind::While { body, orelse, .. }
+            | StmtKind::If { body, orelse, .. } => vec![body, orelse],
+            StmtKind::Match { cases, .. } => self.cases(cases).iter().map(|case| case.body).collect(),
+            StmtKind::Try { body, handlers, orelse, finish } => {
+                let handlers = self.handlers(handlers).iter().map(|handler| handler.body);
+                std::iter::once(body).chain(handlers).chain([orelse, finish]).collect()
+            }
+            _ => Vec::new(),
+        };
+        blocks.into_iter().flat_map(|block| self.block(block)).copied().collect()
+    }
+
+    /// Handlers of a `try`.
+    pub fn handlers(&self, list: Stretch) -> &[PyHandler] {
+        &self.handlers[list.range()]
     }
 
     /// Patterns of a case.

@@ -95,7 +95,10 @@ pub fn destruct<O: SsaOperation>(
 /// A block of its own on every edge that leaves a branch and enters a block with phis and several predecessors.
 fn split_critical_edges<O: SsaOperation>(flow: &mut Flow<O>) {
     for block in flow.block_ids() {
-        let Tail::Branch { then, orelse, .. } = flow.block(block).tail else { continue };
+        let (Tail::Branch { then, orelse, .. } | Tail::Guard { then, orelse, .. }) = flow.block(block).tail
+        else {
+            continue;
+        };
         for to in [then, orelse] {
             let target = flow.block(to);
             if target.predecessors.len() > 1 && flow.phis(to).next().is_some() {

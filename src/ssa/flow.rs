@@ -12,11 +12,21 @@
 //! 2. `predecessors` are the blocks whose tails lead here, once for each way.
 //! 3. A phi has as many operands as its block has predecessors, and phis stand first.
 //!
+//! 4. A guard leads to a block with no other predecessor, the guarded block: where an instruction or the tail of that
+//!    block raises what the guard takes, control goes on at the handler. Of several guards in a row the last one is asked first.
+//!
+//! ```text
+//! bb3:  guard (DIVISION_BY_ZERO) ? bb7 : bb4        nothing that bb4 computes is known in bb7
+//! bb4:  q.0 = floordiv(a.0, b.0)
+//! ```
+//!
 //! Before [`construct`](mod@crate::ssa::construct) variables are read and written by [`SsaOp::Read`] and
 //! [`SsaOp::Write`]; after it neither occurs.
 
+use cembra_vm::program::Catch;
 use cembra_vm::program::instruction::Span;
 use std::fmt;
+use std::sync::Arc;
 
 macro_rules! number {
     ($name:ident, $prefix:literal, $what:literal) => {
@@ -103,6 +113,17 @@ pub enum Tail {
     Return(InstId),
     /// Ends the function with an error, by its number.
     Fail(u32),
+    /// Continues with the guarded block.
+    Guard {
+        /// What is taken.
+        catch: Arc<Catch>,
+        /// The guarded block.
+        then: BlockId,
+        /// Where to if it raises that: the handler.
+        orelse: BlockId,
+    },
+    /// Raises the error once more that a guard has kept under a number.
+    Again(u32),
 }
 
 impl Tail {
@@ -110,8 +131,10 @@ impl Tail {
     pub fn successors(&self) -> impl Iterator<Item = BlockId> + use<> {
         let (first, second) = match self {
             Tail::Jump(to) => (Some(*to), None),
-            Tail::Branch { then, orelse, .. } => (Some(*then), Some(*orelse)),
-            Tail::Open | Tail::Return(_) | Tail::Fail(_) => (None, None),
+            Tail::Branch { then, orelse, .. } | Tail::Guard { then, orelse, .. } => {
+                (Some(*then), Some(*orelse))
+            }
+            Tail::Open | Tail::Return(_) | Tail::Fail(_) | Tail::Again(_) => (None, None),
         };
         first.into_iter().chain(second)
     }
@@ -121,7 +144,7 @@ impl Tail {
         match self {
             Tail::Branch { condition, .. } => Some(*condition),
             Tail::Return(value) => Some(*value),
-            Tail::Open | Tail::Jump(_) | Tail::Fail(_) => None,
+            _ => None,
         }
     }
 
@@ -130,7 +153,7 @@ impl Tail {
         match self {
             Tail::Branch { condition, .. } => Some(condition),
             Tail::Return(value) => Some(value),
-            Tail::Open | Tail::Jump(_) | Tail::Fail(_) => None,
+            _ => None,
         }
     }
 
@@ -138,7 +161,7 @@ impl Tail {
     pub fn redirect(&mut self, from: BlockId, to: BlockId) {
         match self {
             Tail::Jump(target) if *target == from => *target = to,
-            Tail::Branch { then, orelse, .. } => {
+            Tail::Branch { then, orelse, .. } | Tail::Guard { then, orelse, .. } => {
                 for target in [then, orelse] {
                     if *target == from {
                         *target = to;
@@ -244,6 +267,68 @@ impl<O: SsaOperation> Flow<O> {
         matches!(self.inst(id).op, SsaOp::Phi)
     }
 
+    /// The blocks whose guards hold for a block, the one that is asked first before the others.
+    pub fn guards(&self, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        let guard_of = |block: BlockId| match self.block(block).predecessors[..] {
+            [from] => match self.block(from).tail {
+                Tail::Guard { then, orelse, .. } if then == block && orelse != block => Some(from),
+                _ => None,
+            },
+            _ => None,
+        };
+        let is_guard = matches!(self.block(block).tail, Tail::Guard { .. });
+        let first = if is_guard { None } else { guard_of(block) };
+        std::iter::successors(first, move |guard| {
+            self.block(*guard).insts.is_empty().then(|| guard_of(*guard)).flatten()
+        })
+    }
+
+    /// True if something is caught.
+    pub fn has_guards(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block.tail, Tail::Guard { .. }))
+    }
+
+    /// True if an instruction or the tail of a block may raise.
+    pub fn may_raise(&self, block: BlockId) -> bool {
+        let rows = self.block(block);
+        let raises = |inst: &InstId| self.operation(*inst).is_some_and(SsaOperation::has_effects);
+        matches!(rows.tail, Tail::Fail(_) | Tail::Again(_)) || rows.insts.iter().any(raises)
+    }
+
+    /// Puts the guards of a block before another block as well; gives the first of them, or the other block if there are
+    /// none, to which nothing leads yet. The handlers have no phis.
+    pub fn guard_like(&mut self, guarded: BlockId, other: BlockId) -> BlockId {
+        let guards: Vec<BlockId> = self.guards(guarded).collect();
+        let (depth, span) = (self.block(other).depth, self.block(guarded).tail_span);
+        let mut first = other;
+        for guard in guards {
+            let Tail::Guard { catch, orelse, .. } = self.block(guard).tail.clone() else { continue };
+            let before = self.add_block(depth);
+            self.blocks[orelse.index()].predecessors.push(before);
+            let rows = &mut self.blocks[before.index()];
+            (rows.tail, rows.tail_span) = (Tail::Guard { catch, then: first, orelse }, span);
+            self.blocks[first.index()].predecessors = vec![before];
+            first = before;
+        }
+        first
+    }
+
+    /// Guards a block that is in use as another one is: its predecessors and phis move to the first guard.
+    pub fn guard_in_place(&mut self, guarded: BlockId, block: BlockId) {
+        let before = self.block(block).predecessors.clone();
+        let first = self.guard_like(guarded, block);
+        if first == block {
+            return;
+        }
+        let count = self.phis(block).count();
+        let phis: Vec<InstId> = self.blocks[block.index()].insts.drain(..count).collect();
+        for from in &before {
+            self.blocks[from.index()].tail.redirect(block, first);
+        }
+        self.blocks[first.index()].insts = phis;
+        self.blocks[first.index()].predecessors = before;
+    }
+
     /// The phis of a block.
     pub fn phis(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
         self.block(block).insts.iter().copied().take_while(|inst| self.is_phi(*inst))
@@ -300,7 +385,9 @@ impl<O: SsaOperation> Flow<O> {
             let target = |to: BlockId| new_number[to.index()].expect("a successor is reachable");
             match &mut block.tail {
                 Tail::Jump(to) => *to = target(*to),
-                Tail::Branch { then, orelse, .. } => (*then, *orelse) = (target(*then), target(*orelse)),
+                Tail::Branch { then, orelse, .. } | Tail::Guard { then, orelse, .. } => {
+                    (*then, *orelse) = (target(*then), target(*orelse))
+                }
                 _ => {}
             }
             self.blocks.push(block);

@@ -2,9 +2,10 @@
 //!
 //! Each variable or value is followed by itself: from every block that reads it before writing it, backwards to the blocks
 //! that write it. The work is proportional to the result, however many there are. An operand of a phi is
-//! read at the end of the predecessor it belongs to.
+//! read at the end of the predecessor it belongs to. What a handler reads is alive in the whole guarded block, where
+//! control may leave it.
 
-use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, VarId};
+use crate::ssa::flow::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail, VarId};
 use fixedbitset::FixedBitSet;
 
 /// Blocks that read variables before they write them, and blocks that write them, by variable.
@@ -128,6 +129,7 @@ pub fn live_out_values<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) ->
         }
         rows.tail.operand().into_iter().for_each(&mut read);
     }
+    let guarded = guarded_blocks(flow);
     let mut live_out: Vec<Vec<InstId>> = vec![Vec::new(); flow.blocks.len()];
     let (mut ends, mut starts) = (BlockMarks::new(flow.blocks.len()), BlockMarks::new(flow.blocks.len()));
     for value in marked.ones().map(|index| InstId(index as u32)) {
@@ -147,8 +149,22 @@ pub fn live_out_values<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) ->
         };
         at_end[value.index()].iter().for_each(|block| leave(*block, &mut work));
         while let Some(block) = work.pop() {
-            flow.block(block).predecessors.iter().for_each(|before| leave(*before, &mut work));
+            let before = flow.block(block).predecessors.iter();
+            before.chain(&guarded[block.index()]).for_each(|before| leave(*before, &mut work));
         }
     }
     live_out
+}
+
+/// By handler, the blocks that are guarded by it.
+fn guarded_blocks<O: SsaOperation>(flow: &Flow<O>) -> Vec<Vec<BlockId>> {
+    let mut guarded = vec![Vec::new(); flow.blocks.len()];
+    for block in flow.block_ids() {
+        for guard in flow.guards(block) {
+            if let Tail::Guard { orelse, .. } = flow.block(guard).tail {
+                guarded[orelse.index()].push(block);
+            }
+        }
+    }
+    guarded
 }

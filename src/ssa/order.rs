@@ -14,10 +14,10 @@ pub fn order_blocks<O: SsaOperation>(flow: &mut Flow<O>) {
         block.predecessors.iter_mut().for_each(|from| *from = number[from.index()]);
         match &mut block.tail {
             Tail::Jump(to) => *to = number[to.index()],
-            Tail::Branch { then, orelse, .. } => {
+            Tail::Branch { then, orelse, .. } | Tail::Guard { then, orelse, .. } => {
                 (*then, *orelse) = (number[then.index()], number[orelse.index()])
             }
-            Tail::Open | Tail::Return(_) | Tail::Fail(_) => {}
+            Tail::Open | Tail::Return(_) | Tail::Fail(_) | Tail::Again(_) => {}
         }
         blocks.push(block);
     }

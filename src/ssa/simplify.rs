@@ -4,6 +4,8 @@
 //! 2. A block that ends with a jump takes in the block behind, if nothing else leads there.
 //! 3. Phis of one operand are that operand.
 //!
+//! 4. A guard of a block that cannot raise is gone; a guarded block takes in no other.
+//!
 //! Blocks are numbered anew, in reverse postorder. Afterwards no tail is a branch on a known condition, and no jump leads to a block of one predecessor.
 
 use crate::ssa::construct::remove_trivial_phis;
@@ -12,6 +14,25 @@ use crate::ssa::order::order_blocks;
 
 /// Simplifies the control flow of a flow in SSA; `known` gives the truth of a condition that is a constant.
 pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O>, InstId) -> Option<bool>) {
+    // What is gone may have been the only reason that another condition was not known.
+    loop {
+        let is_simpler = fold_branches(flow, &known) | drop_guards(flow);
+        remove_unreachable(flow);
+        remove_trivial_phis(flow);
+        if !is_simpler {
+            break;
+        }
+    }
+    merge_chains(flow);
+    order_blocks(flow);
+}
+
+/// Rule 1: true if a branch is gone.
+fn fold_branches<O: SsaOperation>(
+    flow: &mut Flow<O>,
+    known: impl Fn(&Flow<O>, InstId) -> Option<bool>,
+) -> bool {
+    let mut is_simpler = false;
     for block in flow.block_ids() {
         let Tail::Branch { condition, then, orelse } = flow.block(block).tail else { continue };
         let taken = match known(flow, condition) {
@@ -23,11 +44,9 @@ pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O
         let other = if taken == then { orelse } else { then };
         flow.remove_edge(block, other);
         flow.blocks[block.index()].tail = Tail::Jump(taken);
+        is_simpler = true;
     }
-    remove_unreachable(flow);
-    remove_trivial_phis(flow);
-    merge_chains(flow);
-    order_blocks(flow);
+    is_simpler
 }
 
 /// Empties blocks that no path leads to, and takes the ways out of them away.
@@ -41,6 +60,23 @@ fn remove_unreachable<O: SsaOperation>(flow: &mut Flow<O>) {
     }
 }
 
+/// Rule 4: true if a guard is gone.
+fn drop_guards<O: SsaOperation>(flow: &mut Flow<O>) -> bool {
+    let mut is_simpler = false;
+    for block in flow.block_ids() {
+        if matches!(flow.block(block).tail, Tail::Guard { .. }) || flow.may_raise(block) {
+            continue;
+        }
+        for guard in flow.guards(block).collect::<Vec<_>>() {
+            let Tail::Guard { then, orelse, .. } = flow.block(guard).tail else { continue };
+            flow.remove_edge(guard, orelse);
+            flow.blocks[guard.index()].tail = Tail::Jump(then);
+            is_simpler = true;
+        }
+    }
+    is_simpler
+}
+
 /// Rule 2. The emptied blocks stay, and nothing leads to them.
 fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
     for block in flow.block_ids() {
@@ -48,7 +84,8 @@ fn merge_chains<O: SsaOperation>(flow: &mut Flow<O>) {
             continue;
         }
         while let Tail::Jump(next) = flow.block(block).tail {
-            if next == block || flow.block(next).predecessors.len() != 1 {
+            let stays = flow.block(next).predecessors.len() != 1 || flow.guards(block).next().is_some();
+            if next == block || stays {
                 break;
             }
             let rows = &mut flow.blocks[next.index()];

@@ -1,7 +1,8 @@
 //! The rules of a flow in SSA, checked after construction and after every pass.
 //!
 //! 1. Every block has a tail.
-//! 2. Targets of tails exist; the entry has no predecessors.
+//! 2. Targets of tails exist; the entry has no predecessors. A guarded block has no predecessor but its guard, and no
+//!    instruction if it ends with a guard itself; a handler is another block, and has no phis.
 //! 3. All blocks are reachable.
 //! 4. An instruction stands in one place.
 //! 5. Definitions dominate uses; an operand of a phi is used at the end of the predecessor.
@@ -83,6 +84,7 @@ fn check_blocks<O: SsaOperation>(flow: &Flow<O>, errors: &mut Errors) {
     if !errors.found.is_empty() {
         return;
     }
+    flow.block_ids().for_each(|block| check_guard(flow, block, errors));
     let mut is_reached = vec![false; flow.blocks.len()];
     flow.reverse_postorder().iter().for_each(|block| is_reached[block.index()] = true);
     for block in flow.block_ids() {
@@ -94,6 +96,24 @@ fn check_blocks<O: SsaOperation>(flow: &Flow<O>, errors: &mut Errors) {
         if known != predecessors[block.index()] {
             errors.add(block, None, 7, "the predecessors are not those that lead here");
         }
+    }
+}
+
+/// Rule 2 for guards.
+fn check_guard<O: SsaOperation>(flow: &Flow<O>, block: BlockId, errors: &mut Errors) {
+    let Tail::Guard { catch, then, orelse } = &flow.block(block).tail else { return };
+    if let Some(category) = catch.first_never_caught() {
+        errors.add(block, None, 2, format!("{category} is never caught"));
+    }
+    let rows = flow.block(*then);
+    if then == orelse || rows.predecessors[..] != [block] {
+        errors.add(block, None, 2, "the guarded block is not only reached by its guard");
+    }
+    if matches!(rows.tail, Tail::Guard { .. }) && !rows.insts.is_empty() {
+        errors.add(*then, None, 2, "a guarded block with instructions ends with a guard");
+    }
+    if flow.phis(*orelse).next().is_some() {
+        errors.add(*orelse, None, 2, "a handler has phis");
     }
 }
 

@@ -4,7 +4,7 @@ use cembra::schema::{Datum, Document, TermId, TermValue};
 
 /// Hash of the schema.
 pub const SCHEMA_HASH: &str =
-    "6769228e62dbac1fff7371aaa420bc9e1a8b31e7badbb6bb3b1d543b4145e9e2";
+    "272ee1a96fe45787e30a61cedb5e3d66a585a229f9788e02f7ab42d4f8e1b36d";
 
 /// A term of type `mod`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,6 +135,19 @@ pub enum StmtView<'d> {
         /// `pos`.
         pos: &'d Datum,
     },
+    /// `Try(stmt* body, excepthandler* handlers, stmt* orelse, stmt* finalbody)`.
+    Try {
+        /// `body`.
+        body: &'d [TermValue],
+        /// `handlers`.
+        handlers: &'d [TermValue],
+        /// `orelse`.
+        orelse: &'d [TermValue],
+        /// `finalbody`.
+        finalbody: &'d [TermValue],
+        /// `pos`.
+        pos: &'d Datum,
+    },
     /// `Raise(expr? exc)`.
     Raise {
         /// `exc`.
@@ -259,39 +272,46 @@ impl<'d> StmtView<'d> {
                 cases: document.as_list(*cases)?,
                 pos: document.as_datum(*pos)?,
             },
-            (11, [exc, pos]) => StmtView::Raise {
+            (11, [body, handlers, orelse, finalbody, pos]) => StmtView::Try {
+                body: document.as_list(*body)?,
+                handlers: document.as_list(*handlers)?,
+                orelse: document.as_list(*orelse)?,
+                finalbody: document.as_list(*finalbody)?,
+                pos: document.as_datum(*pos)?,
+            },
+            (12, [exc, pos]) => StmtView::Raise {
                 exc: document.as_term(*exc),
                 pos: document.as_datum(*pos)?,
             },
-            (12, [test, msg, pos]) => StmtView::Assert {
+            (13, [test, msg, pos]) => StmtView::Assert {
                 test: document.as_term(*test)?,
                 msg: document.as_term(*msg),
                 pos: document.as_datum(*pos)?,
             },
-            (13, [names, pos]) => StmtView::Import {
+            (14, [names, pos]) => StmtView::Import {
                 names: document.as_list(*names)?,
                 pos: document.as_datum(*pos)?,
             },
-            (14, [module, names, pos]) => StmtView::ImportFrom {
+            (15, [module, names, pos]) => StmtView::ImportFrom {
                 module: document.as_datum(*module)?,
                 names: document.as_list(*names)?,
                 pos: document.as_datum(*pos)?,
             },
-            (15, [names, pos]) => StmtView::Nonlocal {
+            (16, [names, pos]) => StmtView::Nonlocal {
                 names: document.as_list(*names)?,
                 pos: document.as_datum(*pos)?,
             },
-            (16, [value, pos]) => StmtView::Expr {
+            (17, [value, pos]) => StmtView::Expr {
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos)?,
             },
-            (17, [pos]) => StmtView::Pass {
+            (18, [pos]) => StmtView::Pass {
                 pos: document.as_datum(*pos)?,
             },
-            (18, [pos]) => StmtView::Break {
+            (19, [pos]) => StmtView::Break {
                 pos: document.as_datum(*pos)?,
             },
-            (19, [pos]) => StmtView::Continue {
+            (20, [pos]) => StmtView::Continue {
                 pos: document.as_datum(*pos)?,
             },
             _ => return None,
@@ -539,129 +559,129 @@ impl<'d> ExprView<'d> {
     /// The view of a term, if it is a `expr`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ExprView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (20, [op, values, pos]) => ExprView::BoolOp {
+            (21, [op, values, pos]) => ExprView::BoolOp {
                 op: document.as_term(*op)?,
                 values: document.as_list(*values)?,
                 pos: document.as_datum(*pos),
             },
-            (21, [target, value, pos]) => ExprView::NamedExpr {
+            (22, [target, value, pos]) => ExprView::NamedExpr {
                 target: document.as_term(*target)?,
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos),
             },
-            (22, [left, op, right, pos]) => ExprView::BinOp {
+            (23, [left, op, right, pos]) => ExprView::BinOp {
                 left: document.as_term(*left)?,
                 op: document.as_term(*op)?,
                 right: document.as_term(*right)?,
                 pos: document.as_datum(*pos),
             },
-            (23, [op, operand, pos]) => ExprView::UnaryOp {
+            (24, [op, operand, pos]) => ExprView::UnaryOp {
                 op: document.as_term(*op)?,
                 operand: document.as_term(*operand)?,
                 pos: document.as_datum(*pos),
             },
-            (24, [args, body, pos]) => ExprView::Lambda {
+            (25, [args, body, pos]) => ExprView::Lambda {
                 args: document.as_term(*args)?,
                 body: document.as_term(*body)?,
                 pos: document.as_datum(*pos),
             },
-            (25, [test, body, orelse, pos]) => ExprView::IfExp {
+            (26, [test, body, orelse, pos]) => ExprView::IfExp {
                 test: document.as_term(*test)?,
                 body: document.as_term(*body)?,
                 orelse: document.as_term(*orelse)?,
                 pos: document.as_datum(*pos),
             },
-            (26, [keys, values, pos]) => ExprView::Dict {
+            (27, [keys, values, pos]) => ExprView::Dict {
                 keys: document.as_list(*keys)?,
                 values: document.as_list(*values)?,
                 pos: document.as_datum(*pos),
             },
-            (27, [elts, pos]) => ExprView::Set {
+            (28, [elts, pos]) => ExprView::Set {
                 elts: document.as_list(*elts)?,
                 pos: document.as_datum(*pos),
             },
-            (28, [elt, generators, pos]) => ExprView::ListComp {
+            (29, [elt, generators, pos]) => ExprView::ListComp {
                 elt: document.as_term(*elt)?,
                 generators: document.as_list(*generators)?,
                 pos: document.as_datum(*pos),
             },
-            (29, [elt, generators, pos]) => ExprView::SetComp {
+            (30, [elt, generators, pos]) => ExprView::SetComp {
                 elt: document.as_term(*elt)?,
                 generators: document.as_list(*generators)?,
                 pos: document.as_datum(*pos),
             },
-            (30, [key, value, generators, pos]) => ExprView::DictComp {
+            (31, [key, value, generators, pos]) => ExprView::DictComp {
                 key: document.as_term(*key)?,
                 value: document.as_term(*value)?,
                 generators: document.as_list(*generators)?,
                 pos: document.as_datum(*pos),
             },
-            (31, [elt, generators, pos]) => ExprView::GeneratorExp {
+            (32, [elt, generators, pos]) => ExprView::GeneratorExp {
                 elt: document.as_term(*elt)?,
                 generators: document.as_list(*generators)?,
                 pos: document.as_datum(*pos),
             },
-            (32, [value, pos]) => ExprView::Yield {
+            (33, [value, pos]) => ExprView::Yield {
                 value: document.as_term(*value),
                 pos: document.as_datum(*pos),
             },
-            (33, [left, ops, comparators, pos]) => ExprView::Compare {
+            (34, [left, ops, comparators, pos]) => ExprView::Compare {
                 left: document.as_term(*left)?,
                 ops: document.as_list(*ops)?,
                 comparators: document.as_list(*comparators)?,
                 pos: document.as_datum(*pos),
             },
-            (34, [func, args, keywords, pos]) => ExprView::Call {
+            (35, [func, args, keywords, pos]) => ExprView::Call {
                 func: document.as_term(*func)?,
                 args: document.as_list(*args)?,
                 keywords: document.as_list(*keywords)?,
                 pos: document.as_datum(*pos),
             },
-            (35, [n, pos]) => ExprView::Num {
+            (36, [n, pos]) => ExprView::Num {
                 n: document.as_datum(*n)?,
                 pos: document.as_datum(*pos),
             },
-            (36, [s, pos]) => ExprView::Str {
+            (37, [s, pos]) => ExprView::Str {
                 s: document.as_datum(*s)?,
                 pos: document.as_datum(*pos),
             },
-            (37, [value, pos]) => ExprView::NameConstant {
+            (38, [value, pos]) => ExprView::NameConstant {
                 value: document.as_datum(*value)?,
                 pos: document.as_datum(*pos),
             },
-            (38, [value, attr, ctx, pos]) => ExprView::Attribute {
+            (39, [value, attr, ctx, pos]) => ExprView::Attribute {
                 value: document.as_term(*value)?,
                 attr: document.as_datum(*attr)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (39, [value, slice, ctx, pos]) => ExprView::Subscript {
+            (40, [value, slice, ctx, pos]) => ExprView::Subscript {
                 value: document.as_term(*value)?,
                 slice: document.as_term(*slice)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (40, [value, ctx, pos]) => ExprView::Starred {
+            (41, [value, ctx, pos]) => ExprView::Starred {
                 value: document.as_term(*value)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (41, [id, ctx, pos]) => ExprView::Name {
+            (42, [id, ctx, pos]) => ExprView::Name {
                 id: document.as_datum(*id)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (42, [elts, ctx, pos]) => ExprView::List {
+            (43, [elts, ctx, pos]) => ExprView::List {
                 elts: document.as_list(*elts)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (43, [elts, ctx, pos]) => ExprView::Tuple {
+            (44, [elts, ctx, pos]) => ExprView::Tuple {
                 elts: document.as_list(*elts)?,
                 ctx: document.as_term(*ctx)?,
                 pos: document.as_datum(*pos),
             },
-            (44, [lower, upper, step, pos]) => ExprView::Slice {
+            (45, [lower, upper, step, pos]) => ExprView::Slice {
                 lower: document.as_term(*lower),
                 upper: document.as_term(*upper),
                 step: document.as_term(*step),
@@ -687,9 +707,9 @@ impl ExprContextView {
     /// The view of a term, if it is a `expr_context`.
     pub fn new(document: &Document, term: TermId) -> Option<ExprContextView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (45, []) => ExprContextView::Load,
-            (46, []) => ExprContextView::Store,
-            (47, []) => ExprContextView::Del,
+            (46, []) => ExprContextView::Load,
+            (47, []) => ExprContextView::Store,
+            (48, []) => ExprContextView::Del,
             _ => return None,
         })
     }
@@ -708,8 +728,8 @@ impl BoolopView {
     /// The view of a term, if it is a `boolop`.
     pub fn new(document: &Document, term: TermId) -> Option<BoolopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (48, []) => BoolopView::And,
-            (49, []) => BoolopView::Or,
+            (49, []) => BoolopView::And,
+            (50, []) => BoolopView::Or,
             _ => return None,
         })
     }
@@ -748,18 +768,18 @@ impl OperatorView {
     /// The view of a term, if it is a `operator`.
     pub fn new(document: &Document, term: TermId) -> Option<OperatorView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (50, []) => OperatorView::Add,
-            (51, []) => OperatorView::Sub,
-            (52, []) => OperatorView::Mult,
-            (53, []) => OperatorView::Div,
-            (54, []) => OperatorView::Mod,
-            (55, []) => OperatorView::Pow,
-            (56, []) => OperatorView::LShift,
-            (57, []) => OperatorView::RShift,
-            (58, []) => OperatorView::BitOr,
-            (59, []) => OperatorView::BitXor,
-            (60, []) => OperatorView::BitAnd,
-            (61, []) => OperatorView::FloorDiv,
+            (51, []) => OperatorView::Add,
+            (52, []) => OperatorView::Sub,
+            (53, []) => OperatorView::Mult,
+            (54, []) => OperatorView::Div,
+            (55, []) => OperatorView::Mod,
+            (56, []) => OperatorView::Pow,
+            (57, []) => OperatorView::LShift,
+            (58, []) => OperatorView::RShift,
+            (59, []) => OperatorView::BitOr,
+            (60, []) => OperatorView::BitXor,
+            (61, []) => OperatorView::BitAnd,
+            (62, []) => OperatorView::FloorDiv,
             _ => return None,
         })
     }
@@ -782,10 +802,10 @@ impl UnaryopView {
     /// The view of a term, if it is a `unaryop`.
     pub fn new(document: &Document, term: TermId) -> Option<UnaryopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (62, []) => UnaryopView::Invert,
-            (63, []) => UnaryopView::Not,
-            (64, []) => UnaryopView::UAdd,
-            (65, []) => UnaryopView::USub,
+            (63, []) => UnaryopView::Invert,
+            (64, []) => UnaryopView::Not,
+            (65, []) => UnaryopView::UAdd,
+            (66, []) => UnaryopView::USub,
             _ => return None,
         })
     }
@@ -820,16 +840,16 @@ impl CmpopView {
     /// The view of a term, if it is a `cmpop`.
     pub fn new(document: &Document, term: TermId) -> Option<CmpopView> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (66, []) => CmpopView::Eq,
-            (67, []) => CmpopView::NotEq,
-            (68, []) => CmpopView::Lt,
-            (69, []) => CmpopView::LtE,
-            (70, []) => CmpopView::Gt,
-            (71, []) => CmpopView::GtE,
-            (72, []) => CmpopView::Is,
-            (73, []) => CmpopView::IsNot,
-            (74, []) => CmpopView::In,
-            (75, []) => CmpopView::NotIn,
+            (67, []) => CmpopView::Eq,
+            (68, []) => CmpopView::NotEq,
+            (69, []) => CmpopView::Lt,
+            (70, []) => CmpopView::LtE,
+            (71, []) => CmpopView::Gt,
+            (72, []) => CmpopView::GtE,
+            (73, []) => CmpopView::Is,
+            (74, []) => CmpopView::IsNot,
+            (75, []) => CmpopView::In,
+            (76, []) => CmpopView::NotIn,
             _ => return None,
         })
     }
@@ -853,7 +873,7 @@ impl<'d> ComprehensionView<'d> {
     /// The view of a term, if it is a `comprehension`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ComprehensionView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (76, [target, iter, ifs]) => ComprehensionView::Comprehension {
+            (77, [target, iter, ifs]) => ComprehensionView::Comprehension {
                 target: document.as_term(*target)?,
                 iter: document.as_term(*iter)?,
                 ifs: document.as_list(*ifs)?,
@@ -879,7 +899,7 @@ impl<'d> ArgumentsView<'d> {
     /// The view of a term, if it is a `arguments`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ArgumentsView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (77, [args, vararg]) => ArgumentsView::Arguments {
+            (78, [args, vararg]) => ArgumentsView::Arguments {
                 args: document.as_list(*args)?,
                 vararg: document.as_term(*vararg),
             },
@@ -908,7 +928,7 @@ impl<'d> ArgView<'d> {
     /// The view of a term, if it is a `arg`.
     pub fn new(document: &'d Document, term: TermId) -> Option<ArgView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (78, [name, annotation, default, pos]) => ArgView::Arg {
+            (79, [name, annotation, default, pos]) => ArgView::Arg {
                 name: document.as_datum(*name)?,
                 annotation: document.as_term(*annotation),
                 default: document.as_term(*default),
@@ -937,7 +957,7 @@ impl<'d> KeywordView<'d> {
     /// The view of a term, if it is a `keyword`.
     pub fn new(document: &'d Document, term: TermId) -> Option<KeywordView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (79, [name, value, pos]) => KeywordView::Keyword {
+            (80, [name, value, pos]) => KeywordView::Keyword {
                 name: document.as_datum(*name)?,
                 value: document.as_term(*value)?,
                 pos: document.as_datum(*pos),
@@ -963,7 +983,7 @@ impl<'d> AliasView<'d> {
     /// The view of a term, if it is a `alias`.
     pub fn new(document: &'d Document, term: TermId) -> Option<AliasView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (80, [name, asname]) => AliasView::Alias {
+            (81, [name, asname]) => AliasView::Alias {
                 name: document.as_datum(*name)?,
                 asname: document.as_datum(*asname),
             },
@@ -990,10 +1010,41 @@ impl<'d> MatchCaseView<'d> {
     /// The view of a term, if it is a `match_case`.
     pub fn new(document: &'d Document, term: TermId) -> Option<MatchCaseView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (81, [patterns, guard, body]) => MatchCaseView::MatchCase {
+            (82, [patterns, guard, body]) => MatchCaseView::MatchCase {
                 patterns: document.as_list(*patterns)?,
                 guard: document.as_term(*guard),
                 body: document.as_list(*body)?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A term of type `excepthandler`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExcepthandlerView<'d> {
+    /// `ExceptHandler(expr? exc, identifier? name, stmt* body)`.
+    ExceptHandler {
+        /// `exc`.
+        exc: Option<TermId>,
+        /// `name`.
+        name: Option<&'d Datum>,
+        /// `body`.
+        body: &'d [TermValue],
+        /// `pos`.
+        pos: Option<&'d Datum>,
+    },
+}
+
+impl<'d> ExcepthandlerView<'d> {
+    /// The view of a term, if it is a `excepthandler`.
+    pub fn new(document: &'d Document, term: TermId) -> Option<ExcepthandlerView<'d>> {
+        Some(match (document.constructor(term).index(), document.values(term)) {
+            (83, [exc, name, body, pos]) => ExcepthandlerView::ExceptHandler {
+                exc: document.as_term(*exc),
+                name: document.as_datum(*name),
+                body: document.as_list(*body)?,
+                pos: document.as_datum(*pos),
             },
             _ => return None,
         })
@@ -1021,13 +1072,13 @@ impl<'d> PatternView<'d> {
     /// The view of a term, if it is a `pattern`.
     pub fn new(document: &'d Document, term: TermId) -> Option<PatternView<'d>> {
         Some(match (document.constructor(term).index(), document.values(term)) {
-            (82, [value]) => PatternView::MatchValue {
+            (84, [value]) => PatternView::MatchValue {
                 value: document.as_term(*value)?,
             },
-            (83, [name]) => PatternView::MatchAs {
+            (85, [name]) => PatternView::MatchAs {
                 name: document.as_datum(*name)?,
             },
-            (84, []) => PatternView::MatchAny,
+            (86, []) => PatternView::MatchAny,
             _ => return None,
         })
     }

@@ -227,7 +227,7 @@ fn constructs_outside_of_the_subset_have_a_rule_and_a_hint() {
             "{source}"
         );
     };
-    rule("try:\n    a\nexcept E as e:\n    b\nfinally:\n    c\nelse:\n    d", "try-statement", "1:0");
+    rule("try:\n    a\nexcept* E as e:\n    b", "exception-group", "3:6");
     rule("with a as b, c:\n    d", "with-statement", "1:0");
     rule("class A(B):\n    def f(self): return 1", "class-definition", "1:0");
     rule("async def f():\n    return 1", "async", "1:0");
@@ -286,13 +286,28 @@ fn nonlocal_needs_a_binding_around() {
 }
 
 #[test]
+fn a_try_has_its_blocks_in_order() {
+    check_rules("try:\n    a\nexcept B as c: d\nexcept (E, F):\n    g\nelse:\n    h\nfinally:\n    i\n", &[]);
+    check_rules(
+        "def f():\n    for a in b:\n        try: continue\n        except C: break\n        finally: pass\n",
+        &[],
+    );
+    check("try:\n    a\nb\n", &["unexpected-token@3:0 expected `except` or `finally`, found a name"]);
+    check_rules("try:\n    a\nfinally:\n    b\nexcept C:\n    d\n", &["unexpected-token@5:0"]);
+    check_rules("try:\n    a\nelse:\n    b\n", &["unexpected-token@3:0"]);
+    check_rules("except A:\n    b\n", &["unexpected-token@1:0"]);
+    check_rules("try:\n    a\nexcept A as 1:\n    b\n", &["unexpected-token@3:12"]);
+    check_rules("try:\n    a\nexcept:\n    b\nexcept C:\n    d\n", &["except-order@3:0"]);
+    check_rules("try\n    a\nexcept:\n    b\n", &["unexpected-token@1:3", "unexpected-token@3:0"]);
+}
+
+#[test]
 fn all_errors_of_a_text_are_found_in_one_run() {
     let source = "def f(a:\n    return a\n\ndef g(x):\n    try:\n        y = 012\n    except:\n        z = {}\n    return x +\n\ndef h(: pass\n";
     check_rules(
         source,
         &[
             "unclosed-bracket@1:5",
-            "try-statement@5:4",
             "leading-zeros@6:12",
             "unexpected-token@9:14",
             "unclosed-bracket@11:5",

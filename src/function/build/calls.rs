@@ -296,12 +296,14 @@ impl Builder<'_> {
                 let (result, exit) = (self.merged(), self.new_block());
                 let returns = std::mem::replace(&mut self.returns, ReturnTo::Inline { result, exit });
                 let loops = std::mem::take(&mut self.loops);
+                let outer = self.protection.enter();
                 self.statements(tree.block(self.body_of(definition)));
                 let nowhere = Span::default();
                 let none = self.constant(Constant::None, nowhere);
                 self.write(result, none, nowhere);
                 self.jump_into(exit, nowhere);
                 (self.returns, self.loops) = (returns, loops);
+                self.protection.outer = outer;
                 self.active.pop();
                 self.read(result, span)
             }

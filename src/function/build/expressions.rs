@@ -157,6 +157,12 @@ impl Builder<'_> {
                     None => self.operation(FunctionOp::ModuleConstant, vec![built], span),
                 }
             }
+            Some(Resolved::Exception) => self.unsupported(
+                "exception-value",
+                "an exception is caught and raised again, it is no value",
+                "handle each class in a handler of its own",
+                span,
+            ),
             Some(Resolved::Callable(_)) => self.unsupported(
                 "function-value",
                 "a function is called or passed on, it is no value",

@@ -13,6 +13,7 @@
 
 use super::arguments::PreparedCall;
 use super::comprehensions::{Element, Sink};
+use super::exceptions::Outer;
 use super::scope::{Callable, Resolved};
 use super::{Builder, LoopTargets, ReturnTo};
 use crate::function::constant::Constant;
@@ -59,6 +60,9 @@ pub(super) struct Consumer {
     loops: Vec<LoopTargets>,
     /// How many definitions are being built around it.
     active: usize,
+    outer: Outer,
+    /// How many `try` statements, handlers and `finally` blocks are around it.
+    tries: usize,
 }
 
 impl Builder<'_> {
@@ -70,15 +74,7 @@ impl Builder<'_> {
         while let Some(statement) = work.pop() {
             match tree.stmt(statement).kind {
                 StmtKind::Expr(value) if matches!(tree.expr(value).kind, ExprKind::Yield(_)) => return true,
-                StmtKind::For { body, orelse, .. }
-                | StmtKind::While { body, orelse, .. }
-                | StmtKind::If { body, orelse, .. } => {
-                    work.extend(tree.block(body).iter().chain(tree.block(orelse)));
-                }
-                StmtKind::Match { cases, .. } => {
-                    tree.cases(cases).iter().for_each(|case| work.extend(tree.block(case.body)));
-                }
-                _ => {}
+                kind => work.extend(tree.blocks_of(kind)),
             }
         }
         false
@@ -133,6 +129,8 @@ impl Builder<'_> {
             returns: self.returns,
             loops: std::mem::take(&mut self.loops),
             active: self.active.len(),
+            outer: self.protection.outer,
+            tries: self.protection.depth(),
         };
         self.yields.push(consumer);
         match &generator.source {
@@ -144,6 +142,7 @@ impl Builder<'_> {
         let consumer = self.yields.pop().expect("every yield puts the consumer back");
         (self.scope, self.returns, self.loops) = (consumer.scope, consumer.returns, consumer.loops);
         self.active.truncate(consumer.active);
+        self.protection.outer = consumer.outer;
         self.jump_into(exit, span);
     }
 
@@ -156,6 +155,7 @@ impl Builder<'_> {
         }
         self.enter(call, span);
         self.active.push(definition);
+        self.protection.enter();
         self.returns = ReturnTo::Exhausted(exit);
         self.statements(self.tree.block(self.body_of(definition)));
     }
@@ -171,6 +171,11 @@ impl Builder<'_> {
 
     /// A round of the place where the generator is iterated over.
     pub(super) fn yield_built(&mut self, value: InstId, span: Span) {
+        if self.protection.depth() > self.yields.last().map_or(0, |consumer| consumer.tries) {
+            let hint = "compute the value in the `try`, and yield it behind";
+            self.unsupported("try-yield", "a generator does not yield out of a `try`", hint, span);
+            return;
+        }
         let Some(consumer) = self.yields.pop() else {
             if !self.keeps_calls {
                 let hint = "call it in a function: for v in g(…)";
@@ -188,6 +193,7 @@ impl Builder<'_> {
         let returns = std::mem::replace(&mut self.returns, consumer.returns);
         let loops = std::mem::replace(&mut self.loops, consumer.loops.clone());
         let active = self.active.split_off(consumer.active);
+        let outer = std::mem::replace(&mut self.protection.outer, consumer.outer);
         let value = match consumer.number {
             None => value,
             Some(counter) => {
@@ -202,6 +208,7 @@ impl Builder<'_> {
         self.jump_into(next, span);
         (self.scope, self.returns, self.loops) = (scope, returns, loops);
         self.active.extend(active);
+        self.protection.outer = outer;
         self.yields.push(consumer);
     }
 

@@ -212,10 +212,7 @@ impl<'m> Builder<'m> {
         let start = start.map(|start| self.bound(start));
         let stop = self.bound(stop);
         let is_one = |step| self.constant_value(step) == Some(crate::function::constant::Constant::Int(1));
-        let step = match step.filter(|step| !is_one(*step)) {
-            Some(step) => Some(self.bound(step)),
-            None => None,
-        };
+        let step = step.filter(|step| !is_one(*step)).map(|step| self.bound(step));
         let count = match (start, step) {
             (None, None) => stop,
             _ => {

@@ -18,6 +18,7 @@ mod arguments;
 mod calls;
 mod comprehensions;
 mod conditions;
+mod exceptions;
 mod expressions;
 mod generators;
 mod loops;
@@ -29,9 +30,10 @@ use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::module::FunctionModule;
 use crate::function::op::{FunctionId, FunctionOp};
 use crate::python::{ExprId, PyTree, StmtId, StmtKind};
-use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId};
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, SsaOperation, Tail, VarId};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
+use exceptions::Protection;
 use generators::Consumer;
 use hashbrown::HashMap;
 use scope::{Binding, Scope};
@@ -174,6 +176,7 @@ struct Builder<'m> {
     /// Expressions around the one at hand.
     depth: usize,
     variables: Vec<String>,
+    protection: Protection,
     failures: Vec<RaisedFailure>,
     failure_numbers: HashMap<RaisedFailure, u32>,
     errors: Vec<FunctionError>,
@@ -202,6 +205,7 @@ impl<'m> Builder<'m> {
             loop_targets: Vec::new(),
             depth: 0,
             variables: Vec::new(),
+            protection: Protection::default(),
             failures: Vec::new(),
             failure_numbers: HashMap::new(),
             errors: Vec::new(),
@@ -244,6 +248,9 @@ impl<'m> Builder<'m> {
             let problem = FunctionProblem::Limit { name: "function-instructions", limit: MAX_INSTRUCTIONS };
             self.errors.push(FunctionError::new(problem, span));
         }
+        if op.has_effects() {
+            self.guard(span);
+        }
         self.flow.push(self.block, SsaOp::Do(op), args, span)
     }
 
@@ -261,11 +268,16 @@ impl<'m> Builder<'m> {
     }
 
     fn read(&mut self, variable: VarId, span: Span) -> InstId {
+        // What the compiler made has a value.
+        if !self.variables[variable.index()].is_empty() {
+            self.guard(span);
+        }
         self.flow.push(self.block, SsaOp::Read(variable), vec![], span)
     }
 
     fn write(&mut self, variable: VarId, value: InstId, span: Span) {
         self.flow.push(self.block, SsaOp::Write(variable), vec![value], span);
+        self.protection.note_write(self.block);
     }
 
     /// A variable with a name, or without one.
@@ -305,6 +317,7 @@ impl<'m> Builder<'m> {
         if number == next {
             self.failures.push(failure);
         }
+        self.guard(span);
         self.end_block(Tail::Fail(number), span);
     }
 

@@ -40,6 +40,8 @@ pub(super) enum Binding {
     Variable(VarId),
     /// A function that is known.
     Callable(Callable),
+    /// The exception that a handler handles.
+    Exception,
 }
 
 /// A function that is known where it is called.
@@ -62,6 +64,8 @@ pub(super) enum Resolved {
     Variable(VarId),
     /// A function.
     Callable(Callable),
+    /// The exception that is handled.
+    Exception,
     /// The value of an expression of the module.
     Expression(ExprId),
     /// A constant of the library.
@@ -139,6 +143,7 @@ impl Builder<'_> {
             match self.scopes[at].names.get(name) {
                 Some(Binding::Variable(variable)) => return Resolved::Variable(*variable),
                 Some(Binding::Callable(callable)) => return Resolved::Callable(*callable),
+                Some(Binding::Exception) => return Resolved::Exception,
                 None => at = self.scopes[at].parent,
             }
         }
@@ -206,7 +211,7 @@ impl Builder<'_> {
         }
         match self.scopes[at].names.get(name) {
             Some(Binding::Variable(variable)) => Some(*variable),
-            Some(Binding::Callable(_)) => None,
+            Some(Binding::Callable(_) | Binding::Exception) => None,
             None => {
                 let variable = self.variable(name);
                 self.scopes[at].names.insert(name.to_owned(), Binding::Variable(variable));
@@ -261,8 +266,8 @@ impl Builder<'_> {
                     self.collect_target(target, assigned);
                     work.extend(tree.block(body).iter().chain(tree.block(orelse)));
                 }
-                StmtKind::While { body, orelse, .. } | StmtKind::If { body, orelse, .. } => {
-                    work.extend(tree.block(body).iter().chain(tree.block(orelse)));
+                kind @ (StmtKind::While { .. } | StmtKind::If { .. } | StmtKind::Try { .. }) => {
+                    work.extend(tree.blocks_of(kind));
                 }
                 StmtKind::Delete(targets) => {
                     tree.expr_list(targets).iter().for_each(|target| self.collect_target(*target, assigned));

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::scope::Binding;
+use super::scope::{Binding, Resolved};
 use super::{Builder, ReturnTo};
 use crate::function::constant::Constant;
 use crate::function::error::FunctionError;
@@ -50,6 +50,9 @@ impl Builder<'_> {
             StmtKind::While { test, body, orelse } => self.while_loop(test, body, orelse, span),
             StmtKind::If { .. } => self.if_chain(statement),
             StmtKind::Match { subject, cases } => self.match_cases(subject, cases, span),
+            StmtKind::Try { body, handlers, orelse, finish } => {
+                self.try_statement((body, orelse, finish), handlers, span);
+            }
             StmtKind::Raise(exception) => self.raise(exception, span),
             StmtKind::Assert { test, message } => self.assert(test, message, span),
             StmtKind::Expr(value) => match tree.expr(value).kind {
@@ -58,11 +61,11 @@ impl Builder<'_> {
                 ExprKind::Yield(value) => self.yield_value(value, span),
                 _ => drop(self.expr(value)),
             },
-            StmtKind::Break => match self.loops.last().copied() {
+            StmtKind::Break => match self.leave_loop(span) {
                 Some(targets) => self.end_block(Tail::Jump(targets.end), span),
                 None => drop(self.refuse(outside_loop("break", span))),
             },
-            StmtKind::Continue => match self.loops.last().copied() {
+            StmtKind::Continue => match self.leave_loop(span) {
                 Some(targets) => self.end_block(Tail::Jump(targets.next), span),
                 None => drop(self.refuse(outside_loop("continue", span))),
             },
@@ -89,6 +92,7 @@ impl Builder<'_> {
             Some(value) => self.expr(value),
             None => self.constant(Constant::None, span),
         };
+        self.leave_tries(None, span);
         match self.returns {
             ReturnTo::Caller => self.end_block(Tail::Return(value), span),
             ReturnTo::Inline { result, exit } => {
@@ -155,6 +159,10 @@ impl Builder<'_> {
                 Some(variable) => {
                     self.forget_rest_length(variable, span);
                     self.write(variable, value, span);
+                }
+                None if self.resolve(tree.name(name)) == Resolved::Exception => {
+                    let message = format!("`{}` is the exception that is handled", tree.name(name));
+                    self.unsupported("exception-value", message, "use another name", span);
                 }
                 None => drop(self.unsupported(
                     "function-value",
@@ -282,15 +290,10 @@ impl Builder<'_> {
 
     fn raise(&mut self, exception: Option<ExprId>, span: Span) {
         let tree = self.tree;
-        let Some(exception) = exception else {
-            self.unsupported(
-                "raise-again",
-                "there is no exception to raise again",
-                "name the exception: raise ValueError(\"…\")",
-                span,
-            );
-            return;
-        };
+        let Some(exception) = exception else { return self.raise_again(span) };
+        if self.resolve_expr(exception) == Some(Resolved::Exception) {
+            return self.raise_again(span);
+        }
         let (class, message) = match tree.expr(exception).kind {
             ExprKind::Call { callee, args, .. } => (callee, tree.expr_list(args).first().copied()),
             _ => (exception, None),
@@ -304,6 +307,9 @@ impl Builder<'_> {
             );
             return;
         };
+        if !self.may_raise(tree.name(class), span) {
+            return;
+        }
         let message = match message.map(|message| tree.expr(message).kind) {
             Some(ExprKind::Text(text)) => tree.name(text).to_owned(),
             Some(_) => {

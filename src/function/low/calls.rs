@@ -211,6 +211,11 @@ impl Lowering<'_> {
     }
 
     /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
+    /// True for a truth value.
+    fn is_bool(&self, value: InstId) -> bool {
+        self.types[value.index()] == Some(BOOLEAN)
+    }
+
     fn extreme(&mut self, builtin: LibraryFunction, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         let wanted = self.type_of(inst).clone();
         let qtype = self.qtype(&wanted)?;

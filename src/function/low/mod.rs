@@ -10,7 +10,7 @@
 //! 3. An array is a handle; a row or a slice of it is the handle with places, and needs no instruction.
 //! 4. The function ends in one block, whose phi takes the results of all returns.
 //!
-//! Blocks follow those they come from; loops over whole arrays add some.
+//! Blocks follow those they come from; loops over whole arrays add some, which are guarded as the one that they belong to.
 
 mod arithmetic;
 mod arrays;
@@ -38,7 +38,7 @@ use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra_vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use leaves::{has_array, has_optional, leaf_places, leaf_types};
 use views::ArrayPart;
@@ -81,6 +81,8 @@ struct Lowering<'i> {
     span: Span,
     /// What tails raise.
     failures: Vec<RaisedFailure>,
+    /// Guarded typed blocks, and the blocks that were added for what is in them.
+    guarded: Vec<(BlockId, BlockId)>,
     /// Where all returns lead, with the values of each.
     returns: Vec<(BlockId, Vec<InstId>)>,
 }
@@ -106,6 +108,7 @@ impl<'i> Lowering<'i> {
             flow,
             block: BlockId(0),
             span: Span::default(),
+            guarded: Vec::new(),
             returns: Vec::new(),
         }
     }
@@ -119,6 +122,7 @@ impl<'i> Lowering<'i> {
         for block in function.flow.reverse_postorder() {
             self.block = block;
             let rows = function.flow.block(block);
+            let added = self.flow.blocks.len();
             for inst in &rows.insts {
                 self.span = function.flow.inst(*inst).span;
                 self.instruction(*inst)?;
@@ -142,6 +146,10 @@ impl<'i> Lowering<'i> {
             self.flow.blocks[self.block.index()].tail = tail;
             self.flow.blocks[self.block.index()].tail_span = rows.tail_span;
             self.ends[block.index()].1 = self.block;
+            if function.flow.guards(block).next().is_some() {
+                let added = added..self.flow.blocks.len();
+                self.guarded.extend(added.map(|new| (block, BlockId(new as u32))));
+            }
         }
         Ok(())
     }
@@ -258,6 +266,11 @@ impl<'i> Lowering<'i> {
         }
         let result = self.qtype(&result)?;
         let mut flow = self.flow;
+        for (guarded, added) in self.guarded {
+            if flow.may_raise(added) {
+                flow.guard_in_place(guarded, added);
+            }
+        }
         remove_dead_code(&mut flow);
         order_blocks(&mut flow);
         let stage =
@@ -481,10 +494,5 @@ impl<'i> Lowering<'i> {
         hint: &'static str,
     ) -> FunctionError {
         FunctionError::unsupported(rule, message, hint, self.span)
-    }
-
-    /// True for a truth value that is a literal.
-    fn is_bool(&self, value: InstId) -> bool {
-        self.types[value.index()] == Some(BOOLEAN)
     }
 }

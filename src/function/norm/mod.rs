@@ -360,6 +360,9 @@ impl Normaliser<'_> {
                 vec![self.statement("If", &[self.value(test), body, orelse], span)]
             }
             StmtKind::Match { subject, cases } => self.cases(subject, tree.cases(cases), span),
+            StmtKind::Try { body, handlers, orelse, finish } => {
+                vec![self.try_statement([body, orelse, finish], handlers, span)]
+            }
             StmtKind::Raise(exception) => vec![self.statement("Raise", &[self.option(exception)], span)],
             StmtKind::Assert { test, message } => vec![self.assertion(test, message, span)],
             StmtKind::Expr(value) if matches!(tree.expr(value).kind, ExprKind::Text(_)) => Vec::new(),
@@ -381,6 +384,23 @@ impl Normaliser<'_> {
             | StmtKind::Pass
             | StmtKind::Refused(_) => Vec::new(),
         }
+    }
+
+    fn try_statement(&mut self, blocks: [Stretch; 3], handlers: Stretch, span: Span) -> TermValue {
+        let tree = self.tree;
+        let [body, orelse, finish] = blocks.map(|block| self.block(tree.block(block)));
+        let mut caught = Vec::new();
+        for handler in tree.handlers(handlers) {
+            let class = self.option(handler.class);
+            let name = match handler.name {
+                Some(name) => self.document.add_text(tree.name(name)),
+                None => TermValue::Absent,
+            };
+            let body = self.block(tree.block(handler.body));
+            caught.push(self.term("Handler", &[class, name, body]));
+        }
+        let caught = self.list(&caught);
+        self.statement("Try", &[body, caught, orelse, finish], span)
     }
 
     /// `target op= value`: an item's base and index are evaluated once, before the value.

@@ -1,7 +1,8 @@
 //! Common subexpressions: what has been computed on every way here is not computed again.
 //!
 //! A walk down the dominator tree numbers operators by their operands. What reads an array also has the number of the
-//! memory that it finds: every write makes a new one, and so does every block that several ways lead to.
+//! memory that it finds: every write makes a new one, and so does every block that several ways lead to, and every
+//! handler, since the guarded block may have written before it raised.
 //! An operator that raises is shared too: the first would have raised.
 //!
 //! Operands of phis stay: a value that goes round a loop in a register of its own costs nothing, and one that is
@@ -9,7 +10,7 @@
 
 use super::{is_array, lengths_stay, writes_memory};
 use crate::function::low::{LowFunction, LowOp};
-use crate::ssa::{BlockId, Dominators, InstId, SsaOp};
+use crate::ssa::{BlockId, Dominators, InstId, SsaOp, Tail};
 use cembra_vm::value::QType;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
@@ -28,7 +29,7 @@ pub(super) fn share(function: &mut LowFunction) {
     let (mut memory_behind, mut newest) = (vec![0u32; function.flow.blocks.len()], 0);
     for block in dominators.preorder() {
         let mut memory = match function.flow.block(*block).predecessors[..] {
-            [from] => memory_behind[from.index()],
+            [from] if !is_handler(function, from, *block) => memory_behind[from.index()],
             _ => {
                 newest += 1;
                 newest
@@ -64,6 +65,11 @@ pub(super) fn share(function: &mut LowFunction) {
         memory_behind[block.index()] = memory;
     }
     function.flow.replace_values(|value| stands_for[value.index()]);
+}
+
+/// True if a block is reached from a guard, because something raised.
+fn is_handler(function: &LowFunction, guard: BlockId, block: BlockId) -> bool {
+    matches!(function.flow.block(guard).tail, Tail::Guard { orelse, .. } if orelse == block)
 }
 
 /// An operator that gives one number for the same operands.

@@ -6,7 +6,8 @@
 //!
 //! 1. Only numbers go in and out: an array stays in one handle.
 //! 2. Every round puts the body as it was in the place of all calls, as long as the function stays small.
-//! 3. Instructions keep the lines that they stem from.
+//! 3. A function that catches errors stays as it is: what is guarded, and what is kept, belongs to one call.
+//! 4. Instructions keep the lines that they stem from.
 //!
 //! Afterwards calls of the function to itself are [`MOST_INSTRUCTIONS`] instructions apart, or it is larger.
 
@@ -25,7 +26,7 @@ pub(super) fn unroll_recursion(function: &mut LowFunction, own: InstanceId) {
         return;
     }
     let mut calls = calls_of(function, own);
-    if calls.is_empty() || has_arrays_that_meet(function) {
+    if calls.is_empty() || has_arrays_that_meet(function) || function.flow.has_guards() {
         return;
     }
     let body = function.clone();
@@ -103,6 +104,7 @@ fn put_in_place(function: &mut LowFunction, body: &LowFunction, block: BlockId, 
                 Tail::Branch { condition: value(*condition), then: moved(*then), orelse: moved(*orelse) }
             }
             Tail::Fail(number) => Tail::Fail(number + failures),
+            Tail::Guard { .. } | Tail::Again(_) => unreachable!("a function with guards stays as it is"),
             Tail::Return(of) => {
                 result = Some((new, value(*of)));
                 Tail::Jump(behind)

@@ -60,6 +60,11 @@ pub fn optimize(
         // What several loops computed is now in one place.
         common::share(function);
         remove_dead_code(&mut function.flow);
+        if function.flow.has_guards() {
+            // What provably does not raise needs no guard, and what a handler assigns has no value then.
+            constants::fold(function, table);
+            remove_dead_code(&mut function.flow);
+        }
         let stage =
             |error| FunctionError::new(FunctionProblem::Stage { stage: "passes", error }, Span::default());
         verify_flow(&function.flow).map_err(stage)?;

@@ -59,7 +59,8 @@ impl Swap {
         let leaves = |block: &BlockId| flow.block(*block).tail.successors().find(|to| !inside.contains(to));
         let mut exits = natural.blocks.iter().filter_map(|block| Some((*block, leaves(block)?)));
         let (from, exit) = exits.next()?;
-        let is_left_once = exits.next().is_none() && from == natural.header;
+        let is_handler = matches!(flow.block(from).tail, Tail::Guard { .. });
+        let is_left_once = exits.next().is_none() && from == natural.header && !is_handler;
         if !is_left_once || flow.block(exit).predecessors != [natural.header] {
             return None;
         }
@@ -204,6 +205,9 @@ impl Swap {
                 Tail::Jump(to) => Tail::Jump(target(to)),
                 Tail::Branch { condition, then, orelse } => {
                     Tail::Branch { condition: value(condition), then: target(then), orelse: target(orelse) }
+                }
+                Tail::Guard { catch, then, orelse } => {
+                    Tail::Guard { catch, then: target(then), orelse: target(orelse) }
                 }
                 other => other,
             };

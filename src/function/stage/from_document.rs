@@ -11,9 +11,13 @@ use crate::function::stage::term_reader::TermReader;
 use crate::python::SourceLines;
 use crate::schema::{Document, TermId, TermValue, validate};
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, VarId};
+use cembra_vm::program::Catch;
 use cembra_vm::value::Category;
 use hashbrown::HashMap;
+use std::sync::Arc;
 
+/// Numbers under which guards keep errors.
+const MAX_KEPT: usize = 1 << 16;
 /// Loops around a block.
 const MAX_LOOP_DEPTH: usize = 1 << 16;
 
@@ -186,6 +190,21 @@ impl<S: StageForm> Reader<'_, '_, S> {
         Some(args)
     }
 
+    /// What a guard takes.
+    fn catch(&mut self, values: &[TermValue], term: TermId) -> Arc<Catch> {
+        let texts = |reader: &Self, list: TermValue| -> Vec<&str> {
+            let values = reader.terms.document.as_list(list).unwrap_or_default();
+            values.iter().map(|value| reader.terms.text(*value)).collect()
+        };
+        let categories = texts(self, values[0]).into_iter().filter_map(Category::from_name).collect();
+        let classes = texts(self, values[1]).into_iter().map(Arc::from).collect();
+        let keep = match values[2] {
+            TermValue::Absent => None,
+            number => Some(self.terms.number(number, "kept error", MAX_KEPT, term)),
+        };
+        Arc::new(Catch { categories, classes, keep })
+    }
+
     fn tail(&mut self, block: usize, term: TermId) {
         let (name, values) = self.terms.parts(term);
         let tail = match name {
@@ -196,6 +215,12 @@ impl<S: StageForm> Reader<'_, '_, S> {
                 orelse: self.terms.block(values[2], term),
             },
             "Return" => Tail::Return(self.terms.operand(values[0], term)),
+            "Guard" => Tail::Guard {
+                catch: self.catch(values, term),
+                then: self.terms.block(values[3], term),
+                orelse: self.terms.block(values[4], term),
+            },
+            "Again" => Tail::Again(self.terms.number(values[0], "kept error", MAX_KEPT, term)),
             _ => Tail::Fail(self.terms.number(values[0], "failure", self.function.failures.len(), term)),
         };
         let tail_span = self.terms.span(values[values.len() - 1], term);

@@ -84,6 +84,19 @@ fn blocks<S: StageForm>(terms: &mut TermWriter<'_>, function: &FunctionOf<S>) ->
                 let number = terms.int(*number);
                 terms.placed("Fail", &[number], rows.tail_span)
             }
+            Tail::Guard { catch, then, orelse } => {
+                let names = catch.categories.iter().map(|category| terms.text(category.name()));
+                let categories: Vec<TermValue> = names.collect();
+                let classes: Vec<TermValue> = catch.classes.iter().map(|class| terms.text(class)).collect();
+                let lists = [terms.list(&categories), terms.list(&classes)];
+                let keep = catch.keep.map_or(TermValue::Absent, |number| terms.int(number));
+                let values = [lists[0], lists[1], keep, terms.int(then.0), terms.int(orelse.0)];
+                terms.placed("Guard", &values, rows.tail_span)
+            }
+            Tail::Again(number) => {
+                let number = terms.int(*number);
+                terms.placed("Again", &[number], rows.tail_span)
+            }
         };
         let values =
             [terms.int(block.0), terms.list(&from), terms.int(rows.depth), terms.list(&definitions), tail];

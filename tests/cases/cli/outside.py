@@ -1,5 +1,4 @@
 def f(n):
-    try:
-        return [i for i in range(n)]
-    except ValueError:
-        return 012
+    with n as m:
+        a = [i for i in range(m)]
+    return 012

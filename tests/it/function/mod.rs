@@ -7,6 +7,7 @@
 //! ```
 
 mod diagnostics;
+mod exceptions;
 mod expressions;
 mod found;
 mod generate;
@@ -16,6 +17,7 @@ mod laws;
 mod oracle;
 mod page;
 mod passes;
+mod prange;
 mod print;
 mod random;
 mod recorded;

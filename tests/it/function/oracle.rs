@@ -21,7 +21,6 @@ use serde_json::Value as Json;
 const EXCLUDED: &[(&str, &str)] = &[
     ("mixed.complex_simple", "complex numbers are outside"),
     ("promote.int_then_complex", "complex numbers are outside"),
-    ("error.try_except_bare", "exceptions are not caught"),
 ];
 
 /// Calls of `differs` where Numba's value is not given with wrapping integers and numpy's errors; and why.

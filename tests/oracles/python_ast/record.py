@@ -392,6 +392,29 @@ else: d
 finally: e
 ---
 x = '\N{COPYRIGHT SIGN}'
+---
+def f(a):
+    try:
+        b = a[0]
+    except (IndexError, KeyError) as e:
+        raise
+    except ValueError: b = 1; c = 2
+    except:
+        for i in a:
+            try: d
+            finally:
+                pass
+    else:
+        return b   # a comment
+    finally:
+        del b
+    # another one
+
+---
+try:
+    a
+except* b:
+    c
 '''
 
 
@@ -529,7 +552,7 @@ def fields(node):
     return parts
 
 
-KNOWN = """Return Delete Assign AugAssign For While If Assert Expr Pass Break Continue BoolOp NamedExpr BinOp
+KNOWN = """Return Delete Assign AugAssign For While If Try ExceptHandler Assert Expr Pass Break Continue BoolOp NamedExpr BinOp
 UnaryOp IfExp Dict Set ListComp SetComp DictComp GeneratorExp Yield Starred Compare Call Attribute Subscript Name List Tuple Slice Load Store Del And Or Add Sub Mult
 Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot In
 NotIn comprehension keyword""".split()

@@ -94,12 +94,19 @@ impl<'b> Compiler<'b> {
         Ok(Compiler { bound, compiled, functions: Vec::new() })
     }
 
-    /// Compiles all routines that gain by it.
+    /// Compiles all routines that gain by it. The interpreter runs those with guards, and the pieces of parallel ones.
     fn routines(&mut self) -> Result<(), NotCompiled> {
         let mut frontend = FunctionBuilderContext::new();
         let module = self.compiled.module.get_mut().expect("nobody panicked with the module");
         let mut context = module.make_context();
         for (number, routine) in self.bound.program().routines().iter().enumerate() {
+            if number == 0 && !routine.body.catches().is_empty() {
+                return Err(NotCompiled::Guards);
+            }
+            if !routine.body.catches().is_empty() || routine.parallel.is_some() {
+                self.functions.push(None);
+                continue;
+            }
             let refused = |reason: String| NotCompiled::Compiler { routine: number, reason };
             context.func.signature = signature(&**module);
             context.func.name = UserFuncName::user(0, number as u32);

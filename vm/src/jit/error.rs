@@ -32,6 +32,9 @@ pub enum NotCompiled {
     /// Every instruction would be run by its cell, as the interpreter does with less effort.
     #[error("nothing to gain: no instruction of the main routine is about plain values")]
     NothingToGain,
+    /// The main routine has guards, which the interpreter looks for when something is raised.
+    #[error("the main routine catches errors, which the interpreter does")]
+    Guards,
     /// A value of a routine is a view that has no variables of its own.
     #[error("routine {routine}: {value} is a view of bytes that are no values of their own")]
     View {

@@ -89,12 +89,7 @@ impl BoundExpr {
     /// # Errors
     /// [`BindError::Verify`] with the first rule the program breaks.
     pub fn new(program: Arc<Program>) -> Result<BoundExpr, BindError> {
-        let bound = BoundExpr::with_style(program, Style::Fused)?;
-        #[cfg(feature = "jit")] // HOOK
-        if std::env::var_os("CEMBRA_JIT").is_some() { // HOOK
-            if let Err(e) = crate::jit::compile(&bound) { if matches!(e, crate::jit::NotCompiled::Compiler{..} | crate::jit::NotCompiled::View{..}) { panic!("HOOK {e}") } } // HOOK
-        } // HOOK
-        Ok(bound)
+        BoundExpr::with_style(program, Style::Fused)
     }
 
     /// The same in a style: stepped code is sooner made, for what runs once.
@@ -231,7 +226,7 @@ impl BoundExpr {
         }
         match code.is_scalar {
             true => self.run_scalars(frame),
-            false if code.calls.is_empty() => self.run_directly(frame),
+            false if code.calls.is_empty() && code.guards.is_empty() => self.run_directly(frame),
             false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
         }
     }

@@ -110,6 +110,28 @@ impl<'r> Calls<'r> {
         }
     }
 
+    /// The open calls, the innermost first: the routine that calls, and the cell of the call.
+    pub(super) fn callers(&self) -> impl Iterator<Item = (usize, *const Cell)> + '_ {
+        let active = &self.stack.active;
+        let caller = |depth: usize| depth.checked_sub(1).map_or(0, |depth| active[depth].routine as usize);
+        (0..active.len()).rev().map(move |depth| (caller(depth), active[depth].cell.cast()))
+    }
+
+    /// Ends calls that a fault cut short, until so many are open; the caller goes on.
+    pub(super) fn unwind(&mut self, registers: &mut Registers, depth: usize) {
+        while self.stack.active.len() > depth
+            && let Some(done) = self.stack.active.pop()
+        {
+            let callee = self.release(done);
+            let (_, call, arena) = self.go_back(done);
+            // SAFETY: the call had begun, and all handles are valid; the registers are those of the run.
+            unsafe {
+                call.take_back(self.base, callee);
+                use_code(registers, &self.codes[self.routine()], arena);
+            }
+        }
+    }
+
     /// The routine running.
     #[inline]
     pub(super) fn routine(&self) -> usize {

@@ -19,6 +19,8 @@
 //! 7. On every way forward there are at most [`YIELD_INTERVAL`] cells between two pauses. Ways backward return to
 //!    the interpreter loop by their [fuel](crate::operator::cell).
 //!
+//! A guard is no cell: the interpreter loop asks the guards of an instruction that has raised.
+//!
 //! Stepped code does none of this and has a pause before every instruction.
 
 use crate::layout::access::Accumulator;
@@ -27,7 +29,7 @@ use crate::machine::calls;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::pairs::Pairs;
 use crate::machine::parallel::ParallelCall;
-use crate::machine::routine_code::Code;
+use crate::machine::routine_code::{Code, CodeGuard};
 use crate::machine::stretches::stretches;
 use crate::machine::tile::build::build;
 use crate::machine::tile::plan::{Plan, Role};
@@ -42,9 +44,10 @@ use crate::operator::threaded::{
     FIRST_IN_ACCUMULATOR, OPERANDS_OF_A_CELL, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };
 use crate::program::cfg::reachable;
+use crate::program::instruction::Trap;
 use crate::program::program::Owners;
 use crate::program::{Instruction, Program, Routine, ValueId};
-use crate::value::{Fault, qtype};
+use crate::value::{Category, Fault, qtype};
 
 /// The mode bits of the operands that can be in accumulators.
 const CARRIED_BITS: [usize; 2] = [FIRST_IN_ACCUMULATOR, SECOND_IN_ACCUMULATOR];
@@ -148,6 +151,7 @@ impl<'p> Builder<'p> {
             regions: Vec::new(),
             whole: plan.read_whole(routine, &is_reachable),
             calls: Vec::new(),
+            guards: Vec::new(),
             entry_fuel: fuel[0],
             is_scalar: true,
             frame_bytes: routine.layout.size(),
@@ -203,6 +207,12 @@ impl<'p> Builder<'p> {
             Instruction::JumpIfNot { condition, .. } => self.jump_on::<false>(ip, condition),
             Instruction::Trap { trap } => self.trap(ip, trap),
             Instruction::Call { .. } => self.call(ip),
+            // Whoever finds a fault asks the guards; before that there is nothing to do.
+            Instruction::Guard { .. } => {}
+            Instruction::Again { .. } => {
+                let message = "RuntimeError: No active exception to reraise".into();
+                self.raise(ip, Trap { category: Category::Raised, message });
+            }
         }
     }
 
@@ -216,11 +226,26 @@ impl<'p> Builder<'p> {
             let distance = i64::from(self.cell_of[target]) - jump.cell as i64;
             self.code.cells[jump.cell].args[jump.distance_arg] = distance as i32 as u32;
         }
+        self.guards();
         let code = &mut self.code;
         self.pairs.fuse(&mut code.cells);
         code.uses_arena = !code.general.is_empty() || !code.regions.is_empty();
         code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
+        code.is_scalar &= code.guards.is_empty();
         self.code
+    }
+
+    /// Lists the guards, now that all cells are there.
+    fn guards(&mut self) {
+        let body = &self.routine.body;
+        for ip in (0..body.instructions().len()).filter(|ip| self.is_reachable[*ip]) {
+            for guard in body.guards(ip) {
+                let Instruction::Guard { catch, .. } = body.instructions()[guard] else { continue };
+                let Some(target) = body.target(guard) else { continue };
+                let (cell, fuel) = (self.cell_of[target], self.fuel[target]);
+                self.code.guards.push(CodeGuard { ip: ip as u32, catch, cell, fuel });
+            }
+        }
     }
 
     fn operator(&mut self, ip: usize, overload: &'p Overload, operands: &[ValueId], result: ValueId) {
@@ -395,7 +420,10 @@ impl<'p> Builder<'p> {
     }
 
     fn trap(&mut self, ip: usize, trap: u32) {
-        let trap = self.routine.body.traps()[trap as usize].clone();
+        self.raise(ip, self.routine.body.traps()[trap as usize].clone());
+    }
+
+    fn raise(&mut self, ip: usize, trap: Trap) {
         let raise = GeneralKernel::new(move |_| {
             Err(Fault::Trap { category: trap.category, message: trap.message.clone() })
         });

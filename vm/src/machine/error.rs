@@ -15,7 +15,7 @@ pub struct Location {
     pub routine: u32,
     /// Instruction number in the routine.
     pub ip: u32,
-    /// Operator name, or `jump`, `trap`, `call`.
+    /// Operator name, or `jump`, `trap`, `call`, `guard`, `again`.
     pub operator: Arc<str>,
     /// Source of the instruction, if known.
     pub span: Span,
@@ -34,6 +34,8 @@ impl Location {
             }
             Some(Instruction::Trap { .. }) => "trap".into(),
             Some(Instruction::Call { .. }) => "call".into(),
+            Some(Instruction::Guard { .. }) => "guard".into(),
+            Some(Instruction::Again { .. }) => "again".into(),
             Some(_) => "jump".into(),
             None => "end".into(),
         };

@@ -21,6 +21,7 @@ mod asks;
 pub mod bound;
 pub mod call;
 mod calls;
+mod caught;
 mod cells;
 mod code;
 pub mod error;
@@ -35,6 +36,7 @@ mod pairs;
 mod parallel;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
+mod pieces;
 pub mod room;
 mod routine_code;
 mod run;

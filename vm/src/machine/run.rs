@@ -1,6 +1,8 @@
 //! The interpreter loop: starts chains of cells, resumes them, calls routines, turns stops into
 //! errors.
 //!
+//! A fault goes to the first guard that takes it, of the instruction that raised, or of the calls that are open.
+//!
 //! A chain returns to the loop at every pause, and at a jump or call when its slice of fuel is used up. There the
 //! loop gives out the next slice, looks at the cancel token and, in stepped code, tells the observer. Called
 //! routines do not nest the loop (`machine/calls.rs`).
@@ -10,6 +12,7 @@
 
 use crate::frame::Frame;
 use crate::machine::calls::{Calls, Next, use_code};
+use crate::machine::caught::Caught;
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
 use crate::machine::options::{RunLimits, RunWatch, Used};
@@ -97,6 +100,8 @@ pub(super) struct Run<'r, 'o> {
     pub(super) outer_depth: usize,
     /// The stepped instruction that has started and not been reported as done.
     open_step: Option<u32>,
+    /// Faults that guards have kept.
+    kept: Vec<Caught>,
     pub(super) registers: Registers,
     /// What compiled code needs.
     #[cfg(feature = "jit")]
@@ -132,6 +137,7 @@ impl<'r, 'o> Run<'r, 'o> {
             calls,
             outer_depth: 0,
             open_step: None,
+            kept: Vec::new(),
             registers,
             #[cfg(feature = "jit")]
             native: Default::default(),
@@ -191,7 +197,7 @@ impl<'r, 'o> Run<'r, 'o> {
                 Stop::Back => return Ok(()),
                 Stop::Fault => {
                     let fault = self.registers.fault.take().expect("a faulting cell leaves its fault");
-                    return Err(self.halt(fault.into()));
+                    cell = self.catch(fault)?;
                 }
             }
         }
@@ -224,6 +230,51 @@ impl<'r, 'o> Run<'r, 'o> {
     #[cold]
     pub(super) fn halt(&mut self, kind: RunErrorKind) -> Box<Halt> {
         Box::new(Halt { kind, routine: self.routine(), ip: Some(self.ip()) })
+    }
+
+    /// The cell where a guard of an open routine leads that takes the fault.
+    #[cold]
+    fn catch(&mut self, fault: Fault) -> Result<*const Cell, Box<Halt>> {
+        let (routine, ip, depth) = (self.routine(), self.ip(), self.calls.depth());
+        let raised = Caught { fault, routine, ip, depth, number: 0 };
+        self.catch_raised(raised.again(self.program, &self.kept))
+    }
+
+    /// The same for what a piece of a call raised: a run of its own, which has looked at its own guards.
+    #[cold]
+    fn catch_from_piece(&mut self, halt: Halt) -> Result<*const Cell, Box<Halt>> {
+        match halt {
+            Halt { kind: RunErrorKind::Fault(fault), routine, ip: Some(ip) } => {
+                self.catch_raised(Caught { fault, routine, ip, depth: self.calls.depth(), number: 0 })
+            }
+            halt => Err(Box::new(halt)),
+        }
+    }
+
+    fn catch_raised(&mut self, raised: Caught) -> Result<*const Cell, Box<Halt>> {
+        let depth = self.calls.depth();
+        // The place of each open routine: of the innermost the instruction that raised, of the others their calls.
+        // SAFETY: they are cells of the code.
+        let callers = self.calls.callers().map(|(routine, cell)| (routine, unsafe { (*cell).ip }));
+        let innermost = std::iter::once((self.routine(), self.ip()));
+        let found = innermost.chain(callers).zip((0..=depth).rev()).find_map(|((routine, ip), depth)| {
+            let guard = self.codes[routine].guard(&self.program.routines()[routine], ip, &raised.fault)?;
+            Some((routine, guard, depth))
+        });
+        let Some((routine, guard, depth)) = found else {
+            let Caught { fault, routine, ip, .. } = raised;
+            return Err(Box::new(Halt { kind: fault.into(), routine, ip: Some(ip) }));
+        };
+        self.calls.unwind(&mut self.registers, depth);
+        self.kept.retain(|kept| kept.depth <= depth);
+        if let Some(number) = self.program.routines()[routine].body.catches()[guard.catch as usize].keep {
+            self.kept.retain(|kept| (kept.depth, kept.number) != (depth, number));
+            self.kept.push(Caught { depth, number, ..raised });
+        }
+        self.registers.blamed = None;
+        self.open_step = None;
+        let cell = &raw const self.codes[routine].cells[guard.cell as usize];
+        self.go_on(Next { blamed: self.registers.at, cell, fuel: guard.fuel })
     }
 
     /// The first cell of the main routine, its fuel charged.
@@ -307,8 +358,10 @@ impl<'r, 'o> Run<'r, 'o> {
         // SAFETY: the stop came from a call cell of the routine running, which is not its last cell.
         let (call, behind) = unsafe { (self.calls.call_of(cell), cell.add(1)) };
         if let Some(parallel) = &call.parallel {
-            self.in_pieces(parallel)?;
-            return self.go_on(Next { blamed: cell, cell: behind, fuel: call.fuel });
+            return match self.in_pieces(parallel) {
+                Ok(()) => self.go_on(Next { blamed: cell, cell: behind, fuel: call.fuel }),
+                Err(halt) => self.catch_from_piece(*halt),
+            };
         }
         // SAFETY: the stop came from a call cell of the routine running.
         match unsafe { self.calls.begin_slowly(&mut self.registers, self.registers.at) } {

@@ -77,6 +77,7 @@ impl Space {
 
     /// Where a block of so many elements that begins at a position ends: it has elements of one run only if runs are
     /// long.
+    #[inline]
     pub(crate) fn end_of_block(&self, first: &Position, block: usize, end: usize) -> usize {
         let count = match self.ends_with_runs() {
             true => block.min(self.run() - first.place[self.last()]),
@@ -111,7 +112,8 @@ impl Space {
         }
     }
 
-    /// The place of an element on each axis.
+    /// The place of an element on each axis, 0 on those that the space has not.
+    #[cold]
     fn place(&self, element: usize) -> Shape {
         let mut place = [0; MAX_RANK];
         let mut rest = element;
@@ -124,11 +126,18 @@ impl Space {
     }
 }
 
-/// An element of a space, and its place on each axis.
+/// An element of a space, and its place on each axis, 0 on those that the space has not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Position {
     element: usize,
     place: Shape,
+}
+
+impl Position {
+    /// True if the element is this one.
+    pub(crate) fn is_at(&self, element: usize) -> bool {
+        self.element == element
+    }
 }
 
 /// Strides of an operand over the axes of a result; 0 where it repeats.
@@ -238,6 +247,27 @@ impl<'a> Walk<'a> {
             return self.at(space, place);
         }
         // SAFETY: the caller's promise.
+        unsafe { self.gather_cells(space, place, count, buffer) };
+        buffer
+    }
+
+    /// The element at a place.
+    #[inline]
+    fn at(&self, space: &Space, place: &Shape) -> *const u8 {
+        let along = |axis: usize| (place[axis] as isize).wrapping_mul(self.strides[axis]);
+        // Most spaces have two axes or one, and then the place on the second is 0: that takes no loop.
+        let mut offset = along(0).wrapping_add(along(1));
+        for axis in 2..space.rank {
+            offset = offset.wrapping_add(along(axis));
+        }
+        self.first.wrapping_offset(offset)
+    }
+
+    /// # Safety
+    /// As [`Walk::data`].
+    #[inline(never)]
+    unsafe fn gather_cells(&self, space: &Space, place: &Shape, count: usize, buffer: *mut u8) {
+        // SAFETY: the caller's promise.
         unsafe {
             match self.size {
                 1 => self.gather::<u8>(space, place, count, buffer),
@@ -245,14 +275,6 @@ impl<'a> Walk<'a> {
                 _ => self.gather::<u64>(space, place, count, buffer),
             }
         }
-        buffer
-    }
-
-    /// The element at a place.
-    fn at(&self, space: &Space, place: &Shape) -> *const u8 {
-        let places = place[..space.rank].iter().zip(&self.strides);
-        let offset: isize = places.map(|(place, stride)| *place as isize * stride).sum();
-        self.first.wrapping_offset(offset)
     }
 
     /// # Safety

@@ -1,6 +1,7 @@
 //! Body: instructions over values, before and after slots are assigned.
 
 use crate::operator::Overload;
+use crate::program::catch::Catch;
 use crate::program::instruction::{Instruction, Span, Trap, ValueId, ValueList};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub struct Body {
     operators: Vec<Arc<Overload>>,
     traps: Vec<Trap>,
     trap_numbers: HashMap<Trap, u32>,
+    catches: Vec<Catch>,
+    catch_numbers: HashMap<Catch, u32>,
 }
 
 impl Body {
@@ -37,6 +40,11 @@ impl Body {
     /// The traps used, by trap number.
     pub fn traps(&self) -> &[Trap] {
         &self.traps
+    }
+
+    /// What guards take, by catch number.
+    pub fn catches(&self) -> &[Catch] {
+        &self.catches
     }
 
     /// Source of an instruction.
@@ -63,7 +71,10 @@ impl Body {
             Instruction::JumpIf { condition, .. } | Instruction::JumpIfNot { condition, .. } => {
                 std::slice::from_ref(condition)
             }
-            Instruction::Jump { .. } | Instruction::Trap { .. } => &[],
+            Instruction::Jump { .. }
+            | Instruction::Trap { .. }
+            | Instruction::Guard { .. }
+            | Instruction::Again { .. } => &[],
         }
     }
 
@@ -88,6 +99,16 @@ impl Body {
         let number = *self.trap_numbers.entry(trap.clone()).or_insert(next);
         if number == next {
             self.traps.push(trap);
+        }
+        number
+    }
+
+    /// Registers what a guard takes; equal ones share a number.
+    pub fn add_catch(&mut self, catch: Catch) -> u32 {
+        let next = self.catches.len() as u32;
+        let number = *self.catch_numbers.entry(catch.clone()).or_insert(next);
+        if number == next {
+            self.catches.push(catch);
         }
         number
     }
@@ -154,9 +175,17 @@ impl Body {
         match &mut self.instructions[jump] {
             Instruction::Jump { offset }
             | Instruction::JumpIf { offset, .. }
-            | Instruction::JumpIfNot { offset, .. } => *offset = distance as i32,
+            | Instruction::JumpIfNot { offset, .. }
+            | Instruction::Guard { offset, .. } => *offset = distance as i32,
             other => panic!("{other:?} is not a jump"),
         }
+    }
+
+    /// The guards of an instruction, in the order in which they are asked: those directly before it, the last one first.
+    pub fn guards(&self, ip: usize) -> impl Iterator<Item = usize> + '_ {
+        let is_guard = |ip: usize| matches!(self.instructions[ip], Instruction::Guard { .. });
+        let last = if is_guard(ip) { 0 } else { ip };
+        (0..last).rev().take_while(move |before| is_guard(*before))
     }
 
     /// The instruction a jump leads to, the end included; `None` if it leaves the body.

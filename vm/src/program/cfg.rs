@@ -8,6 +8,9 @@
 //! B3: …
 //! ```
 //!
+//! An instruction with guards ends its block: where its guards lead, control comes from the guard, and from the
+//! instruction. What is alive there is alive across the instruction too.
+//!
 //! Blocks are numbered in instruction order. A jump to the end of the body is an edge to no block.
 
 use crate::program::body::Body;
@@ -48,6 +51,7 @@ impl Cfg {
             if body.instructions()[last].falls_through() {
                 edge(last + 1);
             }
+            body.guards(last).filter_map(|guard| body.target(guard)).for_each(edge);
         }
         Cfg { graph }
     }
@@ -101,7 +105,7 @@ pub fn reachable(body: &Body) -> Vec<bool> {
 }
 
 /// First instructions of all blocks, ascending: the first instruction, jump targets, and whatever
-/// follows a jump or a trap.
+/// follows a jump, a trap, a guard or an instruction with guards.
 pub fn block_starts(body: &Body) -> Vec<usize> {
     let len = body.instructions().len();
     if len == 0 {
@@ -109,7 +113,8 @@ pub fn block_starts(body: &Body) -> Vec<usize> {
     }
     let mut starts = vec![0];
     for (ip, instruction) in body.instructions().iter().enumerate() {
-        if matches!(instruction, Instruction::Operator { .. } | Instruction::Call { .. }) {
+        let runs_on = matches!(instruction, Instruction::Operator { .. } | Instruction::Call { .. });
+        if runs_on && body.guards(ip).next().is_none() {
             continue;
         }
         starts.push(ip + 1);

@@ -78,6 +78,10 @@ pub fn instruction(routine: &Routine, ip: usize) -> impl Display + '_ {
             write_text(&mut message, &trap.message);
             write!(f, "trap<{}>({message})", trap.category)
         }
+        Instruction::Guard { catch, offset } => {
+            write!(f, "guard<{offset:+}>{}", routine.body.catches()[*catch as usize])
+        }
+        Instruction::Again { number } => write!(f, "again<{number}>()"),
         Instruction::Call { routine: callee, operands, results } => {
             let (operands, results) = (routine.body.list(*operands), routine.body.list(*results));
             write!(f, "{} = call<{callee}>({})", slots(routine, results), slots(routine, operands))

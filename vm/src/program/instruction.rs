@@ -73,6 +73,18 @@ pub enum Instruction {
         /// Position in the list of traps.
         trap: u32,
     },
+    /// If the next instruction that is no guard raises what the guard takes, continues elsewhere.
+    Guard {
+        /// Position in the list of [catches](crate::program::Catch).
+        catch: u32,
+        /// Distance from the next instruction.
+        offset: i32,
+    },
+    /// Raises the fault once more that a guard of the routine has kept.
+    Again {
+        /// Under which number it was kept.
+        number: u32,
+    },
     /// Runs another routine on a frame of its own.
     Call {
         /// Position in the program's list of routines.
@@ -85,19 +97,20 @@ pub enum Instruction {
 }
 
 impl Instruction {
-    /// The jump distance, if the instruction can jump.
+    /// The jump distance, if the instruction can jump, or is a guard.
     pub fn offset(&self) -> Option<i32> {
         match self {
             Instruction::Jump { offset }
             | Instruction::JumpIf { offset, .. }
-            | Instruction::JumpIfNot { offset, .. } => Some(*offset),
+            | Instruction::JumpIfNot { offset, .. }
+            | Instruction::Guard { offset, .. } => Some(*offset),
             _ => None,
         }
     }
 
     /// True if the next instruction can follow.
     pub fn falls_through(&self) -> bool {
-        !matches!(self, Instruction::Jump { .. } | Instruction::Trap { .. })
+        !matches!(self, Instruction::Jump { .. } | Instruction::Trap { .. } | Instruction::Again { .. })
     }
 }
 

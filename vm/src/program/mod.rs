@@ -9,13 +9,14 @@
 //!   ├─────── values     v0: FLOAT32 [0x00], v1: FLOAT64 [0x08], …   what each slot means where
 //!   ├─────── inputs, output, side outputs, literals: names and roles of values
 //!   ├─────── operators  o0: core.to_float64(FLOAT32) -> FLOAT64, …  exact overloads
-//!   └─────── eval       v2 = o0(v0); v1 = o1(v2, v3); jumps, traps, calls
+//!   └─────── eval       v2 = o0(v0); v1 = o1(v2, v3); jumps, traps, calls, guards
 //! ```
 //!
 //! Operands are *values*, not slots: slots are shared over time, values are not. That is what lets
 //! an independent checker prove an allocation right, and a layout dump show what lived where.
 
 pub mod body;
+pub mod catch;
 pub mod cfg;
 pub mod dump;
 pub mod instruction;
@@ -29,5 +30,6 @@ pub mod verify_error;
 mod verify_parallel;
 
 pub use body::Body;
+pub use catch::Catch;
 pub use instruction::{Instruction, ValueId};
 pub use program::{Program, Routine};

@@ -16,6 +16,7 @@
 //! - A tuple assembled around an operand that already stands in its field takes the operand's bytes;
 //!   the operand may still be read afterwards, until those bytes change.
 //! - What changes a value in place, an operator or a routine called, reads it and writes it.
+//! - Where an instruction raises, what it would have given is nobody's, and what it changes in place is still whole.
 //! - At the end of the body, output and side outputs must be whole.
 
 use crate::layout::TypedSlot;
@@ -132,6 +133,17 @@ impl State {
     }
 }
 
+/// Lets a state reach a block; true if the block knows less than before.
+fn meet(entry: &mut Option<State>, state: &State) -> bool {
+    match entry {
+        Some(entry) => entry.meet(state),
+        none => {
+            *none = Some(state.clone());
+            true
+        }
+    }
+}
+
 /// True if the slot is the whole place of a field. The tuple nests deeper, so no chain of tuples
 /// comes back to where it began.
 fn is_field(slot: &TypedSlot, tuple: &TypedSlot, index: usize) -> bool {
@@ -182,25 +194,37 @@ impl<'p> Checker<'p> {
         let mut work: BTreeSet<usize> = (0..end.min(1)).collect();
         while let Some(block) = work.pop_first() {
             let Some(mut state) = entries[block].clone() else { continue };
+            let last = cfg.block(block).end - 1;
+            let caught_at: Vec<usize> = body.guards(last).filter_map(|guard| body.target(guard)).collect();
+            let mut raised = None;
             for ip in cfg.block(block) {
+                if ip == last && !caught_at.is_empty() {
+                    raised = Some(self.raised(ip, &state));
+                }
                 self.step(ip, &mut state)?;
             }
-            let last = cfg.block(block).end - 1;
-            let mut next: Vec<usize> = cfg.successors(block).collect();
+            let goes_to = |to: usize| {
+                let start = cfg.block(to).start;
+                let is_next = start == last + 1 && body.instructions()[last].falls_through();
+                is_next || body.target(last) == Some(start)
+            };
+            if let Some(raised) = raised {
+                for successor in cfg.successors(block) {
+                    if caught_at.contains(&cfg.block(successor).start)
+                        && meet(&mut entries[successor], &raised)
+                    {
+                        work.insert(successor);
+                    }
+                }
+            }
+            let mut next: Vec<usize> = cfg.successors(block).filter(|to| goes_to(*to)).collect();
             let len = body.instructions().len();
             let falls_off = last + 1 == len && body.instructions()[last].falls_through();
             if falls_off || body.target(last) == Some(len) {
                 next.push(end);
             }
             for successor in next {
-                let changed = match &mut entries[successor] {
-                    Some(entry) => entry.meet(&state),
-                    none => {
-                        *none = Some(state.clone());
-                        true
-                    }
-                };
-                if changed && successor != end {
+                if meet(&mut entries[successor], &state) && successor != end {
                     work.insert(successor);
                 }
             }
@@ -224,6 +248,21 @@ impl<'p> Checker<'p> {
         self.updated(instruction).for_each(|v| self.write(state, v));
         self.routine.body.writes(instruction).iter().for_each(|v| self.write(state, *v));
         Ok(())
+    }
+
+    /// The state where an instruction raises.
+    fn raised(&self, ip: usize, before: &State) -> State {
+        let (body, mut state) = (&self.routine.body, before.clone());
+        let instruction = &body.instructions()[ip];
+        let updates = match instruction {
+            Instruction::Operator { operator, .. } => body.operators()[*operator as usize].updates(),
+            _ => false,
+        };
+        for value in body.writes(instruction).iter().filter(|_| !updates) {
+            let slot = self.routine.slot(*value);
+            (slot.offset()..slot.end() as u32).for_each(|byte| state.set(byte, NOBODY));
+        }
+        state
     }
 
     /// The operands that a routine called changes in place. Of an operator such an operand is the result as well.

@@ -9,7 +9,8 @@
 //! 4. **Operands**: each operand and result has the type of the overload, up to storage. The result
 //!    shares no byte with an operand unless the kernel reads before it writes; a tuple's operand may
 //!    already stand in its field. The result of an operator that updates is its first operand, the same value.
-//! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT or BOOLEAN.
+//! 5. **Jumps** stay in the body (its end included); conditions are OPTIONAL_UNIT or BOOLEAN. **Guards** lead to an instruction,
+//!    stand before an operator, a call or what raises, and take what [can be caught](crate::program::Catch::CATEGORIES).
 //! 6. **Init and eval are separate**: no instruction writes a byte of a literal, or of an input
 //!    unless the value is declared to override it; views are not written, nor are inputs themselves, unless
 //!    the routine declares that it updates them and the operator does so.
@@ -120,6 +121,8 @@ impl<'p> Checker<'p> {
                 Instruction::Trap { trap } => {
                     self.expect(ip, (*trap as usize) < self.body.traps().len(), || format!("trap {trap}"))?;
                 }
+                Instruction::Guard { catch, .. } => self.check_guard(ip, *catch)?,
+                Instruction::Again { .. } => {}
                 Instruction::Call { routine, operands, results } => {
                     self.check_call(ip, *routine, *operands, *results)?;
                 }
@@ -129,6 +132,26 @@ impl<'p> Checker<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Rule 5 for a guard.
+    fn check_guard(&self, ip: usize, catch: u32) -> Result<(), VerifyError> {
+        let found = self.body.catches().get(catch as usize);
+        self.expect(ip, found.is_some(), || format!("catch {catch}"))?;
+        let wrong = |what: String| Err(VerifyError::Guard { routine: self.number, ip, what });
+        if let Some(category) = found.and_then(|catch| catch.first_never_caught()) {
+            return wrong(format!("{category} is never caught"));
+        }
+        if self.body.target(ip) == Some(self.body.instructions().len()) {
+            return wrong("it leads to the end".to_owned());
+        }
+        match self.body.instructions().get(ip + 1) {
+            None
+            | Some(Instruction::Jump { .. } | Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. }) => {
+                wrong("what follows raises nothing".to_owned())
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     fn check_values(&self) -> Result<(), VerifyError> {

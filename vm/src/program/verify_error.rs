@@ -91,6 +91,16 @@ pub enum VerifyError {
         /// The distance.
         offset: i32,
     },
+    /// Rule 5: a guard that guards nothing, leads nowhere or takes what is never caught.
+    #[error("routine {routine}, instruction {ip}: a guard is wrong: {what}")]
+    Guard {
+        /// Routine number.
+        routine: usize,
+        /// Instruction.
+        ip: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// Rule 6: the instruction writes where it must not.
     #[error("routine {routine}, instruction {ip}: {value} at {slot} is written, but it is {what}")]
     Written {

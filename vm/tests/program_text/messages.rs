@@ -15,7 +15,7 @@ fn error(from: &str, to: &str) -> String {
 fn texts_that_do_not_read() {
     for (from, to, message) in [
         ("cembra-program 1", "cembra 1", "line 1, column 1: expected `cembra-program`, found 'cembra'"),
-        ("program 1", "program 3", "the program text is of version 3, only versions 1 to 2 can be read"),
+        ("program 1", "program 4", "the program text is of version 4, only versions 1 to 3 can be read"),
         ("program 1", "program 2", "the program text is of version 2, what it says is of version 1"),
         (
             "    output = v1",

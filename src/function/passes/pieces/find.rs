@@ -64,6 +64,9 @@ fn shape(function: &LowFunction, natural: NaturalLoop, round: InstId) -> Result<
     let mut inside: HashSet<BlockId> = natural.blocks.iter().copied().collect();
     let Tail::Branch { condition, orelse: exit, .. } = flow.block(header).tail else { return Err(other()) };
     for block in &natural.blocks {
+        if matches!(flow.block(*block).tail, Tail::Guard { .. }) {
+            return Err(serial("a `try` catches what it raises"));
+        }
         for to in flow.block(*block).tail.successors() {
             let is_error = matches!(flow.block(to).tail, Tail::Fail(_));
             if (*block, to) == (header, exit) || inside.contains(&to) {

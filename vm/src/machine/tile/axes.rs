@@ -148,6 +148,7 @@ impl Elements<'_> {
     }
 
     /// Moves a position to an element, and gives where a block of so many elements ends that begins there.
+    #[inline]
     pub(super) fn end_of_block(&self, at: &mut Position, first: usize, block: usize, end: usize) -> usize {
         self.space.go_to(at, first);
         self.space.end_of_block(at, block, end)
@@ -162,22 +163,18 @@ impl Elements<'_> {
         }))
     }
 
-    /// Moves a position to the block that begins with an element, and points columns to it.
+    /// Points columns to the block that begins at a position.
     ///
     /// # Safety
     /// There is such a block, of a size that [`Elements::end_of_block`] gave and the buffers have room for.
+    #[inline]
     pub(super) unsafe fn fill(
         &self,
-        at: &mut Position,
-        first: usize,
+        at: &Position,
         count: usize,
         buffers: Buffers<'_>,
         columns: &mut [Column],
     ) {
-        if self.walks.is_empty() {
-            return;
-        }
-        self.space.go_to(at, first);
         for ((column, walk), buffer) in self.walks.iter().zip(buffers) {
             // SAFETY: the caller's promise.
             columns[*column as usize].data = unsafe { walk.data(&self.space, at, count, *buffer) };

@@ -220,10 +220,11 @@ impl<'w> Worker<'w> {
                     follow_inputs(self.blocks.presence, self.columns);
                 }
             }
-            // SAFETY: the caller's promise; the block is one that the elements gave.
-            Places::Elements(elements, buffers, at) => unsafe {
-                elements.fill(at, self.at, count, buffers, self.columns);
-            },
+            Places::Elements(elements, buffers, at) => {
+                assert!(at.is_at(self.at), "the end of a block is asked for before it is computed");
+                // SAFETY: the caller's promise; the block is one that the elements gave.
+                unsafe { elements.fill(at, count, buffers, self.columns) };
+            }
         }
     }
 

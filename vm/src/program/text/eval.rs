@@ -5,6 +5,7 @@
 
 use crate::operator::{Effects, Overload};
 use crate::program::body::Body;
+use crate::program::catch::Catch;
 use crate::program::instruction::{Instruction, Span, Trap, ValueId};
 use crate::program::program::Routine;
 use crate::program::text::cursor::{Cursor, Read};
@@ -107,6 +108,19 @@ impl Parser<'_> {
             "trap" => {
                 let trap = read_trap(line)?;
                 Ok(Instruction::Trap { trap: self.trap(body, trap)? })
+            }
+            "guard" => {
+                let offset = read_distance(line)?;
+                let catch = read_catch(line)?;
+                Ok(Instruction::Guard { catch: body.add_catch(catch), offset })
+            }
+            "again" => {
+                line.expect("<")?;
+                let number = line.number("a number under which a fault is kept")?;
+                for bracket in [">", "(", ")"] {
+                    line.expect(bracket)?;
+                }
+                Ok(Instruction::Again { number })
             }
             word if word.starts_with('v') => {
                 *line = start;
@@ -217,6 +231,33 @@ fn read_trap(line: &mut Cursor<'_>) -> Read<Trap> {
     let message = read_text(line)?.into();
     line.expect(")")?;
     Ok(Trap { category, message })
+}
+
+/// Reads `(DIVISION_BY_ZERO, 'KeyError') keep 0`.
+fn read_catch(line: &mut Cursor<'_>) -> Read<Catch> {
+    let mut catch = Catch::default();
+    line.expect("(")?;
+    let mut is_first = true;
+    while !line.eat(")") {
+        if !std::mem::take(&mut is_first) {
+            line.expect(",")?;
+        }
+        let start = *line;
+        if line.eat("'") {
+            *line = start;
+            catch.classes.push(read_text(line)?.into());
+            continue;
+        }
+        let category = Category::from_name(line.word());
+        match category.filter(|_| catch.classes.is_empty()) {
+            Some(category) => catch.categories.push(category),
+            None => return Err(start.expected("a category such as `DIVISION_BY_ZERO`, or a class in quotes")),
+        }
+    }
+    if line.eat("keep") {
+        catch.keep = Some(line.number("a number to keep the fault under")?);
+    }
+    Ok(catch)
 }
 
 /// Reads `@12..17`, or nothing.

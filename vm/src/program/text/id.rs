@@ -12,10 +12,16 @@ pub const VERSION: u32 = 3;
 pub(super) fn version_of(program: &Program) -> u32 {
     let routines = program.routines();
     match () {
-        () if routines.iter().any(|routine| routine.parallel.is_some()) => 3,
+        () if routines.iter().any(needs_version_3) => 3,
         () if routines.iter().any(needs_version_2) => 2,
         () => 1,
     }
+}
+
+/// True if calls of a routine run in pieces, or it catches faults.
+fn needs_version_3(routine: &Routine) -> bool {
+    let catches = |it: &Instruction| matches!(it, Instruction::Guard { .. } | Instruction::Again { .. });
+    routine.parallel.is_some() || routine.body.instructions().iter().any(catches)
 }
 
 /// True if a routine updates values, jumps on truth values, or has arrays of narrow elements.

@@ -146,6 +146,11 @@ fn write_instruction(out: &mut String, routine: &Routine, instruction: &Instruct
             write_text(out, &trap.message);
             out.push(')');
         }
+        Instruction::Guard { catch, offset } => {
+            let catch = &routine.body.catches()[*catch as usize];
+            push(out, format_args!("guard<{offset:+}>{catch}"));
+        }
+        Instruction::Again { number } => push(out, format_args!("again<{number}>()")),
         Instruction::Call { routine: callee, operands, results } => {
             write_values(out, routine.body.list(*results));
             push(out, format_args!(" = call<{callee}>"));
