@@ -35,6 +35,7 @@ use crate::compile::emission::{Emission, Role};
 use crate::compile::emit::emit;
 use crate::compile::error::CompileError;
 use crate::compile::slots::SlotArena;
+use crate::compile::tier;
 use crate::prepare::Prepared;
 use cembra_vm::layout::builder::DEFAULT_FRAME_LIMIT;
 use cembra_vm::layout::{FrameLayout, TypedSlot};
@@ -200,7 +201,7 @@ impl Binder {
             if self.options.check_slots {
                 slot_check::check(&program)?;
             }
-            bound.push(BoundExpr::new(Arc::new(program))?);
+            bound.push(tier::bind(program)?);
         }
         Ok(bound)
     }

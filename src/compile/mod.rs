@@ -10,6 +10,7 @@
 //! - [`slots`]: who may use which bytes of the frame.
 //! - [`assign`]: values get slots, by where they are alive.
 //! - [`binder`]: one or several expressions in one layout.
+//! - [`tier`]: the interpreter, or machine code as well.
 //!
 //! Layout order: inputs as given, output, then literals and temporaries as the walk meets them. A
 //! result may take the bytes of an operand that dies with it; literals, outputs and inputs keep theirs
@@ -23,6 +24,7 @@ pub mod error;
 pub mod known;
 pub mod order;
 pub mod slots;
+pub mod tier;
 
 pub use assign::SlotReuse;
 pub use binder::{Binder, Options, compile};

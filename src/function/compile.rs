@@ -1,6 +1,6 @@
 //! From a module to a bound function for types of its arguments.
 
-use crate::compile::CompileError;
+use crate::compile::{CompileError, tier};
 use crate::function::build::build;
 use crate::function::check::FunctionWarning;
 use crate::function::constant::Constant;
@@ -66,7 +66,7 @@ pub(crate) fn bind(low: Vec<LowFunction>, options: &FunctionOptions) -> Result<B
         |error: CompileError| FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default());
     let program = program(low, &builtins::table(), &options.compile)?;
     slot_check::check(&program).map_err(|error| compiled(error.into()))?;
-    BoundExpr::new(Arc::new(program)).map_err(|error| compiled(error.into()))
+    tier::bind(program).map_err(|error| compiled(error.into()))
 }
 
 /// The stage `low` after its passes, and the loops over `prange` that run serially.

@@ -108,7 +108,7 @@ impl<'b> Compiler<'b> {
                 continue;
             }
             let refused = |reason: String| NotCompiled::Compiler { routine: number, reason };
-            context.func.signature = signature(&**module);
+            context.func.signature = signature(module);
             context.func.name = UserFuncName::user(0, number as u32);
             let parts = &self.compiled.parts[number];
             let is_translated =

@@ -78,19 +78,19 @@ pub(super) fn emit(
                 false => x,
             };
             let is_narrow = *overload.result() == INT32;
-            rule.to_integer(wide, is_narrow);
+            rule.cut(wide, is_narrow);
         }
         (Primitive::Floor, &[x]) => {
             let x = rule.e.b.ins().floor(x);
-            rule.to_integer(x, false);
+            rule.cut(x, false);
         }
         (Primitive::Ceil, &[x]) => {
             let x = rule.e.b.ins().ceil(x);
-            rule.to_integer(x, false);
+            rule.cut(x, false);
         }
         (Primitive::RoundEven, &[x]) => {
             let x = rule.e.b.ins().nearest(x);
-            rule.to_integer(x, false);
+            rule.cut(x, false);
         }
         (Primitive::Narrow, &[x]) => rule.checked(|e| {
             let narrow = e.b.ins().ireduce(types::I32, x);
@@ -177,7 +177,7 @@ impl<'r, 'f> Rule<'_, '_, 'r, 'f> {
     }
 
     /// A FLOAT64 cut to an INT64, or an INT32 if `is_narrow`.
-    fn to_integer(&mut self, x: Value, is_narrow: bool) {
+    fn cut(&mut self, x: Value, is_narrow: bool) {
         // Both bounds of INT64 are floats; those of INT32 are one beyond, and excluded.
         let (low, above, high, ty) = match is_narrow {
             false => (-(2f64.powi(63)), FloatCC::GreaterThanOrEqual, 2f64.powi(63), types::I64),

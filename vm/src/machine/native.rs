@@ -166,11 +166,7 @@ pub(crate) unsafe extern "C" fn call(run: *mut NativeRun, frame: *mut u8, cell: 
 
 /// # Safety
 /// As [`call`].
-unsafe fn call_routine(
-    native: *mut NativeRun,
-    frame: *mut u8,
-    cell: *const Cell,
-) -> Result<(), Box<Halt>> {
+unsafe fn call_routine(native: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> Result<(), Box<Halt>> {
     let run: AnyRun<'_> = native.cast();
     // SAFETY: the caller's promise: the cell is linked, and a `back` stands behind it. While the routine called runs,
     // nobody here uses the run.
