@@ -1,5 +1,6 @@
 //! Compiled: the module of a program with the cells that its code asks for, as the machine runs it.
 
+use crate::jit::emitter::redefined;
 use crate::jit::error::NotCompiled;
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
@@ -18,6 +19,9 @@ use std::sync::Mutex;
 
 /// Instructions of a program that are compiled at most: a second of work.
 const MOST_INSTRUCTIONS: usize = 100_000;
+
+/// Variables with several definitions times instructions of a routine, at most: some 128 MB.
+const MOST_DEFINITIONS: usize = 1 << 23;
 
 /// Machine code of a program.
 struct Compiled {
@@ -106,6 +110,10 @@ impl<'b> Compiler<'b> {
             if !routine.body.catches().is_empty() || routine.parallel.is_some() {
                 self.functions.push(None);
                 continue;
+            }
+            let (variables, instructions) = (redefined(routine).len(), routine.body.instructions().len());
+            if variables.saturating_mul(instructions) > MOST_DEFINITIONS {
+                return Err(NotCompiled::TooManyVariables { routine: number, instructions, variables });
             }
             let refused = |reason: String| NotCompiled::Compiler { routine: number, reason };
             context.func.signature = signature(module);

@@ -49,6 +49,16 @@ impl Abilities {
     }
 }
 
+/// The owners that several instructions, or an input and an instruction, write.
+pub(super) fn redefined(routine: &Routine) -> HashSet<ValueId> {
+    let owners = routine.owners();
+    let inputs = routine.inputs.iter().map(|(_, value)| *value);
+    let body = &routine.body;
+    let written = body.instructions().iter().flat_map(|instruction| body.writes(instruction).iter().copied());
+    let mut seen = HashSet::new();
+    inputs.chain(written).map(|value| owners.owner(value)).filter(|owner| !seen.insert(*owner)).collect()
+}
+
 /// An instruction that a cell can do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instructed<'r> {
@@ -69,6 +79,10 @@ pub(super) struct Emitter<'r, 'f> {
     literals: HashMap<ValueId, ScalarValue>,
     /// All literals, which are never written.
     pinned: HashSet<ValueId>,
+    /// Leaves of values with one definition, which stands before every use on all paths: the slot checker saw to that.
+    defined: HashMap<Key, Value>,
+    /// Owners with several definitions: their leaves are variables, which take more work.
+    redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
     clean: HashSet<Key>,
     /// The run, and the frame.
@@ -120,6 +134,8 @@ impl<'r, 'f> Emitter<'r, 'f> {
             owners: routine.owners(),
             literals: routine.literals.iter().filter_map(scalar).collect(),
             pinned: routine.literals.iter().map(|(value, _)| *value).collect(),
+            defined: HashMap::new(),
+            redefined: redefined(routine),
             variables: HashMap::new(),
             clean: HashSet::new(),
             run,
@@ -191,6 +207,9 @@ impl<'r, 'f> Emitter<'r, 'f> {
             Some(ScalarValue::Float32(x)) => ins.f32const(*x),
             Some(ScalarValue::Float64(x) | ScalarValue::WeakFloat(x)) => ins.f64const(*x),
             _ => {
+                if let Some(defined) = self.defined.get(&self.key(value, leaf)) {
+                    return *defined;
+                }
                 let variable = self.variable(value, leaf);
                 self.b.use_var(variable)
             }
@@ -199,8 +218,13 @@ impl<'r, 'f> Emitter<'r, 'f> {
 
     /// Gives a leaf of a value another value.
     pub(super) fn define(&mut self, value: ValueId, leaf: Leaf, to: Value) {
+        let key = self.key(value, leaf);
+        self.clean.remove(&key);
+        if !self.redefined.contains(&key.0) {
+            self.defined.insert(key, to);
+            return;
+        }
         let variable = self.variable(value, leaf);
-        self.clean.remove(&self.key(value, leaf));
         self.b.def_var(variable, to);
     }
 

@@ -29,6 +29,18 @@ pub enum NotCompiled {
         /// As many as are compiled.
         limit: usize,
     },
+    /// The compiler keeps a table for each variable that is written more than once, as long as the routine.
+    #[error(
+        "routine {routine} has {instructions} instructions and {variables} variables that are written more than once: too many"
+    )]
+    TooManyVariables {
+        /// Routine number.
+        routine: usize,
+        /// Instructions of the routine.
+        instructions: usize,
+        /// Its variables with several definitions.
+        variables: usize,
+    },
     /// Every instruction would be run by its cell, as the interpreter does with less effort.
     #[error("nothing to gain: no instruction of the main routine is about plain values")]
     NothingToGain,
