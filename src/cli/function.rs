@@ -3,6 +3,7 @@
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
     FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
+    TierArg,
 };
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, options, report, types};
@@ -10,6 +11,7 @@ use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
+use crate::compile::tier::run_as_machine_code;
 use crate::function::compile::{optimized, stages};
 use crate::function::explain::explain_type;
 use crate::function::norm::{norm_document, norm_schema};
@@ -100,6 +102,11 @@ fn called(
     for warning in compiled.warnings() {
         let line = lines.line(warning.span);
         complain(&format!("warning: line {line}: {}", warning.message));
+    }
+    if args.tier == TierArg::Jit
+        && let Err(reason) = run_as_machine_code(compiled.bound())
+    {
+        complain(&format!("note: the interpreter runs it: {reason}"));
     }
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (budget, threads) = (args.budget.budget(), args.threads.unwrap_or_else(all));

@@ -46,6 +46,15 @@ pub enum ErrorModelArg {
     Numpy,
 }
 
+/// What runs a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TierArg {
+    /// The interpreter.
+    Interpreter,
+    /// Machine code, where there is a compiler for it.
+    Jit,
+}
+
 /// Arguments of `function run`.
 #[derive(Debug, Args)]
 pub struct FunctionRunArgs {
@@ -67,6 +76,9 @@ pub struct FunctionRunArgs {
     /// Threads for loops over prange; all processors if not given. The result does not depend on it.
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// What runs the function; the result does not depend on it.
+    #[arg(long, value_enum, default_value_t = TierArg::Interpreter, conflicts_with = "batch")]
+    pub tier: TierArg,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

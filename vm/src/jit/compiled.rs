@@ -98,17 +98,20 @@ impl<'b> Compiler<'b> {
         Ok(Compiler { bound, compiled, functions: Vec::new() })
     }
 
-    /// Compiles all routines that gain by it. The interpreter runs those with guards, and the pieces of parallel ones.
+    /// Compiles all routines that gain by it, the main one last: a call of a compiled routine is a gain. The interpreter
+    /// runs routines with guards, and the pieces of parallel ones.
     fn routines(&mut self) -> Result<(), NotCompiled> {
         let mut frontend = FunctionBuilderContext::new();
         let module = self.compiled.module.get_mut().expect("nobody panicked with the module");
         let mut context = module.make_context();
-        for (number, routine) in self.bound.program().routines().iter().enumerate() {
-            if number == 0 && !routine.body.catches().is_empty() {
-                return Err(NotCompiled::Guards);
-            }
+        let routines = self.bound.program().routines();
+        if !routines[0].body.catches().is_empty() {
+            return Err(NotCompiled::Guards);
+        }
+        self.functions = vec![None; routines.len()];
+        for number in (0..routines.len()).rev() {
+            let routine = &routines[number];
             if !routine.body.catches().is_empty() || routine.parallel.is_some() {
-                self.functions.push(None);
                 continue;
             }
             let (variables, instructions) = (redefined(routine).len(), routine.body.instructions().len());
@@ -119,13 +122,9 @@ impl<'b> Compiler<'b> {
             context.func.signature = signature(module);
             context.func.name = UserFuncName::user(0, number as u32);
             let parts = &self.compiled.parts[number];
-            let is_translated =
-                translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts)?;
-            if !is_translated {
-                if number == 0 {
-                    return Err(NotCompiled::NothingToGain);
-                }
-                self.functions.push(None);
+            let gains = translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts)?;
+            let calls_code = number == 0 && self.functions.iter().any(Option::is_some);
+            if !gains && !calls_code {
                 module.clear_context(&mut context);
                 continue;
             }
@@ -133,9 +132,12 @@ impl<'b> Compiler<'b> {
                 .declare_function(&format!("routine{number}"), Linkage::Local, &context.func.signature)
                 .map_err(|error| refused(error.to_string()))?;
             define(module, id, &mut context, &refused)?;
-            self.functions.push(Some(id));
+            self.functions[number] = Some(id);
         }
-        Ok(())
+        match self.functions[0] {
+            Some(_) => Ok(()),
+            None => Err(NotCompiled::NothingToGain),
+        }
     }
 
     fn finish(mut self) -> Result<Compiled, NotCompiled> {

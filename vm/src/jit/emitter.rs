@@ -49,14 +49,20 @@ impl Abilities {
     }
 }
 
-/// The owners that several instructions, or an input and an instruction, write.
+/// The owners that have more than one definition, or one behind a use in the list of instructions.
 pub(super) fn redefined(routine: &Routine) -> HashSet<ValueId> {
-    let owners = routine.owners();
+    let (owners, body) = (routine.owners(), &routine.body);
     let inputs = routine.inputs.iter().map(|(_, value)| *value);
-    let body = &routine.body;
-    let written = body.instructions().iter().flat_map(|instruction| body.writes(instruction).iter().copied());
-    let mut seen = HashSet::new();
-    inputs.chain(written).map(|value| owners.owner(value)).filter(|owner| !seen.insert(*owner)).collect()
+    let literals = routine.literals.iter().map(|(value, _)| *value);
+    let mut defined: HashSet<ValueId> = inputs.chain(literals).map(|value| owners.owner(value)).collect();
+    let mut redefined = HashSet::new();
+    for instruction in body.instructions() {
+        let read = body.reads(instruction).iter().map(|value| owners.owner(*value));
+        redefined.extend(read.filter(|owner| !defined.contains(owner)));
+        let written = body.writes(instruction).iter().map(|value| owners.owner(*value));
+        redefined.extend(written.filter(|owner| !defined.insert(*owner)));
+    }
+    redefined
 }
 
 /// An instruction that a cell can do.
@@ -79,9 +85,9 @@ pub(super) struct Emitter<'r, 'f> {
     literals: HashMap<ValueId, ScalarValue>,
     /// All literals, which are never written.
     pinned: HashSet<ValueId>,
-    /// Leaves of values with one definition, which stands before every use on all paths: the slot checker saw to that.
+    /// Leaves of values with one definition, made before every use on all paths, as the slot checker saw, and in the list.
     defined: HashMap<Key, Value>,
-    /// Owners with several definitions: their leaves are variables, which take more work.
+    /// The other owners: their leaves are variables, which take more work.
     redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
     clean: HashSet<Key>,

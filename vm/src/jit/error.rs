@@ -42,7 +42,7 @@ pub enum NotCompiled {
         variables: usize,
     },
     /// Every instruction would be run by its cell, as the interpreter does with less effort.
-    #[error("nothing to gain: no instruction of the main routine is about plain values")]
+    #[error("nothing to gain: no instruction that runs is about plain values")]
     NothingToGain,
     /// The main routine has guards, which the interpreter looks for when something is raised.
     #[error("the main routine catches errors, which the interpreter does")]

@@ -1,0 +1,13 @@
+//! The compiled tier against the interpreter: the same bits, errors at the same instructions, the same fuel.
+//!
+//! [`agree::agree`] binds a program twice, compiles one, and compares run by run.
+
+#![cfg(feature = "jit")]
+
+mod agree;
+#[path = "../support/draft.rs"]
+mod draft;
+mod elements;
+mod loops;
+mod memory;
+mod operators;
