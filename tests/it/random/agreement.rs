@@ -17,6 +17,8 @@ const FIRST: u64 = 0x00ce_b2a0;
 const PROGRAMS: u64 = 100_000;
 /// Looks at other programs: `CEMBRA_FIRST_PROGRAM=7000000 cargo test --test it random`.
 const FIRST_VARIABLE: &str = "CEMBRA_FIRST_PROGRAM";
+/// Looks at fewer or more of them, where each takes longer.
+const PROGRAMS_VARIABLE: &str = "CEMBRA_PROGRAMS";
 const OPERATORS: usize = 24;
 
 /// A way to compile.
@@ -36,11 +38,12 @@ const TIERS: [Tier; 3] = [
 #[test]
 fn the_machine_agrees_with_the_reference() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let first = std::env::var(FIRST_VARIABLE).map_or(FIRST, |n| n.parse().expect("a number of a program"));
+    let number = |name, usual| std::env::var(name).map_or(usual, |n| n.parse().expect("a number"));
+    let (first, programs) = (number(FIRST_VARIABLE, FIRST), number(PROGRAMS_VARIABLE, PROGRAMS));
     std::thread::scope(|scope| {
         for thread in 0..threads {
             scope.spawn(move || {
-                (first + thread..first + PROGRAMS).step_by(threads as usize).for_each(check_program)
+                (first + thread..first + programs).step_by(threads as usize).for_each(check_program)
             });
         }
     });

@@ -34,7 +34,7 @@ impl Tiers {
 
     /// Runs both.
     #[track_caller]
-    pub fn agree(&self, inputs: &[Value], with: With) -> Ran {
+    pub fn agree(&self, inputs: &[Value], with: With<'_>) -> Ran {
         let expected = ran(&self.interpreted, inputs, with);
         let found = ran(&self.compiled, inputs, with);
         assert_eq!(found, expected, "compiled and interpreted, with {inputs:?}");
@@ -60,7 +60,7 @@ pub fn plain(options: RunOptions<'_>) -> RunOptions<'_> {
 }
 
 /// What a run gives, and the fuel that it used up.
-pub fn ran(bound: &BoundExpr, inputs: &[Value], with: With) -> Ran {
+pub fn ran(bound: &BoundExpr, inputs: &[Value], with: With<'_>) -> Ran {
     let used = Cell::new(Used::default());
     let outcome = outcome(bound, inputs, with(RunOptions::new().used(&used)));
     (outcome, used.get().instructions)

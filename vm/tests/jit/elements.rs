@@ -29,11 +29,11 @@ fn array(name: &str, rank: usize) -> Value {
                     NdRows::from_slice(of, shape, &cells)
                 }
                 ScalarType::Uint16 => {
-                    let cells: Vec<u16> = (0..len).map(|at| at as u16 * 3000).collect();
+                    let cells: Vec<u16> = (0..len).map(|at| at as u16 * 2_800).collect();
                     NdRows::from_slice(of, shape, &cells)
                 }
                 ScalarType::Uint32 => {
-                    let cells: Vec<u32> = (0..len).map(|at| at as u32 * 300_000_000).collect();
+                    let cells: Vec<u32> = (0..len).map(|at| at as u32 * 180_000_000).collect();
                     NdRows::from_slice(of, shape, &cells)
                 }
                 // Every other one is beyond INT64.
