@@ -245,6 +245,7 @@ pub use __named_sequence as named_sequence;
 mod tests {
     use crate::workflow::cached::Cached;
     use crate::workflow::observer::StepObserver;
+    use crate::workflow::sequence::named_sequence;
     use crate::workflow::step::{Step, identity, step};
     use crate::workflow::store::MemoryStore;
     use std::cell::RefCell;

@@ -183,10 +183,11 @@ mod tests {
         let store = MemoryStore::weighed(10, |text: &String| text.len());
         for n in 0..100 {
             store.save(&key(n), &"x".repeat(n as usize % 7));
-            assert!(store.weight() <= 10 && store.kept().by_use.len() == store.len());
+            let (weight, keys) = (store.weight(), store.kept().by_use.len());
+            assert!(weight <= 10 && keys == store.len());
         }
         store.save(&key(100), &"x".repeat(11));
-        assert_eq!(has(&store, &[100]), []);
+        assert!(has(&store, &[100]).is_empty());
         store.save(&key(101), &"x".repeat(10));
         assert_eq!((store.weight(), has(&store, &[101])), (10, vec![101]));
         store.clear();
