@@ -1,6 +1,7 @@
 //! `cembra explain`: what becomes of an expression, stage by stage.
 
 use crate::cli::args::{ExplainArgs, Format, Stage};
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{input, print, usage_error};
@@ -32,7 +33,11 @@ pub fn run(args: &ExplainArgs) -> ExitCode {
         Ok(source) => with_side_outputs(source, &args.side_outputs),
         Err(report) => return report.print(None, args.expr.json),
     };
-    match explain(args, &source) {
+    let dump = match StageDump::open(args.dump_stages.as_deref()) {
+        Ok(dump) => dump,
+        Err(report) => return report.print(None, args.expr.json),
+    };
+    match explain(args, &source, &dump) {
         Ok(text) => {
             print(&text);
             ExitCode::SUCCESS
@@ -120,9 +125,9 @@ impl StepObserver<Prepared, PrepareError> for ChangedSteps {
     }
 }
 
-fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
+fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<String, Report> {
     let json = args.expr.json || args.format == Format::Json;
-    if args.stage == Stage::Expr {
+    if args.stage == Stage::Expr && !dump.is_on() {
         let expr = parse(&args.expr, main_text(source, &args.side_outputs))?;
         return Ok(match (json, args.format) {
             (true, _) => format!("{:#}\n", json!({ "expr": expr.to_string() })),
@@ -130,7 +135,8 @@ fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
             _ => format!("{expr}\n"),
         });
     }
-    let stages = stages(args, source)?;
+    let stages = stages(args, source, dump)?;
+    dump.finish()?;
     match (json, args.format) {
         (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),
         (_, Format::Dot) => as_dot(&stages, args.stage),
@@ -138,7 +144,7 @@ fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
     }
 }
 
-fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
+fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stages, Report> {
     let text = main_text(source, &args.side_outputs);
     let expr = parse(&args.expr, text)?;
     let mut types: Vec<(Arc<str>, QType)> = Vec::new();
@@ -150,15 +156,17 @@ fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
         types.push((name, value.qtype()));
     }
     let side_outputs = side_outputs(args, text.len())?;
+    files.write("expr", || expr.to_string());
     let steps = ChangedSteps::default();
     let (preparation, prepare) = preparation(&args.expr, &expr, types, side_outputs)?;
-    let prepared = prepare.observed_by(&steps).run(preparation)?;
+    let prepared = prepare.observed_by(&steps).observed_by(files).run(preparation)?;
     let options = Options {
         allow_overriding_input_slots: args.allow_overriding_input_slots,
         frame_limit: args.expr.limits.limit_frame,
         ..Options::default()
     };
     let bound = compile(&prepared, &options)?;
+    files.write("program", || dump::dump(bound.program()));
     Ok(Stages { expr, steps: steps.0.into_inner(), prepared, bound })
 }
 
