@@ -7,7 +7,7 @@
 //! The type rule compiles the function for the types at hand, and gives the type of its result. A function of
 //! one block becomes its operators in the place of the node, on rows too; any other is a call of a routine.
 //!
-//! A cached step compiles: each function for each types once, and the last [`MOST_KEPT`] types are kept.
+//! A cached step compiles: each function for each types once, and the types used last are kept.
 //!
 //! What is missing in an argument is missing in the result; `packed.rs` has the code.
 //!
