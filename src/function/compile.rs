@@ -188,3 +188,84 @@ impl Artifact for CompiledFunction {
         Vec::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::{identity, step};
+    use cembra_vm::value::{Budget, Value};
+    use std::cell::RefCell;
+
+    const SOURCE: &str =
+        "def total(n):\n    s = 0\n    for i in range(n):\n        s += i * 2 + 1\n    return s\n";
+
+    fn request(module: &FunctionModule) -> FunctionRequest<'_> {
+        FunctionRequest { module, name: "total", args: vec![FunctionType::Int] }
+    }
+
+    fn total(function: &CompiledFunction) -> Value {
+        function.call(&[Value::from(7i64)], &Budget::default()).expect("it fits").value
+    }
+
+    /// Names of the stages that have texts.
+    #[derive(Default)]
+    struct Shown(RefCell<Vec<&'static str>>);
+
+    impl<A: Artifact, E> StepObserver<A, E> for Shown {
+        fn observe(&self, step: &'static str, artifact: &A) -> Result<(), E> {
+            self.0.borrow_mut().extend(artifact.texts(step).iter().map(|(stage, _)| stage));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_step_is_replaced_and_the_others_stay() {
+        let module = FunctionModule::parse(SOURCE).expect("it parses");
+        let standard = FunctionPipeline::standard(&FunctionOptions::default());
+        let plain = standard.clone().with_passes(identity::<LowFunctions, Vec<FunctionError>>("no passes"));
+        let (fast, slow) = (standard.run(request(&module)), plain.run(request(&module)));
+        let (fast, slow) = (fast.expect("it compiles"), slow.expect("it compiles"));
+        assert_eq!((total(&fast), total(&slow)), (Value::from(49i64), Value::from(49i64)));
+        let length =
+            |function: &CompiledFunction| function.bound().program().main().body.instructions().len();
+        assert!(length(&fast) < length(&slow));
+    }
+
+    #[test]
+    fn a_sequence_may_begin_and_end_elsewhere() {
+        let module = FunctionModule::parse(SOURCE).expect("it parses");
+        let standard = FunctionPipeline::standard(&FunctionOptions::default());
+        let typed = InferTypes.run(request(&module)).expect("it has types");
+        let given = identity::<TypedFunctions, Vec<FunctionError>>("given");
+        let text =
+            step("text", |function: CompiledFunction| Ok::<_, FunctionErrors>(function.name().to_owned()));
+        struct FunctionErrors;
+        impl From<FunctionErrors> for Vec<FunctionError> {
+            fn from(_: FunctionErrors) -> Vec<FunctionError> {
+                Vec::new()
+            }
+        }
+        let function = standard.clone().with_infer(given).run(typed).expect("it compiles");
+        assert_eq!(total(&function), Value::from(49i64));
+        let named = step("bind and name", move |program| {
+            text.run(BindFunction.run(program).map_err(|_| FunctionErrors)?)
+        });
+        let without_rules = FunctionPipeline::new(
+            InferTypes,
+            LowerFunctions::default(),
+            RunPasses,
+            AssembleProgram::default(),
+            named,
+            (),
+        );
+        assert_eq!(without_rules.run(request(&module)).expect("it compiles"), "total");
+    }
+
+    #[test]
+    fn observers_see_every_stage() {
+        let (module, shown) = (FunctionModule::parse(SOURCE).expect("it parses"), Shown::default());
+        let pipeline = FunctionPipeline::standard(&FunctionOptions::default()).observed_by(&shown);
+        pipeline.run(request(&module)).expect("it compiles");
+        assert_eq!(*shown.0.borrow(), ["ussa", "tssa", "low", "passes", "program"]);
+    }
+}

@@ -199,3 +199,71 @@ fn reject_constant_faults(draft: &Draft, regions: &Regions) -> Result<(), Prepar
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::StepObserver;
+    use cembra_vm::value::qtype::{FLOAT64, INT32};
+    use std::cell::RefCell;
+
+    fn source(text: &str) -> Source {
+        let expr = crate::syntax::parse(text).expect("an expression");
+        Source::new(expr, [("x", FLOAT64), ("n", INT32)])
+    }
+
+    /// Names of the steps that have run.
+    #[derive(Default)]
+    struct Ran(RefCell<Vec<&'static str>>);
+
+    impl<A: Artifact, E> StepObserver<A, E> for Ran {
+        fn observe(&self, step: &'static str, _: &A) -> Result<(), E> {
+            self.0.borrow_mut().push(step);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn observers_see_every_step() {
+        let ran = Ran::default();
+        Prepare::standard().observed_by(&ran).run(source("x + n")).expect("it prepares");
+        assert_eq!(*ran.0.borrow(), <Prepare>::STEPS);
+    }
+
+    #[test]
+    fn conditions_hold_for_steps_that_are_replaced() {
+        let without_casts = Prepare::standard().checked().with_casts(identity("no casts").shared());
+        match without_casts.run(source("x + n")) {
+            Err(PrepareError::PostCondition { step, what }) => {
+                assert_eq!((&*step, &*what), ("insert casts", "math.add needs casts"));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(without_casts.run(source("x + x")).is_ok());
+    }
+
+    #[test]
+    fn options_are_those_of_a_step() {
+        let text =
+            |prepare: Prepare| prepare.run(source("x + (1.0 + 2.0)")).expect("it prepares").to_string();
+        assert!(text(Prepare::standard()).contains("float64(3)"));
+        assert!(!text(Prepare::standard().without_folding()).contains("float64(3)"));
+        let nothing = FoldLimits { rows: 0, ..FoldLimits::default() };
+        let folded_again = Prepare::standard().without_folding().fold_limits(FoldLimits::default());
+        assert_eq!(text(folded_again), text(Prepare::standard().fold_limits(nothing)));
+    }
+
+    #[test]
+    fn a_draft_that_is_joined_is_prepared_like_its_source() {
+        let draft = join(source("x * 2.0 + n")).expect("it joins");
+        let joined = Prepare::standard().run_joined(draft).expect("it prepares").to_string();
+        assert_eq!(joined, Prepare::standard().run(source("x * 2.0 + n")).expect("it prepares").to_string());
+    }
+
+    #[test]
+    fn preparation_is_a_step_of_larger_sequences() {
+        let parse = step("parse", |text: &str| Ok::<_, PrepareError>(source(text)));
+        let size = step("size", |prepared: Prepared| Ok(prepared.graph().len()));
+        assert!(parse.chain(Prepare::standard()).chain(size).run("x + 1.0").is_ok_and(|nodes| nodes > 2));
+    }
+}

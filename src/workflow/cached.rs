@@ -29,7 +29,7 @@
 //!
 //! A step whose input has no fingerprint does not compile:
 //!
-//! ```compile_fail,E0277
+//! ```compile_fail,E0599
 //! use cembra::workflow::{Cached, MemoryStore, Step, step};
 //! struct Opaque;
 //! let size = step("size", |_: Opaque| Ok::<_, ()>(0));

@@ -48,5 +48,5 @@ pub use cached::Cached;
 pub use fingerprint::{Fingerprint, Fingerprinter, StepKey};
 pub use observer::{Artifact, StepObserver};
 pub use sequence::named_sequence;
-pub use step::{Chain, FnStep, MapErr, SharedStep, SkipIf, Step, identity, step};
+pub use step::{Chain, FnStep, IdentityStep, MapErr, SharedStep, SkipIf, Step, identity, step};
 pub use store::{MemoryStore, Store};

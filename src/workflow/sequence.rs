@@ -78,7 +78,7 @@
 //!
 //! A step that does not take what it gets does not compile:
 //!
-//! ```compile_fail,E0277
+//! ```compile_fail,E0271
 //! # use cembra::workflow::{Step, named_sequence, step};
 //! named_sequence! {
 //!     /// Two steps.

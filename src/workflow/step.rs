@@ -148,8 +148,11 @@ pub fn step<I, O, E, F: Fn(I) -> Result<O, E>>(name: &str, f: F) -> FnStep<I, O,
     FnStep { name: name.into(), f, stages: PhantomData }
 }
 
+/// The type of [`identity`].
+pub type IdentityStep<I, E> = FnStep<I, I, E, fn(I) -> Result<I, E>>;
+
 /// The step that gives its input: the unit of chains, and what stands in the place of a step that is left out.
-pub fn identity<I, E>(name: &str) -> FnStep<I, I, E, fn(I) -> Result<I, E>> {
+pub fn identity<I, E>(name: &str) -> IdentityStep<I, E> {
     step(name, Ok)
 }
 
@@ -321,6 +324,6 @@ mod tests {
                 Ok(input.as_ref().len())
             }
         }
-        assert_eq!((Length.run("one"), (&Length).run("three".to_owned())), (Ok(3), Ok(5)));
+        assert_eq!((Length.run("one"), Length.run("three".to_owned())), (Ok(3), Ok(5)));
     }
 }
