@@ -237,25 +237,16 @@ mod tests {
         let standard = FunctionPipeline::standard(&FunctionOptions::default());
         let typed = InferTypes.run(request(&module)).expect("it has types");
         let given = identity::<TypedFunctions, Vec<FunctionError>>("given");
-        let text =
-            step("text", |function: CompiledFunction| Ok::<_, FunctionErrors>(function.name().to_owned()));
-        struct FunctionErrors;
-        impl From<FunctionErrors> for Vec<FunctionError> {
-            fn from(_: FunctionErrors) -> Vec<FunctionError> {
-                Vec::new()
-            }
-        }
-        let function = standard.clone().with_infer(given).run(typed).expect("it compiles");
+        let function = standard.with_infer(given).run(typed).expect("it compiles");
         assert_eq!(total(&function), Value::from(49i64));
-        let named = step("bind and name", move |program| {
-            text.run(BindFunction.run(program).map_err(|_| FunctionErrors)?)
-        });
+        let name =
+            step("name", |program: FunctionProgram| Ok::<_, Vec<FunctionError>>(program.interface.name));
         let without_rules = FunctionPipeline::new(
             InferTypes,
             LowerFunctions::default(),
             RunPasses,
             AssembleProgram::default(),
-            named,
+            name,
             (),
         );
         assert_eq!(without_rules.run(request(&module)).expect("it compiles"), "total");
