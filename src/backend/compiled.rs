@@ -129,7 +129,7 @@ impl Compiled {
         let mut draft = joined(graph, &roots, names, registry(), Dialect::default())?;
         let qtype = |of: &ValueType| of.qtype().expect("inputs have types of the machine");
         draft.inputs = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
-        let prepared = Prepare::standard().run_joined(draft, &mut |_, _| {})?;
+        let prepared = Prepare::standard().run_joined(draft)?;
         let bound = compile(&prepared, &Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() })?;
         let (mut inputs, outputs) = (input_places(&bound, &inputs)?, output_places(&bound, &outputs)?);
         for input in &mut inputs {

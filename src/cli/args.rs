@@ -135,6 +135,9 @@ pub struct EvalArgs {
     /// What an evaluation may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,
+    /// Write what each step makes to a folder, one numbered file a stage.
+    #[arg(long, value_name = "DIR", conflicts_with = "instead")]
+    pub dump_stages: Option<PathBuf>,
     /// Evaluate a file of cases, {"cases": [{"id", "expr", "inputs"}]}, and print one JSON line each.
     #[arg(id = "instead", long = "batch", value_name = "FILE", conflicts_with_all = ["expr", "file", "input"])]
     pub batch: Option<PathBuf>,
@@ -161,6 +164,9 @@ pub struct ExplainArgs {
     /// Results may take the bytes of inputs that are no longer needed.
     #[arg(long)]
     pub allow_overriding_input_slots: bool,
+    /// Write what each step makes to a folder, one numbered file a stage.
+    #[arg(long, value_name = "DIR")]
+    pub dump_stages: Option<PathBuf>,
     /// Never given: `explain` has no batch.
     #[arg(id = "instead", long = "batch", value_name = "BATCH", hide = true, value_parser = no_batch)]
     pub batch: Option<PathBuf>,

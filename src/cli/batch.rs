@@ -1,10 +1,10 @@
 //! `cembra eval --batch`: a file of cases, one JSON line each.
 
 use crate::cli::args::EvalArgs;
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{bind, execute, parse, read_text};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{json, json_text, print};
-use crate::compile::Options;
 use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, Value};
 use serde_json::{Value as Json, json};
@@ -89,6 +89,6 @@ fn evaluate(case: &Json, args: &EvalArgs) -> Result<Value, Report> {
     }
     let expr = parse(&args.expr, text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
-    let bound = bind(&args.expr, &expr, types, Vec::new(), Options::default())?;
+    let bound = bind(&args.expr, &expr, types, &StageDump::default())?;
     execute(&bound, &inputs, &args.budget.budget())
 }

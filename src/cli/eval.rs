@@ -1,6 +1,7 @@
 //! `cembra eval`: an expression with values for its leaves.
 
 use crate::cli::args::{EvalArgs, ExprArgs};
+use crate::cli::dump_stages::StageDump;
 use crate::cli::report::{Phase, Report, Source, visible};
 use crate::cli::{input, json, print};
 use crate::compile::{Options, compile};
@@ -12,6 +13,7 @@ use crate::python::SourceLines;
 use crate::registry::Registry;
 use crate::syntax::{Limits, parse_with};
 use cembra_vm::machine::{BoundExpr, RunOptions};
+use cembra_vm::program::dump;
 use cembra_vm::value::repr::write_payload;
 use cembra_vm::value::{Budget, Category, QType, ScalarValue, Value};
 use std::io::Read;
@@ -26,7 +28,11 @@ pub fn run(eval: &EvalArgs) -> ExitCode {
         Ok(source) => source,
         Err(report) => return report.print(None, args.json),
     };
-    match evaluate(args, &source, &eval.budget.budget()) {
+    let dump = match StageDump::open(eval.dump_stages.as_deref()) {
+        Ok(dump) => dump,
+        Err(report) => return report.print(None, args.json),
+    };
+    match evaluate(args, &source, &eval.budget.budget(), &dump) {
         Ok(value) => {
             let text = if args.json { json::typed(&value).to_string() } else { plain(&value) };
             print(&format!("{text}\n"));
@@ -36,11 +42,13 @@ pub fn run(eval: &EvalArgs) -> ExitCode {
     }
 }
 
-fn evaluate(args: &ExprArgs, source: &Source, budget: &Budget) -> Result<Value, Report> {
+fn evaluate(args: &ExprArgs, source: &Source, budget: &Budget, dump: &StageDump) -> Result<Value, Report> {
     let inputs = args.input.iter().map(|i| input::parse_input(i)).collect::<Result<Vec<_>, _>>()?;
     let expr = parse(args, &source.text)?;
     let types = inputs.iter().map(|(name, value)| (name.clone(), value.qtype())).collect();
-    let bound = bind(args, &expr, types, Vec::new(), Options::default())?;
+    dump.write("expr", || expr.to_string());
+    let bound = bind(args, &expr, types, dump)?;
+    dump.finish()?;
     execute(&bound, &inputs, budget)
 }
 
@@ -118,20 +126,22 @@ pub fn preparation(
     Ok((preparation, args.prepare().add_extensions(extensions)))
 }
 
-/// Prepares and compiles an expression.
+/// Prepares and compiles an expression, and writes its stages if they are wanted.
 ///
 /// # Errors
 /// The expression is wrong.
-pub fn bind(
+pub(super) fn bind(
     args: &ExprArgs,
     expr: &Expr,
     types: Vec<(Arc<str>, QType)>,
-    side_outputs: Vec<(Arc<str>, Expr)>,
-    options: Options,
+    dump: &StageDump,
 ) -> Result<BoundExpr, Report> {
-    let (preparation, prepare) = preparation(args, expr, types, side_outputs)?;
-    let prepared = prepare.run(preparation)?;
-    Ok(compile(&prepared, &Options { frame_limit: args.limits.limit_frame, ..options })?)
+    let (preparation, prepare) = preparation(args, expr, types, Vec::new())?;
+    let prepared = prepare.observed_by(dump).run(preparation)?;
+    let options = Options { frame_limit: args.limits.limit_frame, ..Options::default() };
+    let bound = compile(&prepared, &options)?;
+    dump.write("program", || dump::dump(bound.program()));
+    Ok(bound)
 }
 
 /// Evaluates with these inputs; inputs the expression does not use are ignored.

@@ -1,6 +1,7 @@
 //! `cembra explain`: what becomes of an expression, stage by stage.
 
 use crate::cli::args::{ExplainArgs, Format, Stage};
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{input, print, usage_error};
@@ -9,13 +10,17 @@ use crate::expr::Expr;
 use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
 use crate::inspect::{CodeListing, LayoutMap, Regions, program_text};
-use crate::prepare::Prepared;
+use crate::prepare::draft::Draft;
+use crate::prepare::extend::Extended;
+use crate::prepare::{PrepareError, Prepared};
+use crate::workflow::{Artifact, StepObserver};
 use cembra_vm::machine::tile::StripReport;
 use cembra_vm::machine::{BoundExpr, RegionReport};
 use cembra_vm::program::{ValueId, dump, text};
 use cembra_vm::strip::{Code, Line, listing};
 use cembra_vm::value::{Category, QType};
 use serde_json::{Value as Json, json};
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,7 +33,11 @@ pub fn run(args: &ExplainArgs) -> ExitCode {
         Ok(source) => with_side_outputs(source, &args.side_outputs),
         Err(report) => return report.print(None, args.expr.json),
     };
-    match explain(args, &source) {
+    let dump = match StageDump::open(args.dump_stages.as_deref()) {
+        Ok(dump) => dump,
+        Err(report) => return report.print(None, args.expr.json),
+    };
+    match explain(args, &source, &dump) {
         Ok(text) => {
             print(&text);
             ExitCode::SUCCESS
@@ -82,14 +91,43 @@ fn side_outputs(args: &ExplainArgs, start: usize) -> Result<Vec<(Arc<str>, Expr)
 /// Everything there is to show.
 struct Stages {
     expr: Expr,
-    steps: Vec<(String, String)>,
+    steps: Vec<(&'static str, String)>,
     prepared: Prepared,
     bound: BoundExpr,
 }
 
-fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
+/// The expression behind each step of preparation that changed it.
+#[derive(Default)]
+struct ChangedSteps(RefCell<Vec<(&'static str, String)>>);
+
+impl StepObserver<Draft, PrepareError> for ChangedSteps {
+    fn observe(&self, step: &'static str, draft: &Draft) -> Result<(), PrepareError> {
+        let mut steps = self.0.borrow_mut();
+        for (step, text) in draft.texts(step) {
+            if steps.last().is_none_or(|(_, last)| *last != text) {
+                steps.push((step, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StepObserver<Extended, PrepareError> for ChangedSteps {
+    fn observe(&self, step: &'static str, extended: &Extended) -> Result<(), PrepareError> {
+        self.observe(step, &extended.draft)
+    }
+}
+
+impl StepObserver<Prepared, PrepareError> for ChangedSteps {
+    /// The result has a stage of its own.
+    fn observe(&self, _: &'static str, _: &Prepared) -> Result<(), PrepareError> {
+        Ok(())
+    }
+}
+
+fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<String, Report> {
     let json = args.expr.json || args.format == Format::Json;
-    if args.stage == Stage::Expr {
+    if args.stage == Stage::Expr && !dump.is_on() {
         let expr = parse(&args.expr, main_text(source, &args.side_outputs))?;
         return Ok(match (json, args.format) {
             (true, _) => format!("{:#}\n", json!({ "expr": expr.to_string() })),
@@ -97,7 +135,8 @@ fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
             _ => format!("{expr}\n"),
         });
     }
-    let stages = stages(args, source)?;
+    let stages = stages(args, source, dump)?;
+    dump.finish()?;
     match (json, args.format) {
         (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),
         (_, Format::Dot) => as_dot(&stages, args.stage),
@@ -105,7 +144,7 @@ fn explain(args: &ExplainArgs, source: &Source) -> Result<String, Report> {
     }
 }
 
-fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
+fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stages, Report> {
     let text = main_text(source, &args.side_outputs);
     let expr = parse(&args.expr, text)?;
     let mut types: Vec<(Arc<str>, QType)> = Vec::new();
@@ -117,21 +156,18 @@ fn stages(args: &ExplainArgs, source: &Source) -> Result<Stages, Report> {
         types.push((name, value.qtype()));
     }
     let side_outputs = side_outputs(args, text.len())?;
-    let mut steps: Vec<(String, String)> = Vec::new();
+    files.write("expr", || expr.to_string());
+    let steps = ChangedSteps::default();
     let (preparation, prepare) = preparation(&args.expr, &expr, types, side_outputs)?;
-    let prepared = prepare.run_observed(preparation, &mut |name, draft| {
-        let text = crate::expr::print::print_graph(&draft.graph, draft.root);
-        if steps.last().is_none_or(|(_, last)| *last != text) {
-            steps.push((name.to_owned(), text));
-        }
-    })?;
+    let prepared = prepare.observed_by(&steps).observed_by(files).run(preparation)?;
     let options = Options {
         allow_overriding_input_slots: args.allow_overriding_input_slots,
         frame_limit: args.expr.limits.limit_frame,
         ..Options::default()
     };
     let bound = compile(&prepared, &options)?;
-    Ok(Stages { expr, steps, prepared, bound })
+    files.write("program", || dump::dump(bound.program()));
+    Ok(Stages { expr, steps: steps.0.into_inner(), prepared, bound })
 }
 
 fn as_text(stages: &Stages, stage: Stage) -> String {

@@ -1,12 +1,13 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
     FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
     TierArg,
 };
 use crate::cli::function_batch::{check_batch, run_batch};
-use crate::cli::function_call::{Failed, call, compiled, options, report, types};
+use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
@@ -14,14 +15,13 @@ use crate::cli::{complain, print};
 use crate::compile::tier::run_as_machine_code;
 use crate::function::compile::{optimized, stages};
 use crate::function::explain::explain_type;
-use crate::function::norm::{norm_document, norm_schema};
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
 use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
-use crate::schema::{tree_outline, tree_text};
+use crate::schema::tree_text;
 use cembra_vm::machine::RunOptions;
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
@@ -83,11 +83,12 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     };
     let source = source(file)?;
     let values = arguments(&args.args)?;
-    let compiled = compiled(&source.text, name, &values, &options(&args.semantics));
-    let compiled = match compiled {
+    let dump = StageDump::open(args.dump_stages.as_deref()).map_err(|report| (vec![report], None))?;
+    let compiled = match compiled(&source.text, name, &values, &options(&args.semantics), &dump) {
         Ok(compiled) => compiled,
         Err(errors) => return Err((errors.iter().map(report).collect(), Some(source))),
     };
+    dump.finish().map_err(|report| (vec![report], None))?;
     called(args, &compiled, &values, source)
 }
 
@@ -186,16 +187,14 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
     let values = arguments(&args.args)?;
     let options = options(&args.semantics);
     let result = FunctionModule::parse(&source.text).and_then(|module| {
-        if args.stage == StageArg::Pyast {
-            let document = pyast_document(module.tree(), Positions::Statements);
-            if args.tree {
+        match args.stage {
+            StageArg::Pyast if args.tree => {
+                let document = pyast_document(module.tree(), Positions::Statements);
                 return Ok(tree_text(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
             }
-            return Ok(tree_outline(pyast_schema(), &document).unwrap_or_else(|error| error.to_string()));
-        }
-        if args.stage == StageArg::Norm {
-            let document = norm_document(module.tree());
-            return Ok(tree_text(norm_schema(), &document).unwrap_or_else(|error| error.to_string()));
+            StageArg::Pyast => return Ok(pyast_text(&module)),
+            StageArg::Norm => return Ok(norm_text(&module)),
+            _ => {}
         }
         let types = types(&values)?;
         let stages = stages(&module, &args.function, &types, &options)?;

@@ -73,6 +73,9 @@ pub struct FunctionRunArgs {
     /// Run the recorded calls of a JSON file instead; prints a line a call.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "function", "args"])]
     pub batch: Option<PathBuf>,
+    /// Write what each step makes to a folder, one numbered file a stage.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["batch", "from_stage"])]
+    pub dump_stages: Option<PathBuf>,
     /// Threads for loops over prange; all processors if not given. The result does not depend on it.
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

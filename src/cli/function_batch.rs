@@ -3,6 +3,7 @@
 //! The file is a list of `{"id", "source", "entry", "runs": [{"args"}]}`; one line is printed for each run, or for each
 //! source. A case never ends another.
 
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_call::{Failed, call, compiled};
 use crate::cli::function_value::{read_arguments, recorded};
@@ -59,7 +60,8 @@ fn run_case(
     let lines = SourceLines::new(source);
     let refused = |what: String| json!({ "class": "TypeError", "message": what, "line": null });
     let values = read_arguments(&run["args"]).map_err(refused)?;
-    let function = compiled(source, entry, &values, options).map_err(|errors| error_json(&errors, &lines))?;
+    let function = compiled(source, entry, &values, options, &StageDump::default())
+        .map_err(|errors| error_json(&errors, &lines))?;
     match call(&function, &values, RunOptions::new().budget(budget)) {
         Ok((value, arrays)) => {
             let arrays: Vec<Json> = arrays.iter().map(recorded).collect();

@@ -1,12 +1,17 @@
 //! What the commands on functions share: compiling for values, calling, errors as reports.
 
+use crate::cli::dump_stages::StageDump;
 use crate::cli::function_args::{ErrorModelArg, OverflowArg, SemanticsArgs};
 use crate::cli::report::{Phase, Report, Source};
+use crate::function::norm::{norm_document, norm_schema};
 use crate::function::run::FunctionCallError;
+use crate::function::steps::FunctionRequest;
 use crate::function::{
-    CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, FunctionType,
-    Overflow, compile_function,
+    CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionPipeline, FunctionProblem,
+    FunctionType, Overflow,
 };
+use crate::python::{Positions, pyast_document, pyast_schema};
+use crate::schema::{tree_outline, tree_text};
 use cembra_vm::machine::RunOptions;
 use cembra_vm::value::{Category, Value};
 
@@ -24,15 +29,32 @@ pub(super) fn options(args: &SemanticsArgs) -> FunctionOptions {
     }
 }
 
-/// Compiles a function of a text for the types of values; default values fill up what is missing.
+/// Compiles a function of a text for the types of values, and writes its stages if they are wanted; default values
+/// fill up what is missing.
 pub(super) fn compiled(
     text: &str,
     name: &str,
     values: &[Value],
     options: &FunctionOptions,
+    dump: &StageDump,
 ) -> Result<CompiledFunction, Vec<FunctionError>> {
     let module = FunctionModule::parse(text)?;
-    compile_function(&module, name, &types(values)?, options)
+    dump.write("pyast", || pyast_text(&module));
+    dump.write("norm", || norm_text(&module));
+    let request = FunctionRequest { module: &module, name, args: types(values)? };
+    FunctionPipeline::standard(options).observed_by(dump).run(request)
+}
+
+/// The stage `pyast` of a module, as an outline.
+pub(super) fn pyast_text(module: &FunctionModule) -> String {
+    let document = pyast_document(module.tree(), Positions::Statements);
+    tree_outline(pyast_schema(), &document).unwrap_or_else(|error| error.to_string())
+}
+
+/// The stage `norm` of a module.
+pub(super) fn norm_text(module: &FunctionModule) -> String {
+    let document = norm_document(module.tree());
+    tree_text(norm_schema(), &document).unwrap_or_else(|error| error.to_string())
 }
 
 pub(super) fn types(values: &[Value]) -> Result<Vec<FunctionType>, Vec<FunctionError>> {

@@ -23,6 +23,7 @@
 pub mod args;
 pub mod batch;
 pub mod budget_args;
+mod dump_stages;
 pub mod eval;
 pub mod explain;
 pub mod fit;

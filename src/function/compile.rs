@@ -1,44 +1,64 @@
-//! From a module to a bound function for types of its arguments.
+//! From a module to a bound function for types of its arguments: the named sequence of function stages.
+//!
+//! ```text
+//! FunctionRequest ─tssa─> TypedFunctions ─low─> LowFunctions ─passes─> LowFunctions
+//!                 ─program─> FunctionProgram ─bind─> CompiledFunction
+//! ```
+//!
+//! Every step can be replaced. What begins at a later stage, such as the text of one, replaces the steps before it by
+//! [`identity`](crate::workflow::identity).
+//!
+//! [`StageRules`] observes the sequence in debug builds: what breaks a rule of a stage is a bug of the step before.
 
-use crate::compile::{CompileError, tier};
-use crate::function::build::build;
 use crate::function::check::FunctionWarning;
-use crate::function::constant::Constant;
+use crate::function::compiled::CompiledFunction;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::infer::{Instance, InstanceId, infer, type_errors};
-use crate::function::low::{LowFunction, low_errors, lower};
+use crate::function::infer::{Instance, type_errors};
+use crate::function::low::{LowFunction, low_errors};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
 use crate::function::passes::optimize;
-use crate::function::program::program;
+use crate::function::stage_text::{low_text, tssa_text, ussa_text};
+use crate::function::steps::{
+    AssembleProgram, BindFunction, FunctionProgram, FunctionRequest, InferTypes, LowFunctions,
+    LowerFunctions, RunPasses, TypedFunctions, lowered,
+};
 use crate::function::types::FunctionType;
+use crate::ssa::SsaError;
+use crate::workflow::{Artifact, Step, StepObserver, named_sequence};
 use cembra_vm::builtins;
-use cembra_vm::machine::BoundExpr;
-use cembra_vm::operator::OperatorTable;
+use cembra_vm::program::dump;
 use cembra_vm::program::instruction::Span;
-use cembra_vm::program::slot_check;
-use cembra_vm::value::{ScalarValue, Value};
-use std::sync::Arc;
 
-/// A function that is ready to be called with arguments of its types.
-#[derive(Debug)]
-pub struct CompiledFunction {
-    pub(super) name: String,
-    pub(super) args: Vec<FunctionType>,
-    pub(super) result: FunctionType,
-    pub(super) bound: BoundExpr,
-    /// Default values of the last parameters.
-    pub(super) defaults: Vec<Value>,
-    pub(super) warnings: Vec<FunctionWarning>,
+named_sequence! {
+    /// The sequence from a function of a module to one that can be called.
+    #[derive(Clone)]
+    pub struct FunctionPipeline: error Vec<FunctionError>, observer StageRules {
+        /// Finds the types of all values.
+        infer: Infer = InferTypes => Typed, "tssa", with_infer;
+        /// Takes operators of the machine.
+        lower: Lower = LowerFunctions => Lowered, "low", with_lower;
+        /// Makes the same of fewer instructions.
+        passes: Passes = RunPasses => Passed, "passes", with_passes;
+        /// Lays out instructions and slots.
+        program: Assemble = AssembleProgram => Assembled, "program", with_program;
+        /// Binds the program.
+        bind: Bind = BindFunction => Bound, "bind", with_bind;
+    }
 }
 
-/// The stages of a function, for texts.
-#[derive(Debug)]
-pub struct FunctionStages {
-    /// The function and those that it calls, typed.
-    pub instances: Vec<Instance>,
-    /// The same on the machine's types.
-    pub low: Vec<LowFunction>,
+impl FunctionPipeline {
+    /// The standard steps, with options for those that have some.
+    pub fn standard(options: &FunctionOptions) -> FunctionPipeline {
+        FunctionPipeline::new(
+            InferTypes,
+            LowerFunctions { options: options.clone() },
+            RunPasses,
+            AssembleProgram { options: options.compile.clone() },
+            BindFunction,
+            StageRules { check: cfg!(debug_assertions) },
+        )
+    }
 }
 
 /// Compiles a function for types of its arguments. Arguments that are left out have defaults.
@@ -51,38 +71,19 @@ pub fn compile_function(
     args: &[FunctionType],
     options: &FunctionOptions,
 ) -> Result<CompiledFunction, Vec<FunctionError>> {
-    let defaults = defaults(module, name, args.len())?;
-    let stages = stages(module, name, args, options)?;
-    let (args, result) = (stages.instances[0].args.clone(), stages.instances[0].result.clone());
-    let (low, warnings) = optimized(&stages.low).map_err(|error| vec![error])?;
-    let bound = bind(low, options).map_err(|error| vec![error])?;
-    let result = result.unwrap_or(FunctionType::None);
-    Ok(CompiledFunction { name: name.to_owned(), args, result, bound, defaults, warnings })
+    FunctionPipeline::standard(options).run(FunctionRequest { module, name, args: args.to_vec() })
 }
 
-/// The bound program of functions behind their passes, the first of which is called.
-pub(crate) fn bind(low: Vec<LowFunction>, options: &FunctionOptions) -> Result<BoundExpr, FunctionError> {
-    let compiled =
-        |error: CompileError| FunctionError::new(FunctionProblem::Compile(Arc::new(error)), Span::default());
-    let program = program(low, &builtins::table(), &options.compile)?;
-    slot_check::check(&program).map_err(|error| compiled(error.into()))?;
-    tier::bind(program).map_err(|error| compiled(error.into()))
+/// The stages of a function, for texts.
+#[derive(Debug)]
+pub struct FunctionStages {
+    /// The function and those that it calls, typed.
+    pub instances: Vec<Instance>,
+    /// The same on the machine's types.
+    pub low: Vec<LowFunction>,
 }
 
-/// The stage `low` after its passes, and the loops over `prange` that run serially.
-///
-/// # Errors
-/// A pass broke a rule of the stage: a bug of ours.
-pub fn optimized(low: &[LowFunction]) -> Result<(Vec<LowFunction>, Vec<FunctionWarning>), FunctionError> {
-    let (mut low, table) = (low.to_vec(), builtins::table());
-    let warnings = optimize(&mut low, &table)?;
-    if cfg!(debug_assertions) {
-        check_low(&low, "passes", &table)?;
-    }
-    Ok((low, warnings))
-}
-
-/// The stages before the program.
+/// The stages before the passes.
 ///
 /// # Errors
 /// As [`compile_function`].
@@ -92,96 +93,169 @@ pub fn stages(
     args: &[FunctionType],
     options: &FunctionOptions,
 ) -> Result<FunctionStages, Vec<FunctionError>> {
-    let id = module.function(name).map_err(|error| vec![error])?;
-    let defaults = defaults(module, name, args.len())?;
-    let defaults = defaults.iter().filter_map(|value| FunctionType::of_qtype(&value.qtype()));
-    let args: Vec<FunctionType> = args.iter().cloned().chain(defaults).collect();
-    let instances = infer(module, id, &args)?;
-    let lowered: Result<Vec<LowFunction>, FunctionError> =
-        (0..instances.len() as u32).map(|at| lower(&instances, InstanceId(at), options)).collect();
-    let stages = FunctionStages { low: lowered.map_err(|error| vec![error])?, instances };
+    let TypedFunctions { instances, .. } =
+        InferTypes.run(FunctionRequest { module, name, args: args.to_vec() })?;
+    let stages = FunctionStages { low: lowered(&instances, options)?, instances };
     if cfg!(debug_assertions) {
-        verify(&stages).map_err(|error| vec![error])?;
+        check_typed(&stages.instances).and_then(|()| check_low(&stages.low, "low")).map_err(|e| vec![e])?;
     }
     Ok(stages)
 }
 
-/// Checks the rules of the stages; what breaks one is a bug of the pass before.
-fn verify(stages: &FunctionStages) -> Result<(), FunctionError> {
-    let failed = |stage, error| FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default());
-    for at in 0..stages.instances.len() {
-        type_errors(&stages.instances, at).into_iter().next().map_or(Ok(()), |e| Err(failed("tssa", e)))?;
+/// The stage `low` after its passes, and the loops over `prange` that run serially.
+///
+/// # Errors
+/// A pass broke a rule of the stage: a bug of ours.
+pub fn optimized(low: &[LowFunction]) -> Result<(Vec<LowFunction>, Vec<FunctionWarning>), FunctionError> {
+    let mut low = low.to_vec();
+    let warnings = optimize(&mut low, &builtins::table())?;
+    if cfg!(debug_assertions) {
+        check_low(&low, "passes")?;
     }
-    check_low(&stages.low, "low", &builtins::table())
+    Ok((low, warnings))
 }
 
-fn check_low(low: &[LowFunction], stage: &'static str, table: &OperatorTable) -> Result<(), FunctionError> {
-    let first = (0..low.len()).find_map(|at| low_errors(low, at, table).into_iter().next());
-    let failed = |error| FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default());
-    first.map_or(Ok(()), |error| Err(failed(error)))
+/// The observer that checks the rules of stages, if it is on.
+#[derive(Clone, Copy, Debug)]
+pub struct StageRules {
+    check: bool,
 }
 
-/// Default values of the parameters behind those that are given.
-fn defaults(module: &FunctionModule, name: &str, given: usize) -> Result<Vec<Value>, Vec<FunctionError>> {
-    let id = module.function(name).map_err(|error| vec![error])?;
-    let parameters = build(module, id)?.parameters;
-    if let Some(span) = module.rest_parameter(id) {
-        let message = "a function that a host calls has a fixed number of parameters";
-        let hint = "write every parameter out, or call it from a function that has them";
-        return Err(vec![FunctionError::unsupported("parameter-kinds", message, hint, span)]);
+impl StepObserver<TypedFunctions, Vec<FunctionError>> for StageRules {
+    fn observe(&self, _: &'static str, typed: &TypedFunctions) -> Result<(), Vec<FunctionError>> {
+        if self.check { check_typed(&typed.instances).map_err(|error| vec![error]) } else { Ok(()) }
     }
-    let failed = |message: String| vec![FunctionError::types(message, Span::default())];
-    if given > parameters.len() {
-        let count = parameters.len();
-        return Err(failed(format!("{name}() takes {count} positional arguments but {given} were given")));
-    }
-    let value = |(parameter, default): &(String, Option<Constant>)| {
-        let scalar = match default {
-            Some(Constant::Int(value)) => ScalarValue::Int64(*value),
-            Some(Constant::Float(value)) => ScalarValue::Float64(*value),
-            Some(Constant::Bool(value)) => ScalarValue::Boolean(*value),
-            Some(Constant::None) => ScalarValue::Unit,
-            _ => return Err(failed(format!("{name}() missing a required argument: '{parameter}'"))),
-        };
-        Ok(Value::Scalar(scalar))
-    };
-    parameters[given..].iter().map(value).collect()
 }
 
-impl CompiledFunction {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
+impl StepObserver<LowFunctions, Vec<FunctionError>> for StageRules {
+    fn observe(&self, step: &'static str, low: &LowFunctions) -> Result<(), Vec<FunctionError>> {
+        if self.check { check_low(&low.functions, step).map_err(|error| vec![error]) } else { Ok(()) }
+    }
+}
+
+impl StepObserver<FunctionProgram, Vec<FunctionError>> for StageRules {
+    /// The step has checked the slots.
+    fn observe(&self, _: &'static str, _: &FunctionProgram) -> Result<(), Vec<FunctionError>> {
+        Ok(())
+    }
+}
+
+impl StepObserver<CompiledFunction, Vec<FunctionError>> for StageRules {
+    /// Binding has verified the program.
+    fn observe(&self, _: &'static str, _: &CompiledFunction) -> Result<(), Vec<FunctionError>> {
+        Ok(())
+    }
+}
+
+fn check_typed(instances: &[Instance]) -> Result<(), FunctionError> {
+    let first = (0..instances.len()).find_map(|at| type_errors(instances, at).into_iter().next());
+    first.map_or(Ok(()), |error| Err(broken("tssa", error)))
+}
+
+fn check_low(low: &[LowFunction], stage: &'static str) -> Result<(), FunctionError> {
+    let table = builtins::table();
+    let first = (0..low.len()).find_map(|at| low_errors(low, at, &table).into_iter().next());
+    first.map_or(Ok(()), |error| Err(broken(stage, error)))
+}
+
+fn broken(stage: &'static str, error: SsaError) -> FunctionError {
+    FunctionError::new(FunctionProblem::Stage { stage, error }, Span::default())
+}
+
+impl Artifact for TypedFunctions {
+    fn texts(&self, _: &'static str) -> Vec<(&'static str, String)> {
+        let texts =
+            |text: fn(&Instance) -> String| self.instances.iter().map(text).collect::<Vec<_>>().join("\n");
+        vec![("ussa", texts(ussa_text)), ("tssa", texts(tssa_text))]
+    }
+}
+
+impl Artifact for LowFunctions {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        vec![(step, self.functions.iter().map(low_text).collect::<Vec<_>>().join("\n"))]
+    }
+}
+
+impl Artifact for FunctionProgram {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        vec![(step, dump::dump(&self.program))]
+    }
+}
+
+impl Artifact for CompiledFunction {
+    /// The program has been shown before it was bound.
+    fn texts(&self, _: &'static str) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::{identity, step};
+    use cembra_vm::value::{Budget, Value};
+    use std::cell::RefCell;
+
+    const SOURCE: &str =
+        "def total(n):\n    s = 0\n    for i in range(n):\n        s += i * 2 + 1\n    return s\n";
+
+    fn request(module: &FunctionModule) -> FunctionRequest<'_> {
+        FunctionRequest { module, name: "total", args: vec![FunctionType::Int] }
     }
 
-    /// Types of the arguments.
-    pub fn args(&self) -> &[FunctionType] {
-        &self.args
+    fn total(function: &CompiledFunction) -> Value {
+        function.call(&[Value::from(7i64)], &Budget::default()).expect("it fits").value
     }
 
-    /// Type of the result.
-    pub fn result(&self) -> &FunctionType {
-        &self.result
+    /// Names of the stages that have texts.
+    #[derive(Default)]
+    struct Shown(RefCell<Vec<&'static str>>);
+
+    impl<A: Artifact, E> StepObserver<A, E> for Shown {
+        fn observe(&self, step: &'static str, artifact: &A) -> Result<(), E> {
+            self.0.borrow_mut().extend(artifact.texts(step).iter().map(|(stage, _)| stage));
+            Ok(())
+        }
     }
 
-    /// Values of the arguments that were left out: those of the last parameters. A host that calls the program on a
-    /// frame of its own writes them into the last inputs.
-    pub fn defaults(&self) -> &[Value] {
-        &self.defaults
+    #[test]
+    fn a_step_is_replaced_and_the_others_stay() {
+        let module = FunctionModule::parse(SOURCE).expect("it parses");
+        let standard = FunctionPipeline::standard(&FunctionOptions::default());
+        let plain = standard.clone().with_passes(identity::<LowFunctions, Vec<FunctionError>>("no passes"));
+        let (fast, slow) = (standard.run(request(&module)), plain.run(request(&module)));
+        let (fast, slow) = (fast.expect("it compiles"), slow.expect("it compiles"));
+        assert_eq!((total(&fast), total(&slow)), (Value::from(49i64), Value::from(49i64)));
+        let [fast, slow] = [fast, slow].map(|function| dump::dump(function.bound().program()));
+        assert_ne!(fast, slow);
     }
 
-    /// Loops over `prange` that run serially, with the reasons.
-    pub fn warnings(&self) -> &[FunctionWarning] {
-        &self.warnings
+    #[test]
+    fn a_sequence_may_begin_and_end_elsewhere() {
+        let module = FunctionModule::parse(SOURCE).expect("it parses");
+        let standard = FunctionPipeline::standard(&FunctionOptions::default());
+        let typed = InferTypes.run(request(&module)).expect("it has types");
+        let given = identity::<TypedFunctions, Vec<FunctionError>>("given");
+        let function = standard.with_infer(given).run(typed).expect("it compiles");
+        assert_eq!(total(&function), Value::from(49i64));
+        let name =
+            step("name", |program: FunctionProgram| Ok::<_, Vec<FunctionError>>(program.interface.name));
+        let without_rules = FunctionPipeline::new(
+            InferTypes,
+            LowerFunctions::default(),
+            RunPasses,
+            AssembleProgram::default(),
+            name,
+            (),
+        );
+        assert_eq!(without_rules.run(request(&module)).expect("it compiles"), "total");
     }
 
-    /// The bound program alone.
-    pub fn into_bound(self) -> BoundExpr {
-        self.bound
-    }
-
-    /// The bound program: inputs by the names of the parameters.
-    pub fn bound(&self) -> &BoundExpr {
-        &self.bound
+    #[test]
+    fn observers_see_every_stage() {
+        let (module, shown) = (FunctionModule::parse(SOURCE).expect("it parses"), Shown::default());
+        let pipeline = FunctionPipeline::standard(&FunctionOptions::default()).observed_by(&shown);
+        pipeline.run(request(&module)).expect("it compiles");
+        assert_eq!(*shown.0.borrow(), ["ussa", "tssa", "low", "passes", "program"]);
     }
 }

@@ -15,7 +15,7 @@
 //! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
 //! - [`passes`]: the same in fewer instructions.
 //! - [`program`]: out of SSA, instructions, slots, routines.
-//! - [`compile`]: all of it; [`run`]: calls a compiled function with values.
+//! - [`steps`]: all of these as steps; [`compile`]: their sequence; [`run`]: calls a compiled function with values.
 //! - [`operator`]: functions as operators of expressions.
 //! - [`check`]: what is wrong with a function whatever its arguments are; [`explain`]: why a variable has its type.
 //!
@@ -25,6 +25,7 @@
 pub mod build;
 pub mod check;
 pub mod compile;
+pub mod compiled;
 pub mod constant;
 mod draft;
 mod emitter;
@@ -46,9 +47,11 @@ pub mod run;
 pub mod ssa;
 pub mod stage;
 pub mod stage_text;
+pub mod steps;
 pub mod types;
 
-pub use compile::{CompiledFunction, compile_function};
+pub use compile::{FunctionPipeline, compile_function};
+pub use compiled::CompiledFunction;
 pub use constant::Constant;
 pub use error::{FunctionError, FunctionProblem};
 pub use module::FunctionModule;

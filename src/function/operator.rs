@@ -4,20 +4,23 @@
 //! physics.py     def energy(m, v): return 0.5 * m * v * v        physics.energy(m, v) + potential
 //! ```
 //!
-//! The type rule compiles the function for the types at hand, once, and gives the type of its result. A function of
+//! The type rule compiles the function for the types at hand, and gives the type of its result. A function of
 //! one block becomes its operators in the place of the node, on rows too; any other is a call of a routine.
+//!
+//! A cached step compiles: each function for each types once, and the types used last are kept.
 //!
 //! What is missing in an argument is missing in the result; `packed.rs` has the code.
 //!
 //! A function that changes an array is no operator: expressions have values, and no places.
 
 use crate::expr::NodeId;
-use crate::function::compile::{bind, optimized, stages};
+use crate::function::compile::FunctionPipeline;
 use crate::function::error::FunctionError;
 use crate::function::low::{LowFunction, LowOp};
 use crate::function::module::FunctionModule;
 use crate::function::options::FunctionOptions;
 use crate::function::packed::{FunctionBody, Kind, PackedFunction};
+use crate::function::steps::{AssembleProgram, BindFunction, FunctionRequest, LowFunctions};
 use crate::function::types::FunctionType;
 use crate::prepare::PrepareError;
 use crate::prepare::draft::Draft;
@@ -27,11 +30,11 @@ use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::register::RegisterError;
 use crate::registry::{OperatorDef, Registry};
 use crate::ssa::{InstId, Tail};
+use crate::workflow::{Cached, MemoryStore, SharedStep, Step, identity, step};
 use cembra_vm::program::Program;
 use cembra_vm::value::{QType, ScalarType};
-use hashbrown::HashMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Makes every function of a module an operator `prefix.function` of a registry. The extensions belong into the
 /// preparation of expressions that use them ([`Prepare::add_extensions`](crate::prepare::Prepare::add_extensions)).
@@ -49,13 +52,12 @@ pub fn define_functions(
     let names: BTreeSet<&str> = module.function_names().collect();
     for function in names {
         let Ok(id) = module.function(function) else { continue };
-        let operator = Arc::new(FunctionOperator {
-            name: format!("{prefix}.{function}").into(),
-            function: function.into(),
-            module: module.clone(),
-            options: options.clone(),
-            compiled: Mutex::new(HashMap::new()),
-        });
+        let name: Arc<str> = format!("{prefix}.{function}").into();
+        let source =
+            FunctionSource { function: function.into(), module: module.clone(), options: options.clone() };
+        let compile = step("compile function", move |types: Vec<QType>| source.compile(&types));
+        let compile = Cached::new(compile, &name, MemoryStore::new(MOST_KEPT)).shared();
+        let operator = Arc::new(FunctionOperator { name, compile });
         let mut parameters: Vec<String> = module.parameter_names(id).into_iter().map(str::to_owned).collect();
         if let (Some(_), Some(rest)) = (module.rest_parameter(id), parameters.last_mut()) {
             rest.insert(0, '*');
@@ -69,14 +71,21 @@ pub fn define_functions(
     Ok(extensions)
 }
 
+/// Types of arguments for which a compiled function is kept.
+const MOST_KEPT: usize = 256;
+
 /// A function as an operator.
 struct FunctionOperator {
     name: Arc<str>,
+    /// Compiles the function for types of numbers and arrays, once.
+    compile: SharedStep<Vec<QType>, Compiled, Arc<str>>,
+}
+
+/// Where a function comes from.
+struct FunctionSource {
     function: String,
     module: Arc<FunctionModule>,
     options: FunctionOptions,
-    /// By types of numbers and arrays.
-    compiled: Mutex<HashMap<Vec<QType>, Outcome>>,
 }
 
 /// A function for types, or why there is none.
@@ -91,18 +100,7 @@ struct Compiled {
     result: QType,
 }
 
-impl FunctionOperator {
-    /// Compiles the function for types, once.
-    fn compiled(&self, types: &[QType]) -> Outcome {
-        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(types) {
-            return known.clone();
-        }
-        let compiled = self.compile(types);
-        known.insert(types.to_vec(), compiled.clone());
-        compiled
-    }
-
+impl FunctionSource {
     fn compile(&self, types: &[QType]) -> Outcome {
         let args: Option<Vec<FunctionType>> = types.iter().map(FunctionType::of_qtype).collect();
         let args = args.ok_or("functions take numbers, truth values, tuples and n-dimensional arrays")?;
@@ -114,12 +112,13 @@ impl FunctionOperator {
             });
             lines.collect::<Vec<_>>().join("; ").into()
         };
-        let stages = stages(&self.module, &self.function, &args, &self.options).map_err(failed)?;
-        let result = stages.instances[0].result.clone().unwrap_or(FunctionType::None);
-        let result = result.qtype().ok_or("its result is no value of expressions")?;
-        let (low, _) = optimized(&stages.low).map_err(|error| failed(vec![error]))?;
-        let main = low[0].clone();
-        let program = bind(low, &self.options).map_err(|error| failed(vec![error]))?.program().clone();
+        let request = FunctionRequest { module: &self.module, name: &self.function, args };
+        let low = self.to_low().run(request).map_err(failed)?;
+        let result = low.interface.result.qtype().ok_or("its result is no value of expressions")?;
+        let main = low.functions[0].clone();
+        let assemble = AssembleProgram { options: self.options.compile.clone() };
+        let function = assemble.chain(BindFunction).run(low).map_err(failed)?;
+        let program = function.bound().program().clone();
         if !program.main().updated_inputs.is_empty() {
             return Err("it changes an array that it is given, and expressions change nothing".into());
         }
@@ -127,12 +126,20 @@ impl FunctionOperator {
         Ok(Compiled { program, block, result })
     }
 
+    /// The function stages as far as the passes, whose result says whether the function is one block.
+    fn to_low(&self) -> impl for<'m> Step<FunctionRequest<'m>, Out = LowFunctions, Err = Vec<FunctionError>> {
+        let stays = || identity::<LowFunctions, Vec<FunctionError>>("stays low");
+        FunctionPipeline::standard(&self.options).with_program(stays()).with_bind(stays())
+    }
+}
+
+impl FunctionOperator {
     /// The type rule: weak and narrow numbers become those of functions, and the result is of the kind of the arguments.
     fn infer(&self, cx: &InferContext<'_>) -> Result<Resolution, TypeError> {
         let failed = |reason: Arc<str>| TypeError::Function { operator: self.name.clone(), reason };
         let args: Vec<QType> = cx.types.iter().map(as_argument).collect();
         let kind = Kind::of(&args).map_err(|reason| failed(reason.into()))?;
-        let compiled = self.compiled(&kind.single(&args)).map_err(failed)?;
+        let compiled = self.compile.run(kind.single(&args)).map_err(failed)?;
         let result = kind.result(&compiled.result);
         let result = result.ok_or_else(|| {
             failed("it gives no number, and is not applied to rows or optional values".into())
@@ -187,7 +194,7 @@ impl Extension for FunctionExtension {
         let types: Vec<QType> = operands.iter().map(|operand| draft.qtype_of(*operand).storage()).collect();
         // The type rule has found the kind, and compiled it.
         let Ok(kind) = Kind::of(&types) else { return Ok(None) };
-        let Ok(compiled) = self.0.compiled(&kind.single(&types)) else { return Ok(None) };
+        let Ok(compiled) = self.0.compile.run(kind.single(&types)) else { return Ok(None) };
         let result = draft.qtype_of(id).clone();
         let written: Vec<String> = types.iter().map(QType::to_string).collect();
         let parameters: Vec<String> = (0..operands.len()).map(|position| format!("x{position}")).collect();

@@ -1,6 +1,6 @@
 //! Calls of a compiled function with values.
 
-use crate::function::compile::CompiledFunction;
+use crate::function::compiled::CompiledFunction;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::error::{RunError, RunErrorKind};
 use cembra_vm::machine::{Budget, RunOptions};
@@ -63,15 +63,15 @@ impl CompiledFunction {
         args: &[Value],
         options: RunOptions<'_>,
     ) -> Result<FunctionResult, FunctionCallError> {
-        let expected = self.args.len() - self.defaults.len();
+        let expected = self.args().len() - self.defaults().len();
         if args.len() != expected {
-            let (name, actual) = (self.name.clone(), args.len());
+            let (name, actual) = (self.name().to_owned(), args.len());
             return Err(FunctionCallError::Count { name, expected, actual });
         }
         let mut frame = self.bound.new_frame().map_err(FunctionCallError::Frame)?;
         let inputs = self.bound.program().main().inputs.clone();
         let slot = |position: usize| self.bound.program().main().slot(inputs[position].1).clone();
-        for (position, value) in args.iter().chain(&self.defaults).enumerate().take(inputs.len()) {
+        for (position, value) in args.iter().chain(self.defaults()).enumerate().take(inputs.len()) {
             frame
                 .write(&slot(position), value)
                 .map_err(|error| FunctionCallError::Argument { position, error })?;

@@ -48,9 +48,7 @@ pub struct Draft {
     pub registry: Registry,
     /// The casting lattice.
     pub dialect: Dialect,
-    /// Operators that extensions transform later.
-    pub extended: Arc<[Arc<str>]>,
-    /// True if operators of literals are evaluated as soon as they appear.
+    /// True if operators of literals are evaluated as soon as they appear: from the step that folds literals on.
     pub folding: bool,
     /// What that may still use up.
     pub fold_limits: FoldLimits,
@@ -100,8 +98,7 @@ impl Draft {
             inputs: Vec::new(),
             registry,
             dialect,
-            extended: Arc::new([]),
-            folding: true,
+            folding: false,
             fold_limits: FoldLimits::default(),
             invoker: Invoker::default(),
             types: TypeTable::new(),
@@ -253,9 +250,20 @@ impl Draft {
         if let Some(Some(known)) = self.definitions.get(index) {
             return Ok(known.clone());
         }
-        let found = self.registry.find(self.graph.name(operator))?.clone();
+        let found = self.find_definition(operator)?.clone();
         self.set_definition(operator, found.clone());
         Ok(found)
+    }
+
+    /// Definition of an operator, without noting it.
+    ///
+    /// # Errors
+    /// Nobody defined it.
+    pub fn find_definition(&self, operator: Symbol) -> Result<&Arc<OperatorDef>, TypeError> {
+        match self.definitions.get(operator.0 as usize) {
+            Some(Some(known)) => Ok(known),
+            _ => self.registry.find(self.graph.name(operator)),
+        }
     }
 
     /// Defines an operator for this draft only, as compiler extensions do.

@@ -49,8 +49,8 @@ pub fn strip_annotations(mut draft: Draft) -> Result<Draft, PrepareError> {
 }
 
 /// True if an operator is as low as it gets.
-pub fn is_lowest(draft: &mut Draft, id: NodeId) -> bool {
+pub fn is_lowest(draft: &Draft, id: NodeId) -> bool {
     let Some(operator) = draft.graph.operator(id) else { return true };
-    let name = draft.graph.name(operator).clone();
-    BUILTINS.contains(&&*name) || draft.definition(operator).is_ok_and(|def| def.family.is_some())
+    let name = draft.graph.name(operator);
+    BUILTINS.contains(&&**name) || draft.find_definition(operator).is_ok_and(|def| def.family.is_some())
 }

@@ -1,7 +1,7 @@
 //! Preparation: from an expression to one the compiler can place slot by slot.
 //!
 //! Most of the compiler is expression to expression. Each file here is one step with one idea and a
-//! post-condition that [`pipeline`] checks between steps.
+//! post-condition that [`post_conditions`] checks behind it. [`pipeline`] is the sequence.
 //!
 //! | step | file | what it does |
 //! | --- | --- | --- |
@@ -35,6 +35,7 @@ pub mod lowering;
 pub mod optimize;
 pub mod pipeline;
 pub mod populate;
+pub mod post_conditions;
 pub mod prepared;
 pub mod rows;
 pub mod signature;

@@ -1,14 +1,18 @@
 //! Prepare: the named sequence of steps from an expression to its prepared form.
 //!
 //! ```text
-//! Source ─join─> ─populate types─> ─fold literals─> ─lower─> ─strip annotations─>
+//! Source ─join─> ─populate types─> ─fold literals─> ─lower operators─> ─strip annotations─>
 //!        ─insert casts─> ─optimize─> ─guard rows─> ─extend─> ─place branches─> Prepared
 //! ```
 //!
-//! Every step can be replaced by another of the same type (`with_…`), and those that stay at one stage
-//! can be switched off. Post-conditions are checked in debug builds and whenever `check` is on.
+//! Every step can be replaced (`with_…`). One that is made [`shared`](Step::shared) keeps the type `Prepare`, which hosts
+//! take; any other makes it a type of its own. Options belong to steps: the limits of folding to `fold literals`,
+//! the rules to `optimize`, the extensions to `extend`.
+//!
+//! [`PostConditions`] observes the sequence in debug builds and with [`Prepare::checked`].
 
 use crate::expr::NodeId;
+use crate::expr::print::print_graph;
 use crate::prepare::branches::{RegionId, Regions};
 use crate::prepare::cast::insert_casts;
 use crate::prepare::draft::Draft;
@@ -19,13 +23,13 @@ use crate::prepare::fold::fold_literals;
 use crate::prepare::fold_limits::FoldLimits;
 use crate::prepare::join::{Source, join};
 use crate::prepare::lazy::lazy_nodes;
-use crate::prepare::lower::{is_lowest, lower_operators, strip_annotations};
+use crate::prepare::lower::{lower_operators, strip_annotations};
 use crate::prepare::optimize::{RuleSet, optimize};
 use crate::prepare::populate::populate_types;
+use crate::prepare::post_conditions::{PostConditions, describe};
 use crate::prepare::prepared::Prepared;
 use crate::prepare::rows::guard::guard_rows;
-use crate::workflow::{SharedStep, step};
-use std::fmt;
+use crate::workflow::{Artifact, SharedStep, Step, identity, named_sequence, step};
 use std::sync::Arc;
 
 /// A step that stays at the draft stage.
@@ -37,32 +41,30 @@ pub type ExtendStep = SharedStep<Draft, Extended, PrepareError>;
 /// The last step.
 pub type PlaceStep = SharedStep<Extended, Prepared, PrepareError>;
 
-/// What happens between two steps: the name of the one that ran, and its result.
-pub type StageObserver<'o> = &'o mut dyn FnMut(&str, &Draft);
-
-/// The sequence of preparation steps.
-#[derive(Clone)]
-pub struct Prepare {
-    join: JoinStep,
-    populate: DraftStep,
-    fold: Option<DraftStep>,
-    lower: DraftStep,
-    strip: DraftStep,
-    casts: DraftStep,
-    optimize: Option<DraftStep>,
-    guard: DraftStep,
-    extend: Option<ExtendStep>,
-    extensions: Vec<Arc<dyn Extension>>,
-    /// Operators that the extensions transform.
-    extended: Arc<[Arc<str>]>,
-    place: PlaceStep,
-    check: bool,
-    fold_limits: FoldLimits,
-}
-
-impl fmt::Debug for Prepare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.step_names()).finish()
+named_sequence! {
+    /// The sequence of preparation steps.
+    #[derive(Clone)]
+    pub struct Prepare: error PrepareError, observer PostConditions {
+        /// Joins the outputs.
+        join: Join = JoinStep => Joined, "join", with_join;
+        /// Types the nodes.
+        populate: Populate = DraftStep => Typed, "populate types", with_populate;
+        /// Folds literals, and lets later steps fold what they make: see [`Draft::folding`].
+        fold: Fold = DraftStep => Folded, "fold literals", with_fold;
+        /// Lowers operators.
+        lower: Lower = DraftStep => Lowered, "lower operators", with_lower;
+        /// Strips annotations.
+        strip: Strip = DraftStep => Stripped, "strip annotations", with_strip;
+        /// Inserts casts.
+        casts: Casts = DraftStep => Exact, "insert casts", with_casts;
+        /// Rewrites by rules.
+        optimize: Optimize = DraftStep => Optimized, "optimize", with_optimize;
+        /// Guards rows.
+        guard: Guard = DraftStep => Guarded, "guard rows", with_guard;
+        /// Runs the compiler extensions.
+        extend: Extend = ExtendStep => Packed, "extend", with_extend;
+        /// Places nodes in branches.
+        place: Place = PlaceStep => Placed, "place branches", with_place;
     }
 }
 
@@ -82,272 +84,92 @@ impl Prepare {
     pub fn with_rules(rules: RuleSet) -> Prepare {
         let reduce = Reduce::new(|body| Prepare::standard().run(body));
         let extensions: Vec<Arc<dyn Extension>> = vec![Arc::new(reduce)];
-        Prepare {
-            join: Arc::new(step("join", join)),
-            populate: Arc::new(step("populate types", populate_types)),
-            fold: Some(Arc::new(step("fold literals", fold_literals))),
-            lower: Arc::new(step("lower operators", lower_operators)),
-            strip: Arc::new(step("strip annotations", strip_annotations)),
-            casts: Arc::new(step("insert casts", insert_casts)),
-            optimize: Some(Arc::new(step("optimize", move |draft| optimize(draft, &rules)))),
-            guard: Arc::new(step("guard rows", guard_rows)),
-            extended: operators(&extensions),
-            extensions: extensions.clone(),
-            extend: Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
-            place: Arc::new(step("place branches", place_branches)),
-            check: cfg!(debug_assertions),
-            fold_limits: FoldLimits::default(),
-        }
+        Prepare::new(
+            step("join", join).shared(),
+            step("populate types", populate_types).shared(),
+            folding(FoldLimits::default()),
+            step("lower operators", lower_operators).shared(),
+            step("strip annotations", strip_annotations).shared(),
+            step("insert casts", insert_casts).shared(),
+            step("optimize", move |draft| optimize(draft, &rules)).shared(),
+            step("guard rows", guard_rows).shared(),
+            extending(extensions.clone()),
+            step("place branches", place_branches).shared(),
+            PostConditions { check: cfg!(debug_assertions), extensions },
+        )
     }
 
-    /// Replaces the limits of literal folding.
-    pub fn fold_limits(mut self, limits: FoldLimits) -> Prepare {
-        self.fold_limits = limits;
-        self
-    }
-
-    /// Replaces the optimizer rules.
-    pub fn rules(mut self, rules: RuleSet) -> Prepare {
-        self.optimize = Some(Arc::new(step("optimize", move |draft| optimize(draft, &rules))));
-        self
+    /// Folds literals within these limits.
+    pub fn fold_limits(self, limits: FoldLimits) -> Prepare {
+        self.with_fold(folding(limits))
     }
 
     /// Leaves out the optimizer.
-    pub fn without_optimizer(mut self) -> Prepare {
-        self.optimize = None;
-        self
+    pub fn without_optimizer(self) -> Prepare {
+        self.with_optimize(identity("no optimizer").shared())
     }
 
     /// Leaves out literal folding, also of what later steps make.
-    pub fn without_folding(mut self) -> Prepare {
-        self.fold = None;
-        self
+    pub fn without_folding(self) -> Prepare {
+        self.with_fold(identity("no folding").shared())
     }
 
     /// Replaces the compiler extensions; without any, operators that need one are errors.
     pub fn extensions(mut self, extensions: Vec<Arc<dyn Extension>>) -> Prepare {
-        self.extended = operators(&extensions);
-        self.extensions = extensions.clone();
-        self.extend = match extensions.is_empty() {
-            true => None,
-            false => Some(Arc::new(step("extend", move |draft| extend(draft, &extensions)))),
-        };
-        self
+        self.observer.extensions = extensions.clone();
+        self.with_extend(extending(extensions))
     }
 
     /// Adds compiler extensions to those there are.
     pub fn add_extensions(self, more: impl IntoIterator<Item = Arc<dyn Extension>>) -> Prepare {
-        let extensions = self.extensions.iter().cloned().chain(more).collect();
+        let extensions = self.observer.extensions.iter().cloned().chain(more).collect();
         self.extensions(extensions)
     }
 
     /// Checks post-conditions between steps, in release builds too.
     pub fn checked(mut self) -> Prepare {
-        self.check = true;
+        self.observer.check = true;
         self
     }
 
-    /// Replaces the step that joins the outputs.
-    pub fn with_join(mut self, step: JoinStep) -> Prepare {
-        self.join = step;
-        self
-    }
-
-    /// Replaces the step that types the nodes.
-    pub fn with_populate(mut self, step: DraftStep) -> Prepare {
-        self.populate = step;
-        self
-    }
-
-    /// Replaces the step that folds literals.
-    pub fn with_fold(mut self, step: DraftStep) -> Prepare {
-        self.fold = Some(step);
-        self
-    }
-
-    /// Replaces the step that lowers operators.
-    pub fn with_lower(mut self, step: DraftStep) -> Prepare {
-        self.lower = step;
-        self
-    }
-
-    /// Replaces the step that strips annotations.
-    pub fn with_strip(mut self, step: DraftStep) -> Prepare {
-        self.strip = step;
-        self
-    }
-
-    /// Replaces the step that inserts casts.
-    pub fn with_casts(mut self, step: DraftStep) -> Prepare {
-        self.casts = step;
-        self
-    }
-
-    /// Replaces the optimizer.
-    pub fn with_optimize(mut self, step: DraftStep) -> Prepare {
-        self.optimize = Some(step);
-        self
-    }
-
-    /// Replaces the step that guards rows.
-    pub fn with_guard(mut self, step: DraftStep) -> Prepare {
-        self.guard = step;
-        self
-    }
-
-    /// Replaces the step that runs extensions, which transform these operators.
-    pub fn with_extend(mut self, step: ExtendStep, operators: &[&str]) -> Prepare {
-        self.extended = operators.iter().map(|name| Arc::from(*name)).collect();
-        self.extend = Some(step);
-        self
-    }
-
-    /// Replaces the step that places nodes in branches.
-    pub fn with_place(mut self, step: PlaceStep) -> Prepare {
-        self.place = step;
-        self
-    }
-
-    /// Names of the steps in order.
-    pub fn step_names(&self) -> Vec<String> {
-        let mut names = vec![self.join.name().to_owned()];
-        names.extend(self.draft_steps().iter().map(|(s, _)| s.name().to_owned()));
-        names.extend(self.extend.iter().map(|step| step.name().to_owned()));
-        names.push(self.place.name().to_owned());
-        names
-    }
-
-    /// Prepares an expression.
+    /// Prepares a draft that is joined already, as a front makes it that has one graph for all outputs.
     ///
     /// # Errors
     /// What the first failing step reports.
-    pub fn run(&self, source: Source) -> Result<Prepared, PrepareError> {
-        self.run_observed(source, &mut |_, _| {})
-    }
-
-    /// Prepares an expression and shows the draft after each step.
-    ///
-    /// # Errors
-    /// As [`Prepare::run`].
-    pub fn run_observed(
-        &self,
-        source: Source,
-        observer: StageObserver<'_>,
-    ) -> Result<Prepared, PrepareError> {
-        let draft = self.join.run(source)?;
-        observer(self.join.name(), &draft);
-        self.run_joined(draft, observer)
-    }
-
-    /// Prepares a draft that is joined already, as a front makes it that has one graph for all outputs, and
-    /// shows it after each step.
-    ///
-    /// # Errors
-    /// What the first failing step reports.
-    pub fn run_joined(
-        &self,
-        mut draft: Draft,
-        observer: StageObserver<'_>,
-    ) -> Result<Prepared, PrepareError> {
-        draft.folding = self.fold.is_some();
-        draft.fold_limits = self.fold_limits;
-        draft.extended = self.extended.clone();
-        for (step, holds) in self.draft_steps() {
-            draft = step.run(draft)?;
-            self.check_draft(step.name(), &mut draft, holds)?;
-            observer(step.name(), &draft);
-        }
-        let extended = self.run_extensions(draft, observer)?;
-        let prepared = self.place.run(extended)?;
-        if self.check {
-            prepared.verify()?;
-        }
-        Ok(prepared)
-    }
-
-    fn run_extensions(&self, draft: Draft, observer: StageObserver<'_>) -> Result<Extended, PrepareError> {
-        let Some(step) = &self.extend else { return Ok(draft.into()) };
-        let mut extended = step.run(draft)?;
-        self.check_draft(step.name(), &mut extended.draft, all_exact)?;
-        observer(step.name(), &extended.draft);
-        Ok(extended)
-    }
-
-    fn check_draft(&self, step: &str, draft: &mut Draft, holds: PostCondition) -> Result<(), PrepareError> {
-        match self.check {
-            true => holds(draft).map_err(|what| PrepareError::PostCondition { step: step.to_owned(), what }),
-            false => Ok(()),
-        }
-    }
-
-    /// The steps at the draft stage that are on, each with its post-condition.
-    fn draft_steps(&self) -> Vec<(&DraftStep, PostCondition)> {
-        let steps: [(Option<&DraftStep>, PostCondition); 7] = [
-            (Some(&self.populate), all_typed),
-            (self.fold.as_ref(), all_typed),
-            (Some(&self.lower), all_lowest),
-            (Some(&self.strip), no_annotations),
-            (Some(&self.casts), all_exact),
-            (self.optimize.as_ref(), all_exact),
-            (Some(&self.guard), all_exact),
-        ];
-        steps.into_iter().filter_map(|(step, holds)| step.map(|s| (s, holds))).collect()
+    pub fn run_joined(self, draft: Draft) -> Result<Prepared, PrepareError> {
+        self.with_join(identity::<Draft, PrepareError>("is joined")).run(draft)
     }
 }
 
-/// The operators that extensions transform.
-fn operators(extensions: &[Arc<dyn Extension>]) -> Arc<[Arc<str>]> {
-    extensions.iter().map(|extension| Arc::from(extension.operator())).collect()
+/// The step that folds literals, and whatever later steps make of them, within limits.
+fn folding(limits: FoldLimits) -> DraftStep {
+    let fold = move |mut draft: Draft| {
+        (draft.folding, draft.fold_limits) = (true, limits);
+        fold_literals(draft)
+    };
+    step("fold literals", fold).shared()
 }
 
-type PostCondition = fn(&mut Draft) -> Result<(), String>;
-
-fn each(
-    draft: &mut Draft,
-    mut check: impl FnMut(&mut Draft, NodeId) -> Result<(), String>,
-) -> Result<(), String> {
-    let reached = draft.reachable();
-    let mut nodes = (0..reached.len()).filter(|i| reached[*i]).map(NodeId::at);
-    nodes.try_for_each(|id| check(draft, id))
+fn extending(extensions: Vec<Arc<dyn Extension>>) -> ExtendStep {
+    step("extend", move |draft| extend(draft, &extensions)).shared()
 }
 
-fn all_typed(draft: &mut Draft) -> Result<(), String> {
-    each(draft, |draft, id| match draft.type_id(id).is_known() {
-        true => Ok(()),
-        false => Err(format!("{id:?} has no type")),
-    })
+impl Artifact for Draft {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        vec![(step, print_graph(&self.graph, self.root))]
+    }
 }
 
-fn describe(draft: &Draft, id: NodeId) -> String {
-    draft.graph.operator(id).map_or_else(|| format!("{id:?}"), |op| draft.graph.name(op).to_string())
+impl Artifact for Extended {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        self.draft.texts(step)
+    }
 }
 
-fn all_lowest(draft: &mut Draft) -> Result<(), String> {
-    all_typed(draft)?;
-    each(draft, |draft, id| {
-        let name = describe(draft, id);
-        let annotation = name.starts_with("annotation.");
-        let extension = draft.extended.iter().any(|operator| **operator == *name);
-        match annotation || extension || is_lowest(draft, id) {
-            true => Ok(()),
-            false => Err(format!("{name} is not lowered")),
-        }
-    })
-}
-
-fn no_annotations(draft: &mut Draft) -> Result<(), String> {
-    each(draft, |draft, id| match describe(draft, id).starts_with("annotation.") {
-        true => Err(format!("{} is left", describe(draft, id))),
-        false => Ok(()),
-    })
-}
-
-fn all_exact(draft: &mut Draft) -> Result<(), String> {
-    all_typed(draft)?;
-    each(draft, |draft, id| match draft.signature(id) {
-        Some(signature) if !signature.is_exact() => Err(format!("{} needs casts", describe(draft, id))),
-        _ => Ok(()),
-    })
+impl Artifact for Prepared {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        vec![(step, self.to_string())]
+    }
 }
 
 /// The last step: regions, lazy nodes, and constant faults that every evaluation would reach.
@@ -376,4 +198,84 @@ fn reject_constant_faults(draft: &Draft, regions: &Regions) -> Result<(), Prepar
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Expr, Graph};
+    use crate::workflow::StepObserver;
+    use cembra_vm::value::qtype::{FLOAT64, INT32};
+    use std::cell::RefCell;
+
+    /// `x`, an operator, and `n` or the sum `1.0 + 2.0`.
+    fn source(operator: &str, with_literals: bool) -> Source {
+        let mut graph = Graph::new();
+        let apply = |operator: &str, operands: [NodeId; 2], graph: &mut Graph| {
+            let operator = graph.symbol(operator);
+            graph.apply(operator, &operands).expect("room for a node")
+        };
+        let (x, n) = (graph.leaf("x").expect("room"), graph.leaf("n").expect("room"));
+        let literals = [1.0, 2.0].map(|value| graph.add_literal(value).expect("room"));
+        let second = if with_literals { apply("math.add", literals, &mut graph) } else { n };
+        let root = apply(operator, [x, second], &mut graph);
+        let expr = Expr::new(&graph, root).expect("room");
+        Source::new(expr, [("x", FLOAT64), ("n", INT32)])
+    }
+
+    /// Names of the steps that have run.
+    #[derive(Default)]
+    struct Ran(RefCell<Vec<&'static str>>);
+
+    impl<A: Artifact, E> StepObserver<A, E> for Ran {
+        fn observe(&self, step: &'static str, _: &A) -> Result<(), E> {
+            self.0.borrow_mut().push(step);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn observers_see_every_step() {
+        let ran = Ran::default();
+        Prepare::standard().observed_by(&ran).run(source("math.add", false)).expect("it prepares");
+        assert_eq!(*ran.0.borrow(), <Prepare>::STEPS);
+    }
+
+    #[test]
+    fn conditions_hold_for_steps_that_are_replaced() {
+        let no_casts: DraftStep = identity("no casts").shared();
+        let without_casts = Prepare::standard().checked().with_casts(no_casts);
+        match without_casts.run(source("math.add", false)) {
+            Err(PrepareError::PostCondition { step, what }) => {
+                assert_eq!((&*step, &*what), ("insert casts", "math.add needs casts"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_are_those_of_a_step() {
+        let text = |prepare: Prepare| prepare.run(source("math.add", true)).expect("it prepares").to_string();
+        assert!(text(Prepare::standard()).contains("float64(3)"));
+        assert!(!text(Prepare::standard().without_folding()).contains("float64(3)"));
+        let folded_again = Prepare::standard().without_folding().fold_limits(FoldLimits::default());
+        assert_eq!(text(folded_again), text(Prepare::standard()));
+    }
+
+    #[test]
+    fn a_draft_that_is_joined_is_prepared_like_its_source() {
+        let draft = join(source("math.multiply", false)).expect("it joins");
+        let joined = Prepare::standard().run_joined(draft).expect("it prepares").to_string();
+        assert_eq!(
+            joined,
+            Prepare::standard().run(source("math.multiply", false)).expect("it prepares").to_string()
+        );
+    }
+
+    #[test]
+    fn preparation_is_a_step_of_larger_sequences() {
+        let begin = step("begin", |operator: &str| Ok::<_, PrepareError>(source(operator, false)));
+        let size = step("size", |prepared: Prepared| Ok(prepared.graph().len()));
+        assert!(begin.chain(Prepare::standard()).chain(size).run("math.add").is_ok_and(|nodes| nodes > 2));
+    }
 }

@@ -8,6 +8,7 @@ mod cli;
 mod columns;
 mod deep;
 mod derivatives;
+mod dump_stages;
 mod dumps;
 mod folding;
 mod folds;

@@ -2,18 +2,20 @@
 //!
 //! Places of errors, also of those that a call raises, are those of the stage's text.
 
-use crate::function::compile::{CompiledFunction, bind, optimized};
+use crate::function::compile::FunctionPipeline;
+use crate::function::compiled::{CompiledFunction, FunctionInterface};
 use crate::function::constant::Constant;
 use crate::function::error::FunctionError;
-use crate::function::infer::{Instance, InstanceId, infer_built};
-use crate::function::low::{LowFunction, lower};
+use crate::function::infer::{Instance, infer_built};
 use crate::function::options::FunctionOptions;
 use crate::function::stage::error::{StageError, StageProblem};
 use crate::function::stage::schemas::StageName;
 use crate::function::stage::text::{low_functions, read_stage_text, tssa_instances, ussa_functions};
 use crate::function::stage::verify::{verify_low, verify_tssa, verify_ussa};
+use crate::function::steps::{LowFunctions, TypedFunctions};
 use crate::function::types::FunctionType;
 use crate::python::SourceLines;
+use crate::workflow::identity;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{ScalarValue, Value};
 
@@ -80,14 +82,14 @@ pub fn compile_stage(
             if !errors.is_empty() {
                 return Err(StageFailure::Stage(errors));
             }
-            from_typed(&instances, defaults, options)
+            from_typed(instances, defaults, options)
         }
         StageName::Tssa => {
             let instances = tssa_instances(&document, None)?;
             let first = instances.first().ok_or_else(nothing)?;
             let defaults = defaults(&first.function.parameters, args.len())?;
             takes(&first.args[..args.len()], args)?;
-            from_typed(&instances, defaults, options)
+            from_typed(instances, defaults, options)
         }
         StageName::Low => {
             let functions = low_functions(&document, None)?;
@@ -98,35 +100,25 @@ pub fn compile_stage(
                 wanted.ok_or_else(|| refused("a parameter is of a type that functions do not take"))?;
             takes(&wanted, args)?;
             let result = FunctionType::of_result(&first.result);
-            from_low(functions, (wanted, result), Vec::new(), options)
+            let name = first.name.clone();
+            let interface = FunctionInterface { name, args: wanted, result, defaults: Vec::new() };
+            let low = LowFunctions { interface, functions, warnings: Vec::new() };
+            let pipeline = FunctionPipeline::standard(options);
+            let given = || identity::<LowFunctions, Vec<FunctionError>>("is given");
+            let from_low = pipeline.with_infer(given()).with_lower(given());
+            from_low.run(low).map_err(StageFailure::Function)
         }
     }
 }
 
 fn from_typed(
-    instances: &[Instance],
+    instances: Vec<Instance>,
     defaults: Vec<Value>,
     options: &FunctionOptions,
 ) -> Result<CompiledFunction, StageFailure> {
-    let low: Result<Vec<LowFunction>, FunctionError> =
-        (0..instances.len() as u32).map(|at| lower(instances, InstanceId(at), options)).collect();
-    let low = low.map_err(|error| StageFailure::Function(vec![error]))?;
-    let first = &instances[0];
-    let interface = (first.args.clone(), first.result.clone().unwrap_or(FunctionType::None));
-    from_low(low, interface, defaults, options)
-}
-
-fn from_low(
-    functions: Vec<LowFunction>,
-    (args, result): (Vec<FunctionType>, FunctionType),
-    defaults: Vec<Value>,
-    options: &FunctionOptions,
-) -> Result<CompiledFunction, StageFailure> {
-    let name = functions[0].name.clone();
-    let failed = |error| StageFailure::Function(vec![error]);
-    let (low, warnings) = optimized(&functions).map_err(failed)?;
-    let bound = bind(low, options).map_err(failed)?;
-    Ok(CompiledFunction { name, args, result, bound, defaults, warnings })
+    let given = identity::<TypedFunctions, Vec<FunctionError>>("is given");
+    let from_tssa = FunctionPipeline::standard(options).with_infer(given);
+    from_tssa.run(TypedFunctions { instances, defaults }).map_err(StageFailure::Function)
 }
 
 fn nothing() -> StageFailure {
