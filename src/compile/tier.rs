@@ -33,18 +33,11 @@ pub fn run_as_machine_code(bound: &BoundExpr) -> Result<(), String> {
 pub(crate) fn bind(program: Program) -> Result<BoundExpr, BindError> {
     let bound = BoundExpr::new(Arc::new(program))?;
     #[cfg(feature = "jit")]
-    if is_compiled_by_default() {
+    if cembra_vm::machine::tier::is_compiled_by_default() {
         use cembra_vm::jit::{NotCompiled, compile};
         // Tests are told of bugs; nobody else is stopped by one.
         let outcome = compile(&bound);
         debug_assert!(!matches!(outcome, Err(NotCompiled::Compiler { .. })), "{outcome:?}");
     }
     Ok(bound)
-}
-
-#[cfg(feature = "jit")]
-fn is_compiled_by_default() -> bool {
-    use std::sync::OnceLock;
-    static IS_COMPILED: OnceLock<bool> = OnceLock::new();
-    *IS_COMPILED.get_or_init(|| std::env::var("CEMBRA_TIER").is_ok_and(|tier| tier == "jit"))
 }

@@ -4,7 +4,8 @@ use crate::jit::emitter::redefined;
 use crate::jit::error::NotCompiled;
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
-use crate::machine::tier::{CompiledTier, Entry, RoutineParts};
+use crate::machine::parts::{RoutineParts, parts};
+use crate::machine::tier::{CompiledTier, Entry};
 use crate::program::slot_check;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -92,7 +93,7 @@ struct Compiler<'b> {
 impl<'b> Compiler<'b> {
     fn new(bound: &'b BoundExpr) -> Result<Compiler<'b>, NotCompiled> {
         let module = JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names()));
-        let parts = (0..bound.program().routines().len()).map(|routine| bound.parts(routine)).collect();
+        let parts = (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
         let module = Mutex::new(ManuallyDrop::new(module));
         let compiled = Compiled { module, entries: Vec::new(), parts };
         Ok(Compiler { bound, compiled, functions: Vec::new() })

@@ -10,7 +10,7 @@
 
 use crate::jit::variables::{Leaf, leaves};
 use crate::machine::native::{DONE, FUEL, STOPPED, WATCH, call, go_on, run_cells};
-use crate::machine::tier::RoutineParts;
+use crate::machine::parts::RoutineParts;
 use crate::program::program::Owners;
 use crate::program::{Routine, ValueId};
 use crate::value::{ScalarValue, Value as Literal};

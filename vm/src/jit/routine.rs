@@ -12,7 +12,7 @@ use crate::jit::error::NotCompiled;
 use crate::jit::primitives;
 use crate::jit::recipes;
 use crate::jit::variables::{is_all_leaves, leaves};
-use crate::machine::tier::{RoutineParts, Step};
+use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, Routine, ValueId};

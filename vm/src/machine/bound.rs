@@ -3,7 +3,7 @@
 use crate::frame::frame::WrittenBits;
 use crate::frame::{Frame, FrameError, FramePool};
 use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
-use crate::machine::calls::link;
+use crate::machine::call_cells::link;
 use crate::machine::code::Style;
 use crate::machine::error::{Location, RunError, RunErrorKind};
 use crate::machine::observer::Observer;

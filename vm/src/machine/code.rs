@@ -25,7 +25,7 @@
 
 use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
-use crate::machine::calls;
+use crate::machine::call_cells;
 use crate::machine::cells::{self, IN_ACCUMULATOR, IN_FRAME};
 use crate::machine::pairs::Pairs;
 use crate::machine::parallel::ParallelCall;
@@ -219,7 +219,7 @@ impl<'p> Builder<'p> {
     fn finish(mut self) -> Code {
         let ip = self.cell_of.len();
         self.cell_of.push(self.code.cells.len() as u32);
-        let done = if self.style == Style::Fused { calls::leave } else { cells::done };
+        let done = if self.style == Style::Fused { call_cells::leave } else { cells::done };
         self.push(ip, done, 0, [0; 4]);
         for jump in &self.open_jumps {
             let target = self.routine.body.target(jump.ip).expect("the verifier checked every jump");
@@ -451,7 +451,7 @@ impl<'p> Builder<'p> {
         self.code.whole.extend(copied.cloned());
         call.cell = self.code.cells.len() as u32;
         self.code.calls.push(call);
-        let run = if is_plain_call { calls::call } else { cells::call };
+        let run = if is_plain_call { call_cells::call } else { cells::call };
         self.push(ip, run, 0, [self.code.calls.len() as u32 - 1, 0, 0, 0]);
         (self.float, self.bits) = (None, None);
     }

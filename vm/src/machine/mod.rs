@@ -20,6 +20,7 @@
 mod asks;
 pub mod bound;
 pub mod call;
+mod call_cells;
 mod calls;
 mod caught;
 mod cells;
@@ -34,6 +35,8 @@ pub mod observer;
 pub mod options;
 mod pairs;
 mod parallel;
+#[cfg(feature = "jit")]
+pub(crate) mod parts;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 mod pieces;

@@ -14,14 +14,13 @@
 //! 4. Wherever compiled code calls, operands that the cell reads stand in the frame, and so does its result afterwards.
 
 use crate::frame::frame::ActiveCall;
-use crate::machine::calls::linked;
+use crate::machine::call_cells::linked;
 use crate::machine::error::RunErrorKind;
 use crate::machine::run::{Halt, Run};
 use crate::machine::tier::{CompiledTier, Entry, NativeRun};
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::meter::Watch;
 use crate::value::Fault;
-use std::any::Any;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -37,17 +36,6 @@ pub(crate) const WATCH: usize = offset_of!(Run<'static, 'static>, watch);
 
 /// Stack that compiled routines may use before others are interpreted.
 const STACK_BYTES: usize = 256 << 10;
-
-/// What a run of compiled code keeps.
-#[derive(Default)]
-pub(super) struct Native<'r> {
-    /// The code of routines, by number.
-    entries: &'r [Option<Entry>],
-    /// An address on the stack below all compiled code.
-    stack: usize,
-    halt: Option<Box<Halt>>,
-    panic: Option<Box<dyn Any + Send>>,
-}
 
 impl<'r> Run<'r, '_> {
     /// Runs to the end by compiled code, where there is some for the main routine.
@@ -213,7 +201,7 @@ unsafe fn finish_call(run: AnyRun<'_>, cell: *const Cell) -> Result<(), Box<Halt
     // SAFETY: the caller's promise.
     unsafe {
         let registers = &raw mut (*run).registers;
-        let next = match (*run).calls.finish_slowly(registers) {
+        let next = match (*run).calls.finish(registers) {
             Ok(next) => next.expect("the call had begun"),
             Err(fault) => return Err((*run).halt(fault.into())),
         };

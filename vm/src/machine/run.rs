@@ -17,11 +17,15 @@ use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
 use crate::machine::options::{RunLimits, RunWatch, Used};
 use crate::machine::routine_code::Code;
+#[cfg(feature = "jit")]
+use crate::machine::tier::Entry;
 use crate::operator::cell::{Cell, Registers, Stop};
 use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
 use bumpalo::Bump;
+#[cfg(feature = "jit")]
+use std::any::Any;
 
 /// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
 ///
@@ -83,6 +87,20 @@ pub(super) struct Halt {
     pub(super) ip: Option<u32>,
 }
 
+/// What a run of compiled code keeps.
+#[cfg(feature = "jit")]
+#[derive(Default)]
+pub(super) struct Native<'r> {
+    /// The code of routines, by number.
+    pub(super) entries: &'r [Option<Entry>],
+    /// An address on the stack below all compiled code.
+    pub(super) stack: usize,
+    /// Why the run has stopped.
+    pub(super) halt: Option<Box<Halt>>,
+    /// What has panicked, until compiled code has returned.
+    pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
 /// One run of a program on a frame.
 pub(super) struct Run<'r, 'o> {
     pub(super) program: &'r Program,
@@ -105,7 +123,7 @@ pub(super) struct Run<'r, 'o> {
     pub(super) registers: Registers,
     /// What compiled code needs.
     #[cfg(feature = "jit")]
-    pub(super) native: crate::machine::native::Native<'r>,
+    pub(super) native: Native<'r>,
 }
 
 /// Pauses between two looks at the clock.
@@ -379,7 +397,7 @@ impl<'r, 'o> Run<'r, 'o> {
             self.close_step(self.routine());
         }
         // SAFETY: the routine running has come to its end.
-        match unsafe { self.calls.finish_slowly(&mut self.registers) } {
+        match unsafe { self.calls.finish(&mut self.registers) } {
             Ok(None) => Ok(None),
             Ok(Some(next)) => {
                 // SAFETY: the cell to blame is that of the call.

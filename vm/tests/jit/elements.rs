@@ -86,7 +86,7 @@ fn elements_are_read() {
         let inputs: Vec<_> = [("a", a)].into_iter().chain(names.into_iter().zip(at)).collect();
         let tiers = Tiers::of(vec![draft.finish(&inputs, out)]);
         indices(rank, &mut |at| {
-            tiers.agree(&[&[value.clone()], at].concat(), &plain);
+            tiers.agree(&[std::slice::from_ref(&value), at].concat(), &plain);
         });
     }
 }
@@ -131,6 +131,6 @@ fn axes_are_measured() {
     draft.run("nd.length", &[a, axis], out);
     let tiers = Tiers::of(vec![draft.finish(&[("a", a), ("axis", axis)], out)]);
     indices(1, &mut |axis| {
-        tiers.agree(&[&[value.clone()], axis].concat(), &plain);
+        tiers.agree(&[std::slice::from_ref(&value), axis].concat(), &plain);
     });
 }

@@ -1,6 +1,6 @@
 //! Jumps, calls and fuel; cancellation; what stays on the interpreter.
 
-use crate::agree::{Tiers, outcome, plain, ran};
+use crate::agree::{Tiers, outcome, plain};
 use crate::draft::Draft;
 use cembra_vm::jit::{self, NotCompiled};
 use cembra_vm::machine::{BoundExpr, RunOptions, Trace};
