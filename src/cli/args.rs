@@ -161,6 +161,9 @@ pub struct ExplainArgs {
     /// How to show it.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Show what this tier makes of the program instead of a stage, and how long each stage takes.
+    #[arg(long, value_enum, conflicts_with_all = ["stage", "format"])]
+    pub tier: Option<TierArg>,
     /// Results may take the bytes of inputs that are no longer needed.
     #[arg(long)]
     pub allow_overriding_input_slots: bool,
@@ -337,6 +340,15 @@ pub enum Stage {
     Code,
     /// Expression, prepared expression, program, frame and, if there are arrays, regions.
     All,
+}
+
+/// What runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TierArg {
+    /// The interpreter.
+    Interpreter,
+    /// Machine code, where there is a compiler for it.
+    Jit,
 }
 
 /// How `explain` shows it.

@@ -3,6 +3,7 @@
 use crate::cli::args::{ExplainArgs, Format, Stage};
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{parse, parse_at, preparation, source};
+use crate::cli::explain_tier::{StopWatch, explain_tier};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{input, print, usage_error};
 use crate::compile::{Options, compile};
@@ -23,6 +24,7 @@ use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> ExitCode {
@@ -94,6 +96,7 @@ struct Stages {
     steps: Vec<(&'static str, String)>,
     prepared: Prepared,
     bound: BoundExpr,
+    times: Vec<(&'static str, Duration)>,
 }
 
 /// The expression behind each step of preparation that changed it.
@@ -137,6 +140,9 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
     }
     let stages = stages(args, source, dump)?;
     dump.finish()?;
+    if let Some(tier) = args.tier {
+        return Ok(explain_tier(tier, &stages.bound, stages.times, json));
+    }
     match (json, args.format) {
         (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),
         (_, Format::Dot) => as_dot(&stages, args.stage),
@@ -145,8 +151,10 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
 }
 
 fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stages, Report> {
+    let mut watch = StopWatch::start();
     let text = main_text(source, &args.side_outputs);
     let expr = parse(&args.expr, text)?;
+    watch.done("read");
     let mut types: Vec<(Arc<str>, QType)> = Vec::new();
     for text in &args.types {
         types.push(input::parse_leaf_type(text)?);
@@ -160,14 +168,16 @@ fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stag
     let steps = ChangedSteps::default();
     let (preparation, prepare) = preparation(&args.expr, &expr, types, side_outputs)?;
     let prepared = prepare.observed_by(&steps).observed_by(files).run(preparation)?;
+    watch.done("prepare");
     let options = Options {
         allow_overriding_input_slots: args.allow_overriding_input_slots,
         frame_limit: args.expr.limits.limit_frame,
         ..Options::default()
     };
     let bound = compile(&prepared, &options)?;
+    watch.done("compile");
     files.write("program", || dump::dump(bound.program()));
-    Ok(Stages { expr, steps: steps.0.into_inner(), prepared, bound })
+    Ok(Stages { expr, steps: steps.0.into_inner(), prepared, bound, times: watch.times })
 }
 
 fn as_text(stages: &Stages, stage: Stage) -> String {

@@ -1,10 +1,10 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
+use crate::cli::args::TierArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
     FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
-    TierArg,
 };
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
@@ -20,6 +20,7 @@ use crate::function::stage_text::{low_text, tssa_text, ussa_text};
 use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
+use crate::inspect::machine_code_text;
 use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
 use crate::schema::tree_text;
 use cembra_vm::machine::RunOptions;
@@ -216,6 +217,8 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
                 let program = compiled.bound().program();
                 vec![match args.stage {
                     StageArg::Stored => text::print(program),
+                    StageArg::MachineCode => machine_code_text(compiled.bound())
+                        .unwrap_or_else(|reason| format!("the interpreter runs it: {reason}\n")),
                     _ => dump::dump(program),
                 }]
             }

@@ -1,5 +1,6 @@
 //! Arguments of `cembra function`.
 
+use crate::cli::args::TierArg;
 use crate::cli::budget_args::BudgetArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -44,15 +45,6 @@ pub enum ErrorModelArg {
     Python,
     /// They give infinities and NaN, as in numpy.
     Numpy,
-}
-
-/// What runs a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TierArg {
-    /// The interpreter.
-    Interpreter,
-    /// Machine code, where there is a compiler for it.
-    Jit,
 }
 
 /// Arguments of `function run`.
@@ -175,4 +167,6 @@ pub enum StageArg {
     Code,
     /// The form that is stored.
     Stored,
+    /// The machine code that `run --tier jit` runs.
+    MachineCode,
 }

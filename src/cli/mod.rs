@@ -26,6 +26,7 @@ pub mod budget_args;
 mod dump_stages;
 pub mod eval;
 pub mod explain;
+pub mod explain_tier;
 pub mod fit;
 pub mod fit_args;
 pub mod fit_data;

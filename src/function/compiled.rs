@@ -26,6 +26,12 @@ pub struct CompiledFunction {
     pub(super) warnings: Vec<FunctionWarning>,
 }
 
+impl AsRef<BoundExpr> for CompiledFunction {
+    fn as_ref(&self) -> &BoundExpr {
+        &self.bound
+    }
+}
+
 impl CompiledFunction {
     /// Its name.
     pub fn name(&self) -> &str {

@@ -2,6 +2,7 @@
 
 use crate::jit::emitter::redefined;
 use crate::jit::error::NotCompiled;
+use crate::jit::listing::Interpreted;
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
 use crate::machine::parts::{RoutineParts, parts};
@@ -10,7 +11,7 @@ use crate::program::slot_check;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, isa};
+use cranelift_codegen::{CompiledCode, Context, isa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
@@ -51,14 +52,8 @@ pub fn compile(bound: &BoundExpr) -> Result<(), NotCompiled> {
     if bound.compiled_tier().is_some() {
         return Err(NotCompiled::Already);
     }
-    let program = bound.program();
-    let instructions = program.routines().iter().map(|routine| routine.body.instructions().len()).sum();
-    if instructions > MOST_INSTRUCTIONS {
-        return Err(NotCompiled::TooLarge { instructions, limit: MOST_INSTRUCTIONS });
-    }
-    slot_check::check(program)?;
     let mut compiler = Compiler::new(bound)?;
-    compiler.routines()?;
+    compiler.routines(&mut |_, _| {})?;
     let compiled = compiler.finish()?;
     bound.attach(Box::new(compiled)).map_err(|_| NotCompiled::Already)
 }
@@ -83,7 +78,11 @@ fn target() -> Result<OwnedTargetIsa, NotCompiled> {
     builder.finish(settings::Flags::new(flags)).map_err(|error| refused(&error))
 }
 
-struct Compiler<'b> {
+/// Is told of each routine: its code, or why cells run it.
+pub(super) type Tell<'t> = dyn FnMut(usize, Result<&CompiledCode, Interpreted>) + 't;
+
+/// Makes the code of a program, routine by routine.
+pub(super) struct Compiler<'b> {
     bound: &'b BoundExpr,
     /// Freed also where compiling ends early.
     compiled: Compiled,
@@ -91,7 +90,15 @@ struct Compiler<'b> {
 }
 
 impl<'b> Compiler<'b> {
-    fn new(bound: &'b BoundExpr) -> Result<Compiler<'b>, NotCompiled> {
+    /// # Errors
+    /// The program is too large, or its slots are wrong; or there is no compiler for this processor.
+    pub(super) fn new(bound: &'b BoundExpr) -> Result<Compiler<'b>, NotCompiled> {
+        let instructions =
+            bound.program().routines().iter().map(|routine| routine.body.instructions().len()).sum();
+        if instructions > MOST_INSTRUCTIONS {
+            return Err(NotCompiled::TooLarge { instructions, limit: MOST_INSTRUCTIONS });
+        }
+        slot_check::check(bound.program())?;
         let module = JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names()));
         let parts = (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
         let module = Mutex::new(ManuallyDrop::new(module));
@@ -100,8 +107,11 @@ impl<'b> Compiler<'b> {
     }
 
     /// Compiles all routines that gain by it, the main one last: a call of a compiled routine is a gain. The interpreter
-    /// runs routines with guards, and the pieces of parallel ones.
-    fn routines(&mut self) -> Result<(), NotCompiled> {
+    /// runs routines with guards, and the pieces of parallel ones. Tells what became of each.
+    ///
+    /// # Errors
+    /// Why the whole program stays on the interpreter.
+    pub(super) fn routines(&mut self, tell: &mut Tell<'_>) -> Result<(), NotCompiled> {
         let mut frontend = FunctionBuilderContext::new();
         let module = self.compiled.module.get_mut().expect("nobody panicked with the module");
         let mut context = module.make_context();
@@ -112,7 +122,13 @@ impl<'b> Compiler<'b> {
         self.functions = vec![None; routines.len()];
         for number in (0..routines.len()).rev() {
             let routine = &routines[number];
-            if !routine.body.catches().is_empty() || routine.parallel.is_some() {
+            let by_cells = match () {
+                () if routine.parallel.is_some() => Some(Interpreted::Pieces),
+                () if !routine.body.catches().is_empty() => Some(Interpreted::Guards),
+                () => None,
+            };
+            if let Some(reason) = by_cells {
+                tell(number, Err(reason));
                 continue;
             }
             let (variables, instructions) = (redefined(routine).len(), routine.body.instructions().len());
@@ -127,12 +143,15 @@ impl<'b> Compiler<'b> {
             let calls_code = number == 0 && self.functions.iter().any(Option::is_some);
             if !gains && !calls_code {
                 module.clear_context(&mut context);
+                tell(number, Err(Interpreted::NothingToGain));
                 continue;
             }
             let id = module
                 .declare_function(&format!("routine{number}"), Linkage::Local, &context.func.signature)
                 .map_err(|error| refused(error.to_string()))?;
             define(module, id, &mut context, &refused)?;
+            tell(number, Ok(context.compiled_code().expect("it has just been compiled")));
+            module.clear_context(&mut context);
             self.functions[number] = Some(id);
         }
         match self.functions[0] {
@@ -168,9 +187,7 @@ fn define(
     context: &mut Context,
     refused: &dyn Fn(String) -> NotCompiled,
 ) -> Result<(), NotCompiled> {
-    let outcome = module.define_function(id, context);
-    module.clear_context(context);
-    outcome.map_err(|error| match error {
+    module.define_function(id, context).map_err(|error| match error {
         ModuleError::Allocation { .. } => NotCompiled::Memory { reason: error.to_string() },
         ModuleError::Compilation(error) => refused(format!("{error:?}")),
         error => refused(error.to_string()),

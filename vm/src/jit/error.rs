@@ -55,9 +55,12 @@ pub enum NotCompiled {
         /// The value.
         value: crate::program::ValueId,
     },
-    /// Compiled code is attached already.
+    /// Compiled code is attached already, or will be when the program has run often.
     #[error("the program is compiled already")]
     Already,
+    /// Nobody has the program any more.
+    #[error("the program is gone")]
+    Gone,
     /// The compiler refuses its input: a bug of this tier.
     #[error("the compiler refuses routine {routine}: {reason}")]
     Compiler {

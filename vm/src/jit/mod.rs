@@ -27,6 +27,8 @@ mod compiled;
 mod elements;
 mod emitter;
 mod error;
+mod hot;
+mod listing;
 mod primitives;
 mod recipes;
 mod routine;
@@ -34,3 +36,5 @@ mod variables;
 
 pub use compiled::compile;
 pub use error::NotCompiled;
+pub use hot::{CompileJob, compile_when_hot};
+pub use listing::{CodeLine, Interpreted, RoutineListing, listing};

@@ -16,7 +16,7 @@ use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, Routine, ValueId};
-use cranelift_codegen::ir::{Block, Function, InstBuilder};
+use cranelift_codegen::ir::{Block, Function, InstBuilder, SourceLoc};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
@@ -88,6 +88,7 @@ impl Translator<'_, '_> {
     }
 
     fn instruction(&mut self, ip: usize) {
+        self.e.b.set_srcloc(SourceLoc::new(ip as u32));
         if let Some(block) = self.blocks[ip] {
             self.enter(block);
         }
@@ -140,6 +141,7 @@ impl Translator<'_, '_> {
     }
 
     fn end(&mut self) {
+        self.e.b.set_srcloc(SourceLoc::default());
         let last = self.blocks.last().copied().flatten().expect("a block begins at the end");
         self.enter(last);
         self.e.leave();

@@ -11,7 +11,7 @@ use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::routine_code::Code;
 use crate::machine::run::{Halt, Run, run_directly, run_scalars};
 #[cfg(feature = "jit")]
-use crate::machine::tier::CompiledTier;
+use crate::machine::tier::Tiers;
 use crate::machine::tile::report::RegionReport;
 use crate::operator::cell::Registers;
 use crate::operator::meter::{Meter, Watch};
@@ -62,7 +62,7 @@ fn list(names: &[Arc<str>]) -> String {
 #[derive(Debug)]
 pub struct BoundExpr {
     program: Arc<Program>,
-    codes: Vec<Code>,
+    pub(super) codes: Vec<Code>,
     /// Made when a run is first observed.
     stepped: OnceLock<Vec<Code>>,
     required: WrittenBits,
@@ -71,14 +71,13 @@ pub struct BoundExpr {
     overridden: WrittenBits,
     /// Positions of the inputs, by name.
     by_name: Box<[u32]>,
-    /// Compiled code, once a host has asked for it.
     #[cfg(feature = "jit")]
-    compiled: OnceLock<Box<dyn CompiledTier>>,
+    pub(super) tiers: Tiers,
 }
 
 // SAFETY: cells hold function pointers and numbers; the pointers between cells and calls are made
-// anew for each run. General kernels are `Send + Sync`. Nothing changes after construction but the
-// `OnceLock`.
+// anew for each run. General kernels are `Send + Sync`. Nothing changes after construction but what
+// is behind locks.
 unsafe impl Send for BoundExpr {}
 // SAFETY: as above.
 unsafe impl Sync for BoundExpr {}
@@ -115,7 +114,7 @@ impl BoundExpr {
             overridden,
             by_name,
             #[cfg(feature = "jit")]
-            compiled: OnceLock::new(),
+            tiers: Tiers::default(),
             program,
         })
     }
@@ -221,7 +220,7 @@ impl BoundExpr {
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
         let code = &self.codes[0];
-        if self.is_compiled() {
+        if self.has_tiers() {
             return self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes);
         }
         match code.is_scalar {
@@ -317,20 +316,6 @@ impl BoundExpr {
         Err(self.fail(frame, halt))
     }
 
-    /// The interpreter: there is no other tier.
-    #[cfg(not(feature = "jit"))]
-    #[inline(always)]
-    fn run_tier<'r>(&'r self, run: &mut Run<'r, '_>) -> Result<(), Box<Halt>> {
-        run.run()
-    }
-
-    /// True if compiled code is attached.
-    #[cfg(not(feature = "jit"))]
-    #[inline(always)]
-    fn is_compiled(&self) -> bool {
-        false
-    }
-
     /// True if an instruction that is in no tile region reads the input, or a result is a part of it.
     pub(super) fn reads_whole(&self, input: &TypedSlot) -> bool {
         self.codes[0].whole.iter().any(|slot| slot.overlaps(input))
@@ -380,38 +365,9 @@ impl BoundExpr {
     }
 }
 
-#[cfg(feature = "jit")]
-impl BoundExpr {
-    /// The code of the machine, by routine.
-    pub(super) fn codes(&self) -> &[Code] {
-        &self.codes
-    }
-
-    /// Runs compiled code from now on, on all threads. The first tier stays; another one is given back.
-    ///
-    /// # Errors
-    /// There is one already.
-    pub(crate) fn attach(&self, tier: Box<dyn CompiledTier>) -> Result<(), Box<dyn CompiledTier>> {
-        self.compiled.set(tier)
-    }
-
-    /// The compiled tier that runs the program; `None` if the interpreter does.
-    pub fn compiled_tier(&self) -> Option<&dyn CompiledTier> {
-        self.compiled.get().map(|tier| &**tier)
-    }
-
-    /// True if compiled code is attached.
-    #[inline]
-    fn is_compiled(&self) -> bool {
-        self.compiled.get().is_some()
-    }
-
-    /// Runs compiled code, if there is some and nobody observes the run.
-    fn run_tier<'r>(&'r self, run: &mut Run<'r, '_>) -> Result<(), Box<Halt>> {
-        match self.compiled_tier().filter(|_| !run.is_observed()) {
-            Some(tier) => run.run_compiled(tier),
-            None => run.run(),
-        }
+impl AsRef<BoundExpr> for BoundExpr {
+    fn as_ref(&self) -> &BoundExpr {
+        self
     }
 }
 

@@ -18,6 +18,7 @@
 
 #[cfg(test)]
 mod asks;
+mod attached;
 pub mod bound;
 pub mod call;
 mod call_cells;

@@ -13,7 +13,8 @@
 //! cannot do itself it has done by the cell of the instruction ([`native`](crate::machine::native)).
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A run of compiled code, which only the machine looks into.
 #[derive(Debug)]
@@ -33,6 +34,51 @@ pub unsafe trait CompiledTier: Send + Sync + fmt::Debug {
 
     /// The code of routines, by number; `None` of those that cells run.
     fn entries(&self) -> &[Option<Entry>];
+}
+
+/// What runs a bound program besides the interpreter, if anything does.
+#[derive(Debug, Default)]
+pub(super) struct Tiers {
+    /// Compiled code, once somebody has asked for it.
+    pub(super) compiled: OnceLock<Box<dyn CompiledTier>>,
+    /// What waits for the program to have run often.
+    pub(super) warm_up: OnceLock<WarmUp>,
+}
+
+/// Counts the runs of a program until it has run often.
+pub(crate) struct WarmUp {
+    left: AtomicU64,
+    then: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl WarmUp {
+    /// Does something once a program has run so often, on the thread of that run.
+    pub(crate) fn new(runs: u64, then: Box<dyn FnOnce() + Send>) -> WarmUp {
+        WarmUp { left: AtomicU64::new(runs.max(1)), then: Mutex::new(Some(then)) }
+    }
+
+    /// Counts a run. Runs of other threads may be counted at the same time; one of them is the last.
+    pub(super) fn count(&self) {
+        let counted =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if counted == Ok(1) {
+            self.finish();
+        }
+    }
+
+    #[cold]
+    fn finish(&self) {
+        let then = self.then.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
+        }
+    }
+}
+
+impl fmt::Debug for WarmUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WarmUp").field("left", &self.left).finish_non_exhaustive()
+    }
 }
 
 /// Whether this process asks by the environment variable `CEMBRA_TIER=jit` to have every program compiled that can be, for

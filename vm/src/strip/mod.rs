@@ -37,7 +37,7 @@ pub mod op;
 pub mod options;
 pub mod strip;
 #[cfg(target_arch = "x86_64")]
-mod x86;
+pub(crate) mod x86;
 
 pub use list::List;
 pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};

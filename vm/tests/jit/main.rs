@@ -8,6 +8,7 @@ mod agree;
 #[path = "../support/draft.rs"]
 mod draft;
 mod elements;
+mod hot;
 mod loops;
 mod memory;
 mod operators;

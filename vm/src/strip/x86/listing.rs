@@ -1,4 +1,4 @@
-//! Instructions of a strip, for people.
+//! Machine instructions, for people.
 
 use crate::strip::options::{Code, Line, Operand};
 use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, OpKind, Register};
@@ -6,16 +6,26 @@ use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, OpKind, Regi
 /// The instructions of a code, in order.
 pub fn lines(code: &Code) -> Vec<Line> {
     let (bytes, entry) = code.bytes();
-    let decoder = Decoder::with_ip(64, &bytes[entry..], entry as u64, DecoderOptions::NONE);
+    let line = |(instruction, text): (Instruction, String)| Line {
+        offset: instruction.ip() as usize,
+        operand: operand(&instruction),
+        text,
+    };
+    decode(&bytes[entry..], entry).into_iter().map(line).collect()
+}
+
+/// Instructions that begin at an offset, with mnemonic and operands in Intel's notation.
+pub(crate) fn decode(bytes: &[u8], offset: usize) -> Vec<(Instruction, String)> {
+    let decoder = Decoder::with_ip(64, bytes, offset as u64, DecoderOptions::NONE);
     let mut formatter = FastFormatter::new();
     formatter.options_mut().set_use_hex_prefix(true);
     formatter.options_mut().set_space_after_operand_separator(true);
-    let line = |instruction: Instruction| {
+    let text = |instruction: Instruction| {
         let mut text = String::new();
         formatter.format(&instruction, &mut text);
-        Line { offset: instruction.ip() as usize, operand: operand(&instruction), text }
+        (instruction, text)
     };
-    decoder.into_iter().map(line).collect()
+    decoder.into_iter().map(text).collect()
 }
 
 /// What an instruction finds by the arguments of the call.

@@ -1,0 +1,66 @@
+//! `cembra explain --tier`: what a tier makes of a program, and how long each stage takes.
+
+use crate::cli::args::TierArg;
+use crate::inspect::{Regions, machine_code_text};
+use cembra_vm::machine::BoundExpr;
+use cembra_vm::program::dump;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How long each stage takes.
+pub struct StopWatch {
+    begun: Instant,
+    /// The stages that are over.
+    pub times: Vec<(&'static str, Duration)>,
+}
+
+impl StopWatch {
+    /// Begins the first stage.
+    pub fn start() -> StopWatch {
+        StopWatch { begun: Instant::now(), times: Vec::new() }
+    }
+
+    /// Ends a stage, and begins the next one.
+    pub fn done(&mut self, stage: &'static str) {
+        self.times.push((stage, self.begun.elapsed()));
+        self.begun = Instant::now();
+    }
+}
+
+/// The program as the tier has it; what it takes to make it is added to the times of stages.
+pub fn explain_tier(
+    tier: TierArg,
+    bound: &BoundExpr,
+    times: Vec<(&'static str, Duration)>,
+    is_json: bool,
+) -> String {
+    let mut watch = StopWatch { begun: Instant::now(), times };
+    let (code, note) = match tier {
+        TierArg::Interpreter => (None, None),
+        TierArg::Jit => match machine_code_text(bound) {
+            Ok(code) => (Some(code), None),
+            Err(reason) => (None, Some(reason)),
+        },
+    };
+    if code.is_some() {
+        watch.done("machine code");
+    }
+    let runs = if code.is_some() { "machine code" } else { "interpreter" };
+    if is_json {
+        let micros = |time: &Duration| time.as_secs_f64() * 1e6;
+        let times: serde_json::Map<_, _> =
+            watch.times.iter().map(|(stage, time)| ((*stage).to_owned(), json!(micros(time)))).collect();
+        let out = json!({ "runs": runs, "reason": note, "machine_code": code, "microseconds": times });
+        return format!("{out:#}\n");
+    }
+    let mut text = match note {
+        Some(reason) => format!("the interpreter runs it: {reason}\n\n"),
+        None => format!("runs as: {runs}\n\n"),
+    };
+    text += &code.unwrap_or_else(|| {
+        let regions = Regions::new(bound).to_string();
+        format!("{}\n{regions}", dump::dump(bound.program()))
+    });
+    let stages: Vec<_> = watch.times.iter().map(|(stage, time)| format!("{stage} {time:.1?}")).collect();
+    text + "\nstages: " + &stages.join(", ") + "\n"
+}
