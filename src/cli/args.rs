@@ -4,6 +4,7 @@ use crate::cli::budget_args::BudgetArgs;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
+use crate::cli::tier_arg::TierArg;
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
@@ -340,15 +341,6 @@ pub enum Stage {
     Code,
     /// Expression, prepared expression, program, frame and, if there are arrays, regions.
     All,
-}
-
-/// What runs a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TierArg {
-    /// The interpreter.
-    Interpreter,
-    /// Machine code, where there is a compiler for it.
-    Jit,
 }
 
 /// How `explain` shows it.

@@ -1,6 +1,6 @@
 //! `cembra explain --tier`: what a tier makes of a program, and how long each stage takes.
 
-use crate::cli::args::TierArg;
+use crate::cli::tier_arg::TierArg;
 use crate::inspect::{Regions, machine_code_text};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;

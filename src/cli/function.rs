@@ -1,6 +1,5 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
-use crate::cli::args::TierArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
@@ -11,6 +10,7 @@ use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyas
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
+use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, print};
 use crate::compile::tier::run_as_machine_code;
 use crate::function::compile::{optimized, stages};

@@ -1,7 +1,7 @@
 //! Arguments of `cembra function`.
 
-use crate::cli::args::TierArg;
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::tier_arg::TierArg;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

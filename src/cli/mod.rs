@@ -60,6 +60,7 @@ pub mod signals;
 pub mod synthetic;
 pub mod table;
 pub mod targets;
+pub mod tier_arg;
 
 use args::{Arguments, Command};
 use cembra_vm::value::Category;

@@ -114,6 +114,7 @@ fn integers() -> Vec<Family> {
             &["x", "y"],
             "Quotient rounded down; of the smallest INT64 by -1 it is 0. A zero divisor raises.",
         )
+        .primitive(Primitive::FloorDivide)
         .exact_binary(|x: i64, y: i64| match y {
             0 => Err(ZERO_DIVISOR),
             _ => Ok(python::floordiv(x, y).unwrap_or(0)),
@@ -123,8 +124,10 @@ fn integers() -> Vec<Family> {
             &["x", "n"],
             "x * 2**n, which wraps around; of n the low 6 bits count.",
         )
+        .primitive(Primitive::WrappingShiftLeft)
         .exact_binary(|x: i64, n: i64| x.wrapping_shl(n as u32)),
         Family::new("python.wrapping_shift_right", &["x", "n"], "x // 2**n; of n the low 6 bits count.")
+            .primitive(Primitive::WrappingShiftRight)
             .exact_binary(|x: i64, n: i64| x.wrapping_shr(n as u32)),
         row(
             "python.range_count",

@@ -1,8 +1,8 @@
 //! Compiled: the module of a program with the cells that its code asks for, as the machine runs it.
 
 use crate::jit::emitter::redefined;
-use crate::jit::error::NotCompiled;
-use crate::jit::listing::Interpreted;
+use crate::jit::error::{Interpreted, NotCompiled};
+use crate::jit::places::variables_of_places;
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
 use crate::machine::parts::{RoutineParts, parts};
@@ -131,7 +131,8 @@ impl<'b> Compiler<'b> {
                 tell(number, Err(reason));
                 continue;
             }
-            let (variables, instructions) = (redefined(routine).len(), routine.body.instructions().len());
+            let variables = redefined(routine).len() + variables_of_places(routine);
+            let instructions = routine.body.instructions().len();
             if variables.saturating_mul(instructions) > MOST_DEFINITIONS {
                 return Err(NotCompiled::TooManyVariables { routine: number, instructions, variables });
             }

@@ -1,22 +1,80 @@
 //! Elements of arrays: read and written where the [place](crate::layout::element_place) of the handle says.
 //!
 //! ```text
-//! place = [frame + slot]      key = [place]      is it the key of the type?      index below the size?
-//! element = [first + index * stride + …]
+//! where a routine begins, and whenever a cell may have changed it:
+//!     place = [frame + slot]      first, sizes, strides = [place], variables from here on
+//!     the size of the first axis is 0 if the place is unknown, of another type, or not to be written
+//! an access:
+//!     index below the size?       element = [first + index * stride + …]
 //! ```
 //!
-//! An unknown place has another key and can be looked at, so that all conditions are one. Then the cell does it: an index
-//! from the end, a place to be found, an array to be copied before the first write, and every fault.
+//! One comparison an axis is all. Where it fails, the cell does it: an index from the end, a place to be found, an array to
+//! be copied before the first write, and every fault.
+//!
+//! 1. A slot with a handle has always one of its type, so that its place can be looked at anywhere.
+//! 2. Only cells that have the slot as an operand or a result change what it holds; whoever runs one loads the place again.
 
 use crate::jit::emitter::{Emitter, Instructed};
-use crate::layout::element_place::{Axis, ElementPlace, key};
+use crate::jit::places::Access;
+use crate::layout::element_place::{Axis, ElementPlace};
 use crate::layout::nd_handle::NdHandle;
 use crate::operator::primitive::Primitive;
 use crate::program::ValueId;
 use crate::value::ScalarType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_frontend::Variable;
 use std::mem::offset_of;
+
+impl Emitter<'_, '_> {
+    /// Loads the place of a slot, or all places.
+    pub(super) fn load_places(&mut self, slot: Option<u32>) {
+        let mut slots: Vec<u32> = match slot {
+            Some(slot) => self.places.of.contains_key(&slot).then_some(slot).into_iter().collect(),
+            None => self.places.of.keys().copied().collect(),
+        };
+        slots.sort_unstable();
+        slots.into_iter().for_each(|slot| self.load_place(slot));
+    }
+
+    fn load_place(&mut self, slot: u32) {
+        let variables = self.places.of[&slot].clone();
+        let place = place_in(self, slot);
+        let field = |axis: usize, field: usize| {
+            (offset_of!(ElementPlace, axes) + axis * size_of::<Axis>() + field) as i32
+        };
+        let size = self.b.ins().load(types::I64, trusted(), place, field(0, offset_of!(Axis, size)));
+        let none = self.b.ins().iconst(types::I64, 0);
+        let bounds = [
+            (variables.readable, offset_of!(ElementPlace, read_key)),
+            (variables.writable, offset_of!(ElementPlace, write_key)),
+        ];
+        for (bounds, keyed) in bounds {
+            let Some(bounds) = bounds else { continue };
+            let found = self.b.ins().load(types::I32, trusted(), place, keyed as i32);
+            let is_known = self.b.ins().icmp_imm_u(IntCC::Equal, found, i64::from(variables.key));
+            let bound = self.b.ins().select(is_known, size, none);
+            self.b.def_var(bounds, bound);
+        }
+        let load = |e: &mut Self, variable: Variable, at: i32| {
+            let value = e.b.ins().load(types::I64, trusted(), place, at);
+            e.b.def_var(variable, value);
+        };
+        load(self, variables.first, offset_of!(ElementPlace, first) as i32);
+        for (axis, variable) in (1..).zip(variables.sizes) {
+            load(self, variable, field(axis, offset_of!(Axis, size)));
+        }
+        for (axis, variable) in (0..).zip(variables.strides) {
+            load(self, variable, field(axis, offset_of!(Axis, stride)));
+        }
+    }
+}
+
+/// The address of the place that a handle in a slot keeps.
+fn place_in(e: &mut Emitter<'_, '_>, slot: u32) -> Value {
+    let at = slot as usize + NdHandle::PLACE;
+    e.b.ins().load(types::I64, trusted(), e.frame, at as i32)
+}
 
 /// Reads or writes an element, or gives a size; false if there is no rule.
 pub(super) fn emit(
@@ -25,18 +83,17 @@ pub(super) fn emit(
     instructed: Instructed<'_>,
 ) -> bool {
     match primitive {
-        Some(Primitive::Get(element, rank)) => get(e, element, rank, instructed),
-        Some(Primitive::Set(element, rank)) => set(e, element, rank, instructed),
+        Some(Primitive::Get(element, _)) => get(e, element, instructed),
+        Some(Primitive::Set(element, _)) => set(e, element, instructed),
         Some(Primitive::Length) => length(e, instructed),
         _ => return false,
     }
     true
 }
 
-fn get(e: &mut Emitter<'_, '_>, element: ScalarType, rank: usize, instructed: Instructed<'_>) {
+fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>) {
     let [array, indices @ ..] = instructed.operands else { unreachable!("an array and indices") };
-    let keyed = offset_of!(ElementPlace, read_key);
-    let (refused, at) = element_at(e, *array, indices, (element, rank), keyed);
+    let (refused, at) = element_at(e, *array, indices, Access::Read);
     match element {
         // A UINT64 beyond INT64 cannot be read: the cell says so.
         ScalarType::Uint64 => {
@@ -56,13 +113,12 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, rank: usize, instructed: In
     }
 }
 
-fn set(e: &mut Emitter<'_, '_>, element: ScalarType, rank: usize, instructed: Instructed<'_>) {
+fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>) {
     let [array, value, indices @ ..] = instructed.operands else {
         unreachable!("an array, a value, indices")
     };
     let value = e.scalar(*value);
-    let keyed = offset_of!(ElementPlace, write_key);
-    let (refused, at) = element_at(e, *array, indices, (element, rank), keyed);
+    let (refused, at) = element_at(e, *array, indices, Access::Write);
     e.unless(refused, instructed, |e| {
         match element {
             ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, 0),
@@ -76,7 +132,7 @@ fn set(e: &mut Emitter<'_, '_>, element: ScalarType, rank: usize, instructed: In
 
 fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
     let [array, axis] = *instructed.operands else { unreachable!("an array and an axis") };
-    let (place, axis) = (place_of(e, array), e.scalar(axis));
+    let (place, axis) = (place_in(e, e.routine.slot(array).offset()), e.scalar(axis));
     // The number of axes is 0 where the place is unknown.
     let key = e.b.ins().load(types::I32, trusted(), place, offset_of!(ElementPlace, read_key) as i32);
     let rank = e.b.ins().ushr_imm_u(key, 8);
@@ -90,36 +146,34 @@ fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
     });
 }
 
-/// The address of the place that a handle keeps.
-fn place_of(e: &mut Emitter<'_, '_>, array: ValueId) -> Value {
-    let slot = e.routine.slot(array).offset() as usize + NdHandle::PLACE;
-    e.b.ins().load(types::I64, trusted(), e.frame, slot as i32)
-}
-
 /// Whether an element is refused, and its address otherwise.
 fn element_at(
     e: &mut Emitter<'_, '_>,
     array: ValueId,
     indices: &[ValueId],
-    (element, rank): (ScalarType, usize),
-    keyed: usize,
+    access: Access,
 ) -> (Value, Value) {
-    let place = place_of(e, array);
-    let found = e.b.ins().load(types::I32, trusted(), place, keyed as i32);
-    let mut refused = e.b.ins().icmp_imm_u(IntCC::NotEqual, found, i64::from(key(element, rank)));
-    let mut at = e.b.ins().load(types::I64, trusted(), place, offset_of!(ElementPlace, first) as i32);
+    let place = e.places.of[&e.routine.slot(array).offset()].clone();
+    let bounds = match access {
+        Access::Read => place.readable,
+        Access::Write => place.writable,
+    };
+    let bounds = bounds.expect("it was seen that the routine does this");
+    let mut at = e.b.use_var(place.first);
+    let mut refused = None;
     for (axis, index) in indices.iter().enumerate() {
         let index = e.scalar(*index);
-        let axis = offset_of!(ElementPlace, axes) + axis * size_of::<Axis>();
-        let field = |field: usize| (axis + field) as i32;
-        let size = e.b.ins().load(types::I64, trusted(), place, field(offset_of!(Axis, size)));
-        let stride = e.b.ins().load(types::I64, trusted(), place, field(offset_of!(Axis, stride)));
+        let size = e.b.use_var(if axis == 0 { bounds } else { place.sizes[axis - 1] });
         let is_outside = e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, size);
-        refused = e.b.ins().bor(refused, is_outside);
+        refused = Some(match refused {
+            None => is_outside,
+            Some(refused) => e.b.ins().bor(refused, is_outside),
+        });
+        let stride = e.b.use_var(place.strides[axis]);
         let distance = e.b.ins().imul(index, stride);
         at = e.b.ins().iadd(at, distance);
     }
-    (refused, at)
+    (refused.expect("an array has axes"), at)
 }
 
 /// The value of an element that stands anywhere.

@@ -8,6 +8,7 @@
 //!
 //! A leaf is *clean* if the frame has its value too: it is not stored again, up to the next block.
 
+use crate::jit::places::Places;
 use crate::jit::variables::{Leaf, leaves};
 use crate::machine::native::{DONE, FUEL, STOPPED, WATCH, call, go_on, run_cells};
 use crate::machine::parts::RoutineParts;
@@ -96,6 +97,8 @@ pub(super) struct Emitter<'r, 'f> {
     pub(super) frame: Value,
     /// What is left of the slice, if the routine charges fuel itself.
     fuel: Option<Variable>,
+    /// Where elements stand, of arrays whose elements the routine reads or writes.
+    pub(super) places: Places,
     of_cells: SigRef,
     of_go_on: SigRef,
     /// Returns that the run has stopped; before that, the fuel is put down.
@@ -147,15 +150,16 @@ impl<'r, 'f> Emitter<'r, 'f> {
             run,
             frame,
             fuel,
+            places: Places::default(),
             of_cells,
             of_go_on,
             stopped,
             stopped_below,
         };
         emitter.take_up_fuel();
-        let inputs = routine.inputs.iter().map(|(_, value)| *value);
-        let literals = routine.literals.iter().map(|(value, _)| *value);
-        inputs.chain(literals).for_each(|value| emitter.load(value));
+        emitter.places = Places::of(routine, &mut emitter.b);
+        emitter.load_places(None);
+        routine.inputs.iter().for_each(|(_, value)| emitter.load(*value));
         emitter
     }
 
@@ -210,8 +214,11 @@ impl<'r, 'f> Emitter<'r, 'f> {
             Some(ScalarValue::Boolean(truth)) => ins.iconst(types::I8, i64::from(*truth)),
             Some(ScalarValue::Int32(x)) => ins.iconst(types::I32, i64::from(*x as u32)),
             Some(ScalarValue::Int64(x)) => ins.iconst(types::I64, *x),
-            Some(ScalarValue::Float32(x)) => ins.f32const(*x),
-            Some(ScalarValue::Float64(x) | ScalarValue::WeakFloat(x)) => ins.f64const(*x),
+            // A load where it is used, which may be an operand of an instruction.
+            _ if self.pinned.contains(&self.owners.owner(value)) => {
+                let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+                ins.load(leaf.variable, flags, self.frame, leaf.offset as i32)
+            }
             _ => {
                 if let Some(defined) = self.defined.get(&self.key(value, leaf)) {
                     return *defined;
@@ -305,6 +312,12 @@ impl<'r, 'f> Emitter<'r, 'f> {
         instructed.results.iter().for_each(|value| self.load(*value));
     }
 
+    /// Has a cell do it that may change what arrays hold.
+    pub(super) fn run_general_cell(&mut self, instructed: Instructed<'_>) {
+        self.run_cell(instructed);
+        self.load_places(None);
+    }
+
     /// Has the cell of a trap, which raises.
     pub(super) fn trap(&mut self, cell: usize) {
         let cell = self.cell(cell);
@@ -321,6 +334,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.unless_stopped(status, self.stopped_below);
         self.take_up_fuel();
         instructed.results.iter().for_each(|value| self.load(*value));
+        self.load_places(None);
     }
 
     /// Charges fuel behind the instruction `at`, and goes to a block, with which the run goes on at the instruction `next`.
@@ -374,8 +388,10 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.b.ins().iconst(types::I64, address as i64)
     }
 
+    /// Goes on unless the run has stopped; in a block that is as cold as this one.
     fn unless_stopped(&mut self, status: Value, stopped: Block) {
-        let next = self.b.create_block();
+        let is_cold = self.b.current_block().is_some_and(|block| self.b.func.layout.is_cold(block));
+        let next = if is_cold { self.cold_block() } else { self.b.create_block() };
         self.b.ins().brif(status, stopped, &[], next, &[]);
         self.b.switch_to_block(next);
     }
@@ -426,6 +442,8 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let status = self.ask(self.of_cells, run_cells as *const () as usize, &[self.frame, cell]);
         self.unless_stopped(status, self.stopped);
         let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
+        let of_arrays = instructed.operands.iter().map(|value| self.routine.slot(*value).offset());
+        of_arrays.collect::<Vec<_>>().into_iter().for_each(|slot| self.load_places(Some(slot)));
         let args: Vec<_> = loaded.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
         self.b.switch_to_block(next);

@@ -70,3 +70,17 @@ pub enum NotCompiled {
         reason: String,
     },
 }
+
+/// Why a routine of a compiled program is run by cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Interpreted {
+    /// It catches errors.
+    #[error("it catches errors")]
+    Guards,
+    /// It is run in pieces.
+    #[error("it runs in pieces")]
+    Pieces,
+    /// None of its instructions is about plain values.
+    #[error("nothing to gain: no instruction is about plain values")]
+    NothingToGain,
+}

@@ -1,10 +1,9 @@
 //! What became of each routine, for people: machine code by instruction of the program, or why cells run it.
 
 use crate::jit::compiled::Compiler;
-use crate::jit::error::NotCompiled;
+use crate::jit::error::{Interpreted, NotCompiled};
 use crate::machine::BoundExpr;
 use cranelift_codegen::CompiledCode;
-use std::fmt;
 
 /// How a routine is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,27 +12,6 @@ pub struct RoutineListing {
     pub routine: usize,
     /// Its machine code, or why cells run it.
     pub code: Result<Vec<CodeLine>, Interpreted>,
-}
-
-/// Why a routine of a compiled program is run by cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interpreted {
-    /// It catches errors.
-    Guards,
-    /// It is run in pieces.
-    Pieces,
-    /// None of its instructions is about plain values.
-    NothingToGain,
-}
-
-impl fmt::Display for Interpreted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Interpreted::Guards => "it catches errors",
-            Interpreted::Pieces => "it runs in pieces",
-            Interpreted::NothingToGain => "nothing to gain: no instruction is about plain values",
-        })
-    }
 }
 
 /// An instruction of the processor.
@@ -69,7 +47,9 @@ fn lines(code: &CompiledCode) -> Vec<CodeLine> {
         (!place.loc.is_default()).then(|| place.loc.bits() as usize)
     };
     let line = |(offset, text)| CodeLine { offset, text, instruction: instruction(offset) };
-    decode(code.buffer.data()).into_iter().map(line).collect()
+    // Constants stand behind the code.
+    let end = places.iter().map(|place| place.end as usize).max().unwrap_or_default();
+    decode(&code.buffer.data()[..end]).into_iter().map(line).collect()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -29,12 +29,13 @@ mod emitter;
 mod error;
 mod hot;
 mod listing;
+mod places;
 mod primitives;
 mod recipes;
 mod routine;
 mod variables;
 
 pub use compiled::compile;
-pub use error::NotCompiled;
+pub use error::{Interpreted, NotCompiled};
 pub use hot::{CompileJob, compile_when_hot};
-pub use listing::{CodeLine, Interpreted, RoutineListing, listing};
+pub use listing::{CodeLine, RoutineListing, listing};

@@ -56,6 +56,8 @@ pub(super) fn emit(
             let bits = e.b.ins().umin(n, most);
             (e.b.ins().sshr(x, bits), e.b.ins().icmp_imm_s(IntCC::SignedLessThan, n, 0))
         }),
+        (Primitive::WrappingShiftLeft, &[x, n]) => rule.always(|e| e.b.ins().ishl(x, n)),
+        (Primitive::WrappingShiftRight, &[x, n]) => rule.always(|e| e.b.ins().sshr(x, n)),
         (Primitive::Index, &[index, size]) => rule.checked(|e| {
             let from_end = e.b.ins().iadd(index, size);
             let is_negative = e.b.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
@@ -118,6 +120,14 @@ impl<'r, 'f> Rule<'_, '_, 'r, 'f> {
     fn checked(&mut self, compute: impl FnOnce(&mut Emitter<'r, 'f>) -> (Value, Value)) {
         let (value, refused) = compute(self.e);
         self.unless(refused, |_| value);
+    }
+
+    /// A result for all operands.
+    fn always(&mut self, compute: impl FnOnce(&mut Emitter<'r, 'f>) -> Value) {
+        let value = compute(self.e);
+        let result = self.instructed.results[0];
+        let leaf = self.e.leaves(result)[0];
+        self.e.define(result, leaf, value);
     }
 
     fn unless(&mut self, refused: Value, usual: impl FnOnce(&mut Emitter<'r, 'f>) -> Value) {

@@ -107,13 +107,14 @@ impl Translator<'_, '_> {
         match &parts.steps[ip] {
             Step::Nothing => {}
             Step::Jump => self.jump(ip, instruction),
+            // A handle that stays where it is keeps its place.
             Step::InPlace => self.assign(reads, writes[0]),
             Step::Call(cell) => {
                 self.since_look = 0;
                 self.e.call(Instructed { cell: *cell, operands: reads, results: writes });
             }
             Step::Region { cell, reads, writes } => {
-                self.e.run_cell(Instructed { cell: *cell, operands: reads, results: writes });
+                self.e.run_general_cell(Instructed { cell: *cell, operands: reads, results: writes });
             }
             Step::Alone(cell) => match *instruction {
                 Instruction::Operator { operator, .. } => {
@@ -193,8 +194,10 @@ impl Translator<'_, '_> {
             _ => false,
         };
         self.gains |= has_rule;
-        if !has_rule {
-            self.e.run_cell(instructed);
+        match overload.kernel() {
+            _ if has_rule => {}
+            Kernel::Scalar(_) => self.e.run_cell(instructed),
+            _ => self.e.run_general_cell(instructed),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! execute ── has_tiers? ── no ──> the quick ways of the interpreter
-//!                └─ yes ──> run_tier: compiled code, or the interpreter if none is attached yet or somebody observes
+//!                └─ yes ──> compiled_alone: code that needs no run
+//!                           run_tier: compiled code, or the interpreter if none is attached yet or somebody observes
 //! ```
 
 use crate::machine::bound::BoundExpr;
@@ -10,7 +11,7 @@ use crate::machine::run::{Halt, Run};
 #[cfg(feature = "jit")]
 use crate::machine::{
     routine_code::Code,
-    tier::{CompiledTier, WarmUp},
+    tier::{Attached, CompiledTier, Entry, WarmUp},
 };
 
 #[cfg(not(feature = "jit"))]
@@ -40,7 +41,16 @@ impl BoundExpr {
     /// # Errors
     /// There is one already.
     pub(crate) fn attach(&self, tier: Box<dyn CompiledTier>) -> Result<(), Box<dyn CompiledTier>> {
-        self.tiers.compiled.set(tier)
+        let code = &self.codes[0];
+        let is_alone = code.is_scalar && code.calls.is_empty() && code.guards.is_empty();
+        let alone = tier.entries().first().copied().flatten().filter(|_| is_alone);
+        self.tiers.compiled.set(Attached { tier, alone }).map_err(|attached| attached.tier)
+    }
+
+    /// The code of the main routine, if it needs no run.
+    #[inline]
+    pub(super) fn compiled_alone(&self) -> Option<Entry> {
+        self.tiers.compiled.get()?.alone
     }
 
     /// Counts runs from now on, until there are enough or code is attached.
@@ -56,7 +66,7 @@ impl BoundExpr {
 
     /// The compiled tier that runs the program; `None` if the interpreter does.
     pub fn compiled_tier(&self) -> Option<&dyn CompiledTier> {
-        self.tiers.compiled.get().map(|tier| &**tier)
+        self.tiers.compiled.get().map(|attached| &*attached.tier)
     }
 
     /// True if compiled code is attached, or runs are counted.

@@ -6,6 +6,8 @@ use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
 use crate::machine::call_cells::link;
 use crate::machine::code::Style;
 use crate::machine::error::{Location, RunError, RunErrorKind};
+#[cfg(feature = "jit")]
+use crate::machine::native::run_scalars_compiled;
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::routine_code::Code;
@@ -221,10 +223,14 @@ impl BoundExpr {
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
         let code = &self.codes[0];
         if self.has_tiers() {
+            #[cfg(feature = "jit")]
+            if let Some(entry) = self.compiled_alone() {
+                return self.run_scalars(frame, |frame| run_scalars_compiled(entry, frame));
+            }
             return self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes);
         }
         match code.is_scalar {
-            true => self.run_scalars(frame),
+            true => self.run_scalars(frame, |frame| run_scalars(code, frame)),
             false if code.calls.is_empty() && code.guards.is_empty() => self.run_directly(frame),
             false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
         }
@@ -252,10 +258,15 @@ impl BoundExpr {
         Err(self.fail(frame, halt))
     }
 
-    /// [`run_scalars`] on a frame.
-    fn run_scalars(&self, frame: &mut Frame) -> Result<(), RunError> {
+    /// Runs code of scalar cells on a frame.
+    #[inline(always)]
+    fn run_scalars(
+        &self,
+        frame: &mut Frame,
+        run: impl FnOnce(&Frame) -> Result<(), Box<Halt>>,
+    ) -> Result<(), RunError> {
         self.check_frame(frame).map_err(RunError::before_start)?;
-        let halt = match catch_unwind(AssertUnwindSafe(|| run_scalars(&self.codes[0], frame))) {
+        let halt = match catch_unwind(AssertUnwindSafe(|| run(frame))) {
             Ok(Ok(())) => {
                 self.mark_written(frame);
                 return Ok(());

@@ -7,18 +7,20 @@
 //!       └── 0: go on    1: return 1 at once, the run has stopped
 //! ```
 //!
-//! 1. No panic leaves a function of this file. It is kept, and goes on where compiled code has returned.
+//! 1. No panic leaves a function that compiled code calls. It is kept, and goes on where the code has returned.
 //! 2. Fuel is charged, and blamed, as cells do it. Without a watch a slice is all the fuel there is.
 //! 3. Compiled routines call each other on the stack of the thread, as far as [`STACK_BYTES`] reach; what is called
 //!    beyond that is interpreted, so that any depth of calls is safe.
 //! 4. Wherever compiled code calls, operands that the cell reads stand in the frame, and so does its result afterwards.
 
+use crate::frame::Frame;
 use crate::frame::frame::ActiveCall;
 use crate::machine::call_cells::linked;
 use crate::machine::error::RunErrorKind;
-use crate::machine::run::{Halt, Run};
+use crate::machine::options::RunLimits;
+use crate::machine::run::{Halt, Run, stopped};
 use crate::machine::tier::{CompiledTier, Entry, NativeRun};
-use crate::operator::cell::{Cell, Registers, Stop};
+use crate::operator::cell::{Cell, NativeRegisters, Registers, Stop};
 use crate::operator::meter::Watch;
 use crate::value::Fault;
 use std::mem::offset_of;
@@ -29,10 +31,10 @@ pub(crate) const DONE: u32 = 0;
 /// What compiled code returns when the run has stopped.
 pub(crate) const STOPPED: u32 = 1;
 
-/// Where compiled code finds the fuel of the slice, in a run.
-pub(crate) const FUEL: usize = offset_of!(Run<'static, 'static>, registers) + offset_of!(Registers, fuel);
+/// Where compiled code finds the fuel of the slice, in the registers.
+pub(crate) const FUEL: usize = offset_of!(Registers, fuel);
 /// Where it finds a pointer that is null if nobody watches the run.
-pub(crate) const WATCH: usize = offset_of!(Run<'static, 'static>, watch);
+pub(crate) const WATCH: usize = offset_of!(Registers, native) + offset_of!(NativeRegisters, watch);
 
 /// Stack that compiled routines may use before others are interpreted.
 const STACK_BYTES: usize = 256 << 10;
@@ -48,26 +50,41 @@ impl<'r> Run<'r, '_> {
         self.enter()?;
         self.give_out();
         (self.native.entries, self.native.stack) = (entries, (&raw const entries).addr());
-        let (base, run) = (self.calls.base, (&raw mut *self).cast::<NativeRun>());
-        // SAFETY: the tier was made for this program, and the frame has the layout of its main routine.
-        let status = unsafe { entry(run, base) };
-        if status == DONE {
-            return Ok(());
+        let (base, run) = (self.calls.base, &raw mut *self);
+        // SAFETY: nobody else uses the run while its code runs; the tier was made for this program, and the frame has the
+        // layout of its main routine.
+        unsafe {
+            (*run).registers.native.run = run.cast();
+            (*run).registers.native.watch =
+                (*run).watch.map_or(std::ptr::null(), |watch| (&raw const *watch).cast());
+            match entry((&raw mut (*run).registers).cast(), base) {
+                DONE => Ok(()),
+                _ => Err((*run).why_stopped()),
+            }
         }
-        if let Some(payload) = self.native.panic.take() {
+    }
+
+    /// Why compiled code has stopped; a panic goes on here.
+    #[cold]
+    fn why_stopped(&mut self) -> Box<Halt> {
+        if let Some(payload) = self.registers.native.panic.take() {
             resume_unwind(payload);
         }
-        Err(self.native.halt.take().expect("compiled code stops for a reason"))
+        match self.native.halt.take() {
+            Some(halt) => halt,
+            None => {
+                let fault = self.registers.fault.take().expect("compiled code stops for a reason");
+                self.halt(fault.into())
+            }
+        }
     }
 
     /// Gives out the next slice of fuel; false if more was used up than there is.
     fn give_out(&mut self) -> bool {
-        if self.watch.is_some() {
-            return self.registers.refill();
+        match self.watch.is_some() {
+            true => self.registers.refill(),
+            false => give_out_all(&mut self.registers),
         }
-        let left = self.registers.left();
-        (self.registers.fuel, self.registers.reserve) = (left, 0);
-        left >= 0
     }
 
     /// Charges fuel behind the instruction `at`; `next` is where the run goes on.
@@ -99,66 +116,112 @@ impl<'r> Run<'r, '_> {
     }
 }
 
+/// Runs compiled code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
+///
+/// The code is that of the main routine, whose layout the frame has.
+#[inline]
+pub(super) fn run_scalars_compiled(entry: Entry, frame: &Frame) -> Result<(), Box<Halt>> {
+    let limits = &RunLimits::DEFAULT;
+    let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, std::ptr::null());
+    give_out_all(&mut registers);
+    // SAFETY: the frame is that of the code; it calls no routine, and its cells are scalar ones.
+    match unsafe { entry((&raw mut registers).cast(), frame.base()) } {
+        DONE => Ok(()),
+        _ => Err(why_stopped(&mut registers)),
+    }
+}
+
+#[cold]
+fn why_stopped(registers: &mut Registers) -> Box<Halt> {
+    if let Some(payload) = registers.native.panic.take() {
+        resume_unwind(payload);
+    }
+    // SAFETY: `at` is a cell of the code.
+    stopped(unsafe { registers.stopped_ip() }, registers.fault.take())
+}
+
+/// Gives out all the fuel there is; false if more was used up.
+fn give_out_all(registers: &mut Registers) -> bool {
+    let left = registers.left();
+    (registers.fuel, registers.reserve) = (left, 0);
+    left >= 0
+}
+
 /// The run behind a pointer of compiled code, with lifetimes that end with the call.
 type AnyRun<'r> = *mut Run<'r, 'r>;
 
-/// What a function called by compiled code returns; keeps why the run has stopped.
+/// The run of compiled code; null if it is run without one.
 ///
 /// # Safety
-/// The run is that of the compiled code which calls.
-unsafe fn guarded(run: *mut NativeRun, work: impl FnOnce() -> Result<(), Box<Halt>>) -> u32 {
-    let outcome = catch_unwind(AssertUnwindSafe(work));
-    let Ok(Ok(())) = outcome else {
+/// The pointer is the one that the code was called with.
+unsafe fn run_of<'r>(native: *mut NativeRun) -> AnyRun<'r> {
+    // SAFETY: the caller's promise: it points to registers.
+    unsafe { (*native.cast::<Registers>()).native.run.cast() }
+}
+
+/// What a function called by compiled code returns; keeps what has panicked.
+///
+/// # Safety
+/// As [`run_of`].
+unsafe fn guarded(native: *mut NativeRun, work: impl FnOnce() -> u32) -> u32 {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         // SAFETY: the caller's promise; the work is over.
-        let native = unsafe { &mut (*run.cast::<Run<'_, '_>>()).native };
-        match outcome {
-            Ok(outcome) => native.halt = outcome.err(),
-            Err(payload) => native.panic = Some(payload),
+        unsafe { (*native.cast::<Registers>()).native.panic = Some(payload) };
+        STOPPED
+    })
+}
+
+/// The same for what a run does; keeps why it has stopped.
+///
+/// # Safety
+/// As [`run_of`]; the code is run with a run.
+unsafe fn guarded_run(native: *mut NativeRun, work: impl FnOnce() -> Result<(), Box<Halt>>) -> u32 {
+    let work = || match work() {
+        Ok(()) => DONE,
+        Err(halt) => {
+            // SAFETY: the caller's promise; the work is over.
+            unsafe { (*run_of(native)).native.halt = Some(halt) };
+            STOPPED
         }
-        return STOPPED;
     };
-    DONE
+    // SAFETY: the caller's promise.
+    unsafe { guarded(native, work) }
 }
 
 /// Runs the cell of one operator, region or trap.
 ///
 /// # Safety
 /// Called by compiled code with its run, the frame of the routine running, and a cell made for it, before a `back`.
-pub(crate) unsafe extern "C" fn run_cells(run: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> u32 {
-    let work = || {
-        let run: AnyRun<'_> = run.cast();
-        // SAFETY: the caller's promise; nobody else uses the registers meanwhile.
-        unsafe {
-            ((*cell).run)(cell, frame, &raw mut (*run).registers, 0.0, 0);
-            match (*run).registers.stop {
-                Stop::Fault => {
-                    let fault = (*run).registers.fault.take().expect("a faulting cell leaves its fault");
-                    Err((*run).halt(fault.into()))
-                }
-                _ => Ok(()),
-            }
+pub(crate) unsafe extern "C" fn run_cells(native: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> u32 {
+    let registers: *mut Registers = native.cast();
+    // SAFETY: the caller's promise; nobody else uses the registers meanwhile. A fault stays in them.
+    let work = || unsafe {
+        ((*cell).run)(cell, frame, registers, 0.0, 0);
+        match (*registers).stop {
+            Stop::Fault => STOPPED,
+            _ => DONE,
         }
     };
     // SAFETY: the caller's promise.
-    unsafe { guarded(run, work) }
+    unsafe { guarded(native, work) }
 }
 
 /// Calls a routine.
 ///
 /// # Safety
 /// As [`run_cells`], with the cell of a call.
-pub(crate) unsafe extern "C" fn call(run: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> u32 {
+pub(crate) unsafe extern "C" fn call(native: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { guarded(run, || call_routine(run, frame, cell)) }
+    unsafe { guarded_run(native, || call_routine(native, frame, cell)) }
 }
 
 /// # Safety
 /// As [`call`].
 unsafe fn call_routine(native: *mut NativeRun, frame: *mut u8, cell: *const Cell) -> Result<(), Box<Halt>> {
-    let run: AnyRun<'_> = native.cast();
     // SAFETY: the caller's promise: the cell is linked, and a `back` stands behind it. While the routine called runs,
     // nobody here uses the run.
     unsafe {
+        let run = run_of(native);
         let call = linked(cell);
         let used = (*run).native.stack.abs_diff((&raw const call).addr());
         let entries: &[Option<Entry>] = (*run).native.entries;
@@ -170,7 +233,7 @@ unsafe fn call_routine(native: *mut NativeRun, frame: *mut u8, cell: *const Cell
             let first = (*call.entry).ip;
             (*run).spend(call.entry_fuel, first, first)?;
             if entry(native, base) != DONE {
-                return Err(stopped_below(run));
+                return Err((*run).why_stopped());
             }
             let done = ActiveCall { routine: call.routine, cell: cell.cast(), caller: frame };
             if (*run).calls.finish_plain(call, done, base) {
@@ -187,7 +250,7 @@ unsafe fn call_routine(native: *mut NativeRun, frame: *mut u8, cell: *const Cell
         let first = (*next.cell).ip;
         (*run).spend(next.fuel, first, first)?;
         if entry(native, (*run).calls.base) != DONE {
-            return Err(stopped_below(run));
+            return Err((*run).why_stopped());
         }
         finish_call(run, cell)
     }
@@ -209,31 +272,22 @@ unsafe fn finish_call(run: AnyRun<'_>, cell: *const Cell) -> Result<(), Box<Halt
     }
 }
 
-/// Why compiled code called has stopped: it stays so for its caller.
-///
-/// # Safety
-/// The run is valid, and stopped.
-#[cold]
-unsafe fn stopped_below(run: AnyRun<'_>) -> Box<Halt> {
-    // SAFETY: the caller's promise.
-    let native = unsafe { &mut (*run).native };
-    match native.panic.take() {
-        Some(payload) => resume_unwind(payload),
-        None => native.halt.take().expect("compiled code stops for a reason"),
-    }
-}
-
 /// Ends a slice of fuel, or a long stretch of instructions: `at` is to blame if there is no more, `next` if the run has
 /// to stop.
 ///
 /// # Safety
-/// Called by compiled code with its run.
-pub(crate) unsafe extern "C" fn go_on(run: *mut NativeRun, at: u32, next: u32) -> u32 {
-    let work = || {
-        let run: AnyRun<'_> = run.cast();
-        // SAFETY: the caller's promise.
-        unsafe { (*run).pause(at, next) }
-    };
+/// As [`run_cells`].
+pub(crate) unsafe extern "C" fn go_on(native: *mut NativeRun, at: u32, next: u32) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { guarded(run, work) }
+    unsafe {
+        let (registers, run) = (native.cast::<Registers>(), run_of(native));
+        if !run.is_null() {
+            return guarded_run(native, || (*run).pause(at, next));
+        }
+        (*registers).blamed = Some(at);
+        match give_out_all(&mut *registers) {
+            true => DONE,
+            false => STOPPED,
+        }
+    }
 }

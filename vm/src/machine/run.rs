@@ -24,8 +24,6 @@ use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
 use bumpalo::Bump;
-#[cfg(feature = "jit")]
-use std::any::Any;
 
 /// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
 ///
@@ -74,7 +72,7 @@ fn run_chains(code: &Code, frame: &Frame, registers: &mut Registers) -> Result<(
 }
 
 #[cold]
-fn stopped(ip: u32, fault: Option<Fault>) -> Box<Halt> {
+pub(super) fn stopped(ip: u32, fault: Option<Fault>) -> Box<Halt> {
     let kind = fault.map_or(RunErrorKind::OutOfFuel { fuel: RunLimits::DEFAULT.fuel }, RunErrorKind::from);
     Box::new(Halt { kind, routine: 0, ip: Some(ip) })
 }
@@ -95,10 +93,8 @@ pub(super) struct Native<'r> {
     pub(super) entries: &'r [Option<Entry>],
     /// An address on the stack below all compiled code.
     pub(super) stack: usize,
-    /// Why the run has stopped.
+    /// Why the run has stopped, if not for a fault in the registers.
     pub(super) halt: Option<Box<Halt>>,
-    /// What has panicked, until compiled code has returned.
-    pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
 /// One run of a program on a frame.

@@ -40,9 +40,17 @@ pub unsafe trait CompiledTier: Send + Sync + fmt::Debug {
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
     /// Compiled code, once somebody has asked for it.
-    pub(super) compiled: OnceLock<Box<dyn CompiledTier>>,
+    pub(super) compiled: OnceLock<Attached>,
     /// What waits for the program to have run often.
     pub(super) warm_up: OnceLock<WarmUp>,
+}
+
+/// Compiled code of a program.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub(super) tier: Box<dyn CompiledTier>,
+    /// The code of the main routine, if it does not need a run: there are scalar cells only.
+    pub(super) alone: Option<Entry>,
 }
 
 /// Counts the runs of a program until it has run often.

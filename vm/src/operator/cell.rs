@@ -23,6 +23,8 @@ use crate::operator::general::GeneralCall;
 use crate::operator::meter::Meter;
 use crate::value::Fault;
 use bumpalo::Bump;
+#[cfg(feature = "jit")]
+use std::any::Any;
 
 /// Cells between two returns to the interpreter loop.
 pub const YIELD_INTERVAL: usize = 64;
@@ -104,6 +106,21 @@ pub struct Registers {
     pub arena: *const Bump,
     /// What the run may still use; valid for the run.
     pub meter: *const Meter<'static>,
+    /// What compiled code is told.
+    #[cfg(feature = "jit")]
+    pub native: NativeRegisters,
+}
+
+/// The registers of compiled code only.
+#[cfg(feature = "jit")]
+#[derive(Debug)]
+pub struct NativeRegisters {
+    /// The run, for calls and pauses; null if the code is run without one.
+    pub run: *mut (),
+    /// Not null if somebody watches the run.
+    pub watch: *const (),
+    /// What has panicked, until compiled code has returned.
+    pub panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Registers {
@@ -127,6 +144,8 @@ impl Registers {
             blamed: None,
             arena: std::ptr::null(),
             meter: meter.cast(),
+            #[cfg(feature = "jit")]
+            native: NativeRegisters { run: std::ptr::null_mut(), watch: std::ptr::null(), panic: None },
         }
     }
 

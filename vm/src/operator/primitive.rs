@@ -24,6 +24,10 @@ pub(crate) enum Primitive {
     CheckedShiftLeft,
     /// x // 2**n, if n is not negative.
     ShiftRight,
+    /// x * 2**n, which wraps around, with the low 6 bits of n.
+    WrappingShiftLeft,
+    /// x // 2**n, with the low 6 bits of n.
+    WrappingShiftRight,
     /// The index itself, or from the end if it is negative; inside of the size.
     Index,
     /// The quotient of integers rounded down, for a divisor that is not zero. Refuses the smallest integer by -1.

@@ -1,0 +1,12 @@
+//! The argument `--tier`.
+
+use clap::ValueEnum;
+
+/// What runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TierArg {
+    /// The interpreter.
+    Interpreter,
+    /// Machine code, where there is a compiler for it.
+    Jit,
+}
