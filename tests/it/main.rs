@@ -44,4 +44,5 @@ mod row_by_row;
 mod schema;
 mod schema_layers;
 mod support;
+mod tiers;
 mod tutorials;

@@ -3,6 +3,7 @@
 use crate::jit::emitter::redefined;
 use crate::jit::error::{Interpreted, NotCompiled};
 use crate::jit::places::variables_of_places;
+use crate::jit::preserving::{Preserving, preserving};
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
 use crate::machine::parts::{RoutineParts, parts};
@@ -87,6 +88,7 @@ pub(super) struct Compiler<'b> {
     /// Freed also where compiling ends early.
     compiled: Compiled,
     functions: Vec<Option<FuncId>>,
+    rare: Preserving,
 }
 
 impl<'b> Compiler<'b> {
@@ -99,11 +101,12 @@ impl<'b> Compiler<'b> {
             return Err(NotCompiled::TooLarge { instructions, limit: MOST_INSTRUCTIONS });
         }
         slot_check::check(bound.program())?;
-        let module = JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names()));
+        let new_module = || Ok(JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names())));
+        let (rare, module) = (preserving(new_module)?, new_module()?);
         let parts = (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
         let module = Mutex::new(ManuallyDrop::new(module));
         let compiled = Compiled { module, entries: Vec::new(), parts };
-        Ok(Compiler { bound, compiled, functions: Vec::new() })
+        Ok(Compiler { bound, compiled, functions: Vec::new(), rare })
     }
 
     /// Compiles all routines that gain by it, the main one last: a call of a compiled routine is a gain. The interpreter
@@ -140,7 +143,8 @@ impl<'b> Compiler<'b> {
             context.func.signature = signature(module);
             context.func.name = UserFuncName::user(0, number as u32);
             let parts = &self.compiled.parts[number];
-            let gains = translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts)?;
+            let gains =
+                translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts, self.rare)?;
             let calls_code = number == 0 && self.functions.iter().any(Option::is_some);
             if !gains && !calls_code {
                 module.clear_context(&mut context);

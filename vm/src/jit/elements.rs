@@ -101,15 +101,16 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>)
             let is_refused = e.b.append_block_param(next, types::I8);
             let loaded = e.b.append_block_param(next, types::I64);
             let (yes, none) = (e.b.ins().iconst(types::I8, 1), e.b.ins().iconst(types::I64, 0));
+            let refused = refused.into_iter().reduce(|a, b| e.b.ins().bor(a, b)).expect("an array has axes");
             e.b.ins().brif(refused, next, &[yes.into(), none.into()], narrow, &[]);
             e.b.switch_to_block(narrow);
             let value = e.b.ins().load(types::I64, anywhere(), at, 0);
             let is_beyond = e.b.ins().icmp_imm_s(IntCC::SignedLessThan, value, 0);
             e.b.ins().jump(next, &[is_beyond.into(), value.into()]);
             e.b.switch_to_block(next);
-            e.unless(is_refused, instructed, |_| Some(loaded));
+            e.unless(&[is_refused], instructed, |_| Some(loaded));
         }
-        _ => e.unless(refused, instructed, |e| Some(read(e, element, at))),
+        _ => e.unless(&refused, instructed, |e| Some(read(e, element, at))),
     }
 }
 
@@ -119,7 +120,7 @@ fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>)
     };
     let value = e.scalar(*value);
     let (refused, at) = element_at(e, *array, indices, Access::Write);
-    e.unless(refused, instructed, |e| {
+    e.unless(&refused, instructed, |e| {
         match element {
             ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, 0),
             ScalarType::Int16 | ScalarType::Uint16 => e.b.ins().istore16(anywhere(), value, at, 0),
@@ -138,7 +139,7 @@ fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
     let rank = e.b.ins().ushr_imm_u(key, 8);
     let rank = e.b.ins().uextend(types::I64, rank);
     let refused = e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, axis, rank);
-    e.unless(refused, instructed, |e| {
+    e.unless(&[refused], instructed, |e| {
         let distance = e.b.ins().imul_imm_s(axis, size_of::<Axis>() as i64);
         let at = e.b.ins().iadd(place, distance);
         let offset = offset_of!(ElementPlace, axes) + offset_of!(Axis, size);
@@ -146,13 +147,13 @@ fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
     });
 }
 
-/// Whether an element is refused, and its address otherwise.
+/// Where an element is refused: if one of these holds; and its address otherwise.
 fn element_at(
     e: &mut Emitter<'_, '_>,
     array: ValueId,
     indices: &[ValueId],
     access: Access,
-) -> (Value, Value) {
+) -> (Vec<Value>, Value) {
     let place = e.places.of[&e.routine.slot(array).offset()].clone();
     let bounds = match access {
         Access::Read => place.readable,
@@ -160,20 +161,17 @@ fn element_at(
     };
     let bounds = bounds.expect("it was seen that the routine does this");
     let mut at = e.b.use_var(place.first);
-    let mut refused = None;
+    let mut refused = Vec::with_capacity(indices.len());
     for (axis, index) in indices.iter().enumerate() {
         let index = e.scalar(*index);
         let size = e.b.use_var(if axis == 0 { bounds } else { place.sizes[axis - 1] });
         let is_outside = e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, size);
-        refused = Some(match refused {
-            None => is_outside,
-            Some(refused) => e.b.ins().bor(refused, is_outside),
-        });
+        refused.push(is_outside);
         let stride = e.b.use_var(place.strides[axis]);
         let distance = e.b.ins().imul(index, stride);
         at = e.b.ins().iadd(at, distance);
     }
-    (refused.expect("an array has axes"), at)
+    (refused, at)
 }
 
 /// The value of an element that stands anywhere.

@@ -9,8 +9,9 @@
 //! A leaf is *clean* if the frame has its value too: it is not stored again, up to the next block.
 
 use crate::jit::places::Places;
+use crate::jit::preserving::{self, OF_CELLS, OF_GO_ON, Preserving};
 use crate::jit::variables::{Leaf, leaves};
-use crate::machine::native::{DONE, FUEL, STOPPED, WATCH, call, go_on, run_cells};
+use crate::machine::native::{DONE, FUEL, STATUS, STOPPED, WATCH, call, run_cells};
 use crate::machine::parts::RoutineParts;
 use crate::program::program::Owners;
 use crate::program::{Routine, ValueId};
@@ -100,7 +101,9 @@ pub(super) struct Emitter<'r, 'f> {
     /// Where elements stand, of arrays whose elements the routine reads or writes.
     pub(super) places: Places,
     of_cells: SigRef,
+    of_rare_cells: SigRef,
     of_go_on: SigRef,
+    rare: Preserving,
     /// Returns that the run has stopped; before that, the fuel is put down.
     stopped: Block,
     /// The same where it is down already.
@@ -115,14 +118,16 @@ impl<'r, 'f> Emitter<'r, 'f> {
         routine: &'r Routine,
         parts: &'r RoutineParts,
         has_jumps: bool,
+        rare: Preserving,
     ) -> Emitter<'r, 'f> {
         let signature = |params: &[Type]| Signature {
             params: params.iter().map(|qtype| AbiParam::new(*qtype)).collect(),
             returns: vec![AbiParam::new(types::I32)],
             call_conv: isa.default_call_conv(),
         };
-        let of_cells = b.import_signature(signature(&[types::I64, types::I64, types::I64]));
-        let of_go_on = b.import_signature(signature(&[types::I64, types::I32, types::I32]));
+        let of_cells = b.import_signature(signature(&OF_CELLS));
+        let of_rare_cells = b.import_signature(preserving::signature(&OF_CELLS));
+        let of_go_on = b.import_signature(preserving::signature(&OF_GO_ON));
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
@@ -152,7 +157,9 @@ impl<'r, 'f> Emitter<'r, 'f> {
             fuel,
             places: Places::default(),
             of_cells,
+            of_rare_cells,
             of_go_on,
+            rare,
             stopped,
             stopped_below,
         };
@@ -370,7 +377,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.put_down_fuel();
         let [at, next] = [at as i64, i64::from(self.parts.resumed[next])];
         let [at, next] = [at, next].map(|ip| self.b.ins().iconst(types::I32, ip));
-        let status = self.ask(self.of_go_on, go_on as *const () as usize, &[at, next]);
+        let status = self.ask_rarely(self.of_go_on, self.rare.go_on, &[at, next]);
         self.unless_stopped(status, self.stopped_below);
         self.take_up_fuel();
     }
@@ -381,6 +388,14 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let args: Vec<Value> = [self.run].iter().chain(args).copied().collect();
         let call = self.b.ins().call_indirect(signature, function, &args);
         self.b.inst_results(call)[0]
+    }
+
+    /// The same, and all registers are kept.
+    fn ask_rarely(&mut self, signature: SigRef, function: usize, args: &[Value]) -> Value {
+        let function = self.b.ins().iconst(types::I64, function as i64);
+        let args: Vec<Value> = [self.run].iter().chain(args).copied().collect();
+        self.b.ins().call_indirect(signature, function, &args);
+        self.b.ins().load(types::I32, MemFlagsData::trusted(), self.run, STATUS as i32)
     }
 
     fn cell(&mut self, cell: usize) -> Value {
@@ -421,16 +436,20 @@ impl<'r, 'f> Emitter<'r, 'f> {
     /// Computes the usual case of an instruction, and has the cell do it where operands are refused.
     pub(super) fn unless(
         &mut self,
-        refused: Value,
+        refused: &[Value],
         instructed: Instructed<'_>,
         usual: impl FnOnce(&mut Self) -> Option<Value>,
     ) {
         let (rare, fast, next) = (self.cold_block(), self.b.create_block(), self.b.create_block());
+        let of_refused = refused.len();
         let result = instructed.results.first().map(|value| (*value, self.leaves(*value)));
         let leaf = result.and_then(|(value, leaves)| Some((value, *leaves.first()?)));
         let joined = leaf.map(|(_, leaf)| self.b.append_block_param(next, leaf.variable));
-        self.b.ins().brif(refused, rare, &[], fast, &[]);
-        self.b.switch_to_block(fast);
+        for (number, refused) in refused.iter().enumerate() {
+            let next = if number + 1 == of_refused { fast } else { self.b.create_block() };
+            self.b.ins().brif(*refused, rare, &[], next, &[]);
+            self.b.switch_to_block(next);
+        }
         let computed = usual(self);
         let args: Vec<_> = computed.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
@@ -439,7 +458,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         instructed.operands.iter().for_each(|value| self.store(*value));
         self.clean = clean;
         let cell = self.cell(instructed.cell);
-        let status = self.ask(self.of_cells, run_cells as *const () as usize, &[self.frame, cell]);
+        let status = self.ask_rarely(self.of_rare_cells, self.rare.run_cells, &[self.frame, cell]);
         self.unless_stopped(status, self.stopped);
         let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
         let of_arrays = instructed.operands.iter().map(|value| self.routine.slot(*value).offset());

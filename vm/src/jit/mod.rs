@@ -30,6 +30,7 @@ mod error;
 mod hot;
 mod listing;
 mod places;
+mod preserving;
 mod primitives;
 mod recipes;
 mod routine;

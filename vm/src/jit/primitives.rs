@@ -131,7 +131,7 @@ impl<'r, 'f> Rule<'_, '_, 'r, 'f> {
     }
 
     fn unless(&mut self, refused: Value, usual: impl FnOnce(&mut Emitter<'r, 'f>) -> Value) {
-        self.e.unless(refused, self.instructed, |e| Some(usual(e)));
+        self.e.unless(&[refused], self.instructed, |e| Some(usual(e)));
     }
 
     /// Where a quotient of integers is refused: by zero, and of the smallest one by -1.

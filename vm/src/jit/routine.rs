@@ -9,6 +9,7 @@
 use crate::jit::elements;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::error::NotCompiled;
+use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
 use crate::jit::recipes;
 use crate::jit::variables::{is_all_leaves, leaves};
@@ -31,10 +32,12 @@ pub(super) fn translate(
     number: usize,
     routine: &Routine,
     parts: &RoutineParts,
+    rare: Preserving,
 ) -> Result<bool, NotCompiled> {
     check_views(number, routine)?;
     let has_jumps = parts.steps.contains(&Step::Jump);
-    let emitter = Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps);
+    let emitter =
+        Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
     let mut translator = Translator { e: emitter, blocks: Vec::new(), gains: has_jumps, since_look: 0 };
     translator.make_blocks();
     (0..parts.steps.len()).for_each(|ip| translator.instruction(ip));

@@ -36,6 +36,9 @@ pub(crate) const FUEL: usize = offset_of!(Registers, fuel);
 /// Where it finds a pointer that is null if nobody watches the run.
 pub(crate) const WATCH: usize = offset_of!(Registers, native) + offset_of!(NativeRegisters, watch);
 
+/// Where functions that keep all registers leave what they return.
+pub(crate) const STATUS: usize = offset_of!(Registers, native) + offset_of!(NativeRegisters, status);
+
 /// Stack that compiled routines may use before others are interpreted.
 const STACK_BYTES: usize = 256 << 10;
 

@@ -119,6 +119,8 @@ pub struct NativeRegisters {
     pub run: *mut (),
     /// Not null if somebody watches the run.
     pub watch: *const (),
+    /// What a function that keeps all registers returned.
+    pub status: u32,
     /// What has panicked, until compiled code has returned.
     pub panic: Option<Box<dyn Any + Send>>,
 }
@@ -145,7 +147,12 @@ impl Registers {
             arena: std::ptr::null(),
             meter: meter.cast(),
             #[cfg(feature = "jit")]
-            native: NativeRegisters { run: std::ptr::null_mut(), watch: std::ptr::null(), panic: None },
+            native: NativeRegisters {
+                run: std::ptr::null_mut(),
+                watch: std::ptr::null(),
+                status: 0,
+                panic: None,
+            },
         }
     }
 
