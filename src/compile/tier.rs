@@ -17,7 +17,11 @@ use std::sync::Arc;
 pub fn run_as_machine_code(bound: &BoundExpr) -> Result<(), String> {
     #[cfg(feature = "jit")]
     {
-        cembra_vm::jit::compile(bound).map_err(|reason| reason.to_string())
+        use cembra_vm::jit::{NotCompiled, compile};
+        match compile(bound) {
+            Ok(()) | Err(NotCompiled::Already) if bound.compiled_tier().is_some() => Ok(()),
+            outcome => outcome.map_err(|reason| reason.to_string()),
+        }
     }
     #[cfg(not(feature = "jit"))]
     {

@@ -287,10 +287,10 @@ pub(crate) unsafe extern "C" fn go_on(native: *mut NativeRun, at: u32, next: u32
         if !run.is_null() {
             return guarded_run(native, || (*run).pause(at, next));
         }
-        (*registers).blamed = Some(at);
-        match give_out_all(&mut *registers) {
-            true => DONE,
-            false => STOPPED,
+        if give_out_all(&mut *registers) {
+            return DONE;
         }
+        (*registers).blamed = Some(at);
+        STOPPED
     }
 }
