@@ -373,3 +373,11 @@ fn hosts_with_a_frame_of_their_own_see_defaults() {
     let function = compile_function(&module, "f", &[FunctionType::Int], &options).expect("it compiles");
     assert_eq!(function.defaults(), [Value::from(2i64), Value::from(0.5f64)]);
 }
+
+#[test]
+fn names_are_compared_in_one_form() {
+    // A ligature is two letters, the micro sign is a Greek one; a text is as it is written.
+    check("def f(x):\n    \u{fb01} = x + 1\n    return fi * 2\n", json!([3]), json!(8));
+    check("def f(\u{b5}):\n    return \u{3bc} + 1\n", json!([3]), json!(4));
+    check("def f(x):\n    return '\u{b5}' == '\u{3bc}', ord('\u{b5}')\n", json!([3]), json!([false, 0xb5]));
+}
