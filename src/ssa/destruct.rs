@@ -53,11 +53,13 @@ pub struct Destructed {
 /// Most pairs of values that are alive at once: some thousands of variables that one loop carries.
 pub const MOST_PAIRS: usize = 16_000_000;
 
-/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves. Nothing if
-/// more than [`MOST_PAIRS`] pairs of values are alive at once.
+/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves, and those that
+/// stay clear of their operands take no register of one, even if it is read last there. Nothing if more than
+/// [`MOST_PAIRS`] pairs of values are alive at once.
 pub fn destruct<O: SsaOperation>(
     flow: &mut Flow<O>,
     is_pinned: impl Fn(&Flow<O>, InstId) -> bool,
+    stays_clear: impl Fn(&Flow<O>, InstId) -> bool,
 ) -> Option<Destructed> {
     split_critical_edges(flow);
     let mut marked = FixedBitSet::with_capacity(flow.insts.len());
@@ -68,7 +70,7 @@ pub fn destruct<O: SsaOperation>(
             free.for_each(|arg| marked.insert(arg.index()));
         }
     }
-    let mut classes = Classes::new(interference(flow, &marked)?);
+    let mut classes = Classes::new(interference(flow, &marked, stays_clear)?);
     for block in flow.block_ids() {
         for phi in flow.phis(block) {
             for arg in flow.inst(phi).args.iter().filter(|arg| marked.contains(arg.index())) {
@@ -118,7 +120,11 @@ fn split_critical_edges<O: SsaOperation>(flow: &mut Flow<O>) {
 /// By value, the marked values that are alive at once with it; nothing if there are too many.
 ///
 /// Of two values one is defined where the other is alive, and only one: each pair is met once.
-fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> Option<Vec<Vec<InstId>>> {
+fn interference<O: SsaOperation>(
+    flow: &Flow<O>,
+    marked: &FixedBitSet,
+    stays_clear: impl Fn(&Flow<O>, InstId) -> bool,
+) -> Option<Vec<Vec<InstId>>> {
     let live_out = live_out_values(flow, marked);
     let mut neighbours: Vec<Vec<InstId>> = vec![Vec::new(); flow.insts.len()];
     let (mut alive, mut pairs) = (AliveValues::new(flow.insts.len()), 0);
@@ -139,12 +145,16 @@ fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> Option
         let phis: Vec<InstId> = flow.phis(block).collect();
         for inst in rows.insts[phis.len()..].iter().rev() {
             alive.remove(*inst);
-            if marked.contains(inst.index()) && !meet(*inst, &alive) {
+            let args = flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index()));
+            let is_marked = marked.contains(inst.index());
+            let is_clear = is_marked && stays_clear(flow, *inst);
+            if is_clear {
+                args.clone().for_each(|arg| alive.insert(*arg));
+            }
+            if is_marked && !meet(*inst, &alive) {
                 return None;
             }
-            for arg in flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index())) {
-                alive.insert(*arg);
-            }
+            args.for_each(|arg| alive.insert(*arg));
         }
         // Phis are written at once, so that each meets the others.
         phis.iter().for_each(|phi| alive.remove(*phi));

@@ -140,6 +140,12 @@ impl Builder<'_> {
         {
             return self.range_length(tree.expr_list(args), span);
         }
+        if let ("bool", [value], true) = (builtin.name(), args, keywords.is_empty())
+            && !matches!(tree.expr(*value).kind, ExprKind::Starred(_))
+        {
+            let value = self.expr(*value);
+            return self.operation(FunctionOp::Truth, vec![value], span);
+        }
         if let (LibraryKind::Chr, [code], true) = (builtin.kind(), args, keywords.is_empty()) {
             return self.character(*code, builtin, span);
         }

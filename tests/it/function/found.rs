@@ -169,6 +169,8 @@ fn names_take_new_arrays_in_loops() {
     let chosen = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        c = b if i % 2 else a\n        b = c.copy()\n        b[0] += 1.0\n    return b[0], a[0]\n";
     check(chosen, json!([[1.0], 3]), json!([2.0, 1.0]));
     check(chosen, json!([[1.0], 4]), json!([3.0, 1.0]));
+    let copied = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        b = b.copy()\n        b[0] += 1.0\n    return b[0], a[0]\n";
+    check(copied, json!([[1.0], 3]), json!([4.0, 1.0]));
     // The array has two names in the round after.
     let kept = "def f(a, n):\n    last = a\n    for i in range(n):\n        new = last.copy()\n        last = new\n        new[0] += 1.0\n    return last[0]\n";
     check(kept, json!([[1.0], 3]), json!(4.0));

@@ -74,7 +74,8 @@ fn functions_are_there_behind_their_definition() {
     check(&first, json!([3]), json!("UnboundLocalError"));
     check(&first, json!([0]), json!(0));
     let passed = "def h(g, x):\n    return g(x)\ndef f(n):\n    if n:\n        t = h(g, 1)\n    g = lambda x: x\n    return h(g, n)\n";
-    check(passed, json!([0]), json!(0));
+    // No path gives `g` a value there: it is refused, as a variable is.
+    check(passed, json!([0]), json!("UnboundLocalError"));
     check(passed, json!([1]), json!("UnboundLocalError"));
     let generator = "def f(n):\n    if n:\n        def g():\n            yield n\n    return sum(g())\n";
     check(generator, json!([4]), json!(4));
