@@ -179,3 +179,13 @@ fn names_take_new_arrays_in_loops() {
     let later = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        s = b[0]\n        if i == 1:\n            b = a\n        a[0] = s + 1.0\n    return b[0]\n";
     check(later, json!([[1.0], 3]), json!("array-alias"));
 }
+
+#[test]
+fn a_variable_that_is_only_assigned_from_itself_has_no_value() {
+    let own = "def f(n):\n    s = 0\n    for i in range(n):\n        if i > 0:\n            s += x\n        x = x\n    return s\n";
+    check(own, json!([4]), json!("UnboundLocalError"));
+    let round = "def f(n):\n    for i in range(n):\n        x, y = y, x\n    return n\n";
+    check(round, json!([4]), json!("UnboundLocalError"));
+    let later = "def f(n):\n    for i in range(n):\n        if i:\n            y = x\n        x = y if i else n\n    return x\n";
+    check(later, json!([4]), json!(4));
+}
