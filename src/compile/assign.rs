@@ -12,7 +12,7 @@
 //!    kind stay clear of each other, whichever is placed first. In functions ([`Emission::redefines`]) it stays
 //!    clear of whatever is alive where one of its definitions stands: its slot may have been given to others meanwhile.
 //!    So does a value that is alive in a block before its definition, which stands behind it in a loop. Where more than
-//!    [`MOST_SHARING`] such values are alive at once, each gets bytes of its own instead: pairs of them would be too many.
+//!    200 such values are alive at once, each gets bytes of its own instead: pairs of them would be too many.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
@@ -23,13 +23,14 @@
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
+use crate::compile::redefined::{alive_at_definitions, definitions, is_crowded, redefined_values};
 use crate::compile::slots::SlotArena;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::QType;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Whether temporaries take the bytes of others that are no longer needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,9 +42,6 @@ pub enum SlotReuse {
     /// in whatever stands before it. Arrays inside of regions have no rows, and cost a handle each.
     Distinct,
 }
-
-/// Values with several definitions that may be alive at once and give bytes to others.
-const MOST_SHARING: usize = 200;
 
 /// Slots of all values of an emission.
 pub struct Assignment {
@@ -432,84 +430,4 @@ fn values_to_keep_clear(
         }
     }
     clear_of
-}
-
-/// By value, how many instructions write it.
-fn definitions(emission: &Emission) -> Vec<u32> {
-    let mut definitions = vec![0; emission.values.len()];
-    let writes = emission.body.instructions().iter().flat_map(|i| emission.body.writes(i));
-    writes.for_each(|value| definitions[value.index()] += 1);
-    definitions
-}
-
-/// By value of a function, whether it has several definitions, or is alive before the first.
-fn redefined_values(emission: &Emission, cfg: &Cfg, live: &Liveness) -> Vec<bool> {
-    if !emission.redefines {
-        return vec![false; emission.values.len()];
-    }
-    let early = met_before_definition(emission, cfg, live);
-    definitions(emission).into_iter().zip(early).map(|(count, is_early)| count > 1 || is_early).collect()
-}
-
-/// True if more than [`MOST_SHARING`] values with several definitions are alive at once.
-fn is_crowded(cfg: &Cfg, live: &Liveness, redefined: &[bool]) -> bool {
-    let count = |block| live.live_in(block).iter().filter(|value| redefined[value.index()]).count();
-    (0..cfg.len()).any(|block| count(block) > MOST_SHARING)
-}
-
-/// By value, whether it is alive in a block that stands before its definition: the walk chooses its slot there.
-fn met_before_definition(emission: &Emission, cfg: &Cfg, live: &Liveness) -> Vec<bool> {
-    let body = &emission.body;
-    let mut first_definition = vec![usize::MAX; emission.values.len()];
-    for (ip, instruction) in body.instructions().iter().enumerate() {
-        for value in body.writes(instruction) {
-            let first = &mut first_definition[value.index()];
-            *first = (*first).min(ip);
-        }
-    }
-    let mut early = vec![false; emission.values.len()];
-    for block in 0..cfg.len() {
-        for value in live.live_in(block) {
-            early[value.index()] |= first_definition[value.index()] >= cfg.block(block).start;
-        }
-    }
-    early
-}
-
-/// Pairs of values of which one has several definitions, and one is alive where the other is defined.
-fn alive_at_definitions(
-    emission: &Emission,
-    cfg: &Cfg,
-    live: &Liveness,
-    owner: &impl Fn(ValueId) -> Option<ValueId>,
-    shares: &[bool],
-) -> BTreeSet<(ValueId, ValueId)> {
-    let (body, is_redefined) = (&emission.body, |value: ValueId| shares[value.index()]);
-    let mut pairs = BTreeSet::new();
-    if !shares.contains(&true) {
-        return pairs;
-    }
-    for block in 0..cfg.len() {
-        let mut alive: BTreeSet<ValueId> = live.live_out(block).iter().copied().collect();
-        let mut redefined: BTreeSet<ValueId> = alive.iter().copied().filter(|v| is_redefined(*v)).collect();
-        for ip in cfg.block(block).rev() {
-            let instruction = &body.instructions()[ip];
-            let written: Vec<ValueId> = body.writes(instruction).iter().filter_map(|v| owner(*v)).collect();
-            for value in &written {
-                let others = if is_redefined(*value) { &alive } else { &redefined };
-                pairs.extend(others.iter().filter(|other| *other != value).map(|other| (*value, *other)));
-            }
-            for value in written {
-                alive.remove(&value);
-                redefined.remove(&value);
-            }
-            for value in body.reads(instruction).iter().filter_map(|v| owner(*v)) {
-                alive.insert(value);
-                if is_redefined(value) {
-                    redefined.insert(value);
-                }
-            }
-        }
-    }
-    pairs
 }
