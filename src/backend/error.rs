@@ -103,7 +103,7 @@ pub enum OpError {
 
 /// Why a user function has no result.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum FunctionError {
+pub enum UserFunctionError {
     /// Too few arguments.
     #[error("argument {position} is missing")]
     MissingArgument {
@@ -217,7 +217,7 @@ pub enum EvalError {
         /// The call.
         node: Place,
         /// Why it failed.
-        error: FunctionError,
+        error: UserFunctionError,
     },
     /// An operation failed.
     #[error("node {node}: {error}")]

@@ -23,13 +23,13 @@
 //! node like any other, and the state stays usable.
 
 use crate::backend::broadcast::common_shape;
-use crate::backend::error::FunctionError;
+use crate::backend::error::UserFunctionError;
 use crate::dag::{Array, DType, Element};
 use ndarray::{ArrayD, ArrayViewD};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-type Body = dyn Fn(&Arguments<'_>) -> Result<Array, FunctionError> + Send + Sync;
+type Body = dyn Fn(&Arguments<'_>) -> Result<Array, UserFunctionError> + Send + Sync;
 
 /// A function that a graph calls by name.
 #[derive(Clone)]
@@ -72,7 +72,7 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// There are fewer or more, or keywords.
-    pub fn exactly<const N: usize>(&self) -> Result<[&'a Array; N], FunctionError> {
+    pub fn exactly<const N: usize>(&self) -> Result<[&'a Array; N], UserFunctionError> {
         self.expect_keywords(&[])?;
         self.first()
     }
@@ -81,31 +81,33 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// There are fewer or more.
-    pub fn first<const N: usize>(&self) -> Result<[&'a Array; N], FunctionError> {
+    pub fn first<const N: usize>(&self) -> Result<[&'a Array; N], UserFunctionError> {
         let actual = self.positional.len();
         if actual < N {
-            return Err(FunctionError::MissingArgument { position: actual + 1 });
+            return Err(UserFunctionError::MissingArgument { position: actual + 1 });
         }
         let all = self.positional[..].try_into();
-        all.map_err(|_| FunctionError::TooManyArguments { expected: N, actual })
+        all.map_err(|_| UserFunctionError::TooManyArguments { expected: N, actual })
     }
 
     /// The argument of a keyword.
     ///
     /// # Errors
     /// It was not given.
-    pub fn get(&self, name: &str) -> Result<&'a Array, FunctionError> {
+    pub fn get(&self, name: &str) -> Result<&'a Array, UserFunctionError> {
         let found = self.keyword.iter().find(|(key, _)| *key == name);
-        found.map(|(_, array)| *array).ok_or_else(|| FunctionError::MissingKeyword { name: name.to_owned() })
+        found
+            .map(|(_, array)| *array)
+            .ok_or_else(|| UserFunctionError::MissingKeyword { name: name.to_owned() })
     }
 
     /// Fails if there is a keyword besides these.
     ///
     /// # Errors
     /// There is one.
-    pub fn expect_keywords(&self, names: &[&str]) -> Result<(), FunctionError> {
+    pub fn expect_keywords(&self, names: &[&str]) -> Result<(), UserFunctionError> {
         match self.keyword.iter().find(|(key, _)| !names.contains(key)) {
-            Some((name, _)) => Err(FunctionError::UnexpectedKeyword { name: (*name).to_owned() }),
+            Some((name, _)) => Err(UserFunctionError::UnexpectedKeyword { name: (*name).to_owned() }),
             None => Ok(()),
         }
     }
@@ -114,9 +116,9 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// There is no such argument, or its elements are of another type.
-    pub fn view<T: Element>(&self, position: usize) -> Result<ArrayViewD<'a, T>, FunctionError> {
+    pub fn view<T: Element>(&self, position: usize) -> Result<ArrayViewD<'a, T>, UserFunctionError> {
         let array = self.positional.get(position);
-        let array = array.ok_or(FunctionError::MissingArgument { position: position + 1 })?;
+        let array = array.ok_or(UserFunctionError::MissingArgument { position: position + 1 })?;
         view(array, || format!("argument {}", position + 1))
     }
 
@@ -124,7 +126,7 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// It was not given, or its elements are of another type.
-    pub fn keyword_view<T: Element>(&self, name: &str) -> Result<ArrayViewD<'a, T>, FunctionError> {
+    pub fn keyword_view<T: Element>(&self, name: &str) -> Result<ArrayViewD<'a, T>, UserFunctionError> {
         view(self.get(name)?, || format!("argument `{name}`"))
     }
 }
@@ -132,8 +134,8 @@ impl<'a> Arguments<'a> {
 fn view<T: Element>(
     array: &Array,
     argument: impl FnOnce() -> String,
-) -> Result<ArrayViewD<'_, T>, FunctionError> {
-    array.elements::<T>().map(|elements| elements.view()).ok_or_else(|| FunctionError::ArgumentType {
+) -> Result<ArrayViewD<'_, T>, UserFunctionError> {
+    array.elements::<T>().map(|elements| elements.view()).ok_or_else(|| UserFunctionError::ArgumentType {
         argument: argument(),
         expected: T::DTYPE,
         actual: array.dtype(),
@@ -144,7 +146,7 @@ impl Function {
     /// A function of any arguments.
     pub fn new<F>(body: F) -> Function
     where
-        F: Fn(&Arguments<'_>) -> Result<Array, FunctionError> + Send + Sync + 'static,
+        F: Fn(&Arguments<'_>) -> Result<Array, UserFunctionError> + Send + Sync + 'static,
     {
         Function { body: Arc::new(body), dtype: None, shape: None }
     }
@@ -185,25 +187,25 @@ impl Function {
     }
 
     /// Calls the function and checks the result.
-    pub(crate) fn call(&self, arguments: &Arguments<'_>) -> Result<Array, FunctionError> {
+    pub(crate) fn call(&self, arguments: &Arguments<'_>) -> Result<Array, UserFunctionError> {
         let called = catch_unwind(AssertUnwindSafe(|| (self.body)(arguments)));
         let result = called.unwrap_or_else(|panic| {
-            Err(FunctionError::Panicked { message: panic_message(panic.as_ref()) })
+            Err(UserFunctionError::Panicked { message: panic_message(panic.as_ref()) })
         })?;
         self.check_dtype(&result)?;
         self.check_shape(&result, arguments)?;
         Ok(result)
     }
 
-    fn check_dtype(&self, result: &Array) -> Result<(), FunctionError> {
+    fn check_dtype(&self, result: &Array) -> Result<(), UserFunctionError> {
         let actual = result.dtype();
         match self.dtype {
-            Some(expected) if expected != actual => Err(FunctionError::ResultType { expected, actual }),
+            Some(expected) if expected != actual => Err(UserFunctionError::ResultType { expected, actual }),
             _ => Ok(()),
         }
     }
 
-    fn check_shape(&self, result: &Array, arguments: &Arguments<'_>) -> Result<(), FunctionError> {
+    fn check_shape(&self, result: &Array, arguments: &Arguments<'_>) -> Result<(), UserFunctionError> {
         let expected = match &self.shape {
             None => return Ok(()),
             Some(ResultShape::Exactly(shape)) => shape.clone(),
@@ -214,7 +216,7 @@ impl Function {
             }
         };
         let actual = result.shape().to_vec();
-        if expected == actual { Ok(()) } else { Err(FunctionError::ResultShape { expected, actual }) }
+        if expected == actual { Ok(()) } else { Err(UserFunctionError::ResultShape { expected, actual }) }
     }
 }
 

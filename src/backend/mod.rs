@@ -54,7 +54,7 @@ mod trace;
 
 pub use compiled::ProgramError;
 pub use console::{Console, Standard, Transcript};
-pub use error::{EvalError, FunctionError, OpError};
+pub use error::{EvalError, OpError, UserFunctionError};
 pub use evaluate::{evaluate_dag, evaluate_in_parallel, evaluate_nodes};
 pub use flags::Flags;
 pub use function::{Arguments, Function};

@@ -10,7 +10,7 @@
 //! All nodes are evaluated, whether something needs them or not. [`crate::backend::step`] has the semantics
 //! of Cembra.
 
-use crate::backend::error::{EvalError, FunctionError, OpError};
+use crate::backend::error::{EvalError, OpError, UserFunctionError};
 use crate::backend::state::State;
 use crate::backend::{step, trace};
 use crate::dag::ir::Body;
@@ -87,7 +87,7 @@ pub fn error_text(error: &EvalError) -> (&'static str, String) {
                  <class 'civic_digital_twins.dt_model.engine.frontend.graph.{operation}'>"
             ),
         ),
-        EvalError::Function { error: FunctionError::Operation(error), .. }
+        EvalError::Function { error: UserFunctionError::Operation(error), .. }
         | EvalError::Operation { error, .. } => (operation_class(error), error.to_string()),
         EvalError::Function { error, .. } => ("TypeError", error.to_string()),
         EvalError::Exhausted { problem, .. } => ("RuntimeError", problem.clone()),

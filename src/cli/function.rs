@@ -8,7 +8,7 @@ use crate::cli::function_args::{
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
-use crate::cli::function_value::{plain, read_arguments};
+use crate::cli::function_value::{large_integer, plain, read_arguments};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, print};
@@ -125,6 +125,9 @@ fn called(
 fn arguments(text: &str) -> Result<Vec<Value>, Failed> {
     let json: Json =
         serde_json::from_str(text).map_err(|error| usage(&format!("--args is no JSON: {error}")))?;
+    if let Some(integer) = large_integer(text) {
+        return Err(usage(&format!("--args: the integer {integer} does not fit 64 bits")));
+    }
     read_arguments(&json).map_err(|what| usage(&what))
 }
 

@@ -24,6 +24,19 @@ pub fn read_arguments(json: &Json) -> Result<Vec<Value>, String> {
     list.iter().enumerate().map(read).collect()
 }
 
+/// An integer of a JSON text that does not fit 64 bits: what reads JSON makes a float of it.
+pub fn large_integer(text: &str) -> Option<String> {
+    let is_number = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
+    // A quote behind a backslash ends no text; every second part is one.
+    let plain = text.replace("\\\\", "").replace("\\\"", "");
+    let words = plain.split('"').step_by(2).flat_map(|part| part.split(|c| !is_number(c)));
+    let is_large = |word: &&str| {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && word.parse::<i64>().is_err()
+    };
+    words.into_iter().find(is_large).map(str::to_owned)
+}
+
 /// Reads a value.
 ///
 /// # Errors

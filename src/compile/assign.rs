@@ -11,7 +11,8 @@
 //! 3. A result with several definitions (that of a `where`) and the operands of those of the second
 //!    kind stay clear of each other, whichever is placed first. In functions ([`Emission::redefines`]) it stays
 //!    clear of whatever is alive where one of its definitions stands: its slot may have been given to others meanwhile.
-//!    So does a value that is alive in a block before its definition, which stands behind it in a loop.
+//!    So does a value that is alive in a block before its definition, which stands behind it in a loop. Where more than
+//!    200 such values are alive at once, each gets bytes of its own instead: pairs of them would be too many.
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
@@ -22,13 +23,14 @@
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
+use crate::compile::redefined::{alive_at_definitions, definitions, is_crowded, redefined_values};
 use crate::compile::slots::SlotArena;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::QType;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Whether temporaries take the bytes of others that are no longer needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +84,8 @@ struct Walk<'e> {
     next_literal: usize,
     /// Rule 3: holders whose bytes a holder must not share.
     clear_of: HashMap<ValueId, Vec<ValueId>>,
+    /// True for holders that get bytes which nobody had before, and keep them (rule 3).
+    has_own_bytes: Vec<bool>,
     /// True for holders of reductions (rule 7).
     is_reduction: Vec<bool>,
     /// True for holders whose slots are given back at the end only (rules 6 and 7).
@@ -122,14 +126,27 @@ impl<'e> Walk<'e> {
             Role::Literal(_, at) => Some((at, v)),
             _ => None,
         });
-        let is_kept = match reuse {
+        let mut is_kept = match reuse {
             SlotReuse::Recycled => operands_of_rows(emission, &holder),
             SlotReuse::Distinct => vec![true; count],
         };
+        let redefined = redefined_values(emission, &cfg, &live);
+        let mut has_own_bytes = vec![false; count];
+        if is_crowded(&cfg, &live, &redefined) {
+            for holder in
+                redefined.iter().zip(&holder).filter(|(is, _)| **is).map(|(_, holder)| holder.index())
+            {
+                (has_own_bytes[holder], is_kept[holder]) = (true, true);
+            }
+        }
+        // What has bytes of its own is clear of everything.
+        let shares: Vec<bool> =
+            redefined.iter().zip(&holder).map(|(is, at)| *is && !has_own_bytes[at.index()]).collect();
         Walk {
             literals: literals.collect(),
             is_reduction: reductions(emission, &holder),
-            clear_of: values_to_keep_clear(emission, &cfg, &live, &owner),
+            clear_of: values_to_keep_clear(emission, &cfg, &live, &owner, &shares),
+            has_own_bytes,
             emission,
             arena,
             holder,
@@ -261,7 +278,8 @@ impl<'e> Walk<'e> {
 
     fn choose(&mut self, holder: ValueId) -> TypedSlot {
         let qtype = &self.emission.values[holder.index()].qtype;
-        if self.is_reduction[holder.index()] && !qtype.is_plain() {
+        let is_reduction = self.is_reduction[holder.index()] && !qtype.is_plain();
+        if is_reduction || self.has_own_bytes[holder.index()] {
             return self.arena.pin(qtype);
         }
         let others = self.clear_of.get(&holder).map_or(&[][..], Vec::as_slice);
@@ -387,16 +405,14 @@ fn values_to_keep_clear(
     cfg: &Cfg,
     live: &Liveness,
     owner: &impl Fn(ValueId) -> Option<ValueId>,
+    shares: &[bool],
 ) -> HashMap<ValueId, Vec<ValueId>> {
     let body = &emission.body;
-    let mut definitions: HashMap<ValueId, u32> = HashMap::new();
-    for value in body.instructions().iter().flat_map(|i| body.writes(i)) {
-        *definitions.entry(*value).or_default() += 1;
-    }
+    let definitions = definitions(emission);
     let mut clear_of: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
     for instruction in body.instructions() {
         if let Instruction::Operator { operator, operands, result } = instruction
-            && definitions[result] > 1
+            && definitions[result.index()] > 1
             && !body.operators()[*operator as usize].reads_before_writing()
         {
             let result = holder(emission, *result);
@@ -406,71 +422,12 @@ fn values_to_keep_clear(
             }
         }
     }
-    if emission.redefines {
-        let early = met_before_definition(emission, cfg, live);
-        let is_redefined =
-            |value: ValueId| definitions.get(&value).is_some_and(|count| *count > 1) || early[value.index()];
-        for (a, b) in alive_at_definitions(emission, cfg, live, owner, &is_redefined) {
-            let (a, b) = (holder(emission, a), holder(emission, b));
-            if a != b {
-                clear_of.entry(a).or_default().push(b);
-                clear_of.entry(b).or_default().push(a);
-            }
+    for (a, b) in alive_at_definitions(emission, cfg, live, owner, shares) {
+        let (a, b) = (holder(emission, a), holder(emission, b));
+        if a != b {
+            clear_of.entry(a).or_default().push(b);
+            clear_of.entry(b).or_default().push(a);
         }
     }
     clear_of
-}
-
-/// By value, whether it is alive in a block that stands before its definition: the walk chooses its slot there.
-fn met_before_definition(emission: &Emission, cfg: &Cfg, live: &Liveness) -> Vec<bool> {
-    let body = &emission.body;
-    let mut first_definition = vec![usize::MAX; emission.values.len()];
-    for (ip, instruction) in body.instructions().iter().enumerate() {
-        for value in body.writes(instruction) {
-            let first = &mut first_definition[value.index()];
-            *first = (*first).min(ip);
-        }
-    }
-    let mut early = vec![false; emission.values.len()];
-    for block in 0..cfg.len() {
-        for value in live.live_in(block) {
-            early[value.index()] |= first_definition[value.index()] >= cfg.block(block).start;
-        }
-    }
-    early
-}
-
-/// Pairs of values of which one has several definitions, and one is alive where the other is defined.
-fn alive_at_definitions(
-    emission: &Emission,
-    cfg: &Cfg,
-    live: &Liveness,
-    owner: &impl Fn(ValueId) -> Option<ValueId>,
-    is_redefined: &impl Fn(ValueId) -> bool,
-) -> BTreeSet<(ValueId, ValueId)> {
-    let body = &emission.body;
-    let mut pairs = BTreeSet::new();
-    for block in 0..cfg.len() {
-        let mut alive: BTreeSet<ValueId> = live.live_out(block).iter().copied().collect();
-        let mut redefined: BTreeSet<ValueId> = alive.iter().copied().filter(|v| is_redefined(*v)).collect();
-        for ip in cfg.block(block).rev() {
-            let instruction = &body.instructions()[ip];
-            let written: Vec<ValueId> = body.writes(instruction).iter().filter_map(|v| owner(*v)).collect();
-            for value in &written {
-                let others = if is_redefined(*value) { &alive } else { &redefined };
-                pairs.extend(others.iter().filter(|other| *other != value).map(|other| (*value, *other)));
-            }
-            for value in written {
-                alive.remove(&value);
-                redefined.remove(&value);
-            }
-            for value in body.reads(instruction).iter().filter_map(|v| owner(*v)) {
-                alive.insert(value);
-                if is_redefined(value) {
-                    redefined.insert(value);
-                }
-            }
-        }
-    }
-    pairs
 }

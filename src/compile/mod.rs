@@ -23,6 +23,7 @@ pub mod emit;
 pub mod error;
 pub mod known;
 pub mod order;
+mod redefined;
 pub mod slots;
 pub mod tier;
 

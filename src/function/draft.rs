@@ -15,7 +15,13 @@ pub(super) struct Draft {
 impl Draft {
     /// Nothing if too many values are alive at once.
     pub(super) fn new(mut function: LowFunction) -> Option<Draft> {
-        let out = destruct(&mut function.flow, is_pinned)?;
+        let types = &function.types;
+        // An array is not made in the handle that it is made from; an operator that updates is its operand.
+        let stays_clear = |flow: &Flow<LowOp>, value: InstId| {
+            let is_update = matches!(flow.operation(value), Some(LowOp::Update(_)));
+            !is_update && types[value.index()].as_ref().is_some_and(|qtype| !qtype.is_plain())
+        };
+        let out = destruct(&mut function.flow, is_pinned, stays_clear)?;
         let mut order = block_order(&function.flow);
         let mut draft = Draft { function, out, order: Vec::new() };
         order.retain(|block| *block == BlockId(0) || draft.forwards(*block).is_none());

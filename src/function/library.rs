@@ -32,6 +32,10 @@ pub enum LibraryKind {
     Min,
     /// `max`.
     Max,
+    /// `np.maximum` of two numbers: NaN if one is.
+    Greater,
+    /// `np.minimum` of two numbers: NaN if one is.
+    Less,
     /// `len`.
     Len,
     /// `int`.
@@ -175,6 +179,33 @@ pub fn element_named(name: &str) -> Option<ScalarType> {
     })
 }
 
+/// True for what CPython's `math` has and functions lack, and for whatever stands in numpy or numba, whose names are many.
+pub fn is_left_out(name: &str) -> bool {
+    const MATH: [&str; 16] = [
+        "comb",
+        "dist",
+        "factorial",
+        "frexp",
+        "fsum",
+        "isclose",
+        "lcm",
+        "ldexp",
+        "modf",
+        "nextafter",
+        "perm",
+        "prod",
+        "remainder",
+        "sumprod",
+        "ulp",
+        "fma",
+    ];
+    match name.split_once('.') {
+        Some(("math", name)) => MATH.contains(&name),
+        Some((module, _)) => is_module(module),
+        None => false,
+    }
+}
+
 /// True for modules that functions may import.
 pub fn is_module(name: &str) -> bool {
     matches!(name, "math" | "numpy" | "numba" | "np")
@@ -282,8 +313,8 @@ static ROWS: &[Row] = &[
     row("numpy.isnan", LibraryKind::IsNan),
     row("numpy.isinf", LibraryKind::IsInf),
     row("numpy.isfinite", LibraryKind::IsFinite),
-    float2("numpy.maximum", "math.maximum", "math.maximum"),
-    float2("numpy.minimum", "math.minimum", "math.minimum"),
+    row("numpy.maximum", LibraryKind::Greater),
+    row("numpy.minimum", LibraryKind::Less),
     row("numpy.int64", LibraryKind::ToInt),
     row("numpy.float64", LibraryKind::ToFloat),
     row("numpy.bool_", LibraryKind::ToBool),

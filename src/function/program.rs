@@ -98,50 +98,72 @@ fn in_pieces(drafts: &[Draft]) -> Result<HashMap<InstanceId, Arc<Pieces>>, Funct
     Ok(found)
 }
 
+/// What happens first to the array of a register.
+enum FirstUse {
+    Update,
+    OtherArray,
+}
+
 impl Draft {
     /// Registers of arrays that are changed in place.
     fn updated_registers(&self, updated: &[HashSet<u32>]) -> HashSet<InstId> {
-        self.flow().block_ids().flat_map(|block| self.updated_in(block, updated)).collect()
+        let insts = self.flow().blocks.iter().flat_map(|block| &block.insts);
+        insts.flat_map(|inst| self.updated_by(*inst, updated)).collect()
     }
 
-    /// Registers of arrays that a block changes in place.
-    fn updated_in<'d>(
-        &'d self,
-        block: BlockId,
-        updated: &'d [HashSet<u32>],
-    ) -> impl Iterator<Item = InstId> + 'd {
-        self.flow().block(block).insts.iter().flat_map(move |inst| {
-            let args = &self.flow().inst(*inst).args;
-            let places: Vec<u32> = match self.flow().operation(*inst) {
-                Some(LowOp::Update(_)) => vec![0],
-                Some(op) => match op.callee() {
-                    Some(callee) => updated[callee.0 as usize].iter().copied().collect(),
-                    None => Vec::new(),
-                },
+    /// Registers of arrays that an instruction changes in place.
+    fn updated_by(&self, inst: InstId, updated: &[HashSet<u32>]) -> Vec<InstId> {
+        let args = &self.flow().inst(inst).args;
+        let places: Vec<u32> = match self.flow().operation(inst) {
+            Some(LowOp::Update(_)) => vec![0],
+            Some(op) => match op.callee() {
+                Some(callee) => updated[callee.0 as usize].iter().copied().collect(),
                 None => Vec::new(),
-            };
-            places.into_iter().map(|place| self.register(args[place as usize]))
-        })
+            },
+            None => Vec::new(),
+        };
+        places.into_iter().map(|place| self.register(args[place as usize])).collect()
     }
 
-    /// True if the array of a register may be changed in place behind a block.
+    /// True if the array that a register holds at the end of a block may be changed in place behind it, by this register:
+    /// paths end where the register gets another array.
     fn is_updated_behind(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> bool {
         let mut seen = HashSet::new();
         let mut work: Vec<BlockId> = self.flow().block(block).tail.successors().collect();
         while let Some(at) = work.pop() {
-            if seen.insert(at) {
-                if self.updated_in(at, updated).any(|other| other == register) {
-                    return true;
-                }
-                work.extend(self.flow().block(at).tail.successors());
+            if !seen.insert(at) {
+                continue;
+            }
+            match self.first_use(at, register, updated) {
+                Some(FirstUse::Update) => return true,
+                Some(FirstUse::OtherArray) => {}
+                None => work.extend(self.flow().block(at).tail.successors()),
             }
         }
         false
     }
 
+    /// Whether a block changes the array of a register first, or gives the register another one.
+    fn first_use(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> Option<FirstUse> {
+        for inst in &self.flow().block(block).insts {
+            if self.updated_by(*inst, updated).contains(&register) {
+                return Some(FirstUse::Update);
+            }
+            // The array of a phi that shares the register is in place; an operator that updates gives its operand.
+            let gives = self.flow().operation(*inst).is_some_and(|op| !matches!(op, LowOp::Update(_)));
+            if gives && self.register(*inst) == register {
+                return Some(FirstUse::OtherArray);
+            }
+        }
+        let overwrites = |copy: &EdgeCopy| match copy {
+            EdgeCopy::Copy { to, .. } | EdgeCopy::Restore { to, .. } => *to == register,
+            EdgeCopy::Save { .. } => false,
+        };
+        self.out.copies[block.index()].iter().any(overwrites).then_some(FirstUse::OtherArray)
+    }
+
     /// Rule 4.
     fn check_arrays(&self, updated: &[HashSet<u32>]) -> Result<(), FunctionError> {
-        let changed = self.updated_registers(updated);
         for block in self.flow().block_ids() {
             for copy in &self.out.copies[block.index()] {
                 let (EdgeCopy::Copy { to: at, from } | EdgeCopy::Restore { to: at, saved: from }) = copy
@@ -149,17 +171,16 @@ impl Draft {
                     continue;
                 };
                 let is_undefined = matches!(self.flow().inst(*from).op, SsaOp::Undef);
-                let is_written = || {
-                    changed.contains(at)
-                        || changed.contains(from) && self.is_updated_behind(block, *from, updated)
-                };
+                let is_written =
+                    || [*at, *from].into_iter().any(|array| self.is_updated_behind(block, array, updated));
                 if self.is_array(*at) && !is_undefined && is_written() {
                     let name = self.flow().inst(*at).name.map(|name| &*self.function.variables[name.index()]);
+                    let name = name.filter(|name| !name.is_empty()).map(|name| format!("`{name}`"));
                     return Err(FunctionError::unsupported(
                         "array-alias",
                         format!(
-                            "`{}` is one of several arrays here, and is written",
-                            name.unwrap_or("a name")
+                            "{} is one of several arrays here, and is written",
+                            name.as_deref().unwrap_or("a name")
                         ),
                         "write through a name that is always the same array",
                         self.flow().block(block).tail_span,

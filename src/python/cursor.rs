@@ -11,6 +11,7 @@ use crate::python::tree::{
 };
 use cembra_vm::program::instruction::Span;
 use hashbrown::{HashMap, HashSet};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Findings that are kept.
 const MAX_ERRORS: usize = 1000;
@@ -149,7 +150,15 @@ impl<'t> Parser<'t> {
 
     /// The number of the name that stands somewhere.
     pub(super) fn name_id(&mut self, span: Span) -> NameId {
-        self.intern(self.slice(span))
+        self.intern_name(self.slice(span))
+    }
+
+    /// The number of a name, which Python compares in the form NFKC.
+    pub(super) fn intern_name(&mut self, name: &str) -> NameId {
+        match is_nfkc_quick(name.chars()) {
+            IsNormalized::Yes => self.intern(name),
+            _ => self.intern(&name.nfkc().collect::<String>()),
+        }
     }
 
     /// The number of a name or a text; equal ones have one number.

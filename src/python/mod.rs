@@ -13,8 +13,7 @@
 //! | refused | everything else, each construct with a rule's name and a hint: [`Outside`] |
 //!
 //! The parser keeps its own stacks: chains of operators and of `elif` may have any length. Brackets nest to
-//! 250 levels, blocks to 100. Names are compared as they are written; Python would normalise letters beyond
-//! ASCII (NFKC).
+//! 250 levels, blocks to 100. Names are compared in the form NFKC, as Python's are.
 
 mod block;
 mod bracket;

@@ -262,7 +262,7 @@ impl Parser<'_> {
     fn joined_name(&mut self, span: Span) -> NameId {
         let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '.');
         let text: String = self.slice(span).chars().filter(is_part).collect();
-        self.intern(&text)
+        self.intern_name(&text)
     }
 
     fn alias(&mut self, name: NameId, span: Span) -> Result<PyAlias, Failed> {

@@ -16,7 +16,6 @@ use crate::ssa::flow::{Flow, InstId, SsaOperation, Tail};
 use crate::ssa::live::live_out_values;
 use fixedbitset::FixedBitSet;
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeSet;
 
 /// A copy at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +53,13 @@ pub struct Destructed {
 /// Most pairs of values that are alive at once: some thousands of variables that one loop carries.
 pub const MOST_PAIRS: usize = 16_000_000;
 
-/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves. Nothing if
-/// more than [`MOST_PAIRS`] pairs of values are alive at once.
+/// Finds registers and copies; splits critical edges of the flow. `is_pinned` values keep to themselves, and those that
+/// stay clear of their operands take no register of one, even if it is read last there. Nothing if more than
+/// [`MOST_PAIRS`] pairs of values are alive at once.
 pub fn destruct<O: SsaOperation>(
     flow: &mut Flow<O>,
     is_pinned: impl Fn(&Flow<O>, InstId) -> bool,
+    stays_clear: impl Fn(&Flow<O>, InstId) -> bool,
 ) -> Option<Destructed> {
     split_critical_edges(flow);
     let mut marked = FixedBitSet::with_capacity(flow.insts.len());
@@ -69,7 +70,7 @@ pub fn destruct<O: SsaOperation>(
             free.for_each(|arg| marked.insert(arg.index()));
         }
     }
-    let mut classes = Classes::new(flow.insts.len(), &interference(flow, &marked)?);
+    let mut classes = Classes::new(interference(flow, &marked, stays_clear)?);
     for block in flow.block_ids() {
         for phi in flow.phis(block) {
             for arg in flow.inst(phi).args.iter().filter(|arg| marked.contains(arg.index())) {
@@ -116,38 +117,91 @@ fn split_critical_edges<O: SsaOperation>(flow: &mut Flow<O>) {
     }
 }
 
-/// Pairs of marked values that are alive at once, the lower number first; nothing if there are too many.
-fn interference<O: SsaOperation>(flow: &Flow<O>, marked: &FixedBitSet) -> Option<HashSet<(u32, u32)>> {
+/// By value, the marked values that are alive at once with it; nothing if there are too many.
+///
+/// Of two values one is defined where the other is alive, and only one: each pair is met once.
+fn interference<O: SsaOperation>(
+    flow: &Flow<O>,
+    marked: &FixedBitSet,
+    stays_clear: impl Fn(&Flow<O>, InstId) -> bool,
+) -> Option<Vec<Vec<InstId>>> {
     let live_out = live_out_values(flow, marked);
-    let mut pairs = HashSet::new();
+    let mut neighbours: Vec<Vec<InstId>> = vec![Vec::new(); flow.insts.len()];
+    let (mut alive, mut pairs) = (AliveValues::new(flow.insts.len()), 0);
     for block in flow.block_ids() {
-        let mut alive: BTreeSet<u32> = live_out[block.index()].iter().map(|value| value.0).collect();
-        if let Some(value) = flow.block(block).tail.operand().filter(|v| marked.contains(v.index())) {
-            alive.insert(value.0);
-        }
-        if pairs.len() > MOST_PAIRS {
-            return None;
-        }
-        let mut meet = |value: InstId, alive: &BTreeSet<u32>| {
-            if pairs.len() <= MOST_PAIRS && marked.contains(value.index()) {
-                for other in alive.iter().copied().filter(|other| *other != value.0) {
-                    pairs.insert((value.0.min(other), value.0.max(other)));
-                }
+        alive.clear();
+        live_out[block.index()].iter().for_each(|value| alive.insert(*value));
+        let rows = flow.block(block);
+        rows.tail.operand().filter(|v| marked.contains(v.index())).into_iter().for_each(|v| alive.insert(v));
+        let mut meet = |value: InstId, alive: &AliveValues| {
+            pairs += alive.values.len();
+            if pairs > MOST_PAIRS {
+                return false;
             }
+            neighbours[value.index()].extend_from_slice(&alive.values);
+            alive.values.iter().for_each(|other| neighbours[other.index()].push(value));
+            true
         };
         let phis: Vec<InstId> = flow.phis(block).collect();
-        for inst in flow.block(block).insts[phis.len()..].iter().rev() {
-            alive.remove(&inst.0);
-            meet(*inst, &alive);
-            for arg in flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index())) {
-                alive.insert(arg.0);
+        for inst in rows.insts[phis.len()..].iter().rev() {
+            alive.remove(*inst);
+            let args = flow.inst(*inst).args.iter().filter(|arg| marked.contains(arg.index()));
+            let is_marked = marked.contains(inst.index());
+            let is_clear = is_marked && stays_clear(flow, *inst);
+            if is_clear {
+                args.clone().for_each(|arg| alive.insert(*arg));
             }
+            if is_marked && !meet(*inst, &alive) {
+                return None;
+            }
+            args.for_each(|arg| alive.insert(*arg));
         }
         // Phis are written at once, so that each meets the others.
-        alive.extend(phis.iter().map(|phi| phi.0));
-        phis.iter().for_each(|phi| meet(*phi, &alive));
+        phis.iter().for_each(|phi| alive.remove(*phi));
+        for phi in phis {
+            if !meet(phi, &alive) {
+                return None;
+            }
+            alive.insert(phi);
+        }
     }
-    (pairs.len() <= MOST_PAIRS).then_some(pairs)
+    Some(neighbours)
+}
+
+/// Values that are alive: a list, and the place of each in it.
+struct AliveValues {
+    values: Vec<InstId>,
+    place: Vec<u32>,
+}
+
+impl AliveValues {
+    const NOWHERE: u32 = u32::MAX;
+
+    fn new(count: usize) -> AliveValues {
+        AliveValues { values: Vec::new(), place: vec![AliveValues::NOWHERE; count] }
+    }
+
+    fn clear(&mut self) {
+        self.values.drain(..).for_each(|value| self.place[value.index()] = AliveValues::NOWHERE);
+    }
+
+    fn insert(&mut self, value: InstId) {
+        let place = &mut self.place[value.index()];
+        if *place == AliveValues::NOWHERE {
+            *place = self.values.len() as u32;
+            self.values.push(value);
+        }
+    }
+
+    fn remove(&mut self, value: InstId) {
+        let place = std::mem::replace(&mut self.place[value.index()], AliveValues::NOWHERE);
+        if place != AliveValues::NOWHERE {
+            self.values.swap_remove(place as usize);
+            if let Some(moved) = self.values.get(place as usize) {
+                self.place[moved.index()] = place;
+            }
+        }
+    }
 }
 
 /// Classes of values that share a register.
@@ -159,14 +213,9 @@ struct Classes {
 }
 
 impl Classes {
-    fn new(values: usize, pairs: &HashSet<(u32, u32)>) -> Classes {
-        let root: Vec<InstId> = (0..values as u32).map(InstId).collect();
+    fn new(neighbours: Vec<Vec<InstId>>) -> Classes {
+        let root: Vec<InstId> = (0..neighbours.len() as u32).map(InstId).collect();
         let members = root.iter().map(|value| vec![*value]).collect();
-        let mut neighbours = vec![Vec::new(); values];
-        for (a, b) in pairs {
-            neighbours[*a as usize].push(InstId(*b));
-            neighbours[*b as usize].push(InstId(*a));
-        }
         Classes { root, members, neighbours }
     }
 

@@ -67,6 +67,7 @@ pub fn unbound_reads<O: SsaOperation>(flow: &Flow<O>) -> Vec<UnboundRead> {
             }
         }
     }
+    let has_value = variables_with_values(flow);
     let mut found = Vec::new();
     for block in order {
         let mut state = reach[block.index()].clone();
@@ -75,13 +76,35 @@ pub fn unbound_reads<O: SsaOperation>(flow: &Flow<O>) -> Vec<UnboundRead> {
                 && let Some(at) = number[variable.index()]
                 && state.without.contains(at)
             {
-                let always = !state.with.contains(at);
+                let always = !state.with.contains(at) || !has_value[variable.index()];
                 found.push(UnboundRead { inst: *inst, variable, always });
             }
             step(flow, &number, *inst, &mut state);
         }
     }
     found
+}
+
+/// By variable, whether some write gives it a value that does not come from variables without one, as `x = x` does.
+fn variables_with_values<O: SsaOperation>(flow: &Flow<O>) -> Vec<bool> {
+    let mut has_value = vec![false; flow.variables];
+    let mut takes: Vec<Vec<VarId>> = vec![Vec::new(); flow.variables];
+    let mut work: Vec<VarId> = Vec::new();
+    for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
+        let row = flow.inst(*inst);
+        let SsaOp::Write(variable) = row.op else { continue };
+        match flow.inst(row.args[0]).op {
+            SsaOp::Undef => {}
+            SsaOp::Read(from) => takes[from.index()].push(variable),
+            _ => work.push(variable),
+        }
+    }
+    while let Some(variable) = work.pop() {
+        if !std::mem::replace(&mut has_value[variable.index()], true) {
+            work.extend(&takes[variable.index()]);
+        }
+    }
+    has_value
 }
 
 fn step<O: SsaOperation>(flow: &Flow<O>, number: &[Option<usize>], inst: InstId, state: &mut Reach) {

@@ -5,10 +5,11 @@ use allocation_counter::measure;
 use cembra::backend::Plan;
 use cembra::compile::Options;
 use cembra::dag::{Array, Graph, Scalar, ir, linearize, where_};
+use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
-use cembra::vm::machine::{Room, RunOptions};
+use cembra::vm::machine::{NdViewMut, Room, RunOptions};
 use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, Budget, NdType, NdView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size, and regions of many rows are compiled.
@@ -246,4 +247,45 @@ fn listening_fuel_and_errors_allocate_nothing_in_the_machine() {
 
 fn typed((name, qtype): (&'static str, &str)) -> (&'static str, QType) {
     (name, qtype.parse().expect("a type"))
+}
+
+/// Functions with loops, calls and a list, on memory that the host lends to be written.
+#[test]
+fn functions_in_place_allocate_nothing() {
+    let source = "
+def add(a, i, x):
+    if i < 0:
+        return add(a, -i, x)
+    a[i] += x
+    return a[i]
+def f(a, n):
+    s = 0.0
+    l = [0.5]
+    for k in range(n):
+        for i in range(1, len(a) - 1):
+            a[i] = 0.5 * (a[i - 1] + a[i + 1])
+        s += add(a, -k, 1.5)
+        if k < 4:
+            l.append(s)
+    return s + len(l)
+";
+    let module = FunctionModule::parse(source).expect("it is a module");
+    let array =
+        FunctionType::of_qtype(&QType::NdArray(NdType::from_name("NDARRAY_FLOAT64_N").expect("a type")));
+    let types = [array.expect("an argument"), FunctionType::Int];
+    let function = compile_function(&module, "f", &types, &FunctionOptions::default()).expect("it compiles");
+    let bound = function.bound();
+    let slot = |name| bound.input_slot(name).expect("an input");
+    let mut frame = bound.new_frame().expect("memory");
+    let mut values: Vec<f64> = (0..40).map(f64::from).collect();
+    let mut run = || {
+        let mut view = NdViewMut::from_slice(&mut values, &[40]).expect("fits");
+        let call = bound.call(&mut frame).value(slot("n"), &Value::from(9i64)).expect("its type");
+        let outputs = call.update(slot("a"), &mut view).expect("its type").run().expect("no error");
+        outputs.read(bound.output_slot()).expect("a number")
+    };
+    (0..WARM_UP).for_each(|_| drop(run()));
+    let counted = measure(|| (0..RUNS).for_each(|_| drop(run())));
+    assert_eq!(counted.count_total, 0);
+    assert!(values[1] > 30.0, "the memory of the host is written: {values:?}");
 }

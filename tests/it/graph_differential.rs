@@ -114,7 +114,7 @@ fn node(rng: &mut Rng, graph: &Graph, nodes: &[Node]) -> Node {
     }
 }
 
-fn halve(arguments: &Arguments<'_>) -> Result<Array, cembra::backend::FunctionError> {
+fn halve(arguments: &Arguments<'_>) -> Result<Array, cembra::backend::UserFunctionError> {
     let [x] = arguments.exactly()?;
     Ok(elementwise::binary(BinaryOp::Multiply, x, &Array::from(0.5))?)
 }

@@ -1,7 +1,7 @@
 //! Evaluating graphs: one semantics for all orders, errors that name places, user functions, traces.
 
 use cembra::backend::{
-    Arguments, EvalError, Flags, Function, FunctionError, State, Transcript, evaluate_dag, evaluate_nodes,
+    Arguments, EvalError, Flags, Function, State, Transcript, UserFunctionError, evaluate_dag, evaluate_nodes,
 };
 use cembra::dag::{Array, DType, Dag, Graph, Node, forest, ir, linearize, multi_clause_where, where_};
 use ndarray::{ArrayD, ArrayViewD};
@@ -231,7 +231,7 @@ fn failures_of_functions_name_the_call() {
         state.set_function("f", function);
         evaluate_dag(&mut state, &nodes(from_ref(&call))).expect_err("it fails").to_string()
     };
-    fn first(arguments: &Arguments<'_>) -> Result<Array, FunctionError> {
+    fn first(arguments: &Arguments<'_>) -> Result<Array, UserFunctionError> {
         Ok(arguments.positional()[0].clone())
     }
     let cases = [
@@ -271,7 +271,10 @@ fn failures_of_functions_name_the_call() {
             }),
             "argument `n` is int64, the function reads float64",
         ),
-        (Function::new(|_| Err(FunctionError::Failed("no data for 2031".to_owned()))), "no data for 2031"),
+        (
+            Function::new(|_| Err(UserFunctionError::Failed("no data for 2031".to_owned()))),
+            "no data for 2031",
+        ),
         (Function::new(|_| panic!("index {}", 7)), "it panicked: index 7"),
     ];
     for (function, expected) in cases {

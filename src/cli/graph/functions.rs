@@ -11,7 +11,7 @@
 //! | `affine` | x, scale=, shift= | x * scale + shift |
 
 use crate::backend::elementwise::binary;
-use crate::backend::{Arguments, Function, FunctionError};
+use crate::backend::{Arguments, Function, UserFunctionError};
 use crate::dag::Array;
 use crate::dag::kind::BinaryOp;
 
@@ -31,7 +31,7 @@ pub fn named(name: &str) -> Option<Function> {
     Some(Function::new(body))
 }
 
-type Outcome = Result<Array, FunctionError>;
+type Outcome = Result<Array, UserFunctionError>;
 
 fn plus(left: &Array, right: &Array) -> Outcome {
     Ok(binary(BinaryOp::Add, left, right)?)

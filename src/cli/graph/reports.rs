@@ -1,6 +1,6 @@
 //! Reading program files, and errors of graphs as reports.
 
-use crate::backend::{EvalError, FunctionError, OpError, recorded as published};
+use crate::backend::{EvalError, OpError, UserFunctionError, recorded as published};
 use crate::cli::args::Compat;
 use crate::cli::eval::read_text;
 use crate::cli::graph::program::{self, Program};
@@ -43,7 +43,7 @@ pub fn eval_report(error: EvalError) -> Report {
             Category::MissingInput
         }
         EvalError::FunctionNotFound { .. } => Category::UnknownName,
-        EvalError::Function { error: FunctionError::Panicked { .. }, .. } => Category::Panic,
+        EvalError::Function { error: UserFunctionError::Panicked { .. }, .. } => Category::Panic,
         EvalError::Function { .. } => Category::Host,
         EvalError::Operation { error, .. } => operation_category(error),
         EvalError::Unsupported { .. } | EvalError::NothingToEvaluate | EvalError::Dag(_) => {

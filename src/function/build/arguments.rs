@@ -42,6 +42,7 @@ impl Builder<'_> {
         span: Span,
     ) -> Result<PreparedCall, InstId> {
         let tree = self.tree;
+        self.read_function(callable, span);
         let (parameters, name) = self.parameters(callable);
         let rest_at = parameters.iter().position(|parameter| parameter.is_rest);
         let places = rest_at.unwrap_or(parameters.len());
@@ -156,6 +157,7 @@ impl Builder<'_> {
                 if let ExprKind::Lambda { parameters, .. } = self.tree.expr(expr).kind {
                     self.keep_defaults(parameters);
                 }
+                self.read_function(callable, self.span(expr));
                 Argument::Function(callable)
             }
             _ => Argument::Value(self.expr(expr)),

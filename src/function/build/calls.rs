@@ -24,11 +24,7 @@ impl Builder<'_> {
                 }
                 self.function_call(callable, args, keywords, span)
             }
-            Some(Resolved::Library(name)) if name.contains('.') => {
-                let (module, attribute) = name.rsplit_once('.').expect("it has a dot");
-                let (of, name) = (format!("module '{module}'"), attribute.to_owned());
-                self.refuse(FunctionError::new(FunctionProblem::Attribute { of, name }, span))
-            }
+            Some(Resolved::Library(name)) if name.contains('.') => self.library_lacks(&name, span),
             Some(Resolved::Unknown) => {
                 let name = self.dotted(callee).unwrap_or_default();
                 match &*name {
@@ -65,7 +61,7 @@ impl Builder<'_> {
             _ => match self.tree.expr(callee).kind {
                 ExprKind::Attribute(base, name) => {
                     let name = self.tree.name(name).to_owned();
-                    self.method(base, &name, args, span)
+                    self.method(base, &name, (args, keywords), span)
                 }
                 _ => {
                     self.expr(callee);
@@ -80,7 +76,19 @@ impl Builder<'_> {
         self.unsupported("range-value", "a range is iterated over, it is no value", "write a loop", span)
     }
 
-    fn method(&mut self, base: ExprId, name: &str, args: Stretch, span: Span) -> InstId {
+    fn method(
+        &mut self,
+        base: ExprId,
+        name: &str,
+        (args, keywords): (Stretch, Stretch),
+        span: Span,
+    ) -> InstId {
+        if let [keyword, ..] = self.tree.keywords(keywords) {
+            let message = format!("`{name}` takes no `{}` here", self.tree.name(keyword.name));
+            let span = keyword.span;
+            self.expr(base);
+            return self.unsupported("method", message, "see the table of docs/functions.md", span);
+        }
         if let ("append", [item]) = (name, self.tree.expr_list(args)) {
             let (base, item) = (self.expr(base), self.expr(*item));
             return self.operation(
@@ -131,6 +139,12 @@ impl Builder<'_> {
             && (1..=3).contains(&args.len())
         {
             return self.range_length(tree.expr_list(args), span);
+        }
+        if let ("bool", [value], true) = (builtin.name(), args, keywords.is_empty())
+            && !matches!(tree.expr(*value).kind, ExprKind::Starred(_))
+        {
+            let value = self.expr(*value);
+            return self.operation(FunctionOp::Truth, vec![value], span);
         }
         if let (LibraryKind::Chr, [code], true) = (builtin.kind(), args, keywords.is_empty()) {
             return self.character(*code, builtin, span);

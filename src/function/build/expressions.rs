@@ -5,7 +5,7 @@ use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
-use crate::function::library::LibraryFunction;
+use crate::function::library::{self, LibraryFunction};
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::{BinaryOp, BoolOp, ExprId, ExprKind, Stretch};
 use crate::ssa::{InstId, Tail};
@@ -169,13 +169,10 @@ impl Builder<'_> {
                 "call it",
                 span,
             ),
-            Some(Resolved::Library(name)) => match name.rsplit_once('.') {
-                Some((module, attribute)) => {
-                    let (of, name) = (format!("module '{module}'"), attribute.to_owned());
-                    self.refuse(FunctionError::new(FunctionProblem::Attribute { of, name }, span))
-                }
-                None => self.unsupported("module-value", "a module is no value", "use what is in it", span),
-            },
+            Some(Resolved::Library(name)) if name.contains('.') => self.library_lacks(&name, span),
+            Some(Resolved::Library(_)) => {
+                self.unsupported("module-value", "a module is no value", "use what is in it", span)
+            }
             Some(Resolved::Unknown) | None => {
                 let name = match tree.expr(expr).kind {
                     ExprKind::Name(name) => tree.name(name).to_owned(),
@@ -184,6 +181,17 @@ impl Builder<'_> {
                 self.refuse(FunctionError::new(FunctionProblem::UnknownName { name }, span))
             }
         }
+    }
+
+    /// What a module of the library lacks: in functions, or in Python too.
+    pub(super) fn library_lacks(&mut self, name: &str, span: Span) -> InstId {
+        if library::is_left_out(name) {
+            let hint = "see the list of functions in docs/functions.md";
+            return self.unsupported("library", format!("`{name}` cannot be used here"), hint, span);
+        }
+        let (module, attribute) = name.rsplit_once('.').unwrap_or(("", name));
+        let (of, name) = (format!("module '{module}'"), attribute.to_owned());
+        self.refuse(FunctionError::new(FunctionProblem::Attribute { of, name }, span))
     }
 
     /// A chain of operators, from its leftmost operand on: it may have any length.

@@ -13,24 +13,35 @@
 
 use super::generators::{Generator, Round};
 use super::{Builder, LoopTargets};
+use crate::function::error::FunctionError;
 use crate::function::library::LibraryFunction;
 use crate::function::op::{FunctionOp, IndexPart};
-use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch};
+use crate::python::{CompareOp, ExprId, ExprKind, StmtId, Stretch, UnaryOp};
 use crate::ssa::{BlockId, InstId, Tail, VarId};
 use cembra_vm::program::instruction::Span;
 
-/// A value whose elements a loop gets.
-#[derive(Clone, Copy)]
-pub(super) struct Iterated {
-    value: InstId,
-    /// Its length when the loop began, where it may be a dictionary, which must not grow meanwhile.
-    length: Option<InstId>,
-    view: View,
+/// What a loop gets elements of, by their number.
+pub(super) enum Iterated {
+    /// Elements of a value.
+    Value {
+        value: InstId,
+        /// Its length when the loop began, where it may be a dictionary, which must not grow meanwhile.
+        length: Option<InstId>,
+        view: View,
+    },
+    /// Elements of a value, from its end.
+    Reversed { value: InstId, length: InstId },
+    /// `start + number * step`; no step is one.
+    Numbers { start: InstId, step: Option<InstId>, count: InstId },
+    /// Tuples of an element of each, as long as all have one.
+    Together(Vec<Iterated>),
+    /// Pairs of a number that counts up from another one, and an element.
+    Numbered { first: InstId, of: Box<Iterated> },
 }
 
 /// What a loop gets of a dictionary.
 #[derive(Clone, Copy, PartialEq)]
-enum View {
+pub(super) enum View {
     /// Its keys, as of other values their elements.
     Elements,
     Values,
@@ -45,8 +56,8 @@ pub(super) enum Iteration {
     Steps { start: InstId, step: InstId, count: InstId },
     /// Numbers of rounds that may run at the same time, from 0 on; they stand for `start + round * step`.
     Rounds { start: Option<InstId>, step: Option<InstId>, count: InstId, span: Span },
-    /// Elements of values, perhaps behind a number that starts somewhere.
-    Elements { values: Vec<Iterated>, number: Option<InstId>, is_tuple: bool },
+    /// Elements by their number, from 0 on.
+    Elements(Iterated),
     /// What a generator yields.
     Generated(Box<Generator>),
 }
@@ -128,52 +139,77 @@ impl<'m> Builder<'m> {
         if let Some(generator) = self.generator(iter) {
             return Iteration::Generated(Box::new(generator));
         }
-        if let ExprKind::Call { callee, args, .. } = tree.expr(iter).kind
+        if let ExprKind::Call { callee, args, keywords } = tree.expr(iter).kind
             && let Some(name) = self.dotted(callee)
         {
             let args = tree.expr_list(args);
             match (&*name, args) {
-                ("numba.prange" | "prange", [_] | [_, _] | [_, _, _]) => {
+                ("numba.prange" | "prange", [_] | [_, _] | [_, _, _]) if keywords.is_empty() => {
                     return self.rounds_at_once(args, span);
                 }
-                ("range", [_] | [_, _] | [_, _, _]) => {
+                ("range", [_] | [_, _] | [_, _, _]) if keywords.is_empty() => {
                     return self.range(args, false, span);
                 }
-                ("reversed", [inner]) => return self.reversed(*inner, span),
+                ("reversed", [inner]) if keywords.is_empty() => {
+                    if let Some(range) = self.reversed_range(*inner, span) {
+                        return range;
+                    }
+                }
                 ("enumerate", [values, rest @ ..]) if rest.len() < 2 => {
-                    let generator = self.generator(*values);
-                    let values = match generator {
-                        Some(_) => Vec::new(),
-                        None => vec![self.iterated(*values)],
-                    };
-                    let number = match rest {
-                        [start] => self.bound(*start),
-                        _ => self.int(0, span),
-                    };
-                    if let Some(generator) = generator {
-                        let number = Some(self.counter(number, span));
+                    if let Some(generator) = self.generator(*values) {
+                        let first = self.enumerated_from(args, keywords, span);
+                        let number = Some(self.counter(first, span));
                         return Iteration::Generated(Box::new(Generator { number, ..generator }));
                     }
-                    return Iteration::Elements { values, number: Some(number), is_tuple: false };
-                }
-                ("zip", [_, ..]) => {
-                    let values = args.iter().map(|value| self.iterated(*value)).collect();
-                    return Iteration::Elements { values, number: None, is_tuple: true };
                 }
                 _ => {}
             }
         }
-        let values = vec![self.iterated(iter)];
-        Iteration::Elements { values, number: None, is_tuple: false }
+        Iteration::Elements(self.iterated(iter))
     }
 
-    /// A value that is gone over; `d.items()` and the like are views of it.
+    /// What a loop, `zip` or `enumerate` goes over.
     fn iterated(&mut self, expr: ExprId) -> Iterated {
-        let span = self.span(expr);
+        let (tree, span) = (self.tree, self.span(expr));
+        if let ExprKind::Call { callee, args, keywords } = tree.expr(expr).kind
+            && let Some(name) = self.dotted(callee)
+        {
+            let args = tree.expr_list(args);
+            match (&*name, args) {
+                ("range", [_] | [_, _] | [_, _, _]) if keywords.is_empty() => {
+                    let (start, stop) = self.range_ends(args, span);
+                    let step = args.get(2).map(|step| self.bound(*step));
+                    let by = step.unwrap_or_else(|| self.int(1, span));
+                    let count = self.operation(FunctionOp::RangeCount, vec![start, stop, by], span);
+                    return Iterated::Numbers { start, step, count };
+                }
+                ("enumerate", [values, rest @ ..]) if rest.len() < 2 => {
+                    let of = Box::new(self.iterated(*values));
+                    let first = self.enumerated_from(args, keywords, span);
+                    return Iterated::Numbered { first, of };
+                }
+                ("zip", [_, ..]) if keywords.is_empty() => {
+                    return Iterated::Together(args.iter().map(|value| self.iterated(*value)).collect());
+                }
+                ("reversed", [inner]) if keywords.is_empty() => return self.reversed(*inner, span),
+                _ => {}
+            }
+        }
         let (base, view) = self.view(expr).unwrap_or((expr, View::Elements));
         let value = self.expr(base);
         let length = self.module.has_dictionaries().then(|| self.library("len", vec![value], span));
-        Iterated { value, length, view }
+        Iterated::Value { value, length, view }
+    }
+
+    /// The first number of `enumerate(values, start)`.
+    fn enumerated_from(&mut self, args: &[ExprId], keywords: Stretch, span: Span) -> InstId {
+        let tree = self.tree;
+        match (args, tree.keywords(keywords)) {
+            ([_], []) => self.int(0, span),
+            ([_, start], []) => self.bound(*start),
+            ([_], [keyword]) if tree.name(keyword.name) == "start" => self.bound(keyword.value),
+            _ => self.refuse(FunctionError::types("enumerate() takes a value, and a start", span)),
+        }
     }
 
     /// `d.items()` and the like: the dictionary, and which view of it.
@@ -225,30 +261,29 @@ impl<'m> Builder<'m> {
         Iteration::Rounds { start, step, count, span }
     }
 
-    fn range(&mut self, args: &[ExprId], is_reversed: bool, span: Span) -> Iteration {
-        let (start, stop, step) = match args {
-            [stop] => (None, *stop, None),
-            [start, stop] => (Some(*start), *stop, None),
-            [start, stop, step, ..] => (Some(*start), *stop, Some(*step)),
+    /// Start and stop of a range.
+    fn range_ends(&mut self, args: &[ExprId], span: Span) -> (InstId, InstId) {
+        match args {
+            [stop] => (self.int(0, span), self.bound(*stop)),
+            [start, stop, ..] => (self.bound(*start), self.bound(*stop)),
             [] => unreachable!("callers have counted"),
-        };
-        let start = match start {
-            Some(start) => self.bound(start),
-            None => self.int(0, span),
-        };
-        let stop = self.bound(stop);
-        let known = match step {
-            None => Some(1),
-            Some(step) => match self.constant_value(step) {
+        }
+    }
+
+    fn range(&mut self, args: &[ExprId], is_reversed: bool, span: Span) -> Iteration {
+        let (start, stop) = self.range_ends(args, span);
+        let known = match args {
+            [_, _, step, ..] => match self.constant_value(*step) {
                 Some(crate::function::constant::Constant::Int(step)) => Some(step),
                 _ => None,
             },
+            _ => Some(1),
         };
         if let (Some(1 | -1), false) = (known, is_reversed) {
             return Iteration::Count { start, stop, down: known == Some(-1) };
         }
-        let step = match step {
-            Some(step) => self.bound(step),
+        let step = match args.get(2) {
+            Some(step) => self.bound(*step),
             None => self.int(1, span),
         };
         let count = self.operation(FunctionOp::RangeCount, vec![start, stop, step], span);
@@ -272,16 +307,25 @@ impl<'m> Builder<'m> {
         Iteration::Steps { start: last, step: back, count }
     }
 
-    fn reversed(&mut self, inner: ExprId, span: Span) -> Iteration {
+    /// A range from its end.
+    fn reversed_range(&mut self, inner: ExprId, span: Span) -> Option<Iteration> {
         let tree = self.tree;
-        if let ExprKind::Call { callee, args, .. } = tree.expr(inner).kind
-            && self.dotted(callee).as_deref() == Some("range")
-            && (1..=3).contains(&args.len())
-        {
-            return self.range(tree.expr_list(args), true, span);
+        let ExprKind::Call { callee, args, keywords } = tree.expr(inner).kind else { return None };
+        let is_range = self.dotted(callee).as_deref() == Some("range") && keywords.is_empty();
+        let is_range = is_range && (1..=3).contains(&args.len());
+        is_range.then(|| self.range(tree.expr_list(args), true, span))
+    }
+
+    fn reversed(&mut self, inner: ExprId, span: Span) -> Iterated {
+        if let Some(Iteration::Steps { start, step, count }) = self.reversed_range(inner, span) {
+            return Iterated::Numbers { start, step: Some(step), count };
         }
-        self.unsupported("reversed", "only ranges are reversed", "index from the end", span);
-        Iteration::Elements { values: Vec::new(), number: None, is_tuple: true }
+        if self.is_view(inner) || self.is_generator(inner) {
+            self.unsupported("reversed", "what has no places is not reversed", "list(…) of it", span);
+            return Iterated::Together(Vec::new());
+        }
+        let value = self.expr(inner);
+        Iterated::Reversed { value, length: self.library("len", vec![value], span) }
     }
 
     fn start(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) {
@@ -291,7 +335,7 @@ impl<'m> Builder<'m> {
                 self.write(counter, *start, span);
                 self.write(left, *count, span);
             }
-            Iteration::Rounds { .. } | Iteration::Elements { .. } | Iteration::Generated(_) => {
+            Iteration::Rounds { .. } | Iteration::Elements(_) | Iteration::Generated(_) => {
                 let zero = self.int(0, span);
                 self.write(counter, zero, span);
             }
@@ -317,22 +361,13 @@ impl<'m> Builder<'m> {
                 compare(self, CompareOp::Less, counter, *count)
             }
             Iteration::Generated(_) => unreachable!("a generator is built in place"),
-            Iteration::Elements { values, .. } => {
-                let lengths: Vec<InstId> = values
-                    .iter()
-                    .map(|of| match of.length {
-                        None => self.library("len", vec![of.value], span),
-                        Some(before) => self.library("_iteration_length", vec![of.value, before], span),
-                    })
-                    .collect();
+            Iteration::Elements(of) => {
+                let mut lengths = Vec::new();
+                self.lengths(of, &mut lengths, span);
                 let length = match lengths[..] {
                     [] => self.int(0, span),
                     [one] => one,
-                    _ => self.operation(
-                        FunctionOp::LibraryFunction(LibraryFunction::named("min")),
-                        lengths,
-                        span,
-                    ),
+                    _ => self.library("min", lengths, span),
                 };
                 let counter = self.read(counter, span);
                 compare(self, CompareOp::Less, counter, length)
@@ -353,32 +388,66 @@ impl<'m> Builder<'m> {
                 None => way,
             };
         }
-        let Iteration::Elements { values, number, is_tuple } = iteration else { return at };
-        let mut parts: Vec<InstId> = Vec::new();
-        if let Some(number) = number {
-            parts.push(self.operation(FunctionOp::Step, vec![*number, at], span));
-        }
-        for values in values {
-            parts.push(self.element_of(*values, at, span));
-        }
-        match (parts.len(), is_tuple) {
-            (1, false) => parts[0],
-            _ => self.operation(FunctionOp::Tuple, parts, span),
+        match iteration {
+            Iteration::Elements(of) => self.element_of(of, at, span),
+            _ => at,
         }
     }
 
-    fn element_of(&mut self, of: Iterated, at: InstId, span: Span) -> InstId {
-        let args = vec![of.value, at];
-        if of.length.is_none() {
-            return self.operation(FunctionOp::GetItem(vec![IndexPart::At]), args, span);
+    /// How many elements each value has.
+    fn lengths(&mut self, of: &Iterated, lengths: &mut Vec<InstId>, span: Span) {
+        match of {
+            Iterated::Value { value, length: None, .. } => {
+                lengths.push(self.library("len", vec![*value], span));
+            }
+            Iterated::Value { value, length: Some(before), .. } => {
+                lengths.push(self.library("_iteration_length", vec![*value, *before], span));
+            }
+            Iterated::Reversed { length, .. } => lengths.push(*length),
+            Iterated::Numbers { count, .. } => lengths.push(*count),
+            Iterated::Together(all) => all.iter().for_each(|of| self.lengths(of, lengths, span)),
+            Iterated::Numbered { of, .. } => self.lengths(of, lengths, span),
         }
-        match of.view {
-            View::Elements => self.library("_element", args, span),
-            View::Values => self.library("_value_at", args, span),
-            View::Items => {
-                let parts =
-                    vec![self.library("_element", args.clone(), span), self.library("_value_at", args, span)];
+    }
+
+    fn element_of(&mut self, of: &Iterated, at: InstId, span: Span) -> InstId {
+        match of {
+            Iterated::Value { value, length: None, .. } => {
+                self.operation(FunctionOp::GetItem(vec![IndexPart::At]), vec![*value, at], span)
+            }
+            Iterated::Value { value, view: View::Elements, .. } => {
+                self.library("_element", vec![*value, at], span)
+            }
+            Iterated::Value { value, view: View::Values, .. } => {
+                self.library("_value_at", vec![*value, at], span)
+            }
+            Iterated::Value { value, view: View::Items, .. } => {
+                let key = self.library("_element", vec![*value, at], span);
+                let pair = vec![key, self.library("_value_at", vec![*value, at], span)];
+                self.operation(FunctionOp::Tuple, pair, span)
+            }
+            Iterated::Reversed { value, length } => {
+                // The number of the last element is its place from the end, -1.
+                let from_end = self.operation(FunctionOp::Unary(UnaryOp::Invert), vec![at], span);
+                let place = self.operation(FunctionOp::Step, vec![*length, from_end], span);
+                let op = FunctionOp::GetItem(vec![IndexPart::At]);
+                match self.module.has_dictionaries() {
+                    true => self.library("_element", vec![*value, place], span),
+                    false => self.operation(op, vec![*value, place], span),
+                }
+            }
+            Iterated::Numbers { start, step, .. } => {
+                let way = step.map_or(at, |step| self.library("_multiply", vec![at, step], span));
+                self.operation(FunctionOp::Step, vec![*start, way], span)
+            }
+            Iterated::Together(all) => {
+                let parts = all.iter().map(|of| self.element_of(of, at, span)).collect();
                 self.operation(FunctionOp::Tuple, parts, span)
+            }
+            Iterated::Numbered { first, of } => {
+                let number = self.operation(FunctionOp::Step, vec![*first, at], span);
+                let pair = vec![number, self.element_of(of, at, span)];
+                self.operation(FunctionOp::Tuple, pair, span)
             }
         }
     }

@@ -36,7 +36,7 @@ use cembra_vm::value::Category;
 use exceptions::Protection;
 use generators::Consumer;
 use hashbrown::HashMap;
-use scope::{Binding, Scope};
+use scope::{Binding, Scope, Source};
 
 /// Calls that are built in place in one function.
 const MAX_INLINED: usize = 200;
@@ -170,6 +170,8 @@ struct Builder<'m> {
     keeps_calls: bool,
     /// Default values that are no literals, by scope of the function and expression.
     defaults: HashMap<(usize, ExprId), VarId>,
+    /// Inner functions that a path may name before it defines them, with a variable that has a value behind the definition.
+    late: HashMap<(usize, Source), VarId>,
     /// How many arguments `*args` holds, and whether `f(*args)` made use of that.
     rest_lengths: HashMap<VarId, (usize, bool)>,
     loop_targets: Vec<VarId>,
@@ -201,6 +203,7 @@ impl<'m> Builder<'m> {
             inlined: 0,
             keeps_calls: false,
             defaults: HashMap::new(),
+            late: HashMap::new(),
             rest_lengths: HashMap::new(),
             loop_targets: Vec::new(),
             depth: 0,

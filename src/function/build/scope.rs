@@ -7,6 +7,7 @@ use crate::function::module::ModuleName;
 use crate::function::op::FunctionId;
 use crate::python::{ExprId, ExprKind, PyPattern, StmtId, StmtKind};
 use crate::ssa::VarId;
+use cembra_vm::program::instruction::Span;
 use hashbrown::{HashMap, HashSet};
 
 /// Names of a function, of one that is built in place, or of a comprehension.
@@ -84,19 +85,20 @@ impl Builder<'_> {
         self.collect(body, &mut assigned);
         scope.nonlocals = assigned.nonlocals;
         let mut functions = Vec::new();
+        let mut late = Vec::new();
         for name in assigned.names {
             if scope.nonlocals.contains(&name) {
                 continue;
             }
-            functions.extend(assigned.functions.get(&name).map(|known| (name.clone(), known.0)));
+            functions.extend(assigned.functions.get(&name).map(|known| (name.clone(), known.source)));
             // A name that is only ever one lambda or one inner function is that function.
-            let known = assigned.functions.get(&name).filter(|known| known.1 == 1);
+            let known = assigned.functions.get(&name).filter(|known| known.count == 1);
             let binding = match known {
-                Some((Source::Definition(statement), _)) => {
-                    Binding::Callable(Callable::Inner(*statement, self.scopes.len()))
-                }
-                Some((Source::Lambda(expr), _)) => {
-                    Binding::Callable(Callable::Lambda(*expr, self.scopes.len()))
+                Some(known) => {
+                    if !known.is_in_body || self.is_named_before(&name, body, known.span) {
+                        late.push((name.clone(), known.source));
+                    }
+                    Binding::Callable(known.source.in_scope(self.scopes.len()))
                 }
                 None => Binding::Variable(self.variable(&name)),
             };
@@ -107,7 +109,56 @@ impl Builder<'_> {
         for (name, source) in functions {
             self.declare_defaults(scope, &name, source);
         }
+        for (name, source) in late {
+            self.declare_late(scope, &name, source);
+        }
         scope
+    }
+
+    /// True if the text of a body names a function before the place that defines it.
+    fn is_named_before(&self, name: &str, body: &[StmtId], definition: Span) -> bool {
+        let tree = self.tree;
+        let first = body.first().map_or(definition.start, |first| tree.stmt(*first).span.start);
+        let is_name = |kind: ExprKind| matches!(kind, ExprKind::Name(other) if tree.name(other) == name);
+        tree.exprs()
+            .iter()
+            .any(|expr| (first..definition.start).contains(&expr.span.start) && is_name(expr.kind))
+    }
+
+    /// A variable that has a value behind the definition of a function, which a path may reach before. It is read where the
+    /// function is named.
+    fn declare_late(&mut self, scope: usize, function: &str, source: Source) {
+        let variable = self.variable(function);
+        self.loop_targets.push(variable);
+        self.late.insert((scope, source), variable);
+        // No name of a text has brackets.
+        self.scopes[scope].names.insert(format!("{function}()"), Binding::Variable(variable));
+    }
+
+    /// The place that defines a function of the scope at hand.
+    pub(super) fn note_definition(&mut self, name: &str, span: Span) {
+        if let Some(Binding::Callable(callable)) = self.scopes[self.scope].names.get(name)
+            && let Some(variable) = self.late_variable(*callable)
+        {
+            let defined = self.constant(Constant::None, span);
+            self.write(variable, defined, span);
+        }
+    }
+
+    /// A function is named: it raises on paths that have not defined it.
+    pub(super) fn read_function(&mut self, callable: Callable, span: Span) {
+        if let Some(variable) = self.late_variable(callable) {
+            self.read(variable, span);
+        }
+    }
+
+    fn late_variable(&self, callable: Callable) -> Option<VarId> {
+        let (scope, source) = match callable {
+            Callable::Inner(statement, scope) => (scope, Source::Definition(statement)),
+            Callable::Lambda(expr, scope) => (scope, Source::Lambda(expr)),
+            Callable::Module(_) | Callable::Library(_) => return None,
+        };
+        self.late.get(&(scope, source)).copied()
     }
 
     /// Variables for the default values of an inner function that are no literals; they are locals like others.
@@ -240,13 +291,15 @@ impl Builder<'_> {
         while let Some(statement) = work.pop() {
             match tree.stmt(statement).kind {
                 StmtKind::FunctionDef { name, .. } => {
-                    assigned.function(tree.name(name), Source::Definition(statement));
+                    let (source, span) = (Source::Definition(statement), tree.stmt(statement).span);
+                    assigned.function(tree.name(name), source, span, body.contains(&statement));
                 }
                 StmtKind::Assign { targets, value } => {
                     for target in tree.expr_list(targets) {
                         match (tree.expr(*target).kind, tree.expr(value).kind) {
                             (ExprKind::Name(name), ExprKind::Lambda { .. }) => {
-                                assigned.function(tree.name(name), Source::Lambda(value));
+                                let (source, span) = (Source::Lambda(value), tree.stmt(statement).span);
+                                assigned.function(tree.name(name), source, span, body.contains(&statement));
                             }
                             _ => self.collect_target(*target, assigned),
                         }
@@ -299,18 +352,39 @@ impl Builder<'_> {
 }
 
 /// Where a function of a name comes from.
-#[derive(Clone, Copy, Debug)]
-enum Source {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Source {
     Definition(StmtId),
     Lambda(ExprId),
+}
+
+impl Source {
+    /// The function, with the scope around it.
+    fn in_scope(self, scope: usize) -> Callable {
+        match self {
+            Source::Definition(statement) => Callable::Inner(statement, scope),
+            Source::Lambda(expr) => Callable::Lambda(expr, scope),
+        }
+    }
+}
+
+/// A name that is a function.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    source: Source,
+    /// How often the name is assigned.
+    count: usize,
+    /// The statement that defines it.
+    span: Span,
+    /// True of a statement of the body itself, which every path behind it has run.
+    is_in_body: bool,
 }
 
 /// Names that statements assign, in order of appearance.
 #[derive(Debug, Default)]
 struct Assigned {
     names: Vec<String>,
-    /// How often each is assigned.
-    functions: HashMap<String, (Source, usize)>,
+    functions: HashMap<String, Known>,
     counts: HashMap<String, usize>,
     nonlocals: HashSet<String>,
 }
@@ -323,14 +397,14 @@ impl Assigned {
         }
         *count += 1;
         if let Some(function) = self.functions.get_mut(name) {
-            function.1 += 1;
+            function.count += 1;
         }
     }
 
-    fn function(&mut self, name: &str, source: Source) {
+    fn function(&mut self, name: &str, source: Source, span: Span, is_in_body: bool) {
         let before = self.counts.get(name).copied().unwrap_or_default();
         self.name(name);
-        self.functions.insert(name.to_owned(), (source, before + 1));
+        self.functions.insert(name.to_owned(), Known { source, count: before + 1, span, is_in_body });
     }
 }
 

@@ -80,6 +80,7 @@ impl Builder<'_> {
     /// The definition of an inner function: its default values are computed here.
     fn inner_function(&mut self, name: &str, parameters: Stretch, span: Span) {
         self.keep_defaults(parameters);
+        self.note_definition(name, span);
         let is_variable = matches!(self.scopes[self.scope].names.get(name), Some(Binding::Variable(_)));
         if is_variable || self.is_declared_nonlocal(name) {
             let message = format!("`{name}` is one of several functions or values");

@@ -135,6 +135,79 @@ pub(super) fn type_of_store(
     }
 }
 
+/// Methods of Python's lists.
+const LIST_METHODS: &[&str] =
+    &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
+
+/// Attributes and methods of numpy's arrays that functions lack.
+const ARRAY_ATTRIBUTES: &[&str] = &[
+    "T",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "base",
+    "byteswap",
+    "choose",
+    "clip",
+    "compress",
+    "conj",
+    "conjugate",
+    "copy",
+    "ctypes",
+    "cumprod",
+    "cumsum",
+    "data",
+    "device",
+    "diagonal",
+    "dot",
+    "dtype",
+    "dump",
+    "dumps",
+    "fill",
+    "flags",
+    "flat",
+    "flatten",
+    "getfield",
+    "imag",
+    "item",
+    "itemsize",
+    "mT",
+    "max",
+    "mean",
+    "min",
+    "nbytes",
+    "nonzero",
+    "partition",
+    "prod",
+    "put",
+    "ravel",
+    "real",
+    "repeat",
+    "reshape",
+    "resize",
+    "round",
+    "searchsorted",
+    "setfield",
+    "setflags",
+    "sort",
+    "squeeze",
+    "std",
+    "strides",
+    "sum",
+    "swapaxes",
+    "take",
+    "tobytes",
+    "tofile",
+    "tolist",
+    "trace",
+    "transpose",
+    "var",
+    "view",
+];
+
 /// Type of `value.name`.
 pub(super) fn type_of_attribute(name: &str, of: &FunctionType) -> Result<FunctionType, FunctionProblem> {
     match (of, name) {
@@ -149,9 +222,18 @@ pub(super) fn type_of_attribute(name: &str, of: &FunctionType) -> Result<Functio
             let message = format!("`{name}` of a {}", of.python_name());
             Err(unsupported("dictionary-method", message, "[], in, len, get, items, keys, values, add"))
         }
+        (FunctionType::Array(array), _) if array.is_list && LIST_METHODS.contains(&name) => Err(unsupported(
+            "list-method",
+            format!("`{name}` of a list"),
+            "append, pop, copy, indices, loops",
+        )),
+        (FunctionType::Array(array), _) if !array.is_list && ARRAY_ATTRIBUTES.contains(&name) => {
+            let message = format!("`{name}` of an array, with these arguments or at all");
+            Err(unsupported("array-method", message, "a loop over the elements"))
+        }
         _ => {
             let of = match of {
-                FunctionType::Array(_) => "'numpy.ndarray' object".to_owned(),
+                FunctionType::Array(array) if !array.is_list => "'numpy.ndarray' object".to_owned(),
                 other => format!("'{}' object", other.python_name()),
             };
             Err(FunctionProblem::Attribute { of, name: name.to_owned() })

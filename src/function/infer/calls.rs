@@ -89,6 +89,11 @@ pub(super) fn type_of_builtin(
             [] => Err(type_error(format!("{name} expected at least 1 argument, got 0"))),
             _ => joined(args, name),
         },
+        LibraryKind::Greater | LibraryKind::Less => {
+            count(2, 2)?;
+            (0..2).try_for_each(number)?;
+            joined(args, name)
+        }
         LibraryKind::Len => {
             count(1, 1)?;
             match &args[0] {

@@ -20,7 +20,7 @@ pub(super) fn has_rule(kind: LibraryKind, args: &[FunctionType]) -> bool {
 }
 
 /// Type of the result of such a call.
-pub(super) fn type_of_builtin(
+pub(super) fn type_of_call(
     kind: LibraryKind,
     args: &[FunctionType],
 ) -> Result<FunctionType, FunctionProblem> {

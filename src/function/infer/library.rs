@@ -32,7 +32,7 @@ pub(super) fn type_of_library(
             Ok(lists::type_of_list(instance, inst, own))
         }
         LibraryKind::NewDict | LibraryKind::NewSet => Ok(lists::type_of_dict(instance, inst, kind)),
-        _ if dictionaries::has_rule(kind, args) => dictionaries::type_of_builtin(kind, args).map(Some),
+        _ if dictionaries::has_rule(kind, args) => dictionaries::type_of_call(kind, args).map(Some),
         _ => calls::type_of_builtin(function, args).map(Some),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn type_of(
         FunctionOp::Binary(op) => binary(*op, &args[0], &args[1], last),
         FunctionOp::Compare(op) => compare(*op, &args[0], &args[1]),
         FunctionOp::Truth => match &args[0] {
-            FunctionType::Array(array) => Err(FunctionProblem::Unsupported {
+            FunctionType::Array(array) if !array.is_list => Err(FunctionProblem::Unsupported {
                 rule: "truth-of-array",
                 message: format!("the truth of {array} is ambiguous"),
                 hint: "compare an element, or its length",

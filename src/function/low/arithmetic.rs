@@ -2,7 +2,7 @@
 
 use super::{LowOp, Lower, Lowering};
 use crate::function::options::Overflow;
-use crate::function::types::FunctionType;
+use crate::function::types::{ArrayOf, FunctionType};
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::ssa::InstId;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
@@ -170,7 +170,7 @@ impl Lowering<'_> {
                 let is_empty = self.known_text(x).is_some_and(|text| text.is_empty());
                 self.boolean(!is_empty)
             }
-            FunctionType::Dict(_) => {
+            FunctionType::Dict(_) | FunctionType::Array(ArrayOf { is_list: true, .. }) => {
                 let (length, zero) = (self.length(x), self.int(0));
                 self.total("bool.not_equal", vec![length, zero], BOOLEAN)
             }

@@ -36,7 +36,10 @@ impl Lowering<'_> {
         let plain = builtin.plain || self.options.numpy_errors;
         match builtin.kind() {
             LibraryKind::Float { checked, plain: unchecked, .. } => {
-                let args = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
+                let args: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
+                if builtin.name() == "math.pow" && !plain {
+                    self.fail_at_pole(args[0], args[1]);
+                }
                 one(match plain || checked == unchecked && !checked.starts_with("python.") {
                     true => self.total(unchecked, args, FLOAT64),
                     false => self.operator(checked, args, FLOAT64),
@@ -66,7 +69,14 @@ impl Lowering<'_> {
                     })
                 }
             },
-            LibraryKind::Min | LibraryKind::Max => self.extreme(builtin, args, inst),
+            LibraryKind::Greater | LibraryKind::Less if *self.type_of(inst) == Float => {
+                let is_less = builtin.kind() == LibraryKind::Less;
+                let args = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
+                one(self.total(if is_less { "math.minimum" } else { "math.maximum" }, args, FLOAT64))
+            }
+            LibraryKind::Min | LibraryKind::Max | LibraryKind::Greater | LibraryKind::Less => {
+                self.extreme(builtin, args, inst)
+            }
             LibraryKind::Len => one(self.length(args[0])),
             LibraryKind::ToInt => match self.type_of(args[0]) {
                 Float => {
@@ -210,16 +220,27 @@ impl Lowering<'_> {
         }])
     }
 
-    /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
+    /// `math.pow(0.0, y)` of a negative number raises ValueError, where `0.0 ** y` raises ZeroDivisionError.
+    fn fail_at_pole(&mut self, x: InstId, y: InstId) {
+        let (zero, infinity) = (self.float(0.0), self.float(f64::NEG_INFINITY));
+        let mut is_pole = self.total("bool.equal", vec![x, zero], BOOLEAN);
+        for (less, more) in [(y, zero), (infinity, y)] {
+            let is_less = self.total("bool.less", vec![less, more], BOOLEAN);
+            is_pole = self.total("bool.logical_and", vec![is_pole, is_less], BOOLEAN);
+        }
+        self.fail_if(is_pole, "math domain error".to_owned());
+    }
+
     /// True for a truth value.
     fn is_bool(&self, value: InstId) -> bool {
         self.types[value.index()] == Some(BOOLEAN)
     }
 
+    /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
     fn extreme(&mut self, builtin: LibraryFunction, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         let wanted = self.type_of(inst).clone();
         let qtype = self.qtype(&wanted)?;
-        let is_min = builtin.kind() == LibraryKind::Min;
+        let is_min = matches!(builtin.kind(), LibraryKind::Min | LibraryKind::Less);
         let best = move |this: &mut Self, x: InstId, y: InstId| match this.is_bool(x) {
             true if is_min => this.total("bool.logical_and", vec![x, y], BOOLEAN),
             true => this.total("bool.logical_or", vec![x, y], BOOLEAN),

@@ -48,14 +48,20 @@ impl Lowering<'_> {
 
     /// Raises ValueError if a number is zero; goes on behind.
     pub(super) fn fail_if_zero(&mut self, number: InstId, message: String) {
-        let (before, depth, zero) = (self.block, self.flow.block(self.block).depth, self.int(0));
+        let zero = self.int(0);
+        let condition = self.total("bool.equal", vec![number, zero], BOOLEAN);
+        self.fail_if(condition, message);
+    }
+
+    /// Raises ValueError if a condition holds; goes on behind.
+    pub(super) fn fail_if(&mut self, condition: InstId, message: String) {
+        let (before, depth) = (self.block, self.flow.block(self.block).depth);
         let failure = RaisedFailure { category: Category::Domain, message };
         let known = self.failures.iter().position(|known| *known == failure);
         let failure = known.unwrap_or_else(|| {
             self.failures.push(failure);
             self.failures.len() - 1
         });
-        let condition = self.total("bool.equal", vec![number, zero], BOOLEAN);
         let (fails, behind) = (self.flow.add_block(depth), self.flow.add_block(depth));
         self.close(Tail::Branch { condition, then: fails, orelse: behind });
         self.block = fails;

@@ -1,8 +1,8 @@
 //! Comprehensions: functions of what the first clause runs over, called at once.
 
-use super::Normaliser;
+use super::{Normaliser, norm_schema};
 use crate::python::tree::PyClause;
-use crate::schema::TermValue;
+use crate::schema::{Datum, TermValue};
 use cembra_vm::program::instruction::Span;
 
 /// What a comprehension collects.
@@ -36,6 +36,7 @@ impl Normaliser<'_> {
             Collected::Yields(_) => None,
         };
         let mut body = Vec::new();
+        body.extend(self.assigned_around(&inner, span));
         body.extend(empty.map(|empty| self.statement("Assign", &[holder, empty], span)));
         body.append(&mut inner);
         if empty.is_some() {
@@ -48,6 +49,62 @@ impl Normaliser<'_> {
         let first = clauses.first().map_or(TermValue::Missing, |clause| self.value(clause.iter));
         let (args, none) = (self.list(&[first]), self.list(&[]));
         self.term("Call", &[function, args, none])
+    }
+
+    /// `:=` assigns to names of the function around a comprehension, and of those that it is in.
+    fn assigned_around(&mut self, statements: &[TermValue], span: Span) -> Option<TermValue> {
+        let mut names: Vec<Box<str>> = Vec::new();
+        let mut work: Vec<TermValue> = statements.iter().rev().copied().collect();
+        while let Some(value) = work.pop() {
+            if let Some(list) = self.document.as_list(value) {
+                work.extend(list.iter().rev());
+            }
+            let Some(term) = self.document.as_term(value) else { continue };
+            let kind = &*norm_schema().constructor(self.document.constructor(term)).name;
+            let values = self.document.values(term);
+            match kind {
+                "Lambda" => work.extend(self.first_of_comprehension(values)),
+                "Nonlocal" => {
+                    let list = self.document.as_list(values[0]).unwrap_or_default();
+                    names.extend(list.iter().filter_map(|name| self.text_of(*name)));
+                }
+                "Seq" => {
+                    let assigned = self.document.as_list(values[0]).unwrap_or_default();
+                    names.extend(assigned.iter().filter_map(|statement| self.assigned_name(*statement)));
+                    work.extend(assigned.iter().rev());
+                    work.push(values[1]);
+                }
+                _ => work.extend(values.iter().rev()),
+            }
+        }
+        names.dedup();
+        if names.is_empty() {
+            return None;
+        }
+        let names: Vec<TermValue> = names.iter().map(|name| self.document.add_text(name)).collect();
+        let names = self.list(&names);
+        Some(self.statement("Nonlocal", &[names], span))
+    }
+
+    /// The first statement of a function, if that is a comprehension: its parameter is none of the source.
+    fn first_of_comprehension(&self, lambda: &[TermValue]) -> Option<TermValue> {
+        let document = &self.document;
+        let parameter = document.as_term(*document.as_list(lambda[0])?.first()?)?;
+        let is_made = self.text_of(document.values(parameter)[0])?.starts_with('%');
+        document.as_list(lambda[1])?.first().copied().filter(|_| is_made)
+    }
+
+    /// The name that a statement assigns.
+    fn assigned_name(&self, statement: TermValue) -> Option<Box<str>> {
+        let target = self.document.values(self.document.as_term(statement)?).first()?;
+        self.text_of(*self.document.values(self.document.as_term(*target)?).first()?)
+    }
+
+    fn text_of(&self, value: TermValue) -> Option<Box<str>> {
+        match self.document.as_datum(value)? {
+            Datum::Text(text) => Some(text.clone()),
+            _ => None,
+        }
     }
 
     /// What a round of a comprehension does.

@@ -257,7 +257,8 @@ impl Normaliser<'_> {
     fn lambda(&mut self, parameters: Stretch, body: &[TermValue]) -> TermValue {
         let mut named = Vec::new();
         for parameter in self.tree.parameters(parameters) {
-            let name = self.document.add_text(self.tree.name(parameter.name));
+            let stars = if parameter.is_rest { "*" } else { "" };
+            let name = self.document.add_text(&format!("{stars}{}", self.tree.name(parameter.name)));
             named.push(self.term("Parameter", &[name, self.option(parameter.default)]));
         }
         let (named, body) = (self.list(&named), self.list(body));

@@ -117,3 +117,75 @@ fn the_greatest_of_nothing_is_an_error_of_value() {
     check(empty, json!([4]), json!("ValueError"));
     check("def f(a):\n    return min(a)\n", json!([[1.5, 0.5]]), json!(0.5));
 }
+
+#[test]
+fn methods_take_no_keywords() {
+    for call in
+        ["a.sum(axis=0)", "a.min(axis=1)", "a.max(initial=9.0)", "a.copy(order='F')", "a[0].sum(axis=0)"]
+    {
+        check(&format!("def f(a):\n    return {call}\n"), json!([[[1.0, 2.0], [3.0, 4.0]]]), json!("method"));
+    }
+    check("def f(a):\n    return a.sum(0)\n", json!([[[1.0, 2.0]]]), json!("array-method"));
+    check("def f(a):\n    return a.T\n", json!([[[1.0, 2.0]]]), json!("array-method"));
+    check("def f(a):\n    return a.shap\n", json!([[[1.0, 2.0]]]), json!("AttributeError"));
+    check("def f(n):\n    l = [n]\n    l.sort()\n    return 1\n", json!([1]), json!("list-method"));
+    check("def f(n):\n    l = [n]\n    l.push(1)\n    return 1\n", json!([1]), json!("AttributeError"));
+    check("import math\ndef f(n):\n    return math.factorial(n)\n", json!([1]), json!("library"));
+    check("import math\ndef f(n):\n    return math.factoral(n)\n", json!([1]), json!("AttributeError"));
+    check("import numpy as np\ndef f(n):\n    return np.sign(n)\n", json!([1]), json!("library"));
+}
+
+#[test]
+fn the_greater_of_integers_is_an_integer() {
+    let source = "import numpy as np\ndef f(n, x):\n    return np.maximum(n, 0), np.minimum(n, True), np.maximum(n, x), np.minimum(2, x)\n";
+    let large = 9_007_199_254_740_993_i64;
+    check(source, json!([large, 2.5]), json!([large, 1, 9_007_199_254_740_992.0, 2.0]));
+    check(source, json!([-large, 1.5]), json!([0, -large, 1.5, 1.5]));
+}
+
+#[test]
+fn powers_of_zero_raise_as_their_module_does() {
+    let source = "import math\ndef f(x, y):\n    return math.pow(x, y)\n";
+    check(source, json!([0.0, -1.0]), json!("ValueError"));
+    check(source, json!([0, -2]), json!("ValueError"));
+    check(source, json!([0.0, 2.0]), json!(0.0));
+    check(source, json!([2, -1]), json!(0.5));
+    check(source, json!([-8.0, 0.5]), json!("ValueError"));
+    check(source, json!([10.0, 400.0]), json!("OverflowError"));
+    check("def f(x, y):\n    return x ** y\n", json!([0.0, -1.0]), json!("ZeroDivisionError"));
+}
+
+/// A name that takes another array in every round may be written, as long as no other name of the array is in use.
+#[test]
+fn names_take_new_arrays_in_loops() {
+    let relaxed = "def f(grid, steps):\n    n = len(grid)\n    for _ in range(steps):\n        new = grid.copy()\n        for i in range(1, n - 1):\n            new[i] = 0.5 * (grid[i - 1] + grid[i + 1])\n        grid = new\n    return grid\n";
+    check(relaxed, json!([[0.0, 0.0, 4.0, 0.0], 0]), json!([0.0, 0.0, 4.0, 0.0]));
+    check(relaxed, json!([[0.0, 0.0, 4.0, 0.0], 1]), json!([0.0, 2.0, 0.0, 0.0]));
+    check(relaxed, json!([[0.0, 0.0, 4.0, 0.0], 3]), json!([0.0, 0.5, 0.0, 0.0]));
+    let swapped = "import numpy as np\ndef f(u, n):\n    v = np.zeros_like(u)\n    for t in range(n):\n        for i in range(1, len(u) - 1):\n            v[i] = u[i - 1] + u[i + 1]\n        u, v = v, u\n    return u\n";
+    check(swapped, json!([[1.0, 0.0, 2.0], 0]), json!([1.0, 0.0, 2.0]));
+    check(swapped, json!([[1.0, 0.0, 2.0], 1]), json!([0.0, 3.0, 0.0]));
+    check(swapped, json!([[1.0, 0.0, 2.0], 2]), json!([1.0, 0.0, 2.0]));
+    let chosen = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        c = b if i % 2 else a\n        b = c.copy()\n        b[0] += 1.0\n    return b[0], a[0]\n";
+    check(chosen, json!([[1.0], 3]), json!([2.0, 1.0]));
+    check(chosen, json!([[1.0], 4]), json!([3.0, 1.0]));
+    let copied = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        b = b.copy()\n        b[0] += 1.0\n    return b[0], a[0]\n";
+    check(copied, json!([[1.0], 3]), json!([4.0, 1.0]));
+    // The array has two names in the round after.
+    let kept = "def f(a, n):\n    last = a\n    for i in range(n):\n        new = last.copy()\n        last = new\n        new[0] += 1.0\n    return last[0]\n";
+    check(kept, json!([[1.0], 3]), json!(4.0));
+    let written = "def f(a, n):\n    b = a if n else a.copy()\n    a[0] = 5.0\n    return b[0]\n";
+    check(written, json!([[1.0], 1]), json!("array-alias"));
+    let later = "def f(a, n):\n    b = a.copy()\n    for i in range(n):\n        s = b[0]\n        if i == 1:\n            b = a\n        a[0] = s + 1.0\n    return b[0]\n";
+    check(later, json!([[1.0], 3]), json!("array-alias"));
+}
+
+#[test]
+fn a_variable_that_is_only_assigned_from_itself_has_no_value() {
+    let own = "def f(n):\n    s = 0\n    for i in range(n):\n        if i > 0:\n            s += x\n        x = x\n    return s\n";
+    check(own, json!([4]), json!("UnboundLocalError"));
+    let round = "def f(n):\n    for i in range(n):\n        x, y = y, x\n    return n\n";
+    check(round, json!([4]), json!("UnboundLocalError"));
+    let later = "def f(n):\n    for i in range(n):\n        if i:\n            y = x\n        x = y if i else n\n    return x\n";
+    check(later, json!([4]), json!(4));
+}

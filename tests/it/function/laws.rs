@@ -44,10 +44,9 @@ pub fn check(function: &CompiledFunction, source: &str, args: &[Value]) -> Outco
     let observed = run(bound, &mut frame, args, RunOptions::new().observer(&mut Silent));
     same("an observed run", &first, &observed, source);
 
-    if let Some(read) = stored_and_read(bound, source) {
-        let mut other = read.new_frame().expect("there is memory for a frame");
-        same("the stored program", &first, &run(&read, &mut other, args, RunOptions::new()), source);
-    }
+    let read = stored_and_read(bound, source);
+    let mut other = read.new_frame().expect("there is memory for a frame");
+    same("the stored program", &first, &run(&read, &mut other, args, RunOptions::new()), source);
     let enough = run(bound, &mut frame, args, RunOptions::new().fuel(instructions));
     same("a run with just enough fuel", &first, &enough, source);
     if first.is_ok() && instructions > 0 {
@@ -66,16 +65,13 @@ pub fn check(function: &CompiledFunction, source: &str, args: &[Value]) -> Outco
     }
 }
 
-/// The program after its text; nothing where the text has operators that update an operand, which do not read yet.
-fn stored_and_read(bound: &BoundExpr, source: &str) -> Option<BoundExpr> {
+/// The program after its text.
+fn stored_and_read(bound: &BoundExpr, source: &str) -> BoundExpr {
     let stored = text::print(bound.program());
-    let read = match text::parse(&stored, &builtins::table()) {
-        Ok(read) => read,
-        Err(error) if error.to_string().ends_with("found 'updates'") => return None,
-        Err(error) => panic!("{error}\n{stored}\n{source}"),
-    };
+    let read = text::parse(&stored, &builtins::table());
+    let read = read.unwrap_or_else(|error| panic!("{error}\n{stored}\n{source}"));
     assert_eq!(text::print(&read), stored, "the text that was read prints differently\n{source}");
-    Some(BoundExpr::new(Arc::new(read)).unwrap_or_else(|e| panic!("{e}\n{source}")))
+    BoundExpr::new(Arc::new(read)).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
 /// Calls a function twice as hosts do.

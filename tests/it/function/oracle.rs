@@ -15,6 +15,7 @@ use crate::function::{Outcome, outcome};
 use crate::support::oracle;
 use cembra::function::{FunctionOptions, Overflow};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// Calls that lead to something else, by function, or by function and number of the call; and why.
 /// None of them may give a wrong value: they are refused, or raise.
@@ -88,9 +89,11 @@ fn each_call(cases: &Json, mut visit: impl FnMut(&Call<'_>)) {
 fn recorded_calls_give_what_cpython_gave() {
     let cases = oracle("numba_ir/cases.json");
     let (mut right, mut excluded, mut wrong) = (0, 0, Vec::new());
+    let mut counts: BTreeMap<(String, &str), u32> = BTreeMap::new();
     let options = FunctionOptions::default();
     each_call(&cases, |call| {
         let found = call.call(&options);
+        *counts.entry((call.agreement().to_owned(), ending(call, &found))).or_default() += 1;
         match (is_expected(call, &found), call.find(EXCLUDED)) {
             (true, None) => right += 1,
             (false, Some(_)) if is_harmless(&found) => excluded += 1,
@@ -99,8 +102,39 @@ fn recorded_calls_give_what_cpython_gave() {
         }
     });
     assert!(wrong.is_empty(), "{} of 530 are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(right + excluded, 530);
-    eprintln!("{right} recorded calls are right, {excluded} excluded");
+    assert_eq!((right, excluded), (528, 2));
+    let counts: Vec<(&str, &str, u32)> =
+        counts.iter().map(|((agreement, ending), count)| (&**agreement, *ending, *count)).collect();
+    assert_eq!(counts, ENDINGS);
+}
+
+/// How the calls end, by what CPython and Numba agree on: 411 of 413 values, 32 errors; of those where the two differ 8 values,
+/// 23 errors and a refusal; 53 that Numba does not compile.
+const ENDINGS: &[(&str, &str, u32)] = &[
+    ("both_raise_same", "CPython's class", 19),
+    ("close", "CPython's value", 1),
+    ("differs", "CPython's value", 8),
+    ("differs", "a refusal", 1),
+    ("differs", "another class", 23),
+    ("exact", "CPython's value", 399),
+    ("exact", "a refusal", 2),
+    ("numba_compile_error", "CPython's class", 28),
+    ("numba_compile_error", "CPython's value", 13),
+    ("numba_compile_error", "a refusal", 12),
+    ("only_cpython_raises", "CPython's class", 13),
+    ("value_equal_type_differs", "CPython's value", 11),
+];
+
+/// How a call ended, beside what CPython did.
+fn ending(call: &Call<'_>, found: &Outcome) -> &'static str {
+    let cpython = &call.run["cpython"];
+    match found {
+        Outcome::Returned { .. } if gives(cpython, found, tolerance(call)) => "CPython's value",
+        Outcome::Returned { .. } => "another value",
+        _ if cpython["outcome"] != "return" && found.class() == cpython["exc"].as_str() => "CPython's class",
+        Outcome::Raised(_) => "another class",
+        Outcome::Refused(_) => "a refusal",
+    }
 }
 
 #[test]
@@ -122,7 +156,7 @@ fn wrapping_calls_give_what_numba_gave() {
         }
     });
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    eprintln!("{right} calls give Numba's value");
+    assert_eq!(right, 23, "calls that give Numba's value");
 }
 
 /// Rows of tables that stand for nothing are found.

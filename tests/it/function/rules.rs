@@ -76,7 +76,7 @@ fn what_is_outside_has_a_rule_and_a_place() {
     body("return f", number.clone(), "function-value@3");
     body("def g(x):\n    return g(x - 1)\nreturn g(a)", number.clone(), "inner-recursion@4");
     body("return range(a)", number.clone(), "range-value@3");
-    body("for i in reversed((1, 2)):\n    pass\nreturn 0", number.clone(), "reversed@3");
+    body("for i in reversed(x for x in (1, a)):\n    pass\nreturn 0", number.clone(), "reversed@3");
     body("raise a.x('b')", number.clone(), "raise-class@3");
     body("raise", number.clone(), "raise-again@3");
     body("return sorted((1, a))", number.clone(), "library@3");

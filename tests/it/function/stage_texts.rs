@@ -1,5 +1,6 @@
 //! Texts of stages that were edited: each error has a place, and nothing panics or hangs.
 
+use crate::function::laws;
 use crate::function::stages::stages_of;
 use crate::hostile::mutate::mutated;
 use crate::hostile::{count, seed};
@@ -52,11 +53,19 @@ fn findings(stage: StageName, text: &str) -> Vec<String> {
 #[test]
 fn the_worked_example_runs_from_every_stage() {
     let args = read_arguments(&json!([10])).expect("arguments");
+    let module = FunctionModule::parse(WORKED).expect("it is a module");
     for (stage, text) in StageName::ALL.into_iter().zip(texts(WORKED, &args)) {
         let function = compiled(stage, &text, &args).unwrap_or_else(|failure| panic!("{failure:?}\n{text}"));
         for (n, expected) in [(10, "12.5"), (0, "0.0"), (-3, "0.0"), (2, "0.5")] {
             let result = function.call(&[Value::from(n as i64)], &Budget::default()).expect("a value");
             assert_eq!(recorded(&result.value), json!({ "t": "float", "v": expected }), "{stage}");
+        }
+        let [direct, again] = [
+            compile_function(&module, "f", &types(&args), &FunctionOptions::default()).expect("it compiles"),
+            compiled(stage, &text, &args).expect("it compiles"),
+        ];
+        for function in [direct, again] {
+            laws::check(&function, WORKED, &args);
         }
         // Two of the four values of the loop share bytes: literals aside, 32 bytes hold the frame.
         let literals = 4 * 8;

@@ -130,6 +130,10 @@ fn normalised_statements_do_one_thing() {
 ])
 "#;
     assert_eq!(text, expected);
+    let text = norm("def f(a, *r):\n    return [(y := x) for x in a if [z := x for _ in r]]\n");
+    assert!(text.contains("Parameter(\"*r\")"), "{text}");
+    assert!(text.contains("Nonlocal([\"z\", \"y\"])"), "{text}");
+    assert!(text.contains("Nonlocal([\"z\"])"), "{text}");
     // Comprehensions, `match`, `assert`, `del`, lambdas.
     norm("def f(a):\n    return [x * y for x, y in zip(a, a) if x if y]\n");
     norm(

@@ -60,6 +60,77 @@ fn defaults_of_the_call_before_are_gone() {
 }
 
 #[test]
+fn functions_are_there_behind_their_definition() {
+    let below = "def f(n):\n    t = g(n)\n    def g(x):\n        return x\n    return t\n";
+    check(below, json!([1]), json!("UnboundLocalError"));
+    let assigned = "def f(n):\n    t = g(n)\n    g = lambda x: x\n    return t\n";
+    check(assigned, json!([1]), json!("UnboundLocalError"));
+    let branch = "def f(n):\n    if n:\n        def g(x):\n            return x + 1\n    return g(n)\n";
+    check(branch, json!([1]), json!(2));
+    check(branch, json!([0]), json!("UnboundLocalError"));
+    let next = "def f(n):\n    t = 0\n    for i in range(n):\n        if i:\n            t = t * 10 + g(1)\n        g = lambda x: x + i\n    return t\n";
+    check(next, json!([3]), json!(23));
+    let first = next.replace("if i:", "if i >= 0:");
+    check(&first, json!([3]), json!("UnboundLocalError"));
+    check(&first, json!([0]), json!(0));
+    let passed = "def h(g, x):\n    return g(x)\ndef f(n):\n    if n:\n        t = h(g, 1)\n    g = lambda x: x\n    return h(g, n)\n";
+    // No path gives `g` a value there: it is refused, as a variable is.
+    check(passed, json!([0]), json!("UnboundLocalError"));
+    check(passed, json!([1]), json!("UnboundLocalError"));
+    let generator = "def f(n):\n    if n:\n        def g():\n            yield n\n    return sum(g())\n";
+    check(generator, json!([4]), json!(4));
+    check(generator, json!([0]), json!("UnboundLocalError"));
+    let mutual = "def f(n):\n    def a(x):\n        return b(x) + 1\n    def b(x):\n        return x * 2\n    return a(n)\n";
+    check(mutual, json!([5]), json!(11));
+    // Each call of `h` begins without `g`.
+    let calls = "def h(n):\n    if n == 0:\n        def g():\n            return 7\n    return g()\ndef f(n):\n    s = 0\n    for i in range(n):\n        s += h(i)\n    return s\n";
+    check(calls, json!([1]), json!(7));
+    check(calls, json!([2]), json!("UnboundLocalError"));
+}
+
+#[test]
+fn loops_run_over_pairs_and_from_the_end() {
+    let sum = |over: &str, targets: &str, value: &str| {
+        format!(
+            "def f(a, n):\n    s = 0\n    for {targets} in {over}:\n        s = s * 10 + {value}\n    return s\n"
+        )
+    };
+    let run = |over: &str, targets: &str, value: &str, expected: i64| {
+        check(&sum(over, targets, value), json!([[1, 2, 3], 2]), json!(expected));
+    };
+    run("enumerate(a, start=5)", "i, x", "i * x", 5 * 100 + 12 * 10 + 21);
+    run("enumerate(zip(a, a), n)", "i, (x, y)", "i * x + y", 300 + 80 + 15);
+    run("enumerate(enumerate(a))", "i, (j, x)", "i + j + x", 147);
+    run("zip(a, range(n))", "x, i", "x + i", 13);
+    run("zip(range(10, 0, -n), a)", "i, x", "i + x", 1100 + 100 + 9);
+    run("zip(a, range(3, 100), (7, 8))", "x, i, y", "x + i + y", 110 + 14);
+    run("zip(reversed(a), enumerate(a))", "x, (i, y)", "x * 100 + i * 10 + y", 30100 + 2120 + 123);
+    run("zip(reversed(range(n)), a)", "i, x", "i + x", 22);
+    run("enumerate(range(n, 5))", "i, x", "i + x", 246);
+    run("enumerate(reversed(a))", "i, x", "i + x", 333);
+    run("reversed(a)", "x", "x", 321);
+    run("reversed((4, 5, n))", "x", "x", 254);
+    run("reversed([x * 2 for x in a])", "x", "x", 642);
+    run("reversed(a[1:])", "x", "x", 32);
+    run("zip(a, range(0))", "x, i", "x + i", 0);
+    let keys = "def f(n):\n    d = {3: 1, 5: 2}\n    d[n] = 4\n    s = 0\n    for k in reversed(d):\n        s = s * 10 + k\n    for i, (k, v) in enumerate(d.items(), start=n):\n        s += i * k * v\n    return s\n";
+    check(keys, json!([7]), json!(753 + 21 + 80 + 9 * 28));
+    let pairs = "def f(a):\n    return [i * x for i, x in enumerate(a, start=1)][2], sum(x * y for x, y in zip(a, reversed(a)))\n";
+    check(pairs, json!([[1, 2, 3]]), json!([9, 10]));
+    let known = "def f(a):\n    for x in enumerate(a, begin=1):\n        pass\n    return 0\n";
+    check(known, json!([[1, 2, 3]]), json!("TypeError"));
+    let strict = "def f(a):\n    for x, y in zip(a, a, strict=True):\n        pass\n    return 0\n";
+    check(strict, json!([[1, 2, 3]]), json!("library"));
+}
+
+#[test]
+fn lists_are_true_if_they_hold_something() {
+    let drained = "def f(n):\n    l = [1.5] * n\n    t = 0\n    while l:\n        t += l.pop()\n    return t, not l, bool([n]), 1 if l else 2\n";
+    check(drained, json!([3]), json!([4.5, true, true, 2]));
+    check(drained, json!([0]), json!([0.0, true, true, 2]));
+}
+
+#[test]
 fn functions_take_any_number_of_arguments() {
     check(
         "def g(*args):\n    return args[0] + args[1]\ndef f(n):\n    return g(n, 2)\n",
@@ -302,4 +373,12 @@ fn hosts_with_a_frame_of_their_own_see_defaults() {
     let options = FunctionOptions::default();
     let function = compile_function(&module, "f", &[FunctionType::Int], &options).expect("it compiles");
     assert_eq!(function.defaults(), [Value::from(2i64), Value::from(0.5f64)]);
+}
+
+#[test]
+fn names_are_compared_in_one_form() {
+    // A ligature is two letters, the micro sign is a Greek one; a text is as it is written.
+    check("def f(x):\n    \u{fb01} = x + 1\n    return fi * 2\n", json!([3]), json!(8));
+    check("def f(\u{b5}):\n    return \u{3bc} + 1\n", json!([3]), json!(4));
+    check("def f(x):\n    return '\u{b5}' == '\u{3bc}', ord('\u{b5}')\n", json!([3]), json!([false, 0xb5]));
 }

@@ -155,8 +155,22 @@ fn on_scalars(function: LibraryFunction, args: &[Datum]) -> Step<Datum> {
     let float = as_float(args[0]);
     let is_float = matches!(args[0], Datum::Float(_));
     match function.kind() {
+        LibraryKind::Float { .. }
+            if function.name() == "math.pow"
+                && float == 0.0
+                && (f64::MIN..0.0).contains(&as_float(args[1])) =>
+        {
+            raise("ValueError")
+        }
         LibraryKind::Float { checked, plain, .. } => {
             on_numbers(if function.plain { plain } else { checked }, &floats())
+        }
+        LibraryKind::Greater | LibraryKind::Less => {
+            let is_less = function.kind() == LibraryKind::Less;
+            match args.iter().any(|number| matches!(number, Datum::Float(_))) {
+                true => on_numbers(if is_less { "math.minimum" } else { "math.maximum" }, &floats()),
+                false => named(if is_less { "min" } else { "max" }, args),
+            }
         }
         LibraryKind::Rounded(name) if is_float => on_numbers(name, args),
         LibraryKind::Rounded(_) => Ok(plus(args[0])),

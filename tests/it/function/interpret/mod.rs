@@ -1,6 +1,7 @@
-//! Interpreters of the stages: what a call means by `ussa`, by `tssa` and by `low`, without registers, slots and jumps.
+//! Interpreters of the stages: what a call means by `norm`, `ussa`, `tssa` and `low`, without registers, slots and jumps.
 //!
 //! ```text
+//! norm: the statements of the tree, without blocks and phis
 //! flow ──walk──> block by block; phis at once, from the values at the end of the predecessor
 //!   ussa: Python's values, whatever they are      tssa: the same, cast to the types of their phis, lists and results
 //!   low: operators of the machine one by one; arrays, copies and control are the interpreter's own
@@ -12,6 +13,8 @@
 mod cells;
 mod library;
 mod low;
+mod norm;
+mod norm_values;
 mod python;
 
 use crate::function::{Complaint, Outcome};
@@ -197,6 +200,8 @@ pub fn check(
     let same: &dyn Fn(&Json, &Json) -> bool = if sums_in_pieces { &is_close } else { &is_same };
     let typed = canonical_instances(&stages.instances);
     if options.overflow == Overflow::Raise && !options.numpy_errors {
+        let entry = &stages.instances[0].function.name;
+        agree("norm", norm::call(source, entry, args), if sums_in_pieces { &is_close } else { &is_equal });
         let untyped = untyped_functions(&stages.instances);
         agree(
             "ussa",
@@ -266,7 +271,9 @@ fn number(json: &Json) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::function::compiled;
     use crate::function::stages::stages_of;
+    use crate::support::oracle;
     use cembra::cli::function_value::read_arguments;
     use serde_json::json;
 
@@ -287,12 +294,35 @@ mod tests {
         assert_ne!(value(&stages), "55");
     }
 
+    /// Dictionaries, generators, and calls of many steps are what the interpreter of `norm` lacks.
+    #[test]
+    fn recorded_calls_are_interpreted_by_their_statements() {
+        for (name, least) in [("cases", 430), ("random", 1_400), ("features", 200), ("exceptions", 70)] {
+            let (mut known, mut lacking) = (0, HashMap::<&str, u32>::new());
+            for case in oracle(&format!("numba_ir/{name}.json")).as_array().expect("a list of functions") {
+                let source = case["source"].as_str().expect("a text");
+                for run in case["runs"].as_array().expect("a list of calls") {
+                    let Ok(args) = read_arguments(&run["args"]) else { continue };
+                    if compiled(source, "f", &args, &FunctionOptions::default()).is_err() {
+                        continue;
+                    }
+                    match norm::call(source, "f", &args) {
+                        Err(Stop::Unknown(what)) => *lacking.entry(what).or_default() += 1,
+                        _ => known += 1,
+                    }
+                }
+            }
+            assert!(known >= least, "{name}: {known} calls, and {lacking:?} that it lacks");
+        }
+    }
+
     #[test]
     fn calls_of_tests_are_interpreted_and_not_passed_over() {
         let args = read_arguments(&json!([10])).expect("arguments");
         let stages = stages_of(SWAP, "f", &args, &FunctionOptions::default());
         let typed = canonical_instances(&stages.instances);
         let expected = Ok((json!({ "t": "int", "v": "55" }), Vec::new()));
+        assert_eq!(norm::call(SWAP, "f", &args), expected);
         assert_eq!(python::call_untyped(&untyped_functions(&stages.instances), &args), expected);
         assert_eq!(python::call_typed(&typed, &args), expected);
         assert_eq!(low::call(&stages.low, &args), expected);

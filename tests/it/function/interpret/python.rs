@@ -59,7 +59,7 @@ fn call_first(functions: &[Callee<'_>], args: &[Value]) -> Called {
     Ok((json(&value), arrays.collect()))
 }
 
-fn argument(value: &Value) -> Step<Item> {
+pub(super) fn argument(value: &Value) -> Step<Item> {
     Ok(match value {
         Value::Scalar(ScalarValue::Unit) => Item::None,
         Value::Scalar(ScalarValue::Boolean(value)) => Item::Number(Datum::Bool(*value)),
@@ -80,7 +80,7 @@ fn constant(constant: &Constant) -> Item {
     }
 }
 
-fn json(item: &Item) -> Json {
+pub(super) fn json(item: &Item) -> Json {
     match item {
         Item::None => json!({ "t": "none", "v": null }),
         Item::Number(Datum::Bool(value)) => json!({ "t": "bool", "v": value }),
@@ -264,7 +264,7 @@ fn places(parts: &[IndexPart], args: &[Item]) -> Step<Vec<Place>> {
     parts.iter().map(place).collect()
 }
 
-fn attribute(name: &str, of: &Item) -> Step<Item> {
+pub(super) fn attribute(name: &str, of: &Item) -> Step<Item> {
     let Item::Array(cells) = of else { return Ok(Item::Number(plus(number(of)?))) };
     let sizes = cells.sizes();
     let int = |value: i64| Item::Number(Datum::Int(value));
@@ -316,7 +316,7 @@ pub(super) fn is_true(item: &Item) -> bool {
     }
 }
 
-fn unary(op: UnaryOp, x: Datum) -> Step<Datum> {
+pub(super) fn unary(op: UnaryOp, x: Datum) -> Step<Datum> {
     Ok(match (op, plus(x)) {
         (UnaryOp::Neg, Datum::Float(value)) => Datum::Float(-value),
         (UnaryOp::Neg, Datum::Int(value)) => {
@@ -354,7 +354,7 @@ fn is_same(x: &Item, y: &Item) -> bool {
     }
 }
 
-fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
+pub(super) fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
     let sign = match op {
         CompareOp::Equal => "==",
         CompareOp::NotEqual => "!=",
