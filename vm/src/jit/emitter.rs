@@ -93,7 +93,7 @@ pub(super) struct Emitter<'r, 'f> {
     redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
     clean: HashSet<Key>,
-    /// The run, and the frame.
+    /// The registers of the run, and the frame.
     run: Value,
     pub(super) frame: Value,
     /// What is left of the slice, if the routine charges fuel itself.

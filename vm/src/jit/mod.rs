@@ -11,8 +11,9 @@
 //! v8 = strings.join(v9, v10)       ────────────────────────┴───> the cell of the instruction, through `run_cells`
 //! ```
 //!
-//! Plain values are variables of Cranelift, one for each leaf: an optional has two, a tuple those of its fields. They are
-//! loaded where a routine begins, and stored where it ends and where a cell reads them. Handles stay in the frame.
+//! Plain values are variables of Cranelift, one for each leaf: an optional has two, a tuple those of its fields. Inputs are
+//! loaded where a routine begins, literals where they are used; values are stored where it ends and where a cell reads them.
+//! Handles stay in the frame.
 //!
 //! 1. Compiled code gives the bits of the cells (NaN being one value), their errors at their instructions, and uses their fuel.
 //! 2. Whatever is rare or has no rule is done by the cell of the instruction: faults have one home.
