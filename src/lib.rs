@@ -39,6 +39,8 @@ pub mod function;
 pub mod host;
 pub mod inspect;
 pub mod model;
+#[cfg(feature = "native")]
+pub mod native;
 #[cfg(feature = "cli")]
 pub mod plot;
 pub mod prepare;

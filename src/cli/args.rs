@@ -1,6 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::build_args::{BuildArgs, CacheCommand};
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
@@ -70,6 +71,11 @@ pub enum Command {
     /// Call, check and show functions in Python-like text.
     #[command(subcommand)]
     Function(FunctionCommand),
+    /// Build functions and programs as a library for C and Python.
+    Build(BuildArgs),
+    /// Look at the cache of native builds.
+    #[command(subcommand)]
+    Cache(CacheCommand),
 }
 
 /// Where an expression comes from and how it is read.

@@ -9,6 +9,7 @@
 //! | `ops` | [`ops`] |
 //! | `schema` | [`schema`], [`schema_args`] |
 //! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_call`], [`function_value`] |
+//! | `build`, `cache` | [`build`], [`build_args`] |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -23,10 +24,13 @@
 pub mod args;
 pub mod batch;
 pub mod budget_args;
+pub mod build;
+pub mod build_args;
 mod dump_stages;
 pub mod eval;
 pub mod explain;
 pub mod explain_tier;
+mod export;
 pub mod fit;
 pub mod fit_args;
 pub mod fit_data;
@@ -89,6 +93,8 @@ pub fn main() -> ExitCode {
         Command::Model(args) => model::run(&args),
         Command::Schema(command) => schema::run(&command),
         Command::Function(command) => function::run(&command),
+        Command::Build(args) => build::run(&args),
+        Command::Cache(command) => build::run_cache(&command),
     }
 }
 

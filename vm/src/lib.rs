@@ -10,11 +10,11 @@
 //! vector ┼─> layout ─> frame ─> operator ─> builtins
 //!        │                          └─────> program ─> machine
 //!        └─> strip ─────────────────────────────────────^
-//!                                                   jit ─┘   with the feature of this name
+//!                                         jit, library ─┘   with the features of these names
 //! ```
 //!
 //! Rooms import only rooms on lower floors. `unsafe` appears in `vector`, `layout`, `strip`, `frame`,
-//! `operator`, `machine` and `jit` only; every site names the invariant it leans on. The invariants are established by
+//! `operator`, `machine`, `jit` and `library` only; every site names the invariant it leans on. The invariants are established by
 //! the program verifier (`program/verify.rs`): nothing is bound that it has not accepted.
 
 #![warn(missing_docs)]
@@ -24,6 +24,8 @@ pub mod frame;
 #[cfg(feature = "jit")]
 pub mod jit;
 pub mod layout;
+#[cfg(feature = "library")]
+pub mod library;
 pub mod machine;
 pub mod operator;
 pub mod program;

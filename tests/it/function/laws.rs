@@ -4,8 +4,9 @@
 //! 2. An observed run, which steps through unfused code, gives the same.
 //! 3. The stored text of the program reads back, prints the same, and gives the same.
 //! 4. With the fuel that a run used up it ends in the same way; with one instruction less it runs out of fuel.
+//! 5. A native library of it gives the same, where it is made ([`native`]).
 
-use crate::function::{Outcome, raised};
+use crate::function::{Outcome, native, raised};
 use cembra::cli::function_value::recorded;
 use cembra::function::CompiledFunction;
 use cembra::function::run::FunctionCallError;
@@ -22,7 +23,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Result and arrays after the call.
-type Ran = Result<(Json, Vec<Json>), RunError>;
+pub type Ran = Result<(Json, Vec<Json>), RunError>;
 
 /// Watches, and notes nothing.
 struct Silent;
@@ -59,6 +60,7 @@ pub fn check(function: &CompiledFunction, source: &str, args: &[Value]) -> Outco
         );
     }
     called_like(function, &first, args, source);
+    native::check(function, &first, args, source);
     match first {
         Ok((value, arrays)) => Outcome::Returned { value, arrays },
         Err(error) => raised(&error, source),

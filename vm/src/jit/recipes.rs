@@ -5,7 +5,6 @@
 
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::operator::Overload;
-use crate::operator::block::BlockKernel;
 use crate::operator::recipe::Recorded;
 use crate::program::ValueId;
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};
@@ -14,20 +13,14 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 
 /// Computes an operator by its recipe; false if it has none, or the processor lacks an instruction.
-pub(super) fn emit(
-    e: &mut Emitter<'_, '_>,
-    kernel: &BlockKernel,
-    overload: &Overload,
-    instructed: Instructed<'_>,
-) -> bool {
-    let Some(recipe) = kernel.recipe else { return false };
+pub(super) fn emit(e: &mut Emitter<'_, '_>, overload: &Overload, instructed: Instructed<'_>) -> bool {
     let mut list = List::new();
     let operands = instructed.operands.iter().zip(overload.args());
     let operands: Option<Vec<Recorded>> = operands
         .zip(0..)
         .map(|((value, qtype), number)| operand(e, &mut list, *value, qtype, number))
         .collect();
-    let Some(recorded) = operands.and_then(|x| recipe.record(&mut list, &x, kernel.is_lifted)) else {
+    let Some(recorded) = operands.and_then(|x| overload.record(&mut list, &x)) else {
         return false;
     };
     let (Some(result), Some(is_optional)) = (scalar(overload.result()), is_optional(overload.result()))

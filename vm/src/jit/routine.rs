@@ -189,10 +189,10 @@ impl Translator<'_, '_> {
                 self.assign(instructed.operands, instructed.results[0]);
                 true
             }
-            Kernel::Element(code) => elements::emit(&mut self.e, code.primitive, instructed),
-            Kernel::Scalar(kernel) => {
-                primitives::emit(&mut self.e, kernel.threaded.primitive, overload, instructed)
-                    || recipes::emit(&mut self.e, &kernel.block, overload, instructed)
+            Kernel::Element(_) => elements::emit(&mut self.e, overload.primitive(), instructed),
+            Kernel::Scalar(_) => {
+                primitives::emit(&mut self.e, overload.primitive(), overload, instructed)
+                    || recipes::emit(&mut self.e, overload, instructed)
             }
             _ => false,
         };

@@ -4,7 +4,7 @@ use crate::layout::nd_handle::RawElements;
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
 use crate::value::nd_view::{Cell, PerAxis, c_strides};
-use crate::value::{NdType, NdView, ScalarType};
+use crate::value::{NdRows, NdType, NdView, ScalarType};
 use std::marker::PhantomData;
 
 /// An n-dimensional array of the host where it lies, to be read and changed.
@@ -48,6 +48,17 @@ impl<'a> NdViewMut<'a> {
         })
     }
 
+    /// All elements of an array. They are put one after the other if they stand otherwise.
+    pub fn of_rows(rows: &'a mut NdRows) -> NdViewMut<'a> {
+        if !rows.view().is_contiguous() {
+            let copy = NdRows::from_view(rows.qtype(), &rows.view());
+            *rows = copy.expect("the shape is one of the type");
+        }
+        let (element, shape) = (rows.qtype().element(), rows.shape().iter().copied().collect());
+        let len = rows.view().len() * cell_size(element);
+        NdViewMut { bytes: rows.first_mut(), len, element, shape, target: PhantomData }
+    }
+
     /// Sizes of the axes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -56,6 +67,12 @@ impl<'a> NdViewMut<'a> {
     /// Type of the elements.
     pub fn element(&self) -> ScalarType {
         self.element
+    }
+
+    /// The first element.
+    #[cfg(feature = "library")]
+    pub(crate) fn first(&self) -> *mut u8 {
+        self.bytes
     }
 
     /// The elements for a handle of a type that has the element and takes the shape.

@@ -37,7 +37,7 @@ pub mod ndwise;
 pub mod pair;
 pub mod pointwise;
 pub mod polynomial;
-pub(crate) mod primitive;
+pub mod primitive;
 pub mod recipe;
 pub(crate) mod reduction;
 mod results;

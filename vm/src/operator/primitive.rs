@@ -1,4 +1,4 @@
-//! Primitives: what operators do that may refuse their operands, for compilers of machine code.
+//! Primitives: what operators do that may refuse their operands, for compilers of programs.
 //!
 //! A [recipe](crate::operator::recipe) says what an operator computes that always gives a value. A primitive says it of one
 //! that may raise: compiled code computes the usual case, and where there is no result, the code of the cell raises.
@@ -9,7 +9,7 @@ use crate::value::ScalarType;
 
 /// An operation that may have no result, or is about one element of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Primitive {
+pub enum Primitive {
     /// x + y, if it fits INT64.
     CheckedAdd,
     /// x - y, if it fits.

@@ -6,10 +6,13 @@ use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::nd_pointwise::NdPointwise;
 use crate::operator::pointwise::Pointwise;
+use crate::operator::primitive::Primitive;
+use crate::operator::recipe::Recorded;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
 use crate::operator::threaded::Threaded;
+use crate::strip::List;
 use crate::value::{Fault, QType};
 use std::fmt;
 use std::sync::Arc;
@@ -251,6 +254,22 @@ impl Overload {
     /// True if an operand may stand in the field of the result that it goes to.
     pub fn assembles(&self) -> bool {
         matches!(self.kernel, Kernel::Assemble)
+    }
+
+    /// What an operator on plain values does that may refuse them, or one on an element of an array; see
+    /// [`Primitive`].
+    pub fn primitive(&self) -> Option<Primitive> {
+        self.kernel.threaded().and_then(|code| code.primitive)
+    }
+
+    /// Adds to a list what the operator computes of one row, or of plain values, by its
+    /// [recipe](crate::operator::recipe); `None` if it has none for these operands.
+    pub fn record(&self, list: &mut List, operands: &[Recorded]) -> Option<Recorded> {
+        let kernel = match &self.kernel {
+            Kernel::Scalar(kernel) => &kernel.block,
+            other => other.block()?,
+        };
+        kernel.recipe?.record(list, operands, kernel.is_lifted)
     }
 
     /// True if these are the argument types, up to storage.

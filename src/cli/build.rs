@@ -1,0 +1,191 @@
+//! `cembra build`: functions and programs as a library for C and Python. `cembra cache`: the builds of other commands.
+
+use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
+use crate::cli::eval::read_text;
+use crate::cli::export::Export;
+use crate::cli::function_call::{options, report};
+use crate::cli::report::{Phase, Report, Source};
+use crate::cli::{complain, print};
+use crate::function::{FunctionModule, compile_function};
+use crate::native::bindings::module;
+use crate::native::cache::{self, default_root};
+use crate::native::{
+    ArrayLayout, C, CompileC, Compiler, NativeError, ProgramCall, ProgramSource, TranslateToC, c::header,
+};
+use crate::workflow::Step;
+use cembra_vm::builtins::table;
+use cembra_vm::program::{Program, text};
+use cembra_vm::value::Category;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+type Failed = (Vec<Report>, Option<Source>);
+
+/// Builds a library.
+pub fn run(args: &BuildArgs) -> ExitCode {
+    match built(args) {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err((reports, source)) => {
+            reports.iter().for_each(|report| complain(&report.render(source.as_ref(), true)));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn built(args: &BuildArgs) -> Result<String, Failed> {
+    let sources = sources(args)?;
+    let Some(first) = sources.first() else {
+        return Err(usage("no function to build: name one by --export 'FUNCTION(TYPES)'"));
+    };
+    let name = args.name.clone().unwrap_or_else(|| first.entry.clone());
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(usage(&format!("--name {name:?}: use letters, digits and _")));
+    }
+    let out = &args.out;
+    std::fs::create_dir_all(out).map_err(|error| native(&NativeError::file(out, error)))?;
+    let out = out.canonicalize().map_err(|error| native(&NativeError::file(out, error)))?;
+    let mut written = Vec::new();
+    let mut write = |file: String, text: &str| {
+        let path = out.join(&file);
+        written.push(file);
+        std::fs::write(&path, text).map_err(|error| native(&NativeError::file(&path, error)))
+    };
+    let mut headers = String::new();
+    for source in &sources {
+        write(format!("{}.c", source.entry), &source.text)?;
+        headers += &header(&source.entry, &source.signature).map_err(|error| native(&error.into()))?;
+        headers.push('\n');
+    }
+    let library = format!("lib{name}.so");
+    write(format!("{name}.h"), &headers)?;
+    write(format!("{name}.py"), &module(&library, sources.iter().map(|s| (s.entry.as_str(), &s.signature))))?;
+    if !args.source_only {
+        let compiler = Compiler::find(args.compiler.as_deref()).map_err(|error| native(&error))?;
+        let mut compile = CompileC::new(compiler, &out);
+        if args.debug {
+            compile = compile.flag("-g");
+        }
+        let files: Vec<PathBuf> = sources.iter().map(|source| format!("{}.c", source.entry).into()).collect();
+        let linked = compile.link(&files, Path::new(&library), &first.dependencies);
+        linked.map_err(|error| native(&error))?;
+        written.push(library);
+    }
+    Ok(written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())
+}
+
+/// The sources of all functions and programs.
+fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
+    let exports: Result<Vec<Export>, String> = args.exports.iter().map(|text| Export::parse(text)).collect();
+    let exports = exports.map_err(|message| usage(&message))?;
+    let mut is_found = vec![false; exports.len()];
+    let mut all: Vec<ProgramSource<C>> = Vec::new();
+    for file in &args.files {
+        let source = Source {
+            name: file.display().to_string(),
+            text: read_text(file).map_err(|report| (vec![report], None))?,
+        };
+        if source.text.starts_with("cembra-program ") {
+            let program = text::parse(&source.text, &table()).map_err(|error| {
+                (vec![Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())], None)
+            })?;
+            let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            all.push(translated(args, stem, program, &TranslateToC::default())?);
+            continue;
+        }
+        let failed = |errors: Vec<crate::function::FunctionError>| {
+            let reports = errors.iter().map(report).collect();
+            (reports, Some(Source { name: source.name.clone(), text: source.text.clone() }))
+        };
+        let module = FunctionModule::parse(&source.text).map_err(failed)?;
+        for (export, is_found) in exports.iter().zip(&mut is_found) {
+            if *is_found || !module.function_names().any(|name| name == export.function) {
+                continue;
+            }
+            *is_found = true;
+            let types = export.types.clone();
+            let compiled = compile_function(&module, &export.function, &types, &options(&args.semantics));
+            let bound = compiled.map_err(failed)?.into_bound();
+            let lines = TranslateToC::with_lines_of(&source.text);
+            all.push(translated(args, &export.function, (**bound.program()).clone(), &lines)?);
+        }
+    }
+    if let Some(number) = is_found.iter().position(|found| !found) {
+        return Err(usage(&format!("no file has a function {}", exports[number].function)));
+    }
+    let mut names: Vec<&str> = all.iter().map(|source| source.entry.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(usage(&format!("two functions are called {}", pair[0]))),
+        None => Ok(all),
+    }
+}
+
+fn translated(
+    args: &BuildArgs,
+    name: &str,
+    program: Program,
+    translate: &TranslateToC,
+) -> Result<ProgramSource<C>, Failed> {
+    let layout = match args.layout {
+        LayoutArg::Contiguous => ArrayLayout::Contiguous,
+        LayoutArg::Strided => ArrayLayout::Strided,
+    };
+    let call = ProgramCall::new(name, Arc::new(program), layout);
+    call.and_then(|call| translate.run(call)).map_err(|error| native(&error.into()))
+}
+
+fn usage(message: &str) -> Failed {
+    (vec![Report::new(Category::Syntax, Phase::Compile, message.to_owned())], None)
+}
+
+fn native(error: &NativeError) -> Failed {
+    let category = match error {
+        NativeError::NotTranslated(_) => Category::Type,
+        NativeError::Time { .. } => Category::DeadlineExceeded,
+        _ => Category::Io,
+    };
+    (vec![Report::new(category, Phase::Compile, error.to_string())], None)
+}
+
+/// Lists, verifies or clears the cache of builds, or prints where it is.
+pub fn run_cache(command: &CacheCommand) -> ExitCode {
+    match cache_text(command) {
+        Ok((text, is_sound)) => {
+            print(&text);
+            ExitCode::from(u8::from(!is_sound))
+        }
+        Err(error) => {
+            native(&error).0.iter().for_each(|report| complain(&report.render(None, true)));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// What a command prints, and whether all is as it should be.
+fn cache_text(command: &CacheCommand) -> Result<(String, bool), NativeError> {
+    let root = default_root()?;
+    match command {
+        CacheCommand::Path => Ok((format!("{}\n", root.display()), true)),
+        CacheCommand::Clear => Ok((format!("{} builds removed\n", cache::clear(&root)?), true)),
+        CacheCommand::List => {
+            let line = |entry: cache::Entry| {
+                let age = SystemTime::now().duration_since(entry.used).unwrap_or_default().as_secs();
+                format!("{:>10} B  {:>8} s ago  {} {}\n", entry.size, age, entry.name, entry.types)
+            };
+            Ok((cache::entries(&root).into_iter().map(line).collect(), true))
+        }
+        CacheCommand::Verify => {
+            let entries = cache::entries(&root);
+            let broken: Vec<&cache::Entry> = entries.iter().filter(|entry| !entry.is_sound).collect();
+            let mut text: String =
+                broken.iter().map(|entry| format!("damaged: {}\n", entry.folder.display())).collect();
+            text += &format!("{} of {} builds are sound\n", entries.len() - broken.len(), entries.len());
+            Ok((text, broken.is_empty()))
+        }
+    }
+}

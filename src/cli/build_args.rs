@@ -1,0 +1,60 @@
+//! Arguments of `cembra build` and `cembra cache`.
+
+use crate::cli::function_args::SemanticsArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Files with functions (`.py`), and stored programs, which are functions of the file's name.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// A function of the files with the types of its arguments, such as 'dot(f64[:], f64[:])'. Types are i64, f64, bool, and
+    /// arrays of i8 to u64, f32, f64 and bool with a colon for each axis.
+    #[arg(short, long = "export", value_name = "FUNCTION(TYPES)")]
+    pub exports: Vec<String>,
+    /// The folder for the library, its header and its Python module.
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The library's name; that of the first function if not given.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// How the elements of arrays stand in memory.
+    #[arg(long, value_enum, default_value_t = LayoutArg::Contiguous)]
+    pub layout: LayoutArg,
+    /// The compiler; `CEMBRA_CC`, `CC`, cc, clang or gcc if not given.
+    #[arg(long, value_name = "PROGRAM")]
+    pub compiler: Option<PathBuf>,
+    /// Keep what debuggers need.
+    #[arg(long)]
+    pub debug: bool,
+    /// Write the sources, and compile nothing.
+    #[arg(long)]
+    pub source_only: bool,
+    /// How functions are compiled.
+    #[command(flatten)]
+    pub semantics: SemanticsArgs,
+}
+
+/// How elements stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayoutArg {
+    /// One after the other, the last axis fastest.
+    Contiguous,
+    /// Anywhere.
+    Strided,
+}
+
+/// Commands on the cache of native builds.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List the builds, those used last at the end.
+    List,
+    /// Compare every library with what its build has noted.
+    Verify,
+    /// Remove all builds.
+    Clear,
+    /// Print the folder.
+    Path,
+}

@@ -1,0 +1,147 @@
+"""A library built by Cembra; this module needs the library beside it, and nothing else."""
+
+import builtins
+import ctypes
+import os
+
+_library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "@LIBRARY@"))
+_categories = @CATEGORIES@
+_classes = {
+    "DIVISION_BY_ZERO": ZeroDivisionError,
+    "OVERFLOW": OverflowError,
+    "CAST": OverflowError,
+    "DOMAIN": ValueError,
+    "SIZE_MISMATCH": ValueError,
+    "TYPE": TypeError,
+    "INDEX_OUT_OF_RANGE": IndexError,
+    "UNBOUND": UnboundLocalError,
+    "LIMIT": RecursionError,
+}
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("shape", ctypes.c_int64 * 6), ("strides", ctypes.c_int64 * 6)]
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [
+        ("category", ctypes.c_int32),
+        ("routine", ctypes.c_int32),
+        ("instruction", ctypes.c_int32),
+        ("line", ctypes.c_int32),
+        ("message", ctypes.c_char_p),
+        ("operands", ctypes.c_uint64 * 4),
+    ]
+
+    def exception(self):
+        name = _categories[self.category - 1]
+        text = (self.message or b"").decode("utf-8", "replace")
+        kind = _classes.get(name, RuntimeError)
+        if name == "RAISED":
+            head, _, rest = text.partition(": ")
+            kind = getattr(builtins, head, RuntimeError)
+            text = rest if kind is not RuntimeError else text
+        if name == "INDEX_OUT_OF_RANGE" and not text:
+            index, axis, size = self.operands[0], self.operands[1], self.operands[2]
+            index -= 2**64 if index >= 2**63 else 0
+            text = f"index {index} is out of bounds for axis {axis} with size {size}"
+        where = f" (line {self.line})" if self.line else ""
+        return kind((text or name.lower().replace("_", " ")) + where)
+
+
+class _Elements:
+    """An array argument: anything with the array interface, such as an array of numpy."""
+
+    def __init__(self, name, code, rank, is_updated, is_contiguous):
+        self.name, self.code, self.rank = name, code, rank
+        self.is_updated, self.is_contiguous = is_updated, is_contiguous
+
+    def __call__(self, value):
+        interface = getattr(value, "__array_interface__", None)
+        if interface is None:
+            raise TypeError(f"{self.name}: an array is needed, got {type(value).__name__}")
+        shape, (address, is_read_only) = interface["shape"], interface["data"]
+        size = int(self.code[1])
+        if interface["typestr"][1:] != self.code or interface["typestr"][0] == ">" or len(shape) != self.rank:
+            raise TypeError(f"{self.name}: {self.rank} axes of {self.code} are needed, got {interface['typestr']} of {shape}")
+        if self.is_updated and is_read_only:
+            raise ValueError(f"{self.name}: the array is read-only, and would be changed")
+        rows, step = [], size
+        for length in reversed(shape):
+            rows.insert(0, step)
+            step *= length
+        strides = interface.get("strides") or tuple(rows)
+        along = all(n == 1 or a == b for n, a, b in zip(shape, strides, rows))
+        if self.is_contiguous and not along and 0 not in shape:
+            raise ValueError(f"{self.name}: the elements have to stand one after the other")
+        array = _Array(address)
+        for axis, (length, stride) in enumerate(zip(shape, strides)):
+            array.shape[axis], array.strides[axis] = length, stride
+        return array
+
+
+def _struct(*fields):
+    return type("Struct", (ctypes.Structure,), {"_fields_": [(f"_{i}", kind) for i, kind in enumerate(fields)]})
+
+
+def _tuple(*fields):
+    kind = _struct(*fields)
+    kind.fill = lambda self, value: [_fill(self, f"_{i}", field, part) for i, (field, part) in enumerate(zip(fields, value))]
+    kind.read = lambda self: tuple(_plain(getattr(self, f"_{i}")) for i in range(len(fields)))
+    return kind
+
+
+def _optional(value):
+    kind = _struct(ctypes.c_uint8, *([value] if value else []))
+
+    def fill(self, given):
+        self._0 = given is not None and given is not False if value is None else given is not None
+        if value is not None and given is not None:
+            self._1 = given
+
+    kind.fill = fill
+    kind.read = lambda self: (self._1 if value else True) if self._0 else None
+    return kind
+
+
+def _fill(struct, name, kind, value):
+    if hasattr(kind, "fill"):
+        getattr(struct, name).fill(value)
+    else:
+        setattr(struct, name, value)
+
+
+def _argument(kind, value):
+    if isinstance(kind, _Elements):
+        return kind(value)
+    if hasattr(kind, "fill"):
+        made = kind()
+        made.fill(value)
+        return made
+    if kind is ctypes.c_int64 and not -(2**63) <= value < 2**63 or kind is ctypes.c_int32 and not -(2**31) <= value < 2**31:
+        raise OverflowError(f"{value} does not fit")
+    return kind(value)
+
+
+def _plain(value):
+    return value.read() if hasattr(value, "read") else getattr(value, "value", value)
+
+
+class _Function:
+    """A function of the library."""
+
+    def __init__(self, entry, parameters, results):
+        self.parameters, self.results = parameters, results
+        self.entry = getattr(_library, entry + "_call")
+        self.entry.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_Error)]
+        self.entry.restype = ctypes.c_int32
+
+    def __call__(self, *values):
+        arguments = [_argument(kind, value) for kind, value in zip(self.parameters, values)]
+        results = [kind() for kind in self.results]
+        places = [ctypes.addressof(value) for value in arguments + results]
+        error = _Error()
+        if self.entry((ctypes.c_void_p * len(places))(*places), error) != 0:
+            raise error.exception()
+        read = [_plain(result) for result in results]
+        return read[0] if len(read) == 1 else tuple(read)

@@ -1,0 +1,129 @@
+//! Bindings: what C and Python call a library by.
+
+use crate::native::c::header;
+use crate::native::error::NotTranslated;
+use crate::native::stage::{C, CompilableSource, ProgramSource};
+use crate::workflow::{Fingerprint, Fingerprinter, Step};
+use cembra_vm::library::Signature;
+use cembra_vm::value::{Category, QType, ScalarType};
+
+/// A C header and a Python module that uses ctypes: neither needs Cembra.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CBindings;
+
+impl Fingerprint for CBindings {
+    fn feed(&self, to: &mut Fingerprinter) {
+        to.leaf("CBindings", env!("CARGO_PKG_VERSION").as_bytes());
+    }
+}
+
+impl Step<ProgramSource<C>> for CBindings {
+    type Out = CompilableSource<C>;
+    type Err = NotTranslated;
+
+    fn name(&self) -> &str {
+        "bind"
+    }
+
+    fn run(&self, source: ProgramSource<C>) -> Result<CompilableSource<C>, NotTranslated> {
+        let entry = &source.entry;
+        let files = [
+            (format!("{entry}.h"), header(entry, &source.signature)?),
+            (format!("{entry}.py"), module(&format!("lib{entry}.so"), [(entry.as_str(), &source.signature)])),
+        ];
+        Ok(CompilableSource { bindings: files.into(), source })
+    }
+}
+
+/// The Python module of functions in a library beside it.
+pub fn module<'s>(library: &str, functions: impl IntoIterator<Item = (&'s str, &'s Signature)>) -> String {
+    let names: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
+    let text = include_str!("bindings.py");
+    let mut text = text.replace("@LIBRARY@", library).replace("@CATEGORIES@", &format!("{names:?}"));
+    functions.into_iter().for_each(|(entry, signature)| text += &function(entry, signature));
+    text
+}
+
+fn function(entry: &str, signature: &Signature) -> String {
+    let parameters = signature.parameters.iter().map(|parameter| match parameter.qtype.nd() {
+        Some(array) => format!(
+            "_Elements({:?}, {:?}, {}, {}, {})",
+            parameter.name,
+            code(array.element()),
+            array.rank(),
+            truth(parameter.is_updated),
+            truth(parameter.is_contiguous)
+        ),
+        None => ctype(&parameter.qtype),
+    });
+    let parameters: Vec<String> = parameters.collect();
+    let results: Vec<String> = signature.results.iter().map(|(_, qtype)| ctype(qtype)).collect();
+    let numbered = signature.parameters.iter().enumerate();
+    let names: Vec<String> = numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
+    format!(
+        "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({names}):\n    \"\"\"{}\"\"\"\n    \
+         return _{entry}({names})\n",
+        parameters.join(", "),
+        results.join(", "),
+        signature.to_string().replace('"', "'"),
+        names = names.join(", ")
+    )
+}
+
+fn truth(holds: bool) -> &'static str {
+    if holds { "True" } else { "False" }
+}
+
+/// A parameter's name in Python: its own where that is a word.
+fn python_name(number: usize, name: &str) -> String {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_word && name.starts_with(|c: char| c.is_ascii_lowercase()) && !KEYWORDS.contains(&name) {
+        true => name.to_owned(),
+        false => format!("p{number}"),
+    }
+}
+
+const KEYWORDS: [&str; 32] = [
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
+    "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
+    "return", "try", "while", "with", "yield",
+];
+
+/// The letter of an element in the array interface of Python, with its size.
+fn code(element: ScalarType) -> &'static str {
+    match element {
+        ScalarType::Boolean => "b1",
+        ScalarType::Int8 => "i1",
+        ScalarType::Int16 => "i2",
+        ScalarType::Int32 => "i4",
+        ScalarType::Int64 => "i8",
+        ScalarType::Uint8 => "u1",
+        ScalarType::Uint16 => "u2",
+        ScalarType::Uint32 => "u4",
+        ScalarType::Uint64 => "u8",
+        ScalarType::Float32 => "f4",
+        _ => "f8",
+    }
+}
+
+/// A plain type of ctypes.
+fn ctype(qtype: &QType) -> String {
+    match qtype {
+        QType::Scalar(scalar) => match scalar {
+            ScalarType::Boolean => "ctypes.c_bool",
+            ScalarType::Int32 => "ctypes.c_int32",
+            ScalarType::Int64 => "ctypes.c_int64",
+            ScalarType::Float32 => "ctypes.c_float",
+            ScalarType::Unit => "ctypes.c_uint8",
+            _ => "ctypes.c_double",
+        }
+        .to_owned(),
+        QType::Optional(ScalarType::Unit) => "_optional(None)".to_owned(),
+        QType::Optional(scalar) => format!("_optional({})", ctype(&QType::Scalar(*scalar))),
+        QType::Tuple(tuple) => {
+            let fields: Vec<String> = tuple.fields().iter().map(ctype).collect();
+            format!("_tuple({})", fields.join(", "))
+        }
+        _ => "None".to_owned(),
+    }
+}

@@ -1,0 +1,185 @@
+//! The boundary of a library in C: its types, and the functions that others call.
+
+use crate::native::c::locals::{CType, Leaf, element_name, leaves};
+use crate::native::c::routine::{category_name, quoted};
+use crate::native::error::NotTranslated;
+use cembra_vm::library::{ABI_VERSION, Signature};
+use cembra_vm::program::Program;
+use cembra_vm::value::{Category, QType};
+use std::fmt::Write;
+
+/// The header of a function: what a program in C includes.
+///
+/// # Errors
+/// A type does not cross the boundary.
+pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated> {
+    let mut text = include_str!("header.c").to_owned();
+    text.push_str("\nenum {\n");
+    for (number, category) in (1..).zip(Category::ALL) {
+        let _ = writeln!(text, "    {} = {number},", category_name(category));
+    }
+    text.push_str("};\n#endif\n\n");
+    let mut types = Types { name, count: 0, declared: String::new() };
+    let prototype = prototype(name, signature, &mut types)?;
+    text += &types.declared;
+    let _ = write!(
+        text,
+        "/* {}\n   Gives 0, or the category of an error, which is explained in `error` unless that is NULL. */\n{prototype};\n",
+        signature.to_string().replace("*/", "* /")
+    );
+    let _ = write!(
+        text,
+        "\n/* The same, with the addresses of all arguments and results in the order of the text above. */\n\
+         int32_t {name}_call(void *const *values, cembra_error *error);\n\
+         extern const uint32_t {name}_abi;\nextern const char {name}_signature[];\n"
+    );
+    Ok(text)
+}
+
+/// Declares types for tuples and optionals.
+struct Types<'n> {
+    name: &'n str,
+    count: usize,
+    declared: String,
+}
+
+impl Types<'_> {
+    /// The name of a plain type.
+    fn of(&mut self, qtype: &QType) -> Option<String> {
+        let fields: Vec<(String, String)> = match qtype {
+            QType::Scalar(scalar) => return CType::of(*scalar).map(|ctype| ctype.name().to_owned()),
+            QType::Optional(scalar) => {
+                let value = leaves(qtype)?.get(1).copied();
+                debug_assert!(value.is_some() || CType::of(*scalar) == Some(CType::U8));
+                let presence = ("uint8_t".to_owned(), "present".to_owned());
+                let value = value.map(|leaf| (leaf.ctype.name().to_owned(), "value".to_owned()));
+                std::iter::once(presence).chain(value).collect()
+            }
+            QType::Tuple(tuple) => {
+                let fields = tuple.fields().iter().enumerate();
+                fields.map(|(number, field)| Some((self.of(field)?, format!("_{number}")))).collect::<Option<_>>()?
+            }
+            _ => return None,
+        };
+        self.count += 1;
+        let name = format!("{}_type{}", self.name, self.count);
+        let members: Vec<String> = fields.iter().map(|(ctype, field)| format!("{ctype} {field};")).collect();
+        let _ = writeln!(self.declared, "typedef struct {{ {} }} {name}; /* {qtype} */", members.join(" "));
+        Some(name)
+    }
+}
+
+fn refused(what: &str, qtype: &QType) -> NotTranslated {
+    NotTranslated::Type { what: what.to_owned(), qtype: qtype.to_string() }
+}
+
+/// The function with types, without an end.
+fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result<String, NotTranslated> {
+    let mut all = Vec::new();
+    for (number, parameter) in signature.parameters.iter().enumerate() {
+        let local = local_name(number, &parameter.name);
+        all.push(match parameter.qtype.nd() {
+            Some(_) => format!("const cembra_array *{local}"),
+            None => {
+                let what = || refused(&format!("argument {}", parameter.name), &parameter.qtype);
+                format!("{} {local}", types.of(&parameter.qtype).ok_or_else(what)?)
+            }
+        });
+    }
+    for (number, (result, qtype)) in signature.results.iter().enumerate() {
+        let what = || refused(&format!("result {result}"), qtype);
+        all.push(format!("{} *result{number}", types.of(qtype).ok_or_else(what)?));
+    }
+    all.push("cembra_error *error".to_owned());
+    Ok(format!("int32_t {name}({})", all.join(", ")))
+}
+
+/// A parameter's name in C: its own where that is a plain word, with its number otherwise.
+fn local_name(number: usize, name: &str) -> String {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_word && name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => format!("{name}_"),
+        false => format!("p{number}_"),
+    }
+}
+
+/// The functions that others call.
+pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Result<String, NotTranslated> {
+    let mut text = format!(
+        "const uint32_t {name}_abi = {ABI_VERSION};\nconst char {name}_signature[] = {};\n\n",
+        quoted(&signature.types())
+    );
+    let _ = write!(
+        text,
+        "int32_t {name}_call(void *const *values, cembra_error *error)\n{{\n    cembra_error own;\n    \
+         cembra_run state = {{ error != NULL ? error : &own, 1000, 1 << 20 }}, *run = &state;\n    \
+         memset(run->error, 0, sizeof *run->error);\n    int32_t status;\n"
+    );
+    let mut args = String::from("run");
+    for (number, parameter) in signature.parameters.iter().enumerate() {
+        if let Some(array) = parameter.qtype.nd() {
+            let _ = write!(args, ", values[{number}]");
+            if parameter.is_contiguous {
+                text += &contiguous(number, &parameter.name, array.rank(), element_name(array.element()));
+            }
+            continue;
+        }
+        for leaf in plain(&parameter.qtype, &parameter.name)? {
+            let local = format!("p{number}_{}", leaf.at);
+            let _ = writeln!(
+                text,
+                "    {} {local}; memcpy(&{local}, (const char *)values[{number}] + {}, sizeof {local});",
+                leaf.ctype.name(),
+                leaf.at
+            );
+            let _ = write!(args, ", {local}");
+        }
+    }
+    let mut put = String::new();
+    let first = signature.parameters.len();
+    for (number, (result, qtype)) in signature.results.iter().enumerate() {
+        for leaf in plain(qtype, result)? {
+            let local = format!("q{number}_{}", leaf.at);
+            let _ = writeln!(text, "    {} {local} = 0;", leaf.ctype.name());
+            let _ = write!(args, ", &{local}");
+            let _ = writeln!(
+                put,
+                "    memcpy((char *)values[{}] + {}, &{local}, sizeof {local});",
+                first + number,
+                leaf.at
+            );
+        }
+    }
+    debug_assert_eq!(program.main().inputs.len(), first);
+    let _ = write!(text, "    status = r0({args});\n    if (status != 0) return status;\n{put}    return 0;\n}}\n\n");
+    let mut types = Types { name, count: 0, declared: String::new() };
+    let typed = prototype(name, signature, &mut types)?;
+    let address = |(number, parameter): (usize, &cembra_vm::library::Parameter)| {
+        let local = local_name(number, &parameter.name);
+        match parameter.qtype.nd() {
+            Some(_) => format!("(void *){local}"),
+            None => format!("&{local}"),
+        }
+    };
+    let parameters = signature.parameters.iter().enumerate().map(address);
+    let results = (0..signature.results.len()).map(|number| format!("result{number}"));
+    let all: Vec<String> = parameters.chain(results).collect();
+    let _ = write!(text, "{typed}\n{{\n    void *values[] = {{ {} }};\n    return {name}_call(values, error);\n}}\n", all.join(", "));
+    Ok(text)
+}
+
+fn plain(qtype: &QType, what: &str) -> Result<Vec<Leaf>, NotTranslated> {
+    leaves(qtype).ok_or_else(|| refused(what, qtype))
+}
+
+/// Refuses an array whose elements are not one after the other.
+fn contiguous(number: usize, name: &str, rank: usize, element: &str) -> String {
+    let mut text = format!("    {{ const cembra_array *a = values[{number}]; int64_t stride = sizeof({element}); int is = 1; ");
+    for axis in (0..rank).rev() {
+        let _ = write!(text, "is &= a->shape[{axis}] == 1 || a->strides[{axis}] == stride; stride *= a->shape[{axis}]; ");
+    }
+    let message = quoted(&format!("the elements of {name} are not one after the other"));
+    text + &format!(
+        "if (!is && stride != 0) return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number})); }}\n"
+    )
+}

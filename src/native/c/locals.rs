@@ -1,0 +1,152 @@
+//! Locals: the plain scalars and the arrays that values of a routine become in C.
+//!
+//! ```text
+//! v3: FLOAT64 [0x10]             double v3;
+//! v4: OPTIONAL_INT64 [0x18]      uint8_t v4_0; int64_t v4_8;      by the offset in the value
+//! v5: NDARRAY_FLOAT64_NN         char *v5; int64_t v5_n0, v5_n1, v5_s0, v5_s1;
+//! v6, a view of v4               the locals of v4
+//! ```
+
+use cembra_vm::program::program::Owners;
+use cembra_vm::program::{Routine, ValueId};
+use cembra_vm::value::{NdType, QType, ScalarType};
+
+/// A type of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CType {
+    U8,
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+impl CType {
+    /// That of a plain scalar.
+    pub(super) fn of(scalar: ScalarType) -> Option<CType> {
+        match scalar {
+            ScalarType::Unit | ScalarType::Boolean => Some(CType::U8),
+            ScalarType::Int32 => Some(CType::I32),
+            ScalarType::Int64 => Some(CType::I64),
+            ScalarType::Float32 => Some(CType::F32),
+            ScalarType::Float64 | ScalarType::WeakFloat => Some(CType::F64),
+            _ => None,
+        }
+    }
+
+    /// Its name in C.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CType::U8 => "uint8_t",
+            CType::I32 => "int32_t",
+            CType::I64 => "int64_t",
+            CType::F32 => "float",
+            CType::F64 => "double",
+        }
+    }
+
+    /// The bits of a local, as an operand of an error.
+    pub(super) fn bits(self, local: &str) -> String {
+        match self {
+            CType::F64 => format!("bits_f64({local})"),
+            CType::F32 => format!("bits_f32({local})"),
+            _ => format!("(uint64_t){local}"),
+        }
+    }
+}
+
+/// The name in C of the elements of an array.
+pub(super) fn element_name(element: ScalarType) -> &'static str {
+    match element {
+        ScalarType::Boolean | ScalarType::Uint8 => "uint8_t",
+        ScalarType::Int8 => "int8_t",
+        ScalarType::Int16 => "int16_t",
+        ScalarType::Uint16 => "uint16_t",
+        ScalarType::Int32 => "int32_t",
+        ScalarType::Uint32 => "uint32_t",
+        ScalarType::Uint64 => "uint64_t",
+        ScalarType::Float32 => "float",
+        ScalarType::Float64 => "double",
+        _ => "int64_t",
+    }
+}
+
+/// A plain scalar of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// Its offset in the value.
+    pub(super) at: u32,
+    pub(super) ctype: CType,
+}
+
+/// The scalars that a type consists of, in order; `None` if it is not plain.
+pub(super) fn leaves(qtype: &QType) -> Option<Vec<Leaf>> {
+    let mut found = Vec::new();
+    gather(0, qtype, &mut found).then_some(found)
+}
+
+fn gather(at: u32, qtype: &QType, found: &mut Vec<Leaf>) -> bool {
+    match qtype {
+        QType::Scalar(scalar) => {
+            let leaf = CType::of(*scalar).map(|ctype| Leaf { at, ctype });
+            found.extend(leaf);
+            leaf.is_some()
+        }
+        QType::Optional(scalar) => {
+            found.push(Leaf { at, ctype: CType::U8 });
+            // A mask has nothing behind its presence.
+            let value = qtype.value_offset().filter(|_| *scalar != ScalarType::Unit);
+            value.is_none_or(|offset| gather(at + offset, &QType::Scalar(*scalar), found))
+        }
+        QType::Tuple(tuple) => tuple
+            .fields()
+            .iter()
+            .zip(tuple.offsets())
+            .all(|(field, offset)| gather(at + offset, field, found)),
+        _ => false,
+    }
+}
+
+/// Names of locals.
+pub(super) struct Locals<'r> {
+    routine: &'r Routine,
+    owners: Owners,
+}
+
+impl<'r> Locals<'r> {
+    pub(super) fn new(routine: &'r Routine) -> Locals<'r> {
+        Locals { routine, owners: routine.owners() }
+    }
+
+    /// The value whose locals these are.
+    pub(super) fn owner(&self, value: ValueId) -> ValueId {
+        self.owners.owner(value)
+    }
+
+    /// The local of a leaf of a value.
+    pub(super) fn name(&self, value: ValueId, leaf: Leaf) -> String {
+        let owner = self.owners.owner(value);
+        let slot = self.routine.slot(owner);
+        let at = self.routine.slot(value).offset() - slot.offset() + leaf.at;
+        match slot.qtype() {
+            QType::Scalar(_) => owner.to_string(),
+            _ => format!("{owner}_{at}"),
+        }
+    }
+
+    /// The locals of a plain value, in order.
+    pub(super) fn all(&self, value: ValueId) -> Vec<(String, CType)> {
+        let leaves = leaves(self.routine.slot(value).qtype()).unwrap_or_default();
+        leaves.into_iter().map(|leaf| (self.name(value, leaf), leaf.ctype)).collect()
+    }
+
+    /// The only local of a scalar or a mask.
+    pub(super) fn only(&self, value: ValueId) -> String {
+        self.all(value).pop().map(|(name, _)| name).unwrap_or_default()
+    }
+
+    /// The array type of a value.
+    pub(super) fn array(&self, value: ValueId) -> Option<NdType> {
+        self.routine.slot(value).qtype().nd()
+    }
+}

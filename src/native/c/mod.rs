@@ -1,0 +1,85 @@
+//! Programs as C11.
+//!
+//! ```text
+//! header.c     types of the boundary, categories of errors, the functions of the program      also a file of its own
+//! prelude.c    arithmetic of the operators, in functions that are defined for every operand
+//! r0, r1, …    a function for each routine
+//! NAME_call    takes addresses of all arguments and results: what loaders call
+//! NAME         the same with types, for people
+//! ```
+//!
+//! An error leaves through every function as its category; where it was raised, and with which operands, stands in the
+//! `cembra_error` of the call.
+
+mod entry;
+mod locals;
+mod recipes;
+mod routine;
+mod rules;
+
+pub use entry::header;
+
+use crate::native::error::NotTranslated;
+use crate::native::stage::{C, ProgramCall, ProgramSource};
+use crate::workflow::{Fingerprint, Fingerprinter, Step};
+use cembra_vm::program::instruction::Span;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Translates programs to C11.
+///
+/// Operators that have neither a recipe nor a rule of their own, texts, growing lists and parallel routines have no form
+/// yet: the error names them.
+#[derive(Clone, Debug, Default)]
+pub struct TranslateToC {
+    source: Option<Arc<str>>,
+}
+
+impl TranslateToC {
+    /// The same for a program made of this text: errors tell lines of it. A source then changes with every line that is
+    /// added in front.
+    pub fn with_lines_of(source: &str) -> TranslateToC {
+        TranslateToC { source: Some(source.into()) }
+    }
+
+    /// The line of a place in the text, from 1; 0 if it is unknown.
+    fn line(&self, span: Span) -> u32 {
+        let source = self.source.as_deref().filter(|_| !span.is_unknown());
+        let before = source.and_then(|text| text.as_bytes().get(..span.start as usize));
+        before.map_or(0, |before| before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1)
+    }
+}
+
+impl Fingerprint for TranslateToC {
+    fn feed(&self, to: &mut Fingerprinter) {
+        to.group("TranslateToC", &[&env!("CARGO_PKG_VERSION"), &self.source.as_deref().map(str::to_owned)]);
+    }
+}
+
+impl Step<ProgramCall> for TranslateToC {
+    type Out = ProgramSource<C>;
+    type Err = NotTranslated;
+
+    fn name(&self) -> &str {
+        "translate"
+    }
+
+    fn run(&self, call: ProgramCall) -> Result<ProgramSource<C>, NotTranslated> {
+        let (program, signature) = (call.program(), call.signature());
+        let mut text = header(call.name(), &signature)?;
+        text.push_str("\n#include <math.h>\n#include <string.h>\n\n");
+        text.push_str(include_str!("prelude.c"));
+        text.push('\n');
+        for (number, routine) in program.routines().iter().enumerate() {
+            let _ = writeln!(text, "{};", routine::parameters(number, routine)?);
+        }
+        let line = |span: Span| self.line(span);
+        for number in 0..program.routines().len() {
+            text.push('\n');
+            text += &routine::function(number, program, call.layout(), &line)?;
+        }
+        text.push('\n');
+        text += &entry::entry(call.name(), program, &signature)?;
+        Ok(ProgramSource::new(call.name().to_owned(), signature, text, vec!["m".to_owned()]))
+    }
+}

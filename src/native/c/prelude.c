@@ -1,0 +1,308 @@
+/* What operators do, as functions of C11 with the builtins of gcc and clang. Nothing here is undefined for any operand.
+   A function that can refuse its operands gives a category, or 0 and the result. */
+
+#if !defined(__GNUC__)
+#error "gcc or clang is needed"
+#endif
+
+#define CEMBRA_RARE(condition) __builtin_expect(!!(condition), 0)
+
+typedef struct {
+    cembra_error *error;
+    int64_t calls;
+    int64_t stack;
+} cembra_run;
+
+static inline uint64_t bits_f64(double x) { uint64_t bits; memcpy(&bits, &x, 8); return bits; }
+static inline uint64_t bits_f32(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }
+static inline double f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
+static inline float f32_of(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
+
+/* Arithmetic that wraps around. */
+
+static inline int64_t add_i64(int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); }
+static inline int64_t sub_i64(int64_t x, int64_t y) { return (int64_t)((uint64_t)x - (uint64_t)y); }
+static inline int64_t mul_i64(int64_t x, int64_t y) { return (int64_t)((uint64_t)x * (uint64_t)y); }
+static inline int64_t neg_i64(int64_t x) { return sub_i64(0, x); }
+static inline int64_t abs_i64(int64_t x) { return x < 0 ? neg_i64(x) : x; }
+static inline int32_t add_i32(int32_t x, int32_t y) { return (int32_t)((uint32_t)x + (uint32_t)y); }
+static inline int32_t sub_i32(int32_t x, int32_t y) { return (int32_t)((uint32_t)x - (uint32_t)y); }
+static inline int32_t mul_i32(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
+static inline int32_t neg_i32(int32_t x) { return sub_i32(0, x); }
+static inline int32_t abs_i32(int32_t x) { return x < 0 ? neg_i32(x) : x; }
+static inline int64_t mul_low(int64_t x, int64_t y) { return (int64_t)((uint64_t)(uint32_t)x * (uint32_t)y); }
+
+static inline int64_t min_i64(int64_t x, int64_t y) { return x <= y ? x : y; }
+static inline int64_t max_i64(int64_t x, int64_t y) { return x >= y ? x : y; }
+static inline int32_t min_i32(int32_t x, int32_t y) { return x <= y ? x : y; }
+static inline int32_t max_i32(int32_t x, int32_t y) { return x >= y ? x : y; }
+
+/* NaN wins from either side, a tie keeps the first. */
+static inline double min_f64(double x, double y) { return x != x || x <= y ? x : y; }
+static inline double max_f64(double x, double y) { return x != x || x >= y ? x : y; }
+static inline float min_f32(float x, float y) { return x != x || x <= y ? x : y; }
+static inline float max_f32(float x, float y) { return x != x || x >= y ? x : y; }
+
+/* An integer that was a float. Without trapping math gcc takes a float there and back for one without its fraction, which
+   keeps the sign of a zero; an integer has none. */
+static inline int64_t cut_i64(double x) { int64_t z = (int64_t)x; __asm__("" : "+r"(z)); return z; }
+static inline int32_t cut_i32(double x) { int32_t z = (int32_t)x; __asm__("" : "+r"(z)); return z; }
+
+/* What does not fit is the nearest integer that there is, and 0 for NaN. */
+static inline int64_t i64_of_f64(double x)
+{
+    if (x >= -0x1p63 && x < 0x1p63) return cut_i64(x);
+    return x != x ? 0 : x < 0 ? INT64_MIN : INT64_MAX;
+}
+static inline int32_t i32_of_f64(double x)
+{
+    if (x > -0x1p31 - 1.0 && x < 0x1p31) return cut_i32(x);
+    return x != x ? 0 : x < 0 ? INT32_MIN : INT32_MAX;
+}
+
+/* Integers of Python, as far as 64 bits go. */
+
+static inline int32_t python_add(int64_t x, int64_t y, int64_t *z)
+{
+    return __builtin_add_overflow(x, y, z) ? CEMBRA_OVERFLOW : 0;
+}
+static inline int32_t python_subtract(int64_t x, int64_t y, int64_t *z)
+{
+    return __builtin_sub_overflow(x, y, z) ? CEMBRA_OVERFLOW : 0;
+}
+static inline int32_t python_multiply(int64_t x, int64_t y, int64_t *z)
+{
+    return __builtin_mul_overflow(x, y, z) ? CEMBRA_OVERFLOW : 0;
+}
+static inline int32_t python_neg(int64_t x, int64_t *z) { return python_subtract(0, x, z); }
+static inline int32_t python_abs(int64_t x, int64_t *z)
+{
+    *z = abs_i64(x);
+    return *z < 0 ? CEMBRA_OVERFLOW : 0;
+}
+static inline int32_t python_shift_left(int64_t x, int64_t n, int64_t *z)
+{
+    if (n < 0) return CEMBRA_DOMAIN;
+    *z = n < 64 ? (int64_t)((uint64_t)x << n) : 0;
+    return x == 0 || (n < 64 && *z >> n == x) ? 0 : CEMBRA_OVERFLOW;
+}
+static inline int32_t python_shift_right(int64_t x, int64_t n, int64_t *z)
+{
+    if (n < 0) return CEMBRA_DOMAIN;
+    *z = x >> (n < 63 ? n : 63);
+    return 0;
+}
+static inline int64_t python_wrapping_shift_left(int64_t x, int64_t n) { return (int64_t)((uint64_t)x << (n & 63)); }
+static inline int64_t python_wrapping_shift_right(int64_t x, int64_t n) { return x >> (n & 63); }
+static inline int32_t python_index(int64_t i, int64_t size, int64_t *z)
+{
+    *z = i < 0 ? add_i64(i, size) : i;
+    return 0 <= *z && *z < size ? 0 : CEMBRA_INDEX_OUT_OF_RANGE;
+}
+static inline int64_t python_slice_bound(int64_t i, int64_t size, int64_t step)
+{
+    size = max_i64(size, 0);
+    int64_t place = i < 0 ? i + size : i;
+    return step > 0 ? min_i64(max_i64(place, 0), size) : min_i64(max_i64(place, -1), size - 1);
+}
+static inline int64_t floor_quotient(int64_t x, int64_t y)
+{
+    int64_t quotient = x / y, rest = x % y;
+    return quotient - (rest != 0 && (rest ^ y) < 0);
+}
+static inline int32_t python_floordiv(int64_t x, int64_t y, int64_t *z)
+{
+    if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
+    if (CEMBRA_RARE(y == -1)) return python_neg(x, z);
+    *z = floor_quotient(x, y);
+    return 0;
+}
+static inline int32_t python_wrapping_floordiv(int64_t x, int64_t y, int64_t *z)
+{
+    if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
+    *z = y == -1 ? (x == INT64_MIN ? 0 : -x) : floor_quotient(x, y);
+    return 0;
+}
+static inline int32_t python_mod(int64_t x, int64_t y, int64_t *z)
+{
+    if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
+    int64_t rest = y == -1 ? 0 : x % y;
+    *z = rest != 0 && (rest ^ y) < 0 ? rest + y : rest;
+    return 0;
+}
+static inline double divide_large(int64_t x, int64_t y)
+{
+    unsigned __int128 dividend = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    uint64_t divisor = y < 0 ? -(uint64_t)y : (uint64_t)y;
+    if (dividend == 0) return y < 0 ? -0.0 : 0.0;
+    /* 66 bits and more, the last one set if a remainder is left: one rounding from there. */
+    int shift = 63 + __builtin_clzll((uint64_t)dividend);
+    unsigned __int128 quotient = (dividend << shift) / divisor;
+    quotient |= (dividend << shift) % divisor != 0;
+    double size = ldexp((double)quotient, -shift);
+    return (x < 0) != (y < 0) ? -size : size;
+}
+static inline int32_t python_divide_i64(int64_t x, int64_t y, double *z)
+{
+    const int64_t exact = INT64_C(1) << 53;
+    if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
+    *z = -exact <= x && x <= exact && -exact <= y && y <= exact ? (double)x / (double)y : divide_large(x, y);
+    return 0;
+}
+static inline int32_t python_pow_i64(int64_t x, int64_t y, int64_t *z)
+{
+    if (y < 0) {
+        *z = x == 1 || (y & 1) == 0 ? 1 : -1;
+        return x == 0 ? CEMBRA_DIVISION_BY_ZERO : x == 1 || x == -1 ? 0 : CEMBRA_DOMAIN;
+    }
+    int64_t power = 1;
+    if (x == 0 || x == 1 || x == -1) {
+        *z = y == 0 ? 1 : x == -1 && (y & 1) == 0 ? 1 : x;
+        return 0;
+    }
+    for (;;) {
+        if ((y & 1) && __builtin_mul_overflow(power, x, &power)) return CEMBRA_OVERFLOW;
+        if ((y >>= 1) == 0) break;
+        if (__builtin_mul_overflow(x, x, &x)) return CEMBRA_OVERFLOW;
+    }
+    *z = power;
+    return 0;
+}
+static inline int32_t python_wrapping_pow(int64_t x, int64_t y, int64_t *z)
+{
+    if (y < 0) {
+        *z = x == 1 ? 1 : x == -1 ? 1 - 2 * (y & 1) : 0;
+        return x == 0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+    }
+    int64_t power = 1;
+    for (; y > 0; y >>= 1, x = mul_i64(x, x)) power = y & 1 ? mul_i64(power, x) : power;
+    *z = power;
+    return 0;
+}
+static inline int32_t python_gcd(int64_t x, int64_t y, int64_t *z)
+{
+    uint64_t a = x < 0 ? -(uint64_t)x : (uint64_t)x, b = y < 0 ? -(uint64_t)y : (uint64_t)y;
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    *z = (int64_t)a;
+    return a > INT64_MAX ? CEMBRA_OVERFLOW : 0;
+}
+static inline int32_t python_isqrt(int64_t x, int64_t *z)
+{
+    if (x < 0) return CEMBRA_DOMAIN;
+    uint64_t root = (uint64_t)cut_i64(sqrt((double)x));
+    while (root * root > (uint64_t)x) root--;
+    while ((root + 1) * (root + 1) <= (uint64_t)x) root++;
+    *z = (int64_t)root;
+    return 0;
+}
+static inline int32_t python_range_count(int64_t start, int64_t stop, int64_t step, int64_t *z)
+{
+    if (step == 0) return CEMBRA_DOMAIN;
+    *z = 0;
+    if (step > 0 ? start >= stop : start <= stop) return 0;
+    uint64_t distance = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    uint64_t size = step > 0 ? (uint64_t)step : -(uint64_t)step, count = (distance - 1) / size + 1;
+    *z = (int64_t)count;
+    return count == 0 || count > INT64_MAX ? CEMBRA_OVERFLOW : 0;
+}
+
+/* Floats of Python. */
+
+static inline int32_t python_divide_f64(double x, double y, double *z)
+{
+    *z = x / y;
+    return y == 0.0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+}
+static inline int32_t float_divmod(double x, double y, double *floor_of, double *rest_of)
+{
+    if (y == 0.0) return CEMBRA_DIVISION_BY_ZERO;
+    double rest = fmod(x, y), quotient = (x - rest) / y;
+    if (rest == 0.0) {
+        rest = copysign(0.0, y);
+    } else if ((y < 0.0) != (rest < 0.0)) {
+        rest += y;
+        quotient -= 1.0;
+    }
+    *rest_of = rest;
+    if (quotient == 0.0) {
+        *floor_of = copysign(0.0, x / y);
+        return 0;
+    }
+    double down = floor(quotient);
+    *floor_of = quotient - down > 0.5 ? down + 1.0 : down;
+    return 0;
+}
+static inline int32_t python_floordiv_f64(double x, double y, double *z) { double rest; return float_divmod(x, y, z, &rest); }
+static inline int32_t python_mod_f64(double x, double y, double *z) { double quotient; return float_divmod(x, y, &quotient, z); }
+static inline int32_t integer_of(double x, int64_t *z)
+{
+    if (!(x >= -0x1p63 && x < 0x1p63)) return x != x ? CEMBRA_DOMAIN : CEMBRA_OVERFLOW;
+    *z = cut_i64(x);
+    return 0;
+}
+static inline int32_t python_to_int(double x, int64_t *z) { return integer_of(trunc(x), z); }
+static inline int32_t python_floor(double x, int64_t *z) { return integer_of(floor(x), z); }
+static inline int32_t python_ceil(double x, int64_t *z) { return integer_of(ceil(x), z); }
+static inline int32_t python_round(double x, int64_t *z) { return integer_of(rint(x), z); }
+static inline int32_t python_sqrt(double x, double *z)
+{
+    *z = sqrt(x);
+    return x < 0.0 ? CEMBRA_DOMAIN : 0;
+}
+static inline int32_t python_fmod(double x, double y, double *z)
+{
+    if ((isinf(x) && y == y) || (y == 0.0 && x == x)) return CEMBRA_DOMAIN;
+    *z = fmod(x, y);
+    return 0;
+}
+/* -1, 0 or 1 as x is below, equal or above; 2 beside NaN. */
+static inline int32_t order_of(int64_t x, double y)
+{
+    if (y != y) return 2;
+    double down = floor(y);
+    if (!(down >= -0x1p63 && down < 0x1p63)) return y > 0.0 ? -1 : 1;
+    int64_t whole = cut_i64(down);
+    return x != whole ? (x < whole ? -1 : 1) : y > down ? -1 : 0;
+}
+static inline uint8_t python_equal_if(int64_t x, double y) { return order_of(x, y) == 0; }
+static inline uint8_t python_not_equal_if(int64_t x, double y) { return order_of(x, y) != 0; }
+static inline uint8_t python_less_if(int64_t x, double y) { return order_of(x, y) == -1; }
+static inline uint8_t python_less_equal_if(int64_t x, double y) { return order_of(x, y) <= 0; }
+static inline uint8_t python_greater_if(int64_t x, double y) { return order_of(x, y) == 1; }
+static inline uint8_t python_greater_equal_if(int64_t x, double y) { int32_t o = order_of(x, y); return o == 0 || o == 1; }
+static inline uint8_t python_equal_fi(double x, int64_t y) { return python_equal_if(y, x); }
+static inline uint8_t python_not_equal_fi(double x, int64_t y) { return python_not_equal_if(y, x); }
+static inline uint8_t python_less_fi(double x, int64_t y) { return python_greater_if(y, x); }
+static inline uint8_t python_less_equal_fi(double x, int64_t y) { return python_greater_equal_if(y, x); }
+static inline uint8_t python_greater_fi(double x, int64_t y) { return python_less_if(y, x); }
+static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return python_less_equal_if(y, x); }
+
+/* An index, or one from the end; what is outside stays outside. */
+static inline int64_t place_along(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
+
+__attribute__((cold, noinline)) static int32_t cembra_raise(cembra_run *run, int32_t category, int32_t routine,
+    int32_t instruction, int32_t line, const char *message, const uint64_t operands[4])
+{
+    cembra_error *error = run->error;
+    if (error != NULL) {
+        error->category = category;
+        error->routine = routine;
+        error->instruction = instruction;
+        error->line = line;
+        error->message = message;
+        memcpy(error->operands, operands, sizeof error->operands);
+    }
+    return category;
+}
+#define CEMBRA_OPERANDS(...) ((const uint64_t[4]){__VA_ARGS__})
+
+/* True if what was raised is of this class: its message begins with the name and a colon, or is the name. */
+__attribute__((cold)) static inline int cembra_is_class(const char *message, const char *name)
+{
+    size_t length = strlen(name);
+    return message != NULL && strncmp(message, name, length) == 0 && (message[length] == ':' || message[length] == 0);
+}

@@ -1,0 +1,81 @@
+//! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
+
+use cembra_vm::operator::Overload;
+use cembra_vm::value::QType;
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+
+/// How a function of C gives what it computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gives {
+    /// As its value.
+    Value,
+    /// Through its last parameter; its value is a category, or 0.
+    ValueOrCategory,
+}
+
+use Gives::{Value, ValueOrCategory};
+
+/// The operator, the types of its operands (I: INT64, F: FLOAT64), the function.
+const RULES: [(&str, &str, &str, Gives); 41] = [
+    ("python.add", "II", "python_add", ValueOrCategory),
+    ("python.subtract", "II", "python_subtract", ValueOrCategory),
+    ("python.multiply", "II", "python_multiply", ValueOrCategory),
+    ("python.neg", "I", "python_neg", ValueOrCategory),
+    ("python.abs", "I", "python_abs", ValueOrCategory),
+    ("python.shift_left", "II", "python_shift_left", ValueOrCategory),
+    ("python.shift_right", "II", "python_shift_right", ValueOrCategory),
+    ("python.wrapping_shift_left", "II", "python_wrapping_shift_left", Value),
+    ("python.wrapping_shift_right", "II", "python_wrapping_shift_right", Value),
+    ("python.index", "II", "python_index", ValueOrCategory),
+    ("python.slice_bound", "III", "python_slice_bound", Value),
+    ("python.floordiv", "II", "python_floordiv", ValueOrCategory),
+    ("python.wrapping_floordiv", "II", "python_wrapping_floordiv", ValueOrCategory),
+    ("python.mod", "II", "python_mod", ValueOrCategory),
+    ("python.divide", "II", "python_divide_i64", ValueOrCategory),
+    ("python.pow", "II", "python_pow_i64", ValueOrCategory),
+    ("python.wrapping_pow", "II", "python_wrapping_pow", ValueOrCategory),
+    ("python.gcd", "II", "python_gcd", ValueOrCategory),
+    ("python.isqrt", "I", "python_isqrt", ValueOrCategory),
+    ("python.range_count", "III", "python_range_count", ValueOrCategory),
+    ("python.divide", "FF", "python_divide_f64", ValueOrCategory),
+    ("python.floordiv", "FF", "python_floordiv_f64", ValueOrCategory),
+    ("python.mod", "FF", "python_mod_f64", ValueOrCategory),
+    ("python.to_int", "F", "python_to_int", ValueOrCategory),
+    ("python.floor", "F", "python_floor", ValueOrCategory),
+    ("python.ceil", "F", "python_ceil", ValueOrCategory),
+    ("python.round", "F", "python_round", ValueOrCategory),
+    ("python.sqrt", "F", "python_sqrt", ValueOrCategory),
+    ("python.fmod", "FF", "python_fmod", ValueOrCategory),
+    ("python.equal", "IF", "python_equal_if", Value),
+    ("python.not_equal", "IF", "python_not_equal_if", Value),
+    ("python.less", "IF", "python_less_if", Value),
+    ("python.less_equal", "IF", "python_less_equal_if", Value),
+    ("python.greater", "IF", "python_greater_if", Value),
+    ("python.greater_equal", "IF", "python_greater_equal_if", Value),
+    ("python.equal", "FI", "python_equal_fi", Value),
+    ("python.not_equal", "FI", "python_not_equal_fi", Value),
+    ("python.less", "FI", "python_less_fi", Value),
+    ("python.less_equal", "FI", "python_less_equal_fi", Value),
+    ("python.greater", "FI", "python_greater_fi", Value),
+    ("python.greater_equal", "FI", "python_greater_equal_fi", Value),
+];
+
+/// The function of C for an operator.
+pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+    let of_type = |qtype: &QType| match qtype {
+        _ if *qtype == INT64 => Some('I'),
+        _ if *qtype == FLOAT64 => Some('F'),
+        _ => None,
+    };
+    let is_plain = [INT64, FLOAT64, BOOLEAN].contains(overload.result());
+    let types: Option<String> = overload.args().iter().map(of_type).collect();
+    let types = types.filter(|_| is_plain)?;
+    let found = RULES.iter().find(|(name, of, ..)| *name == &**overload.name() && *of == types)?;
+    Some((found.2, found.3))
+}
+
+/// The operators with rules: their names and the types of their operands.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RULES.iter().map(|(name, types, ..)| (*name, *types))
+}

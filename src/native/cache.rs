@@ -1,0 +1,322 @@
+//! The cache of builds: a folder for each key, shared by threads and processes.
+//!
+//! ```text
+//! <root>/v1/ab/abcdef…(32 digits)/      a complete build
+//! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait, then find it
+//! <root>/v1/tmp/…                       builds under way: renamed when they are complete
+//! <root>/v1/compilers.json              what compilers say about themselves, by path, size and time
+//! ```
+//!
+//! The key is 128 bits of the program without names and places, the layout, the steps with their versions, the compiler
+//! with its version and flags, and what it takes the processor for. Parts of it stand in `build.json`, and are compared.
+//!
+//! 1. A folder is never changed: it is renamed into place, and removed as a whole.
+//! 2. A hit neither translates nor asks the compiler anything.
+//! 3. What does not load any more is built again, once.
+
+use crate::native::build::{NativeBuild, load};
+use crate::native::compiler::{self, CompileC, Compiler};
+use crate::native::error::NativeError;
+use crate::native::folder::{Artifact, BUILD_JSON, hex};
+use crate::native::stage::ProgramCall;
+use crate::workflow::StepKey;
+use cembra_vm::library::{ABI_VERSION, Digest, Library};
+use serde_json::{Map, Value as Json, json};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The version of the folder's form.
+const VERSION: &str = "v1";
+/// Bytes that a cache takes by default.
+const SIZE_LIMIT: u64 = 512 << 20;
+/// What is left of a build after that long was left by a process that has ended.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A cache of libraries on disk.
+#[derive(Clone, Debug)]
+pub struct NativeCache {
+    root: PathBuf,
+    build: NativeBuild,
+    size_limit: u64,
+}
+
+/// A build in a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The name of its function.
+    pub name: String,
+    /// What the function takes and gives.
+    pub types: String,
+    /// Bytes of its files.
+    pub size: u64,
+    /// When it was used last.
+    pub used: SystemTime,
+    /// True if the library is the one that was built.
+    pub is_sound: bool,
+}
+
+/// Where builds are kept by default: `CEMBRA_CACHE_DIR`, else `cembra` in the cache folder of the user (`XDG_CACHE_HOME`,
+/// else `.cache` in `HOME`).
+///
+/// # Errors
+/// None of the variables is set.
+pub fn default_root() -> Result<PathBuf, NativeError> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of_user = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let root = variable("CEMBRA_CACHE_DIR").or_else(|| Some(of_user()?.join("cembra")));
+    root.ok_or_else(|| NativeError::file("cache", "none of CEMBRA_CACHE_DIR, XDG_CACHE_HOME and HOME is set"))
+}
+
+impl NativeCache {
+    /// The cache in a folder, with a compiler that is [found](Compiler::find), and asked once.
+    ///
+    /// # Errors
+    /// There is no compiler.
+    pub fn new(root: impl Into<PathBuf>, compiler: Option<&Path>) -> Result<NativeCache, NativeError> {
+        let root = root.into();
+        let compiler = known_compiler(&root, compiler)?;
+        Ok(NativeCache::of(NativeBuild::c(CompileC::new(compiler, &root)), root))
+    }
+
+    /// The cache in a folder for builds by these steps.
+    pub fn of(build: NativeBuild, root: impl Into<PathBuf>) -> NativeCache {
+        NativeCache { root: root.into(), build, size_limit: SIZE_LIMIT }
+    }
+
+    /// The same cache with another limit of bytes; 512 MiB is the usual one. After a build, folders go that were not used
+    /// for the longest time.
+    pub fn size_limit(mut self, bytes: u64) -> NativeCache {
+        self.size_limit = bytes;
+        self
+    }
+
+    /// The library of a program: found, or built.
+    ///
+    /// # Errors
+    /// The program has no form in C, the compiler fails, or files cannot be written.
+    pub fn library(&self, call: &ProgramCall) -> Result<Library, NativeError> {
+        let artifact = self.artifact(call)?;
+        match load(&artifact) {
+            Err(NativeError::Library(_)) => {
+                // The file is not what was built: somebody has cut, changed or replaced it.
+                let lock = self.lock(artifact.folder())?;
+                remove(artifact.folder());
+                drop(lock);
+                load(&self.artifact(call)?)
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// The build of a program: found, or made.
+    ///
+    /// # Errors
+    /// As [`NativeCache::library`].
+    pub fn artifact(&self, call: &ProgramCall) -> Result<Artifact, NativeError> {
+        let (key, parts) = self.key(call);
+        let folder = self.root.join(VERSION).join(&key[..2]).join(&key);
+        let signature = call.signature();
+        let found = || Artifact::read(&folder, call.name(), &signature, &parts);
+        if let Some(artifact) = found() {
+            touch(&folder);
+            return Ok(artifact);
+        }
+        let lock = self.lock(&folder)?;
+        if let Some(artifact) = found() {
+            return Ok(artifact);
+        }
+        let artifact = self.make(call, &folder, &parts)?;
+        drop(lock);
+        self.make_room(&folder);
+        Ok(artifact)
+    }
+
+    /// The key of a program, and its parts for people.
+    fn key(&self, call: &ProgramCall) -> (String, Map<String, Json>) {
+        let key = StepKey::of(&(env!("CARGO_PKG_VERSION"), ABI_VERSION, call, &self.build)).to_string();
+        let compile = self.build.compiling();
+        let parts = json!({
+            "cembra": env!("CARGO_PKG_VERSION"),
+            "program": StepKey::of(call).to_string(),
+            "layout": format!("{:?}", call.layout()),
+            "steps": StepKey::of(&self.build).to_string(),
+            "compiler": compile.compiler().path,
+            "compiler version": compile.compiler().version,
+            "target": compile.compiler().target,
+            "flags": compile.flags(),
+        });
+        let Json::Object(parts) = parts else { unreachable!("an object") };
+        (key[..32].to_owned(), parts)
+    }
+
+    /// Waits until nobody else builds in a folder.
+    fn lock(&self, folder: &Path) -> Result<File, NativeError> {
+        let path = folder.with_extension("lock");
+        let open = || {
+            fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
+            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            file.lock()?;
+            Ok::<_, std::io::Error>(file)
+        };
+        open().map_err(|error| NativeError::file(&path, error))
+    }
+
+    fn make(&self, call: &ProgramCall, folder: &Path, key: &Map<String, Json>) -> Result<Artifact, NativeError> {
+        let under_way = self.root.join(VERSION).join("tmp");
+        let private = || {
+            fs::create_dir_all(&under_way)?;
+            tempfile::tempdir_in(&under_way)
+        };
+        let private = private().map_err(|error| NativeError::file(&under_way, error))?;
+        let artifact = self.build.in_folder(private.path()).run(call.clone())?;
+        artifact.write(key)?;
+        // Loads, or is not published.
+        load(&artifact)?;
+        remove(folder);
+        fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
+        Ok(artifact.moved_to(folder))
+    }
+
+    /// Removes what was not used for the longest time until the rest is within the limit, and what ended processes left.
+    fn make_room(&self, keep: &Path) {
+        let now = SystemTime::now();
+        for path in children(&self.root.join(VERSION).join("tmp")) {
+            let age = path.metadata().and_then(|data| data.modified()).ok().and_then(|time| now.duration_since(time).ok());
+            if age.is_some_and(|age| age > STALE) {
+                remove(&path);
+            }
+        }
+        let mut entries = folders(&self.root).map(|folder| (used(&folder), size(&folder), folder)).collect::<Vec<_>>();
+        entries.sort();
+        let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+        for (_, size, folder) in entries {
+            if total <= self.size_limit {
+                break;
+            }
+            if folder != keep {
+                remove(&folder);
+                total -= size;
+            }
+        }
+    }
+}
+
+/// The folders of builds.
+fn folders(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let is_digits = |path: &Path, count: usize| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.len() == count && name.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let groups = children(&root.join(VERSION)).into_iter().filter(move |path| is_digits(path, 2));
+    groups.flat_map(|group| children(&group)).filter(move |path| path.is_dir() && is_digits(path, 32))
+}
+
+/// All builds of the cache in a folder, those used last at the end. Libraries are read and compared with their digests.
+pub fn entries(root: &Path) -> Vec<Entry> {
+    let entry = |folder: PathBuf| {
+        let text = fs::read_to_string(folder.join(BUILD_JSON)).unwrap_or_default();
+        let json: Json = serde_json::from_str(&text).unwrap_or_default();
+        let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let library = fs::read(folder.join(text("library"))).ok();
+        Entry {
+            name: text("entry"),
+            types: text("types"),
+            size: size(&folder),
+            used: used(&folder),
+            is_sound: library.is_some_and(|bytes| hex(&Digest::of(&bytes).sha256) == text("sha256")),
+            folder,
+        }
+    };
+    let mut all: Vec<Entry> = folders(root).map(entry).collect();
+    all.sort_by_key(|entry| entry.used);
+    all
+}
+
+/// Removes all builds of the cache in a folder; gives their number. Locks stay: somebody may hold them.
+///
+/// # Errors
+/// A build cannot be removed.
+pub fn clear(root: &Path) -> Result<usize, NativeError> {
+    let mut count = 0;
+    for folder in folders(root) {
+        fs::remove_dir_all(&folder).map_err(|error| NativeError::file(&folder, error))?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Removes a folder, as far as that goes.
+fn remove(folder: &Path) {
+    let _ = fs::remove_dir_all(folder);
+}
+
+/// Bytes of the files in a folder.
+fn size(folder: &Path) -> u64 {
+    children(folder).iter().filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum()
+}
+
+/// When a build was used last: the time of its `build.json`.
+fn used(folder: &Path) -> SystemTime {
+    let time = folder.join(BUILD_JSON).metadata().and_then(|data| data.modified());
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Notes that a build was used; a folder that cannot be written keeps its time.
+fn touch(folder: &Path) {
+    let file = File::options().append(true).open(folder.join(BUILD_JSON));
+    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// The compiler, as the cache knows it: what it said about itself is kept as long as its file stays the same, and the
+/// processor.
+fn known_compiler(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeError> {
+    let program = compiler::chosen(named);
+    let identity = program.as_deref().and_then(identity);
+    let path = root.join(VERSION).join("compilers.json");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let mut known: Map<String, Json> = serde_json::from_str(&text).unwrap_or_default();
+    if let Some((program, identity)) = program.as_ref().zip(identity.as_ref()) {
+        let of_known = known.get(identity).and_then(|json| {
+            let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
+            Some(Compiler { path: program.clone(), version: text("version")?, target: text("target")? })
+        });
+        if let Some(compiler) = of_known {
+            return Ok(compiler);
+        }
+    }
+    let compiler = Compiler::find(named)?;
+    if let Some(identity) = identity.filter(|_| program.as_ref() == Some(&compiler.path)) {
+        known.insert(identity, json!({ "version": compiler.version, "target": compiler.target }));
+        // What cannot be written is asked again.
+        let _ = write_known(&path, &known);
+    }
+    Ok(compiler)
+}
+
+fn write_known(path: &Path, known: &Map<String, Json>) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut file, serde_json::to_string_pretty(known)?.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A compiler's file, and the processor.
+fn identity(program: &Path) -> Option<String> {
+    let data = program.metadata().ok()?;
+    let time = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    // The first processor stands for all.
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let lines = processors.split("\n\n").next().unwrap_or_default().lines();
+    let names: Vec<&str> = lines.filter(|line| line.starts_with("model name") || line.starts_with("flags")).collect();
+    let parts = (program.to_string_lossy().into_owned(), data.len(), time.as_nanos(), names.join("\n"));
+    Some(StepKey::of(&parts).to_string()[..32].to_owned())
+}

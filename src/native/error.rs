@@ -1,0 +1,101 @@
+//! Why there is no library.
+
+use cembra_vm::library::LibraryError;
+use cembra_vm::program::ValueId;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What a program has that the language of a source has no form for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotTranslated {
+    /// The name cannot be that of a function.
+    #[error("{name:?} cannot name a function of a library: use letters, digits and _, and no word of C")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// An operator has no rule.
+    #[error("routine {routine}, instruction {instruction}: {operator} has no form in C")]
+    Operator {
+        /// The routine.
+        routine: usize,
+        /// The instruction.
+        instruction: usize,
+        /// The operator with its types.
+        operator: String,
+    },
+    /// An argument or result has a type that does not cross the boundary.
+    #[error("{what} has the type {qtype}, which a library neither takes nor gives")]
+    Type {
+        /// Which argument or result.
+        what: String,
+        /// The type.
+        qtype: String,
+    },
+    /// A value has a type without locals.
+    #[error("routine {routine}: {value} has the type {qtype}, which has no form in C")]
+    Value {
+        /// The routine.
+        routine: usize,
+        /// The value.
+        value: ValueId,
+        /// The type.
+        qtype: String,
+    },
+    /// A call may run in pieces, on several threads.
+    #[error("routine {routine} is parallel, which has no form in C yet")]
+    Parallel {
+        /// The routine.
+        routine: usize,
+    },
+}
+
+/// Why a build gives no library.
+#[derive(Clone, Debug, Error)]
+pub enum NativeError {
+    /// The program has no form in the language.
+    #[error(transparent)]
+    NotTranslated(#[from] NotTranslated),
+    /// There is no compiler.
+    #[error("no C compiler: {tried}; install gcc or clang, or name one by CEMBRA_CC")]
+    NoCompiler {
+        /// What was tried.
+        tried: String,
+    },
+    /// The compiler says no.
+    #[error("{compiler} failed ({status}):\n{log}")]
+    Compiler {
+        /// The compiler.
+        compiler: PathBuf,
+        /// How it ended.
+        status: String,
+        /// What it printed, its end if that is long.
+        log: String,
+    },
+    /// The compiler did not end in time.
+    #[error("{compiler} took longer than {seconds} s and was stopped")]
+    Time {
+        /// The compiler.
+        compiler: PathBuf,
+        /// The limit.
+        seconds: u64,
+    },
+    /// A file or folder.
+    #[error("{}: {message}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The library cannot be loaded.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl NativeError {
+    /// An error of a file.
+    pub(crate) fn file(path: impl Into<PathBuf>, error: impl ToString) -> NativeError {
+        NativeError::File { path: path.into(), message: error.to_string() }
+    }
+}

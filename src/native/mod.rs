@@ -1,0 +1,46 @@
+//! Native code: programs as libraries that need no Cembra, built on the fly or ahead.
+//!
+//! ```text
+//! ProgramCall ──translate──> ProgramSource<C> ──bind──> CompilableSource<C> ──compile──> Artifact ┄load┄> Library
+//! program, layouts           C text, entry               header, ctypes module           folder with       of this
+//! of arrays; never data                                                                  library, json     process
+//! ```
+//!
+//! The three stages are a named sequence, [`NativeBuild`]; loading is no step: building may happen in another process,
+//! loading happens in the one that calls.
+//!
+//! | file | what it has |
+//! | --- | --- |
+//! | [`stage`] | the stages, and the language that a source is written in |
+//! | [`c`] | programs as C11: locals, operators, elements, jumps, calls, errors |
+//! | [`bindings`] | what lets others call a source: C header, Python module |
+//! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
+//! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
+//! | [`cache`] | build folders by key, shared by processes |
+//! | [`build`](mod@build) | the sequence, and loading |
+//! | [`call`] | calls of a library with values |
+//!
+//! 1. A source depends on the program, the layouts and the steps, and on nothing else: no data, no paths, no clock.
+//! 2. A library gives the bits of the interpreter (NaN being one value), and raises where it does, or is not made.
+//! 3. No operand of any operator is undefined behaviour in C.
+//! 4. A folder is complete when its `build.json` says so, and that is written last.
+
+pub mod bindings;
+pub mod build;
+pub mod c;
+pub mod cache;
+pub mod call;
+pub mod compiler;
+pub mod error;
+pub mod folder;
+pub mod stage;
+
+pub use bindings::CBindings;
+pub use build::{NativeBuild, load};
+pub use c::TranslateToC;
+pub use cache::NativeCache;
+pub use call::{NativeCallError, NativeResult, call_library};
+pub use compiler::{Compiler, CompileC};
+pub use error::{NativeError, NotTranslated};
+pub use folder::Artifact;
+pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource};

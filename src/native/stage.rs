@@ -1,0 +1,198 @@
+//! Stages: what the steps of a native build take and give.
+
+use crate::native::error::NotTranslated;
+use crate::workflow::{Fingerprint, Fingerprinter};
+use cembra_vm::library::{Parameter, Signature};
+use cembra_vm::program::{Program, Routine, text};
+use cembra_vm::value::QType;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// How the elements of an array argument stand in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArrayLayout {
+    /// Anywhere: every axis has a stride.
+    #[default]
+    Strided,
+    /// One after the other, the last axis fastest. Compilers make more of it.
+    Contiguous,
+}
+
+/// A program, and how it will be called: types and layouts, never data.
+#[derive(Clone, Debug)]
+pub struct ProgramCall {
+    name: String,
+    program: Arc<Program>,
+    layout: ArrayLayout,
+}
+
+impl ProgramCall {
+    /// A program under the name of its function in the library.
+    ///
+    /// # Errors
+    /// The name is no identifier of C, or one that C or the library uses itself.
+    pub fn new(
+        name: impl Into<String>,
+        program: Arc<Program>,
+        layout: ArrayLayout,
+    ) -> Result<ProgramCall, NotTranslated> {
+        let name = name.into();
+        match is_name(&name) {
+            true => Ok(ProgramCall { name, program, layout }),
+            false => Err(NotTranslated::Name { name }),
+        }
+    }
+
+    /// The function's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// How all arrays stand in memory.
+    pub fn layout(&self) -> ArrayLayout {
+        self.layout
+    }
+
+    /// What a library of the program looks like from outside.
+    pub fn signature(&self) -> Signature {
+        let main = self.program.main();
+        let parameter = |(name, value): &(Arc<str>, _)| Parameter {
+            name: name.to_string(),
+            qtype: main.slot(*value).qtype().clone(),
+            is_updated: main.updated_inputs.contains(value),
+            is_contiguous: self.layout == ArrayLayout::Contiguous,
+        };
+        let side = main.side_outputs.iter().map(|(name, value)| (name.to_string(), *value));
+        let results = std::iter::once(("result".to_owned(), main.output)).chain(side);
+        Signature {
+            parameters: main.inputs.iter().map(parameter).collect(),
+            results: results.map(|(name, value)| (name, main.slot(value).qtype().clone())).collect(),
+        }
+    }
+}
+
+/// The program without names and places of its text, the layout, and the name of the function.
+impl Fingerprint for ProgramCall {
+    fn feed(&self, to: &mut Fingerprinter) {
+        let layout = self.layout as u8;
+        to.group("ProgramCall", &[&self.name, &text::print(&anonymous(&self.program)), &layout]);
+    }
+}
+
+/// The same program with numbers for names, and without places of its text.
+pub fn anonymous(program: &Program) -> Program {
+    let numbered = |list: &[(Arc<str>, _)]| {
+        list.iter().enumerate().map(|(number, (_, value))| (number.to_string().into(), *value)).collect()
+    };
+    let routine = |routine: &Routine| {
+        let mut routine = routine.clone();
+        (routine.inputs, routine.side_outputs) = (numbered(&routine.inputs), numbered(&routine.side_outputs));
+        routine.body.replace_spans(Default::default());
+        routine
+    };
+    Program::new(program.routines().iter().map(routine).collect())
+}
+
+/// A language that sources are written in. It is a type, so that a source cannot meet the compiler of another language.
+pub trait Language: 'static {
+    /// The ending of source files, such as `c`.
+    const EXTENSION: &'static str;
+    /// A comment of one line.
+    fn comment(text: &str) -> String;
+}
+
+/// C11.
+#[derive(Clone, Copy, Debug)]
+pub enum C {}
+
+impl Language for C {
+    const EXTENSION: &'static str = "c";
+
+    fn comment(text: &str) -> String {
+        format!("/* {} */", text.replace("*/", "* /"))
+    }
+}
+
+/// A source, and how it wants to be called.
+pub struct ProgramSource<L> {
+    /// The name of its function.
+    pub entry: String,
+    /// What the function takes and gives.
+    pub signature: Signature,
+    /// The text.
+    pub text: String,
+    /// Libraries that it is linked with, such as `m`.
+    pub dependencies: Vec<String>,
+    language: PhantomData<fn() -> L>,
+}
+
+impl<L> ProgramSource<L> {
+    /// A source in the language.
+    pub fn new(entry: String, signature: Signature, text: String, dependencies: Vec<String>) -> Self {
+        ProgramSource { entry, signature, text, dependencies, language: PhantomData }
+    }
+}
+
+impl<L> Clone for ProgramSource<L> {
+    fn clone(&self) -> Self {
+        let (entry, signature) = (self.entry.clone(), self.signature.clone());
+        ProgramSource::new(entry, signature, self.text.clone(), self.dependencies.clone())
+    }
+}
+
+impl<L: Language> fmt::Debug for ProgramSource<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProgramSource({}, {} bytes of {})", self.entry, self.text.len(), L::EXTENSION)
+    }
+}
+
+/// A source with what others call it by.
+pub struct CompilableSource<L> {
+    /// The source.
+    pub source: ProgramSource<L>,
+    /// Further files: their names and contents. None is needed to compile the source.
+    pub bindings: Vec<(String, String)>,
+}
+
+impl<L> Clone for CompilableSource<L> {
+    fn clone(&self) -> Self {
+        CompilableSource { source: self.source.clone(), bindings: self.bindings.clone() }
+    }
+}
+
+impl<L: Language> fmt::Debug for CompilableSource<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.bindings.iter().map(|(name, _)| name.as_str()).collect();
+        write!(f, "CompilableSource({:?}, {names:?})", self.source)
+    }
+}
+
+/// Words that C or the text around a function uses.
+const TAKEN: [&str; 50] = [
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "main", "error", "result",
+    "memcpy", "strlen", "strncmp", "sqrt", "floor", "ceil", "trunc", "rint", "fma", "fabs", "fmod", "copysign", "ldexp",
+];
+
+/// True for an identifier that can name a function of a library.
+fn is_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    begins && name.len() <= 200 && name.chars().all(is_word) && !TAKEN.contains(&name)
+}
+
+/// True for types that cross the boundary of a library: plain values, and arrays as arguments.
+pub(crate) fn is_plain(qtype: &QType) -> bool {
+    match qtype {
+        QType::Scalar(scalar) | QType::Optional(scalar) => scalar.is_plain(),
+        QType::Tuple(tuple) => tuple.fields().iter().all(is_plain),
+        _ => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! Native code: a library of a function gives what the interpreter gives.
+//!
+//! `CEMBRA_NATIVE=N` compares every N-th function that a test calls, 1 all of them; so many by default that a run of the
+//! tests does not take much longer. What has no form in C is left out, and counted by the tests of operators.
+
+use crate::function::laws::Ran;
+use cembra::cli::function_value::recorded;
+use cembra::function::CompiledFunction;
+use cembra::native::cache::NativeCache;
+use cembra::native::{ArrayLayout, NativeCallError, NativeError, ProgramCall, call_library};
+use cembra::vm::machine::error::RunErrorKind;
+use cembra::vm::value::{Category, Value};
+use serde_json::Value as Json;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Every how many functions one is compared.
+const USUAL: u64 = 40;
+
+/// How many calls there were.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// A cache of this process, in the folder for temporary files of tests.
+pub fn cache() -> &'static NativeCache {
+    static CACHE: OnceLock<NativeCache> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("native");
+        // What another run of the tests has left may be of another translator.
+        let _ = std::fs::remove_dir_all(&root);
+        let root = root.join(std::process::id().to_string());
+        NativeCache::new(root, None).expect("cargo needs a C compiler to link")
+    })
+}
+
+/// Compares a call with that of a library, for some of the functions.
+pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &str) {
+    let every = std::env::var("CEMBRA_NATIVE").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL);
+    if every == 0 || !CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(every) {
+        return;
+    }
+    let program = function.bound().program().clone();
+    let layout = if CALLS.load(Ordering::Relaxed) / every % 2 == 0 { ArrayLayout::Strided } else { ArrayLayout::Contiguous };
+    let call = ProgramCall::new("f", program, layout).expect("a name");
+    let library = match cache().library(&call) {
+        Ok(library) => library,
+        Err(NativeError::NotTranslated(_)) => return,
+        Err(error) => panic!("{error}\n{source}"),
+    };
+    match (call_library(&library, args), first) {
+        (Ok(result), Ok((value, arrays))) => {
+            assert_eq!(recorded(&result.results[0]), *value, "native, expected the right value\n{source}");
+            let after: Vec<Json> = result.arrays.iter().map(|(_, array)| recorded(array)).collect();
+            assert_eq!(after, *arrays, "native, expected the right arrays\n{source}");
+        }
+        (Err(NativeCallError::Raised(raised)), Err(expected)) => {
+            let category = match &expected.kind {
+                RunErrorKind::Fault(fault) => fault.category(),
+                RunErrorKind::CallDepth { .. } | RunErrorKind::CallFrameBytes { .. } => Category::Limit,
+                other => panic!("the interpreter gives {other:?}, native code {raised}\n{source}"),
+            };
+            assert_eq!(raised.category, category, "native raises {raised}, expected {expected}\n{source}");
+            if category == Category::Raised {
+                let message = raised.message.as_deref();
+                assert_eq!(message, Some(&*expected.kind.to_string()), "{source}");
+            }
+        }
+        (native, first) => panic!("native code gives {native:?}, the interpreter {first:?}\n{source}"),
+    }
+}

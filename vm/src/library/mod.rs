@@ -1,0 +1,26 @@
+//! Native libraries: opened, checked, called. The only dlopen of the machine; by the feature `library`.
+//!
+//! ```text
+//! file ── size, SHA-256 ──> dlopen ── ABI version, types ──> Library ── bind(arguments) ──> BoundCall ── run, run, …
+//!         of the build                 symbols of the file               every check             no check
+//! ```
+//!
+//! 1. A file is loaded only if it has the size and the digest that its build has noted: neither a half-written library nor
+//!    a stale one gets as far as dlopen.
+//! 2. A library is called only if it says that it was made for this version of the boundary and for these types.
+//! 3. Arguments are checked when they are bound: number, type, element, axes, layout. What is bound stays borrowed.
+//! 4. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
+//!    it was lent to change, and to its results.
+
+mod call;
+mod error;
+mod open;
+mod signature;
+
+pub use call::{Argument, BoundCall};
+pub use error::{BoundaryError, LibraryError, Raised};
+pub use open::{Digest, Library};
+pub use signature::{Parameter, Signature};
+
+/// The version of the boundary. A library says for which one it was made.
+pub const ABI_VERSION: u32 = 1;

@@ -1,0 +1,119 @@
+//! Opening a library.
+
+use crate::library::ABI_VERSION;
+use crate::library::error::LibraryError;
+use crate::library::signature::Signature;
+use sha2::{Digest as _, Sha256};
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The function that takes addresses of all arguments and results.
+pub(super) type Entry = unsafe extern "C" fn(*const *mut c_void, *mut RawError) -> i32;
+
+/// What a library says about an error; `cembra_error` in C.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct RawError {
+    pub(super) category: i32,
+    pub(super) routine: i32,
+    pub(super) instruction: i32,
+    pub(super) line: i32,
+    pub(super) message: *const c_char,
+    pub(super) operands: [u64; 4],
+}
+
+/// The size and SHA-256 of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// Bytes.
+    pub size: u64,
+    /// Their SHA-256.
+    pub sha256: [u8; 32],
+}
+
+impl Digest {
+    /// That of the contents of a file.
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest { size: bytes.len() as u64, sha256: Sha256::digest(bytes).into() }
+    }
+}
+
+/// A library that has been loaded and checked. It is unloaded with its last clone and the last call bound to it.
+#[derive(Clone)]
+pub struct Library {
+    pub(super) inner: Arc<Loaded>,
+}
+
+pub(super) struct Loaded {
+    pub(super) entry: Entry,
+    pub(super) signature: Signature,
+    path: PathBuf,
+    /// Keeps the code where it is.
+    _code: libloading::Library,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Library({}, {})", self.inner.path.display(), self.inner.signature)
+    }
+}
+
+impl Library {
+    /// Loads the file of a build: one with this digest, whose function has this name and these types.
+    ///
+    /// # Errors
+    /// The file is missing or another one, or was built for another version or other types.
+    pub fn open(
+        path: &Path,
+        digest: Digest,
+        entry: &str,
+        signature: &Signature,
+    ) -> Result<Library, LibraryError> {
+        let file = |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
+        let bytes = std::fs::read(path).map_err(|error| file(&error))?;
+        let found = Digest::of(&bytes);
+        drop(bytes);
+        if found != digest {
+            let what = if found.size == digest.size { "its digest differs" } else { "its size differs" };
+            return Err(LibraryError::Digest { path: path.into(), what });
+        }
+        // SAFETY: the file is the one of a build of this crate, whose libraries do nothing when they are loaded.
+        let code = unsafe { libloading::Library::new(path) }.map_err(|error| file(&error))?;
+        let missing = |symbol: &str| LibraryError::Symbol { path: path.into(), symbol: symbol.to_owned() };
+        let symbol = format!("{entry}_abi");
+        // SAFETY: the symbol is an `uint32_t` in every version of the boundary.
+        let abi = unsafe { code.get::<*const u32>(&symbol) }.map_err(|_| missing(&symbol))?;
+        // SAFETY: as above; the library is loaded.
+        let version = unsafe { **abi };
+        if version != ABI_VERSION {
+            return Err(LibraryError::Abi { path: path.into(), found: version, expected: ABI_VERSION });
+        }
+        let symbol = format!("{entry}_signature");
+        // SAFETY: in this version of the boundary it is a string that ends with 0.
+        let text = unsafe { code.get::<*const c_char>(&symbol) }.map_err(|_| missing(&symbol))?;
+        // SAFETY: as above.
+        let types = unsafe { CStr::from_ptr(*text) }.to_string_lossy().into_owned();
+        if types != signature.types() {
+            let (found, expected) = (types, signature.types());
+            return Err(LibraryError::Signature { path: path.into(), found, expected });
+        }
+        let symbol = format!("{entry}_call");
+        // SAFETY: in this version of the boundary it is a function of this type.
+        let call = unsafe { code.get::<Entry>(&symbol) }.map_err(|_| missing(&symbol))?;
+        let entry = *call;
+        let loaded = Loaded { entry, signature: signature.clone(), path: path.into(), _code: code };
+        Ok(Library { inner: Arc::new(loaded) })
+    }
+
+    /// What it takes and gives.
+    pub fn signature(&self) -> &Signature {
+        &self.inner.signature
+    }
+
+    /// The file it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+}

@@ -1,0 +1,58 @@
+//! What a library takes and gives.
+
+use crate::value::QType;
+use std::fmt::{self, Write};
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type: a plain one, or an n-dimensional array.
+    pub qtype: QType,
+    /// True if the library changes the elements of the array in place.
+    pub is_updated: bool,
+    /// True if the elements of an array have to stand one after the other, the last axis fastest.
+    pub is_contiguous: bool,
+}
+
+/// What a library takes and gives, in order. It is written like `(a: NDARRAY_FLOAT64_N updated, n: INT64) -> result: FLOAT64`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The arguments.
+    pub parameters: Vec<Parameter>,
+    /// Names and plain types of the results.
+    pub results: Vec<(String, QType)>,
+}
+
+impl Signature {
+    /// The same without names: what has to agree for a call to be right.
+    pub fn types(&self) -> String {
+        self.text(false)
+    }
+
+    fn text(&self, has_names: bool) -> String {
+        let mut text = String::from("(");
+        let name = |name: &str| if has_names { format!("{name}: ") } else { String::new() };
+        for (number, parameter) in self.parameters.iter().enumerate() {
+            let between = if number == 0 { "" } else { ", " };
+            let _ = write!(text, "{between}{}{}", name(&parameter.name), parameter.qtype);
+            if parameter.qtype.nd().is_some() {
+                text.push_str(if parameter.is_contiguous { " contiguous" } else { "" });
+                text.push_str(if parameter.is_updated { " updated" } else { "" });
+            }
+        }
+        text.push_str(") -> ");
+        for (number, (result, qtype)) in self.results.iter().enumerate() {
+            let between = if number == 0 { "" } else { ", " };
+            let _ = write!(text, "{between}{}{qtype}", name(result));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(true))
+    }
+}
