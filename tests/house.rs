@@ -15,15 +15,16 @@ const TOP: [&str; 9] =
     ["Cargo.toml", "Cargo.lock", "LICENSE", "README.md", "src", "vm", "tests", "benches", "docs"];
 
 /// The rooms of the machine that may contain unsafe code.
-const UNSAFE: [&str; 7] = ["layout", "strip", "frame", "operator", "machine", "jit", "vector"];
+const UNSAFE: [&str; 8] = ["layout", "strip", "frame", "operator", "machine", "jit", "library", "vector"];
 
 /// The one file of the crate `cembra` with unsafe code: what runs before `main`.
 const UNSAFE_FILE: &str = "src/main.rs";
 
 /// Rooms that may touch files, clocks, the environment and threads. The machine and backends profile, fits
 /// of slices run on several threads.
-const IMPURE: [&str; 8] = [
+const IMPURE: [&str; 9] = [
     "vm/src/machine",
+    "vm/src/library",
     "src/host",
     "src/columns",
     "src/native",

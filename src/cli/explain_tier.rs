@@ -2,6 +2,7 @@
 
 use crate::cli::tier_arg::TierArg;
 use crate::inspect::{Regions, machine_code_text};
+use crate::native::{ArrayLayout, ProgramCall, TranslateToC};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
 use serde_json::json;
@@ -41,16 +42,31 @@ pub fn explain_tier(
             Ok(code) => (Some(code), None),
             Err(reason) => (None, Some(reason)),
         },
+        TierArg::Native => {
+            let call = ProgramCall::new("program", bound.program().clone(), ArrayLayout::Strided);
+            match call.and_then(|call| TranslateToC::default().explained(&call)) {
+                Ok(code) => (Some(code), None),
+                Err(reason) => (None, Some(reason.to_string())),
+            }
+        }
     };
+    let made = if tier == TierArg::Native { "C" } else { "machine code" };
     if code.is_some() {
-        watch.done("machine code");
+        watch.done(made);
     }
-    let runs = if code.is_some() { "machine code" } else { "interpreter" };
+    let runs = if code.is_some() { made } else { "interpreter" };
     if is_json {
         let micros = |time: &Duration| time.as_secs_f64() * 1e6;
         let times: serde_json::Map<_, _> =
             watch.times.iter().map(|(stage, time)| ((*stage).to_owned(), json!(micros(time)))).collect();
-        let out = json!({ "runs": runs, "reason": note, "machine_code": code, "microseconds": times });
+        let (c, machine_code) = if tier == TierArg::Native { (code, None) } else { (None, code) };
+        let out = json!({
+            "runs": runs,
+            "reason": note,
+            "machine_code": machine_code,
+            "c": c,
+            "microseconds": times,
+        });
         return format!("{out:#}\n");
     }
     let mut text = match note {

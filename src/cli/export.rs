@@ -14,14 +14,19 @@ pub(super) struct Export {
 impl Export {
     /// Reads one; an error is told for people.
     pub(super) fn parse(text: &str) -> Result<Export, String> {
-        let form = || format!("--export {text:?} has not the form FUNCTION(TYPES), such as 'dot(f64[:], f64[:])'");
-        let (function, types) = text.trim().strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(form)?;
+        let form =
+            || format!("--export {text:?} has not the form FUNCTION(TYPES), such as 'dot(f64[:], f64[:])'");
+        let (function, types) =
+            text.trim().strip_suffix(')').and_then(|text| text.split_once('(')).ok_or_else(form)?;
         let mut all = Vec::new();
         let mut rest = types.trim();
         while !rest.is_empty() {
             let end = end_of_type(rest);
             all.push(type_of(rest[..end].trim()).ok_or_else(|| {
-                format!("--export {text:?}: {:?} is no type; types are i64, f64, bool, f64[:], i32[:, :], …", rest[..end].trim())
+                format!(
+                    "--export {text:?}: {:?} is no type; types are i64, f64, bool, f64[:], i32[:, :], …",
+                    rest[..end].trim()
+                )
             })?);
             rest = rest[end..].strip_prefix(',').unwrap_or(&rest[end..]).trim();
         }
@@ -52,7 +57,8 @@ fn type_of(text: &str) -> Option<FunctionType> {
             _ => None,
         };
     };
-    let rank = axes.split(',').map(|axis| (axis.trim() == ":").then_some(())).collect::<Option<Vec<()>>>()?.len();
+    let rank =
+        axes.split(',').map(|axis| (axis.trim() == ":").then_some(())).collect::<Option<Vec<()>>>()?.len();
     let element = match element.trim() {
         "bool" | "boolean" => ScalarType::Boolean,
         "i8" | "int8" => ScalarType::Int8,

@@ -21,6 +21,8 @@ use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
 use crate::inspect::machine_code_text;
+use crate::native::cache::default_root;
+use crate::native::{ArrayLayout, NativeCache, NativeError, NativeResult, ProgramCall, call_library};
 use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
 use crate::schema::tree_text;
 use cembra_vm::machine::RunOptions;
@@ -93,6 +95,34 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     called(args, &compiled, &values, source)
 }
 
+/// A result as it is printed.
+fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
+    if !args.json {
+        return format!("{}\n", plain(value));
+    }
+    let arrays: Vec<Json> = arrays.iter().map(plain).collect();
+    format!("{}\n", json!({ "value": plain(value), "arrays_after": arrays }))
+}
+
+/// Calls a function as a library of the cache; nothing if it raises.
+fn native_call(
+    compiled: &CompiledFunction,
+    values: &[Value],
+) -> Result<Option<(Value, Vec<Value>)>, NativeError> {
+    let cache = NativeCache::new(default_root()?, None)?;
+    let program = compiled.bound().program().clone();
+    let call = ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?;
+    let library = cache.library(&call)?;
+    let values: Vec<Value> = values.iter().chain(compiled.defaults()).cloned().collect();
+    match call_library(&library, &values) {
+        Ok(NativeResult { mut results, arrays }) => {
+            let arrays = arrays.into_iter().map(|(_, array)| array).collect();
+            Ok(Some((results.swap_remove(0), arrays)))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
 /// Calls a compiled function, and prints what it gives.
 fn called(
     args: &FunctionRunArgs,
@@ -110,14 +140,18 @@ fn called(
     {
         complain(&format!("note: the interpreter runs it: {reason}"));
     }
+    if args.tier == TierArg::Native {
+        match native_call(compiled, values) {
+            Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
+            // The interpreter raises the same, and knows more about it.
+            Ok(None) => {}
+            Err(reason) => complain(&format!("note: the interpreter runs it: {reason}")),
+        }
+    }
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (budget, threads) = (args.budget.budget(), args.threads.unwrap_or_else(all));
     match call(compiled, values, RunOptions::new().budget(&budget).threads(threads)) {
-        Ok((value, arrays)) if args.json => {
-            let arrays: Vec<Json> = arrays.iter().map(plain).collect();
-            Ok(format!("{}\n", json!({ "value": plain(&value), "arrays_after": arrays })))
-        }
-        Ok((value, _)) => Ok(format!("{}\n", plain(&value))),
+        Ok((value, arrays)) => Ok(printed(args, &value, &arrays)),
         Err(error) => Err((vec![call_report(&error)], Some(source))),
     }
 }

@@ -9,4 +9,6 @@ pub enum TierArg {
     Interpreter,
     /// Machine code, where there is a compiler for it.
     Jit,
+    /// A library that a C compiler has made, where the program has a form in C.
+    Native,
 }

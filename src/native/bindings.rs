@@ -59,7 +59,8 @@ fn function(entry: &str, signature: &Signature) -> String {
     let parameters: Vec<String> = parameters.collect();
     let results: Vec<String> = signature.results.iter().map(|(_, qtype)| ctype(qtype)).collect();
     let numbered = signature.parameters.iter().enumerate();
-    let names: Vec<String> = numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
+    let names: Vec<String> =
+        numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
     format!(
         "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({names}):\n    \"\"\"{}\"\"\"\n    \
          return _{entry}({names})\n",
@@ -84,9 +85,9 @@ fn python_name(number: usize, name: &str) -> String {
 }
 
 const KEYWORDS: [&str; 32] = [
-    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-    "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-    "return", "try", "while", "with", "yield",
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
+    "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
+    "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 /// The letter of an element in the array interface of Python, with its size.

@@ -164,7 +164,12 @@ impl NativeCache {
         open().map_err(|error| NativeError::file(&path, error))
     }
 
-    fn make(&self, call: &ProgramCall, folder: &Path, key: &Map<String, Json>) -> Result<Artifact, NativeError> {
+    fn make(
+        &self,
+        call: &ProgramCall,
+        folder: &Path,
+        key: &Map<String, Json>,
+    ) -> Result<Artifact, NativeError> {
         let under_way = self.root.join(VERSION).join("tmp");
         let private = || {
             fs::create_dir_all(&under_way)?;
@@ -184,12 +189,17 @@ impl NativeCache {
     fn make_room(&self, keep: &Path) {
         let now = SystemTime::now();
         for path in children(&self.root.join(VERSION).join("tmp")) {
-            let age = path.metadata().and_then(|data| data.modified()).ok().and_then(|time| now.duration_since(time).ok());
+            let age = path
+                .metadata()
+                .and_then(|data| data.modified())
+                .ok()
+                .and_then(|time| now.duration_since(time).ok());
             if age.is_some_and(|age| age > STALE) {
                 remove(&path);
             }
         }
-        let mut entries = folders(&self.root).map(|folder| (used(&folder), size(&folder), folder)).collect::<Vec<_>>();
+        let mut entries =
+            folders(&self.root).map(|folder| (used(&folder), size(&folder), folder)).collect::<Vec<_>>();
         entries.sort();
         let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
         for (_, size, folder) in entries {
@@ -316,7 +326,8 @@ fn identity(program: &Path) -> Option<String> {
     // The first processor stands for all.
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let lines = processors.split("\n\n").next().unwrap_or_default().lines();
-    let names: Vec<&str> = lines.filter(|line| line.starts_with("model name") || line.starts_with("flags")).collect();
+    let names: Vec<&str> =
+        lines.filter(|line| line.starts_with("model name") || line.starts_with("flags")).collect();
     let parts = (program.to_string_lossy().into_owned(), data.len(), time.as_nanos(), names.join("\n"));
     Some(StepKey::of(&parts).to_string()[..32].to_owned())
 }

@@ -91,7 +91,10 @@ impl Compiler {
                 None => return Err(none(format!("{} gives no answer", arguments[0]))),
             }
             let mut text = String::new();
-            output.seek(SeekFrom::Start(0)).and_then(|_| output.read_to_string(&mut text)).map_err(|error| none(error.to_string()))?;
+            output
+                .seek(SeekFrom::Start(0))
+                .and_then(|_| output.read_to_string(&mut text))
+                .map_err(|error| none(error.to_string()))?;
             Ok(text)
         };
         let version = answer(&["--version"])?.lines().next().unwrap_or_default().to_owned();
@@ -124,7 +127,11 @@ fn found(program: &Path) -> Option<PathBuf> {
         return program.canonicalize().ok();
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())?.canonicalize().ok()
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())?
+        .canonicalize()
+        .ok()
 }
 
 /// Runs a command to its end; `None` if it has not ended in time, and is stopped.
@@ -206,7 +213,12 @@ impl CompileC {
     ///
     /// # Errors
     /// The compiler says no, or takes too long.
-    pub fn link(&self, sources: &[PathBuf], library: &Path, dependencies: &[String]) -> Result<(), NativeError> {
+    pub fn link(
+        &self,
+        sources: &[PathBuf],
+        library: &Path,
+        dependencies: &[String],
+    ) -> Result<(), NativeError> {
         let log_path = self.folder.join(BUILD_LOG);
         let mut command = Command::new(&self.compiler.path);
         command.args(&self.flags).arg("-shared").arg("-o").arg(library).args(sources);
@@ -215,7 +227,8 @@ impl CompileC {
         let copy = log.try_clone().map_err(|error| NativeError::file(&log_path, error))?;
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(copy).stderr(log);
         let compiler = self.compiler.path.clone();
-        let status = finished(command, self.time_limit).map_err(|error| NativeError::file(&compiler, error))?;
+        let status =
+            finished(command, self.time_limit).map_err(|error| NativeError::file(&compiler, error))?;
         match status {
             Some(status) if status.success() => Ok(()),
             Some(status) => {

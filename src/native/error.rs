@@ -9,7 +9,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotTranslated {
     /// The name cannot be that of a function.
-    #[error("{name:?} cannot name a function of a library: use letters, digits and _, and no word of C")]
+    #[error(
+        "{name:?} cannot name a function of a library: use letters, digits and _, and no name of C or its library"
+    )]
     Name {
         /// The name.
         name: String,

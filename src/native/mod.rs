@@ -40,7 +40,7 @@ pub use build::{NativeBuild, load};
 pub use c::TranslateToC;
 pub use cache::NativeCache;
 pub use call::{NativeCallError, NativeResult, call_library};
-pub use compiler::{Compiler, CompileC};
+pub use compiler::{CompileC, Compiler};
 pub use error::{NativeError, NotTranslated};
 pub use folder::Artifact;
 pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource};

@@ -173,19 +173,25 @@ impl<L: Language> fmt::Debug for CompilableSource<L> {
     }
 }
 
-/// Words that C or the text around a function uses.
-const TAKEN: [&str; 50] = [
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
-    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "main", "error", "result",
-    "memcpy", "strlen", "strncmp", "sqrt", "floor", "ceil", "trunc", "rint", "fma", "fabs", "fmod", "copysign", "ldexp",
-];
+/// Words of C, and names of its library that a function of the same name would take the place of.
+const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while \
+    asm typeof main abort abs access acos acosh alarm asin asinh atan atan2 atanh atexit atof atoi atol bsearch calloc cbrt \
+    ceil close connect copysign cos cosh div dup environ erf erfc errno exit exp exp2 expm1 fabs fclose fdim ferror fflush \
+    fgets floor fma fmax fmin fmod fopen fork fprintf fputs fread free frexp fscanf fseek ftell fwrite gamma getc getenv \
+    getpid hypot index ioctl isatty j0 j1 jn kill labs ldexp lgamma link listen log log10 log1p log2 logb longjmp lrint \
+    lround lseek malloc memchr memcmp memcpy memmove memset mmap modf nan nearbyint open pause perror pipe poll pow printf \
+    putc putchar puts qsort raise rand read realloc recv remainder remove rename rindex rint round scalbn scanf select send \
+    setjmp signal significand sin sinh sleep snprintf socket sprintf sqrt srand stat stderr stdin stdout strcat strchr \
+    strcmp strcpy strlen strncmp strncpy strstr strtod strtol system sync tan tanh tgamma time times trunc umask unlink \
+    wait write y0 y1 yn";
 
 /// True for an identifier that can name a function of a library.
 fn is_name(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    begins && name.len() <= 200 && name.chars().all(is_word) && !TAKEN.contains(&name)
+    let is_taken = TAKEN.split_whitespace().any(|taken| taken == name);
+    begins && name.len() <= 200 && name.chars().all(is_word) && !is_taken
 }
 
 /// True for types that cross the boundary of a library: plain values, and arrays as arguments.

@@ -27,6 +27,7 @@ mod graphs;
 mod host;
 mod hostile;
 mod model;
+mod native;
 mod numpy;
 mod oracles;
 #[cfg(feature = "png")]

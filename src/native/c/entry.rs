@@ -1,11 +1,12 @@
 //! The boundary of a library in C: its types, and the functions that others call.
 
+use crate::native::c::calls::{results, returns};
+use crate::native::c::constants::{category_name, quoted};
 use crate::native::c::locals::{CType, Leaf, element_name, leaves};
-use crate::native::c::routine::{category_name, quoted};
 use crate::native::error::NotTranslated;
-use cembra_vm::library::{ABI_VERSION, Signature};
+use cembra_vm::library::{ABI_VERSION, Parameter, Signature};
 use cembra_vm::program::Program;
-use cembra_vm::value::{Category, QType};
+use cembra_vm::value::{Category, NdType, QType};
 use std::fmt::Write;
 
 /// The header of a function: what a program in C includes.
@@ -57,7 +58,9 @@ impl Types<'_> {
             }
             QType::Tuple(tuple) => {
                 let fields = tuple.fields().iter().enumerate();
-                fields.map(|(number, field)| Some((self.of(field)?, format!("_{number}")))).collect::<Option<_>>()?
+                fields
+                    .map(|(number, field)| Some((self.of(field)?, format!("_{number}"))))
+                    .collect::<Option<_>>()?
             }
             _ => return None,
         };
@@ -112,16 +115,14 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     let _ = write!(
         text,
         "int32_t {name}_call(void *const *values, cembra_error *error)\n{{\n    cembra_error own;\n    \
-         cembra_run state = {{ error != NULL ? error : &own, 1000, 1 << 20 }}, *run = &state;\n    \
-         memset(run->error, 0, sizeof *run->error);\n    int32_t status;\n"
+         cembra_run state = {{ error != NULL ? error : &own }}, *run = &state;\n    \
+         memset(run->error, 0, sizeof *run->error);\n"
     );
-    let mut args = String::from("run");
+    let mut args = String::from("run, 0");
     for (number, parameter) in signature.parameters.iter().enumerate() {
         if let Some(array) = parameter.qtype.nd() {
             let _ = write!(args, ", values[{number}]");
-            if parameter.is_contiguous {
-                text += &contiguous(number, &parameter.name, array.rank(), element_name(array.element()));
-            }
+            text += &checked_axes(number, parameter, array);
             continue;
         }
         for leaf in plain(&parameter.qtype, &parameter.name)? {
@@ -132,29 +133,40 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
                 leaf.ctype.name(),
                 leaf.at
             );
-            let _ = write!(args, ", {local}");
+            // A truth is 0 or 1 inside.
+            let truth = if leaf.ctype == CType::U8 { format!("{local} != 0") } else { local };
+            let _ = write!(args, ", {truth}");
         }
     }
-    let mut put = String::new();
-    let first = signature.parameters.len();
-    for (number, (result, qtype)) in signature.results.iter().enumerate() {
-        for leaf in plain(qtype, result)? {
-            let local = format!("q{number}_{}", leaf.at);
-            let _ = writeln!(text, "    {} {local} = 0;", leaf.ctype.name());
-            let _ = write!(args, ", &{local}");
-            let _ = writeln!(
-                put,
-                "    memcpy((char *)values[{}] + {}, &{local}, sizeof {local});",
-                first + number,
-                leaf.at
-            );
-        }
+    let (mut put, first) = (String::new(), signature.parameters.len());
+    let through_pointers = results(program.main())?;
+    for (number, leaf) in &through_pointers {
+        let local = format!("q{number}_{}", leaf.at);
+        let _ = writeln!(text, "    {} {local} = 0;", leaf.ctype.name());
+        let _ = write!(args, ", &{local}");
+        put += &stored(first + number, leaf.at, &local);
     }
+    if through_pointers.is_empty() {
+        let leaves = signature
+            .results
+            .iter()
+            .zip(0..)
+            .filter_map(|((_, qtype), number)| Some((number, leaves(qtype)?)));
+        let only =
+            leaves.flat_map(|(number, leaves)| leaves.into_iter().map(move |leaf| (number, leaf))).next();
+        put += &only.map_or(String::new(), |(number, leaf): (usize, Leaf)| {
+            stored(first + number, leaf.at, "z.value")
+        });
+    }
+    let returns = returns(program.main())?;
     debug_assert_eq!(program.main().inputs.len(), first);
-    let _ = write!(text, "    status = r0({args});\n    if (status != 0) return status;\n{put}    return 0;\n}}\n\n");
+    let _ = write!(
+        text,
+        "    {returns} z = r0({args});\n    if (z.status != 0) return z.status;\n{put}    return 0;\n}}\n\n"
+    );
     let mut types = Types { name, count: 0, declared: String::new() };
     let typed = prototype(name, signature, &mut types)?;
-    let address = |(number, parameter): (usize, &cembra_vm::library::Parameter)| {
+    let address = |(number, parameter): (usize, &Parameter)| {
         let local = local_name(number, &parameter.name);
         match parameter.qtype.nd() {
             Some(_) => format!("(void *){local}"),
@@ -164,22 +176,44 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     let parameters = signature.parameters.iter().enumerate().map(address);
     let results = (0..signature.results.len()).map(|number| format!("result{number}"));
     let all: Vec<String> = parameters.chain(results).collect();
-    let _ = write!(text, "{typed}\n{{\n    void *values[] = {{ {} }};\n    return {name}_call(values, error);\n}}\n", all.join(", "));
+    let _ = write!(
+        text,
+        "{typed}\n{{\n    void *values[] = {{ {} }};\n    return {name}_call(values, error);\n}}\n",
+        all.join(", ")
+    );
     Ok(text)
+}
+
+fn stored(number: usize, at: u32, local: &str) -> String {
+    format!("    memcpy((char *)values[{number}] + {at}, &{local}, sizeof {local});\n")
 }
 
 fn plain(qtype: &QType, what: &str) -> Result<Vec<Leaf>, NotTranslated> {
     leaves(qtype).ok_or_else(|| refused(what, qtype))
 }
 
-/// Refuses an array whose elements are not one after the other.
-fn contiguous(number: usize, name: &str, rank: usize, element: &str) -> String {
-    let mut text = format!("    {{ const cembra_array *a = values[{number}]; int64_t stride = sizeof({element}); int is = 1; ");
-    for axis in (0..rank).rev() {
-        let _ = write!(text, "is &= a->shape[{axis}] == 1 || a->strides[{axis}] == stride; stride *= a->shape[{axis}]; ");
+/// Refuses an array of a negative size, or whose elements do not stand as the library needs them.
+fn checked_axes(number: usize, parameter: &Parameter, array: NdType) -> String {
+    let element = element_name(array.element());
+    let mut text = format!(
+        "    {{ const cembra_array *a = values[{number}]; int64_t stride = sizeof({element}); int is = 1; "
+    );
+    for axis in (0..array.rank()).rev() {
+        let size = format!("a->shape[{axis}]");
+        if parameter.is_contiguous {
+            let _ = write!(
+                text,
+                "is &= {size} == 1 || a->strides[{axis}] == stride; stride = mul_i64(stride, {size}); "
+            );
+        }
+        let _ =
+            write!(text, "if ({size} < 0) {} ", refuse(number, parameter, "has an axis of a negative size"));
     }
-    let message = quoted(&format!("the elements of {name} are not one after the other"));
-    text + &format!(
-        "if (!is && stride != 0) return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number})); }}\n"
-    )
+    let layout = refuse(number, parameter, "has elements that are not one after the other");
+    text + &format!("if (!is && stride != 0) {layout} }}\n")
+}
+
+fn refuse(number: usize, parameter: &Parameter, what: &str) -> String {
+    let message = quoted(&format!("the array {} {what}", parameter.name));
+    format!("return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number}));")
 }

@@ -11,11 +11,17 @@
 //! An error leaves through every function as its category; where it was raised, and with which operands, stands in the
 //! `cembra_error` of the call.
 
+mod calls;
+mod constants;
+mod elements;
 mod entry;
 mod locals;
+mod loops;
+mod operators;
 mod recipes;
 mod routine;
 mod rules;
+mod writer;
 
 pub use entry::header;
 
@@ -25,6 +31,16 @@ use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::program::instruction::Span;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// What operators do, as functions of C.
+const PRELUDE: &str = include_str!("prelude.c");
+
+/// True for names that the text uses itself.
+fn is_used(name: &str) -> bool {
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let words = PRELUDE.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    name.strip_prefix('r').is_some_and(is_number) || words.into_iter().any(|word| word == name)
+}
 
 /// Translates programs to C11.
 ///
@@ -40,6 +56,17 @@ impl TranslateToC {
     /// added in front.
     pub fn with_lines_of(source: &str) -> TranslateToC {
         TranslateToC { source: Some(source.into()) }
+    }
+
+    /// The functions of the routines, with the instruction in front of its statements: for people.
+    ///
+    /// # Errors
+    /// As for the step.
+    pub fn explained(&self, call: &ProgramCall) -> Result<String, NotTranslated> {
+        let (program, line) = (call.program(), |span: Span| self.line(span));
+        let functions = (0..program.routines().len())
+            .map(|number| routine::function(number, program, call.layout(), &line, true));
+        Ok(functions.collect::<Result<Vec<String>, _>>()?.join("\n"))
     }
 
     /// The line of a place in the text, from 1; 0 if it is unknown.
@@ -66,17 +93,20 @@ impl Step<ProgramCall> for TranslateToC {
 
     fn run(&self, call: ProgramCall) -> Result<ProgramSource<C>, NotTranslated> {
         let (program, signature) = (call.program(), call.signature());
+        if is_used(call.name()) {
+            return Err(NotTranslated::Name { name: call.name().to_owned() });
+        }
         let mut text = header(call.name(), &signature)?;
         text.push_str("\n#include <math.h>\n#include <string.h>\n\n");
-        text.push_str(include_str!("prelude.c"));
+        text.push_str(PRELUDE);
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {
-            let _ = writeln!(text, "{};", routine::parameters(number, routine)?);
+            let _ = writeln!(text, "{};", calls::parameters(number, routine)?);
         }
         let line = |span: Span| self.line(span);
         for number in 0..program.routines().len() {
             text.push('\n');
-            text += &routine::function(number, program, call.layout(), &line)?;
+            text += &routine::function(number, program, call.layout(), &line, false)?;
         }
         text.push('\n');
         text += &entry::entry(call.name(), program, &signature)?;

@@ -9,9 +9,18 @@
 
 typedef struct {
     cembra_error *error;
-    int64_t calls;
-    int64_t stack;
 } cembra_run;
+
+/* How deep calls may be nested. */
+#define CEMBRA_DEPTH 1000
+
+/* What a routine returns: 0 or a category, and its result if that is a single number. */
+typedef struct { int32_t status; } cembra_status;
+typedef struct { int32_t status; uint8_t value; } cembra_u8;
+typedef struct { int32_t status; int32_t value; } cembra_i32;
+typedef struct { int32_t status; int64_t value; } cembra_i64;
+typedef struct { int32_t status; float value; } cembra_f32;
+typedef struct { int32_t status; double value; } cembra_f64;
 
 static inline uint64_t bits_f64(double x) { uint64_t bits; memcpy(&bits, &x, 8); return bits; }
 static inline uint64_t bits_f32(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }

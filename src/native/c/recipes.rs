@@ -1,5 +1,6 @@
 //! Recipes as expressions of C: the operations of a list, one row.
 
+use crate::native::c::constants::{float, integer, narrow, single};
 use crate::native::c::locals::{CType, Locals, leaves};
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::recipe::Recorded;
@@ -97,38 +98,6 @@ fn ctype(lane: Lane) -> CType {
     }
 }
 
-/// A FLOAT64 as C reads it back.
-pub(super) fn float(value: f64) -> String {
-    match value.is_finite() {
-        true => format!("{value:?}"),
-        false => format!("f64_of(UINT64_C(0x{:016x}))", value.to_bits()),
-    }
-}
-
-/// A FLOAT32 as C reads it back.
-pub(super) fn single(value: f32) -> String {
-    match value.is_finite() {
-        true => format!("{value:?}f"),
-        false => format!("f32_of(UINT32_C(0x{:08x}))", value.to_bits()),
-    }
-}
-
-/// An INT64 as C reads it back.
-pub(super) fn integer(value: i64) -> String {
-    match value {
-        i64::MIN => "INT64_MIN".to_owned(),
-        value => format!("INT64_C({value})"),
-    }
-}
-
-/// An INT32 as C reads it back.
-pub(super) fn narrow(value: i32) -> String {
-    match value {
-        i32::MIN => "INT32_MIN".to_owned(),
-        value => value.to_string(),
-    }
-}
-
 /// Terms as expressions, those used more than once as temporaries.
 pub(super) struct Lowered {
     expressions: Vec<String>,
@@ -151,7 +120,8 @@ impl Lowered {
                 op.operands().for_each(|operand| uses[operand.index()] += 1);
             }
         }
-        let mut lowered = Lowered { expressions: Vec::with_capacity(terms.len()), temporaries: String::new() };
+        let mut lowered =
+            Lowered { expressions: Vec::with_capacity(terms.len()), temporaries: String::new() };
         for (term, op, lane) in terms {
             let used = uses[term.index()];
             let is_leaf = matches!(op, Op::Column(_) | Op::Presence(_) | Op::Literal(_));

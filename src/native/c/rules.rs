@@ -73,9 +73,3 @@ pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     let found = RULES.iter().find(|(name, of, ..)| *name == &**overload.name() && *of == types)?;
     Some((found.2, found.3))
 }
-
-/// The operators with rules: their names and the types of their operands.
-#[cfg(test)]
-pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
-    RULES.iter().map(|(name, types, ..)| (*name, *types))
-}

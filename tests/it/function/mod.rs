@@ -14,7 +14,7 @@ mod generate;
 mod hostile;
 mod interpret;
 mod laws;
-mod native;
+pub mod native;
 mod oracle;
 mod page;
 mod passes;

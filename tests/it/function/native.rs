@@ -7,7 +7,9 @@ use crate::function::laws::Ran;
 use cembra::cli::function_value::recorded;
 use cembra::function::CompiledFunction;
 use cembra::native::cache::NativeCache;
-use cembra::native::{ArrayLayout, NativeCallError, NativeError, ProgramCall, call_library};
+use cembra::native::{
+    ArrayLayout, CompileC, Compiler, NativeBuild, NativeCallError, NativeError, ProgramCall, call_library,
+};
 use cembra::vm::machine::error::RunErrorKind;
 use cembra::vm::value::{Category, Value};
 use serde_json::Value as Json;
@@ -21,17 +23,36 @@ const USUAL: u64 = 40;
 /// How many calls there were.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// A cache of this process, in the folder for temporary files of tests.
-pub fn cache() -> &'static NativeCache {
-    static CACHE: OnceLock<NativeCache> = OnceLock::new();
-    CACHE.get_or_init(|| {
+/// The folder of this process among those for temporary files of tests.
+fn root() -> PathBuf {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    let made = ROOT.get_or_init(|| {
         let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("native");
         // What another run of the tests has left may be of another translator.
         let _ = std::fs::remove_dir_all(&root);
-        let root = root.join(std::process::id().to_string());
-        NativeCache::new(root, None).expect("cargo needs a C compiler to link")
+        root.join(std::process::id().to_string())
+    });
+    made.clone()
+}
+
+/// A cache of this process.
+pub fn cache() -> &'static NativeCache {
+    static CACHE: OnceLock<NativeCache> = OnceLock::new();
+    CACHE.get_or_init(|| NativeCache::new(root(), None).expect("cargo needs a C compiler to link"))
+}
+
+/// The same of libraries that stop the process where C leaves open what happens.
+fn sanitized() -> &'static NativeCache {
+    static CACHE: OnceLock<NativeCache> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
+        let compile = SANITIZE.iter().fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
+        NativeCache::of(NativeBuild::c(compile), root())
     })
 }
+
+/// Stops the process where C leaves open what happens, without a library for that.
+pub const SANITIZE: [&str; 2] = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"];
 
 /// Compares a call with that of a library, for some of the functions.
 pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &str) {
@@ -40,7 +61,11 @@ pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &
         return;
     }
     let program = function.bound().program().clone();
-    let layout = if CALLS.load(Ordering::Relaxed) / every % 2 == 0 { ArrayLayout::Strided } else { ArrayLayout::Contiguous };
+    let layout = if CALLS.load(Ordering::Relaxed) / every % 2 == 0 {
+        ArrayLayout::Strided
+    } else {
+        ArrayLayout::Contiguous
+    };
     let call = ProgramCall::new("f", program, layout).expect("a name");
     let library = match cache().library(&call) {
         Ok(library) => library,

@@ -116,14 +116,7 @@ impl Library {
             Err(number) => (&raw const arrays[number]).cast_mut().cast(),
         });
         let addresses = of_arguments.chain(results.iter().map(|slot| in_frame(slot.offset()))).collect();
-        Ok(BoundCall {
-            library: self.clone(),
-            frame,
-            results,
-            addresses,
-            _arrays: arrays,
-            lent: PhantomData,
-        })
+        Ok(BoundCall { library: self.clone(), frame, results, addresses, _arrays: arrays, lent: PhantomData })
     }
 }
 
@@ -215,7 +208,8 @@ fn raw_array(
     data: *mut u8,
 ) -> Result<RawArray, BoundaryError> {
     let is_unit = |axis: usize| !expected.is_unit(axis) || shape[axis] == 1;
-    let fits = element == expected.element() && shape.len() == expected.rank() && (0..shape.len()).all(is_unit);
+    let fits =
+        element == expected.element() && shape.len() == expected.rank() && (0..shape.len()).all(is_unit);
     if !fits {
         return Err(mismatch(parameter, format!("an array of {element} of shape {shape:?}")));
     }

@@ -76,7 +76,9 @@ pub enum BoundaryError {
         actual: String,
     },
     /// An array whose elements are not one after the other.
-    #[error("argument {name}: the elements have to stand one after the other, strides are {strides:?} for the shape {shape:?}")]
+    #[error(
+        "argument {name}: the elements have to stand one after the other, strides are {strides:?} for the shape {shape:?}"
+    )]
     Layout {
         /// The parameter.
         name: String,
@@ -122,7 +124,11 @@ impl fmt::Display for Raised {
             (Some(message), _) => f.write_str(message)?,
             (None, Category::IndexOutOfRange) => {
                 let [index, axis, size, _] = self.operands;
-                write!(f, "index out of range: {}, the size of axis {axis} is {}", index as i64, size as i64)?;
+                write!(
+                    f,
+                    "index out of range: {}, the size of axis {axis} is {}",
+                    index as i64, size as i64
+                )?;
             }
             (None, category) => write!(f, "{}", category.name().to_ascii_lowercase().replace('_', " "))?,
         }

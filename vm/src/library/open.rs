@@ -71,7 +71,8 @@ impl Library {
         entry: &str,
         signature: &Signature,
     ) -> Result<Library, LibraryError> {
-        let file = |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
+        let file =
+            |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
         let bytes = std::fs::read(path).map_err(|error| file(&error))?;
         let found = Digest::of(&bytes);
         drop(bytes);

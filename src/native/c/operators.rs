@@ -1,0 +1,88 @@
+//! Operators in C: by a rule of their own, in place on elements, or by their recipe.
+
+use crate::native::c::constants::integer;
+use crate::native::c::locals::{CType, leaves};
+use crate::native::c::recipes;
+use crate::native::c::rules::{Gives, rule};
+use crate::native::c::writer::Writer;
+use cembra_vm::operator::Overload;
+use cembra_vm::operator::primitive::Primitive;
+use cembra_vm::program::ValueId;
+use cembra_vm::value::ScalarValue;
+
+impl Writer<'_> {
+    /// The statements of an operator; `None` if it has no form in C.
+    pub(super) fn operator(
+        &self,
+        ip: usize,
+        overload: &Overload,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Option<String> {
+        if overload.assembles() {
+            return self.assemble(operands, result);
+        }
+        if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
+            return Some(shifted);
+        }
+        if let Some((function, gives)) = rule(overload) {
+            return Some(self.helper(ip, function, gives, operands, result));
+        }
+        match overload.primitive() {
+            Some(Primitive::Get(element, _)) => return Some(self.get(ip, element, operands, result)),
+            Some(Primitive::Set(element, _)) => return Some(self.set(ip, element, operands)),
+            Some(Primitive::Length) => return self.length(operands, result),
+            _ => {}
+        }
+        recipes::statements(overload, operands, result, &self.locals, |value| {
+            self.literals.get(&value).cloned()
+        })
+    }
+
+    fn assemble(&self, operands: &[ValueId], result: ValueId) -> Option<String> {
+        leaves(self.routine.slot(result).qtype())?;
+        let sources = operands.iter().flat_map(|operand| self.locals.all(*operand));
+        let moved = self.locals.all(result).into_iter().zip(sources);
+        Some(
+            moved
+                .filter(|((to, _), (from, _))| to != from)
+                .map(|((to, _), (from, _))| format!("{to} = {from}; "))
+                .collect(),
+        )
+    }
+
+    /// A quotient or remainder of integers by a literal that is a power of two: bits.
+    fn by_power_of_two(&self, overload: &Overload, operands: &[ValueId], result: ValueId) -> Option<String> {
+        let [x, y] = operands else { return None };
+        let Some(ScalarValue::Int64(y)) = self.literals.get(y) else { return None };
+        let power = u64::try_from(*y).ok().filter(|y| y.is_power_of_two())?;
+        let (x, result) = (self.locals.only(*x), self.locals.only(result));
+        match &**overload.name() {
+            "python.mod" => Some(format!("{result} = {x} & {};", integer(y - 1))),
+            "python.floordiv" => Some(format!("{result} = {x} >> {};", power.trailing_zeros())),
+            _ => None,
+        }
+    }
+
+    fn helper(
+        &self,
+        ip: usize,
+        function: &str,
+        gives: Gives,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> String {
+        let from: Vec<(String, CType)> = operands.iter().flat_map(|value| self.locals.all(*value)).collect();
+        let args: Vec<&str> = from.iter().map(|(name, _)| name.as_str()).collect();
+        let (args, to) = (args.join(", "), self.locals.all(result));
+        let Some((to, ctype)) = to.first() else { return String::new() };
+        match gives {
+            Gives::Value => format!("{to} = {function}({args});"),
+            Gives::ValueOrCategory => format!(
+                "{{ {} z; int32_t k = {function}({args}, &z); if (CEMBRA_RARE(k)) {{ {} }} {to} = z; }}",
+                ctype.name(),
+                self.raise(ip, "NULL", &from)
+            ),
+        }
+    }
+}

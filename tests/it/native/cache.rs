@@ -1,0 +1,202 @@
+//! The cache of builds: what is a hit, who builds, and what becomes of damaged folders.
+
+use crate::native::{fresh, function};
+use cembra::native::cache::{clear, entries};
+use cembra::native::{
+    ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, NativeError, ProgramCall, call_library, load,
+};
+use cembra::vm::value::{ScalarValue, Value};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const SOURCE: &str = "def f(n):\n    return n * 3 + 1\n";
+
+fn seven() -> Vec<Value> {
+    vec![Value::Scalar(ScalarValue::Int64(7))]
+}
+
+fn call(source: &str) -> ProgramCall {
+    function(source, &seven(), ArrayLayout::Strided)
+}
+
+fn gives(cache: &NativeCache, source: &str) -> Value {
+    let library = cache.library(&call(source)).expect("a library");
+    call_library(&library, &seven()).expect("no error").results[0].clone()
+}
+
+fn folder(cache: &NativeCache, source: &str) -> PathBuf {
+    cache.artifact(&call(source)).expect("a build").folder().to_owned()
+}
+
+/// When a build was made: that of its library, which nobody writes again.
+fn made(folder: &Path) -> std::time::SystemTime {
+    fs::metadata(folder.join("libf.so")).and_then(|data| data.modified()).expect("a library")
+}
+
+#[test]
+fn what_does_not_matter_is_a_hit() {
+    let (_root, cache) = fresh();
+    let first = folder(&cache, SOURCE);
+    let time = made(&first);
+    // Names, comments and lines.
+    assert_eq!(folder(&cache, "# moved\n\ndef f(number):\n    return number * 3 + 1\n"), first);
+    assert_eq!(made(&first), time);
+    // A literal, the function's name, the layout, a flag.
+    assert_ne!(folder(&cache, "def f(n):\n    return n * 3 + 2\n"), first);
+    let renamed = function("def g(n):\n    return n * 3 + 1\n", &seven(), ArrayLayout::Strided);
+    assert_ne!(cache.artifact(&renamed).expect("a build").folder(), first);
+    let contiguous = function(SOURCE, &seven(), ArrayLayout::Contiguous);
+    assert_ne!(cache.artifact(&contiguous).expect("a build").folder(), first);
+    let compiler = Compiler::find(None).expect("a compiler");
+    let debug = NativeBuild::c(CompileC::new(compiler, "").flag("-g"));
+    let root = first.ancestors().nth(3).expect("the root");
+    assert_ne!(folder(&NativeCache::of(debug, root), SOURCE), first);
+    assert_eq!(entries(root).len(), 5);
+    assert!(entries(root).iter().all(|entry| entry.is_sound));
+    assert_eq!(clear(root).expect("it goes"), 5);
+    assert_eq!(entries(root), []);
+}
+
+#[test]
+fn damaged_builds_are_made_again() {
+    let (_root, cache) = fresh();
+    let expected = Value::Scalar(ScalarValue::Int64(22));
+    assert_eq!(gives(&cache, SOURCE), expected);
+    let place = folder(&cache, SOURCE);
+    let damage: [(&str, fn(&Path)); 7] = [
+        ("the library is cut", |f| truncate(&f.join("libf.so"), 1000)),
+        ("the library is empty", |f| truncate(&f.join("libf.so"), 0)),
+        ("a bit of the library differs", |f| flip(&f.join("libf.so"), 5000)),
+        ("the library is gone", |f| fs::remove_file(f.join("libf.so")).expect("it is there")),
+        ("the json is cut", |f| truncate(&f.join("build.json"), 40)),
+        ("the json is gone", |f| fs::remove_file(f.join("build.json")).expect("it is there")),
+        ("the json is of another key", |f| {
+            let text = fs::read_to_string(f.join("build.json")).expect("it is there");
+            fs::write(f.join("build.json"), text.replace("\"target\": \"", "\"target\": \"0"))
+                .expect("it is written");
+        }),
+    ];
+    for (what, damage) in damage {
+        damage(&place);
+        assert_eq!(gives(&cache, SOURCE), expected, "{what}");
+        assert!(
+            entries(place.ancestors().nth(3).expect("the root")).iter().all(|entry| entry.is_sound),
+            "{what}"
+        );
+    }
+}
+
+fn truncate(path: &Path, bytes: u64) {
+    let file = fs::File::options().write(true).open(path).expect("it is there");
+    file.set_len(bytes).expect("it is cut");
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).expect("it is there");
+    bytes[at] ^= 16;
+    fs::write(path, bytes).expect("it is written");
+}
+
+#[test]
+fn a_moved_cache_is_a_hit() {
+    let (root, cache) = fresh();
+    let place = folder(&cache, SOURCE);
+    let moved = root.path().join("moved");
+    fs::rename(root.path().join("v1"), root.path().join("moved")).expect("it moves");
+    fs::create_dir(root.path().join("there")).expect("a folder");
+    fs::rename(&moved, root.path().join("there").join("v1")).expect("it moves");
+    let other = NativeCache::new(root.path().join("there"), None).expect("a compiler");
+    let artifact = other.artifact(&call(SOURCE)).expect("a build");
+    assert_eq!(artifact.folder().file_name(), place.file_name());
+    assert!(load(&artifact).is_ok());
+    assert_eq!(entries(&root.path().join("there")).len(), 1);
+}
+
+#[test]
+fn many_threads_build_once() {
+    let (root, cache) = fresh();
+    let sources: Vec<String> = (0..4).map(|n| format!("def f(n):\n    return n * {n} + 1\n")).collect();
+    let folders = std::thread::scope(|scope| {
+        let run = || {
+            sources
+                .iter()
+                .map(|source| (folder(&cache, source), made(&folder(&cache, source))))
+                .collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    // The same library, not one that was made again.
+    assert!(folders.windows(2).all(|pair| pair[0] == pair[1]), "{folders:?}");
+    assert_eq!(entries(root.path()).len(), 4);
+    assert_eq!(fs::read_dir(root.path().join("v1/tmp")).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_cache_stays_within_its_limit() {
+    let (root, cache) = fresh();
+    let one: u64 = {
+        folder(&cache, SOURCE);
+        entries(root.path())[0].size
+    };
+    clear(root.path()).expect("it goes");
+    let cache = cache.size_limit(2 * one + one / 2);
+    for n in 0..4 {
+        folder(&cache, &format!("def f(n):\n    return n * 5 + {}\n", 10 + n));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(entries(root.path()).len(), 2);
+}
+
+/// A compiler that says who it is, and then does something else.
+fn fake(folder: &Path, rest: &str) -> PathBuf {
+    let path = folder.join("fakecc");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in --version) echo fake 1;; -march=native) echo x;; *) {rest};; esac\n"
+    );
+    fs::write(&path, script).expect("it is written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
+    path
+}
+
+#[test]
+fn compilers_that_fail_are_named() {
+    let (root, _) = fresh();
+    let missing =
+        NativeCache::new(root.path(), Some(Path::new("no-such-compiler"))).expect_err("there is none");
+    assert!(matches!(missing, NativeError::NoCompiler { .. }), "{missing}");
+    let failing = fake(root.path(), "echo no such luck >&2; exit 3");
+    let cache = NativeCache::new(root.path(), Some(&failing)).expect("it answers");
+    let error = cache.library(&call(SOURCE)).expect_err("it fails");
+    assert!(matches!(&error, NativeError::Compiler { log, .. } if log == "no such luck\n"), "{error}");
+    // Nothing is kept of it: another compiler builds.
+    let cache = NativeCache::new(root.path(), None).expect("a compiler");
+    assert_eq!(gives(&cache, SOURCE), Value::Scalar(ScalarValue::Int64(22)));
+    let hanging = fake(root.path(), "sleep 60");
+    let compiler = Compiler::at(&hanging).expect("it answers");
+    let compile = CompileC::new(compiler, root.path()).time_limit(Duration::from_millis(200));
+    let begin = std::time::Instant::now();
+    let error = NativeBuild::c(compile).run(call(SOURCE)).expect_err("it hangs");
+    assert!(matches!(error, NativeError::Time { .. }), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "it was not stopped");
+    let silent = fake(root.path(), "exit 0");
+    let cache = NativeCache::new(root.path(), Some(&silent)).expect("it answers");
+    let error = cache.library(&call(SOURCE)).expect_err("it writes no library");
+    assert!(matches!(error, NativeError::File { .. }), "{error}");
+}
+
+#[test]
+fn a_replaced_compiler_is_another_key() {
+    let (root, cache) = fresh();
+    let first = folder(&cache, SOURCE);
+    let wrapper = fake(root.path(), "exec cc \"$@\"");
+    let one = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
+    let of_wrapper = folder(&one, SOURCE);
+    assert_ne!(of_wrapper, first);
+    let text = fs::read_to_string(&wrapper).expect("a script").replace("fake 1", "fake number 2");
+    fs::write(&wrapper, text).expect("it is written");
+    let two = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
+    assert_ne!(folder(&two, SOURCE), of_wrapper);
+}

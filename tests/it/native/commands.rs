@@ -1,0 +1,150 @@
+//! `cembra build` and `cembra cache`, and libraries called from C and from Python without Cembra.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SOURCE: &str = "\
+def dot(a, b):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+def split(n):
+    if n < 0:
+        raise ValueError('below zero')
+    return n // 3, n % 3, n > 5
+";
+
+const MAIN: &str = r#"
+#include <stdio.h>
+#include "both.h"
+int main(void)
+{
+    double x[3] = { 1.0, 2.0, 3.0 }, y[3] = { 0.5, 0.25, -1.0 }, sum;
+    cembra_array a = { x, { 3 }, { 8 } }, b = { y, { 3 }, { 8 } };
+    if (dot(&a, &b, &sum, NULL) != 0 || sum != -2.0) return 1;
+    split_type1 parts;
+    if (split(17, &parts, NULL) != 0 || parts._0 != 5 || parts._1 != 2 || parts._2 != 1) return 2;
+    cembra_error error;
+    if (split(-1, &parts, &error) != CEMBRA_RAISED || error.line != 9) return 3;
+    b.shape[0] = 2;
+    if (dot(&a, &b, &sum, &error) != CEMBRA_INDEX_OUT_OF_RANGE || error.operands[2] != 2) return 4;
+    a.strides[0] = 16;
+    if (dot(&a, &b, &sum, &error) != CEMBRA_TYPE) return 5;
+    puts(error.message);
+    return 0;
+}
+"#;
+
+const CALLER: &str = r#"
+import ctypes, both
+
+class Rows:
+    def __init__(self, *rows):
+        self.rows = (ctypes.c_double * len(rows))(*rows)
+        self.__array_interface__ = {"shape": (len(rows),), "typestr": "<f8", "data": (ctypes.addressof(self.rows), False), "version": 3}
+
+assert both.dot(Rows(1.0, 2.0, 3.0), Rows(0.5, 0.25, -1.0)) == -2.0
+assert both.split(17) == (5, 2, True)
+for call, kind in [
+    (lambda: both.split(-1), ValueError),
+    (lambda: both.split(2**70), OverflowError),
+    (lambda: both.dot(Rows(1.0, 2.0), Rows(1.0)), IndexError),
+    (lambda: both.dot([1.0], [1.0]), TypeError),
+]:
+    try:
+        call()
+    except kind as error:
+        print(type(error).__name__, error)
+    else:
+        raise SystemExit(f"{kind} was not raised")
+"#;
+
+fn cembra(args: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cembra"))
+        .args(args)
+        .current_dir(folder)
+        .env("CEMBRA_CACHE_DIR", folder.join("cache"))
+        .output()
+        .expect("the command starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_library_is_called_from_c_and_from_python() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let exports = ["-e", "dot(f64[:], f64[:])", "-e", "split(i64)"];
+    let built = cembra(&[&["build", "f.py", "-o", "out", "--name", "both"], &exports[..]].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    assert_eq!(text(&built), "out/dot.c\nout/split.c\nout/both.h\nout/both.py\nout/libboth.so\n");
+    let out = folder.join("out");
+    fs::write(out.join("main.c"), MAIN).expect("it is written");
+    let compiled = Command::new("cc")
+        .args(["-o", "main", "main.c", "libboth.so", "-Wall", "-Werror"])
+        .current_dir(&out)
+        .output();
+    let compiled = compiled.expect("cargo needs a C compiler to link");
+    assert!(compiled.status.success(), "{}", text(&compiled));
+    let ran = Command::new(out.join("main")).env("LD_LIBRARY_PATH", &out).output().expect("it runs");
+    assert!(ran.status.success(), "{:?}", ran.status);
+    assert_eq!(text(&ran), "the array a has elements that are not one after the other\n");
+    fs::write(out.join("caller.py"), CALLER).expect("it is written");
+    // Where there is no Python, nobody calls from it.
+    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
+        assert!(ran.status.success(), "{}", text(&ran));
+        let lines = "ValueError below zero (line 9)\nOverflowError 1180591620717411303424 does not fit\n\
+                     IndexError index 1 is out of bounds for axis 0 with size 1 (line 4)\n\
+                     TypeError a: an array is needed, got list\n";
+        assert_eq!(text(&ran), lines);
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_said() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(
+        folder.join("f.py"),
+        "def f(n):\n    return n\n\ndef words(n):\n    return [n, n]\n\ndef log(n):\n    return n\n\ndef r0(n):\n    return n\n\ndef mul_low(n):\n    return n\n",
+    )
+    .expect("it is written");
+    let refused = |args: &[&str]| {
+        let output = cembra(&[&["build", "f.py", "-o", "out"], args].concat(), folder);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        text(&output)
+    };
+    assert!(refused(&[]).contains("no function to build"));
+    assert!(refused(&["-e", "g(i64)"]).contains("no file has a function g"));
+    assert!(refused(&["-e", "f(text)"]).contains("is no type"));
+    assert!(refused(&["-e", "f(i64, i64)"]).contains("f()"));
+    for taken in ["log(i64)", "r0(i64)", "mul_low(i64)"] {
+        assert!(refused(&["-e", taken]).contains("cannot name a function"), "{taken}");
+    }
+    assert!(refused(&["-e", "words(i64)"]).contains("has the type"));
+    assert!(refused(&["-e", "f(i64)", "--compiler", "no-such-compiler"]).contains("no C compiler"));
+    let sources = cembra(&["build", "f.py", "-o", "sources", "-e", "f(i64)", "--source-only"], folder);
+    assert_eq!(text(&sources), "sources/f.c\nsources/f.h\nsources/f.py\n");
+}
+
+#[test]
+fn the_cache_is_looked_at() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let ran = cembra(&["function", "run", "f.py", "split", "--args", "[17]", "--tier", "native"], folder);
+    assert_eq!(text(&ran), "[5,2,true]\n");
+    let path = cembra(&["cache", "path"], folder);
+    assert_eq!(text(&path), format!("{}\n", folder.join("cache").display()));
+    let list = text(&cembra(&["cache", "list"], folder));
+    assert!(list.ends_with(" split (INT64) -> tuple<INT64,INT64,BOOLEAN>\n"), "{list}");
+    assert_eq!(text(&cembra(&["cache", "verify"], folder)), "1 of 1 builds are sound\n");
+    assert_eq!(text(&cembra(&["cache", "clear"], folder)), "1 builds removed\n");
+    assert_eq!(text(&cembra(&["cache", "list"], folder)), "");
+}

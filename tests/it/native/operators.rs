@@ -1,0 +1,210 @@
+//! Operators on plain values: C gives the bits of the machine, and refuses what it refuses.
+//!
+//! `CEMBRA_NATIVE=1` compares all that have a form in C, not some.
+
+use crate::function::native::SANITIZE;
+use crate::native::fresh;
+use cembra::native::{
+    ArrayLayout, CompileC, Compiler, NotTranslated, ProgramCall, ProgramSource, TranslateToC,
+};
+use cembra::vm::builtins::table;
+use cembra::vm::layout::FrameLayout;
+use cembra::vm::library::{Argument, Digest, Library};
+use cembra::vm::machine::error::RunErrorKind;
+use cembra::vm::machine::invoke::{InvokeError, invoke};
+use cembra::vm::operator::Overload;
+use cembra::vm::program::instruction::Span;
+use cembra::vm::program::program::ValueInfo;
+use cembra::vm::program::{Body, Program, Routine, ValueId};
+use cembra::vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra::workflow::Step;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Operators on plain values that have a form in C.
+const TRANSLATED: usize = 324;
+/// Sources of one library.
+const TOGETHER: usize = 40;
+/// Calls of one operator.
+const CALLS: usize = 400;
+
+fn is_plain(qtype: &QType) -> bool {
+    let scalar = match qtype {
+        QType::Scalar(scalar) | QType::Optional(scalar) => *scalar,
+        _ => return false,
+    };
+    values(scalar).is_some()
+}
+
+/// Numbers of a type at which something changes.
+fn values(scalar: ScalarType) -> Option<Vec<ScalarValue>> {
+    const INTEGERS: [i64; 13] =
+        [0, 1, -1, 2, 3, -7, 63, 64, 1 << 53, (1 << 53) + 1, i64::MAX, i64::MIN, i64::MIN + 1];
+    const FLOATS: [f64; 16] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.07,
+        2.5,
+        -3.5,
+        1e-310,
+        1e300,
+        -9.223372036854775e18,
+        9.3e18,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        4503599627370497.5,
+    ];
+    Some(match scalar {
+        ScalarType::Boolean => [false, true].map(ScalarValue::Boolean).into(),
+        ScalarType::Int32 => {
+            INTEGERS.map(|x| ScalarValue::Int32(x.clamp(i32::MIN.into(), i32::MAX.into()) as i32)).into()
+        }
+        ScalarType::Int64 => INTEGERS.map(ScalarValue::Int64).into(),
+        ScalarType::Float32 => FLOATS.map(|x| ScalarValue::Float32(x as f32)).into(),
+        ScalarType::Float64 => FLOATS.map(ScalarValue::Float64).into(),
+        ScalarType::Unit => vec![ScalarValue::Unit],
+        _ => return None,
+    })
+}
+
+/// Values of a type, missing ones included.
+fn arguments(qtype: &QType) -> Vec<Value> {
+    match qtype {
+        QType::Scalar(scalar) => values(*scalar).unwrap_or_default().into_iter().map(Value::Scalar).collect(),
+        QType::Optional(scalar) => {
+            let present = values(*scalar).unwrap_or_default().into_iter().map(Value::Present);
+            std::iter::once(Value::Missing(*scalar)).chain(present).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A program of one operator.
+fn program(overload: &Arc<Overload>) -> Program {
+    let mut layout = FrameLayout::builder();
+    let mut values = Vec::new();
+    for qtype in overload.args() {
+        let slot = layout.typed(qtype.clone());
+        layout.place_input(&slot);
+        values.push(ValueInfo { slot, view_of: None });
+    }
+    let out = layout.typed(overload.result().clone());
+    layout.place_output(&out);
+    values.push(ValueInfo { slot: out, view_of: None });
+    let inputs: Vec<ValueId> = (0..overload.args().len() as u32).map(ValueId).collect();
+    let output = ValueId(inputs.len() as u32);
+    let mut body = Body::new();
+    let operator = body.add_operator(overload.clone());
+    body.push_operator(operator, &inputs, output, Span::default());
+    let routine = Routine {
+        layout: layout.build().expect("few values"),
+        inputs: inputs.iter().map(|value| (value.to_string().into(), *value)).collect(),
+        output,
+        side_outputs: Vec::new(),
+        literals: Vec::new(),
+        overrides_inputs: false,
+        updated_inputs: Vec::new(),
+        parallel: None,
+        values,
+        body,
+    };
+    Program::new(vec![routine])
+}
+
+/// The operators on plain values that have a form in C, with their sources.
+fn translated() -> Vec<(Arc<Overload>, ProgramSource<cembra::native::C>)> {
+    let table = table();
+    let overloads = table.families().flat_map(|family| family.overloads().iter().cloned());
+    let plain = overloads.filter(|overload| overload.args().iter().chain([overload.result()]).all(is_plain));
+    let mut all = Vec::new();
+    for overload in plain {
+        let name = format!("f{}", all.len());
+        let call =
+            ProgramCall::new(name, Arc::new(program(&overload)), ArrayLayout::Strided).expect("a name");
+        match TranslateToC::default().run(call) {
+            Ok(source) => all.push((overload, source)),
+            Err(NotTranslated::Operator { operator, .. }) => assert_eq!(operator, overload.to_string()),
+            Err(other) => panic!("{overload}: {other}"),
+        }
+    }
+    all
+}
+
+/// Some choices of arguments, all of them if they are not too many.
+fn choices(overload: &Overload) -> Vec<Vec<Value>> {
+    let of_each: Vec<Vec<Value>> = overload.args().iter().map(arguments).collect();
+    let all: usize = of_each.iter().map(Vec::len).product();
+    let step = (all / CALLS).max(1) | 1;
+    let choice = |number: usize| {
+        let mut rest = number;
+        let pick = |values: &Vec<Value>| {
+            let value = values[rest % values.len()].clone();
+            rest /= values.len();
+            value
+        };
+        of_each.iter().map(pick).collect()
+    };
+    (0..all).step_by(step).map(choice).collect()
+}
+
+fn compare(overload: &Arc<Overload>, library: &Library) {
+    for args in choices(overload) {
+        let mut call =
+            library.bind(args.iter().map(Argument::Value).collect()).expect("the types of the operator");
+        match (invoke(overload, &args), call.run()) {
+            // As text: any NaN is one value, the zeros are two.
+            (Ok(expected), Ok(())) => {
+                assert_eq!(
+                    format!("{:?}", call.result(0)),
+                    format!("{expected:?}"),
+                    "{overload} of {args:?}"
+                );
+            }
+            (Err(InvokeError::Run(RunErrorKind::Fault(fault))), Err(raised)) => {
+                assert_eq!(raised.category, fault.category(), "{overload} of {args:?}: {fault}");
+            }
+            (expected, found) => panic!("{overload} of {args:?}: {expected:?}, native code {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn operators_in_c_give_what_the_machine_gives() {
+    let all = translated();
+    assert_eq!(all.len(), TRANSLATED);
+    let is_all = std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1");
+    let chosen: Vec<_> = match is_all {
+        true => all.iter().collect(),
+        // Those with rules of their own are text kept by hand.
+        false => all
+            .iter()
+            .enumerate()
+            .filter(|(n, (o, _))| n % 8 == 0 || o.name().starts_with("python."))
+            .map(|(_, x)| x)
+            .collect(),
+    };
+    let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
+    for (number, part) in chosen.chunks(TOGETHER).enumerate() {
+        let (folder, _) = fresh();
+        let files = part.iter().map(|(_, source)| {
+            std::fs::write(folder.path().join(format!("{}.c", source.entry)), &source.text)
+                .expect("it is written");
+            PathBuf::from(format!("{}.c", source.entry))
+        });
+        let file = format!("libpart{number}.so");
+        let compile =
+            SANITIZE.iter().fold(CompileC::new(compiler.clone(), folder.path()), |c, flag| c.flag(*flag));
+        let compile = compile.flag("-O1");
+        compile.link(&files.collect::<Vec<_>>(), Path::new(&file), &["m".to_owned()]).expect("it compiles");
+        let path = folder.path().join(file);
+        let digest = Digest::of(&std::fs::read(&path).expect("the library"));
+        for (overload, source) in part {
+            let library = Library::open(&path, digest, &source.entry, &source.signature).expect("it loads");
+            compare(overload, &library);
+        }
+    }
+}
