@@ -376,3 +376,65 @@ fn faddeeva_at_its_limits() {
     assert_eq!(w(f64::MAX, f64::MAX).0, w(f64::MAX, f64::MAX).1);
     assert_eq!((w(5e-324, 5e-324).0, slope(5e-324, 5e-324).1), (1.0, slope(0.0, 0.0).1));
 }
+
+/// Bits of results that are no accident: whoever changes them has changed a function.
+const HASHES: [(&str, u64); 32] = [
+    ("exp", 0x7FDF_1225_1AD5_CED0),
+    ("exp2", 0x5156_C5C3_951E_873D),
+    ("expm1", 0x52F6_43CD_809F_8C2F),
+    ("sigmoid", 0x632F_E1D8_DF7E_ED35),
+    ("ln", 0xD60A_84F5_1A62_69B5),
+    ("log2", 0x69F3_9CF8_3F18_215D),
+    ("log10", 0xA243_53CD_A148_7689),
+    ("log1p", 0xA6FA_0FD4_FB15_2759),
+    ("sqrt", 0x0A4C_2A92_E6CB_6103),
+    ("cbrt", 0x37A5_194B_331E_D34C),
+    ("sin", 0x8F97_A2F0_1FDC_D227),
+    ("cos", 0x4AED_C695_4138_7A84),
+    ("tan", 0x474A_F570_30D9_20A1),
+    ("asin", 0x7CF7_A79A_F830_BFCD),
+    ("acos", 0x14C3_632A_0010_966E),
+    ("atan", 0x9EC3_F484_56A1_AA8A),
+    ("sinh", 0x4C62_B2A8_FF8E_1EE7),
+    ("cosh", 0x89F0_A0E6_AFCA_D7BE),
+    ("tanh", 0x10C8_2B5A_16EE_1CDB),
+    ("asinh", 0x891B_B9CB_357F_6800),
+    ("acosh", 0x4591_A48B_A684_18BB),
+    ("atanh", 0x0561_26EC_B909_76EB),
+    ("erf", 0xA8DF_C9C3_4BEC_7173),
+    ("erfc", 0x692E_40F1_2064_4779),
+    ("lgamma", 0x9E5F_61C0_CEA2_8FF7),
+    ("pow", 0xD4A9_40FA_2AB3_B1F4),
+    ("hypot", 0x50AA_EFEF_A6B3_FBF4),
+    ("atan2", 0x121A_4AEC_37FC_C0E0),
+    ("faddeeva_real", 0x43BB_4C4F_A9DF_52F3),
+    ("faddeeva_imag", 0xCC07_D692_1CEE_9215),
+    ("faddeeva_slope_real", 0xFA0A_44E9_CE47_023D),
+    ("faddeeva_slope_imag", 0xABF7_BF1D_B641_69A5),
+];
+
+/// The bits of rows, one after the other; NaN is one value.
+fn hash(rows: &[f64]) -> u64 {
+    let bits = rows.iter().map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() });
+    bits.fold(0xCBF2_9CE4_8422_2325, |hash, bits| {
+        (hash ^ bits).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
+    })
+}
+
+#[test]
+fn no_bit_changes_unnoticed() {
+    let (x, mut y) = (spread(20_000), spread(20_000));
+    y.reverse();
+    let mut out = vec![0.0; x.len()];
+    let mut hashes = Vec::new();
+    for function in double::unary_functions() {
+        (function.rows)(&x, &mut out);
+        hashes.push((function.name, hash(&out)));
+    }
+    for function in double::binary_functions().iter().chain(&double::plane_functions()) {
+        (function.rows)(Operand::Rows(&x), Operand::Rows(&y), &mut out);
+        hashes.push((function.name, hash(&out)));
+    }
+    let lines = hashes.iter().map(|(name, hash)| format!("    (\"{name}\", {hash:#018X}),\n"));
+    assert!(hashes == HASHES, "the functions of today have\n{}", lines.collect::<String>());
+}

@@ -27,6 +27,8 @@
 //!    read by bytes inside of the words.
 //! 3. Code calls nothing, allocates nothing and cannot unwind.
 //!
+//! [`record_unary`] and [`record_binary`] add special functions to a list, operation by operation.
+//!
 //! Only x86-64 with AVX2 has strips; elsewhere [`compile`] refuses.
 
 mod composed;
@@ -35,6 +37,7 @@ pub mod list;
 mod memory;
 pub mod op;
 pub mod options;
+pub mod recorded;
 pub mod strip;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
@@ -42,4 +45,5 @@ pub(crate) mod x86;
 pub use list::List;
 pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
+pub use recorded::{RecordedFunction, record_binary, record_unary};
 pub use strip::{Strip, compile, listing, load};

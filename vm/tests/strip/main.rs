@@ -6,6 +6,7 @@ mod columns;
 mod decoded;
 mod operations;
 mod random;
+mod recorded;
 mod reference;
 mod sums;
 

@@ -11,11 +11,11 @@
 //! rounded once at the end.
 
 use crate::vector::level::Level;
-use crate::vector::math::arithmetic::Arithmetic;
-#[cfg(not(target_arch = "aarch64"))]
-use crate::vector::math::arithmetic::Software;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
-use crate::vector::math::arithmetic::{Hardware, select};
+use crate::vector::math::real::Hardware;
+#[cfg(not(target_arch = "aarch64"))]
+use crate::vector::math::real::Software;
+use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real};
 
 /// Rows of one pass over a block: few enough to stay in the first cache.
 const PASS: usize = 512;
@@ -26,36 +26,36 @@ pub trait Unary: 'static {
     const RARE_IN_LANES: bool = false;
 
     /// Its value, without branches, wherever the argument is not [rare](Unary::rarity).
-    fn lane<A: Arithmetic>(x: f64) -> f64;
+    fn lane<N: Real>(x: N) -> N;
 
     /// A number with the sign bit set where only [`rare`](Unary::rare) gives the value.
     #[inline(always)]
-    fn rarity(_: f64) -> u64 {
-        0
+    fn rarity<N: Real>(_: N) -> N::Bits {
+        N::Bits::from(0)
     }
 
     /// The value of a rare argument.
     #[inline(always)]
-    fn rare<A: Arithmetic>(x: f64) -> f64 {
-        Self::lane::<A>(x)
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+        Self::lane(x)
     }
 }
 
 /// A function of two numbers.
 pub trait Binary: 'static {
     /// Its value, without branches, wherever the arguments are not [rare](Binary::rarity).
-    fn lane<A: Arithmetic>(x: f64, y: f64) -> f64;
+    fn lane<N: Real>(x: N, y: N) -> N;
 
     /// A number with the sign bit set where only [`rare`](Binary::rare) gives the value.
     #[inline(always)]
-    fn rarity(_: f64, _: f64) -> u64 {
-        0
+    fn rarity<N: Real>(_: N, _: N) -> N::Bits {
+        N::Bits::from(0)
     }
 
     /// The value of rare arguments.
     #[inline(always)]
-    fn rare<A: Arithmetic>(x: f64, y: f64) -> f64 {
-        Self::lane::<A>(x, y)
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Binary64<A> {
+        Self::lane(x, y)
     }
 }
 
@@ -122,19 +122,19 @@ pub fn unary<F: Unary, T: Width>(x: T) -> T {
 }
 
 #[inline(always)]
-fn is_rare<F: Unary>(x: f64) -> bool {
+fn is_rare<F: Unary, A: FusedMultiplyAdd>(x: Binary64<A>) -> bool {
     F::rarity(x) >> 63 == 1
 }
 
 /// The value of a function at one number, inside another function.
 #[inline(always)]
-pub fn value<F: Unary, A: Arithmetic>(x: f64) -> f64 {
-    if is_rare::<F>(x) { F::rare::<A>(x) } else { F::lane::<A>(x) }
+pub fn value<F: Unary, A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+    if is_rare::<F, A>(x) { F::rare(x) } else { F::lane(x) }
 }
 
 #[inline(always)]
-fn unary_any<F: Unary, T: Width, A: Arithmetic>(x: T) -> T {
-    T::narrow(value::<F, A>(x.widen()))
+fn unary_any<F: Unary, T: Width, A: FusedMultiplyAdd>(x: T) -> T {
+    T::narrow(value::<F, A>(x.widen().into()).get())
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -177,28 +177,34 @@ pub fn unary_rows_on<F: Unary, T: Width>(level: Level, x: &[T], out: &mut [T]) {
     }
 }
 
+/// A number for the functions, in code for machines with a fused multiply-add.
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[inline(always)]
+fn in_hardware<T: Width>(x: T) -> Binary64<Hardware> {
+    Binary64::from(x.widen())
+}
+
 /// A pass in lanes; then the rare rows, if there were any, one by one or in lanes too.
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 #[inline(always)]
 fn unary_pass<F: Unary, T: Width>(x: &[T], out: &mut [T]) {
     let mut rarity = 0;
-    for (x, out) in x.iter().zip(&mut *out) {
-        let x = x.widen();
+    let widen = |x: &T| in_hardware(*x);
+    for (x, out) in x.iter().map(widen).zip(&mut *out) {
         rarity |= F::rarity(x);
-        *out = T::narrow(F::lane::<Hardware>(x));
+        *out = T::narrow(F::lane(x).get());
     }
     if rarity >> 63 == 0 {
         return;
     }
     if F::RARE_IN_LANES {
-        for (x, out) in x.iter().zip(out) {
-            let x = x.widen();
-            *out = T::narrow(select(is_rare::<F>(x), F::rare::<Hardware>(x), out.widen()));
+        for (x, out) in x.iter().map(widen).zip(out) {
+            *out = T::narrow(Binary64::select(is_rare::<F, _>(x), F::rare(x), out.widen()).get());
         }
         return;
     }
-    for (x, out) in x.iter().zip(out).filter(|(x, _)| is_rare::<F>(x.widen())) {
-        *out = T::narrow(F::rare::<Hardware>(x.widen()));
+    for (x, out) in x.iter().map(widen).zip(out).filter(|(x, _)| is_rare::<F, _>(*x)) {
+        *out = T::narrow(F::rare(x).get());
     }
 }
 
@@ -235,9 +241,10 @@ pub fn binary<F: Binary, T: Width>(x: T, y: T) -> T {
 }
 
 #[inline(always)]
-fn binary_any<F: Binary, T: Width, A: Arithmetic>(x: T, y: T) -> T {
-    let (x, y) = (x.widen(), y.widen());
-    T::narrow(if F::rarity(x, y) >> 63 == 1 { F::rare::<A>(x, y) } else { F::lane::<A>(x, y) })
+fn binary_any<F: Binary, T: Width, A: FusedMultiplyAdd>(x: T, y: T) -> T {
+    let (x, y) = (Binary64::<A>::from(x.widen()), Binary64::from(y.widen()));
+    let value = if F::rarity(x, y) >> 63 == 1 { F::rare(x, y) } else { F::lane(x, y) };
+    T::narrow(value.get())
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -314,17 +321,17 @@ struct Called<F>(std::marker::PhantomData<F>);
 impl<F: Binary, T: Width> Point<T> for Inlined<F> {
     #[inline(always)]
     fn value(x: T, y: T) -> T {
-        T::narrow(F::lane::<Hardware>(x.widen(), y.widen()))
+        T::narrow(F::lane(in_hardware(x), in_hardware(y)).get())
     }
 
     #[inline(always)]
     fn rarity(x: T, y: T) -> u64 {
-        F::rarity(x.widen(), y.widen())
+        F::rarity(in_hardware(x), in_hardware(y))
     }
 
     #[inline(always)]
     fn rare(x: T, y: T) -> T {
-        T::narrow(F::rare::<Hardware>(x.widen(), y.widen()))
+        T::narrow(F::rare(in_hardware(x), in_hardware(y)).get())
     }
 }
 

@@ -8,11 +8,10 @@
 //!
 //! R is nearly constant from 0 to infinity (Shepherd and Laframboise, 1981).
 
-use crate::vector::math::arithmetic::{
-    Arithmetic, Double, alternating, polynomial, power_of_two, select, with_sign,
-};
+use crate::vector::math::arithmetic::{Double, alternating, polynomial, power_of_two};
 use crate::vector::math::dispatch::Unary;
 use crate::vector::math::exponential::{exp_double, reduce, scale};
+use crate::vector::math::real::Real;
 
 /// `erf(x) / x - 1` in x², x to 1.25; error 2^-54.4.
 const ERF: [f64; 13] = [
@@ -103,36 +102,36 @@ pub struct Erfc;
 
 impl Unary for Erf {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let magnitude = x.abs();
         let z = magnitude * magnitude;
-        let near = A::fma(magnitude, alternating::<A, 13>(z, &ERF), magnitude);
-        let far = select(magnitude > 5.93, 5.93, magnitude);
-        let (n, r) = reduce::<A>(-polynomial::<A, 15>(far, far * far, &ERF_TAIL));
+        let near = magnitude.fma(alternating(z, &ERF), magnitude);
+        let far = N::select(magnitude.gt(5.93), 5.93, magnitude);
+        let (n, r) = reduce(-polynomial(far, far * far, &ERF_TAIL));
         let square = r.high * r.high;
-        let power = 1.0 + A::fma(square, polynomial::<A, 9>(r.high, square, &EXP_SHORT), r.high);
+        let power = square.fma(polynomial(r.high, square, &EXP_SHORT), r.high) + 1.0;
         let complement = power * power_of_two(n);
-        with_sign(select(magnitude > 1.25, 1.0 - complement, near), x)
+        N::select(magnitude.gt(1.25), N::from(1.0) - complement, near).copysign(x)
     }
 }
 
 impl Unary for Erfc {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let magnitude = select(x.abs() > 28.0, 28.0, x.abs());
+    fn lane<N: Real>(x: N) -> N {
+        let magnitude = N::select(x.abs().gt(28.0), 28.0, x.abs());
         let t = (magnitude - SHIFT) / (magnitude + SHIFT);
         let [constant, rest @ ..] = ERFC;
-        let sum = Double::fast_sum(constant, t * polynomial::<A, 23>(t, t * t, &rest));
+        let sum = Double::fast_sum(constant, t * polynomial(t, t * t, &rest));
         let top = Double { high: sum.high, low: sum.low + ERFC_LOW };
-        let ratio = top.over::<A>(Double::sum(1.0, 2.0 * magnitude));
-        let square = Double::product::<A>(magnitude, magnitude);
-        let (power, n) = exp_double::<A>(Double { high: -square.high, low: -square.low });
-        let product = Double::fast_sum(power.high, power.low).times::<A>(ratio).value();
+        let ratio = top.over(Double::sum(1.0, magnitude * 2.0));
+        let square = Double::product(magnitude, magnitude);
+        let (power, n) = exp_double(Double { high: -square.high, low: -square.low });
+        let product = Double::fast_sum(power.high, power.low).times(ratio).value();
         let far = scale(product, n);
-        let far = select(x < 0.0, 2.0 - far, far);
+        let far = N::select(x.lt(0.0), N::from(2.0) - far, far);
         let z = x * x;
         let sum = Double::fast_sum(1.0, -x);
-        let near = sum.high + A::fma(-x, alternating::<A, 13>(z, &ERF), sum.low);
-        select(x.abs() < 0.5, near, far)
+        let near = sum.high + (-x).fma(alternating(z, &ERF), sum.low);
+        N::select(x.abs().lt(0.5), near, far)
     }
 }

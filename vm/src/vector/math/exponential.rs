@@ -8,9 +8,10 @@
 //! multiplied in two steps, so that a result below the normal numbers is rounded once.
 
 use crate::vector::math::arithmetic::{
-    Arithmetic, Double, LN2_HIGH, LN2_LOW, SHIFTER, nearest, polynomial, power_of_two, select,
+    Double, LN2_HIGH, LN2_LOW, SHIFTER, nearest, polynomial, power_of_two,
 };
 use crate::vector::math::dispatch::Unary;
+use crate::vector::math::real::Real;
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// `(e^r - 1 - r) / r²` on ±0.3467; error 2^-59.7 of r.
@@ -54,33 +55,34 @@ pub struct Sigmoid;
 
 /// The number of times ln 2 fits into x, and the rest.
 #[inline(always)]
-pub fn reduce<A: Arithmetic>(x: f64) -> (f64, Double) {
-    let n = A::fma(x, LOG2_E, SHIFTER) - SHIFTER;
-    let first = A::fma(n, -LN2_HIGH, x);
-    let high = A::fma(n, -LN2_LOW, first);
-    (n, Double { high, low: A::fma(n, -LN2_LOW, first - high) })
+pub fn reduce<N: Real>(x: N) -> (N, Double<N>) {
+    let n = x.fma(LOG2_E, SHIFTER) - SHIFTER;
+    let first = n.fma(-LN2_HIGH, x);
+    let high = n.fma(-LN2_LOW, first);
+    (n, Double { high, low: n.fma(-LN2_LOW, first - high) })
 }
 
 /// `e^r - 1 - r` for a reduced r.
 #[inline(always)]
-pub fn tail<A: Arithmetic>(r: f64) -> f64 {
+pub fn tail<N: Real>(r: N) -> N {
     let square = r * r;
-    square * polynomial::<A, 11>(r, square, &EXP)
+    square * polynomial(r, square, &EXP)
 }
 
 /// `x * 2^n` for |n| up to 2044, rounded once.
 #[inline(always)]
-pub fn scale(x: f64, n: f64) -> f64 {
+pub fn scale<N: Real>(x: N, n: N) -> N {
     let half = nearest(n * 0.5);
     x * power_of_two(half) * power_of_two(n - half)
 }
 
 /// `x * 2^n` for an x near 1 and -1077 <= n <= 1025, rounded once.
 #[inline(always)]
-pub fn scale_near(x: f64, n: f64) -> f64 {
+pub fn scale_near<N: Real>(x: N, n: N) -> N {
     // The first product is exact, far from both ends of the range; the second one reaches them.
-    let is_below = n < 0.0;
-    let (shift, back) = (select(is_below, 128.0, -64.0), select(is_below, TWO_TO_MINUS_128, TWO_TO_64));
+    let is_below = n.lt(0.0);
+    let shift = N::select(is_below, 128.0, -64.0);
+    let back = N::select(is_below, TWO_TO_MINUS_128, TWO_TO_64);
     x * power_of_two(n + shift) * back
 }
 
@@ -89,45 +91,45 @@ const TWO_TO_64: f64 = f64::from_bits((1023 + 64) << 52);
 
 /// x where it lies between the bounds, else the nearer bound; NaN stays.
 #[inline(always)]
-pub fn clamp(x: f64, low: f64, high: f64) -> f64 {
-    let x = select(x > high, high, x);
-    select(x < low, low, x)
+pub fn clamp<N: Real>(x: N, low: f64, high: f64) -> N {
+    let x = N::select(x.gt(high), high, x);
+    N::select(x.lt(low), low, x)
 }
 
 /// `e^x` for an x of twice the precision, |x| < 1400: a number near 1, as a
 /// sum whose lower part may overlap the higher, and the power of two that it lacks.
 #[inline(always)]
-pub fn exp_double<A: Arithmetic>(x: Double) -> (Double, f64) {
-    let (n, r) = reduce::<A>(x.high);
+pub fn exp_double<N: Real>(x: Double<N>) -> (Double<N>, N) {
+    let (n, r) = reduce(x.high);
     let r = Double::fast_sum(r.high, r.low + x.low);
     let sum = Double::fast_sum(1.0, r.high);
-    (Double { high: sum.high, low: sum.low + (r.low + tail::<A>(r.high)) }, n)
+    (Double { high: sum.high, low: sum.low + (r.low + tail(r.high)) }, n)
 }
 
 /// `e^x` for |x| up to 700: neither a clamp nor a scaling in two steps is needed.
 #[inline(always)]
-pub fn exp_inside<A: Arithmetic>(x: f64) -> f64 {
-    let (n, r) = reduce::<A>(x);
-    (1.0 + (r.high + tail::<A>(r.high))) * power_of_two(n)
+pub fn exp_inside<N: Real>(x: N) -> N {
+    let (n, r) = reduce(x);
+    (r.high + tail(r.high) + 1.0) * power_of_two(n)
 }
 
 impl Unary for Exp {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let (n, r) = reduce::<A>(clamp(x, -746.0, 710.0));
-        scale_near(1.0 + (r.high + tail::<A>(r.high)), n)
+    fn lane<N: Real>(x: N) -> N {
+        let (n, r) = reduce(clamp(x, -746.0, 710.0));
+        scale_near(r.high + tail(r.high) + 1.0, n)
     }
 }
 
 impl Unary for Exp2 {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let x = clamp(x, -1076.0, 1025.0);
         let n = nearest(x);
         let r = x - n;
         let square = r * r;
-        let tail = square * polynomial::<A, 11>(r, square, &EXP2);
-        scale_near(1.0 + A::fma(r, LN_2, tail), n)
+        let tail = square * polynomial(r, square, &EXP2);
+        scale_near(r.fma(LN_2, tail) + 1.0, n)
     }
 }
 
@@ -135,27 +137,27 @@ impl Unary for Expm1 {
     /// `2^n - 1 + 2^n (r + …)`, with the rounding of the first two terms put into the third. All is halved
     /// until the end, because 2^1024 is no number.
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let (n, r) = reduce::<A>(clamp(x, -50.0, 710.0));
+    fn lane<N: Real>(x: N) -> N {
+        let (n, r) = reduce(clamp(x, -50.0, 710.0));
         let half = power_of_two(n - 1.0);
         let sum = Double::fast_sum(half - 0.5, half * r.high);
-        let value = 2.0 * (sum.high + A::fma(half, r.low + tail::<A>(r.high), sum.low));
-        select(x.abs() < f64::EPSILON / 4.0, x, value)
+        let value = (sum.high + half.fma(r.low + tail(r.high), sum.low)) * 2.0;
+        N::select(x.abs().lt(f64::EPSILON / 4.0), x, value)
     }
 }
 
 impl Unary for Sigmoid {
     /// With the exponential of `-|x|`, which does not overflow, and its scale apart.
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let exponent = clamp(-x.abs(), -746.0, 0.0);
-        let (power, n) = exp_double::<A>(Double { high: exponent, low: 0.0 });
+        let (power, n) = exp_double(Double::new(exponent));
         let power = Double::fast_sum(power.high, power.low);
-        let unit = power_of_two(select(n < -200.0, -200.0, n));
+        let unit = power_of_two(N::select(n.lt(-200.0), -200.0, n));
         let sum = Double::fast_sum(1.0, power.high * unit);
-        let bottom = Double { high: sum.high, low: A::fma(power.low, unit, sum.low) };
-        let falls = x < 0.0;
-        let top = Double { high: select(falls, power.high, 1.0), low: select(falls, power.low, 0.0) };
-        scale(top.over::<A>(bottom).value(), select(falls, n, 0.0))
+        let bottom = Double { high: sum.high, low: power.low.fma(unit, sum.low) };
+        let falls = x.lt(0.0);
+        let top = Double { high: N::select(falls, power.high, 1.0), low: N::select(falls, power.low, 0.0) };
+        scale(top.over(bottom).value(), N::select(falls, n, 0.0))
     }
 }

@@ -13,9 +13,10 @@
 //!
 //! Far from 0, where points are nothing beside z, z is halved as often as needed: the sum is `i / (sqrt(π) z)`.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, select};
+use crate::vector::math::arithmetic::{Double, SHIFTER, flip_sign};
 use crate::vector::math::dispatch::{Binary, value};
 use crate::vector::math::exponential::{clamp, exp_double, exp_inside, scale};
+use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real, Word};
 use crate::vector::math::trigonometry::{
     Cos, Sin, beyond_largest, cosine_and_sine, cosine_and_sine_of_turns,
 };
@@ -77,141 +78,150 @@ pub struct FaddeevaSlopeImag;
 
 /// A complex number.
 #[derive(Clone, Copy)]
-struct Complex {
-    real: f64,
-    imaginary: f64,
+struct Complex<N> {
+    real: N,
+    imaginary: N,
 }
 
-const ZERO: Complex = Complex { real: 0.0, imaginary: 0.0 };
-
-impl Complex {
+impl<N: Real> Complex<N> {
     #[inline(always)]
-    fn plus(self, other: Complex) -> Complex {
+    fn zero() -> Complex<N> {
+        Complex { real: N::from(0.0), imaginary: N::from(0.0) }
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Complex<N>) -> Complex<N> {
         Complex { real: self.real + other.real, imaginary: self.imaginary + other.imaginary }
     }
 
     #[inline(always)]
-    fn times<A: Arithmetic>(self, other: Complex) -> Complex {
+    fn times(self, other: Complex<N>) -> Complex<N> {
         Complex {
-            real: A::fma(self.real, other.real, -(self.imaginary * other.imaginary)),
-            imaginary: A::fma(self.real, other.imaginary, self.imaginary * other.real),
+            real: self.real.fma(other.real, -(self.imaginary * other.imaginary)),
+            imaginary: self.real.fma(other.imaginary, self.imaginary * other.real),
         }
     }
 
     #[inline(always)]
-    fn scaled(self, n: f64) -> Complex {
+    fn scaled(self, n: N) -> Complex<N> {
         Complex { real: scale(self.real, n), imaginary: scale(self.imaginary, n) }
     }
 
     #[inline(always)]
-    fn map(self, f: impl Fn(f64) -> f64) -> Complex {
+    fn map(self, f: impl Fn(N) -> N) -> Complex<N> {
         Complex { real: f(self.real), imaginary: f(self.imaginary) }
     }
 
     /// One of two numbers, both computed.
     #[inline(always)]
-    fn select(condition: bool, yes: Complex, no: Complex) -> Complex {
+    fn select(mask: N::Mask, yes: Complex<N>, no: Complex<N>) -> Complex<N> {
         Complex {
-            real: select(condition, yes.real, no.real),
-            imaginary: select(condition, yes.imaginary, no.imaginary),
+            real: N::select(mask, yes.real, no.real),
+            imaginary: N::select(mask, yes.imaginary, no.imaginary),
         }
     }
 }
 
 /// `exp(-z²)` at a point of the first quadrant: a number near 1 in size, and the power of two that it lacks.
 #[derive(Clone, Copy)]
-struct Gaussian {
-    unit: Complex,
-    twos: f64,
+struct Gaussian<N> {
+    unit: Complex<N>,
+    twos: N,
 }
 
 /// The exponent `y² - x²` in twice the precision, and no larger than a result can tell.
 #[inline(always)]
-fn exponent<A: Arithmetic>(x: f64, y: f64) -> Double {
-    let (left, right) = (Double::product::<A>(y, y), Double::product::<A>(x, x));
+fn exponent<N: Real>(x: N, y: N) -> Double<N> {
+    let (left, right) = (Double::product(y, y), Double::product(x, x));
     let sum = Double::sum(left.high, -right.high);
     // Exact: what is left of a cancellation is a multiple of the last place of both squares.
     let sum = Double::fast_sum(sum.high, sum.low + (left.low - right.low));
     let rough = clamp((y - x) * (y + x), -LARGEST_EXPONENT, LARGEST_EXPONENT);
-    let is_near = rough.abs() < LARGEST_EXPONENT;
-    Double { high: select(is_near, sum.high, rough), low: select(is_near, sum.low, 0.0) }
+    let is_near = rough.abs().lt(LARGEST_EXPONENT);
+    Double { high: N::select(is_near, sum.high, rough), low: N::select(is_near, sum.low, 0.0) }
 }
 
 /// `exp(-z²)` of a modulus and the cosine and sine of 2xy.
 #[inline(always)]
-fn turned<A: Arithmetic>(exponent: Double, (cosine, sine): (f64, f64)) -> Gaussian {
-    let (power, twos) = exp_double::<A>(exponent);
+fn turned<N: Real>(exponent: Double<N>, (cosine, sine): (N, N)) -> Gaussian<N> {
+    let (power, twos) = exp_double(exponent);
     let size = power.value();
     let unit = Complex { real: size * cosine, imaginary: -size * sine };
-    Gaussian { unit: Complex::select(exponent.high <= -LARGEST_EXPONENT, ZERO, unit), twos }
+    Gaussian { unit: Complex::select(exponent.high.le(-LARGEST_EXPONENT), Complex::zero(), unit), twos }
 }
 
 /// `exp(-z²)` where 2xy is no [large angle](beyond_largest).
 #[inline(always)]
-fn gaussian<A: Arithmetic>(x: f64, y: f64) -> Gaussian {
-    turned::<A>(exponent::<A>(x, y), cosine_and_sine::<A>(Double::product::<A>(2.0 * x, y)))
+fn gaussian<N: Real>(x: N, y: N) -> Gaussian<N> {
+    turned(exponent(x, y), cosine_and_sine(Double::product(x * 2.0, y)))
 }
 
 /// `exp(-z²)` anywhere.
-fn gaussian_of_large<A: Arithmetic>(x: f64, y: f64) -> Gaussian {
-    let angle = if x == 0.0 { Double { high: 0.0, low: 0.0 } } else { Double::product::<A>(2.0 * x, y) };
+fn gaussian_of_large<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Gaussian<Binary64<A>> {
+    let angle = match x.eq(0.0) {
+        true => Double::new(Binary64::from(0.0)),
+        false => Double::product(x * 2.0, y),
+    };
     let high = (value::<Cos, A>(angle.high), value::<Sin, A>(angle.high));
     let low = (value::<Cos, A>(angle.low), value::<Sin, A>(angle.low));
     let turn = (high.0 * low.0 - high.1 * low.1, high.0 * low.1 + high.1 * low.0);
-    turned::<A>(exponent::<A>(x, y), turn)
+    turned(exponent(x, y), turn)
 }
 
 /// A point z of the first quadrant, and what both function and slope need there.
 #[derive(Clone, Copy)]
-struct Place {
+struct Place<N: Real> {
     /// z, halved until its fourth power is a number.
-    z: Complex,
+    z: Complex<N>,
+    /// No part of z is infinite.
+    is_finite: N::Mask,
     /// The power of two by which it was multiplied.
-    shrink: f64,
+    shrink: N,
     /// All bits where the trapezoid rule holds, and none where that of midpoints does.
-    by_trapezoids: u64,
+    by_trapezoids: N::Bits,
     /// The pole counts: z is not far from the real axis, and `exp(-z²)` is not nothing.
-    has_pole: bool,
+    has_pole: N::Mask,
     /// `2 / (1 + e)`.
-    share: Complex,
+    share: Complex<N>,
 }
 
-impl Place {
+impl<N: Real> Place<N> {
     #[inline(always)]
-    fn new<A: Arithmetic>(x: f64, y: f64) -> Place {
-        let size = select(x > y, x, y);
-        let halved =
-            f64::from_bits((FAR.to_bits() + 1f64.to_bits()).wrapping_sub(size.to_bits() & EXPONENT_BITS));
-        let shrink = select(size < FAR, 1.0, halved);
+    fn new(x: N, y: N) -> Place<N> {
+        let size = N::select(x.gt(y), x, y);
+        let far = N::Bits::from(FAR.to_bits() + 1f64.to_bits());
+        let halved = N::from_bits(far.wrapping_sub(size.to_bits() & EXPONENT_BITS));
+        let shrink = N::select(size.lt(FAR), 1.0, halved);
         // Half steps to the nearest point of either rule, and the rest, up to a quarter of a step.
-        let steps = select(x < NO_GAUSSIAN, x, 0.0) * PER_STEP;
-        let halves = 2.0 * steps + SHIFTER;
-        let (cosine, sine) = cosine_and_sine_of_turns::<A>(steps - 0.5 * (halves - SHIFTER));
-        let growth = exp_inside::<A>(clamp(2.0 * PI_PER_STEP * y, 0.0, 80.0));
-        let (c, d) = (A::fma(growth, cosine, 1.0), growth * sine);
-        let factor = 2.0 / A::fma(c, c, d * d);
+        let steps = N::select(x.lt(NO_GAUSSIAN), x, 0.0) * PER_STEP;
+        let halves = steps * 2.0 + SHIFTER;
+        let (cosine, sine) = cosine_and_sine_of_turns(steps - (halves - SHIFTER) * 0.5);
+        let growth = exp_inside(clamp(y * (2.0 * PI_PER_STEP), 0.0, 80.0));
+        let (c, d) = (growth.fma(cosine, 1.0), growth * sine);
+        let factor = N::from(2.0) / c.fma(c, d * d);
         Place {
             z: Complex { real: x * shrink, imaginary: y * shrink },
+            is_finite: size.lt(f64::INFINITY),
             shrink,
-            by_trapezoids: (halves.to_bits() & 1).wrapping_neg(),
-            has_pole: y < PI_PER_STEP && x < NO_GAUSSIAN,
+            by_trapezoids: N::Bits::from(0).wrapping_sub(halves.to_bits() & 1),
+            has_pole: y.lt(PI_PER_STEP) & x.lt(NO_GAUSSIAN),
             share: Complex { real: c * factor, imaginary: d * factor },
         }
     }
 
     /// `2 exp(-z²) / (1 + e)` without the power of two of `exp(-z²)`.
     #[inline(always)]
-    fn pole<A: Arithmetic>(self, gaussian: Gaussian) -> Complex {
-        gaussian.unit.times::<A>(self.share)
+    fn pole(self, gaussian: Gaussian<N>) -> Complex<N> {
+        gaussian.unit.times(self.share)
     }
 
     /// Calls `add` for square and weight of each point.
     #[inline(always)]
-    fn for_each_node(self, mut add: impl FnMut(f64, f64)) {
+    fn for_each_node(self, mut add: impl FnMut(N, N)) {
         // Of a selection the compiler would make two loops, and compute both. Loops as short as these are unrolled.
         let rule = |[midpoint, trapezoid]: [f64; 2]| {
             let difference = midpoint.to_bits() ^ trapezoid.to_bits();
-            f64::from_bits(midpoint.to_bits() ^ difference & self.by_trapezoids)
+            N::from_bits(N::Bits::from(midpoint.to_bits()) ^ (self.by_trapezoids & difference))
         };
         for nodes in [&NODES[7..], &NODES[..7]] {
             nodes.iter().for_each(|node| add(rule(node.square), rule(node.weight)));
@@ -221,94 +231,94 @@ impl Place {
     /// The sum for w. With d = z² - t² and q = weight / |d|² its real part is `y Σ q (|z|² + t²)`, without
     /// cancellation, and the imaginary one `x Σ q (|z|² - t²)`, which is `x (2y² Σ q + Σ q Re d)`.
     #[inline(always)]
-    fn sum<A: Arithmetic>(self) -> Complex {
+    fn sum(self) -> Complex<N> {
         let Complex { real: x, imaginary: y } = self.z;
-        let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
+        let (real, imaginary) = ((x - y) * (x + y), x * 2.0 * y);
         let height = imaginary * imaginary;
-        let (mut plain, mut squares, mut distances) = (0.0, 0.0, 0.0);
+        let zero = N::from(0.0);
+        let (mut plain, mut squares, mut distances) = (zero, zero, zero);
         self.for_each_node(|square, weight| {
             let distance = real - square;
-            let factor = weight / A::fma(distance, distance, height);
-            plain += factor;
-            squares = A::fma(factor, square, squares);
-            distances = A::fma(factor, distance, distances);
+            let factor = weight / distance.fma(distance, height);
+            plain = plain + factor;
+            squares = factor.fma(square, squares);
+            distances = factor.fma(distance, distances);
         });
-        let real = A::fma(A::fma(x, x, y * y), plain, squares);
-        let imaginary = A::fma(2.0 * (y * y), plain, distances);
+        let real = x.fma(x, y * y).fma(plain, squares);
+        let imaginary = ((y * y) * 2.0).fma(plain, distances);
         Complex { real: y * real, imaginary: x * imaginary }.map(|part| part * self.shrink)
     }
 
     /// The sum for `w'`: `-i Σ weight (z² + t²) / (z² - t²)²`, where the quotient is `1/d + 2t²/d²`, d = z² - t².
     /// With q = weight / |d|² and p = q t² / |d|² these are `q conj d + 2p (conj d)²`.
     #[inline(always)]
-    fn slope_sum<A: Arithmetic>(self) -> Complex {
+    fn slope_sum(self) -> Complex<N> {
         let Complex { real: x, imaginary: y } = self.z;
-        let (real, imaginary) = ((x - y) * (x + y), 2.0 * x * y);
+        let (real, imaginary) = ((x - y) * (x + y), x * 2.0 * y);
         let height = imaginary * imaginary;
-        let (mut plain, mut distances) = (0.0, 0.0);
-        let (mut turned, mut squares) = (0.0, 0.0);
+        let zero = N::from(0.0);
+        let (mut plain, mut distances) = (zero, zero);
+        let (mut turned, mut squares) = (zero, zero);
         self.for_each_node(|square, weight| {
             let distance = real - square;
-            let reciprocal = 1.0 / A::fma(distance, distance, height);
+            let reciprocal = N::from(1.0) / distance.fma(distance, height);
             let first = weight * reciprocal;
             let second = first * (reciprocal * square);
-            plain += first;
-            distances = A::fma(first, distance, distances);
-            turned = A::fma(second, distance, turned);
-            squares = A::fma(second, A::fma(distance, distance, -height), squares);
+            plain = plain + first;
+            distances = first.fma(distance, distances);
+            turned = second.fma(distance, turned);
+            squares = second.fma(distance.fma(distance, -height), squares);
         });
-        let left = A::fma(2.0, squares, distances);
-        let right = A::fma(4.0, turned, plain);
+        let left = squares.fma(2.0, distances);
+        let right = turned.fma(4.0, plain);
         Complex { real: -imaginary * right, imaginary: -left }.map(|part| part * self.shrink * self.shrink)
     }
 }
 
 /// `w(z)`, given `exp(-z²)`.
 #[inline(always)]
-fn function<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
+fn function<N: Real>(x: N, y: N, gaussian: Gaussian<N>) -> Complex<N> {
     let (width, height) = (x.abs(), y.abs());
-    let place = Place::new::<A>(width, height);
-    let pole = Complex::select(place.has_pole, place.pole::<A>(gaussian).scaled(gaussian.twos), ZERO);
-    let sum = Complex::select(width.max(height) < f64::INFINITY, place.sum::<A>(), ZERO);
+    let place = Place::new(width, height);
+    let pole = Complex::select(place.has_pole, place.pole(gaussian).scaled(gaussian.twos), Complex::zero());
+    let sum = Complex::select(place.is_finite, place.sum(), Complex::zero());
     let first = sum.plus(pole);
     let Complex { real, imaginary } = gaussian.unit.scaled(gaussian.twos);
     // On the real axis the real part is exp(-x²), however small beside the other.
-    let above = Complex { real: select(y == 0.0, real, first.real), ..first };
-    let below =
-        Complex { real: A::fma(2.0, real, -first.real), imaginary: A::fma(-2.0, imaginary, first.imaginary) };
-    let value = Complex::select(y < 0.0, below, above);
+    let above = Complex { real: N::select(y.eq(0.0), real, first.real), ..first };
+    let below = Complex { real: real.fma(2.0, -first.real), imaginary: imaginary.fma(-2.0, first.imaginary) };
+    let value = Complex::select(y.lt(0.0), below, above);
     with_nan(x, y, Complex { imaginary: flip_sign(value.imaginary, x), ..value })
 }
 
 /// `w'(z)`, given `exp(-z²)`.
 #[inline(always)]
-fn slope<A: Arithmetic>(x: f64, y: f64, gaussian: Gaussian) -> Complex {
+fn slope<N: Real>(x: N, y: N, gaussian: Gaussian<N>) -> Complex<N> {
     let (width, height) = (x.abs(), y.abs());
-    let place = Place::new::<A>(width, height);
+    let place = Place::new(width, height);
     // The derivative of ln(exp(-z²) / (1 + e)) is -2z + πi/h (2 - 2/(1 + e)).
     let rate = Complex {
-        real: A::fma(PI_PER_STEP, place.share.imaginary, -2.0 * width),
-        imaginary: A::fma(PI_PER_STEP, 2.0 - place.share.real, -2.0 * height),
+        real: place.share.imaginary.fma(PI_PER_STEP, width * -2.0),
+        imaginary: (N::from(2.0) - place.share.real).fma(PI_PER_STEP, height * -2.0),
     };
-    let pole = place.pole::<A>(gaussian).times::<A>(rate).scaled(gaussian.twos);
-    let pole = Complex::select(place.has_pole, pole, ZERO);
-    let sum = Complex::select(width.max(height) < f64::INFINITY, place.slope_sum::<A>(), ZERO);
+    let pole = place.pole(gaussian).times(rate).scaled(gaussian.twos);
+    let pole = Complex::select(place.has_pole, pole, Complex::zero());
+    let sum = Complex::select(place.is_finite, place.slope_sum(), Complex::zero());
     let first = sum.plus(pole);
     // z exp(-z²), which is 0 where z is infinite along the real axis.
     let z = Complex { real: width, imaginary: height }.map(|part| clamp(part, 0.0, f64::MAX / 4.0));
-    let Complex { real, imaginary } = gaussian.unit.times::<A>(z).scaled(gaussian.twos);
-    let above = Complex { real: select(y == 0.0, -2.0 * real, first.real), ..first };
-    let below =
-        Complex { real: A::fma(-4.0, real, -first.real), imaginary: A::fma(4.0, imaginary, first.imaginary) };
-    let value = Complex::select(y < 0.0, below, above);
+    let Complex { real, imaginary } = gaussian.unit.times(z).scaled(gaussian.twos);
+    let above = Complex { real: N::select(y.eq(0.0), real * -2.0, first.real), ..first };
+    let below = Complex { real: real.fma(-4.0, -first.real), imaginary: imaginary.fma(4.0, first.imaginary) };
+    let value = Complex::select(y.lt(0.0), below, above);
     with_nan(x, y, Complex { real: flip_sign(value.real, x), ..value })
 }
 
 /// The value, or NaN where there is no point.
 #[inline(always)]
-fn with_nan(x: f64, y: f64, value: Complex) -> Complex {
-    let nan = Complex { real: f64::NAN, imaginary: f64::NAN };
-    Complex::select(x.is_nan() || y.is_nan(), nan, value)
+fn with_nan<N: Real>(x: N, y: N, value: Complex<N>) -> Complex<N> {
+    let nan = Complex { real: N::from(f64::NAN), imaginary: N::from(f64::NAN) };
+    Complex::select(x.is_nan() | y.is_nan(), nan, value)
 }
 
 /// One part of function or slope.
@@ -316,18 +326,18 @@ macro_rules! part {
     ($type:ident, $function:ident, $part:ident) => {
         impl Binary for $type {
             #[inline(always)]
-            fn lane<A: Arithmetic>(x: f64, y: f64) -> f64 {
-                $function::<A>(x, y, gaussian::<A>(x.abs(), y.abs())).$part
+            fn lane<N: Real>(x: N, y: N) -> N {
+                $function(x, y, gaussian(x.abs(), y.abs())).$part
             }
 
             #[inline(always)]
-            fn rarity(x: f64, y: f64) -> u64 {
+            fn rarity<N: Real>(x: N, y: N) -> N::Bits {
                 // The angle of a number that is nothing does not matter.
-                beyond_largest(2.0 * x * y) & y.to_bits() & ((x - y) * (x + y) - LARGEST_EXPONENT).to_bits()
+                beyond_largest(x * 2.0 * y) & y.to_bits() & ((x - y) * (x + y) - LARGEST_EXPONENT).to_bits()
             }
 
-            fn rare<A: Arithmetic>(x: f64, y: f64) -> f64 {
-                $function::<A>(x, y, gaussian_of_large::<A>(x.abs(), y.abs())).$part
+            fn rare<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Binary64<A> {
+                $function(x, y, gaussian_of_large(x.abs(), y.abs())).$part
             }
         }
     };

@@ -13,16 +13,15 @@
 //! leading terms, because they cancel around 1 and between negative integers. The zeros there are no binary numbers;
 //! close to them only the absolute error is small.
 
-use crate::vector::math::arithmetic::{
-    Arithmetic, Double, LN2_HIGH, LN2_LOW, polynomial, power_of_two, select,
-};
+use crate::vector::math::arithmetic::{Double, LN2_HIGH, LN2_LOW, polynomial, power_of_two};
 use crate::vector::math::dispatch::Unary;
 use crate::vector::math::exponential::clamp;
 use crate::vector::math::logarithm::{Ln, bend, split};
+use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real};
 use crate::vector::math::trigonometry::cosine_and_sine;
 
 /// The slope of `ln Γ` at 2, 1 less Euler's constant.
-const SLOPE: Double = Double { high: 0.42278433509846713, low: 4.942915152430645e-18 };
+const SLOPE: Double<f64> = Double { high: 0.42278433509846713, low: 4.942915152430645e-18 };
 
 /// `(ln Γ(2 + t) / t - slope) / t`, |t| to 1/2; error of `ln Γ(2 + t) / t` 2^-55.9.
 const LGAMMA: [f64; 18] = [
@@ -57,9 +56,9 @@ const STIRLING: [f64; 7] = [
     0.0050691912941764035,
 ];
 
-const PI: Double = Double { high: std::f64::consts::PI, low: 1.2246467991473532e-16 };
+const PI: Double<f64> = Double { high: std::f64::consts::PI, low: 1.2246467991473532e-16 };
 /// `ln π`.
-const LN_PI: Double = Double { high: 1.1447298858494002, low: 1.0265951162707826e-17 };
+const LN_PI: Double<f64> = Double { high: 1.1447298858494002, low: 1.0265951162707826e-17 };
 
 /// `ln(2π) / 2 - 1/2`.
 const STIRLING_CONSTANT: f64 = 0.4189385332046727;
@@ -68,75 +67,75 @@ const STIRLING_CONSTANT: f64 = 0.4189385332046727;
 pub struct Lgamma;
 
 /// The logarithm of a positive number as a sum: what is nearly exact, its rounding, and the rest of the series.
-struct Log {
-    leading: Double,
-    bend: f64,
+struct Log<N> {
+    leading: Double<N>,
+    bend: N,
 }
 
-impl Log {
+impl<N: Real> Log<N> {
     #[inline(always)]
-    fn of<A: Arithmetic>(x: Double) -> Log {
+    fn of(x: Double<N>) -> Log<N> {
         let (exponent, mantissa) = split(x.high);
         let f = Double::fast_sum(mantissa - 1.0, x.low * power_of_two(clamp(-exponent, -1000.0, 1000.0)));
         let sum = Double::fast_sum(exponent * LN2_HIGH, f.high);
-        let low = A::fma(exponent, LN2_LOW, sum.low + f.low);
-        Log { leading: Double { high: sum.high, low }, bend: bend::<A>(f.high) }
+        let low = exponent.fma(LN2_LOW, sum.low + f.low);
+        Log { leading: Double { high: sum.high, low }, bend: bend(f.high) }
     }
 }
 
 /// `x` less whole numbers until it is at most 5/2, and the product of what each leaves; x below 8.
 #[inline(always)]
-fn descend(x: f64) -> (f64, f64) {
-    let (mut x, mut product) = (x, 1.0);
+fn descend<N: Real>(x: N) -> (N, N) {
+    let (mut x, mut product) = (x, N::from(1.0));
     for _ in 0..6 {
-        let is_above = x > 2.5;
-        x -= select(is_above, 1.0, 0.0);
-        product *= select(is_above, x, 1.0);
+        let is_above = x.gt(2.5);
+        x = x - N::select(is_above, 1.0, 0.0);
+        product = product * N::select(is_above, x, 1.0);
     }
     (x, product)
 }
 
 /// The function of a positive number, as a sum.
 #[inline(always)]
-fn positive<A: Arithmetic>(x: f64) -> Double {
-    let (is_small, is_low, is_large) = (x < 0.5, x < 1.5, x >= 8.0);
+fn positive<N: Real>(x: N) -> Double<N> {
+    let (is_small, is_low, is_large) = (x.lt(0.5), x.lt(1.5), x.ge(8.0));
     let (reduced, product) = descend(x);
     // The logarithm of this is subtracted below 3/2, and added above: Γ(2 + t) is x (1 + x) Γ(x), x Γ(x), Γ(x) / product.
-    let square = Double::product::<A>(x, x);
+    let square = Double::product(x, x);
     let sum = Double::fast_sum(x, square.high);
-    let high = select(is_small, sum.high, select(is_low || is_large, x, product));
-    let log = Log::of::<A>(Double { high, low: select(is_small, sum.low + square.low, 0.0) });
-    let t = select(is_small, x, reduced - select(is_low, 1.0, 2.0));
-    let sign = select(is_low, -1.0, 1.0);
-    let slope = Double::product::<A>(t, SLOPE.high);
+    let high = N::select(is_small, sum.high, N::select(is_low | is_large, x, product));
+    let log = Log::of(Double { high, low: N::select(is_small, sum.low + square.low, 0.0) });
+    let t = N::select(is_small, x, reduced - N::select(is_low, 1.0, 2.0));
+    let sign = N::select(is_low, -1.0, 1.0);
+    let slope = Double::product(t, SLOPE.high);
     let leading = Double::sum(slope.high, sign * log.leading.high);
-    let bends = A::fma(t * t, polynomial::<A, 18>(t, t * t, &LGAMMA), sign * log.bend);
-    let low = A::fma(t, SLOPE.low, slope.low + sign * log.leading.low);
+    let bends = (t * t).fma(polynomial(t, t * t, &LGAMMA), sign * log.bend);
+    let low = t.fma(SLOPE.low, slope.low + sign * log.leading.low);
     // Stirling: (x - 1/2)(ln x - 1) + …, the product in twice the precision. It overflows where the result does.
-    let reciprocal = 1.0 / x;
+    let reciprocal = N::from(1.0) / x;
     let w = reciprocal * reciprocal;
-    let correction = reciprocal * polynomial::<A, 7>(w, w * w, &STIRLING);
+    let correction = reciprocal * polynomial(w, w * w, &STIRLING);
     let log = Double::fast_sum(log.leading.high, log.leading.low + log.bend);
-    let factor = Double::fast_sum(log.high, -1.0);
-    let product = Double::product::<A>(x - 0.5, factor.high);
-    let tail = A::fma(x - 0.5, factor.low + log.low, product.low) + (STIRLING_CONSTANT + correction);
-    let high = select(is_large, product.high, leading.high);
-    let rest = select(is_large, tail, leading.low + (low + bends));
-    Double { high, low: select(high < f64::INFINITY, rest, 0.0) }
+    let factor = Double::fast_sum(log.high, N::from(-1.0));
+    let product = Double::product(x - 0.5, factor.high);
+    let tail = (x - 0.5).fma(factor.low + log.low, product.low) + (correction + STIRLING_CONSTANT);
+    let high = N::select(is_large, product.high, leading.high);
+    let rest = N::select(is_large, tail, leading.low + (low + bends));
+    Double { high, low: N::select(high.lt(f64::INFINITY), rest, 0.0) }
 }
 
 /// `ln(π / (x sin πx)) - ln Γ(x)` for a positive number.
 #[inline(always)]
-fn reflected<A: Arithmetic>(x: f64) -> f64 {
+fn reflected<N: Real>(x: N) -> N {
     let fraction = x - x.floor();
-    let turn = select(fraction > 0.5, 1.0 - fraction, fraction);
-    let angle = Double::product::<A>(turn, PI.high);
-    let (_, sine) = cosine_and_sine::<A>(Double { high: angle.high, low: A::fma(turn, PI.low, angle.low) });
-    let Log { leading, bend } = Log::of::<A>(Double::product::<A>(x, sine));
-    let gamma = positive::<A>(x);
+    let turn = N::select(fraction.gt(0.5), N::from(1.0) - fraction, fraction);
+    let angle = Double::product(turn, PI.high);
+    let (_, sine) = cosine_and_sine(Double { high: angle.high, low: turn.fma(PI.low, angle.low) });
+    let Log { leading, bend } = Log::of(Double::product(x, sine));
+    let gamma = positive(x);
     let first = Double::sum(LN_PI.high, -leading.high);
     let second = Double::sum(first.high, -gamma.high);
-    let low = first.low + (LN_PI.low - leading.low - bend - gamma.low);
+    let low = first.low + (N::from(LN_PI.low) - leading.low - bend - gamma.low);
     second.high + (second.low + low)
 }
 
@@ -144,23 +143,23 @@ impl Unary for Lgamma {
     const RARE_IN_LANES: bool = true;
 
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let value = positive::<A>(x).value();
-        select(x == 0.0 || x == f64::INFINITY, f64::INFINITY, value)
+    fn lane<N: Real>(x: N) -> N {
+        let value = positive(x).value();
+        N::select(x.eq(0.0) | x.eq(f64::INFINITY), f64::INFINITY, value)
     }
 
     /// Negative numbers need a second logarithm.
     #[inline(always)]
-    fn rarity(x: f64) -> u64 {
+    fn rarity<N: Real>(x: N) -> N::Bits {
         x.to_bits()
     }
 
     #[inline(always)]
-    fn rare<A: Arithmetic>(x: f64) -> f64 {
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
         let magnitude = -x;
         // So close to 0, the sine of its multiple would be too small to be a number.
-        let is_tiny = magnitude < 1e-20;
-        let value = select(is_tiny, -Ln::lane::<A>(magnitude), reflected::<A>(magnitude));
-        select(magnitude.floor() == magnitude, f64::INFINITY, value)
+        let is_tiny = magnitude.lt(1e-20);
+        let value = Binary64::select(is_tiny, -Ln::lane(magnitude), reflected(magnitude));
+        Binary64::select(magnitude.floor().eq(magnitude), f64::INFINITY, value)
     }
 }

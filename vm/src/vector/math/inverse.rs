@@ -5,10 +5,9 @@
 //! asin:  |x| <= 1/2: x;     else π/2 - 2 asin(s),  s = sqrt((1 - |x|) / 2)
 //! ```
 
-use crate::vector::math::arithmetic::{
-    Arithmetic, Double, alternating, flip_sign, polynomial, select, with_sign,
-};
+use crate::vector::math::arithmetic::{Double, alternating, polynomial};
 use crate::vector::math::dispatch::{Binary, Unary};
+use crate::vector::math::real::Real;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// `(atan t - t) / t³` in t², |t| to 1; error 2^-55.9 of t².
@@ -66,30 +65,30 @@ pub struct Acos;
 
 /// `atan t - t` for |t| up to 1.
 #[inline(always)]
-fn atan_bend<A: Arithmetic>(t: f64) -> f64 {
+fn atan_bend<N: Real>(t: N) -> N {
     let z = t * t;
-    t * z * alternating::<A, 21>(z, &ATAN)
+    t * z * alternating(z, &ATAN)
 }
 
 /// `asin x - x` for |x| up to 1/2, of the square of x.
 #[inline(always)]
-fn asin_bend<A: Arithmetic>(x: f64, z: f64) -> f64 {
-    x * z * polynomial::<A, 12>(z, z * z, &ASIN)
+fn asin_bend<N: Real>(x: N, z: N) -> N {
+    x * z * polynomial(z, z * z, &ASIN)
 }
 
 impl Unary for Atan {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let magnitude = x.abs();
-        let far = magnitude > 1.0;
-        let inverse = -1.0 / magnitude;
-        let left = A::fma(inverse, magnitude, 1.0);
-        let t = select(far, inverse, magnitude);
+        let far = magnitude.gt(1.0);
+        let inverse = N::from(-1.0) / magnitude;
+        let left = inverse.fma(magnitude, 1.0);
+        let t = N::select(far, inverse, magnitude);
         // An infinity has no rest, but it has not to be asked for: its inverse is exact.
-        let rest = select(far & (magnitude < 1e300), A::fma(inverse, left, FRAC_PI_2_LOW), 0.0);
-        let low = atan_bend::<A>(t) + rest;
-        let sum = Double::fast_sum(select(far, FRAC_PI_2, 0.0), t);
-        with_sign(sum.high + (sum.low + low), x)
+        let rest = N::select(far & magnitude.lt(1e300), inverse.fma(left, FRAC_PI_2_LOW), 0.0);
+        let low = atan_bend(t) + rest;
+        let sum = Double::fast_sum(N::select(far, FRAC_PI_2, 0.0), t);
+        (sum.high + (sum.low + low)).copysign(x)
     }
 }
 
@@ -97,62 +96,63 @@ impl Binary for Atan2 {
     /// The angle in the first eighth is mirrored into the others; zeros and infinities are replaced by
     /// points in the same direction.
     #[inline(always)]
-    fn lane<A: Arithmetic>(y: f64, x: f64) -> f64 {
+    fn lane<N: Real>(y: N, x: N) -> N {
         let (height, width) = (y.abs(), x.abs());
-        let steep = height > width;
-        let (small, large) = (select(steep, width, height), select(steep, height, width));
-        let small = select(large == f64::INFINITY, select(small == f64::INFINITY, 1.0, 0.0), small);
-        let large = select(large == f64::INFINITY || large == 0.0, 1.0, large);
-        let scale = select(large > 1e300, 0.00390625, select(large < 1e-290, 1.2676506002282294e30, 1.0));
-        let t = Double { high: small * scale, low: 0.0 }.over::<A>(Double { high: large * scale, low: 0.0 });
-        let turned = steep != x.is_sign_negative();
-        let base = select(steep, 1.0, select(x.is_sign_negative(), 2.0, 0.0));
-        let sign = select(turned, -1.0, 1.0);
+        let steep = height.gt(width);
+        let (small, large) = (N::select(steep, width, height), N::select(steep, height, width));
+        let small = N::select(large.eq(f64::INFINITY), N::select(small.eq(f64::INFINITY), 1.0, 0.0), small);
+        let large = N::select(large.eq(f64::INFINITY) | large.eq(0.0), 1.0, large);
+        let scale =
+            N::select(large.gt(1e300), 0.00390625, N::select(large.lt(1e-290), 1.2676506002282294e30, 1.0));
+        let t = Double::new(small * scale).over(Double::new(large * scale));
+        let turned = steep ^ x.is_sign_negative();
+        let base = N::select(steep, 1.0, N::select(x.is_sign_negative(), 2.0, 0.0));
+        let sign = N::select(turned, -1.0, 1.0);
         let sum = Double::fast_sum(base * FRAC_PI_2, sign * t.high);
-        let low = A::fma(sign, t.low + atan_bend::<A>(t.high), base * FRAC_PI_2_LOW);
-        let value = with_sign(sum.high + (sum.low + low), y);
-        select(x.is_nan() || y.is_nan(), f64::NAN, value)
+        let low = sign.fma(t.low + atan_bend(t.high), base * FRAC_PI_2_LOW);
+        let value = (sum.high + (sum.low + low)).copysign(y);
+        N::select(x.is_nan() | y.is_nan(), f64::NAN, value)
     }
 }
 
 /// What asin and acos share: the argument of the series, its square, what the root's rounding left.
 #[inline(always)]
-fn half_angle<A: Arithmetic>(magnitude: f64) -> (f64, f64, f64) {
-    let far = magnitude > 0.5;
-    let square = 0.5 - 0.5 * magnitude;
+fn half_angle<N: Real>(magnitude: N) -> (N, N, N) {
+    let far = magnitude.gt(0.5);
+    let square = N::from(0.5) - magnitude * 0.5;
     let root = square.sqrt();
-    let left = 0.5 * A::fma(-root, root, square) / select(root == 0.0, 1.0, root);
-    let x = select(far, root, magnitude);
-    (x, select(far, square, magnitude * magnitude), select(far, left, 0.0))
+    let left = (-root).fma(root, square) * 0.5 / N::select(root.eq(0.0), 1.0, root);
+    let x = N::select(far, root, magnitude);
+    (x, N::select(far, square, magnitude * magnitude), N::select(far, left, 0.0))
 }
 
 impl Unary for Asin {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let magnitude = x.abs();
-        let far = magnitude > 0.5;
-        let (s, z, left) = half_angle::<A>(magnitude);
-        let bend = left + asin_bend::<A>(s, z);
-        let sum = Double::fast_sum(FRAC_PI_2, -2.0 * s);
-        let low = A::fma(-2.0, bend, sum.low + FRAC_PI_2_LOW);
-        with_sign(select(far, sum.high + low, s + bend), x)
+        let far = magnitude.gt(0.5);
+        let (s, z, left) = half_angle(magnitude);
+        let bend = left + asin_bend(s, z);
+        let sum = Double::fast_sum(FRAC_PI_2, s * -2.0);
+        let low = bend.fma(-2.0, sum.low + FRAC_PI_2_LOW);
+        N::select(far, sum.high + low, s + bend).copysign(x)
     }
 }
 
 impl Unary for Acos {
     /// With π/2 - asin x in the middle, 2 asin s on the right, π - 2 asin s on the left.
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let magnitude = x.abs();
-        let far = magnitude > 0.5;
-        let (s, z, left) = half_angle::<A>(magnitude);
-        let bend = left + asin_bend::<A>(s, z);
-        let negative = x < 0.0;
-        let base = select(far, select(negative, PI, 0.0), FRAC_PI_2);
-        let base_low = select(far, select(negative, 2.0 * FRAC_PI_2_LOW, 0.0), FRAC_PI_2_LOW);
-        let factor = select(far, 2.0, 1.0);
-        let factor = select(negative == far, flip_sign(factor, -1.0), factor);
+        let far = magnitude.gt(0.5);
+        let (s, z, left) = half_angle(magnitude);
+        let bend = left + asin_bend(s, z);
+        let negative = x.lt(0.0);
+        let base = N::select(far, N::select(negative, PI, 0.0), FRAC_PI_2);
+        let base_low = N::select(far, N::select(negative, 2.0 * FRAC_PI_2_LOW, 0.0), FRAC_PI_2_LOW);
+        let factor = N::select(far, 2.0, 1.0);
+        let factor = N::select(negative ^ far, factor, -factor);
         let sum = Double::fast_sum(base, factor * s);
-        sum.high + (sum.low + A::fma(factor, bend, base_low))
+        sum.high + (sum.low + factor.fma(bend, base_low))
     }
 }

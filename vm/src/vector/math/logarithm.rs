@@ -8,10 +8,9 @@
 //! The exact terms, k and f times constants, are added with the rounding of their sum; what is left is
 //! so small that its own rounding hardly shows.
 
-use crate::vector::math::arithmetic::{
-    Arithmetic, Double, LN2_HIGH, LN2_LOW, polynomial, power_of_two, select,
-};
+use crate::vector::math::arithmetic::{Double, LN2_HIGH, LN2_LOW, polynomial, power_of_half};
 use crate::vector::math::dispatch::Unary;
+use crate::vector::math::real::{Real, Word};
 use std::f64::consts::{LOG2_E, LOG10_E};
 
 /// `(2 atanh(s) - 2s) / s³` in s²; error 2^-57.9 of s².
@@ -51,89 +50,89 @@ pub struct Log1p;
 
 /// `x = 2^exponent * mantissa` with a mantissa from sqrt(1/2) to sqrt(2), for a positive finite x.
 #[inline(always)]
-pub fn split(x: f64) -> (f64, f64) {
-    let tiny = x < f64::MIN_POSITIVE;
-    let x = select(tiny, x * (TWO_52 * 4.0), x);
+pub fn split<N: Real>(x: N) -> (N, N) {
+    let tiny = x.lt(f64::MIN_POSITIVE);
+    let x = N::select(tiny, x * (TWO_52 * 4.0), x);
     let bits = x.to_bits().wrapping_add(ONE_BITS - SQRT_HALF_BITS);
-    let biased = f64::from_bits((bits >> 52) | TWO_52.to_bits());
-    let mantissa = f64::from_bits((bits & MANTISSA).wrapping_add(SQRT_HALF_BITS));
-    (biased - select(tiny, TWO_52 + 1077.0, TWO_52 + 1023.0), mantissa)
+    let biased = N::from_bits((bits >> 52) | TWO_52.to_bits());
+    let mantissa = N::from_bits((bits & MANTISSA).wrapping_add(SQRT_HALF_BITS));
+    (biased - N::select(tiny, TWO_52 + 1077.0, TWO_52 + 1023.0), mantissa)
 }
 
 /// `ln(1 + f) - f` for 1 + f from sqrt(1/2) to sqrt(2).
 #[inline(always)]
-pub fn bend<A: Arithmetic>(f: f64) -> f64 {
-    let s = f / (2.0 + f);
+pub fn bend<N: Real>(f: N) -> N {
+    let s = f / (f + 2.0);
     let z = s * s;
-    let half_square = 0.5 * f * f;
-    let rest = z * polynomial::<A, 7>(z, z * z, &LOG);
-    A::fma(s, half_square + rest, -half_square)
+    let half_square = f * 0.5 * f;
+    let rest = z * polynomial(z, z * z, &LOG);
+    s.fma(half_square + rest, -half_square)
 }
 
 /// The value for a positive finite x; what the logarithm is elsewhere.
 #[inline(always)]
-fn with_special(x: f64, value: f64) -> f64 {
-    let special = select(x == 0.0, f64::NEG_INFINITY, select(x < 0.0, f64::NAN, x));
-    select(x > 0.0 && x < f64::INFINITY, value, special)
+fn with_special<N: Real>(x: N, value: N) -> N {
+    let special = N::select(x.eq(0.0), f64::NEG_INFINITY, N::select(x.lt(0.0), f64::NAN, x));
+    N::select(x.gt(0.0) & x.lt(f64::INFINITY), value, special)
 }
 
 /// A logarithm: exponent times `per_exponent`, natural logarithm of the mantissa times `per_e`.
 #[inline(always)]
-fn logarithm<A: Arithmetic>(x: f64, per_exponent: Double, per_e: Double) -> f64 {
+fn logarithm<N: Real>(x: N, per_exponent: Double<f64>, per_e: Double<f64>) -> N {
     let (exponent, mantissa) = split(x);
     let f = mantissa - 1.0;
-    let product = Double::product::<A>(f, per_e.high);
+    let product = Double::product(f, per_e.high);
     let sum = Double::fast_sum(exponent * per_exponent.high, product.high);
-    let low = A::fma(f, per_e.low, bend::<A>(f) * per_e.high);
-    let low = A::fma(exponent, per_exponent.low, low);
+    let low = f.fma(per_e.low, bend(f) * per_e.high);
+    let low = exponent.fma(per_exponent.low, low);
     with_special(x, sum.high + (sum.low + (product.low + low)))
 }
 
 /// `ln(high + low)` for a positive finite sum whose lower part is below half a unit of the higher; also
 /// where the sum is near 1.
 #[inline(always)]
-pub fn ln_double<A: Arithmetic>(x: Double, more_twos: f64) -> f64 {
+pub fn ln_double<N: Real>(x: Double<N>, more_twos: N) -> N {
     let (exponent, mantissa) = split(x.high);
     // Beside a sum above 2^1000 the lower part is nothing.
-    let low = x.low * power_of_two(-select(exponent > 1000.0, 1000.0, exponent));
+    let low = x.low * power_of_half(N::select(exponent.gt(1000.0), 1000.0, exponent));
     let f = Double::fast_sum(mantissa - 1.0, low);
     let exponent = exponent + more_twos;
     let sum = Double::fast_sum(exponent * LN2_HIGH, f.high);
-    sum.high + (sum.low + (f.low + A::fma(exponent, LN2_LOW, bend::<A>(f.high))))
+    sum.high + (sum.low + (f.low + exponent.fma(LN2_LOW, bend(f.high))))
 }
 
 impl Unary for Ln {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let (exponent, mantissa) = split(x);
         let f = mantissa - 1.0;
         let sum = Double::fast_sum(exponent * LN2_HIGH, f);
-        with_special(x, sum.high + (sum.low + A::fma(exponent, LN2_LOW, bend::<A>(f))))
+        with_special(x, sum.high + (sum.low + exponent.fma(LN2_LOW, bend(f))))
     }
 }
 
 impl Unary for Log2 {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let one = Double { high: 1.0, low: 0.0 };
-        logarithm::<A>(x, one, Double { high: LOG2_E, low: LOG2_E_LOW })
+        logarithm(x, one, Double { high: LOG2_E, low: LOG2_E_LOW })
     }
 }
 
 impl Unary for Log10 {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         let per_exponent = Double { high: LOG10_2_HIGH, low: LOG10_2_LOW };
-        logarithm::<A>(x, per_exponent, Double { high: LOG10_E, low: LOG10_E_LOW })
+        logarithm(x, per_exponent, Double { high: LOG10_E, low: LOG10_E_LOW })
     }
 }
 
 impl Unary for Log1p {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let value = ln_double::<A>(Double::sum(1.0, x), 0.0);
-        let special = select(x == -1.0, f64::NEG_INFINITY, select(x < -1.0, f64::NAN, x));
-        let inside = x > -1.0 && x < f64::INFINITY && x.abs() > f64::EPSILON / 4.0;
-        select(inside, value, special)
+    fn lane<N: Real>(x: N) -> N {
+        let value = ln_double(Double::sum(1.0, x), N::from(0.0));
+        let special = N::select(x.eq(-1.0), f64::NEG_INFINITY, N::select(x.lt(-1.0), f64::NAN, x));
+        let inside = x.gt(-1.0) & x.lt(f64::INFINITY) & x.abs().gt(f64::EPSILON / 4.0);
+        N::select(inside, value, special)
     }
 }

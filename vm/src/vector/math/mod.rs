@@ -12,12 +12,13 @@ mod hyperbolic;
 mod inverse;
 mod logarithm;
 mod power;
+pub mod real;
 mod reduction;
 mod root;
 mod trigonometry;
 
 pub use dispatch::Operand;
-pub use functions::{BinaryFunction, UnaryFunction, double, single};
+pub use functions::{BinaryFunction, BinaryKind, UnaryFunction, UnaryKind, double, single};
 
 /// The functions as types, for loops that are compiled per function and instruction set: see
 /// [`dispatch::unary_rows_on`] and [`dispatch::binary_rows_on`].

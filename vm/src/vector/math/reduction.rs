@@ -10,10 +10,11 @@
 //! Bits of 2/π before the window make whole turns. No binary64 is closer than 2^-62 to a multiple of a quarter
 //! turn, so that 75 bits of the rest are good. All of it is integer arithmetic but the last product.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double};
+use crate::vector::math::arithmetic::Double;
+use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real};
 
 /// π/2 in twice the precision.
-const HALF_PI: Double = Double { high: std::f64::consts::FRAC_PI_2, low: 6.123233995736766e-17 };
+const HALF_PI: Double<f64> = Double { high: std::f64::consts::FRAC_PI_2, low: 6.123233995736766e-17 };
 
 /// A word of zeros, then the bits of 2/π.
 const TWO_OVER_PI: [u64; 20] = [
@@ -40,7 +41,7 @@ const TWO_OVER_PI: [u64; 20] = [
 ];
 
 /// The number of quarter turns nearest to a finite angle of at least 1, modulo 4, and the rest in radians.
-pub fn quarter_turns<A: Arithmetic>(x: f64) -> (u64, Double) {
+pub fn quarter_turns<A: FusedMultiplyAdd>(x: Binary64<A>) -> (u64, Double<Binary64<A>>) {
     let bits = x.to_bits();
     let exponent = (bits >> 52 & 0x7FF) as i32 - 1075;
     let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
@@ -48,8 +49,8 @@ pub fn quarter_turns<A: Arithmetic>(x: f64) -> (u64, Double) {
     let quadrant = turn[0] >> 62;
     let fraction = shift_left(turn, 2);
     match fraction[0] >> 63 {
-        0 => (quadrant, radians::<A>(fraction, 1.0)),
-        _ => ((quadrant + 1) & 3, radians::<A>(fraction.map(|word| !word), -1.0)),
+        0 => (quadrant, radians(fraction, 1.0)),
+        _ => ((quadrant + 1) & 3, radians(fraction.map(|word| !word), -1.0)),
     }
 }
 
@@ -81,7 +82,7 @@ fn shift_left(words: [u64; 3], bits: u32) -> [u64; 3] {
 }
 
 /// A fraction of a quarter turn below one half, in radians.
-fn radians<A: Arithmetic>(fraction: [u64; 3], sign: f64) -> Double {
+fn radians<N: Real>(fraction: [u64; 3], sign: f64) -> Double<N> {
     let mut exponent = -64;
     let mut words = fraction;
     if words[0] == 0 {
@@ -93,7 +94,7 @@ fn radians<A: Arithmetic>(fraction: [u64; 3], sign: f64) -> Double {
     // 53 bits, then the 64 behind them.
     let high = (words[0] >> 11) as f64 * 2048.0;
     let low = (words[0] << 53 | words[1] >> 11) as f64 / 9_007_199_254_740_992.0;
-    let fraction = Double::fast_sum(high * unit, low * unit);
-    let product = fraction.times::<A>(HALF_PI);
+    let fraction = Double::fast_sum(high * unit, N::from(low * unit));
+    let product = fraction.times(HALF_PI.operand());
     Double::fast_sum(product.high, product.low)
 }

@@ -10,8 +10,9 @@
 //! The product of n with the second part must be exact, which bounds the arguments; above the bound the
 //! reduction is done in integers.
 
-use crate::vector::math::arithmetic::{Arithmetic, Double, SHIFTER, flip_sign, polynomial, select};
+use crate::vector::math::arithmetic::{Double, SHIFTER, flip_sign, polynomial};
 use crate::vector::math::dispatch::Unary;
+use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real, Word};
 use crate::vector::math::reduction::quarter_turns;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, PI};
 
@@ -68,127 +69,127 @@ pub struct Tan;
 
 /// A number with the sign bit set if the angle is above the bound, infinite or NaN.
 #[inline(always)]
-pub fn beyond_largest(x: f64) -> u64 {
-    LARGEST.to_bits().wrapping_sub(x.abs().to_bits())
+pub fn beyond_largest<N: Real>(x: N) -> N::Bits {
+    N::Bits::from(LARGEST.to_bits()).wrapping_sub(x.abs().to_bits())
 }
 
 /// The number of quarter turns nearest to an angle, as a float whose low bits are that number, and the rest.
 #[inline(always)]
-fn reduce<A: Arithmetic>(x: f64) -> (f64, Double) {
-    let shifted = A::fma(x, FRAC_2_PI, SHIFTER);
+fn reduce<N: Real>(x: N) -> (N, Double<N>) {
+    let shifted = x.fma(FRAC_2_PI, SHIFTER);
     let n = shifted - SHIFTER;
-    let first = A::fma(n, -FRAC_PI_2, x);
+    let first = n.fma(-FRAC_PI_2, x);
     // A fast sum: the product is exact, and if it is the larger term, then by too little to matter.
-    let high = A::fma(n, -HALF_PI_LOW[0], first);
-    let low = A::fma(n, -HALF_PI_LOW[0], first - high);
-    (shifted, Double { high, low: A::fma(n, -HALF_PI_LOW[1], low) })
+    let high = n.fma(-HALF_PI_LOW[0], first);
+    let low = n.fma(-HALF_PI_LOW[0], first - high);
+    (shifted, Double { high, low: n.fma(-HALF_PI_LOW[1], low) })
 }
 
 /// Sine of r and of a number of quarter turns, |r| up to π/4.
 #[inline(always)]
-fn sine<A: Arithmetic>(r: Double, quarters: u64) -> f64 {
+fn sine<N: Real>(r: Double<N>, quarters: N::Bits) -> N {
     let z = r.high * r.high;
     let fourth = z * z;
-    let sine = A::fma(r.high * z, polynomial::<A, 6>(z, fourth, &SIN), r.low) + r.high;
-    let first = A::fma(z, -0.5, 1.0);
-    let rest = A::fma(-r.high, r.low, A::fma(z, -0.5, 1.0 - first));
-    let cosine = first + A::fma(fourth, polynomial::<A, 6>(z, fourth, &COS), rest);
-    let value = select(quarters & 1 == 1, cosine, sine);
-    flip_sign(value, f64::from_bits(quarters << 62))
+    let sine = (r.high * z).fma(polynomial(z, fourth, &SIN), r.low) + r.high;
+    let first = z.fma(-0.5, 1.0);
+    let rest = (-r.high).fma(r.low, z.fma(-0.5, N::from(1.0) - first));
+    let cosine = first + fourth.fma(polynomial(z, fourth, &COS), rest);
+    let value = N::select(N::is_odd(quarters), cosine, sine);
+    flip_sign(value, N::from_bits(quarters << 62))
 }
 
 /// Cosine and sine of an angle of twice the precision, which is not [large](beyond_largest).
 #[inline(always)]
-pub fn cosine_and_sine<A: Arithmetic>(angle: Double) -> (f64, f64) {
-    let (shifted, r) = reduce::<A>(angle.high);
+pub fn cosine_and_sine<N: Real>(angle: Double<N>) -> (N, N) {
+    let (shifted, r) = reduce(angle.high);
     let r = Double::fast_sum(r.high, r.low + angle.low);
-    (sine::<A>(r, shifted.to_bits().wrapping_add(1)), sine::<A>(r, shifted.to_bits()))
+    (sine(r, shifted.to_bits().wrapping_add(1)), sine(r, shifted.to_bits()))
 }
 
 /// Cosine and sine of a number of turns, up to a quarter of a turn: by the formulas for twice an angle.
 #[inline(always)]
-pub fn cosine_and_sine_of_turns<A: Arithmetic>(turns: f64) -> (f64, f64) {
-    let half = PI * turns;
+pub fn cosine_and_sine_of_turns<N: Real>(turns: N) -> (N, N) {
+    let half = turns * PI;
     let z = half * half;
     let fourth = z * z;
-    let sine = A::fma(half * z, polynomial::<A, 6>(z, fourth, &SIN), half);
-    let cosine = A::fma(fourth, polynomial::<A, 6>(z, fourth, &COS), A::fma(z, -0.5, 1.0));
-    (A::fma(-2.0 * sine, sine, 1.0), 2.0 * sine * cosine)
+    let sine = (half * z).fma(polynomial(z, fourth, &SIN), half);
+    let cosine = fourth.fma(polynomial(z, fourth, &COS), z.fma(-0.5, 1.0));
+    ((sine * -2.0).fma(sine, 1.0), sine * 2.0 * cosine)
 }
 
 /// Tangent of an angle up to π/4, or -1 over it.
 #[inline(always)]
-fn tangent<A: Arithmetic>(r: Double, inverted: bool) -> f64 {
+fn tangent<N: Real>(r: Double<N>, inverted: N::Mask) -> N {
     let z = r.high * r.high;
-    let bend = r.high * z * polynomial::<A, 14>(z, z * z, &TAN);
+    let bend = r.high * z * polynomial(z, z * z, &TAN);
     let slope = r.high + bend;
-    let tan = Double::fast_sum(r.high, A::fma(A::fma(slope, slope, 1.0), r.low, bend));
-    let inverse = -1.0 / tan.high;
-    let left = A::fma(inverse, tan.low, A::fma(inverse, tan.high, 1.0));
-    select(inverted, A::fma(inverse, left, inverse), tan.high)
+    let tan = Double::fast_sum(r.high, slope.fma(slope, 1.0).fma(r.low, bend));
+    let inverse = N::from(-1.0) / tan.high;
+    let left = inverse.fma(tan.low, inverse.fma(tan.high, 1.0));
+    N::select(inverted, inverse.fma(left, inverse), tan.high)
 }
 
 /// The sine of a large angle, turned by a number of quarter turns; NaN where there is no angle.
-fn sine_of_large<A: Arithmetic>(x: f64, quarters: u64) -> f64 {
-    if !x.is_finite() {
-        return f64::NAN;
+fn sine_of_large<A: FusedMultiplyAdd>(x: Binary64<A>, quarters: u64) -> Binary64<A> {
+    if !x.get().is_finite() {
+        return Binary64::from(f64::NAN);
     }
-    let (quadrant, r) = quarter_turns::<A>(x.abs());
-    sine::<A>(r, quadrant + quarters)
+    let (quadrant, r) = quarter_turns(x.abs());
+    sine(r, quadrant + quarters)
 }
 
 impl Unary for Sin {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
+    fn lane<N: Real>(x: N) -> N {
         // The sign of a zero would be lost on the way.
-        let (shifted, r) = reduce::<A>(x.abs());
-        flip_sign(sine::<A>(r, shifted.to_bits()), x)
+        let (shifted, r) = reduce(x.abs());
+        flip_sign(sine(r, shifted.to_bits()), x)
     }
 
     #[inline(always)]
-    fn rarity(x: f64) -> u64 {
+    fn rarity<N: Real>(x: N) -> N::Bits {
         beyond_largest(x)
     }
 
-    fn rare<A: Arithmetic>(x: f64) -> f64 {
-        flip_sign(sine_of_large::<A>(x, 0), x)
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+        flip_sign(sine_of_large(x, 0), x)
     }
 }
 
 impl Unary for Cos {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let (shifted, r) = reduce::<A>(x);
-        sine::<A>(r, shifted.to_bits().wrapping_add(1))
+    fn lane<N: Real>(x: N) -> N {
+        let (shifted, r) = reduce(x);
+        sine(r, shifted.to_bits().wrapping_add(1))
     }
 
     #[inline(always)]
-    fn rarity(x: f64) -> u64 {
+    fn rarity<N: Real>(x: N) -> N::Bits {
         beyond_largest(x)
     }
 
-    fn rare<A: Arithmetic>(x: f64) -> f64 {
-        sine_of_large::<A>(x, 1)
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+        sine_of_large(x, 1)
     }
 }
 
 impl Unary for Tan {
     #[inline(always)]
-    fn lane<A: Arithmetic>(x: f64) -> f64 {
-        let (shifted, r) = reduce::<A>(x.abs());
-        flip_sign(tangent::<A>(r, shifted.to_bits() & 1 == 1), x)
+    fn lane<N: Real>(x: N) -> N {
+        let (shifted, r) = reduce(x.abs());
+        flip_sign(tangent(r, N::is_odd(shifted.to_bits())), x)
     }
 
     #[inline(always)]
-    fn rarity(x: f64) -> u64 {
+    fn rarity<N: Real>(x: N) -> N::Bits {
         beyond_largest(x)
     }
 
-    fn rare<A: Arithmetic>(x: f64) -> f64 {
-        if !x.is_finite() {
-            return f64::NAN;
+    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+        if !x.get().is_finite() {
+            return Binary64::from(f64::NAN);
         }
-        let (quadrant, r) = quarter_turns::<A>(x.abs());
-        flip_sign(tangent::<A>(r, quadrant & 1 == 1), x)
+        let (quadrant, r) = quarter_turns(x.abs());
+        flip_sign(tangent(r, quadrant & 1 == 1), x)
     }
 }
