@@ -10,7 +10,8 @@ use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
 use crate::native::{
-    ArrayLayout, C, CompileC, Compiler, NativeError, ProgramCall, ProgramSource, TranslateToC, c::header,
+    ArrayLayout, C, CompileC, Compiler, NativeError, ProgramCall, ProgramSource, Scripted, TranslateToC,
+    c::header,
 };
 use crate::workflow::Step;
 use cembra_vm::builtins::table;
@@ -71,8 +72,13 @@ fn built(args: &BuildArgs) -> Result<String, Failed> {
             compile = compile.flag("-g");
         }
         let files: Vec<PathBuf> = sources.iter().map(|source| format!("{}.c", source.entry).into()).collect();
-        let linked = compile.link(&files, Path::new(&library), &first.dependencies);
+        let (library_file, dependencies) = (Path::new(&library), &first.dependencies);
+        let linked = match args.makefile {
+            true => compile.by(Scripted).link(&files, library_file, dependencies),
+            false => compile.link(&files, library_file, dependencies),
+        };
         linked.map_err(|error| native(&error))?;
+        written.extend(["build.sh", "Makefile"].into_iter().filter(|_| args.makefile).map(str::to_owned));
         written.push(library);
     }
     Ok(written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())

@@ -26,6 +26,9 @@ pub struct BuildArgs {
     /// The compiler; `CEMBRA_CC`, `CC`, cc, clang or gcc if not given.
     #[arg(long, value_name = "PROGRAM")]
     pub compiler: Option<PathBuf>,
+    /// Write `build.sh` and a Makefile too, by which the folder builds again without Cembra.
+    #[arg(long, conflicts_with = "source_only")]
+    pub makefile: bool,
     /// Keep what debuggers need.
     #[arg(long)]
     pub debug: bool,

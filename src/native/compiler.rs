@@ -6,6 +6,7 @@
 //! cc FLAGS -shared -o libNAME.so NAME.c    in the build folder, within a time limit; all it prints goes to build.log
 //! ```
 
+use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_LOG};
 use crate::native::stage::{C, CompilableSource, Language};
@@ -165,36 +166,45 @@ fn stop(child: &mut std::process::Child) {
     let _ = child.wait();
 }
 
-/// The step that compiles a C source in a folder.
+/// The step that compiles a C source in a folder, by a build system.
 #[derive(Clone, Debug)]
-pub struct CompileC {
+pub struct CompileC<S = Direct> {
     compiler: Compiler,
     folder: PathBuf,
     flags: Vec<String>,
     time_limit: Duration,
+    system: S,
 }
 
 impl CompileC {
     /// Compiles in a folder that exists. What stands there under the names of the build is replaced.
     pub fn new(compiler: Compiler, folder: impl Into<PathBuf>) -> CompileC {
         let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
-        CompileC { compiler, folder: folder.into(), flags, time_limit: TIME_LIMIT }
+        CompileC { compiler, folder: folder.into(), flags, time_limit: TIME_LIMIT, system: Direct }
+    }
+}
+
+impl<S: BuildSystem> CompileC<S> {
+    /// The same by another build system.
+    pub fn by<T: BuildSystem>(self, system: T) -> CompileC<T> {
+        let CompileC { compiler, folder, flags, time_limit, .. } = self;
+        CompileC { compiler, folder, flags, time_limit, system }
     }
 
     /// The same with further flags behind the usual ones, such as `-g`.
-    pub fn flag(mut self, flag: impl Into<String>) -> CompileC {
+    pub fn flag(mut self, flag: impl Into<String>) -> CompileC<S> {
         self.flags.push(flag.into());
         self
     }
 
     /// The same with another time limit; 120 s is the usual one.
-    pub fn time_limit(mut self, limit: Duration) -> CompileC {
+    pub fn time_limit(mut self, limit: Duration) -> CompileC<S> {
         self.time_limit = limit;
         self
     }
 
     /// The same in another folder.
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> CompileC {
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> CompileC<S> {
         self.folder = folder.into();
         self
     }
@@ -220,9 +230,13 @@ impl CompileC {
         dependencies: &[String],
     ) -> Result<(), NativeError> {
         let log_path = self.folder.join(BUILD_LOG);
-        let mut command = Command::new(&self.compiler.path);
-        command.args(&self.flags).arg("-shared").arg("-o").arg(library).args(sources);
-        command.args(dependencies.iter().map(|dependency| format!("-l{dependency}")));
+        let mut arguments = self.flags.clone();
+        arguments.extend(["-shared".to_owned(), "-o".to_owned(), library.to_string_lossy().into_owned()]);
+        arguments.extend(sources.iter().map(|path| path.to_string_lossy().into_owned()));
+        arguments.extend(dependencies.iter().map(|dependency| format!("-l{dependency}")));
+        let job =
+            BuildJob { folder: &self.folder, compiler: &self.compiler.path, library, sources, arguments };
+        let mut command = self.system.command(&job)?;
         let log = File::create(&log_path).map_err(|error| NativeError::file(&log_path, error))?;
         let copy = log.try_clone().map_err(|error| NativeError::file(&log_path, error))?;
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(copy).stderr(log);
@@ -254,13 +268,13 @@ fn end_of(path: &Path) -> String {
 }
 
 /// All that a library depends on besides its source; the folder is not part of it.
-impl Fingerprint for CompileC {
+impl<S: BuildSystem> Fingerprint for CompileC<S> {
     fn feed(&self, to: &mut Fingerprinter) {
-        to.group("CompileC", &[&self.compiler, &self.flags]);
+        to.group("CompileC", &[&self.compiler, &self.flags, &self.system]);
     }
 }
 
-impl Step<CompilableSource<C>> for CompileC {
+impl<S: BuildSystem> Step<CompilableSource<C>> for CompileC<S> {
     type Out = Artifact;
     type Err = NativeError;
 

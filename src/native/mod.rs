@@ -15,6 +15,7 @@
 //! | [`c`] | programs as C11: locals, operators, elements, jumps, calls, errors |
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
+//! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
 //! | [`build`](mod@build) | the sequence, and loading |
@@ -27,6 +28,7 @@
 
 pub mod bindings;
 pub mod build;
+pub mod build_system;
 pub mod c;
 pub mod cache;
 pub mod call;
@@ -37,6 +39,7 @@ pub mod stage;
 
 pub use bindings::CBindings;
 pub use build::{NativeBuild, load};
+pub use build_system::{BuildSystem, Direct, Scripted};
 pub use c::TranslateToC;
 pub use cache::NativeCache;
 pub use call::{NativeCallError, NativeResult, call_library};

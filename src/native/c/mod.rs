@@ -38,8 +38,14 @@ const PRELUDE: &str = include_str!("prelude.c");
 /// True for names that the text uses itself.
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    let words = PRELUDE.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    name.strip_prefix('r').is_some_and(is_number) || words.into_iter().any(|word| word == name)
+    // Functions and macros; its locals are in nobody's way.
+    let called = PRELUDE
+        .split('(')
+        .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
+    let is_own = name.starts_with("cembra_")
+        || name.starts_with("CEMBRA_")
+        || called.into_iter().any(|word| word == name);
+    is_own || name.strip_prefix('r').is_some_and(is_number)
 }
 
 /// Translates programs to C11.

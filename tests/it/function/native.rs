@@ -61,13 +61,13 @@ pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &
         return;
     }
     let program = function.bound().program().clone();
-    let layout = if CALLS.load(Ordering::Relaxed) / every % 2 == 0 {
-        ArrayLayout::Strided
-    } else {
-        ArrayLayout::Contiguous
+    let compared = CALLS.load(Ordering::Relaxed) / every;
+    let (layout, cache) = match compared % 2 {
+        0 => (ArrayLayout::Strided, sanitized()),
+        _ => (ArrayLayout::Contiguous, cache()),
     };
     let call = ProgramCall::new("f", program, layout).expect("a name");
-    let library = match cache().library(&call) {
+    let library = match cache.library(&call) {
         Ok(library) => library,
         Err(NativeError::NotTranslated(_)) => return,
         Err(error) => panic!("{error}\n{source}"),

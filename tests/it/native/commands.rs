@@ -107,6 +107,22 @@ fn a_library_is_called_from_c_and_from_python() {
 }
 
 #[test]
+fn a_folder_builds_again_without_cembra() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let built = cembra(&["build", "f.py", "-o", "out dir", "-e", "split(i64)", "--makefile"], folder);
+    assert!(built.status.success(), "{}", text(&built));
+    assert!(text(&built).ends_with("out dir/build.sh\nout dir/Makefile\nout dir/libsplit.so\n"));
+    let out = folder.join("out dir");
+    let first = fs::read(out.join("libsplit.so")).expect("the library");
+    fs::remove_file(out.join("libsplit.so")).expect("it goes");
+    let again = Command::new("sh").arg("build.sh").current_dir(&out).output().expect("a shell");
+    assert!(again.status.success(), "{}", text(&again));
+    assert_eq!(fs::read(out.join("libsplit.so")).expect("the library"), first);
+}
+
+#[test]
 fn what_cannot_be_built_is_said() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let folder = folder.path();
