@@ -35,7 +35,9 @@ EXPORTS = [
     "monte_carlo_pi(i64, i64)",
     "fib(i64)",
     "jacobi(f64[:,:], f64[:,:], i64)",
+    "black_scholes(f64[:], f64[:], f64[:], f64, f64, f64[:], f64[:])",
     "logistic(f64, f64, i64)",
+    "gauss_sum(f64[:], f64[:], f64[:])",
 ]
 INTEGERS = {"mandelbrot", "collatz", "sieve", "fib"}
 
@@ -59,7 +61,7 @@ def by_hand(library, name, args):
             plain.append(ctypes.c_void_p(arg.ctypes.data))
         else:
             plain.append(ctypes.c_double(arg) if isinstance(arg, float) else ctypes.c_int64(arg))
-    sizes = {"nbody": 3, "array_sum": 1, "dot": 2, "matmul": 3, "jacobi": 2}
+    sizes = {"nbody": 3, "array_sum": 1, "dot": 2, "matmul": 3, "jacobi": 2, "black_scholes": 3, "gauss_sum": 3}
     if name in sizes:
         shape = args[2].shape if name == "nbody" else args[0].shape[:1] if name == "matmul" else args[0].shape
         at = sizes[name]
@@ -86,14 +88,15 @@ def main():
             fast = numba.njit(getattr(kernels, name))
             if name == "fib":
                 kernels.fib = fast
+            kernels.cnd = numba.njit(kernels.cnd) if name == "black_scholes" else kernels.cnd
             ours, hands, theirs = copied(args), copied(args), copied(args)
             calls = [lambda: getattr(module, name)(*ours), by_hand(library, name, hands), lambda: fast(*theirs)]
             results = [call() for call in calls]
-            if name != "nbody":
-                assert results[0] == results[1] and math.isclose(results[0], results[2], rel_tol=1e-12), (name, results)
+            if name not in ("nbody", "black_scholes"):
+                assert all(math.isclose(results[0], other, rel_tol=1e-12) for other in results[1:]), (name, results)
             for a, b, c in zip(ours, hands, theirs):
                 if isinstance(a, np.ndarray):
-                    assert np.array_equal(a, b) and np.allclose(a, c, rtol=1e-12, atol=0), name
+                    assert np.allclose(a, b, rtol=1e-12, atol=1e-12) and np.allclose(a, c, rtol=1e-12, atol=1e-12), name
             times = [[], [], []]
             for _ in range(ROUNDS):
                 for call, list_of in zip(calls, times):

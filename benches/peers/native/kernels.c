@@ -138,3 +138,38 @@ double hand_logistic(double r, double x, int64_t n)
     for (int64_t i = 0; i < n; i++) x = r * x * (1.0 - x);
     return x;
 }
+
+static double cnd(double d)
+{
+    double k = 1.0 / (1.0 + 0.2316419 * fabs(d));
+    double p = 0.3989422804014327 * exp(-0.5 * d * d)
+        * (k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429)))));
+    return d > 0 ? 1.0 - p : p;
+}
+
+double hand_black_scholes(double *s, double *k, double *t, int64_t n, double r, double v, double *call, double *put)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double sq = sqrt(t[i]);
+        double d1 = (log(s[i] / k[i]) + (r + 0.5 * v * v) * t[i]) / (v * sq), d2 = d1 - v * sq;
+        double c1 = cnd(d1), c2 = cnd(d2), e = exp(-r * t[i]);
+        call[i] = s[i] * c1 - k[i] * e * c2;
+        put[i] = k[i] * e * (1.0 - c2) - s[i] * (1.0 - c1);
+    }
+    return call[0];
+}
+
+double hand_gauss_sum(double *x, double *params, double *out, int64_t n)
+{
+    double chi = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        double y = params[9] + params[10] * x[i];
+        for (int64_t p = 0; p < 3; p++) {
+            double d = (x[i] - params[3 * p + 1]) / params[3 * p + 2];
+            y += params[3 * p] * exp(-0.5 * d * d);
+        }
+        double r = y - out[i];
+        chi += r * r;
+    }
+    return chi;
+}

@@ -21,6 +21,7 @@ mod operators;
 mod recipes;
 mod routine;
 mod rules;
+mod special;
 mod writer;
 
 pub use entry::header;
@@ -28,7 +29,10 @@ pub use entry::header;
 use crate::native::error::NotTranslated;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
+use crate::native::c::special::{ANGLES, Special, special};
+use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -50,7 +54,7 @@ fn is_used(name: &str) -> bool {
 
 /// Translates programs to C11.
 ///
-/// Operators that have neither a recipe nor a rule of their own, texts, growing lists and parallel routines have no form
+/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, growing lists and parallel routines have no form
 /// yet: the error names them.
 #[derive(Clone, Debug, Default)]
 pub struct TranslateToC {
@@ -83,6 +87,19 @@ impl TranslateToC {
     }
 }
 
+/// The special functions that a program calls.
+fn special_functions(program: &Program) -> String {
+    let mut found: BTreeMap<String, Special> = BTreeMap::new();
+    for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
+        if let Some(special) = special(overload) {
+            found.entry(special.name()).or_insert(special);
+        }
+    }
+    let angles = if found.values().any(Special::has_rare) { ANGLES } else { "" };
+    let functions = found.values().map(|special| format!("\n{}", special.text()));
+    std::iter::once(angles.to_owned()).chain(functions).collect()
+}
+
 impl Fingerprint for TranslateToC {
     fn feed(&self, to: &mut Fingerprinter) {
         to.group("TranslateToC", &[&env!("CARGO_PKG_VERSION"), &self.source.as_deref().map(str::to_owned)]);
@@ -105,6 +122,7 @@ impl Step<ProgramCall> for TranslateToC {
         let mut text = header(call.name(), &signature)?;
         text.push_str("\n#include <math.h>\n#include <string.h>\n\n");
         text.push_str(PRELUDE);
+        text += &special_functions(program);
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {
             let _ = writeln!(text, "{};", calls::parameters(number, routine)?);

@@ -4,6 +4,7 @@ use crate::native::c::constants::integer;
 use crate::native::c::locals::{CType, leaves};
 use crate::native::c::recipes;
 use crate::native::c::rules::{Gives, rule};
+use crate::native::c::special::special;
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
@@ -21,6 +22,11 @@ impl Writer<'_> {
     ) -> Option<String> {
         if overload.assembles() {
             return self.assemble(operands, result);
+        }
+        if let Some(special) = special(overload) {
+            let locals: Vec<(String, CType)> = operands.iter().flat_map(|value| self.locals.all(*value)).collect();
+            let raise = |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
+            return Some(special.statements(operands, result, &self.locals, raise));
         }
         if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
             return Some(shifted);

@@ -1,0 +1,155 @@
+//! Special functions in C: recorded from their one source, `vector::math`, as the operations of a list.
+//!
+//! ```text
+//! static double special_exp(double x) { double t5 = fma(x, …, …); …; return t60; }
+//! static double special_sin(double x) { …; if (rare) return rare_sin(x); return t70; }      angles.c
+//! ```
+
+use crate::native::c::locals::{CType, Locals};
+use crate::native::c::recipes::Lowered;
+use cembra_vm::operator::Overload;
+use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
+use cembra_vm::program::ValueId;
+use cembra_vm::strip::{Lane, List, Term, record_binary, record_domain, record_unary};
+use cembra_vm::value::{QType, ScalarType};
+use cembra_vm::vector::math::{BinaryKind, UnaryKind};
+
+/// The text that rare arguments need.
+pub(super) const ANGLES: &str = include_str!("angles.c");
+
+/// A special function of an operator, on plain values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Special {
+    function: SpecialFunction,
+    lane: Lane,
+    is_optional: bool,
+}
+
+/// The special function that an operator is, if it has a form in C.
+pub(super) fn special(overload: &Overload) -> Option<Special> {
+    let function = overload.special_function()?;
+    let has_form = match function.kind {
+        FunctionKind::Unary(kind) => kind != UnaryKind::Lgamma,
+        FunctionKind::Binary(kind) => [BinaryKind::Pow, BinaryKind::Hypot, BinaryKind::Atan2].contains(&kind),
+    };
+    let (scalar, is_optional) = match overload.result() {
+        QType::Scalar(scalar) => (*scalar, false),
+        QType::Optional(scalar) => (*scalar, true),
+        _ => return None,
+    };
+    let lane = match scalar {
+        ScalarType::Float64 => Lane::F64,
+        ScalarType::Float32 => Lane::F32,
+        _ => return None,
+    };
+    // Operands that may be missing could be refused only where they are there.
+    let is_plain = !is_optional || function.refusals == Refusals::Nothing;
+    (has_form && is_plain).then_some(Special { function, lane, is_optional })
+}
+
+impl Special {
+    /// The name of the function in C.
+    pub(super) fn name(&self) -> String {
+        let ending = if self.lane == Lane::F32 { "_f32" } else { "" };
+        match self.function.kind {
+            FunctionKind::Unary(kind) => format!("special_{}{ending}", kind.name()),
+            FunctionKind::Binary(kind) => format!("special_{}{ending}", kind.name()),
+        }
+    }
+
+    /// True if rare arguments are left to [`ANGLES`].
+    pub(super) fn has_rare(&self) -> bool {
+        let angles = [UnaryKind::Sin, UnaryKind::Cos, UnaryKind::Tan];
+        matches!(self.function.kind, FunctionKind::Unary(kind) if angles.contains(&kind))
+    }
+
+    /// The text of the function.
+    pub(super) fn text(&self) -> String {
+        let mut list = List::new();
+        let x = list.column(0, self.lane);
+        let (recorded, parameters, names) = match self.function.kind {
+            FunctionKind::Unary(kind) => (record_unary(kind, &mut list, x), 1, ["x", ""]),
+            FunctionKind::Binary(kind) => {
+                let y = list.column(1, self.lane);
+                (record_binary(kind, &mut list, x, y), 2, ["x", "y"])
+            }
+        };
+        let ctype = self.ctype().name();
+        let rare = recorded.rare.filter(|_| self.has_rare());
+        let lowered = Lowered::new(&list, [Some(recorded.value), rare].into_iter().flatten(), |number, _| {
+            names[usize::from(number)].to_owned()
+        });
+        let parameters: Vec<String> = names[..parameters].iter().map(|name| format!("{ctype} {name}")).collect();
+        let rare = rare.map_or(String::new(), |rare| {
+            let FunctionKind::Unary(kind) = self.function.kind else { return String::new() };
+            format!("    if (CEMBRA_RARE({})) return ({ctype})rare_{}(x);\n", lowered.of(rare), kind.name())
+        });
+        format!(
+            "static inline {ctype} {}({})\n{{\n    {}\n{rare}    return {};\n}}\n",
+            self.name(),
+            parameters.join(", "),
+            lowered.temporaries.trim_end().replace("; ", ";\n    "),
+            lowered.of(recorded.value)
+        )
+    }
+
+    fn ctype(&self) -> CType {
+        if self.lane == Lane::F32 { CType::F32 } else { CType::F64 }
+    }
+
+    /// The statements of the operator; the functions raise what it refuses.
+    pub(super) fn statements(
+        &self,
+        operands: &[ValueId],
+        result: ValueId,
+        locals: &Locals<'_>,
+        raise: impl Fn(&str) -> String,
+    ) -> String {
+        let last = |value: &ValueId| locals.all(*value).pop().map(|(local, _)| local).unwrap_or_default();
+        let args: Vec<String> = operands.iter().map(last).collect();
+        let (call, to) = (format!("{}({})", self.name(), args.join(", ")), locals.all(result));
+        if self.is_optional {
+            let present = operands.iter().filter(|value| locals.all(**value).len() == 2);
+            let present: Vec<String> = present.map(|value| locals.all(*value)[0].0.clone()).collect();
+            let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
+            return match &to[..] {
+                [(presence, _), (cells, _)] => {
+                    format!("{{ uint8_t p = {present}; {cells} = {call}; {presence} = p; }}")
+                }
+                _ => String::new(),
+            };
+        }
+        let to = to.first().map(|(local, _)| local.clone()).unwrap_or_default();
+        let domain = |domain| format!("if (CEMBRA_RARE(!{})) {{ {} }} ", self.inside(domain, &args[0]), raise("CEMBRA_DOMAIN"));
+        let (before, after) = match self.function.refusals {
+            Refusals::Nothing => return format!("{to} = {call};"),
+            Refusals::Outside(place) => (domain(place), String::new()),
+            Refusals::OutsideOrOverflow(place) => {
+                let overflows = format!("isinf(z) && !isinf({})", args[0]);
+                (domain(place), format!("if (CEMBRA_RARE({overflows})) {{ {} }} ", raise("CEMBRA_OVERFLOW")))
+            }
+            Refusals::Power => {
+                let refused = format!("!isfinite(z) && isfinite({}) && isfinite({})", args[0], args[1]);
+                let category = format!(
+                    "({} == 0.0 ? CEMBRA_DIVISION_BY_ZERO : z != z ? CEMBRA_DOMAIN : CEMBRA_OVERFLOW)",
+                    args[0]
+                );
+                (String::new(), format!("if (CEMBRA_RARE({refused})) {{ {} }} ", raise(&category)))
+            }
+        };
+        format!("{{ {before}{} z = {call}; {after}{to} = z; }}", self.ctype().name())
+    }
+
+    /// The condition that a number is in a domain.
+    fn inside(&self, domain: cembra_vm::vector::math::domain::Domain, x: &str) -> String {
+        let mut list = List::new();
+        let column = list.column(0, self.lane);
+        let mask: Term = record_domain(domain, &mut list, column);
+        let lowered = Lowered::new(&list, std::iter::once(mask), |_, _| x.to_owned());
+        // A number that is used twice is an operand; what is computed twice is short.
+        match lowered.temporaries.is_empty() {
+            true => format!("({})", lowered.of(mask)),
+            false => format!("({{ {} {}; }})", lowered.temporaries.trim_end(), lowered.of(mask)),
+        }
+    }
+}
