@@ -13,7 +13,7 @@ use crate::operator::recipe::Recipe;
 use crate::strip::{BinaryOp, Comparison, UnaryOp};
 use crate::value::Fault;
 use crate::vector::float::{self, Float};
-use crate::vector::math::{double, single};
+use crate::vector::math::{BinaryKind, UnaryKind, double, single};
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
@@ -213,6 +213,7 @@ macro_rules! special_row {
         Family::new($name, &["x"], $meaning)
             .cost_of($cost)
             $(.derivative(&[$partial]))?
+            .special(UnaryKind::named(stringify!($one)).expect("a function of that name"))
             .unary_rows_in_place(|x: f32| single::$one(x), single::$rows)
             .unary_rows_in_place(|x: f64| double::$one(x), double::$rows)
     };
@@ -366,11 +367,13 @@ fn exponential() -> Vec<Family> {
         )
         .cost_of(40)
         .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
+        .special(BinaryKind::Pow)
         .binary_rows_in_place(|x: f32, y: f32| single::pow(x, y), single::pow_into)
         .binary_rows_in_place(|x: f64, y: f64| double::pow(x, y), double::pow_into),
         Family::new("math.hypot", &["x", "y"], "sqrt(x*x + y*y) without overflow.")
             .cost_of(20)
             .derivative(&["x / math.hypot(x, y)", "y / math.hypot(x, y)"])
+            .special(BinaryKind::Hypot)
             .binary_rows_in_place(|x: f32, y: f32| single::hypot(x, y), single::hypot_into)
             .binary_rows_in_place(|x: f64, y: f64| double::hypot(x, y), double::hypot_into),
     ]
@@ -463,6 +466,7 @@ fn trigonometry() -> Vec<Family> {
         Family::new("math.trig.atan2", &["y", "x"], "Angle of the point (x, y) in radians.")
             .cost_of(30)
             .derivative(&["x / (x * x + y * y)", "-y / (x * x + y * y)"])
+            .special(BinaryKind::Atan2)
             .binary_rows_in_place(|y: f32, x: f32| single::atan2(y, x), single::atan2_into)
             .binary_rows_in_place(|y: f64, x: f64| double::atan2(y, x), double::atan2_into),
     ]

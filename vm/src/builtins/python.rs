@@ -11,9 +11,12 @@ use crate::operator::fusible::{
     CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
 };
 use crate::operator::primitive::Primitive;
+use crate::operator::special::{Refusals, SpecialFunction};
 use crate::strip::{BinaryOp, Comparison, Lane};
 use crate::value::Fault;
-use crate::vector::math::double;
+use crate::vector::math::domain::{Domain, overflows};
+use crate::vector::math::real::{Binary64, Software};
+use crate::vector::math::{BinaryKind, UnaryKind, double};
 use crate::vector::python;
 use std::f64::consts::PI;
 
@@ -195,6 +198,7 @@ fn power() -> Vec<Family> {
             Err(_) if x == 1 || x == -1 => Ok(python::wrapping_pow(x, y)),
             Err(_) => Err(domain!("a negative power of an integer is a float: write float(x) ** y")),
         })
+        .special(SpecialFunction::from(BinaryKind::Pow).refusing(Refusals::Power))
         .exact_binary(|x: f64, y: f64| {
             let power = double::pow(x, y);
             match () {
@@ -319,12 +323,13 @@ fn functions() -> Vec<Family> {
                     (_, y) => Ok(y),
                 }
             }),
-        row("python.lgamma", &["x"], "ln(abs(gamma(x))). Raises for 0, −1, ….").cost_of(80).exact_unary(
-            |x: f64| match x <= 0.0 && x.is_finite() && x == x.floor() {
-                true => Err(domain!("math domain error")),
-                false => Ok(double::lgamma(x)),
-            },
-        ),
+        row("python.lgamma", &["x"], "ln(abs(gamma(x))). Raises for 0, −1, ….")
+            .cost_of(80)
+            .special(SpecialFunction::from(UnaryKind::Lgamma).refusing(Refusals::Outside(Domain::NoPole)))
+            .exact_unary(|x: f64| match Domain::NoPole.contains(Binary64::<Software>::from(x)) {
+                true => Ok(double::lgamma(x)),
+                false => Err(domain!("math domain error")),
+            }),
         row(
             "python.fmod",
             &["x", "y"],
@@ -339,20 +344,30 @@ fn functions() -> Vec<Family> {
     ]
 }
 
-/// A row of one float operand, defined where the first condition holds, with a finite result where the
-/// operand is finite.
+/// The value of a function in its domain, with a finite result where the operand is finite.
+#[inline(always)]
+fn in_domain(domain: Domain, x: f64, function: impl Fn(f64) -> f64) -> Result<f64, LateFault> {
+    let number = Binary64::<Software>::from;
+    if !domain.contains(number(x)) {
+        return Err(domain!("math domain error"));
+    }
+    let value = function(x);
+    match overflows(number(x), number(value)) {
+        true => Err(overflow!("math range error")),
+        false => Ok(value),
+    }
+}
+
+/// A row of one float operand that refuses others than those of a domain, and those for which it overflows.
 macro_rules! domain_row {
-    ($name:literal, $meaning:literal, |$x:ident| $domain:expr, $value:expr $(, $primitive:expr)?) => {
-        row($name, &["x"], $meaning).cost_of(20)$(.primitive($primitive))?.exact_unary(|$x: f64| match $x.is_nan() || $domain {
-            false => Err(domain!("math domain error")),
-            true => {
-                let value = $value;
-                match value.is_infinite() && $x.is_finite() {
-                    true => Err(overflow!("math range error")),
-                    false => Ok(value),
-                }
-            }
-        })
+    ($name:literal, $meaning:literal, $domain:ident, $kind:ident, $function:expr $(, $primitive:expr)?) => {
+        row($name, &["x"], $meaning)
+            .cost_of(20)
+            $(.primitive($primitive))?
+            .special(
+                SpecialFunction::from(UnaryKind::$kind).refusing(Refusals::OutsideOrOverflow(Domain::$domain)),
+            )
+            .exact_unary(|x: f64| in_domain(Domain::$domain, x, $function))
     };
 }
 
@@ -362,59 +377,73 @@ fn domains() -> Vec<Family> {
         domain_row!(
             "python.sqrt",
             "Square root. Raises below zero.",
-            |x| x >= 0.0,
-            x.sqrt(),
+            FromZero,
+            Sqrt,
+            f64::sqrt,
             Primitive::Sqrt
         ),
         domain_row!(
             "python.log",
             "Natural logarithm. Raises unless x is positive.",
-            |x| x > 0.0,
-            double::ln(x)
+            AboveZero,
+            Ln,
+            double::ln
         ),
         domain_row!(
             "python.log2",
             "Logarithm to base 2. Raises unless x is positive.",
-            |x| x > 0.0,
-            double::log2(x)
+            AboveZero,
+            Log2,
+            double::log2
         ),
         domain_row!(
             "python.log10",
             "Logarithm to base 10. Raises unless x is positive.",
-            |x| x > 0.0,
-            double::log10(x)
+            AboveZero,
+            Log10,
+            double::log10
         ),
         domain_row!(
             "python.log1p",
             "log(1 + x). Raises unless x is above −1.",
-            |x| x > -1.0,
-            double::log1p(x)
+            AboveMinusOne,
+            Log1p,
+            double::log1p
         ),
-        domain_row!("python.exp", "e to the power x. Raises if it overflows.", |x| true, double::exp(x)),
-        domain_row!("python.expm1", "exp(x) − 1. Raises if it overflows.", |x| true, double::expm1(x)),
-        domain_row!("python.sinh", "Hyperbolic sine. Raises if it overflows.", |x| true, double::sinh(x)),
-        domain_row!("python.cosh", "Hyperbolic cosine. Raises if it overflows.", |x| true, double::cosh(x)),
-        domain_row!("python.sin", "Sine. Raises for infinities.", |x| x.is_finite(), double::sin(x)),
-        domain_row!("python.cos", "Cosine. Raises for infinities.", |x| x.is_finite(), double::cos(x)),
-        domain_row!("python.tan", "Tangent. Raises for infinities.", |x| x.is_finite(), double::tan(x)),
-        domain_row!("python.asin", "Arc sine. Raises beyond −1 and 1.", |x| x.abs() <= 1.0, double::asin(x)),
+        domain_row!("python.exp", "e to the power x. Raises if it overflows.", Everywhere, Exp, double::exp),
+        domain_row!("python.expm1", "exp(x) − 1. Raises if it overflows.", Everywhere, Expm1, double::expm1),
         domain_row!(
-            "python.acos",
-            "Arc cosine. Raises beyond −1 and 1.",
-            |x| x.abs() <= 1.0,
-            double::acos(x)
+            "python.sinh",
+            "Hyperbolic sine. Raises if it overflows.",
+            Everywhere,
+            Sinh,
+            double::sinh
         ),
+        domain_row!(
+            "python.cosh",
+            "Hyperbolic cosine. Raises if it overflows.",
+            Everywhere,
+            Cosh,
+            double::cosh
+        ),
+        domain_row!("python.sin", "Sine. Raises for infinities.", Finite, Sin, double::sin),
+        domain_row!("python.cos", "Cosine. Raises for infinities.", Finite, Cos, double::cos),
+        domain_row!("python.tan", "Tangent. Raises for infinities.", Finite, Tan, double::tan),
+        domain_row!("python.asin", "Arc sine. Raises beyond −1 and 1.", UpToOne, Asin, double::asin),
+        domain_row!("python.acos", "Arc cosine. Raises beyond −1 and 1.", UpToOne, Acos, double::acos),
         domain_row!(
             "python.acosh",
             "Inverse hyperbolic cosine. Raises below 1.",
-            |x| x >= 1.0,
-            double::acosh(x)
+            FromOne,
+            Acosh,
+            double::acosh
         ),
         domain_row!(
             "python.atanh",
             "Inverse hyperbolic tangent. Raises unless x is between −1 and 1.",
-            |x| x.abs() < 1.0,
-            double::atanh(x)
+            InsideOne,
+            Atanh,
+            double::atanh
         ),
     ]
 }

@@ -17,6 +17,7 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::recipe::Recipe;
+use crate::operator::special::SpecialFunction;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarType};
 use crate::vector::Level;
@@ -204,6 +205,8 @@ pub struct BlockKernel {
     pub arithmetic: Option<Arithmetic>,
     /// What it computes of a row, for strips.
     pub recipe: Option<Recipe>,
+    /// The special function that it is.
+    pub special: Option<SpecialFunction>,
 }
 
 impl BlockKernel {

@@ -117,6 +117,7 @@ macro_rules! block_kernel {
                 is_fallible: O::FALLIBLE,
                 arithmetic: None,
                 recipe: None,
+                special: None,
             }
         }
 

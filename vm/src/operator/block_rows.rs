@@ -55,6 +55,7 @@ fn kernel(run: BlockRun) -> BlockKernel {
         is_fallible: false,
         arithmetic: None,
         recipe: None,
+        special: None,
     }
 }
 

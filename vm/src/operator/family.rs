@@ -27,7 +27,7 @@ use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
-use crate::strip::{List, Term};
+use crate::operator::special::SpecialFunction;
 use crate::value::nd_view::Cell;
 use crate::value::{Fault, QType};
 use crate::vector::math::Operand;
@@ -47,14 +47,15 @@ pub struct Family {
     partials: Box<[&'static str]>,
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
-    recipe: Option<Recipe>,
+    pub(super) recipe: Option<Recipe>,
     /// The operation of the next overload of plain values.
-    fusible: Option<Fusible>,
-    primitive: Option<Primitive>,
+    pub(super) fusible: Option<Fusible>,
+    pub(super) primitive: Option<Primitive>,
+    pub(super) special: Option<SpecialFunction>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
     /// True if the recipe is for operands with which code that may raise does not.
-    recipe_is_total: bool,
+    pub(super) recipe_is_total: bool,
     overloads: Vec<Arc<Overload>>,
     generic: Option<GenericOverload>,
 }
@@ -80,6 +81,7 @@ impl Family {
             recipe: None,
             fusible: None,
             primitive: None,
+            special: None,
             takes_narrow: false,
             recipe_is_total: false,
             overloads: Vec::new(),
@@ -191,34 +193,6 @@ impl Family {
     pub fn by_rows_of(mut self, argument: usize) -> Family {
         self.rows_of = Some(argument);
         self
-    }
-
-    /// Names the operation of the next overload, which there are [pairs](crate::operator::fused) of.
-    pub(crate) fn fusible(mut self, operation: Fusible) -> Family {
-        self.fusible = Some(operation);
-        self
-    }
-
-    /// Names the operation of overloads added later, which may raise.
-    pub(crate) fn primitive(self, operation: Primitive) -> Family {
-        Family { primitive: Some(operation), ..self }
-    }
-
-    /// Says what plain code computes of a row, so that strips can compute it. Overloads added later carry it, those
-    /// that may raise excepted.
-    pub(crate) fn recipe(mut self, recipe: Recipe) -> Family {
-        self.recipe = Some(recipe);
-        self
-    }
-
-    /// The same for cells of results that are present where all operands are.
-    pub(crate) fn cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
-        self.recipe(Recipe::Lifted(record))
-    }
-
-    /// The same for an operator that may raise, if the recipe gives nothing for operands with which it does.
-    pub(crate) fn total_cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
-        Family { recipe_is_total: true, ..self.cells(record) }
     }
 
     /// Declares that evaluation may raise. Overloads added later carry it.
@@ -465,10 +439,11 @@ impl Family {
     /// An overload of this family, for use by on-demand rules. Only the crate makes kernels of its own
     /// choice: a scalar kernel must be for exactly these types.
     pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, mut kernel: Kernel) -> Overload {
-        if let Kernel::Scalar(scalar) = &mut kernel
-            && (self.recipe_is_total || !scalar.block.is_fallible)
-        {
-            scalar.block.recipe = self.recipe;
+        if let Kernel::Scalar(scalar) = &mut kernel {
+            if self.recipe_is_total || !scalar.block.is_fallible {
+                scalar.block.recipe = self.recipe;
+            }
+            scalar.block.special = self.special;
         }
         let overload = Overload::new(self.name.clone(), args.into(), result, kernel, self.effects);
         match self.rows_of {

@@ -11,6 +11,7 @@
 //! closure over a [`Call`], which reads arguments and writes the result by checked, typed access;
 //! text, tuples and host functions use it.
 
+mod attributes;
 pub mod block;
 mod block_loops;
 mod block_rows;
@@ -48,6 +49,7 @@ pub mod rows_out;
 pub mod scalar;
 pub mod scan;
 pub mod signature;
+pub mod special;
 pub mod table;
 mod ternary;
 #[cfg(doctest)]

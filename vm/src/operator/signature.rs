@@ -11,6 +11,7 @@ use crate::operator::recipe::Recorded;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
+use crate::operator::special::SpecialFunction;
 use crate::operator::threaded::Threaded;
 use crate::strip::List;
 use crate::value::{Fault, QType};
@@ -265,11 +266,22 @@ impl Overload {
     /// Adds to a list what the operator computes of one row, or of plain values, by its
     /// [recipe](crate::operator::recipe); `None` if it has none for these operands.
     pub fn record(&self, list: &mut List, operands: &[Recorded]) -> Option<Recorded> {
-        let kernel = match &self.kernel {
-            Kernel::Scalar(kernel) => &kernel.block,
-            other => other.block()?,
-        };
+        let kernel = self.rows_kernel()?;
         kernel.recipe?.record(list, operands, kernel.is_lifted)
+    }
+
+    /// The special function that the operator is, of one row or of plain values: of present operands, where the result
+    /// is present as well.
+    pub fn special_function(&self) -> Option<SpecialFunction> {
+        self.rows_kernel()?.special
+    }
+
+    /// The code over rows, of arrays or of what plain values are a row of.
+    fn rows_kernel(&self) -> Option<&BlockKernel> {
+        match &self.kernel {
+            Kernel::Scalar(kernel) => Some(&kernel.block),
+            other => other.block(),
+        }
     }
 
     /// True if these are the argument types, up to storage.

@@ -17,6 +17,7 @@
 use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Comparison, Lane, ShiftOp, Term, UnaryOp};
 use crate::vector::math::dispatch::{Binary, Unary};
+use crate::vector::math::domain::Domain;
 use crate::vector::math::functions::{BinaryVisitor, UnaryVisitor};
 use crate::vector::math::real::{Real, Word};
 use crate::vector::math::{BinaryKind, UnaryKind};
@@ -48,6 +49,19 @@ pub fn record_unary(kind: UnaryKind, list: &mut List, x: Term) -> RecordedFuncti
 pub fn record_binary(kind: BinaryKind, list: &mut List, x: Term, y: Term) -> RecordedFunction {
     let lane = list.lane(x);
     recorded(list, [x, y], lane, |[x, y]| kind.visit(AtTwo(x, y)))
+}
+
+/// Adds to a list where a domain has a number: a mask, true of NaN.
+///
+/// # Panics
+/// The operand is no float.
+pub fn record_domain(domain: Domain, list: &mut List, x: Term) -> Term {
+    assert!(list.lane(x).is_float(), "a domain of {:?}", list.lane(x));
+    let x = list.cast(x, Lane::F64);
+    let cell = RefCell::new(std::mem::take(list));
+    let mask = domain.contains(Traced::Computed(&cell, x)).value();
+    *list = cell.into_inner();
+    mask.term(list)
 }
 
 /// Value and rarity, both of the operands as FLOAT64.

@@ -189,6 +189,11 @@ macro_rules! kinds {
             /// All of them.
             pub const ALL: &[UnaryKind] = &[$(UnaryKind::$lane),*];
 
+            /// The function with a name.
+            pub fn named(name: &str) -> Option<UnaryKind> {
+                UnaryKind::ALL.iter().copied().find(|kind| kind.name() == name)
+            }
+
             /// The name of its functions in [`double`] and [`single`].
             pub fn name(self) -> &'static str {
                 match self {

@@ -3,6 +3,7 @@
 mod area;
 mod arithmetic;
 pub mod dispatch;
+pub mod domain;
 mod error;
 mod exponential;
 mod faddeeva;

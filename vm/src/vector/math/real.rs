@@ -31,6 +31,7 @@ pub trait Real:
 {
     /// The outcome of a comparison.
     type Mask: Copy
+        + From<bool>
         + Not<Output = Self::Mask>
         + BitAnd<Output = Self::Mask>
         + BitOr<Output = Self::Mask>

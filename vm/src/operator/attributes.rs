@@ -1,0 +1,46 @@
+//! Attributes of rows: what the row of an operator says of overloads added later, for those who compile them.
+
+use crate::operator::family::Family;
+use crate::operator::fusible::Fusible;
+use crate::operator::primitive::Primitive;
+use crate::operator::recipe::Recipe;
+use crate::operator::special::SpecialFunction;
+use crate::strip::{List, Term};
+
+impl Family {
+    /// Names the operation of the next overload, which there are [pairs](crate::operator::fused) of.
+    pub(crate) fn fusible(mut self, operation: Fusible) -> Family {
+        self.fusible = Some(operation);
+        self
+    }
+
+    /// Names the operation of overloads added later, which may raise.
+    pub(crate) fn primitive(mut self, operation: Primitive) -> Family {
+        self.primitive = Some(operation);
+        self
+    }
+
+    /// Says what plain code computes of a row, so that strips can compute it. Overloads added later carry it, those
+    /// that may raise excepted.
+    pub(crate) fn recipe(mut self, recipe: Recipe) -> Family {
+        self.recipe = Some(recipe);
+        self
+    }
+
+    /// The same for cells of results that are present where all operands are.
+    pub(crate) fn cells(self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
+        self.recipe(Recipe::Lifted(record))
+    }
+
+    /// The same for an operator that may raise, if the recipe gives nothing for operands with which it does.
+    pub(crate) fn total_cells(mut self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
+        self.recipe_is_total = true;
+        self.cells(record)
+    }
+
+    /// Says which special function overloads added later are.
+    pub(crate) fn special(mut self, function: impl Into<SpecialFunction>) -> Family {
+        self.special = Some(function.into());
+        self
+    }
+}
