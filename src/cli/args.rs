@@ -1,6 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::field_args::FieldCommand;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
@@ -70,6 +71,9 @@ pub enum Command {
     /// Call, check and show functions in Python-like text.
     #[command(subcommand)]
     Function(FunctionCommand),
+    /// Run, check, explain and convert programs on fields: stencils, scans, neighbours.
+    #[command(subcommand)]
+    Field(FieldCommand),
 }
 
 /// Where an expression comes from and how it is read.

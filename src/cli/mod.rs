@@ -9,6 +9,7 @@
 //! | `ops` | [`ops`] |
 //! | `schema` | [`schema`], [`schema_args`] |
 //! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_call`], [`function_value`] |
+//! | `field` | [`field`], [`field_args`], `field_batch`, `field_data`, `field_explain` |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -27,6 +28,11 @@ mod dump_stages;
 pub mod eval;
 pub mod explain;
 pub mod explain_tier;
+pub mod field;
+pub mod field_args;
+mod field_batch;
+mod field_data;
+mod field_explain;
 pub mod fit;
 pub mod fit_args;
 pub mod fit_data;
@@ -89,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Model(args) => model::run(&args),
         Command::Schema(command) => schema::run(&command),
         Command::Function(command) => function::run(&command),
+        Command::Field(command) => field::run(&command),
     }
 }
 
