@@ -10,7 +10,7 @@ use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs
 use crate::cli::field_explain::{explain_json, explain_text};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::targets::{check_distinct, check_ending};
-use crate::cli::{complain, print};
+use crate::cli::{complain, json_text, print};
 use crate::field::json::{read_field_case, write_field_program};
 use crate::field::{
     FieldData, FieldError, FieldProblem, FieldProgram, check_program, parse_field_program,
@@ -83,19 +83,19 @@ pub(super) fn field_report(error: &FieldError) -> Report {
 
 /// Reads JSON as the form of recorded cases has it.
 pub(super) fn read_json(text: &str) -> Result<Json, Report> {
-    serde_json::from_str(text).map_err(|error| {
+    json_text::parse(text).map_err(|error| {
         Report::new(Category::Parse, Phase::Compile, format!("the file is no JSON: {error}"))
     })
 }
 
-/// A program with the data that stands in it.
-fn load(file: &Path) -> Result<(FieldProgram, FieldData, Source), FieldFailure> {
+/// A program with the data that stands in it, and its text unless that is JSON, whose places are not known.
+fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let source = Source { name: file.display().to_string(), text };
     let reports = |errors: Vec<FieldError>| errors.iter().map(field_report).collect::<Vec<_>>();
     if !source.text.trim_start().starts_with(['{', '[']) {
         return match parse_field_program(&source.text) {
-            Ok(program) => Ok((program, FieldData::default(), source)),
+            Ok(program) => Ok((program, FieldData::default(), Some(source))),
             Err(errors) => Err((reports(errors), Some(source))),
         };
     }
@@ -106,7 +106,7 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Source), FieldFailure> 
     }
     let (program, data) = read_field_case(&json).map_err(|error| (reports(vec![error]), None))?;
     check_program(&program).map_err(|errors| (reports(errors), None))?;
-    Ok((program, data, source))
+    Ok((program, data, None))
 }
 
 fn batch(file: &Path) -> Result<String, FieldFailure> {
@@ -134,7 +134,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
     let mut plan = match FieldPlan::new(&program, &data) {
         Ok(plan) => plan,
-        Err(errors) => return Err((failed(&errors), Some(source))),
+        Err(errors) => return Err((failed(&errors), source)),
     };
     let bar = bar(args.steps);
     for step in 0..args.steps {
@@ -148,7 +148,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         }
         if let Err(error) = plan.run(&mut data) {
             bar.finish_and_clear();
-            return Err((failed(&[error]), Some(source)));
+            return Err((failed(&[error]), source));
         }
         bar.inc(1);
     }

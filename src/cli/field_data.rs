@@ -13,6 +13,7 @@ use crate::columns::npz_members::{Member, by_name, members};
 use crate::columns::replace::Output;
 use crate::field::error::dtype_name;
 use crate::field::json::write_cells;
+use crate::field::text::number;
 use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
 use cembra_vm::value::array::MAX_ROWS;
 use cembra_vm::value::{ArrayRows, Category, ScalarType, ScalarValue};
@@ -179,10 +180,7 @@ pub(super) fn set_scalars(
             [found.ok_or_else(|| wrong(format!("--set {option}: there is no scalar `{name}`")))?.0];
         let value = match scalar.dtype {
             ScalarType::Boolean => text.parse().ok().map(ScalarValue::Boolean),
-            ScalarType::Int32 => text.parse().ok().map(ScalarValue::Int32),
-            ScalarType::Int64 => text.parse().ok().map(ScalarValue::Int64),
-            ScalarType::Float32 => text.parse().ok().map(ScalarValue::Float32),
-            _ => text.parse().ok().map(ScalarValue::Float64),
+            dtype => number(text, dtype),
         };
         let dtype = dtype_name(scalar.dtype);
         let value = value.ok_or_else(|| wrong(format!("--set {option}: {text} is no {dtype}")))?;

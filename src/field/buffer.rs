@@ -139,7 +139,8 @@ impl FieldBuffer {
     /// Cells with any strides: `strides` count cells, and the point `origin` has the cell `start`.
     ///
     /// # Errors
-    /// A cell lies outside, two points share one, or the origin is out of reach.
+    /// A cell lies outside, the origin is out of reach, or an axis does not step over all cells of the axes with smaller
+    /// strides, so that two points could share one.
     pub fn strided(
         cells: FieldCells,
         origin: &[i64],
@@ -180,7 +181,7 @@ impl FieldBuffer {
         let mut covered = 1;
         for (stride, size) in axes {
             if stride < covered {
-                return wrong(format!("with strides {strides:?} two points of {shape:?} share a cell"));
+                return wrong(format!("with strides {strides:?} points of {shape:?} may share a cell"));
             }
             covered = stride * size;
         }

@@ -16,7 +16,9 @@ pub fn read_scalar(json: &Json, dtype: ScalarType) -> Result<ScalarValue, FieldP
         ScalarType::Boolean => json.as_bool().map(ScalarValue::Boolean),
         ScalarType::Int32 => integer(json).and_then(|v| i32::try_from(v).ok()).map(ScalarValue::Int32),
         ScalarType::Int64 => integer(json).map(ScalarValue::Int64),
-        ScalarType::Float32 => float(json).map(|value| ScalarValue::Float32(value as f32)),
+        ScalarType::Float32 => float(json)
+            .filter(|value| !value.is_finite() || (*value as f32).is_finite())
+            .map(|value| ScalarValue::Float32(value as f32)),
         _ => float(json).map(ScalarValue::Float64),
     };
     value.ok_or_else(|| {

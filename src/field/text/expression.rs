@@ -359,13 +359,21 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A number as a value of an element type; none if there is none.
-pub(super) fn number(text: &str, dtype: ScalarType) -> Option<ScalarValue> {
+/// A number as a value of an element type; none if there is none, if it is too large, or if nothing of it is left.
+pub(crate) fn number(text: &str, dtype: ScalarType) -> Option<ScalarValue> {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let has_digits = mantissa.contains(|c: char| ('1'..='9').contains(&c));
+    let fits = |value: f64| match has_digits {
+        true => value.is_finite() && value != 0.0,
+        false => true,
+    };
     Some(match dtype {
         ScalarType::Int32 => ScalarValue::Int32(text.parse().ok()?),
         ScalarType::Int64 => ScalarValue::Int64(text.parse().ok()?),
-        ScalarType::Float32 => ScalarValue::Float32(text.parse().ok()?),
-        ScalarType::Float64 => ScalarValue::Float64(text.parse().ok()?),
+        ScalarType::Float32 => {
+            ScalarValue::Float32(text.parse().ok().filter(|value: &f32| fits(f64::from(*value)))?)
+        }
+        ScalarType::Float64 => ScalarValue::Float64(text.parse().ok().filter(|value| fits(*value))?),
         _ => return None,
     })
 }

@@ -16,6 +16,7 @@ mod lines;
 mod parser;
 mod print;
 
+pub(crate) use expression::number;
 pub use lines::parse_field_program;
 pub(crate) use print::bound_text;
 pub use print::print_field_program;
