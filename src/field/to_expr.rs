@@ -192,6 +192,7 @@ impl<'p> BoxLowering<'p> {
     fn pending(&mut self, key: Key) -> Result<Pending, Stop> {
         let (id, place) = key;
         let program = self.program;
+        self.check_kept()?;
         let leaf = |node| (Vec::new(), Combine::Leaf(node));
         let (operands, combine) = match program.nodes.get(id) {
             FieldNode::Literal(value) => leaf(self.literal(value)?),
@@ -208,8 +209,11 @@ impl<'p> BoxLowering<'p> {
             }
             FieldNode::Field(_) => leaf(self.read(key)?),
             FieldNode::Shift(a, offsets) => {
-                let shifted =
-                    offsets.iter().fold(place, |place, (dim, by)| self.places.shifted(place, *dim, *by));
+                let mut shifted = place;
+                for (dim, by) in offsets {
+                    self.check_kept()?;
+                    shifted = self.places.shifted(shifted, *dim, *by);
+                }
                 (vec![self.key(*a, shifted)], Combine::Same)
             }
             FieldNode::Broadcast(a, _) => (vec![self.key(*a, place)], Combine::Same),
@@ -297,7 +301,6 @@ impl<'p> BoxLowering<'p> {
         table: TableId,
         column: usize,
     ) -> Result<Key, FieldProblem> {
-        self.check_kept()?;
         let declared = &self.program.tables[table.0];
         let (axis, rows) = self.points(self.places.coordinate(place, declared.from));
         self.check_rows(table, &rows.points)?;
