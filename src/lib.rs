@@ -34,6 +34,7 @@ pub mod columns;
 pub mod compile;
 pub mod dag;
 pub mod expr;
+pub mod field;
 pub mod fit;
 pub mod function;
 pub mod host;

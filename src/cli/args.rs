@@ -2,6 +2,7 @@
 
 use crate::cli::budget_args::BudgetArgs;
 use crate::cli::build_args::{BuildArgs, CacheCommand};
+use crate::cli::field_args::FieldCommand;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
@@ -76,6 +77,9 @@ pub enum Command {
     /// Look at the cache of native builds.
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Run, check, explain and convert programs on fields: stencils, scans, neighbours.
+    #[command(subcommand)]
+    Field(FieldCommand),
 }
 
 /// Where an expression comes from and how it is read.

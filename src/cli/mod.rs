@@ -10,6 +10,7 @@
 //! | `schema` | [`schema`], [`schema_args`] |
 //! | `function` | [`function`], [`function_args`], [`function_batch`], [`function_call`], [`function_value`] |
 //! | `build`, `cache` | [`build`], [`build_args`] |
+//! | `field` | [`field`], [`field_args`], `field_batch`, `field_data`, `field_explain` |
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
@@ -31,6 +32,11 @@ pub mod eval;
 pub mod explain;
 pub mod explain_tier;
 mod export;
+pub mod field;
+pub mod field_args;
+mod field_batch;
+mod field_data;
+mod field_explain;
 pub mod fit;
 pub mod fit_args;
 pub mod fit_data;
@@ -95,6 +101,7 @@ pub fn main() -> ExitCode {
         Command::Function(command) => function::run(&command),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => build::run_cache(&command),
+        Command::Field(command) => field::run(&command),
     }
 }
 

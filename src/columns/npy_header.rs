@@ -173,16 +173,27 @@ fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 /// There are more than two axes.
 pub fn written(cells: Cells, shape: &[u64]) -> Vec<u8> {
     assert!(shape.len() <= 2, "the header of two axes has {WRITTEN} bytes, whatever their sizes");
+    let header = written_nd(cells, shape);
+    assert_eq!(header.len(), WRITTEN, "the header of two axes is not longer");
+    header
+}
+
+/// A header for an array of any number of axes, the last one fastest, padded to a multiple of 64 bytes and to
+/// [`WRITTEN`] at least.
+///
+/// # Panics
+/// The header is longer than 65,535 bytes: there are more than 3,000 axes.
+pub fn written_nd(cells: Cells, shape: &[u64]) -> Vec<u8> {
     let shape: String = shape.iter().map(|size| format!("{size},")).collect();
     let order = if cells.size == 1 { '|' } else { '<' };
     let (kind, size) = (char::from(cells.kind), cells.size);
     let text = format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let whole = (10 + text.len() + 1).next_multiple_of(64).max(WRITTEN);
     let mut header = MAGIC.to_vec();
     header.extend([1, 0]);
-    let length = u16::try_from(WRITTEN - 10).expect("the header of 128 bytes is short");
-    header.extend(length.to_le_bytes());
+    header.extend(u16::try_from(whole - 10).expect("arrays have few axes").to_le_bytes());
     header.extend(text.bytes());
-    header.resize(WRITTEN - 1, b' ');
+    header.resize(whole - 1, b' ');
     header.push(b'\n');
     header
 }

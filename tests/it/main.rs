@@ -10,6 +10,7 @@ mod deep;
 mod derivatives;
 mod dump_stages;
 mod dumps;
+mod field;
 mod folding;
 mod folds;
 mod frames;

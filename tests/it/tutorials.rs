@@ -10,17 +10,27 @@ use std::path::Path;
 
 #[test]
 fn commands_of_tutorials_print_what_the_pages_say() {
+    check_page("fitting", 5);
+}
+
+#[test]
+fn commands_on_fields_print_what_the_page_says() {
+    check_page("fields", 5);
+}
+
+/// Runs the commands of a page with its files; there are at least so many.
+fn check_page(name: &str, least: usize) {
     let docs = test_file("../docs");
-    let page = docs.join("fitting.md");
+    let page = docs.join(format!("{name}.md"));
     let text = std::fs::read_to_string(&page).expect("the page is there");
     let place = tempfile::tempdir().expect("the system has a directory for temporary files");
-    for entry in std::fs::read_dir(docs.join("examples/fitting")).expect("the files of the page") {
+    for entry in std::fs::read_dir(docs.join("examples").join(name)).expect("the files of the page") {
         let file = entry.expect("a folder can be listed").path();
         let name = file.file_name().expect("a file has a name");
         std::fs::copy(&file, place.path().join(name)).expect("a file can be copied");
     }
     let written = rewritten(&text, place.path());
-    assert!(text.matches("\n$ cembra").count() >= 5, "the commands are gone");
+    assert!(text.matches("\n$ cembra").count() >= least, "the commands are gone");
     match std::env::var_os("UPDATE_EXPECT") {
         Some(_) => std::fs::write(&page, written).expect("the page can be written"),
         None => assert!(written == text, "{}", difference(&text, &written)),

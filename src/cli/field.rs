@@ -1,0 +1,231 @@
+//! `cembra field`: runs, checks, explains and converts programs on fields.
+
+use crate::backend::FieldPlan;
+use crate::cli::eval::read_expression;
+use crate::cli::field_args::{
+    FieldCheckArgs, FieldCommand, FieldConvertArgs, FieldExplainArgs, FieldFormArg, FieldRunArgs,
+};
+use crate::cli::field_batch::run_batch;
+use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
+use crate::cli::field_explain::{explain_json, explain_text};
+use crate::cli::report::{Phase, Report, Source};
+use crate::cli::targets::{check_distinct, check_ending};
+use crate::cli::{complain, json_text, print};
+use crate::field::json::{read_field_case, write_field_program};
+use crate::field::{
+    FieldData, FieldError, FieldProblem, FieldProgram, check_program, parse_field_program,
+    print_field_program,
+};
+use cembra_vm::value::Category;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Errors with the text they stand in.
+pub(super) type FieldFailure = (Vec<Report>, Option<Source>);
+
+/// Characters of a program.
+const LONGEST: usize = 1 << 26;
+
+/// Runs a command on field programs.
+pub fn run(command: &FieldCommand) -> ExitCode {
+    let (is_json, result) = match command {
+        FieldCommand::Run(args) => {
+            let result = match &args.batch {
+                Some(file) => batch(file),
+                None => run_one(args),
+            };
+            (args.json, result)
+        }
+        FieldCommand::Explain(args) => (args.json, explain(args)),
+        FieldCommand::Check(args) => return check(args),
+        FieldCommand::Convert(args) => (false, convert(args)),
+    };
+    match result {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            report(&[failure], is_json);
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn report(failures: &[FieldFailure], is_json: bool) {
+    if is_json {
+        let each = |(reports, source): &FieldFailure| -> Vec<Json> {
+            reports.iter().map(|report| report.json(source.as_ref())).collect()
+        };
+        let all: Vec<Json> = failures.iter().flat_map(each).collect();
+        return print(&format!("{}\n", json!({ "errors": all })));
+    }
+    for (reports, source) in failures {
+        reports.iter().for_each(|report| complain(&report.render(source.as_ref(), true)));
+    }
+}
+
+/// An error as users see it.
+pub(super) fn field_report(error: &FieldError) -> Report {
+    let phase = match *error.problem {
+        FieldProblem::Run { .. } => Phase::Eval,
+        _ => Phase::Compile,
+    };
+    let mut report = Report::new(error.problem.category(), phase, error.to_string());
+    if error.span != Default::default() {
+        report.labels.push((error.span, String::new()));
+    }
+    report.notes.extend(error.hint().map(str::to_owned));
+    report
+}
+
+/// Reads JSON as the form of recorded cases has it.
+pub(super) fn read_json(text: &str) -> Result<Json, Report> {
+    json_text::parse(text).map_err(|error| {
+        Report::new(Category::Parse, Phase::Compile, format!("the file is no JSON: {error}"))
+    })
+}
+
+/// A program with the data that stands in it, and its text unless that is JSON, whose places are not known.
+fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldFailure> {
+    let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
+    let source = Source { name: file.display().to_string(), text };
+    let reports = |errors: Vec<FieldError>| errors.iter().map(field_report).collect::<Vec<_>>();
+    if !source.text.trim_start().starts_with(['{', '[']) {
+        return match parse_field_program(&source.text) {
+            Ok(program) => Ok((program, FieldData::default(), Some(source))),
+            Err(errors) => Err((reports(errors), Some(source))),
+        };
+    }
+    let json = read_json(&source.text).map_err(|report| (vec![report], None))?;
+    if json["cases"].is_array() {
+        let what = "a file of cases; `cembra field run --batch` runs them";
+        return Err((vec![Report::new(Category::Parse, Phase::Compile, what)], None));
+    }
+    let (program, data) = read_field_case(&json).map_err(|error| (reports(vec![error]), None))?;
+    check_program(&program).map_err(|errors| (reports(errors), None))?;
+    Ok((program, data, None))
+}
+
+fn batch(file: &Path) -> Result<String, FieldFailure> {
+    let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
+    let json = read_json(&text).map_err(|report| (vec![report], None))?;
+    run_batch(&json).map_err(|report| (vec![report], None))
+}
+
+fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
+    let one = |report: Report| (vec![report], None);
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    if let Some(out) = &args.out {
+        check_ending(("--out", out), "an archive of fields", &["npz"]).map_err(one)?;
+        let data = args.data.as_deref().map(|data| ("--data", data));
+        let read: Vec<_> = data.into_iter().chain([("the program", file)]).collect();
+        check_distinct(&[("--out", out)], &read).map_err(one)?;
+    }
+    let (program, mut data, source) = load(file)?;
+    if let Some(path) = &args.data {
+        read_data(&program, path, &mut data).map_err(one)?;
+    }
+    set_scalars(&program, &args.scalars, &mut data).map_err(one)?;
+    let swaps = swaps(&program, &args.swap).map_err(one)?;
+    let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
+    data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
+    let mut plan = match FieldPlan::new(&program, &data) {
+        Ok(plan) => plan,
+        Err(errors) => return Err((failed(&errors), source)),
+    };
+    let bar = bar(args.steps);
+    for step in 0..args.steps {
+        if step > 0 {
+            for (a, b) in &swaps {
+                if let (Some(first), Some(second)) = (data.fields.remove(a), data.fields.remove(b)) {
+                    data.fields.insert(a.clone(), second);
+                    data.fields.insert(b.clone(), first);
+                }
+            }
+        }
+        if let Err(error) = plan.run(&mut data) {
+            bar.finish_and_clear();
+            return Err((failed(&[error]), source));
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    match &args.out {
+        Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one),
+        None => Ok(format!("{}\n", outputs_json(&program, &data))),
+    }
+}
+
+/// A bar on terminals, for loops that may take long.
+fn bar(steps: u64) -> ProgressBar {
+    let target = match steps {
+        0..100 => ProgressDrawTarget::hidden(),
+        _ => ProgressDrawTarget::stderr_with_hz(5),
+    };
+    let style = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {pos} of {len} steps, {eta} left");
+    let bar = ProgressBar::with_draw_target(Some(steps), target);
+    bar.with_style(style.expect("the template has no errors"))
+}
+
+fn swaps(program: &FieldProgram, options: &[String]) -> Result<Vec<(String, String)>, Report> {
+    let wrong = |what: String| Report::new(Category::Parse, Phase::Compile, what);
+    let mut swaps = Vec::new();
+    for option in options {
+        let pair = option.split_once(':');
+        let (a, b) = pair.ok_or_else(|| wrong(format!("--swap {option}: two fields, as in u:v")))?;
+        for name in [a, b] {
+            if program.field(name).is_none() {
+                return Err(wrong(format!("--swap {option}: there is no field `{name}`")));
+            }
+        }
+        if a == b {
+            return Err(wrong(format!("--swap {option}: a field and itself")));
+        }
+        swaps.push((a.to_owned(), b.to_owned()));
+    }
+    Ok(swaps)
+}
+
+fn explain(args: &FieldExplainArgs) -> Result<String, FieldFailure> {
+    let (program, ..) = load(&args.file)?;
+    Ok(match args.json {
+        true => format!("{}\n", explain_json(&program)),
+        false => explain_text(&program),
+    })
+}
+
+fn convert(args: &FieldConvertArgs) -> Result<String, FieldFailure> {
+    let (program, data, _) = load(&args.file)?;
+    match args.to {
+        FieldFormArg::Text => {
+            print_field_program(&program).map_err(|problem| (vec![field_report(&problem.into())], None))
+        }
+        FieldFormArg::Json => Ok(format!("{:#}\n", write_field_program(&program, Some(&data)))),
+    }
+}
+
+fn check(args: &FieldCheckArgs) -> ExitCode {
+    let (mut good, mut failures) = (String::new(), Vec::new());
+    for file in &args.files {
+        match load(file) {
+            Ok((program, ..)) => {
+                let count = program.statements.len();
+                let plural = if count == 1 { "" } else { "s" };
+                good += &format!("{}: {count} statement{plural}\n", file.display());
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() {
+        match args.json {
+            true => print(&format!("{}\n", json!({ "errors": [] }))),
+            false => print(&good),
+        }
+        return ExitCode::SUCCESS;
+    }
+    report(&failures, args.json);
+    ExitCode::from(1)
+}

@@ -1,0 +1,86 @@
+//! Arguments of `cembra field`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Commands on field programs.
+#[derive(Debug, Subcommand)]
+pub enum FieldCommand {
+    /// Run a program on the fields of an NPZ file, or a file of recorded cases.
+    Run(FieldRunArgs),
+    /// Print domains, and how far each statement reads its fields.
+    Explain(FieldExplainArgs),
+    /// Report everything that is wrong with programs.
+    Check(FieldCheckArgs),
+    /// Print a program as text or JSON.
+    Convert(FieldConvertArgs),
+}
+
+/// Arguments of `field run`.
+#[derive(Debug, Args)]
+pub struct FieldRunArgs {
+    /// The program, as text or JSON; `-` is standard input.
+    #[arg(required_unless_present = "batch")]
+    pub file: Option<PathBuf>,
+    /// The fields, scalars and tables by name; a member `NAME.origin` has the first point of a field.
+    #[arg(long, value_name = "NPZ")]
+    pub data: Option<PathBuf>,
+    /// Where the outputs go; without it they are printed as JSON.
+    #[arg(long, value_name = "NPZ")]
+    pub out: Option<PathBuf>,
+    /// A value of a scalar: k=0.1.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub scalars: Vec<String>,
+    /// How often the program runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub steps: u64,
+    /// Two fields that are exchanged between two steps: u:v.
+    #[arg(long, value_name = "A:B")]
+    pub swap: Vec<String>,
+    /// Run the cases of a JSON file instead; prints a line a case.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "data", "out", "scalars", "steps", "swap"])]
+    pub batch: Option<PathBuf>,
+    /// Print errors as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `field explain`.
+#[derive(Debug, Args)]
+pub struct FieldExplainArgs {
+    /// The program, as text or JSON; `-` is standard input.
+    pub file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `field check`.
+#[derive(Debug, Args)]
+pub struct FieldCheckArgs {
+    /// The programs, as text or JSON; `-` is standard input.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `field convert`.
+#[derive(Debug, Args)]
+pub struct FieldConvertArgs {
+    /// The program, as text or JSON; `-` is standard input.
+    pub file: PathBuf,
+    /// The form that is printed.
+    #[arg(long, value_enum)]
+    pub to: FieldFormArg,
+}
+
+/// A form of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FieldFormArg {
+    /// One declaration or statement a line; data is left out.
+    Text,
+    /// The published JSON form, version 2, with the data that the program had.
+    Json,
+}

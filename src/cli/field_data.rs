@@ -1,0 +1,245 @@
+//! Data of field programs: NPZ files in and out, scalars of the command line.
+//!
+//! ```text
+//! u.npy          cells of the field u         k.npy      a scalar: an array without axes
+//! u.origin.npy   its first point              E2V.npy    the rows of the table E2V
+//! ```
+
+use crate::cli::report::{Phase, Report};
+use crate::columns::ColumnsError;
+use crate::columns::npy_header::{Cells, Header, written_nd};
+use crate::columns::npy_source::NpyArray;
+use crate::columns::npz_members::{Member, by_name, members};
+use crate::columns::replace::Output;
+use crate::field::error::dtype_name;
+use crate::field::json::write_cells;
+use crate::field::text::number;
+use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
+use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::value::{ArrayRows, Category, ScalarType, ScalarValue};
+use serde_json::{Map, Value as Json, json};
+use std::io::Write;
+use std::path::Path;
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
+
+fn wrong(what: String) -> Report {
+    Report::new(Category::MissingInput, Phase::Compile, what)
+}
+
+/// An array of an NPZ file.
+struct Array {
+    cells: FieldCells,
+    shape: Vec<usize>,
+    is_fortran: bool,
+}
+
+/// Reads what the program declares: fields, scalars and tables. Other members are passed over.
+///
+/// # Errors
+/// The file cannot be read, or a member is no array that could be meant.
+pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldData) -> Result<(), Report> {
+    let all = members(path).map_err(Report::from)?;
+    let named = by_name(&all);
+    for field in &program.fields {
+        let Some(member) = named.get(&*field.name) else { continue };
+        let array = read_array(path, member)?;
+        let origin = match named.get(&*format!("{}.origin", field.name)) {
+            Some(member) => integers(&member.name, read_array(path, member)?.cells)?,
+            None => field.origin.clone().unwrap_or_else(|| vec![0; array.shape.len()]),
+        };
+        let buffer =
+            buffer(array, &origin).map_err(|problem| wrong(format!("`{}`: {problem}", field.name)))?;
+        data.fields.insert(field.name.to_string(), buffer);
+    }
+    for scalar in &program.scalars {
+        let Some(member) = named.get(&*scalar.name) else { continue };
+        let array = read_array(path, member)?;
+        let name = &scalar.name;
+        let rows = match array.cells.len() {
+            1 => array.cells,
+            len => return Err(wrong(format!("the scalar `{name}` is an array of {len} numbers"))),
+        };
+        let value = FieldBuffer::row_major(rows, &[0], &[1]).expect("one cell");
+        let value = value.view().scalars().next().expect("one cell");
+        data.scalars.insert(name.to_string(), converted(name, &value, scalar.dtype)?);
+    }
+    for table in &program.tables {
+        let Some(member) = named.get(&*table.name) else { continue };
+        let array = read_array(path, member)?;
+        let name = &table.name;
+        let &[_, width] = &array.shape[..] else {
+            return Err(wrong(format!("the table `{name}` has {} axes, not two", array.shape.len())));
+        };
+        let whole = buffer(array, &[0, 0]).map_err(|problem| wrong(format!("`{name}`: {problem}")))?;
+        let entries: Option<Vec<i64>> = whole.view().scalars().map(|value| value.as_i64()).collect();
+        let entries = entries.ok_or_else(|| wrong(format!("the table `{name}` has no integers")))?;
+        let entries = TableEntries::new(entries, width).map_err(|problem| wrong(problem.to_string()))?;
+        data.tables.insert(name.to_string(), entries);
+    }
+    Ok(())
+}
+
+fn read_array(path: &Path, member: &Member) -> Result<Array, Report> {
+    let file = format!("{}, {}.npy", path.display(), member.name);
+    let malformed = |what: String| Report::from(ColumnsError::malformed(&file, what));
+    let (header, bytes) = member.open(path).map_err(Report::from)?;
+    let Header { cells, shape, is_fortran, descr, .. } = header;
+    let Some(element) = cells.and_then(Cells::element) else {
+        return Err(malformed(format!("cells of type {descr} are no numbers")));
+    };
+    let sizes = shape.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<Vec<usize>>>();
+    let count = sizes.as_ref().and_then(|sizes| match sizes.contains(&0) {
+        true => Some(0),
+        false => sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size)),
+    });
+    let (Some(sizes), Some(count)) = (sizes, count.filter(|count| *count <= MAX_ROWS)) else {
+        return Err(malformed(format!("an array of {shape:?} has more than {MAX_ROWS} numbers")));
+    };
+    let mut rows = ArrayRows::new(ScalarType::Unit);
+    NpyArray::new(bytes, cells).read(&file, count, &mut rows).map_err(Report::from)?;
+    let cells = field_cells(&rows, element).ok_or_else(|| malformed("cells that are missing".to_owned()))?;
+    Ok(Array { cells, shape: sizes, is_fortran })
+}
+
+fn field_cells(rows: &ArrayRows, element: ScalarType) -> Option<FieldCells> {
+    macro_rules! cells {
+        ($variant:ident, $scalar:ident) => {
+            FieldCells::$variant(
+                rows.iter()
+                    .map(|value| match value {
+                        Some(ScalarValue::$scalar(value)) => Some(value),
+                        _ => None,
+                    })
+                    .collect::<Option<Vec<_>>>()?,
+            )
+        };
+    }
+    Some(match element {
+        ScalarType::Boolean => cells!(Bool, Boolean),
+        ScalarType::Int32 => cells!(Int32, Int32),
+        ScalarType::Int64 => cells!(Int64, Int64),
+        ScalarType::Float32 => cells!(Float32, Float32),
+        ScalarType::Float64 => cells!(Float64, Float64),
+        _ => return None,
+    })
+}
+
+fn buffer(array: Array, origin: &[i64]) -> Result<FieldBuffer, FieldProblem> {
+    let Array { cells, shape, is_fortran } = array;
+    if !is_fortran {
+        return FieldBuffer::row_major(cells, origin, &shape);
+    }
+    let mut strides = vec![1isize; shape.len()];
+    for axis in 1..shape.len() {
+        strides[axis] = strides[axis - 1] * shape[axis - 1].max(1) as isize;
+    }
+    FieldBuffer::strided(cells, origin, &shape, &strides, 0)
+}
+
+fn integers(name: &str, cells: FieldCells) -> Result<Vec<i64>, Report> {
+    match cells {
+        FieldCells::Int64(values) => Ok(values),
+        FieldCells::Int32(values) => Ok(values.into_iter().map(i64::from).collect()),
+        _ => Err(wrong(format!("`{name}` has no integers"))),
+    }
+}
+
+/// A number as a scalar of another element type, if it is one of its values.
+fn converted(name: &str, value: &ScalarValue, dtype: ScalarType) -> Result<ScalarValue, Report> {
+    let result = match (dtype, value) {
+        (ScalarType::Boolean, ScalarValue::Boolean(_)) => Some(value.clone()),
+        (ScalarType::Int32, _) => {
+            value.as_i64().and_then(|value| i32::try_from(value).ok()).map(ScalarValue::Int32)
+        }
+        (ScalarType::Int64, _) => value.as_i64().map(ScalarValue::Int64),
+        (ScalarType::Float32, _) => value.as_f64().map(|value| ScalarValue::Float32(value as f32)),
+        (ScalarType::Float64, _) => value.as_f64().map(ScalarValue::Float64),
+        _ => None,
+    };
+    result.ok_or_else(|| {
+        let dtype = dtype_name(dtype);
+        wrong(format!("the scalar `{name}` is {dtype}, and its value does not fit"))
+    })
+}
+
+/// Sets scalars by options `NAME=VALUE`.
+///
+/// # Errors
+/// There is no such scalar, or the value is none of its type.
+pub(super) fn set_scalars(
+    program: &FieldProgram,
+    options: &[String],
+    data: &mut FieldData,
+) -> Result<(), Report> {
+    for option in options {
+        let pair = option.split_once('=');
+        let (name, text) =
+            pair.ok_or_else(|| wrong(format!("--set {option}: a name and a value, as in k=0.1")))?;
+        let found = program.scalar(name);
+        let scalar = &program.scalars
+            [found.ok_or_else(|| wrong(format!("--set {option}: there is no scalar `{name}`")))?.0];
+        let value = match scalar.dtype {
+            ScalarType::Boolean => text.parse().ok().map(ScalarValue::Boolean),
+            dtype => number(text, dtype),
+        };
+        let dtype = dtype_name(scalar.dtype);
+        let value = value.ok_or_else(|| wrong(format!("--set {option}: {text} is no {dtype}")))?;
+        data.scalars.insert(name.to_owned(), value);
+    }
+    Ok(())
+}
+
+fn outputs<'d>(
+    program: &'d FieldProgram,
+    data: &'d FieldData,
+) -> impl Iterator<Item = (&'d str, &'d FieldBuffer)> {
+    let outputs = program.fields.iter().filter(|field| field.role == FieldRole::Output);
+    outputs.map(|field| (&*field.name, &data.fields[&*field.name]))
+}
+
+/// The outputs as JSON.
+pub(super) fn outputs_json(program: &FieldProgram, data: &FieldData) -> Json {
+    let one = |(name, buffer): (&str, &FieldBuffer)| {
+        let json = json!({
+            "origin": buffer.origin(), "shape": buffer.shape(), "data": write_cells(buffer),
+        });
+        (name.to_owned(), json)
+    };
+    let outputs: Map<String, Json> = outputs(program, data).map(one).collect();
+    json!({ "outputs": outputs })
+}
+
+/// Writes the outputs; an origin that is not zero gets a member of its own.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write_outputs(program: &FieldProgram, data: &FieldData, path: &Path) -> Result<(), Report> {
+    let file = path.display().to_string();
+    let failed = |error: std::io::Error| Report::from(ColumnsError::write(&file, error));
+    let mut zip = ZipWriter::new(Output::create(path).map_err(Report::from)?);
+    for (name, buffer) in outputs(program, data) {
+        member(&mut zip, name, buffer).map_err(failed)?;
+        if buffer.origin().iter().any(|first| *first != 0) {
+            let origin = FieldCells::Int64(buffer.origin().to_vec());
+            let axes = buffer.origin().len();
+            let origin = FieldBuffer::row_major(origin, &[0], &[axes]).expect("a point for each axis");
+            member(&mut zip, &format!("{name}.origin"), &origin).map_err(failed)?;
+        }
+    }
+    zip.finish().map_err(|error| failed(error.into()))?.finish().map_err(failed)
+}
+
+fn member(zip: &mut ZipWriter<Output>, name: &str, buffer: &FieldBuffer) -> std::io::Result<()> {
+    let cells = Cells::of(buffer.dtype()).expect("fields have numbers and truth values");
+    let shape: Vec<u64> = buffer.shape().iter().map(|size| *size as u64).collect();
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+    zip.start_file(format!("{name}.npy"), options)?;
+    zip.write_all(&written_nd(cells, &shape))?;
+    let view = buffer.view();
+    let mut bytes = vec![0; view.len() * cells.size];
+    view.copy_to(&mut bytes);
+    if cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(cells.size).for_each(<[u8]>::reverse);
+    }
+    zip.write_all(&bytes)
+}

@@ -1,0 +1,150 @@
+//! Domains and halos of a program, as a table and as JSON.
+
+use crate::field::halo::FieldReach;
+use crate::field::text::bound_text;
+use crate::field::{
+    BoundTerm, FieldAccess, FieldBound, FieldProgram, FieldStatement, FieldTarget, FieldValue, field_accesses,
+};
+use serde_json::{Value as Json, json};
+
+/// A row of the table.
+struct Row {
+    statement: usize,
+    verb: &'static str,
+    field: String,
+    dims: Vec<(String, String)>,
+}
+
+/// The table.
+pub(super) fn explain_text(program: &FieldProgram) -> String {
+    let rows = rows(program);
+    let head = ["statement", "", "field", "dimension", "points"].map(str::to_owned);
+    let mut lines: Vec<[String; 5]> = vec![head];
+    for row in &rows {
+        for (place, (dim, points)) in row.dims.iter().enumerate() {
+            let first = place == 0;
+            let shown = |text: String| if first { text } else { String::new() };
+            let number = shown(row.statement.to_string());
+            lines.push([
+                number,
+                shown(row.verb.to_owned()),
+                shown(row.field.clone()),
+                dim.clone(),
+                points.clone(),
+            ]);
+        }
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let cells: Vec<String> =
+            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        out += cells.join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// The same as JSON: a list of rows.
+pub(super) fn explain_json(program: &FieldProgram) -> Json {
+    let row = |row: Row| {
+        let dims: Vec<Json> =
+            row.dims.iter().map(|(dim, points)| json!({ "dimension": dim, "points": points })).collect();
+        json!({ "statement": row.statement, "access": row.verb, "field": row.field, "dimensions": dims })
+    };
+    rows(program).into_iter().map(row).collect()
+}
+
+fn rows(program: &FieldProgram) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (number, statement) in program.statements.iter().enumerate() {
+        for target in &statement.targets {
+            rows.push(Row {
+                statement: number + 1,
+                verb: if matches!(statement.value, FieldValue::Scan(_)) { "scans" } else { "writes" },
+                field: program.fields[target.field.0].name.to_string(),
+                dims: written(program, target),
+            });
+        }
+        for access in field_accesses(program, statement) {
+            rows.push(Row {
+                statement: number + 1,
+                verb: "reads",
+                field: program.fields[access.field.0].name.to_string(),
+                dims: read(program, statement, &access),
+            });
+        }
+    }
+    rows
+}
+
+fn written(program: &FieldProgram, target: &FieldTarget) -> Vec<(String, String)> {
+    let field = &program.fields[target.field.0];
+    let points = |dim: &crate::field::DimensionId| {
+        let ranges = target.domain.iter().flatten();
+        let range = ranges.into_iter().find(|range| range.dimension == *dim);
+        match range {
+            None => "all".to_owned(),
+            Some(range) => {
+                format!("{} : {}", bound_text(program, &range.first), bound_text(program, &range.end))
+            }
+        }
+    };
+    field.dims.iter().map(|dim| (program.dim_name(*dim).to_owned(), points(dim))).collect()
+}
+
+/// Where a field is read: the domain of the first target, and the halo beyond it.
+fn read(program: &FieldProgram, statement: &FieldStatement, access: &FieldAccess) -> Vec<(String, String)> {
+    let mut dims = Vec::new();
+    for (dim, reaches) in &access.reach {
+        let range = statement
+            .targets
+            .iter()
+            .find_map(|target| target.domain.iter().flatten().find(|range| range.dimension == *dim));
+        let mut parts = Vec::new();
+        for reach in reaches {
+            parts.push(match (reach, range) {
+                (FieldReach::Table(table), _) => {
+                    format!("by table {}", program.tables[table.0].name)
+                }
+                (FieldReach::Offsets(low, high), Some(range)) => {
+                    let (first, end) = (moved(&range.first, *low), moved(&range.end, *high));
+                    let points = format!("{} : {}", bound_text(program, &first), bound_text(program, &end));
+                    points + &halo(*low, *high)
+                }
+                (FieldReach::Offsets(low, high), None) => format!("as written{}", halo(*low, *high)),
+            });
+        }
+        dims.push((program.dim_name(*dim).to_owned(), parts.join(", ")));
+    }
+    dims
+}
+
+fn halo(low: i64, high: i64) -> String {
+    let signed = |offset: i64| if offset == 0 { "0".to_owned() } else { format!("{offset:+}") };
+    match (low, high) {
+        (0, 0) => String::new(),
+        _ => format!("  ({} to {})", signed(low), signed(high)),
+    }
+}
+
+/// A bound plus an offset, with one constant at its end.
+fn moved(bound: &FieldBound, by: i64) -> FieldBound {
+    let mut terms = bound.0.clone();
+    let constant = match terms[..] {
+        [BoundTerm::Literal(value)] => return FieldBound::literal(value.saturating_add(by)),
+        [.., BoundTerm::Literal(value), BoundTerm::Add] => Some(value),
+        [.., BoundTerm::Literal(value), BoundTerm::Sub] => Some(-value),
+        _ => None,
+    };
+    if constant.is_some() {
+        terms.truncate(terms.len() - 2);
+    }
+    match constant.unwrap_or(0).saturating_add(by) {
+        0 => {}
+        sum if sum > 0 => terms.extend([BoundTerm::Literal(sum), BoundTerm::Add]),
+        sum => terms.extend([BoundTerm::Literal(sum.saturating_neg()), BoundTerm::Sub]),
+    }
+    FieldBound(terms)
+}

@@ -1,0 +1,437 @@
+//! Data of field programs: buffers with origins and strides, scalars, rows of tables.
+//!
+//! ```text
+//! u on I -1:3, J 0:2        origin (-1, 0), shape (4, 2), strides (2, 1)
+//!                           (i, j) is at  start + (i - -1) * 2 + (j - 0) * 1
+//! ```
+//!
+//! A buffer owns its cells, so that no two fields share memory.
+
+use crate::field::dimension::DimensionId;
+use crate::field::error::FieldProblem;
+use crate::field::program::{FieldProgram, FieldRole};
+use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::{NdView, ScalarType, ScalarValue};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Cells that a buffer may have.
+pub const MOST_FIELD_CELLS: usize = MAX_ROWS;
+
+/// Cells of one element type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldCells {
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// 32-bit integers.
+    Int32(Vec<i32>),
+    /// 64-bit integers.
+    Int64(Vec<i64>),
+    /// 32-bit floats.
+    Float32(Vec<f32>),
+    /// 64-bit floats.
+    Float64(Vec<f64>),
+}
+
+/// Runs an expression for the vector of cells, whatever their type.
+macro_rules! each_cells {
+    ($cells:expr, $vector:ident => $what:expr) => {
+        match $cells {
+            FieldCells::Bool($vector) => $what,
+            FieldCells::Int32($vector) => $what,
+            FieldCells::Int64($vector) => $what,
+            FieldCells::Float32($vector) => $what,
+            FieldCells::Float64($vector) => $what,
+        }
+    };
+}
+
+impl FieldCells {
+    /// So many cells of one value; its type is the element type.
+    ///
+    /// # Errors
+    /// There is no memory, there are too many, or fields have no such elements.
+    pub fn filled(value: &ScalarValue, count: usize) -> Result<FieldCells, FieldProblem> {
+        Ok(match value {
+            ScalarValue::Boolean(value) => FieldCells::Bool(filled(*value, count)?),
+            ScalarValue::Int32(value) => FieldCells::Int32(filled(*value, count)?),
+            ScalarValue::Int64(value) => FieldCells::Int64(filled(*value, count)?),
+            ScalarValue::Float32(value) => FieldCells::Float32(filled(*value, count)?),
+            ScalarValue::Float64(value) => FieldCells::Float64(filled(*value, count)?),
+            other => {
+                let (operation, dtype) = ("a field".to_owned(), other.scalar_type());
+                return Err(FieldProblem::NotDefined { operation, dtype });
+            }
+        })
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        each_cells!(self, cells => cells.len())
+    }
+
+    /// True without cells.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> ScalarType {
+        match self {
+            FieldCells::Bool(_) => ScalarType::Boolean,
+            FieldCells::Int32(_) => ScalarType::Int32,
+            FieldCells::Int64(_) => ScalarType::Int64,
+            FieldCells::Float32(_) => ScalarType::Float32,
+            FieldCells::Float64(_) => ScalarType::Float64,
+        }
+    }
+
+    /// The cells as an array of one axis.
+    fn view(&self) -> NdView<'_> {
+        let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
+        view.expect("a buffer has no more cells than an array")
+    }
+}
+
+fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, FieldProblem> {
+    let mut cells = Vec::new();
+    if count > MOST_FIELD_CELLS || cells.try_reserve_exact(count).is_err() {
+        let what = format!("a field of {count} cells; at most {MOST_FIELD_CELLS} are allowed");
+        return Err(FieldProblem::Limit { limit: "field-cells", what });
+    }
+    cells.resize(count, value);
+    Ok(cells)
+}
+
+/// Cells for the points of a box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldBuffer {
+    cells: FieldCells,
+    origin: Vec<i64>,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    start: usize,
+}
+
+impl FieldBuffer {
+    /// Cells one after the other, the last axis fastest, from a point on.
+    ///
+    /// # Errors
+    /// There are not as many cells as the shape says, or the origin is out of reach.
+    pub fn row_major(
+        cells: FieldCells,
+        origin: &[i64],
+        shape: &[usize],
+    ) -> Result<FieldBuffer, FieldProblem> {
+        let count = cell_count(shape)?;
+        if count != cells.len() {
+            let what = format!("{} cells for the shape {shape:?}", cells.len());
+            return Err(FieldProblem::Data { what });
+        }
+        let mut strides = vec![1isize; shape.len()];
+        for axis in (1..shape.len()).rev() {
+            strides[axis - 1] = strides[axis] * shape[axis].max(1) as isize;
+        }
+        FieldBuffer::strided(cells, origin, shape, &strides, 0)
+    }
+
+    /// Cells with any strides: `strides` count cells, and the point `origin` has the cell `start`.
+    ///
+    /// # Errors
+    /// A cell lies outside, the origin is out of reach, or an axis does not step over all cells of the axes with smaller
+    /// strides, so that two points could share one.
+    pub fn strided(
+        cells: FieldCells,
+        origin: &[i64],
+        shape: &[usize],
+        strides: &[isize],
+        start: usize,
+    ) -> Result<FieldBuffer, FieldProblem> {
+        let wrong = |what: String| Err(FieldProblem::Data { what });
+        if origin.len() != shape.len() || strides.len() != shape.len() {
+            return wrong(format!(
+                "origin {origin:?}, shape {shape:?} and strides {strides:?} differ in axes"
+            ));
+        }
+        let count = cell_count(shape)?;
+        if cells.len() > MOST_FIELD_CELLS {
+            let what = format!("a buffer of {} cells; at most {MOST_FIELD_CELLS} are allowed", cells.len());
+            return Err(FieldProblem::Limit { limit: "field-cells", what });
+        }
+        // Points stay within 32 bits, so that sums of offsets stay within 64.
+        let reach = i64::from(i32::MAX);
+        if origin.iter().zip(shape).any(|(first, size)| first.abs() > reach || *size as i64 > reach) {
+            return wrong(format!("origin {origin:?} and shape {shape:?} reach beyond 32 bits"));
+        }
+        let (mut lowest, mut highest) = (start as i128, start as i128);
+        let mut axes: Vec<(i128, i128)> = Vec::new();
+        for (size, stride) in shape.iter().zip(strides).filter(|_| count > 0) {
+            let reach = (*size as i128 - 1) * *stride as i128;
+            lowest += reach.min(0);
+            highest += reach.max(0);
+            if *size > 1 {
+                axes.push(((*stride as i128).abs(), *size as i128));
+            }
+        }
+        if count > 0 && (lowest < 0 || highest >= cells.len() as i128) {
+            return wrong(format!("shape {shape:?} with strides {strides:?} reaches outside of the cells"));
+        }
+        axes.sort_unstable();
+        let mut covered = 1;
+        for (stride, size) in axes {
+            if stride < covered {
+                return wrong(format!("with strides {strides:?} points of {shape:?} may share a cell"));
+            }
+            covered = stride * size;
+        }
+        let (origin, shape, strides) = (origin.to_vec(), shape.to_vec(), strides.to_vec());
+        Ok(FieldBuffer { cells, origin, shape, strides, start })
+    }
+
+    /// A buffer of one value.
+    ///
+    /// # Errors
+    /// There are too many cells.
+    pub fn filled(value: &ScalarValue, origin: &[i64], shape: &[usize]) -> Result<FieldBuffer, FieldProblem> {
+        FieldBuffer::row_major(FieldCells::filled(value, cell_count(shape)?)?, origin, shape)
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> ScalarType {
+        self.cells.dtype()
+    }
+
+    /// First point along each axis.
+    pub fn origin(&self) -> &[i64] {
+        &self.origin
+    }
+
+    /// Points along each axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// All cells in the order of memory, those of no point included.
+    pub fn cells(&self) -> &FieldCells {
+        &self.cells
+    }
+
+    /// The values of all points.
+    pub fn view(&self) -> NdView<'_> {
+        self.part(&self.origin, &self.shape)
+    }
+
+    /// The values of a box inside, by axis.
+    ///
+    /// # Panics
+    /// If a point lies outside.
+    pub fn part(&self, first: &[i64], shape: &[usize]) -> NdView<'_> {
+        let axes: Vec<(usize, i64, usize)> = first
+            .iter()
+            .zip(shape)
+            .enumerate()
+            .map(|(place, (first, size))| (place, *first, *size))
+            .collect();
+        self.axes(axes.into_iter().map(Some), &[])
+    }
+
+    /// The values under chosen axes: each is an axis of the buffer from a point on, or one of size 1 that it does
+    /// not have. Axes that are not chosen stay at the points of `fixed`.
+    pub(crate) fn axes(
+        &self,
+        axes: impl Iterator<Item = Option<(usize, i64, usize)>>,
+        fixed: &[(usize, i64)],
+    ) -> NdView<'_> {
+        let size = cembra_vm::value::array::cell_size(self.dtype()) as isize;
+        let at = |place: usize, point: i64| (point - self.origin[place]) as isize * self.strides[place];
+        let mut start = self.start as isize;
+        fixed.iter().for_each(|(place, point)| start += at(*place, *point));
+        let (mut shape, mut strides) = (Vec::new(), Vec::new());
+        for axis in axes {
+            match axis {
+                Some((place, first, count)) => {
+                    start += at(place, first);
+                    shape.push(count);
+                    strides.push(self.strides[place] * size);
+                }
+                None => {
+                    shape.push(1);
+                    strides.push(0);
+                }
+            }
+        }
+        let whole = self.cells.view();
+        let start = if shape.contains(&0) { 0 } else { (start * size) as usize };
+        NdView::new(self.dtype(), whole.bytes(), start, &shape, &strides).expect("the points lie inside")
+    }
+
+    /// Writes the values of a box inside; the array has its axes in the order of the buffer's.
+    ///
+    /// # Panics
+    /// If a point lies outside, or shape or element type differ.
+    pub fn store(&mut self, first: &[i64], values: &NdView<'_>) {
+        let place = |axis: usize| (first[axis] - self.origin[axis]) as isize * self.strides[axis];
+        let start = self.start as isize + (0..first.len()).map(place).sum::<isize>();
+        let strides = &self.strides;
+        each_cells!(&mut self.cells, cells => store_cells(cells, start, strides, values));
+    }
+}
+
+/// Copies the elements of an array to cells; rows in one piece where they lie so.
+fn store_cells<T: Cell>(cells: &mut [T], start: isize, strides: &[isize], values: &NdView<'_>) {
+    let shape = values.shape();
+    let Some((row, outer)) = shape.split_last() else { return };
+    if values.is_empty() {
+        return;
+    }
+    let step = strides[outer.len()];
+    let slice = values.as_slice::<T>();
+    let mut elements = values.cells::<T>();
+    let mut index = vec![0usize; outer.len()];
+    let mut at = start;
+    for number in 0..outer.iter().product::<usize>() {
+        match slice {
+            Some(slice) if step == 1 => {
+                cells[at as usize..][..*row].copy_from_slice(&slice[number * row..][..*row]);
+            }
+            _ => {
+                for (column, value) in elements.by_ref().take(*row).enumerate() {
+                    cells[(at + column as isize * step) as usize] = value;
+                }
+            }
+        }
+        for axis in (0..outer.len()).rev() {
+            index[axis] += 1;
+            at += strides[axis];
+            if index[axis] < outer[axis] {
+                break;
+            }
+            at -= strides[axis] * outer[axis] as isize;
+            index[axis] = 0;
+        }
+    }
+}
+
+fn cell_count(shape: &[usize]) -> Result<usize, FieldProblem> {
+    let product = shape.iter().try_fold(1usize, |count, size| count.checked_mul((*size).max(1)));
+    match product {
+        Some(product) if product <= MOST_FIELD_CELLS => Ok(if shape.contains(&0) { 0 } else { product }),
+        _ => {
+            let what =
+                format!("a field of the shape {shape:?}; at most {MOST_FIELD_CELLS} cells are allowed");
+            Err(FieldProblem::Limit { limit: "field-cells", what })
+        }
+    }
+}
+
+/// The rows of a neighbour table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableEntries {
+    entries: Arc<[i64]>,
+    width: usize,
+}
+
+impl TableEntries {
+    /// Rows of so many columns, one after the other.
+    ///
+    /// # Errors
+    /// The entries are no whole number of rows.
+    pub fn new(entries: Vec<i64>, width: usize) -> Result<TableEntries, FieldProblem> {
+        if width == 0 || !entries.len().is_multiple_of(width) {
+            let what = format!("a table of {} entries in rows of {width}", entries.len());
+            return Err(FieldProblem::Data { what });
+        }
+        Ok(TableEntries { entries: entries.into(), width })
+    }
+
+    /// Columns of a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.entries.len() / self.width
+    }
+
+    /// An entry.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    pub fn entry(&self, row: usize, column: usize) -> i64 {
+        assert!(column < self.width, "column {column} of {}", self.width);
+        self.entries[row * self.width + column]
+    }
+
+    /// All entries, row by row.
+    pub fn entries(&self) -> &[i64] {
+        &self.entries
+    }
+}
+
+/// The data of a program by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldData {
+    /// Inputs, and outputs with what they start as.
+    pub fields: BTreeMap<String, FieldBuffer>,
+    /// Scalars.
+    pub scalars: BTreeMap<String, ScalarValue>,
+    /// Tables.
+    pub tables: BTreeMap<String, TableEntries>,
+}
+
+impl FieldData {
+    /// Gives a buffer to every output that has none: of the extent that the program declares, or else along each
+    /// dimension of that of the first field that has it; filled with what the program says, or zero.
+    ///
+    /// # Errors
+    /// No field has one of the dimensions, or there are too many cells.
+    pub fn complete(&mut self, program: &FieldProgram) -> Result<(), FieldProblem> {
+        let mut cells = 0;
+        for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
+            if self.fields.contains_key(&*field.name) {
+                continue;
+            }
+            let (mut origin, mut shape) = (Vec::new(), Vec::new());
+            for (place, dim) in field.dims.iter().enumerate() {
+                let declared = field
+                    .shape
+                    .as_ref()
+                    .map(|shape| (field.origin.as_ref().map_or(0, |origin| origin[place]), shape[place]));
+                let (first, size) = match declared {
+                    Some(range) => range,
+                    None => self.range(program, *dim).ok_or_else(|| {
+                        let (name, dim) = (&field.name, program.dim_name(*dim));
+                        let what = format!("`{name}` has no data, and nothing says its extent along {dim}");
+                        FieldProblem::Data { what }
+                    })?,
+                };
+                origin.push(first);
+                shape.push(size);
+            }
+            cells += cell_count(&shape)?;
+            if cells > MOST_FIELD_CELLS {
+                let what =
+                    format!("outputs of {cells} cells without data; at most {MOST_FIELD_CELLS} are allowed");
+                return Err(FieldProblem::Limit { limit: "field-cells", what });
+            }
+            let zero = ScalarValue::zero(field.dtype);
+            let fill = field.fill.as_ref().unwrap_or(&zero);
+            self.fields.insert(field.name.to_string(), FieldBuffer::filled(fill, &origin, &shape)?);
+        }
+        Ok(())
+    }
+
+    /// The range of the first field that has a dimension and data; of a local dimension the columns of its table.
+    fn range(&self, program: &FieldProgram, dim: DimensionId) -> Option<(i64, usize)> {
+        if let Some(table) = program.table_of(dim) {
+            return Some((0, program.tables[table.0].width));
+        }
+        program.fields.iter().find_map(|field| {
+            let buffer = self.fields.get(&*field.name)?;
+            let place = field.dims.iter().position(|other| *other == dim)?;
+            Some((*buffer.origin.get(place)?, *buffer.shape.get(place)?))
+        })
+    }
+}

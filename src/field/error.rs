@@ -1,0 +1,306 @@
+//! What can be wrong with a field program, or with the data it is bound to.
+//!
+//! A problem carries names and numbers. The statement is counted from 1 and named by its first target; programs that come
+//! from a text have the place as well.
+
+use cembra_vm::program::instruction::Span;
+use cembra_vm::value::{Category, ScalarType};
+use std::fmt;
+use thiserror::Error;
+
+/// A problem with the place where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// What is wrong; behind a pointer, because results with errors are everywhere.
+    pub problem: Box<FieldProblem>,
+    /// The statement: its number from 1, and its first target.
+    pub statement: Option<(usize, String)>,
+    /// The place in the text; unknown if there is no text.
+    pub span: Span,
+}
+
+impl FieldError {
+    /// A problem of no statement.
+    pub fn new(problem: FieldProblem) -> FieldError {
+        FieldError::at(problem, Span::default())
+    }
+
+    /// A problem at a place of a text.
+    pub fn at(problem: FieldProblem, span: Span) -> FieldError {
+        FieldError { problem: Box::new(problem), statement: None, span }
+    }
+
+    /// The same problem, of this statement.
+    #[must_use]
+    pub fn in_statement(mut self, number: usize, target: &str) -> FieldError {
+        self.statement.get_or_insert_with(|| (number, target.to_owned()));
+        self
+    }
+
+    /// What may help, if there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.problem.hint()
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((number, target)) = &self.statement {
+            write!(f, "statement {number} (`{target}`): ")?;
+        }
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+impl From<FieldProblem> for FieldError {
+    fn from(problem: FieldProblem) -> FieldError {
+        FieldError::new(problem)
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FieldProblem {
+    /// Cells are needed that a field does not have.
+    #[error("`{field}` is needed on {dimension} {needed_first}:{needed_end} and has {first}:{end}")]
+    OutOfDomain {
+        /// The field, or the table whose rows are meant.
+        field: String,
+        /// The dimension.
+        dimension: String,
+        /// First point that is needed.
+        needed_first: i64,
+        /// One past the last point that is needed.
+        needed_end: i64,
+        /// First point there is.
+        first: i64,
+        /// One past the last point there is.
+        end: i64,
+    },
+    /// A table names a point that the field does not have.
+    #[error(
+        "table `{table}` has {index} in row {row}, column {column}; `{field}` has {dimension} {first}:{end}"
+    )]
+    TableIndex {
+        /// The table.
+        table: String,
+        /// The point of the row.
+        row: i64,
+        /// The column.
+        column: usize,
+        /// The entry.
+        index: i64,
+        /// The field.
+        field: String,
+        /// The dimension of the entries.
+        dimension: String,
+        /// First point of the field.
+        first: i64,
+        /// One past its last point.
+        end: i64,
+    },
+    /// A neighbour is read that is missing.
+    #[error("table `{table}` has no neighbour {column} in row {row}, whose value is needed")]
+    MissingNeighbor {
+        /// The table.
+        table: String,
+        /// The point of the row.
+        row: i64,
+        /// The column.
+        column: usize,
+    },
+    /// The greatest or least of nothing.
+    #[error("{reduction} over `{table}`: row {row} has no neighbour")]
+    NoNeighbor {
+        /// `max_over` or `min_over`.
+        reduction: &'static str,
+        /// The table.
+        table: String,
+        /// The point of the row.
+        row: i64,
+    },
+    /// A table has fewer columns than are read.
+    #[error("table `{table}` has {width} columns; column {column} is read")]
+    TableColumn {
+        /// The table.
+        table: String,
+        /// Its columns.
+        width: usize,
+        /// The column that is read, from 0.
+        column: usize,
+    },
+    /// A local dimension where it has no meaning.
+    #[error("{what}")]
+    LocalDimension {
+        /// What is wrong, with the names.
+        what: String,
+    },
+    /// Element types that have to be equal and are not.
+    #[error("{operation} of {} and {}", dtype_name(*.left), dtype_name(*.right))]
+    DtypeMismatch {
+        /// The operation.
+        operation: String,
+        /// One element type.
+        left: ScalarType,
+        /// The other one.
+        right: ScalarType,
+    },
+    /// An operation that an element type does not have.
+    #[error("{operation} is not defined for {}", dtype_name(*.dtype))]
+    NotDefined {
+        /// The operation.
+        operation: String,
+        /// The element type.
+        dtype: ScalarType,
+    },
+    /// Dimensions that do not match.
+    #[error("{what}")]
+    Dimensions {
+        /// What is wrong, with the names.
+        what: String,
+    },
+    /// A scan that cannot run.
+    #[error("{what}")]
+    Scan {
+        /// What is wrong, with the names.
+        what: String,
+    },
+    /// Cells that one statement writes twice.
+    #[error("`{field}` is written twice on overlapping domains")]
+    Overlap {
+        /// The field.
+        field: String,
+    },
+    /// A name nobody declared.
+    #[error("there is no {role} `{name}`")]
+    UnknownName {
+        /// What the name should be.
+        role: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that is declared twice.
+    #[error("`{name}` is declared twice")]
+    DeclaredTwice {
+        /// The name.
+        name: String,
+    },
+    /// A text or JSON that is no program.
+    #[error("{what}")]
+    Syntax {
+        /// What is wrong.
+        what: String,
+    },
+    /// Data that does not belong to the program.
+    #[error("{what}")]
+    Data {
+        /// What is wrong, with the names and sizes.
+        what: String,
+    },
+    /// A limit.
+    #[error("limit {limit}: {what}")]
+    Limit {
+        /// Its name.
+        limit: &'static str,
+        /// What exceeds it.
+        what: String,
+    },
+    /// An operator raised while a statement ran: a zero divisor, a number that does not fit.
+    #[error("{what}")]
+    Run {
+        /// The kind of error.
+        category: Category,
+        /// What the machine says.
+        what: String,
+    },
+}
+
+impl FieldProblem {
+    /// The class of the error, as recorded cases name it.
+    pub fn class(&self) -> &'static str {
+        match self {
+            FieldProblem::OutOfDomain { .. } => "out_of_domain",
+            FieldProblem::TableIndex { .. }
+            | FieldProblem::MissingNeighbor { .. }
+            | FieldProblem::NoNeighbor { .. }
+            | FieldProblem::TableColumn { .. } => "table_index",
+            FieldProblem::LocalDimension { .. } => "local_dimension",
+            FieldProblem::DtypeMismatch { .. } | FieldProblem::NotDefined { .. } => "dtype_mismatch",
+            FieldProblem::Dimensions { .. } => "dimension_mismatch",
+            FieldProblem::Scan { .. } => "scan",
+            FieldProblem::Overlap { .. } => "overlap",
+            FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => "name",
+            FieldProblem::Syntax { .. } => "syntax",
+            FieldProblem::Data { .. } => "data",
+            FieldProblem::Limit { .. } => "limit",
+            FieldProblem::Run { .. } => "run",
+        }
+    }
+
+    /// The category of the error.
+    pub fn category(&self) -> Category {
+        match self {
+            FieldProblem::OutOfDomain { .. } => Category::SizeMismatch,
+            FieldProblem::TableIndex { .. }
+            | FieldProblem::MissingNeighbor { .. }
+            | FieldProblem::NoNeighbor { .. }
+            | FieldProblem::TableColumn { .. } => Category::IndexOutOfRange,
+            FieldProblem::LocalDimension { .. }
+            | FieldProblem::DtypeMismatch { .. }
+            | FieldProblem::NotDefined { .. }
+            | FieldProblem::Dimensions { .. }
+            | FieldProblem::Scan { .. }
+            | FieldProblem::Overlap { .. } => Category::Type,
+            FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => Category::UnknownName,
+            FieldProblem::Syntax { .. } => Category::Syntax,
+            FieldProblem::Data { .. } => Category::MissingInput,
+            FieldProblem::Limit { .. } => Category::Limit,
+            FieldProblem::Run { category, .. } => *category,
+        }
+    }
+
+    /// What may help.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            FieldProblem::OutOfDomain { .. } => Some("a smaller domain on the left side reads fewer cells"),
+            FieldProblem::DtypeMismatch { .. } => {
+                Some("nothing converts by itself: float64(x), int32(x) and the like convert")
+            }
+            FieldProblem::NotDefined { operation, dtype } if operation == "/" && !is_float(*dtype) => {
+                Some("// divides integers and rounds down; float64(x) converts")
+            }
+            FieldProblem::NoNeighbor { .. } | FieldProblem::MissingNeighbor { .. } => {
+                Some("a missing neighbour has no value")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The element types of fields.
+pub const FIELD_DTYPES: [ScalarType; 5] =
+    [ScalarType::Float64, ScalarType::Float32, ScalarType::Int32, ScalarType::Int64, ScalarType::Boolean];
+
+/// The name of an element type in texts and JSON: `float64`, `float32`, `int32`, `int64`, `bool`.
+pub fn dtype_name(dtype: ScalarType) -> &'static str {
+    match dtype {
+        ScalarType::Float64 => "float64",
+        ScalarType::Float32 => "float32",
+        ScalarType::Int32 => "int32",
+        ScalarType::Int64 => "int64",
+        ScalarType::Boolean => "bool",
+        other => other.name(),
+    }
+}
+
+/// The element type of a name.
+pub fn dtype_from_name(name: &str) -> Option<ScalarType> {
+    FIELD_DTYPES.into_iter().find(|dtype| dtype_name(*dtype) == name)
+}
+
+/// True for float32 and float64.
+pub(crate) fn is_float(dtype: ScalarType) -> bool {
+    matches!(dtype, ScalarType::Float32 | ScalarType::Float64)
+}

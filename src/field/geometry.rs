@@ -1,0 +1,229 @@
+//! Geometry: the points that fields, tables and statements have once scalars and buffers are known.
+
+use crate::field::buffer::{FieldData, TableEntries};
+use crate::field::error::{FieldProblem, dtype_name};
+use crate::field::expression::{
+    FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
+};
+use crate::field::program::{FieldProgram, FieldTarget};
+use cembra_vm::value::ScalarValue;
+
+/// Points along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PointRange {
+    /// The first point.
+    pub first: i64,
+    /// One past the last point.
+    pub end: i64,
+}
+
+impl PointRange {
+    /// Number of points.
+    pub fn len(self) -> usize {
+        usize::try_from(self.end - self.first).unwrap_or(0)
+    }
+
+    /// True without points.
+    pub fn is_empty(self) -> bool {
+        self.end <= self.first
+    }
+}
+
+/// What is known of the data when statements are lowered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldGeometry {
+    /// The points of each field, by axis.
+    pub extents: Vec<Vec<PointRange>>,
+    /// The value of each scalar.
+    pub scalars: Vec<ScalarValue>,
+    /// The rows of each table.
+    pub tables: Vec<TableEntries>,
+}
+
+impl FieldGeometry {
+    /// The geometry of data for a program, which was checked.
+    ///
+    /// # Errors
+    /// Something is missing, or has another type, another number of axes or other sizes than the program declares.
+    pub fn of(program: &FieldProgram, data: &FieldData) -> Result<FieldGeometry, FieldProblem> {
+        let wrong = |what: String| FieldProblem::Data { what };
+        let mut extents = Vec::new();
+        for field in &program.fields {
+            let name = &field.name;
+            let buffer = data.fields.get(&**name);
+            let buffer = buffer.ok_or_else(|| wrong(format!("there is no data for `{name}`")))?;
+            if buffer.dtype() != field.dtype {
+                let (left, right) = (buffer.dtype(), field.dtype);
+                let operation = format!("the data and the declaration of `{name}`");
+                return Err(FieldProblem::DtypeMismatch { operation, left, right });
+            }
+            let (origin, shape) = (buffer.origin(), buffer.shape());
+            if shape.len() != field.dims.len() {
+                let (axes, dims) = (shape.len(), field.dims.len());
+                return Err(wrong(format!("the data of `{name}` has {axes} axes and the field {dims}")));
+            }
+            if field.shape.as_ref().is_some_and(|declared| declared != shape)
+                || field.origin.as_ref().is_some_and(|declared| declared != origin)
+            {
+                let what = format!("the data of `{name}` has shape {shape:?} from {origin:?}");
+                return Err(wrong(format!("{what}, which is not what the program declares")));
+            }
+            let range =
+                |(first, size): (&i64, &usize)| PointRange { first: *first, end: first + *size as i64 };
+            extents.push(origin.iter().zip(shape).map(range).collect::<Vec<_>>());
+            for (dim, range) in field.dims.iter().zip(&extents[extents.len() - 1]) {
+                if program.local_of(field.dim_set()) == Some(*dim) && range.first != 0 {
+                    let what = format!("`{name}` begins at {} of {}", range.first, program.dim_name(*dim));
+                    return Err(wrong(format!("{what}; a local dimension begins at 0")));
+                }
+            }
+        }
+        let mut scalars = Vec::new();
+        for scalar in &program.scalars {
+            let name = &scalar.name;
+            let value = data.scalars.get(&**name).or(scalar.value.as_ref());
+            let value = value.ok_or_else(|| wrong(format!("there is no value for the scalar `{name}`")))?;
+            if value.scalar_type() != scalar.dtype {
+                let (found, expected) = (dtype_name(value.scalar_type()), dtype_name(scalar.dtype));
+                return Err(wrong(format!("the scalar `{name}` is {expected} and its value {found}")));
+            }
+            scalars.push(value.clone());
+        }
+        let mut tables = Vec::new();
+        for table in &program.tables {
+            let (name, width) = (&table.name, table.width);
+            let entries = data.tables.get(&**name);
+            let entries =
+                entries.ok_or_else(|| wrong(format!("there are no rows for the table `{name}`")))?;
+            if entries.width() != width {
+                let found = entries.width();
+                return Err(wrong(format!("the table `{name}` has {width} columns and its data {found}")));
+            }
+            tables.push(entries.clone());
+        }
+        Ok(FieldGeometry { extents, scalars, tables })
+    }
+
+    /// The value of a bound.
+    ///
+    /// # Errors
+    /// It does not fit 32 bits.
+    pub fn bound(&self, bound: &FieldBound) -> Result<i64, FieldProblem> {
+        let scalar = |id: FieldScalarId| self.scalars.get(id.0).and_then(ScalarValue::as_i64);
+        let value = bound.evaluate(scalar);
+        value.ok_or_else(|| FieldProblem::Data { what: "a bound does not fit 32 bits".to_owned() })
+    }
+
+    /// The points that a target is written on, by axis of its field; nothing if there are none.
+    ///
+    /// # Errors
+    /// The field does not have them, or a bound does not fit 32 bits.
+    pub fn domain(
+        &self,
+        program: &FieldProgram,
+        target: &FieldTarget,
+    ) -> Result<Option<Vec<PointRange>>, FieldProblem> {
+        let (field, extents) = (&program.fields[target.field.0], &self.extents[target.field.0]);
+        let mut ranges = extents.clone();
+        for range in target.domain.iter().flatten() {
+            let axis = field.dims.iter().position(|dim| *dim == range.dimension);
+            let axis = axis.expect("the program was checked");
+            ranges[axis] = PointRange { first: self.bound(&range.first)?, end: self.bound(&range.end)? };
+        }
+        if ranges.iter().any(|range| range.is_empty()) {
+            return Ok(None);
+        }
+        for ((range, extent), dim) in ranges.iter().zip(extents).zip(&field.dims) {
+            if range.first < extent.first || range.end > extent.end {
+                return Err(outside(program, target.field, program.dim_name(*dim), *range, *extent));
+            }
+        }
+        Ok(Some(ranges))
+    }
+
+    /// Says where a condition holds: a function of the point, constant between the breaks, which are sorted.
+    ///
+    /// # Errors
+    /// A bound does not fit 32 bits.
+    pub fn condition(&self, condition: &IndexCondition) -> Result<PointCondition, FieldProblem> {
+        let mut terms = Vec::new();
+        for term in &condition.terms {
+            terms.push(match term {
+                IndexTerm::Compare(comparison, bound) => PointTerm::Compare(*comparison, self.bound(bound)?),
+                IndexTerm::And => PointTerm::And,
+                IndexTerm::Or => PointTerm::Or,
+            });
+        }
+        let mut breaks: Vec<i64> = Vec::new();
+        for term in &terms {
+            if let PointTerm::Compare(_, bound) = term {
+                breaks.extend([*bound, bound + 1]);
+            }
+        }
+        breaks.sort_unstable();
+        breaks.dedup();
+        Ok(PointCondition { terms, breaks })
+    }
+}
+
+/// The error for points that a field does not have.
+pub(crate) fn outside(
+    program: &FieldProgram,
+    field: FieldId,
+    dimension: &str,
+    needed: PointRange,
+    has: PointRange,
+) -> FieldProblem {
+    FieldProblem::OutOfDomain {
+        field: program.fields[field.0].name.to_string(),
+        dimension: dimension.to_owned(),
+        needed_first: needed.first,
+        needed_end: needed.end,
+        first: has.first,
+        end: has.end,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PointTerm {
+    Compare(IndexComparison, i64),
+    And,
+    Or,
+}
+
+/// A condition on points, with the values of its bounds.
+#[derive(Clone, Debug)]
+pub struct PointCondition {
+    terms: Vec<PointTerm>,
+    breaks: Vec<i64>,
+}
+
+impl PointCondition {
+    /// True if it holds at a point.
+    pub fn holds(&self, point: i64) -> bool {
+        let mut stack: Vec<bool> = Vec::new();
+        for term in &self.terms {
+            let value = match term {
+                PointTerm::Compare(comparison, bound) => match comparison {
+                    IndexComparison::Lt => point < *bound,
+                    IndexComparison::Le => point <= *bound,
+                    IndexComparison::Gt => point > *bound,
+                    IndexComparison::Ge => point >= *bound,
+                    IndexComparison::Eq => point == *bound,
+                },
+                PointTerm::And | PointTerm::Or => {
+                    let (right, left) = (stack.pop().unwrap_or(false), stack.pop().unwrap_or(false));
+                    if matches!(term, PointTerm::And) { left && right } else { left || right }
+                }
+            };
+            stack.push(value);
+        }
+        stack.pop().unwrap_or(false)
+    }
+
+    /// The first point inside of a range, behind its first one, where the condition changes.
+    pub fn change(&self, range: PointRange) -> Option<i64> {
+        let inside = self.breaks.iter().copied().filter(|point| range.first < *point && *point < range.end);
+        inside.into_iter().find(|point| self.holds(*point) != self.holds(*point - 1))
+    }
+}

@@ -1,0 +1,285 @@
+//! Reads expressions of the JSON form: prefix lists.
+
+use crate::field::error::FieldProblem;
+use crate::field::expression::{
+    BoundTerm, FieldBinary, FieldBound, FieldNode, FieldNodeId, FieldReduction, FieldUnary, IndexComparison,
+    IndexCondition, IndexTerm, TableId,
+};
+use crate::field::json::values::{dimension, dtype, integer, list, literal_value, short, syntax};
+use crate::field::program::FieldProgram;
+use cembra_vm::program::instruction::Span;
+use hashbrown::HashMap;
+use serde_json::Value as Json;
+
+/// Levels of lists that an expression may have.
+const DEEPEST: usize = 250;
+
+/// An expression while it is read.
+pub(super) struct Reading<'p> {
+    program: &'p mut FieldProgram,
+    /// Names of `let` and of carries; of several meanings the innermost stands last.
+    scope: HashMap<String, Vec<FieldNodeId>>,
+    /// Names in the order in which they were bound.
+    order: Vec<String>,
+    /// In a scan the fields that its body may read.
+    inputs: Option<&'p [&'p str]>,
+    depth: usize,
+}
+
+/// Reads a bound: an integer, or an expression of int32 scalars.
+pub(super) fn bound(program: &FieldProgram, json: &Json) -> Result<FieldBound, FieldProblem> {
+    let mut terms = Vec::new();
+    bound_terms(program, json, 0, &mut terms)?;
+    Ok(FieldBound(terms))
+}
+
+fn bound_terms(
+    program: &FieldProgram,
+    json: &Json,
+    depth: usize,
+    terms: &mut Vec<BoundTerm>,
+) -> Result<(), FieldProblem> {
+    let wrong = || syntax(format!("{} is no bound", short(json)));
+    if let Some(value) = integer(json) {
+        terms.push(BoundTerm::Literal(value));
+        return Ok(());
+    }
+    let list = json.as_array().filter(|_| depth < DEEPEST).ok_or_else(wrong)?;
+    let head = list.first().and_then(Json::as_str).ok_or_else(wrong)?;
+    match (head, &list[1..]) {
+        ("lit", [value, ..]) => terms.push(BoundTerm::Literal(integer(value).ok_or_else(wrong)?)),
+        ("ref", [name]) => {
+            let name = name.as_str().ok_or_else(wrong)?;
+            let unknown = || FieldProblem::UnknownName { role: "scalar", name: name.to_owned() };
+            terms.push(BoundTerm::Scalar(program.scalar(name).ok_or_else(unknown)?));
+        }
+        ("add" | "sub" | "mul", [left, right]) => {
+            bound_terms(program, left, depth + 1, terms)?;
+            bound_terms(program, right, depth + 1, terms)?;
+            terms.push(match head {
+                "add" => BoundTerm::Add,
+                "sub" => BoundTerm::Sub,
+                _ => BoundTerm::Mul,
+            });
+        }
+        _ => return Err(wrong()),
+    }
+    Ok(())
+}
+
+impl<'p> Reading<'p> {
+    pub fn new(
+        program: &'p mut FieldProgram,
+        scope: &[(String, FieldNodeId)],
+        inputs: Option<&'p [&'p str]>,
+    ) -> Reading<'p> {
+        let mut reading = Reading { program, scope: HashMap::new(), order: Vec::new(), inputs, depth: 0 };
+        scope.iter().for_each(|(name, value)| reading.bind(name, *value));
+        reading
+    }
+
+    fn bind(&mut self, name: &str, value: FieldNodeId) {
+        self.scope.entry(name.to_owned()).or_default().push(value);
+        self.order.push(name.to_owned());
+    }
+
+    /// Forgets the names that were bound since.
+    fn unbind(&mut self, since: usize) {
+        for name in self.order.drain(since..) {
+            if let Some(values) = self.scope.get_mut(&name) {
+                values.pop();
+            }
+        }
+    }
+
+    /// Reads one value, or the values of a `tuple`, below any `let`.
+    pub fn tuple(&mut self, json: &Json) -> Result<Vec<FieldNodeId>, FieldProblem> {
+        let parts = json.as_array().map(Vec::as_slice).unwrap_or_default();
+        match parts {
+            [Json::String(head), bindings, body] if head == "let" => {
+                let outer = self.order.len();
+                self.enter()?;
+                self.bindings(bindings)?;
+                let values = self.tuple(body)?;
+                self.depth -= 1;
+                self.unbind(outer);
+                Ok(values)
+            }
+            [Json::String(head), values @ ..] if head == "tuple" => {
+                values.iter().map(|value| self.expression(value)).collect()
+            }
+            _ => Ok(vec![self.expression(json)?]),
+        }
+    }
+
+    fn enter(&mut self) -> Result<(), FieldProblem> {
+        self.depth += 1;
+        match self.depth > DEEPEST {
+            true => {
+                let what = format!("the expression has more than {DEEPEST} levels");
+                Err(FieldProblem::Limit { limit: "field-nesting", what })
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn bindings(&mut self, json: &Json) -> Result<(), FieldProblem> {
+        for binding in list(json, "what `let` binds")? {
+            let [Json::String(name), value] = list(binding, "a binding")? else {
+                return Err(syntax(format!("{} is no binding [name, expression]", short(binding))));
+            };
+            let value = self.expression(value)?;
+            if !self.program.nodes.get(value).is_leaf() {
+                self.program.nodes.set_name(value, name);
+            }
+            self.bind(name, value);
+        }
+        Ok(())
+    }
+
+    fn expression(&mut self, json: &Json) -> Result<FieldNodeId, FieldProblem> {
+        self.enter()?;
+        let parts = list(json, "an expression")?;
+        let head = parts.first().and_then(Json::as_str).unwrap_or_default();
+        let node = match (head, &parts[1.min(parts.len())..]) {
+            ("let", [bindings, body]) => {
+                let outer = self.order.len();
+                self.bindings(bindings)?;
+                let value = self.expression(body)?;
+                self.unbind(outer);
+                self.depth -= 1;
+                return Ok(value);
+            }
+            ("ref", [Json::String(name)]) => {
+                if let Some(value) = self.scope.get(name).and_then(|values| values.last()).copied() {
+                    self.depth -= 1;
+                    return Ok(value);
+                }
+                self.reference(name)?
+            }
+            _ => self.node(head, parts, json)?,
+        };
+        self.depth -= 1;
+        self.program.nodes.add(node, Span::default())
+    }
+
+    fn reference(&self, name: &str) -> Result<FieldNode, FieldProblem> {
+        let may_read = self.inputs.is_none_or(|inputs| inputs.contains(&name));
+        match (self.program.field(name).filter(|_| may_read), self.program.scalar(name)) {
+            (Some(id), _) => Ok(FieldNode::Field(id)),
+            (None, Some(id)) => Ok(FieldNode::Scalar(id)),
+            (None, None) => {
+                let role = if self.inputs.is_some() { "input of the scan" } else { "value" };
+                Err(FieldProblem::UnknownName { role, name: name.to_owned() })
+            }
+        }
+    }
+
+    fn node(&mut self, head: &str, parts: &[Json], json: &Json) -> Result<FieldNode, FieldProblem> {
+        let wrong = || syntax(format!("{} is no expression", short(json)));
+        let text = |json: &Json| json.as_str().map(str::to_owned).ok_or_else(wrong);
+        Ok(match (head, &parts[1.min(parts.len())..]) {
+            ("lit", _) => FieldNode::Literal(literal_value(parts)?),
+            ("shift", [value, offsets]) => {
+                let value = self.expression(value)?;
+                let mut shifts = Vec::new();
+                for (dim, by) in offsets.as_object().ok_or_else(wrong)? {
+                    let by = integer(by).filter(|by| i32::try_from(*by).is_ok()).ok_or_else(wrong)?;
+                    shifts.push((dimension(self.program, dim)?, by));
+                }
+                FieldNode::Shift(value, shifts)
+            }
+            ("where", [c, a, b]) => {
+                FieldNode::Where(self.expression(c)?, self.expression(a)?, self.expression(b)?)
+            }
+            ("cast", [value, of]) => FieldNode::Cast(self.expression(value)?, dtype(of)?),
+            ("broadcast", [value, dims]) => {
+                let value = self.expression(value)?;
+                let mut all = Vec::new();
+                for dim in list(dims, "the dimensions of broadcast")? {
+                    all.push(dimension(self.program, &text(dim)?)?);
+                }
+                FieldNode::Broadcast(value, all)
+            }
+            ("gather", [value, table, column]) => {
+                let value = self.expression(value)?;
+                let column = column.as_u64().and_then(|column| usize::try_from(column).ok());
+                FieldNode::Gather(value, self.table(&text(table)?)?, column.ok_or_else(wrong)?)
+            }
+            ("shift_all", [value, table]) => {
+                let value = self.expression(value)?;
+                FieldNode::ShiftAll(value, self.table(&text(table)?)?)
+            }
+            ("concat_where", [condition, a, b]) => {
+                let condition = self.condition(condition)?;
+                FieldNode::ConcatWhere(condition, self.expression(a)?, self.expression(b)?)
+            }
+            (_, [value, local]) if FieldReduction::from_name(head).is_some() => {
+                let reduction = FieldReduction::from_name(head).ok_or_else(wrong)?;
+                let value = self.expression(value)?;
+                FieldNode::Reduce(reduction, value, dimension(self.program, &text(local)?)?)
+            }
+            (_, [a]) if FieldUnary::from_name(head).is_some() => {
+                FieldNode::Unary(FieldUnary::from_name(head).ok_or_else(wrong)?, self.expression(a)?)
+            }
+            (_, [a, b]) if FieldBinary::from_name(head).is_some() => {
+                let op = FieldBinary::from_name(head).ok_or_else(wrong)?;
+                FieldNode::Binary(op, self.expression(a)?, self.expression(b)?)
+            }
+            _ => return Err(wrong()),
+        })
+    }
+
+    fn table(&self, name: &str) -> Result<TableId, FieldProblem> {
+        let unknown = || FieldProblem::UnknownName { role: "table", name: name.to_owned() };
+        self.program.table(name).ok_or_else(unknown)
+    }
+
+    fn condition(&mut self, json: &Json) -> Result<IndexCondition, FieldProblem> {
+        let (mut terms, mut dimension) = (Vec::new(), None);
+        self.condition_terms(json, &mut terms, &mut dimension)?;
+        let dimension = dimension.ok_or_else(|| syntax(format!("{} is no condition", short(json))))?;
+        let dimension = self::dimension(self.program, &dimension)?;
+        Ok(IndexCondition { dimension, terms })
+    }
+
+    fn condition_terms(
+        &mut self,
+        json: &Json,
+        terms: &mut Vec<IndexTerm>,
+        dimension: &mut Option<String>,
+    ) -> Result<(), FieldProblem> {
+        self.enter()?;
+        let wrong = || syntax(format!("{} is no condition: an index compared with an integer", short(json)));
+        let parts = json.as_array().map(Vec::as_slice).unwrap_or_default();
+        let [Json::String(head), left, right] = parts else { return Err(wrong()) };
+        let comparison = match &**head {
+            "and" | "or" => {
+                self.condition_terms(left, terms, dimension)?;
+                self.condition_terms(right, terms, dimension)?;
+                terms.push(if head == "and" { IndexTerm::And } else { IndexTerm::Or });
+                self.depth -= 1;
+                return Ok(());
+            }
+            "lt" => IndexComparison::Lt,
+            "le" => IndexComparison::Le,
+            "gt" => IndexComparison::Gt,
+            "ge" => IndexComparison::Ge,
+            "eq" => IndexComparison::Eq,
+            _ => return Err(wrong()),
+        };
+        let [Json::String(word), Json::String(dim)] = left.as_array().map(Vec::as_slice).unwrap_or_default()
+        else {
+            return Err(wrong());
+        };
+        if word != "dim" {
+            return Err(wrong());
+        }
+        if dimension.get_or_insert_with(|| dim.clone()) != dim {
+            return Err(syntax("a condition of concat_where is about one dimension; nest two instead"));
+        }
+        terms.push(IndexTerm::Compare(comparison, bound(self.program, right)?));
+        self.depth -= 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,267 @@
+//! Lowering of statements: the boxes that a statement is evaluated on, and what each of them takes.
+//!
+//! ```text
+//! out[K=0:8] = concat_where(K == 0, a, b)      stages on K 0:1 (a) and K 1:8 (b)
+//! g[I=0:6], h[I=2:5] = d, d[I+1] - d           stages on I 0:6 (g) and I 2:5 (h)
+//! p[I=0:6, K=0:9] = scan(K forward; …)         one stage on a plane, used for K 0, 1, …, 8
+//! ```
+//!
+//! Everything that can be outside is found here, before anything is written.
+
+use crate::field::dimension::DimensionId;
+use crate::field::error::{FieldError, FieldProblem};
+use crate::field::expression::FieldNodeId;
+use crate::field::geometry::{FieldGeometry, PointRange};
+use crate::field::place::Coordinate;
+use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
+use crate::field::stage::{FieldStage, StageOutput};
+use crate::field::to_expr::{BoxLowering, MOST_LOWERED, Stop};
+use crate::field::types::FieldTypes;
+use cembra_vm::value::ScalarValue;
+
+/// Boxes that a statement may be cut into.
+const MOST_BOXES: usize = 1024;
+
+/// The levels of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanLevels {
+    /// The axis of the box.
+    pub axis: usize,
+    /// The levels.
+    pub levels: PointRange,
+    /// Their order.
+    pub direction: ScanDirection,
+    /// What is handed to the first one.
+    pub init: Vec<ScalarValue>,
+}
+
+/// A statement on the data at hand.
+#[derive(Clone, Debug)]
+pub struct LoweredStatement {
+    /// Number of the statement, from 0.
+    pub number: usize,
+    /// The points that are written, by target and axis of the field; nothing if there are none.
+    pub domains: Vec<Option<Vec<PointRange>>>,
+    /// What is evaluated, in order.
+    pub stages: Vec<FieldStage>,
+    /// For a scan its levels; there is one stage then, on the plane of the first level in the order of points.
+    pub scan: Option<ScanLevels>,
+    /// True if the statement reads what it writes.
+    pub is_in_place: bool,
+}
+
+/// Lowers the statements of a program, which was checked.
+///
+/// # Errors
+/// The first statement that reads or writes points which are not there, or exceeds a limit.
+pub fn lower_program(
+    program: &FieldProgram,
+    types: &FieldTypes,
+    geometry: &FieldGeometry,
+) -> Result<Vec<LoweredStatement>, FieldError> {
+    let lower = |(number, statement): (usize, &FieldStatement)| {
+        lower_statement(program, types, geometry, number).map_err(|problem| {
+            FieldError::at(problem, statement.span).in_statement(number + 1, program.target_name(statement))
+        })
+    };
+    program.statements.iter().enumerate().map(lower).collect()
+}
+
+fn lower_statement(
+    program: &FieldProgram,
+    types: &FieldTypes,
+    geometry: &FieldGeometry,
+    number: usize,
+) -> Result<LoweredStatement, FieldProblem> {
+    let statement = &program.statements[number];
+    let domain = |target| geometry.domain(program, target);
+    let domains = statement.targets.iter().map(domain).collect::<Result<Vec<_>, _>>()?;
+    check_overlap(program, statement, &domains)?;
+    let read = program.fields_read(statement);
+    let is_in_place = statement.targets.iter().any(|target| read.contains(&target.field));
+    let mut lowered = LoweredStatement { number, domains, stages: Vec::new(), scan: None, is_in_place };
+    let groups = groups(program, statement, &lowered.domains);
+    match &statement.value {
+        FieldValue::Pointwise(roots) => {
+            for group in groups {
+                lower_group(program, types, geometry, roots, group, &mut lowered.stages)?;
+            }
+        }
+        FieldValue::Scan(scan) => {
+            if groups.len() > 1 || lowered.domains.iter().any(|d| d.is_none() != groups.is_empty()) {
+                let what = "the targets of a scan have different domains".to_owned();
+                return Err(FieldProblem::Scan { what });
+            }
+            if let Some(group) = groups.into_iter().next() {
+                lower_scan(program, types, geometry, scan, group, &mut lowered)?;
+            }
+        }
+    }
+    Ok(lowered)
+}
+
+fn check_overlap(
+    program: &FieldProgram,
+    statement: &FieldStatement,
+    domains: &[Option<Vec<PointRange>>],
+) -> Result<(), FieldProblem> {
+    for (at, (target, domain)) in statement.targets.iter().zip(domains).enumerate() {
+        let before = statement.targets[..at].iter().zip(domains).filter(|(b, _)| b.field == target.field);
+        for (_, other) in before {
+            let (Some(domain), Some(other)) = (domain, other) else { continue };
+            let overlaps = domain.iter().zip(other).all(|(a, b)| a.first < b.end && b.first < a.end);
+            if overlaps {
+                let field = program.fields[target.field.0].name.to_string();
+                return Err(FieldProblem::Overlap { field });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Targets that are written on one box.
+struct Group {
+    /// The axes of the box.
+    axes: Vec<DimensionId>,
+    ranges: Vec<PointRange>,
+    /// Number of a target, and its local dimension with the point.
+    targets: Vec<(usize, Option<(DimensionId, i64)>)>,
+}
+
+fn groups(
+    program: &FieldProgram,
+    statement: &FieldStatement,
+    domains: &[Option<Vec<PointRange>>],
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (number, (target, domain)) in statement.targets.iter().zip(domains).enumerate() {
+        let Some(domain) = domain else { continue };
+        let field = &program.fields[target.field.0];
+        let local = program.local_of(field.dim_set());
+        let range = |dim: DimensionId| {
+            domain[field.dims.iter().position(|other| *other == dim).expect("a dimension of the field")]
+        };
+        let dims = local.map_or(field.dim_set(), |local| field.dim_set().without(local));
+        let axes = program.in_order(dims);
+        let ranges: Vec<PointRange> = axes.iter().map(|dim| range(*dim)).collect();
+        let points: Vec<Option<(DimensionId, i64)>> = match local {
+            None => vec![None],
+            Some(local) => {
+                let PointRange { first, end } = range(local);
+                (first..end).map(|point| Some((local, point))).collect()
+            }
+        };
+        let targets = points.into_iter().map(|point| (number, point));
+        match groups.iter_mut().find(|group| group.axes == axes && group.ranges == ranges) {
+            Some(group) => group.targets.extend(targets),
+            None => groups.push(Group { axes, ranges, targets: targets.collect() }),
+        }
+    }
+    groups
+}
+
+/// The coordinates of a box: each of its dimensions is an axis.
+fn coordinates(
+    program: &FieldProgram,
+    axes: &[DimensionId],
+    local: Option<(DimensionId, i64)>,
+) -> Vec<Coordinate> {
+    let mut coordinates = vec![Coordinate::Unused; program.dims.len()];
+    for (axis, dim) in axes.iter().enumerate() {
+        coordinates[dim.0] = Coordinate::Axis { axis, offset: 0 };
+    }
+    if let Some((dim, point)) = local {
+        coordinates[dim.0] = Coordinate::Fixed(point);
+    }
+    coordinates
+}
+
+/// Lowers a group; where a condition changes inside, the box is cut.
+fn lower_group(
+    program: &FieldProgram,
+    types: &FieldTypes,
+    geometry: &FieldGeometry,
+    roots: &[FieldNodeId],
+    group: Group,
+    stages: &mut Vec<FieldStage>,
+) -> Result<(), FieldProblem> {
+    let Group { axes, ranges, targets } = group;
+    let mut work = vec![ranges];
+    let (mut boxes, mut spent) = (0, 0);
+    while let Some(ranges) = work.pop() {
+        let most = MOST_LOWERED.saturating_sub(spent);
+        let mut lowering = BoxLowering::new(program, types, geometry, ranges.clone(), None, most);
+        let outputs = lower_targets(program, roots, &axes, &targets, &mut lowering);
+        spent += lowering.count();
+        match outputs {
+            Ok(outputs) => stages.push(stage(lowering, &ranges, outputs)),
+            Err(Stop::Problem(problem)) => return Err(problem),
+            Err(Stop::Split { axis, at }) => {
+                let (mut low, mut high) = (ranges.clone(), ranges);
+                low[axis].end = at;
+                high[axis].first = at;
+                work.extend([high, low]);
+            }
+        }
+        boxes += 1;
+        if boxes > MOST_BOXES {
+            let what = format!("the parts of concat_where cut the domain into more than {MOST_BOXES} boxes");
+            return Err(FieldProblem::Limit { limit: "field-boxes", what });
+        }
+    }
+    Ok(())
+}
+
+fn lower_targets(
+    program: &FieldProgram,
+    roots: &[FieldNodeId],
+    axes: &[DimensionId],
+    targets: &[(usize, Option<(DimensionId, i64)>)],
+    lowering: &mut BoxLowering<'_>,
+) -> Result<Vec<StageOutput>, Stop> {
+    let mut outputs = Vec::new();
+    for (target, local) in targets {
+        let result = lowering.lower(roots[*target], coordinates(program, axes, *local))?;
+        outputs.push(StageOutput { target: *target, local: local.map(|(_, point)| point), result });
+    }
+    Ok(outputs)
+}
+
+fn stage(lowering: BoxLowering<'_>, ranges: &[PointRange], outputs: Vec<StageOutput>) -> FieldStage {
+    FieldStage {
+        first: ranges.iter().map(|range| range.first).collect(),
+        shape: ranges.iter().map(|range| range.len()).collect(),
+        graph: lowering.graph,
+        inputs: lowering.inputs,
+        outputs,
+    }
+}
+
+fn lower_scan(
+    program: &FieldProgram,
+    types: &FieldTypes,
+    geometry: &FieldGeometry,
+    scan: &FieldScan,
+    group: Group,
+    lowered: &mut LoweredStatement,
+) -> Result<(), FieldProblem> {
+    let Group { axes, mut ranges, targets } = group;
+    let axis = axes.iter().position(|dim| *dim == scan.axis).expect("the program was checked");
+    let levels = ranges[axis];
+    let lower = |ranges: &[PointRange]| {
+        let mut lowering =
+            BoxLowering::new(program, types, geometry, ranges.to_vec(), Some(axis), MOST_LOWERED);
+        match lower_targets(program, &scan.body, &axes, &targets, &mut lowering) {
+            Ok(outputs) => Ok(stage(lowering, ranges, outputs)),
+            Err(Stop::Problem(problem)) => Err(problem),
+            Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
+        }
+    };
+    // All levels first, for what may be outside; the plane is what runs.
+    lower(&ranges)?;
+    ranges[axis].end = levels.first + 1;
+    lowered.stages.push(lower(&ranges)?);
+    let init = scan.carry.iter().map(|carry| carry.init.clone()).collect();
+    lowered.scan = Some(ScanLevels { axis, levels, direction: scan.direction, init });
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Field programs: stencils, scans and neighbours on fields with named dimensions.
+//!
+//! ```text
+//! text ────────text──┐                                                        stages: an Expr for each box,
+//! JSON ────────json──┼─> FieldProgram ──check──> types ──lower, with sizes──> views of buffers, where results go
+//! builder ───────────┘
+//! ```
+//!
+//! A *field* has named dimensions, a first point along each, and elements of one type. A *statement* gives outputs new
+//! values on a domain, all of them from the contents before it. Programs are data; [`crate::backend`] runs them.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | [`dimension`], [`expression`], [`program`] | the program as data |
+//! | [`builder`] | the program from Rust |
+//! | [`text`] | the text: lexer, parser, printer |
+//! | [`json`] | the published JSON form |
+//! | [`types`], [`check`] | element types and dimensions, rules that need no sizes |
+//! | [`halo`] | domains and halos by name, before sizes are known |
+//! | [`buffer`], [`geometry`] | data; points of fields and domains |
+//! | [`lower`], [`stage`] | statements as expressions on boxes |
+
+pub mod buffer;
+pub mod builder;
+pub mod check;
+pub mod dimension;
+pub mod error;
+pub mod expression;
+pub mod geometry;
+pub mod halo;
+#[cfg(feature = "cli")]
+pub mod json;
+pub mod lower;
+mod operators;
+mod place;
+pub mod program;
+mod reads;
+mod sharing;
+pub mod stage;
+pub mod text;
+mod to_expr;
+pub mod types;
+
+pub use buffer::{FieldBuffer, FieldCells, FieldData, TableEntries};
+pub use builder::{BoundRange, FieldBuilder, FieldRef, FieldStore};
+pub use check::check_program;
+pub use dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
+pub use error::{FieldError, FieldProblem};
+pub use expression::{
+    BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes, FieldReduction,
+    FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,
+};
+pub use geometry::{FieldGeometry, PointRange};
+pub use halo::{FieldAccess, FieldReach, field_accesses};
+pub use lower::{LoweredStatement, lower_program};
+pub use program::{
+    FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
+    FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,
+};
+pub use text::{parse_field_program, print_field_program};
+pub use types::{FieldNodeType, FieldTypes};

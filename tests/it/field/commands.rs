@@ -1,0 +1,115 @@
+//! The commands on fields: NPZ files in and out, loops, the batch.
+
+use crate::cases::output_of;
+use crate::support::test_file;
+use serde_json::Value as Json;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// An array: name, type of the cells, shape, true in Fortran order, bytes.
+type Member<'m> = (&'m str, &'m str, &'m [usize], bool, Vec<u8>);
+
+/// Writes arrays as NPZ.
+fn npz(path: &Path, members: &[Member<'_>]) {
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(path).expect("a file"));
+    for (name, descr, shape, is_fortran, bytes) in members {
+        let shape: String = shape.iter().map(|size| format!("{size},")).collect();
+        let order = if *is_fortran { "True" } else { "False" };
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}\n");
+        let length = u16::try_from(header.len()).expect("a short header").to_le_bytes();
+        zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).expect("a member");
+        let all = [&b"\x93NUMPY\x01\x00"[..], &length, header.as_bytes(), bytes].concat();
+        zip.write_all(&all).expect("bytes");
+    }
+    zip.finish().expect("an end");
+}
+
+fn floats(values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    values.into_iter().flat_map(f64::to_le_bytes).collect()
+}
+
+fn member(path: &Path, name: &str) -> Vec<u8> {
+    let mut zip = zip::ZipArchive::new(std::fs::File::open(path).expect("a file")).expect("an archive");
+    let mut bytes = Vec::new();
+    zip.by_name(name).expect("the member").read_to_end(&mut bytes).expect("bytes");
+    bytes
+}
+
+#[test]
+fn a_plate_cools() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let path = |name: &str| place.path().join(name);
+    let text = "horizontal I, J\noutput u[I, J]\nscalar k, n: int32\n\
+        lap = -4*u + u[I-1] + u[I+1] + u[J-1] + u[J+1]\nu[I=1:n-1, J=1:n-1] = u + k*lap\n";
+    std::fs::write(path("heat.field"), text).expect("a file");
+    let n = 12;
+    let start = |i: usize, j: usize| if i == 0 { 1.0 } else { j as f64 / 8.0 };
+    // In Fortran order, to be read by strides.
+    let cells = (0..n).flat_map(|j| (0..n).map(move |i| start(i, j)));
+    let number = |value: f64| floats([value]);
+    npz(
+        &path("plate.npz"),
+        &[
+            ("u", "<f8", &[n, n], true, floats(cells)),
+            ("k", "<f8", &[], false, number(0.2)),
+            ("n", "<i8", &[], false, 12i64.to_le_bytes().to_vec()),
+        ],
+    );
+    let command = "cembra field run heat.field --data plate.npz --steps 25 --out out.npz";
+    assert_eq!(output_of(command, place.path(), "here"), "");
+    let mut u: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| start(i, j)).collect()).collect();
+    for _ in 0..25 {
+        let old = u.clone();
+        for i in 1..n - 1 {
+            for j in 1..n - 1 {
+                let lap = -4.0 * old[i][j] + old[i - 1][j] + old[i + 1][j] + old[i][j - 1] + old[i][j + 1];
+                u[i][j] = old[i][j] + 0.2 * lap;
+            }
+        }
+    }
+    let written = member(&path("out.npz"), "u.npy");
+    assert_eq!(written[128..], floats(u.into_iter().flatten()));
+}
+
+#[test]
+fn steps_exchange_fields_and_origins_are_kept() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let path = |name: &str| place.path().join(name);
+    let text = "horizontal I\ninput u[I]\noutput v[I]\nv[I=-1:2] = u[I+1]\n";
+    std::fs::write(path("move.field"), text).expect("a file");
+    let origin = (-1i64).to_le_bytes().to_vec();
+    npz(
+        &path("in.npz"),
+        &[
+            ("u", "<f8", &[4], false, floats([1.0, 2.0, 3.0, 4.0])),
+            ("v", "<f8", &[4], false, floats([0.0; 4])),
+            ("u.origin", "<i8", &[1], false, origin.clone()),
+            ("v.origin", "<i8", &[1], false, origin.clone()),
+        ],
+    );
+    let run = |more: &str| {
+        let command = format!("cembra field run move.field --data in.npz --out out.npz {more}");
+        assert_eq!(output_of(&command, place.path(), "here"), "");
+        member(&path("out.npz"), "v.npy")[128..].to_vec()
+    };
+    assert_eq!(run(""), floats([2.0, 3.0, 4.0, 0.0]));
+    assert_eq!(run("--steps 2 --swap u:v"), floats([3.0, 4.0, 0.0, 4.0]));
+    assert_eq!(member(&path("out.npz"), "v.origin.npy")[128..], origin);
+}
+
+#[test]
+fn the_batch_prints_a_line_for_each_case() {
+    let place = test_file("oracles/gt4py_otf");
+    let mut names = Vec::new();
+    for file in ["cases.json", "cases_v2.json"] {
+        let out = output_of(&format!("cembra field run --batch {file}"), &place, file);
+        for line in out.lines() {
+            let line: Json = serde_json::from_str(line).expect("a line of JSON");
+            let is_error = line["error"]["class"].is_string() && line["error"]["message"].is_string();
+            assert!(is_error != line["outputs"].is_object(), "{line}");
+            names.push(line["name"].as_str().expect("a name").starts_with("error_"));
+            assert_eq!(names[names.len() - 1], is_error, "{line}");
+        }
+    }
+    assert_eq!(names.len(), 42);
+}

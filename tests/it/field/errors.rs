@@ -1,0 +1,242 @@
+//! Bad inputs: each is named with statement, dimension and numbers, before anything is written.
+
+use cembra::backend::{FieldPlan, run_field_program};
+use cembra::field::json::read_field_case;
+use cembra::field::{
+    FieldBuffer, FieldCells, FieldData, FieldError, FieldProgram, TableEntries, parse_field_program,
+};
+use cembra::vm::value::ScalarValue;
+use serde_json::json;
+
+fn floats(values: &[f64], origin: &[i64], shape: &[usize]) -> FieldBuffer {
+    FieldBuffer::row_major(FieldCells::Float64(values.to_vec()), origin, shape).expect("as many cells")
+}
+
+fn counted(origin: &[i64], shape: &[usize]) -> FieldBuffer {
+    let count: usize = shape.iter().product();
+    floats(&(0..count).map(|n| n as f64).collect::<Vec<_>>(), origin, shape)
+}
+
+fn parse(text: &str) -> FieldProgram {
+    parse_field_program(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]))
+}
+
+/// Fields I 0:6, K 0:4, Cell 0:4 with tables.
+fn data() -> FieldData {
+    let mut data = FieldData::default();
+    data.fields.insert("u".to_owned(), counted(&[0, 0], &[6, 4]));
+    data.fields.insert("s".to_owned(), counted(&[0], &[6]));
+    data.fields.insert("c".to_owned(), counted(&[0], &[4]));
+    let int = |value| ScalarValue::Int32(value);
+    data.scalars.insert("m".to_owned(), int(6));
+    let entries = vec![1, 2, 0, -1, 3, 1, -1, -1];
+    data.tables.insert("C2C".to_owned(), TableEntries::new(entries, 2).expect("rows of two"));
+    data
+}
+
+const FIELDS: &str = "\
+horizontal I, Cell
+vertical K
+table C2C: Cell -> Cell width 2 skip -1
+input u[I, K]
+input s[I]
+input c[Cell]
+output out[I, K]
+output other[I, K]
+output si[I]
+output ci[Cell]
+output ni[I]: int32
+scalar m: int32
+";
+
+fn run(statements: &str) -> Result<FieldData, FieldError> {
+    let program = parse(&format!("{FIELDS}{statements}\n"));
+    let mut data = data();
+    data.complete(&program).expect("every dimension has a field");
+    let before = data.clone();
+    match run_field_program(&program, &mut data) {
+        Ok(()) => Ok(data),
+        Err(mut errors) => {
+            assert_eq!(data, before, "something was written although there is an error");
+            Err(errors.remove(0))
+        }
+    }
+}
+
+#[test]
+fn what_is_outside_is_named_with_numbers() {
+    let cases = [
+        ("out = u[I+1]", "statement 1 (`out`): `u` is needed on I 1:7 and has 0:6"),
+        ("si = s\nout = u[K-1]", "statement 2 (`out`): `u` is needed on K -1:3 and has 0:4"),
+        ("out[I=0:7, K=0:4] = u", "statement 1 (`out`): `out` is needed on I 0:7 and has 0:6"),
+        ("out[I=0:m + 1, K=0:4] = u", "statement 1 (`out`): `out` is needed on I 0:7 and has 0:6"),
+        (
+            "out[I=0:1, K=0:4] = u[I-2147483647]",
+            "statement 1 (`out`): `u` is needed on I -2147483647:-2147483646 and has 0:6",
+        ),
+        ("out = concat_where(K == 0, u, u[K+1])", "statement 1 (`out`): `u` is needed on K 2:5 and has 0:4"),
+        (
+            "ci = c[C2C[0]]",
+            "statement 1 (`ci`): table `C2C` has no neighbour 0 in row 3, whose value is needed",
+        ),
+        ("ci = max_over(c[C2C], C2C)", "statement 1 (`ci`): max_over over `C2C`: row 3 has no neighbour"),
+        (
+            "out = scan(K forward; t = 0.0; t + u[K+1])",
+            "statement 1 (`out`): `u` is needed on K 1:5 and has 0:4",
+        ),
+        (
+            "out, other[I=0:3, K=0:4] = scan(K forward; t = 0.0, q = 0.0; t + u, q)",
+            "statement 1 (`out`): the targets of a scan have different domains",
+        ),
+        (
+            "out[I=0:3, K=0:4], out[I=2:6, K=0:4] = u, u",
+            "statement 1 (`out`): `out` is written twice on overlapping domains",
+        ),
+        (
+            "out[I=0:m*m*m*m*m*m*m*m*m*m*m*m*m, K=0:4] = u",
+            "statement 1 (`out`): a bound does not fit 32 bits",
+        ),
+    ];
+    for (statements, expected) in cases {
+        let error = run(statements).expect_err(statements);
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn tables_are_checked_where_they_are_read() {
+    let program = parse(&format!("{FIELDS}ci[Cell=0:2] = c[C2C[0]]\n"));
+    let with = |entries: Vec<i64>| {
+        let mut data = data();
+        data.tables.insert("C2C".to_owned(), TableEntries::new(entries, 2).expect("rows of two"));
+        run_field_program(&program, &mut data).map(|()| data).map_err(|errors| errors[0].to_string())
+    };
+    let error = with(vec![1, 2, 4, -1, 3, 1, -1, -1]).expect_err("no such cell");
+    let expected = "statement 1 (`ci`): table `C2C` has 4 in row 1, column 0; `c` has Cell 0:4";
+    assert_eq!(error, expected);
+    // A bad row outside of the domain is nobody's.
+    let data = with(vec![1, 2, 3, -1, 99, 1, -1, -1]).expect("rows 0 and 1 are good");
+    assert_eq!(data.fields["ci"].cells(), &FieldCells::Float64(vec![1.0, 3.0, 0.0, 0.0]));
+    let error = with(vec![1, 2]).expect_err("a row is missing");
+    assert_eq!(error, "statement 1 (`ci`): `table C2C` is needed on Cell 0:2 and has 0:1");
+}
+
+#[test]
+fn what_a_program_does_with_its_data_is_allowed() {
+    let values = |data: &FieldData, name: &str| match data.fields[name].cells() {
+        FieldCells::Float64(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    // Domains without points, wherever they lie.
+    let empty = run("out[I=9:9, K=0:4] = u[I+5]\nout[I=0:6, K=3:-3] = u[I+9]").expect("nothing is written");
+    assert!(values(&empty, "out").iter().all(|value| *value == 0.0));
+    // One output twice, on domains apart.
+    let twice = run("si[I=0:2], si[I=4:6] = s*10, s").expect("the domains are apart");
+    assert_eq!(values(&twice, "si"), [0.0, 10.0, 0.0, 0.0, 4.0, 5.0]);
+    // A sum over no neighbours is zero; a part that is not needed is not read.
+    let sums = run("ci = neighbor_sum(c[C2C], C2C)").expect("sums");
+    assert_eq!(values(&sums, "ci"), [3.0, 0.0, 4.0, 0.0]);
+    let parts = run("si = concat_where(I < 5, s[I+1], s)").expect("the last point reads itself");
+    assert_eq!(values(&parts, "si"), [1.0, 2.0, 3.0, 4.0, 5.0, 5.0]);
+}
+
+#[test]
+fn values_that_do_not_fit_stop_a_statement() {
+    let fault = |statement: &str| {
+        let program = parse(&format!("{FIELDS}{statement}\n"));
+        let mut data = data();
+        data.complete(&program).expect("every dimension has a field");
+        run_field_program(&program, &mut data).map_err(|mut errors| errors.remove(0))
+    };
+    let error = fault("ni = int32(s) // int32(s)").expect_err("0 // 0");
+    assert_eq!((error.problem.class(), error.statement), ("run", Some((1, "ni".to_owned()))));
+    assert_eq!(fault("ni = int32(s*1e300)").expect_err("too large").problem.class(), "run");
+    // What a choice rules out does not raise.
+    fault("ni = where(int32(s) == 0, 7, 100 // int32(s))").expect("the zero is not chosen");
+}
+
+#[test]
+fn data_is_compared_with_declarations() {
+    let program = parse("horizontal I\ninput u[I=0:3]\nscalar a\noutput v[I]\nv = a*u\n");
+    let message = |data: &FieldData| FieldPlan::new(&program, data).expect_err("bad data")[0].to_string();
+    let mut data = FieldData::default();
+    assert_eq!(message(&data), "there is no data for `u`");
+    data.fields.insert("u".to_owned(), floats(&[1.0, 2.0], &[0], &[2]));
+    data.fields.insert("v".to_owned(), floats(&[0.0; 3], &[0], &[3]));
+    assert_eq!(
+        message(&data),
+        "the data of `u` has shape [2] from [0], which is not what the program declares"
+    );
+    data.fields.insert("u".to_owned(), floats(&[1.0, 2.0, 3.0], &[0], &[3]));
+    assert_eq!(message(&data), "there is no value for the scalar `a`");
+    data.scalars.insert("a".to_owned(), ScalarValue::Float32(1.0));
+    assert_eq!(message(&data), "the scalar `a` is float64 and its value float32");
+    data.fields.insert("u".to_owned(), floats(&[1.0; 4], &[0, 0], &[2, 2]));
+    assert_eq!(message(&data), "the data of `u` has 2 axes and the field 1");
+    let ints = FieldBuffer::row_major(FieldCells::Int32(vec![1, 2, 3]), &[0], &[3]).expect("three cells");
+    data.fields.insert("u".to_owned(), ints);
+    assert_eq!(message(&data), "the data and the declaration of `u` of int32 and float64");
+}
+
+#[test]
+fn buffers_are_checked() {
+    let cells = || FieldCells::Float64(vec![0.0; 6]);
+    let strided = |shape: &[usize], strides: &[isize], start| {
+        FieldBuffer::strided(cells(), &vec![0; shape.len()], shape, strides, start).is_ok()
+    };
+    assert!(strided(&[2, 3], &[3, 1], 0) && strided(&[3, 2], &[1, 3], 0) && strided(&[3], &[-2], 5));
+    assert!(!strided(&[2, 3], &[3, 1], 1) && !strided(&[4], &[-2], 5), "outside of the cells");
+    assert!(!strided(&[2, 3], &[0, 1], 0) && !strided(&[2, 2], &[1, 1], 0), "two points share a cell");
+    assert!(FieldBuffer::row_major(cells(), &[0], &[7]).is_err());
+    assert!(FieldBuffer::row_major(FieldCells::Float64(Vec::new()), &[i64::MAX], &[0]).is_err());
+    assert!(FieldBuffer::filled(&ScalarValue::Int32(1), &[0, 0], &[1 << 20, 1 << 20]).is_err());
+    assert!(TableEntries::new(vec![1, 2, 3], 2).is_err());
+}
+
+#[test]
+fn json_that_is_no_program_is_refused() {
+    let cases = [
+        (json!([]), "a program is a JSON object"),
+        (json!({ "dims": { "I": "round" } }), "\"round\" is no kind of dimension"),
+        (
+            json!({ "inputs": { "u": { "dims": ["I"], "origin": [0], "shape": [2], "data": [1.0, "x"] } } }),
+            "`u`: \"x\" is no float64",
+        ),
+        (
+            json!({ "inputs": { "u": { "dims": ["I"], "origin": [0], "shape": [3], "data": [1.0] } } }),
+            "`u`: 1 cells for the shape [3]",
+        ),
+        (
+            json!({ "statements": [{ "targets": ["v"], "domain": null, "expr": ["lit", 1.0] }] }),
+            "statement 1 (`v`): there is no output `v`",
+        ),
+        (
+            json!({
+                "outputs": { "v": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 } },
+                "statements": [{ "targets": ["v"], "domain": null, "expr": ["frobnicate", 1, 2] }],
+            }),
+            "statement 1 (`v`): [\"frobnicate\",1,2] is no expression",
+        ),
+    ];
+    for (json, expected) in cases {
+        assert_eq!(read_field_case(&json).expect_err(expected).to_string(), expected);
+    }
+    // Lists that nest without end.
+    let mut deep = json!(["ref", "v"]);
+    for _ in 0..400 {
+        deep = json!(["neg", deep]);
+    }
+    let case = json!({
+        "outputs": { "v": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 } },
+        "statements": [{ "targets": ["v"], "domain": null, "expr": deep }],
+    });
+    let error = read_field_case(&case).expect_err("too deep").to_string();
+    assert_eq!(error, "statement 1 (`v`): limit field-nesting: the expression has more than 250 levels");
+    let huge = json!({
+        "outputs": { "v": { "dims": ["I", "J"], "origin": [0, 0], "shape": [2000000000, 2000000000], "fill": 0.0 } },
+        "statements": [],
+    });
+    let (program, mut data) = read_field_case(&huge).expect("a program");
+    let error = data.complete(&program).expect_err("too large").to_string();
+    assert!(error.starts_with("limit field-cells"), "{error}");
+}

@@ -1,0 +1,60 @@
+//! Field programs: recorded cases, an evaluator index by index, random programs, texts, commands.
+
+mod commands;
+mod errors;
+mod generate;
+mod plans;
+mod random;
+mod recorded;
+mod reference;
+mod texts;
+
+use cembra::backend::run_field_program;
+use cembra::field::json::{read_field_case, write_cells};
+use cembra::field::{FieldData, FieldError, FieldProgram, FieldRole};
+use serde_json::{Map, Value as Json, json};
+
+/// The outputs of a program on data, each as `{"data": [...]}`.
+fn outputs_of(program: &FieldProgram, mut data: FieldData) -> Result<Json, FieldError> {
+    run_field_program(program, &mut data).map_err(|mut errors| errors.remove(0))?;
+    let outputs = program.fields.iter().filter(|field| field.role == FieldRole::Output);
+    let one = |name: &str| (name.to_owned(), json!({ "data": write_cells(&data.fields[name]) }));
+    Ok(Json::Object(outputs.map(|field| one(&field.name)).collect::<Map<_, _>>()))
+}
+
+/// The outputs of a case.
+fn run_case(case: &Json) -> Result<Json, FieldError> {
+    let (program, data) = read_field_case(case)?;
+    outputs_of(&program, data)
+}
+
+/// The first difference between two lists of cells: equal bits, any NaN for any other, or close enough if a tolerance
+/// is given.
+fn difference(expected: &Json, actual: &Json, tolerance: Option<(f64, f64)>) -> Option<String> {
+    let (Some(expected), Some(actual)) = (expected.as_array(), actual.as_array()) else {
+        return Some(format!("{expected} is no list like {actual}"));
+    };
+    if expected.len() != actual.len() {
+        return Some(format!("{} cells instead of {}", actual.len(), expected.len()));
+    }
+    let number = |json: &Json| match json.as_str() {
+        Some("nan") => Some(f64::NAN),
+        Some("inf") => Some(f64::INFINITY),
+        Some("-inf") => Some(f64::NEG_INFINITY),
+        _ => json.as_f64(),
+    };
+    for (at, (e, a)) in expected.iter().zip(actual).enumerate() {
+        let same = match (number(e), number(a)) {
+            (Some(e), Some(a)) if e.is_nan() || a.is_nan() => e.is_nan() && a.is_nan(),
+            (Some(e), Some(a)) => {
+                let close = tolerance.is_some_and(|(rtol, atol)| (e - a).abs() <= atol + rtol * e.abs());
+                e.to_bits() == a.to_bits() || close
+            }
+            _ => e == a,
+        };
+        if !same {
+            return Some(format!("cell {at} is {a} instead of {e}"));
+        }
+    }
+    None
+}

@@ -1,0 +1,163 @@
+//! Random programs: the machine and the evaluator index by index have the same bits, or both an error; whatever the
+//! strides of the buffers, and after a way through text and JSON.
+
+use crate::field::generate::{Flavor, Generator};
+use crate::field::reference::Reference;
+use crate::field::{difference, outputs_of, run_case};
+use cembra::field::json::{read_field_case, write_field_program};
+use cembra::field::{FieldBuffer, FieldCells, FieldData, parse_field_program, print_field_program};
+use fastrand::Rng;
+use serde_json::Value as Json;
+
+/// Compares outputs; the first difference with the name of the output.
+fn compare(expected: &Json, actual: &Json) -> Option<String> {
+    let outputs = expected.as_object().expect("outputs by name");
+    outputs.iter().find_map(|(name, expected)| {
+        let found = difference(&expected["data"], &actual[name]["data"], None)?;
+        Some(format!("{name}: {found}"))
+    })
+}
+
+/// The same values in another order of memory: axes permuted, backwards, with gaps.
+fn scattered(buffer: &FieldBuffer, rng: &mut Rng) -> FieldBuffer {
+    let shape = buffer.shape().to_vec();
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    rng.shuffle(&mut order);
+    let mut strides = vec![0isize; shape.len()];
+    let (mut next, mut start) = (rng.isize(1..3), 0isize);
+    for axis in order {
+        let size = shape[axis] as isize;
+        strides[axis] = if rng.bool() { next } else { -next };
+        if strides[axis] < 0 {
+            start += (size - 1) * next;
+        }
+        next = next * size + rng.isize(0..2);
+    }
+    macro_rules! filled {
+        ($variant:ident, $type:ty) => {{
+            let mut cells = vec![<$type>::default(); next as usize];
+            let values: Vec<$type> = buffer.view().cells::<$type>().collect();
+            let mut index = vec![0usize; shape.len()];
+            for value in values {
+                let at: isize = index.iter().zip(&strides).map(|(i, stride)| *i as isize * stride).sum();
+                cells[(start + at) as usize] = value;
+                for axis in (0..shape.len()).rev() {
+                    index[axis] += 1;
+                    if index[axis] < shape[axis] {
+                        break;
+                    }
+                    index[axis] = 0;
+                }
+            }
+            FieldCells::$variant(cells)
+        }};
+    }
+    let cells = match buffer.cells() {
+        FieldCells::Bool(_) => filled!(Bool, bool),
+        FieldCells::Int32(_) => filled!(Int32, i32),
+        FieldCells::Int64(_) => filled!(Int64, i64),
+        FieldCells::Float32(_) => filled!(Float32, f32),
+        FieldCells::Float64(_) => filled!(Float64, f64),
+    };
+    FieldBuffer::strided(cells, buffer.origin(), &shape, &strides, start as usize).expect("inside")
+}
+
+/// Runs a case on every way; true if it has values, false if it has an error.
+fn check(seed: u64, flavor: Flavor) -> bool {
+    let case = Generator::new(seed, flavor).case(flavor);
+    let context = || format!("seed {seed} {flavor:?}\n{case}");
+    let outcome = run_case(&case);
+    let expected = match (Reference::new(&case).run(), &outcome) {
+        (Ok(expected), Ok(actual)) => {
+            let found = compare(&expected, actual);
+            assert!(found.is_none(), "{}\n{}", found.unwrap_or_default(), context());
+            expected
+        }
+        (Err(classes), Err(error)) => {
+            let class = error.problem.class();
+            assert!(classes.contains(class), "{error} ({class}) instead of {classes:?}\n{}", context());
+            return false;
+        }
+        (Ok(_), Err(error)) => panic!("{error}\n{}", context()),
+        (Err(classes), Ok(_)) => panic!("values instead of {classes:?}\n{}", context()),
+    };
+    let (program, data) = read_field_case(&case).expect("it was read before");
+    let mut rng = Rng::with_seed(seed);
+    let fields = data.fields.iter().map(|(name, buffer)| (name.clone(), scattered(buffer, &mut rng)));
+    let moved = FieldData { fields: fields.collect(), ..data.clone() };
+    let actual = outputs_of(&program, moved).unwrap_or_else(|error| panic!("{error}\n{}", context()));
+    assert_eq!(compare(&expected, &actual), None, "other strides\n{}", context());
+
+    let text = print_field_program(&program).expect("plain names");
+    let read = parse_field_program(&text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+    let again = print_field_program(&read).expect("plain names");
+    assert_eq!(text, again, "{}", context());
+    let actual = outputs_of(&read, data.clone()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(compare(&expected, &actual), None, "by text\n{text}\n{}", context());
+
+    let json = write_field_program(&read, Some(&data));
+    let actual = run_case(&json).unwrap_or_else(|error| panic!("{error}\n{json}"));
+    assert_eq!(compare(&expected, &actual), None, "by JSON\n{json}");
+    true
+}
+
+#[test]
+fn random_programs_agree_on_grids() {
+    let with_values = (0..500).filter(|seed| check(*seed, Flavor::Grid)).count();
+    assert!((200..490).contains(&with_values), "{with_values} of 500 programs have values");
+}
+
+#[test]
+fn random_programs_agree_on_meshes() {
+    let with_values = (1000..1300).filter(|seed| check(*seed, Flavor::Mesh)).count();
+    assert!((120..298).contains(&with_values), "{with_values} of 300 programs have values");
+}
+
+/// All places inside of a JSON value, as paths.
+fn paths(json: &Json, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match json {
+        // Cells are many and alike.
+        Json::Array(list) => {
+            list.iter().enumerate().take(6).for_each(|(n, json)| paths(json, &format!("{at}/{n}"), out));
+        }
+        Json::Object(map) => map.iter().for_each(|(key, json)| paths(json, &format!("{at}/{key}"), out)),
+        _ => {}
+    }
+}
+
+#[test]
+fn damaged_cases_do_not_panic() {
+    let mut rng = Rng::with_seed(7);
+    let (mut values, mut errors) = (0, 0);
+    for file in ["cases.json", "cases_v2.json"] {
+        let oracle = crate::support::oracle(&format!("gt4py_otf/{file}"));
+        for case in oracle["cases"].as_array().expect("a list of cases") {
+            let mut all = Vec::new();
+            for key in ["dims", "tables", "inputs", "scalars", "outputs", "statements"] {
+                if !case[key].is_null() {
+                    paths(&case[key], &format!("/{key}"), &mut all);
+                }
+            }
+            for _ in 0..60 {
+                let mut damaged = case.clone();
+                for _ in 0..rng.usize(1..3) {
+                    let words =
+                        ["null", "0", "-1", "7", "2147483647", "1e300", "\"x\"", "\"K\"", "[]", "{}", "true"];
+                    let new = match rng.bool() {
+                        true => serde_json::from_str(rng.choice(&words).expect("a list")).expect("JSON"),
+                        false => case.pointer(rng.choice(&all).expect("a list")).cloned().unwrap_or_default(),
+                    };
+                    if let Some(place) = damaged.pointer_mut(rng.choice(&all).expect("a list")) {
+                        *place = new;
+                    }
+                }
+                match run_case(&damaged) {
+                    Ok(_) => values += 1,
+                    Err(_) => errors += 1,
+                }
+            }
+        }
+    }
+    assert!(values > 100 && errors > 1000, "{values} damaged cases have values, {errors} errors");
+}
