@@ -12,10 +12,11 @@
 //! After a variable has been reported as perhaps without value, the same path does not report it again.
 
 use crate::function::build::{BuiltFunction, build_alone};
-use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::error::FunctionError;
 use crate::function::module::FunctionModule;
 use crate::function::op::FunctionOp;
 use crate::ssa::reaching::unbound_reads;
+use crate::function::ssa::never_bound;
 use crate::ssa::{InstId, SsaOp, VarId};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashSet;
@@ -65,12 +66,10 @@ pub fn check_function(module: &FunctionModule, name: &str) -> FunctionFindings {
 
 fn boundness(function: &BuiltFunction, findings: &mut FunctionFindings) {
     for read in unbound_reads(&function.flow) {
-        let name = function.variables[read.variable.index()].clone();
+        let name = &function.variables[read.variable.index()];
         let span = function.flow.inst(read.inst).span;
         match read.always {
-            true => {
-                findings.errors.push(FunctionError { problem: FunctionProblem::Unbound { name }, span });
-            }
+            true => findings.errors.push(never_bound(function, &read)),
             false => {
                 let message = format!("local variable '{name}' might be referenced before assignment");
                 findings.warnings.push(FunctionWarning { message, span });

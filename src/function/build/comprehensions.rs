@@ -70,10 +70,21 @@ impl Builder<'_> {
                 }
             };
         };
+        // What the first clause runs over is computed in the scope around the comprehension.
+        let (inside, around) = (self.scope, self.scope_of_iterated());
+        self.scope = around;
         let iteration = self.iteration(clause.iter);
+        self.scope = inside;
         self.declare(clause.target);
         let inner = clauses.behind_first();
         self.rounds(&iteration, Round::Clause { clause, inner, element, sink }, span);
+    }
+
+    /// The scope in which a clause computes what it runs over: the first one, which has no targets before it, around
+    /// the comprehension.
+    fn scope_of_iterated(&self) -> usize {
+        let scope = &self.scopes[self.scope];
+        if scope.names.is_empty() { scope.parent } else { self.scope }
     }
 
     /// Uses one element.

@@ -49,6 +49,8 @@ pub(super) enum Source {
     Function(PreparedCall),
     Expression(ExprId, Stretch),
 }
+    /// The scope of its text.
+    pub(super) scope: usize,
 
 /// The place where a generator is iterated over.
 #[derive(Clone, Debug)]
@@ -109,7 +111,7 @@ impl Builder<'_> {
             }
             _ => return None,
         };
-        Some(Generator { source, number: None })
+        Some(Generator { source, number: None, scope: self.scope })
     }
 
     /// A counter that begins with a number.
@@ -141,6 +143,7 @@ impl Builder<'_> {
         }
         let consumer = self.yields.pop().expect("every yield puts the consumer back");
         (self.scope, self.returns, self.loops) = (consumer.scope, consumer.returns, consumer.loops);
+                self.scope = generator.scope;
         self.active.truncate(consumer.active);
         self.protection.outer = consumer.outer;
         self.jump_into(exit, span);
