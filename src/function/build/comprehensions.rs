@@ -142,7 +142,7 @@ impl Builder<'_> {
             LibraryKind::Sum | LibraryKind::Any | LibraryKind::All | LibraryKind::Min | LibraryKind::Max => {}
             _ => return None,
         }
-        if !self.is_generator(*iter) && !self.is_view(*iter) {
+        if !self.is_generator(*iter) && !self.is_view(*iter) && !self.is_range(*iter) {
             return None;
         }
         Some(match kind {
@@ -182,7 +182,13 @@ impl Builder<'_> {
         set
     }
 
-    fn use_up(&mut self, iter: ExprId, sink: Sink, span: Span) {
+    /// Hands the elements of a value to a sink.
+    pub(super) fn use_up_value(&mut self, value: InstId, sink: Sink, span: Span) {
+        let iteration = self.iteration_of(value);
+        self.rounds(&iteration, Round::Take(sink), span);
+    }
+
+    pub(super) fn use_up(&mut self, iter: ExprId, sink: Sink, span: Span) {
         let iteration = self.iteration(iter);
         self.rounds(&iteration, Round::Take(sink), span);
     }

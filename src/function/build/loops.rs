@@ -229,6 +229,20 @@ impl<'m> Builder<'m> {
         Some((base, view))
     }
 
+    /// Going over the elements of a list.
+    pub(super) fn iteration_of(&self, value: InstId) -> Iteration {
+        Iteration::Elements(Iterated::Value { value, length: None, view: View::Elements })
+    }
+
+    /// True for `range(…)`.
+    pub(super) fn is_range(&self, expr: ExprId) -> bool {
+        let tree = self.tree;
+        let ExprKind::Call { callee, args, keywords } = tree.expr(expr).kind else { return false };
+        keywords.is_empty()
+            && (1..=3).contains(&args.len())
+            && self.dotted(callee).as_deref() == Some("range")
+    }
+
     /// True for `d.items()` and the like.
     pub(super) fn is_view(&self, expr: ExprId) -> bool {
         self.view(expr).is_some()
@@ -310,10 +324,12 @@ impl<'m> Builder<'m> {
     /// A range from its end.
     fn reversed_range(&mut self, inner: ExprId, span: Span) -> Option<Iteration> {
         let tree = self.tree;
-        let ExprKind::Call { callee, args, keywords } = tree.expr(inner).kind else { return None };
-        let is_range = self.dotted(callee).as_deref() == Some("range") && keywords.is_empty();
-        let is_range = is_range && (1..=3).contains(&args.len());
-        is_range.then(|| self.range(tree.expr_list(args), true, span))
+        match tree.expr(inner).kind {
+            ExprKind::Call { args, .. } if self.is_range(inner) => {
+                Some(self.range(tree.expr_list(args), true, span))
+            }
+            _ => None,
+        }
     }
 
     fn reversed(&mut self, inner: ExprId, span: Span) -> Iterated {
@@ -447,7 +463,7 @@ impl<'m> Builder<'m> {
                 let number = self.operation(FunctionOp::Step, vec![*first, at], span);
                 return Given::Parts(vec![Given::One(number), self.element_of(of, at, span)]);
             }
-        }
+        })
     }
 
     fn advance(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) {
@@ -463,6 +479,6 @@ impl<'m> Builder<'m> {
             let (at, one) = (self.read(left, span), self.int(-1, span));
             let next = self.operation(FunctionOp::Step, vec![at, one], span);
             self.write(left, next, span);
-        })
+        }
     }
 }

@@ -14,6 +14,7 @@ mod generate;
 mod hostile;
 mod interpret;
 mod laws;
+mod lent;
 mod oracle;
 mod page;
 mod passes;
