@@ -195,6 +195,10 @@ fn check(args: &FunctionCheckArgs) -> Result<String, Failed> {
                     let line = module.line(finding.span);
                     lines.push_str(&format!("warning: line {line}: {}\n", finding.message));
                 }
+                for finding in found.notes.iter().filter(|_| args.notes) {
+                    let line = module.line(finding.span);
+                    lines.push_str(&format!("note: line {line}: {}\n", finding.message));
+                }
                 errors.extend(found.errors);
             }
             if errors.is_empty() {

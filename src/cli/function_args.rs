@@ -97,6 +97,9 @@ pub struct FunctionCheckArgs {
     /// Check the sources of a JSON file of recorded calls instead; prints a line a source.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub batch: Option<PathBuf>,
+    /// Report assignments that nobody reads, too.
+    #[arg(long, conflicts_with = "stage")]
+    pub notes: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

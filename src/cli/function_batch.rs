@@ -107,9 +107,11 @@ pub(super) fn check_batch(file: &Path) -> Result<String, Failed> {
                 for name in module.function_names() {
                     let found = check_function(&module, name);
                     findings.extend(found.errors.iter().map(error));
-                    for warning in found.warnings {
-                        let (line, col) = lines.position(warning.span.start);
-                        findings.push((line, col, "warning", warning.message));
+                    let warnings = found.warnings.into_iter().map(|warning| ("warning", warning));
+                    let notes = found.notes.into_iter().map(|note| ("note", note));
+                    for (severity, finding) in warnings.chain(notes) {
+                        let (line, col) = lines.position(finding.span.start);
+                        findings.push((line, col, severity, finding.message));
                     }
                 }
             }

@@ -7,15 +7,18 @@
 //! | a variable that some path does not give a value | warning |
 //! | a variable or an argument that nobody reads | warning; not of names that begin with `_`, nor of targets of `for` |
 //! | a statement that no path leads to | warning |
+//! | an assignment that nobody reads, of a variable that is read elsewhere | note; the same names are exempt |
 //!
 //! With errors of other kinds, variables that nobody reads are not reported: what is refused reads nothing.
 //! After a variable has been reported as perhaps without value, the same path does not report it again.
 
 use crate::function::build::{BuiltFunction, build_alone};
-use crate::function::error::{FunctionError, FunctionProblem};
+use crate::function::error::FunctionError;
 use crate::function::module::FunctionModule;
 use crate::function::op::FunctionOp;
+use crate::function::ssa::never_bound;
 use crate::ssa::reaching::unbound_reads;
+use crate::ssa::unread::unread_writes;
 use crate::ssa::{InstId, SsaOp, VarId};
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashSet;
@@ -36,6 +39,8 @@ pub struct FunctionFindings {
     pub errors: Vec<FunctionError>,
     /// What is probably not meant.
     pub warnings: Vec<FunctionWarning>,
+    /// What may well be meant: assignments that nobody reads.
+    pub notes: Vec<FunctionWarning>,
 }
 
 /// Checks a function of a module.
@@ -55,6 +60,7 @@ pub fn check_function(module: &FunctionModule, name: &str) -> FunctionFindings {
     boundness(&function, &mut findings);
     if is_whole {
         unused(&function, &mut findings);
+        unused_results(&function, &mut findings);
     }
     for span in &function.unreachable {
         let message = "Unreachable code".to_owned();
@@ -65,12 +71,10 @@ pub fn check_function(module: &FunctionModule, name: &str) -> FunctionFindings {
 
 fn boundness(function: &BuiltFunction, findings: &mut FunctionFindings) {
     for read in unbound_reads(&function.flow) {
-        let name = function.variables[read.variable.index()].clone();
+        let name = &function.variables[read.variable.index()];
         let span = function.flow.inst(read.inst).span;
         match read.always {
-            true => {
-                findings.errors.push(FunctionError { problem: FunctionProblem::Unbound { name }, span });
-            }
+            true => findings.errors.push(never_bound(function, &read)),
             false => {
                 let message = format!("local variable '{name}' might be referenced before assignment");
                 findings.warnings.push(FunctionWarning { message, span });
@@ -104,5 +108,33 @@ fn unused(function: &BuiltFunction, findings: &mut FunctionFindings) {
         let is_argument = matches!(flow.operation(value), Some(FunctionOp::Param(_)));
         let what = if is_argument { "argument" } else { "variable" };
         findings.warnings.push(FunctionWarning { message: format!("Unused {what} '{name}'"), span });
+    }
+}
+
+/// Assignments that nobody reads. What is built in place several times is read if one of them is.
+fn unused_results(function: &BuiltFunction, findings: &mut FunctionFindings) {
+    let flow = &function.flow;
+    let (mut is_read, mut read_at) = (vec![false; flow.variables], HashSet::new());
+    let unread = unread_writes(flow);
+    let unread: HashSet<InstId> = unread.into_iter().collect();
+    for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
+        match flow.inst(*inst).op {
+            SsaOp::Read(variable) => is_read[variable.index()] = true,
+            SsaOp::Write(_) if !unread.contains(inst) => drop(read_at.insert(flow.inst(*inst).span.start)),
+            _ => {}
+        }
+    }
+    let mut told = HashSet::new();
+    for inst in flow.blocks.iter().flat_map(|block| &block.insts).filter(|inst| unread.contains(*inst)) {
+        let row = flow.inst(*inst);
+        let SsaOp::Write(variable) = row.op else { continue };
+        let name = &function.variables[variable.index()];
+        let is_exempt = name.is_empty() || name.starts_with('_') || function.loop_targets.contains(&variable);
+        let is_value = !matches!(flow.inst(row.args[0]).op, SsaOp::Undef | SsaOp::Do(FunctionOp::Param(_)));
+        let is_other = is_exempt || !is_value || row.span.is_unknown() || read_at.contains(&row.span.start);
+        if is_read[variable.index()] && !is_other && told.insert((row.span.start, name.clone())) {
+            let message = format!("Unused result in '{name}'");
+            findings.notes.push(FunctionWarning { message, span: row.span });
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::function::low::{LowFunction, LowOp};
 use crate::ssa::destruct::destruct;
 use crate::ssa::{BlockId, Destructed, Flow, InstId, SsaOp, Tail};
+use cembra_vm::operator::OperatorTable;
 use cembra_vm::value::QType;
 
 /// A function out of SSA.
@@ -14,12 +15,16 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Nothing if too many values are alive at once.
-    pub(super) fn new(mut function: LowFunction) -> Option<Draft> {
-        let types = &function.types;
-        // An array is not made in the handle that it is made from; an operator that updates is its operand.
-        let stays_clear = |flow: &Flow<LowOp>, value: InstId| {
-            let is_update = matches!(flow.operation(value), Some(LowOp::Update(_)));
-            !is_update && types[value.index()].as_ref().is_some_and(|qtype| !qtype.is_plain())
+    pub(super) fn new(mut function: LowFunction, table: &OperatorTable) -> Option<Draft> {
+        let (types, handed_on) = (&function.types, phi_operands(&function.flow));
+        // An array is not made in the handle that it is made from; an operator that updates is its operand. Some operators
+        // write their result before they have read all operands.
+        let stays_clear = |flow: &Flow<LowOp>, value: InstId| match flow.operation(value) {
+            Some(LowOp::Update(_)) => false,
+            Some(LowOp::Operator(name, _)) if types[value.index()].as_ref().is_some_and(QType::is_plain) => {
+                handed_on[value.index()] && writes_early(table, types, name, &flow.inst(value).args)
+            }
+            _ => types[value.index()].as_ref().is_some_and(|qtype| !qtype.is_plain()),
         };
         let out = destruct(&mut function.flow, is_pinned, stays_clear)?;
         let mut order = block_order(&function.flow);
@@ -90,6 +95,23 @@ impl Draft {
         }
         reads
     }
+}
+
+/// By value, whether a phi takes it, so that the two may share a register.
+fn phi_operands(flow: &Flow<LowOp>) -> Vec<bool> {
+    let mut taken = vec![false; flow.insts.len()];
+    for phi in flow.block_ids().flat_map(|block| flow.phis(block)) {
+        flow.inst(phi).args.iter().for_each(|arg| taken[arg.index()] = true);
+    }
+    taken
+}
+
+/// True of an operator that may write its result before it has read all operands.
+fn writes_early(table: &OperatorTable, types: &[Option<QType>], name: &str, args: &[InstId]) -> bool {
+    let types: Option<Vec<QType>> = args.iter().map(|arg| types[arg.index()].clone()).collect();
+    types
+        .and_then(|types| table.overload(name, &types))
+        .is_some_and(|overload| !overload.reads_before_writing())
 }
 
 /// Values that keep to themselves: they are in place from the start.

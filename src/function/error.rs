@@ -45,6 +45,12 @@ pub enum FunctionProblem {
         /// The variable.
         name: String,
     },
+    /// A variable of the function around an inner one that no path gives a value before it is read.
+    #[error("free variable '{name}' referenced before assignment in enclosing scope")]
+    UnboundFree {
+        /// The variable.
+        name: String,
+    },
     /// A module or a value without such an attribute.
     #[error("{of} has no attribute '{name}'")]
     Attribute {
@@ -147,7 +153,9 @@ impl FunctionProblem {
                 false if error.problem.rule() == "matrix-product" => "TypeError",
                 false => "NotImplementedError",
             },
-            FunctionProblem::NoFunction { .. } | FunctionProblem::UnknownName { .. } => "NameError",
+            FunctionProblem::NoFunction { .. }
+            | FunctionProblem::UnknownName { .. }
+            | FunctionProblem::UnboundFree { .. } => "NameError",
             FunctionProblem::Unbound { .. } => "UnboundLocalError",
             FunctionProblem::Attribute { .. } => "AttributeError",
             FunctionProblem::Type { .. } => "TypeError",
@@ -170,7 +178,7 @@ impl FunctionProblem {
             FunctionProblem::Python(error) => error.problem.rule(),
             FunctionProblem::NoFunction { .. } => "no-function",
             FunctionProblem::UnknownName { .. } => "unknown-name",
-            FunctionProblem::Unbound { .. } => "unbound-variable",
+            FunctionProblem::Unbound { .. } | FunctionProblem::UnboundFree { .. } => "unbound-variable",
             FunctionProblem::Attribute { .. } => "attribute",
             FunctionProblem::Type { .. } => "type",
             FunctionProblem::Value { .. } => "value",
@@ -192,7 +200,9 @@ impl FunctionProblem {
             FunctionProblem::Python(error) => error.problem.hint().map(|hint| hint.to_string()),
             FunctionProblem::Unsupported { hint, .. } => Some((*hint).to_owned()),
             FunctionProblem::Unify { .. } => Some("give the variable one type, or use two names".to_owned()),
-            FunctionProblem::Unbound { name } => Some(format!("assign `{name}` before it is read")),
+            FunctionProblem::Unbound { name } | FunctionProblem::UnboundFree { name } => {
+                Some(format!("assign `{name}` before it is read"))
+            }
             _ => None,
         }
     }

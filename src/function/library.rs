@@ -108,6 +108,69 @@ pub enum LibraryKind {
     IterationLength,
     /// The product of counters of a loop, which wraps around.
     CounterProduct,
+    /// `np.sign`: -1, 0 or 1.
+    Sign,
+    /// `np.square`.
+    Square,
+    /// `np.power`.
+    Power,
+    /// `np.where` of a condition and two numbers.
+    Where,
+    /// A number in a narrow type: integers that do not fit raise, floats are rounded.
+    Narrow(ScalarType),
+    /// `np.full_like`.
+    FullLike,
+    /// `np.eye`.
+    Eye,
+    /// `np.dot` of two arrays with one axis.
+    Dot,
+    /// `np.mean`.
+    Mean,
+    /// `np.prod`.
+    Product,
+    /// `np.argmin`.
+    ArgMin,
+    /// `np.argmax`.
+    ArgMax,
+    /// A method of lists.
+    List(ListMethod),
+}
+
+/// A method of lists that is more than one operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListMethod {
+    /// `pop` of a place.
+    PopAt,
+    /// `insert`.
+    Insert,
+    /// `index` of a number.
+    Index,
+    /// `count` of a number.
+    Count,
+    /// `remove` of a number.
+    Remove,
+    /// `reverse`.
+    Reverse,
+    /// `clear`.
+    Clear,
+    /// `sort`.
+    Sort,
+}
+
+impl ListMethod {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ListMethod::PopAt => "pop",
+            ListMethod::Insert => "insert",
+            ListMethod::Index => "index",
+            ListMethod::Count => "count",
+            ListMethod::Remove => "remove",
+            ListMethod::Reverse => "reverse",
+            ListMethod::Clear => "clear",
+            ListMethod::Sort => "sort",
+        }
+    }
 }
 
 /// A function of the library, with the element of arrays where it makes one.
@@ -305,6 +368,14 @@ static ROWS: &[Row] = &[
     float1("numpy.ceil", "math.ceil", "math.ceil"),
     float1("numpy.trunc", "math.trunc", "math.trunc"),
     float1("numpy.fabs", "math.abs", "math.abs"),
+    float1("numpy.arcsinh", "math.trig.asinh", "math.trig.asinh"),
+    float1("numpy.arccosh", "math.trig.acosh", "math.trig.acosh"),
+    float1("numpy.arctanh", "math.trig.atanh", "math.trig.atanh"),
+    float1("numpy.degrees", "python.degrees", "python.degrees"),
+    float1("numpy.radians", "python.radians", "python.radians"),
+    float1("numpy.rad2deg", "python.degrees", "python.degrees"),
+    float1("numpy.deg2rad", "python.radians", "python.radians"),
+    float2("numpy.fmod", "math.fmod", "math.fmod"),
     float2("numpy.arctan2", "math.trig.atan2", "math.trig.atan2"),
     float2("numpy.hypot", "math.hypot", "math.hypot"),
     float2("numpy.copysign", "python.copysign", "python.copysign"),
@@ -315,6 +386,17 @@ static ROWS: &[Row] = &[
     row("numpy.isfinite", LibraryKind::IsFinite),
     row("numpy.maximum", LibraryKind::Greater),
     row("numpy.minimum", LibraryKind::Less),
+    row("numpy.sign", LibraryKind::Sign),
+    row("numpy.square", LibraryKind::Square),
+    row("numpy.power", LibraryKind::Power),
+    row("numpy.where", LibraryKind::Where),
+    row("numpy.int8", LibraryKind::Narrow(ScalarType::Int8)),
+    row("numpy.int16", LibraryKind::Narrow(ScalarType::Int16)),
+    row("numpy.int32", LibraryKind::Narrow(ScalarType::Int32)),
+    row("numpy.uint8", LibraryKind::Narrow(ScalarType::Uint8)),
+    row("numpy.uint16", LibraryKind::Narrow(ScalarType::Uint16)),
+    row("numpy.uint32", LibraryKind::Narrow(ScalarType::Uint32)),
+    row("numpy.float32", LibraryKind::Narrow(ScalarType::Float32)),
     row("numpy.int64", LibraryKind::ToInt),
     row("numpy.float64", LibraryKind::ToFloat),
     row("numpy.bool_", LibraryKind::ToBool),
@@ -344,7 +426,25 @@ static ROWS: &[Row] = &[
     row("numpy.zeros_like", LibraryKind::FilledLike(0)),
     row("numpy.empty_like", LibraryKind::FilledLike(0)),
     row("numpy.ones_like", LibraryKind::FilledLike(1)),
+    row("numpy.full_like", LibraryKind::FullLike),
+    row("numpy.eye", LibraryKind::Eye),
+    row("numpy.identity", LibraryKind::Eye),
     row("numpy.linspace", LibraryKind::Linspace),
+    row("numpy.dot", LibraryKind::Dot),
+    row("numpy.mean", LibraryKind::Mean),
+    row("numpy.prod", LibraryKind::Product),
+    row("numpy.argmin", LibraryKind::ArgMin),
+    row("numpy.argmax", LibraryKind::ArgMax),
+    row("numpy.any", LibraryKind::Any),
+    row("numpy.all", LibraryKind::All),
+    row("_pop_at", LibraryKind::List(ListMethod::PopAt)),
+    row("_insert", LibraryKind::List(ListMethod::Insert)),
+    row("_index", LibraryKind::List(ListMethod::Index)),
+    row("_count", LibraryKind::List(ListMethod::Count)),
+    row("_remove", LibraryKind::List(ListMethod::Remove)),
+    row("_reverse", LibraryKind::List(ListMethod::Reverse)),
+    row("_clear", LibraryKind::List(ListMethod::Clear)),
+    row("_sort", LibraryKind::List(ListMethod::Sort)),
     row("numpy.sum", LibraryKind::Sum),
     row("numpy.min", LibraryKind::Min),
     row("numpy.max", LibraryKind::Max),

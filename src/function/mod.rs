@@ -11,7 +11,7 @@
 //! - [`build`]: statements and expressions become operations on variables; calls that do not recurse are built in place.
 //! - [`norm`]: the same for people, as a tree; [`stage`]: stages as documents and texts that read back.
 //! - [`ssa`]: variables become values; reads that may find none are guarded.
-//! - [`infer`]: the least types, for the types of the arguments.
+//! - [`infer`]: the least types, for the types of the arguments; [`signature`]: those of functions of numbers.
 //! - [`low`]: operators of the machine on scalars and arrays; tuples are gone.
 //! - [`passes`]: the same in fewer instructions.
 //! - [`program`]: out of SSA, instructions, slots, routines.
@@ -44,6 +44,7 @@ mod packed;
 pub mod passes;
 pub mod program;
 pub mod run;
+pub mod signature;
 pub mod ssa;
 pub mod stage;
 pub mod stage_text;

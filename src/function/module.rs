@@ -175,6 +175,19 @@ impl FunctionModule {
         self.tree.parameters(parameters).iter().find(|it| it.is_rest).map(|it| it.span)
     }
 
+    /// Where the text of a function says that it takes an argument of a number; of a number beyond, its definition.
+    pub(crate) fn place_of_parameter(&self, id: FunctionId, number: usize) -> Span {
+        let definition = self.tree.stmt(self.definition(id));
+        let start = definition.span.start;
+        match definition.kind {
+            StmtKind::FunctionDef { parameters, .. } => {
+                let parameter = self.tree.parameters(parameters).get(number);
+                parameter.map_or(Span { start, end: start + 3 }, |parameter| parameter.span)
+            }
+            _ => definition.span,
+        }
+    }
+
     /// What a name stands for.
     pub(crate) fn lookup(&self, name: &str) -> Option<&ModuleName> {
         self.names.get(name)

@@ -38,7 +38,8 @@ pub fn program(
     table: &Arc<OperatorTable>,
     options: &Options,
 ) -> Result<Program, FunctionError> {
-    let drafts: Option<Vec<Draft>> = functions.into_iter().map(Draft::new).collect();
+    let drafts: Option<Vec<Draft>> =
+        functions.into_iter().map(|function| Draft::new(function, table)).collect();
     let mut drafts = drafts.ok_or_else(|| {
         let problem = FunctionProblem::Limit { name: "function-variables", limit: MOST_PAIRS };
         FunctionError::new(problem, Span::default())

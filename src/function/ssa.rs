@@ -31,9 +31,7 @@ pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionErro
     }
     let unbound = unbound_reads(&function.flow);
     if let Some(read) = unbound.iter().find(|read| read.always) {
-        let name = function.variables[read.variable.index()].clone();
-        let span = function.flow.inst(read.inst).span;
-        return Err(FunctionError::new(FunctionProblem::Unbound { name }, span));
+        return Err(never_bound(&function, read));
     }
     guard(&mut function, &unbound);
     construct(&mut function.flow);
@@ -41,6 +39,33 @@ pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionErro
     let stage = |error| FunctionError::new(FunctionProblem::Stage { stage: "ussa", error }, Span::default());
     verify_flow(&function.flow).map_err(stage)?;
     Ok(function)
+}
+
+/// A read of a variable that no path gives a value.
+pub(super) fn never_bound(function: &BuiltFunction, read: &UnboundRead) -> FunctionError {
+    let name = function.variables[read.variable.index()].clone();
+    let problem = match function.free_reads.contains(&read.inst) {
+        true => FunctionProblem::UnboundFree { name },
+        false => FunctionProblem::Unbound { name },
+    };
+    FunctionError::new(problem, function.flow.inst(read.inst).span)
+}
+
+/// What a read raises that finds no value.
+fn unbound_failure(name: &str, is_free: bool) -> RaisedFailure {
+    match is_free {
+        true => RaisedFailure {
+            category: Category::Raised,
+            message: format!(
+                "NameError: cannot access free variable '{name}' where it is not associated with a value in \
+                 enclosing scope"
+            ),
+        },
+        false => RaisedFailure {
+            category: Category::Unbound,
+            message: format!("cannot access local variable '{name}' where it is not associated with a value"),
+        },
+    }
 }
 
 fn guard(function: &mut BuiltFunction, unbound: &[UnboundRead]) {
@@ -65,13 +90,12 @@ fn guard(function: &mut BuiltFunction, unbound: &[UnboundRead]) {
     }
     let mut unbound: Vec<&UnboundRead> = unbound.iter().collect();
     unbound.sort_by_key(|read| std::cmp::Reverse(place[read.inst.index()]));
-    let mut numbers: HashMap<VarId, u32> = HashMap::new();
+    let mut numbers: HashMap<(VarId, bool), u32> = HashMap::new();
     for read in unbound {
-        let name = &function.variables[read.variable.index()];
-        let message =
-            format!("cannot access local variable '{name}' where it is not associated with a value");
-        let number = *numbers.entry(read.variable).or_insert_with(|| {
-            function.failures.push(RaisedFailure { category: Category::Unbound, message });
+        let is_free = function.free_reads.contains(&read.inst);
+        let number = *numbers.entry((read.variable, is_free)).or_insert_with(|| {
+            let name = &function.variables[read.variable.index()];
+            function.failures.push(unbound_failure(name, is_free));
             function.failures.len() as u32 - 1
         });
         let (block, position) = place[read.inst.index()];

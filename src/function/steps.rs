@@ -208,20 +208,24 @@ fn defaults(module: &FunctionModule, name: &str, given: usize) -> Result<Vec<Val
         let hint = "write every parameter out, or call it from a function that has them";
         return Err(vec![FunctionError::unsupported("parameter-kinds", message, hint, span)]);
     }
-    let failed = |message: String| vec![FunctionError::types(message, Span::default())];
+    let failed =
+        |message: String, at: usize| vec![FunctionError::types(message, module.place_of_parameter(id, at))];
     if given > parameters.len() {
         let count = parameters.len();
-        return Err(failed(format!("{name}() takes {count} positional arguments but {given} were given")));
+        return Err(failed(
+            format!("{name}() takes {count} positional arguments but {given} were given"),
+            count,
+        ));
     }
-    let value = |(parameter, default): &(String, Option<Constant>)| {
+    let value = |(at, (parameter, default)): (usize, &(String, Option<Constant>))| {
         let scalar = match default {
             Some(Constant::Int(value)) => ScalarValue::Int64(*value),
             Some(Constant::Float(value)) => ScalarValue::Float64(*value),
             Some(Constant::Bool(value)) => ScalarValue::Boolean(*value),
             Some(Constant::None) => ScalarValue::Unit,
-            _ => return Err(failed(format!("{name}() missing a required argument: '{parameter}'"))),
+            _ => return Err(failed(format!("{name}() missing a required argument: '{parameter}'"), at)),
         };
         Ok(Value::Scalar(scalar))
     };
-    parameters[given..].iter().map(value).collect()
+    parameters.iter().enumerate().skip(given).map(value).collect()
 }

@@ -23,6 +23,7 @@ pub mod loops;
 pub mod order;
 pub mod reaching;
 pub mod simplify;
+pub mod unread;
 pub mod verify;
 
 pub use construct::construct;

@@ -483,3 +483,54 @@ fn one_frame_grows_within_its_budget() {
     assert!(failed.contains("bytes-alive"), "{failed}");
     assert!(matches!(frame.read(&slot), Ok(Value::NdArray(_))), "the array is as it was");
 }
+
+/// `nd.sort(a)`; the output is the number of elements.
+fn sorter(qtype: NdType) -> Routine {
+    let mut draft = Draft::new();
+    let a = draft.input(0, QType::NdArray(qtype));
+    let out = draft.output(96, INT64);
+    let axis = draft.literal(104, int(0));
+    draft.run("nd.sort", &[a], a);
+    draft.run("nd.length", &[a, axis], out);
+    draft.updated.push(a);
+    draft.finish(&[("a", a)], out)
+}
+
+#[test]
+fn arrays_of_one_axis_are_sorted() {
+    let qtype = nd("NDARRAY_FLOAT64_N");
+    let sort = bind(sorter(qtype));
+    for count in [0usize, 1, 2, 255, 256, 257, 100_000] {
+        let cells: Vec<f64> = (0..count).map(|cell| (cell * 7919 % 10_007) as f64 - 5000.0).collect();
+        let mut expected = cells.clone();
+        expected.sort_by(f64::total_cmp);
+        let sorted = array("NDARRAY_FLOAT64_N", &[count], &expected);
+        let given = [("a", array("NDARRAY_FLOAT64_N", &[count], &cells))];
+        assert_eq!(run(&sort, &given), Ok((int(count as i64), sorted)), "{count} elements");
+    }
+    // NaN comes last, and zeros of both signs stay in order.
+    let given = [("a", array("NDARRAY_FLOAT64_N", &[5], &[f64::NAN, 0.0, -1.0, -0.0, f64::INFINITY]))];
+    let (_, Value::NdArray(sorted)) = run(&sort, &given).expect("no error") else { panic!("an array") };
+    let bits: Vec<u64> =
+        sorted.view().scalars().map(|cell| cell.as_f64().expect("a float").to_bits()).collect();
+    assert_eq!(bits[..4], [-1.0f64, 0.0, -0.0, f64::INFINITY].map(f64::to_bits));
+    assert!(f64::from_bits(bits[4]).is_nan());
+    // Every other element of a host's buffer, backwards: what is sorted is a copy in order.
+    let bytes: Vec<u8> = [9.0f64, 1.0, 9.0, 2.0, 9.0].iter().flat_map(|cell| cell.to_ne_bytes()).collect();
+    let strided = NdRows::from_strided(qtype, &bytes, 24, &[2], &[-16]).expect("inside of the buffer");
+    let given = [("a", Value::NdArray(Arc::new(strided)))];
+    assert_eq!(run(&sort, &given), Ok((int(2), array("NDARRAY_FLOAT64_N", &[2], &[1.0, 2.0]))));
+    let integers = nd("NDARRAY_INT64_N");
+    let cells = [3i64, i64::MIN, -1, i64::MAX];
+    let rows = NdRows::from_slice(integers, &[4], &cells).expect("fits");
+    let ordered = NdRows::from_slice(integers, &[4], &[i64::MIN, -1, 3, i64::MAX]).expect("fits");
+    let found = run(&bind(sorter(integers)), &[("a", Value::NdArray(Arc::new(rows)))]);
+    assert_eq!(found, Ok((int(4), Value::NdArray(Arc::new(ordered)))));
+    // What a host lends is written where it lies, and is not replaced.
+    let mut frame = sort.new_frame().expect("small");
+    let slot = sort.input_slot("a").expect("an input").clone();
+    let mut values = [2.0, 1.0];
+    let mut view = NdViewMut::from_slice(&mut values, &[2]).expect("fits");
+    assert!(sort.call(&mut frame).update(&slot, &mut view).expect("it is changed").run().is_err());
+    assert_eq!(values, [2.0, 1.0]);
+}

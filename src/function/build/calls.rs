@@ -1,6 +1,7 @@
 //! Calls: of the library, of functions of the module, of inner functions and lambdas.
 
 use super::arguments::{Argument, PreparedCall};
+use super::comprehensions::Sink;
 use super::scope::{Callable, Resolved};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::constant::Constant;
@@ -32,6 +33,11 @@ impl Builder<'_> {
                     "list" if args.len() == 1 && keywords.is_empty() => {
                         let iter = self.tree.expr_list(args)[0];
                         self.list_of(iter, span)
+                    }
+                    "sorted" if args.len() == 1 && keywords.is_empty() => {
+                        let list = self.list_of(self.tree.expr_list(args)[0], span);
+                        self.library("_sort", vec![list], span);
+                        list
                     }
                     "set" if args.len() == 1 && keywords.is_empty() => {
                         let iter = self.tree.expr_list(args)[0];
@@ -107,20 +113,18 @@ impl Builder<'_> {
             let (base, item) = (self.expr(base), self.expr(*item));
             return self.library("_add", vec![base, item], span);
         }
-        let builtin = match (name, args.len()) {
-            ("pop", 0) => "_pop",
-            ("copy", 0) => "numpy.copy",
-            ("sum", 0) => "sum",
-            ("min", 0) => "min",
-            ("max", 0) => "max",
-            _ => {
-                let base = self.expr(base);
-                return self.operation(FunctionOp::Attribute(name.into()), vec![base], span);
-            }
-        };
+        if let ("extend", [iter]) = (name, self.tree.expr_list(args)) {
+            return self.extend(base, *iter, span);
+        }
         let base = self.expr(base);
-        let builtin = LibraryFunction::find(builtin).expect("the library has it");
-        self.operation(FunctionOp::LibraryFunction(builtin), vec![base], span)
+        match method_named(name, args.len()) {
+            None => self.operation(FunctionOp::Attribute(name.into()), vec![base], span),
+            Some(builtin) => {
+                let mut values = vec![base];
+                values.extend(self.tree.expr_list(args).iter().map(|arg| self.expr(*arg)));
+                self.library(builtin, values, span)
+            }
+        }
     }
 
     fn library_call(
@@ -155,19 +159,26 @@ impl Builder<'_> {
             return value;
         }
         let mut positional: Vec<ExprId> = args.to_vec();
-        let makes_array = matches!(
+        let takes_shape = matches!(
             builtin.kind(),
             LibraryKind::Filled(_) | LibraryKind::Full | LibraryKind::Arange | LibraryKind::ArrayOf
         );
-        let least = if matches!(builtin.kind(), LibraryKind::Full) { 2 } else { 1 };
-        if makes_array && builtin.kind() != LibraryKind::Arange && positional.len() == least + 1 {
+        // Where the type of the elements stands, if no name says so.
+        let dtype_at = match builtin.kind() {
+            LibraryKind::Filled(_) | LibraryKind::ArrayOf | LibraryKind::FilledLike(_) => Some(1),
+            LibraryKind::Full | LibraryKind::FullLike => Some(2),
+            _ => None,
+        };
+        let takes_dtype =
+            dtype_at.is_some() || matches!(builtin.kind(), LibraryKind::Arange | LibraryKind::Eye);
+        if dtype_at.is_some_and(|at| positional.len() == at + 1) {
             let dtype = positional.pop().expect("it was counted");
             self.set_dtype(&mut builtin, dtype);
         }
         for keyword in tree.keywords(keywords) {
             match tree.name(keyword.name) {
-                "dtype" if makes_array => self.set_dtype(&mut builtin, keyword.value),
-                "shape" if makes_array && positional.is_empty() => positional.push(keyword.value),
+                "dtype" if takes_dtype => self.set_dtype(&mut builtin, keyword.value),
+                "shape" if takes_shape && positional.is_empty() => positional.push(keyword.value),
                 "ndigits" if builtin.kind() == LibraryKind::Round => positional.push(keyword.value),
                 name => {
                     let message = format!("{}() got an unexpected keyword argument '{name}'", builtin.name());
@@ -188,9 +199,9 @@ impl Builder<'_> {
             match tree.expr(*argument).kind {
                 // A shape, or the elements of an array: one operand each.
                 ExprKind::Tuple(parts) | ExprKind::List(parts)
-                    if makes_array && position == 0 && builtin.kind() != LibraryKind::Arange =>
+                    if takes_shape && position == 0 && builtin.kind() != LibraryKind::Arange =>
                 {
-                    values.extend(tree.expr_list(parts).iter().map(|part| self.expr(*part)));
+                    values.extend(tree.expr_list(parts).iter().map(|part| self.row(*part)));
                     if builtin.kind() == LibraryKind::ArrayOf && parts.is_empty() {
                         return self.unsupported("empty-array", "an array of nothing", "np.zeros(0)", span);
                     }
@@ -204,6 +215,34 @@ impl Builder<'_> {
             values.rotate_right(1);
         }
         self.operation(FunctionOp::LibraryFunction(builtin), values, span)
+    }
+
+    /// A row of an array that is written out: a tuple, even if the text has a list.
+    fn row(&mut self, expr: ExprId) -> InstId {
+        let tree = self.tree;
+        let ExprKind::List(parts) = tree.expr(expr).kind else { return self.expr(expr) };
+        let fields = tree.expr_list(parts).iter().map(|part| self.row(*part)).collect();
+        self.operation(FunctionOp::Tuple, fields, self.span(expr))
+    }
+
+    /// `list.extend(iter)`: every element is appended. What may be the list itself is copied first.
+    fn extend(&mut self, base: ExprId, iter: ExprId, span: Span) -> InstId {
+        let list = self.expr(base);
+        let is_new = matches!(
+            self.tree.expr(iter).kind,
+            ExprKind::List(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::ListComprehension { .. }
+                | ExprKind::Generator(..)
+        );
+        match is_new || self.is_generator(iter) || self.is_range(iter) {
+            true => self.use_up(iter, Sink::List(list), span),
+            false => {
+                let copy = self.list_of(iter, span);
+                self.use_up_value(copy, Sink::List(list), span);
+            }
+        }
+        self.constant(Constant::None, span)
     }
 
     /// `chr(code)`, which raises outside of the code points there are.
@@ -331,4 +370,31 @@ impl Builder<'_> {
     fn recurses(&self, id: FunctionId) -> bool {
         self.active.contains(&self.module.definition(id)) || self.module.is_recursive(id)
     }
+}
+
+/// The function of the library that a method with so many arguments is.
+fn method_named(name: &str, arguments: usize) -> Option<&'static str> {
+    Some(match (name, arguments) {
+        ("pop", 0) => "_pop",
+        ("pop", 1) => "_pop_at",
+        ("insert", 2) => "_insert",
+        ("index", 1) => "_index",
+        ("count", 1) => "_count",
+        ("remove", 1) => "_remove",
+        ("reverse", 0) => "_reverse",
+        ("clear", 0) => "_clear",
+        ("sort", 0) => "_sort",
+        ("copy", 0) => "numpy.copy",
+        ("sum", 0) => "sum",
+        ("min", 0) => "min",
+        ("max", 0) => "max",
+        ("mean", 0) => "numpy.mean",
+        ("prod", 0) => "numpy.prod",
+        ("argmin", 0) => "numpy.argmin",
+        ("argmax", 0) => "numpy.argmax",
+        ("any", 0) => "numpy.any",
+        ("all", 0) => "numpy.all",
+        ("dot", 1) => "numpy.dot",
+        _ => return None,
+    })
 }

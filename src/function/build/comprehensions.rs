@@ -70,10 +70,21 @@ impl Builder<'_> {
                 }
             };
         };
+        // What the first clause runs over is computed in the scope around the comprehension.
+        let (inside, around) = (self.scope, self.scope_of_iterated());
+        self.scope = around;
         let iteration = self.iteration(clause.iter);
+        self.scope = inside;
         self.declare(clause.target);
         let inner = clauses.behind_first();
         self.rounds(&iteration, Round::Clause { clause, inner, element, sink }, span);
+    }
+
+    /// The scope in which a clause computes what it runs over: the first one, which has no targets before it, around
+    /// the comprehension.
+    fn scope_of_iterated(&self) -> usize {
+        let scope = &self.scopes[self.scope];
+        if scope.names.is_empty() { scope.parent } else { self.scope }
     }
 
     /// Uses one element.
@@ -131,7 +142,7 @@ impl Builder<'_> {
             LibraryKind::Sum | LibraryKind::Any | LibraryKind::All | LibraryKind::Min | LibraryKind::Max => {}
             _ => return None,
         }
-        if !self.is_generator(*iter) && !self.is_view(*iter) {
+        if !self.is_generator(*iter) && !self.is_view(*iter) && !self.is_range(*iter) {
             return None;
         }
         Some(match kind {
@@ -171,7 +182,13 @@ impl Builder<'_> {
         set
     }
 
-    fn use_up(&mut self, iter: ExprId, sink: Sink, span: Span) {
+    /// Hands the elements of a value to a sink.
+    pub(super) fn use_up_value(&mut self, value: InstId, sink: Sink, span: Span) {
+        let iteration = self.iteration_of(value);
+        self.rounds(&iteration, Round::Take(sink), span);
+    }
+
+    pub(super) fn use_up(&mut self, iter: ExprId, sink: Sink, span: Span) {
         let iteration = self.iteration(iter);
         self.rounds(&iteration, Round::Take(sink), span);
     }

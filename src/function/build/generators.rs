@@ -38,11 +38,19 @@ pub(super) enum Round {
     Take(Sink),
 }
 
+/// What a loop gives in a round: a value, or a tuple whose fields need not become one.
+pub(super) enum Given {
+    One(InstId),
+    Parts(Vec<Given>),
+}
+
 /// A generator that is iterated over.
 pub(super) struct Generator {
     pub(super) source: Source,
     /// The counter of `enumerate`.
     pub(super) number: Option<VarId>,
+    /// The scope of its text.
+    pub(super) scope: usize,
 }
 
 pub(super) enum Source {
@@ -109,7 +117,7 @@ impl Builder<'_> {
             }
             _ => return None,
         };
-        Some(Generator { source, number: None })
+        Some(Generator { source, number: None, scope: self.scope })
     }
 
     /// A counter that begins with a number.
@@ -135,6 +143,7 @@ impl Builder<'_> {
         self.yields.push(consumer);
         match &generator.source {
             Source::Expression(element, clauses) => {
+                self.scope = generator.scope;
                 self.in_clauses(Element::One(*element), *clauses, Sink::Yield, span);
             }
             Source::Function(call) => self.generator_body(call, exit, span),
@@ -204,7 +213,7 @@ impl Builder<'_> {
             }
         };
         let next = self.new_block();
-        self.round(consumer.round, value, next, span);
+        self.round(consumer.round, Given::One(value), next, span);
         self.jump_into(next, span);
         (self.scope, self.returns, self.loops) = (scope, returns, loops);
         self.active.extend(active);
@@ -213,15 +222,15 @@ impl Builder<'_> {
     }
 
     /// One round of a loop; `next` is where the next one begins.
-    pub(super) fn round(&mut self, round: Round, value: InstId, next: BlockId, span: Span) {
+    pub(super) fn round(&mut self, round: Round, given: Given, next: BlockId, span: Span) {
         let tree = self.tree;
         match round {
             Round::Body { target, body, end } => {
-                self.store(target, value);
+                self.store_given(target, given, span);
                 self.body(tree.block(body), self.block, LoopTargets { next, end });
             }
             Round::Clause { clause, inner, element, sink } => {
-                self.store(clause.target, value);
+                self.store_given(clause.target, given, span);
                 for condition in tree.expr_list(clause.conditions) {
                     let holds = self.new_block();
                     self.branch_on(*condition, holds, next);
@@ -229,7 +238,39 @@ impl Builder<'_> {
                 }
                 self.clauses(inner, element, sink, span);
             }
-            Round::Take(sink) => self.sink(sink, value, span),
+            Round::Take(sink) => {
+                let value = self.whole(given, span);
+                self.sink(sink, value, span);
+            }
+        }
+    }
+
+    /// Assigns what a loop gives: parts to the parts of a target.
+    fn store_given(&mut self, target: ExprId, given: Given, span: Span) {
+        let tree = self.tree;
+        match (given, tree.expr(target).kind) {
+            (Given::Parts(given), ExprKind::Tuple(parts) | ExprKind::List(parts))
+                if given.len() == parts.len() =>
+            {
+                for (part, given) in tree.expr_list(parts).iter().zip(given) {
+                    self.store_given(*part, given, span);
+                }
+            }
+            (given, _) => {
+                let value = self.whole(given, span);
+                self.store(target, value);
+            }
+        }
+    }
+
+    /// One value of all that a loop gives.
+    fn whole(&mut self, given: Given, span: Span) -> InstId {
+        match given {
+            Given::One(value) => value,
+            Given::Parts(parts) => {
+                let fields = parts.into_iter().map(|part| self.whole(part, span)).collect();
+                self.operation(FunctionOp::Tuple, fields, span)
+            }
         }
     }
 }

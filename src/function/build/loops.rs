@@ -11,7 +11,7 @@
 //! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
 //! asked in every round as Python does.
 
-use super::generators::{Generator, Round};
+use super::generators::{Generator, Given, Round};
 use super::{Builder, LoopTargets};
 use crate::function::error::FunctionError;
 use crate::function::library::LibraryFunction;
@@ -229,6 +229,20 @@ impl<'m> Builder<'m> {
         Some((base, view))
     }
 
+    /// Going over the elements of a list.
+    pub(super) fn iteration_of(&self, value: InstId) -> Iteration {
+        Iteration::Elements(Iterated::Value { value, length: None, view: View::Elements })
+    }
+
+    /// True for `range(…)`.
+    pub(super) fn is_range(&self, expr: ExprId) -> bool {
+        let tree = self.tree;
+        let ExprKind::Call { callee, args, keywords } = tree.expr(expr).kind else { return false };
+        keywords.is_empty()
+            && (1..=3).contains(&args.len())
+            && self.dotted(callee).as_deref() == Some("range")
+    }
+
     /// True for `d.items()` and the like.
     pub(super) fn is_view(&self, expr: ExprId) -> bool {
         self.view(expr).is_some()
@@ -310,10 +324,12 @@ impl<'m> Builder<'m> {
     /// A range from its end.
     fn reversed_range(&mut self, inner: ExprId, span: Span) -> Option<Iteration> {
         let tree = self.tree;
-        let ExprKind::Call { callee, args, keywords } = tree.expr(inner).kind else { return None };
-        let is_range = self.dotted(callee).as_deref() == Some("range") && keywords.is_empty();
-        let is_range = is_range && (1..=3).contains(&args.len());
-        is_range.then(|| self.range(tree.expr_list(args), true, span))
+        match tree.expr(inner).kind {
+            ExprKind::Call { args, .. } if self.is_range(inner) => {
+                Some(self.range(tree.expr_list(args), true, span))
+            }
+            _ => None,
+        }
     }
 
     fn reversed(&mut self, inner: ExprId, span: Span) -> Iterated {
@@ -375,7 +391,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn element(&mut self, iteration: &Iteration, counter: VarId, span: Span) -> InstId {
+    fn element(&mut self, iteration: &Iteration, counter: VarId, span: Span) -> Given {
         let at = self.read(counter, span);
         if let Iteration::Rounds { start, step, span, .. } = iteration {
             let round = self.operation(FunctionOp::Round, vec![at], *span);
@@ -383,14 +399,14 @@ impl<'m> Builder<'m> {
                 Some(step) => self.library("_multiply", vec![round, *step], *span),
                 None => round,
             };
-            return match start {
+            return Given::One(match start {
                 Some(start) => self.operation(FunctionOp::Step, vec![*start, way], *span),
                 None => way,
-            };
+            });
         }
         match iteration {
             Iteration::Elements(of) => self.element_of(of, at, span),
-            _ => at,
+            _ => Given::One(at),
         }
     }
 
@@ -410,8 +426,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn element_of(&mut self, of: &Iterated, at: InstId, span: Span) -> InstId {
-        match of {
+    fn element_of(&mut self, of: &Iterated, at: InstId, span: Span) -> Given {
+        Given::One(match of {
             Iterated::Value { value, length: None, .. } => {
                 self.operation(FunctionOp::GetItem(vec![IndexPart::At]), vec![*value, at], span)
             }
@@ -423,8 +439,8 @@ impl<'m> Builder<'m> {
             }
             Iterated::Value { value, view: View::Items, .. } => {
                 let key = self.library("_element", vec![*value, at], span);
-                let pair = vec![key, self.library("_value_at", vec![*value, at], span)];
-                self.operation(FunctionOp::Tuple, pair, span)
+                let pair = [key, self.library("_value_at", vec![*value, at], span)];
+                return Given::Parts(pair.map(Given::One).into());
             }
             Iterated::Reversed { value, length } => {
                 // The number of the last element is its place from the end, -1.
@@ -441,15 +457,13 @@ impl<'m> Builder<'m> {
                 self.operation(FunctionOp::Step, vec![*start, way], span)
             }
             Iterated::Together(all) => {
-                let parts = all.iter().map(|of| self.element_of(of, at, span)).collect();
-                self.operation(FunctionOp::Tuple, parts, span)
+                return Given::Parts(all.iter().map(|of| self.element_of(of, at, span)).collect());
             }
             Iterated::Numbered { first, of } => {
                 let number = self.operation(FunctionOp::Step, vec![*first, at], span);
-                let pair = vec![number, self.element_of(of, at, span)];
-                self.operation(FunctionOp::Tuple, pair, span)
+                return Given::Parts(vec![Given::One(number), self.element_of(of, at, span)]);
             }
-        }
+        })
     }
 
     fn advance(&mut self, iteration: &Iteration, counter: VarId, left: VarId, span: Span) {

@@ -35,7 +35,7 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use exceptions::Protection;
 use generators::Consumer;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use scope::{Binding, Scope, Source};
 
 /// Calls that are built in place in one function.
@@ -75,6 +75,8 @@ pub struct BuiltFunction {
     pub unreachable: Vec<Span>,
     /// Variables that are targets of `for`.
     pub loop_targets: Vec<VarId>,
+    /// Reads by an inner function, a lambda or a comprehension of variables of the function around it.
+    pub free_reads: HashSet<InstId>,
 }
 
 impl BuiltFunction {
@@ -88,6 +90,7 @@ impl BuiltFunction {
             failures: Vec::new(),
             unreachable: Vec::new(),
             loop_targets: Vec::new(),
+            free_reads: HashSet::new(),
         }
     }
 }
@@ -120,11 +123,19 @@ impl Builder<'_> {
         let module = self.module;
         let mut builder = self;
         let parameters = builder.function(module.definition(id));
-        let Builder { mut flow, errors, variables, failures, loop_targets, .. } = builder;
+        let Builder { mut flow, errors, variables, failures, loop_targets, free_reads, .. } = builder;
         let unreachable = flow.remove_unreachable();
         let name = module.name(id).to_owned();
-        let function =
-            BuiltFunction { name, flow, parameters, variables, failures, unreachable, loop_targets };
+        let function = BuiltFunction {
+            name,
+            flow,
+            parameters,
+            variables,
+            failures,
+            unreachable,
+            loop_targets,
+            free_reads,
+        };
         (function, errors)
     }
 }
@@ -175,6 +186,7 @@ struct Builder<'m> {
     /// How many arguments `*args` holds, and whether `f(*args)` made use of that.
     rest_lengths: HashMap<VarId, (usize, bool)>,
     loop_targets: Vec<VarId>,
+    free_reads: HashSet<InstId>,
     /// Expressions around the one at hand.
     depth: usize,
     variables: Vec<String>,
@@ -206,6 +218,7 @@ impl<'m> Builder<'m> {
             late: HashMap::new(),
             rest_lengths: HashMap::new(),
             loop_targets: Vec::new(),
+            free_reads: HashSet::new(),
             depth: 0,
             variables: Vec::new(),
             protection: Protection::default(),
@@ -272,10 +285,15 @@ impl<'m> Builder<'m> {
 
     fn read(&mut self, variable: VarId, span: Span) -> InstId {
         // What the compiler made has a value.
-        if !self.variables[variable.index()].is_empty() {
+        let is_named = !self.variables[variable.index()].is_empty();
+        if is_named {
             self.guard(span);
         }
-        self.flow.push(self.block, SsaOp::Read(variable), vec![], span)
+        let read = self.flow.push(self.block, SsaOp::Read(variable), vec![], span);
+        if is_named && !self.is_local(variable) {
+            self.free_reads.insert(read);
+        }
+        read
     }
 
     fn write(&mut self, variable: VarId, value: InstId, span: Span) {

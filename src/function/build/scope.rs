@@ -131,8 +131,7 @@ impl Builder<'_> {
         let variable = self.variable(function);
         self.loop_targets.push(variable);
         self.late.insert((scope, source), variable);
-        // No name of a text has brackets.
-        self.scopes[scope].names.insert(format!("{function}()"), Binding::Variable(variable));
+        self.scopes[scope].names.insert(behind_definition(function), Binding::Variable(variable));
     }
 
     /// The place that defines a function of the scope at hand.
@@ -150,6 +149,13 @@ impl Builder<'_> {
         if let Some(variable) = self.late_variable(callable) {
             self.read(variable, span);
         }
+    }
+
+    /// True of a variable of the scope at hand, and not of one around it.
+    pub(super) fn is_local(&self, variable: VarId) -> bool {
+        let (name, names) = (&self.variables[variable.index()], &self.scopes[self.scope].names);
+        let is_own = |name: &str| names.get(name) == Some(&Binding::Variable(variable));
+        is_own(name) || is_own(&behind_definition(name))
     }
 
     fn late_variable(&self, callable: Callable) -> Option<VarId> {
@@ -406,6 +412,11 @@ impl Assigned {
         self.name(name);
         self.functions.insert(name.to_owned(), Known { source, count: before + 1, span, is_in_body });
     }
+}
+
+/// The name of the variable that has a value behind the definition of a function: no name of a text has brackets.
+fn behind_definition(function: &str) -> String {
+    format!("{function}()")
 }
 
 fn library_name(name: &str) -> Resolved {

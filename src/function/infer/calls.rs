@@ -3,6 +3,7 @@
 use super::rules::type_error;
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryFunction, LibraryKind};
+use crate::function::signature::{Gives, Signature};
 use crate::function::types::{ArrayOf, FunctionType, MAX_AXES};
 use cembra_vm::value::ScalarType;
 
@@ -20,25 +21,24 @@ pub(super) fn type_of_builtin(
         }
     };
     let missing = || type_error(format!("{name}() takes more arguments ({} given)", args.len()));
-    let number = |index: usize| match args.get(index).ok_or_else(missing)? {
-        x if x.is_number() => Ok(()),
-        x => Err(type_error(format!("must be real number, not {}", x.python_name()))),
-    };
-    let integer = |index: usize| match args.get(index).ok_or_else(missing)? {
-        x if x.is_integer() => Ok(()),
-        x => Err(type_error(format!("'{}' object cannot be interpreted as an integer", x.python_name()))),
-    };
+    let number = |index: usize| is_number(args.get(index).ok_or_else(missing)?);
+    let integer = |index: usize| is_integer(args.get(index).ok_or_else(missing)?);
     let text = || FunctionProblem::Unsupported {
         rule: "text",
         message: format!("{name}() of a text"),
         hint: "texts are compared, and characters are numbers: ord(c), chr(n)",
     };
+    let refuses_texts = matches!(
+        builtin.kind(),
+        LibraryKind::ToInt | LibraryKind::ToFloat | LibraryKind::ToBool | LibraryKind::Min | LibraryKind::Max
+    );
+    if refuses_texts && args.iter().any(FunctionType::is_text) {
+        return Err(text());
+    }
+    if let Some(signature) = builtin.kind().signature() {
+        return type_by_signature(builtin, signature, args);
+    }
     match builtin.kind() {
-        LibraryKind::Chr => {
-            count(1, 1)?;
-            integer(0)?;
-            Ok(FunctionType::Char)
-        }
         LibraryKind::Ord => match args {
             [FunctionType::Char] => Ok(Int),
             [FunctionType::Text] => {
@@ -50,30 +50,6 @@ pub(super) fn type_of_builtin(
             }
             _ => Err(type_error(format!("ord() takes exactly one argument ({} given)", args.len()))),
         },
-        LibraryKind::ToInt
-        | LibraryKind::ToFloat
-        | LibraryKind::ToBool
-        | LibraryKind::Min
-        | LibraryKind::Max
-            if args.iter().any(FunctionType::is_text) =>
-        {
-            Err(text())
-        }
-        LibraryKind::Float { arity, .. } => {
-            count(arity, arity)?;
-            (0..arity).try_for_each(number)?;
-            Ok(Float)
-        }
-        LibraryKind::Rounded(_) => {
-            count(1, 1)?;
-            number(0)?;
-            Ok(Int)
-        }
-        LibraryKind::IsNan | LibraryKind::IsInf | LibraryKind::IsFinite => {
-            count(1, 1)?;
-            number(0)?;
-            Ok(Bool)
-        }
         LibraryKind::Abs => {
             count(1, 1)?;
             match &args[0] {
@@ -89,32 +65,12 @@ pub(super) fn type_of_builtin(
             [] => Err(type_error(format!("{name} expected at least 1 argument, got 0"))),
             _ => joined(args, name),
         },
-        LibraryKind::Greater | LibraryKind::Less => {
-            count(2, 2)?;
-            (0..2).try_for_each(number)?;
-            joined(args, name)
-        }
         LibraryKind::Len => {
             count(1, 1)?;
             match &args[0] {
                 Tuple(_) | Array(_) | FunctionType::Text | FunctionType::Char => Ok(Int),
                 other => Err(type_error(format!("object of type '{}' has no len()", other.python_name()))),
             }
-        }
-        LibraryKind::ToInt => {
-            count(1, 1)?;
-            number(0)?;
-            Ok(Int)
-        }
-        LibraryKind::ToFloat => {
-            count(1, 1)?;
-            number(0)?;
-            Ok(Float)
-        }
-        LibraryKind::ToBool => {
-            count(1, 1)?;
-            number(0)?;
-            Ok(Bool)
         }
         LibraryKind::Round => {
             count(1, 2)?;
@@ -151,29 +107,41 @@ pub(super) fn type_of_builtin(
             [other] => Err(type_error(format!("'{}' object is not iterable", other.python_name()))),
             _ => Err(type_error(format!("{name}() takes exactly one argument ({} given)", args.len()))),
         },
-        LibraryKind::Log => {
-            count(1, 2)?;
-            (0..args.len()).try_for_each(number)?;
-            Ok(Float)
-        }
-        LibraryKind::Gcd => {
-            count(2, 2)?;
-            (0..2).try_for_each(integer)?;
-            Ok(Int)
-        }
-        LibraryKind::Isqrt => {
-            count(1, 1)?;
-            integer(0)?;
-            Ok(Int)
-        }
-        LibraryKind::CounterProduct => Ok(Int),
         LibraryKind::NewDict
         | LibraryKind::NewSet
         | LibraryKind::AddKey
         | LibraryKind::DictGet
         | LibraryKind::Element
         | LibraryKind::ValueAt
-        | LibraryKind::IterationLength => unreachable!("dictionaries have rules of their own"),
+        | LibraryKind::IterationLength
+        | LibraryKind::List(_)
+        | LibraryKind::Where
+        | LibraryKind::FullLike
+        | LibraryKind::Eye
+        | LibraryKind::Dot
+        | LibraryKind::Mean
+        | LibraryKind::Product
+        | LibraryKind::ArgMin
+        | LibraryKind::ArgMax => unreachable!("other files have the rules of these"),
+        LibraryKind::Float { .. }
+        | LibraryKind::Rounded(_)
+        | LibraryKind::IsNan
+        | LibraryKind::IsInf
+        | LibraryKind::IsFinite
+        | LibraryKind::Greater
+        | LibraryKind::Less
+        | LibraryKind::ToInt
+        | LibraryKind::ToFloat
+        | LibraryKind::ToBool
+        | LibraryKind::Log
+        | LibraryKind::Gcd
+        | LibraryKind::Isqrt
+        | LibraryKind::Chr
+        | LibraryKind::CounterProduct
+        | LibraryKind::Sign
+        | LibraryKind::Square
+        | LibraryKind::Power
+        | LibraryKind::Narrow(_) => unreachable!("these have a signature"),
         LibraryKind::Filled(_) => {
             let sizes = sizes(args)?;
             array(builtin.dtype.unwrap_or(ScalarType::Float64), sizes)
@@ -185,22 +153,25 @@ pub(super) fn type_of_builtin(
         }
         LibraryKind::Arange => {
             count(1, 3)?;
-            (0..args.len()).try_for_each(integer)?;
-            array(builtin.dtype.unwrap_or(ScalarType::Int64), 1)
+            (0..args.len()).try_for_each(number)?;
+            let has_float = args.contains(&Float);
+            let element = if has_float { ScalarType::Float64 } else { ScalarType::Int64 };
+            match builtin.dtype {
+                Some(dtype) if has_float && !dtype.is_float() => Err(FunctionProblem::Unsupported {
+                    rule: "dtype",
+                    message: format!("arange() of floats as {dtype}"),
+                    hint: "give integers, or leave the dtype out",
+                }),
+                dtype => array(dtype.unwrap_or(element), 1),
+            }
         }
         LibraryKind::ArrayOf => match args {
             [] => Err(type_error("array() missing required argument 'object' (pos 0)")),
-            _ => {
-                let element = joined(args, name)?;
-                array(builtin.dtype.unwrap_or(element_of(&element)), 1)
-            }
+            _ => array_of_fields(builtin.dtype, args, name),
         },
         LibraryKind::ArrayFrom => match &args[0] {
             Array(known) => array(builtin.dtype.unwrap_or(known.element), known.rank),
-            Tuple(fields) => {
-                let element = joined(fields, name)?;
-                array(builtin.dtype.unwrap_or(element_of(&element)), 1)
-            }
+            Tuple(fields) => array_of_fields(builtin.dtype, fields, name),
             other => Err(FunctionProblem::Unsupported {
                 rule: "array-type",
                 message: format!("an array of one {} has no axes", other.python_name()),
@@ -272,8 +243,108 @@ pub(super) fn type_of_builtin(
     }
 }
 
+/// Type of a function of numbers.
+fn type_by_signature(
+    builtin: LibraryFunction,
+    signature: Signature,
+    args: &[FunctionType],
+) -> Result<FunctionType, FunctionProblem> {
+    let Signature { least, most, integers, gives } = signature;
+    let name = builtin.name().rsplit('.').next().unwrap_or_default();
+    if !(least..=most).contains(&args.len()) {
+        let given = args.len();
+        return Err(type_error(format!("{name}() takes {least} to {most} arguments ({given} given)")));
+    }
+    let is_whole_array = |of: &FunctionType| matches!(of, FunctionType::Array(_));
+    if builtin.plain && args.iter().any(is_whole_array) {
+        return Err(whole_array());
+    }
+    args.iter().try_for_each(if integers { is_integer } else { is_number })?;
+    Ok(match gives {
+        Gives::Float => FunctionType::Float,
+        Gives::Int => FunctionType::Int,
+        Gives::Bool => FunctionType::Bool,
+        Gives::Char => FunctionType::Char,
+        Gives::Joined => joined(args, name)?,
+        Gives::JoinedNumber if args.contains(&FunctionType::Float) => FunctionType::Float,
+        Gives::JoinedNumber => FunctionType::Int,
+    })
+}
+
+/// A function of numpy that is asked for the results of all elements.
+pub(super) fn whole_array() -> FunctionProblem {
+    FunctionProblem::Unsupported {
+        rule: "array-expression",
+        message: "a function of numbers is not applied to a whole array".to_owned(),
+        hint: "write a loop over the elements",
+    }
+}
+
+/// Checks that an argument is a number.
+pub(super) fn is_number(of: &FunctionType) -> Result<(), FunctionProblem> {
+    match of {
+        of if of.is_number() => Ok(()),
+        of => Err(type_error(format!("must be real number, not {}", of.python_name()))),
+    }
+}
+
+/// Checks that an argument is an integer.
+pub(super) fn is_integer(of: &FunctionType) -> Result<(), FunctionProblem> {
+    match of.is_integer() {
+        true => Ok(()),
+        false => {
+            Err(type_error(format!("'{}' object cannot be interpreted as an integer", of.python_name())))
+        }
+    }
+}
+
+/// The array of some values: numbers, or tuples of as many fields each.
+fn array_of_fields(
+    dtype: Option<ScalarType>,
+    fields: &[FunctionType],
+    name: &str,
+) -> Result<FunctionType, FunctionProblem> {
+    let (mut rows, mut rank) = (fields.to_vec(), 1);
+    while let Some(FunctionType::Tuple(first)) = rows.first() {
+        let length = first.len();
+        let mut next = Vec::new();
+        for row in &rows {
+            match row {
+                FunctionType::Tuple(row) if row.len() == length => next.extend(row.iter().cloned()),
+                _ => {
+                    return Err(FunctionProblem::Value {
+                        message: "setting an array element with a sequence. The requested array has an \
+                                  inhomogeneous shape"
+                            .to_owned(),
+                    });
+                }
+            }
+        }
+        if rank == MAX_AXES {
+            return array(dtype.unwrap_or(ScalarType::Float64), MAX_AXES + 1);
+        }
+        (rows, rank) = (next, rank + 1);
+    }
+    if rows.is_empty() {
+        return Err(FunctionProblem::Unsupported {
+            rule: "empty-array",
+            message: "an array of nothing".to_owned(),
+            hint: "np.zeros(0)",
+        });
+    }
+    if rows.iter().any(|row| matches!(row, FunctionType::Array(_))) {
+        return Err(FunctionProblem::Unsupported {
+            rule: "array-type",
+            message: "an array is not made of arrays and lists that are values".to_owned(),
+            hint: "np.zeros((n, m)), and a loop over the elements",
+        });
+    }
+    let element = joined(&rows, name)?;
+    array(dtype.unwrap_or(element_of(&element)), rank)
+}
+
 /// The type that holds all of them.
-fn joined(types: &[FunctionType], name: &str) -> Result<FunctionType, FunctionProblem> {
+pub(super) fn joined(types: &[FunctionType], name: &str) -> Result<FunctionType, FunctionProblem> {
     let (first, rest) = types
         .split_first()
         .ok_or_else(|| FunctionProblem::Value { message: format!("{name}() arg is an empty sequence") })?;
@@ -282,7 +353,7 @@ fn joined(types: &[FunctionType], name: &str) -> Result<FunctionType, FunctionPr
 }
 
 /// Number of axes that sizes give: one operand each, or a tuple.
-fn sizes(args: &[FunctionType]) -> Result<usize, FunctionProblem> {
+pub(super) fn sizes(args: &[FunctionType]) -> Result<usize, FunctionProblem> {
     let sizes = match args {
         [FunctionType::Tuple(fields)] => &**fields,
         args => args,
@@ -296,7 +367,7 @@ fn sizes(args: &[FunctionType]) -> Result<usize, FunctionProblem> {
     }
 }
 
-fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProblem> {
+pub(super) fn array(element: ScalarType, rank: usize) -> Result<FunctionType, FunctionProblem> {
     let array = ArrayOf::array(element, rank);
     match array.nd_type() {
         Some(_) => Ok(FunctionType::Array(array)),

@@ -1,6 +1,6 @@
 //! Types of calls of the library, whichever file has the rule.
 
-use super::{Instance, calls, dictionaries, lists, rules};
+use super::{Instance, calls, dictionaries, list_calls, lists, numpy_calls, rules};
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::types::FunctionType;
@@ -32,7 +32,9 @@ pub(super) fn type_of_library(
             Ok(lists::type_of_list(instance, inst, own))
         }
         LibraryKind::NewDict | LibraryKind::NewSet => Ok(lists::type_of_dict(instance, inst, kind)),
+        LibraryKind::List(method) => list_calls::type_of_method(method, args).map(Some),
         _ if dictionaries::has_rule(kind, args) => dictionaries::type_of_call(kind, args).map(Some),
+        _ if numpy_calls::has_rule(kind) => numpy_calls::type_of_call(function, args).map(Some),
         _ => calls::type_of_builtin(function, args).map(Some),
     }
 }

@@ -1,7 +1,7 @@
 //! Types of lists and dictionaries: the common type of everything that is put into them.
 
 use super::instance::Instance;
-use crate::function::library::LibraryKind;
+use crate::function::library::{LibraryKind, ListMethod};
 use crate::function::op::FunctionOp;
 use crate::function::types::{ArrayOf, DictOf, FunctionType};
 use crate::ssa::InstId;
@@ -18,17 +18,21 @@ pub(super) fn type_of_list(
     let same = same_values(instance, list);
     let mut of = own;
     for inst in flow.blocks.iter().flat_map(|block| &block.insts) {
-        let puts = match flow.operation(*inst) {
-            Some(FunctionOp::LibraryFunction(builtin)) => builtin.kind() == LibraryKind::Append,
-            Some(FunctionOp::SetItem(_)) => true,
-            _ => false,
+        // The list comes first, the number second; what is inserted comes behind its place.
+        let number = match flow.operation(*inst) {
+            Some(FunctionOp::LibraryFunction(builtin)) => match builtin.kind() {
+                LibraryKind::Append => 1,
+                LibraryKind::List(ListMethod::Insert) => 2,
+                _ => continue,
+            },
+            Some(FunctionOp::SetItem(_)) => 1,
+            _ => continue,
         };
-        // The list comes first, the number second.
         let args = &flow.inst(*inst).args;
-        if !puts || args.len() < 2 || !same.contains(&args[0]) {
+        if args.len() <= number || !same.contains(&args[0]) {
             continue;
         }
-        let item = instance.types[args[1].index()].as_ref().and_then(FunctionType::element);
+        let item = instance.types[args[number].index()].as_ref().and_then(FunctionType::element);
         let item = item.map(|element| FunctionType::Array(ArrayOf::list(element)));
         of = match (of, item) {
             (Some(a), Some(b)) => a.join(&b).or(Some(a)),

@@ -13,7 +13,9 @@ mod calls;
 mod dictionaries;
 mod instance;
 mod library;
+mod list_calls;
 mod lists;
+mod numpy_calls;
 mod rules;
 mod verify;
 

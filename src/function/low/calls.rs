@@ -166,7 +166,22 @@ impl Lowering<'_> {
                 self.update("nd.append", vec![part.root, value]);
                 Ok(Vec::new())
             }
+            LibraryKind::List(method) => self.list_method(method, args),
+            LibraryKind::Sign
+            | LibraryKind::Square
+            | LibraryKind::Power
+            | LibraryKind::Where
+            | LibraryKind::Narrow(_) => {
+                self.numpy_scalar(builtin.kind(), args, inst).map(|value| vec![value])
+            }
+            LibraryKind::Dot
+            | LibraryKind::Mean
+            | LibraryKind::Product
+            | LibraryKind::ArgMin
+            | LibraryKind::ArgMax => self.reduction(builtin.kind(), args, inst).map(|value| vec![value]),
             LibraryKind::FilledLike(_)
+            | LibraryKind::FullLike
+            | LibraryKind::Eye
             | LibraryKind::Linspace
             | LibraryKind::Filled(_)
             | LibraryKind::Full
@@ -277,12 +292,12 @@ impl Lowering<'_> {
     }
 
     /// What is gone over: elements of an array, keys of a dictionary.
-    fn iterated(&self, value: InstId) -> Option<ArrayPart> {
+    pub(super) fn iterated(&self, value: InstId) -> Option<ArrayPart> {
         self.dict(value).map(|dict| dict.keys).or_else(|| self.part(value))
     }
 
     /// Folds all elements of a part into one value.
-    fn fold_elements(
+    pub(super) fn fold_elements(
         &mut self,
         part: &ArrayPart,
         start: (InstId, QType),

@@ -55,8 +55,12 @@ impl Lowering<'_> {
 
     /// Raises ValueError if a condition holds; goes on behind.
     pub(super) fn fail_if(&mut self, condition: InstId, message: String) {
+        self.raise_if(condition, RaisedFailure { category: Category::Domain, message });
+    }
+
+    /// Raises an error if a condition holds; goes on behind.
+    pub(super) fn raise_if(&mut self, condition: InstId, failure: RaisedFailure) {
         let (before, depth) = (self.block, self.flow.block(self.block).depth);
-        let failure = RaisedFailure { category: Category::Domain, message };
         let known = self.failures.iter().position(|known| *known == failure);
         let failure = known.unwrap_or_else(|| {
             self.failures.push(failure);

@@ -1,11 +1,24 @@
 //! Arrays and lists that calls of the library make.
 
+use super::leaves::leaf_types;
 use super::views::ArrayPart;
 use super::{Lower, Lowering};
+use crate::function::build::RaisedFailure;
 use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::InstId;
+use cembra_vm::value::Category;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+
+/// The sizes of an array of so many values, all of which have the type of the first.
+fn sizes_of(count: usize, first: Option<&FunctionType>) -> Vec<usize> {
+    let (mut sizes, mut of) = (vec![count], first);
+    while let Some(FunctionType::Tuple(fields)) = of {
+        sizes.push(fields.len());
+        of = fields.first();
+    }
+    sizes
+}
 
 impl Lowering<'_> {
     /// `np.linspace`: start + i * step, and the last element is the stop itself.
@@ -72,12 +85,23 @@ impl Lowering<'_> {
                 let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
+            LibraryKind::FullLike => {
+                let (value, of) = (self.leaf(args[1]), self.type_of(args[1]));
+                let value = self.element_value(value, of, element);
+                let part = self.part(args[0]).expect("inference takes an array");
+                let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
+                Ok(vec![self.filled(*array, value, sizes)?])
+            }
+            LibraryKind::Eye => self.eye(*array, args),
             LibraryKind::Linspace => self.linspace(*array, args),
             LibraryKind::Full => {
                 let (value, of) = (self.leaf(args[0]), self.type_of(args[0]));
                 let value = self.element_value(value, of, element);
                 let sizes = self.sizes(&args[1..]);
                 Ok(vec![self.filled(*array, value, sizes)?])
+            }
+            LibraryKind::Arange if args.iter().any(|arg| *self.type_of(*arg) == Float) => {
+                self.float_range(*array, args)
             }
             LibraryKind::Arange => {
                 let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Int)).collect();
@@ -87,6 +111,11 @@ impl Lowering<'_> {
                     [start, stop] => (start, stop, one),
                     _ => (bounds[0], bounds[1], bounds[2]),
                 };
+                if bounds.len() == 3 {
+                    let is_zero = self.total("bool.equal", vec![step, zero], BOOLEAN);
+                    let message = "division by zero".to_owned();
+                    self.raise_if(is_zero, RaisedFailure { category: Category::DivisionByZero, message });
+                }
                 let count = self.operator("python.range_count", vec![start, stop, step], INT64);
                 self.array_of(*array, count, &mut |this, number| {
                     let way = this.total("math.multiply", vec![number, step], INT64);
@@ -94,15 +123,21 @@ impl Lowering<'_> {
                 })
             }
             LibraryKind::ArrayOf => {
-                let values = args.iter().map(|arg| (self.leaf(*arg), self.type_of(*arg).clone())).collect();
-                self.array_with(*array, values)
+                let mut values = Vec::new();
+                for arg in args {
+                    self.numbers_of(self.leaves(*arg), self.type_of(*arg), &mut values);
+                }
+                let sizes = sizes_of(args.len(), args.first().map(|first| self.type_of(*first)));
+                self.array_with(*array, &sizes, values)
             }
             LibraryKind::ArrayFrom if matches!(self.type_of(args[0]), FunctionType::Tuple(_)) => {
                 let FunctionType::Tuple(fields) = self.type_of(args[0]) else {
                     unreachable!("it was looked at")
                 };
-                let values = self.leaves(args[0]).into_iter().zip(fields.iter().cloned()).collect();
-                self.array_with(*array, values)
+                let mut values = Vec::new();
+                self.numbers_of(self.leaves(args[0]), self.type_of(args[0]), &mut values);
+                let sizes = sizes_of(fields.len(), fields.first());
+                self.array_with(*array, &sizes, values)
             }
             // A copy: the same elements in an array of their own.
             _ => {
@@ -128,17 +163,92 @@ impl Lowering<'_> {
         }
     }
 
-    /// An array of numbers, one behind the other.
-    fn array_with(&mut self, array: ArrayOf, values: Vec<(InstId, FunctionType)>) -> Lower<Vec<InstId>> {
-        let length = self.int(values.len() as i64);
+    /// The numbers that a value is made of, with their types.
+    fn numbers_of(&self, leaves: Vec<InstId>, of: &FunctionType, out: &mut Vec<(InstId, FunctionType)>) {
+        let mut types = Vec::new();
+        leaf_types(of, &mut types);
+        out.extend(leaves.into_iter().zip(types));
+    }
+
+    /// `np.eye`: ones along the diagonal.
+    fn eye(&mut self, array: ArrayOf, args: &[InstId]) -> Lower<Vec<InstId>> {
+        let sizes = self.sizes(args);
+        let (rows, columns) = (sizes[0], *sizes.last().expect("inference takes one or two"));
+        let number = |this: &mut Self, value: i8| {
+            let (number, of) = match array.element.is_float() {
+                true => (this.float(value.into()), FunctionType::Float),
+                false => (this.int(value.into()), FunctionType::Int),
+            };
+            this.element_value(number, &of, array.element)
+        };
+        let (zero, of) = (number(self, 0), array.loaded());
+        let handle = self.filled(array, zero, vec![rows, columns])?;
+        let whole = ArrayPart::whole(handle, array);
+        let count = self.total("python.min", vec![rows, columns], INT64);
+        self.fold(count, None, &mut |this, at, _| {
+            let one = match of {
+                FunctionType::Float => this.float(1.0),
+                FunctionType::Bool => this.boolean(true),
+                _ => this.int(1),
+            };
+            this.store(&whole, &[at, at], one, &of);
+            Ok(None)
+        })?;
+        Ok(vec![handle])
+    }
+
+    /// `np.arange` of floats: as many as numpy counts, at the distance of the first two.
+    fn float_range(&mut self, array: ArrayOf, args: &[InstId]) -> Lower<Vec<InstId>> {
+        use FunctionType::{Float, Int};
+        let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
+        let (zero, one) = (self.float(0.0), self.float(1.0));
+        let (start, stop, step) = match bounds[..] {
+            [stop] => (zero, stop, one),
+            [start, stop] => (start, stop, one),
+            _ => (bounds[0], bounds[1], bounds[2]),
+        };
+        let way = self.total("math.subtract", vec![stop, start], FLOAT64);
+        let count = self.operator("python.divide", vec![way, step], FLOAT64);
+        let count = self.operator("python.ceil", vec![count], INT64);
+        let (none, first) = (self.int(0), self.int(1));
+        let count = self.total("python.max", vec![count, none], INT64);
+        let second = self.total("math.add", vec![start, step], FLOAT64);
+        let distance = self.total("math.subtract", vec![second, start], FLOAT64);
+        let filler = self.element_value(zero, &Float, array.element);
+        let handle = self.filled(array, filler, vec![count])?;
+        let whole = ArrayPart::whole(handle, array);
+        self.fold(count, None, &mut |this, number, _| {
+            let position = this.cast(number, &Int, &Float);
+            let way = this.total("math.multiply", vec![position, distance], FLOAT64);
+            let value = this.total("math.add", vec![start, way], FLOAT64);
+            let is_second = this.total("bool.equal", vec![number, first], BOOLEAN);
+            let value = this.select(is_second, second, value, FLOAT64);
+            this.store(&whole, &[number], value, &Float);
+            Ok(None)
+        })?;
+        Ok(vec![handle])
+    }
+
+    /// An array of numbers, the last axis running fastest.
+    fn array_with(
+        &mut self,
+        array: ArrayOf,
+        sizes: &[usize],
+        values: Vec<(InstId, FunctionType)>,
+    ) -> Lower<Vec<InstId>> {
+        let lengths = sizes.iter().map(|size| self.int(*size as i64)).collect();
         let of = if array.element.is_float() { FunctionType::Float } else { FunctionType::Int };
         let zero = if array.element.is_float() { self.float(0.0) } else { self.int(0) };
         let zero = self.element_value(zero, &of, array.element);
-        let handle = self.filled(array, zero, vec![length])?;
+        let handle = self.filled(array, zero, lengths)?;
         let whole = ArrayPart::whole(handle, array);
         for (number, (value, of)) in values.into_iter().enumerate() {
-            let number = self.int(number as i64);
-            self.store(&whole, &[number], value, &of);
+            let (mut rest, mut place) = (number, vec![0; sizes.len()]);
+            for (axis, size) in sizes.iter().enumerate().rev() {
+                (place[axis], rest) = (rest % size, rest / size);
+            }
+            let place: Vec<InstId> = place.into_iter().map(|at| self.int(at as i64)).collect();
+            self.store(&whole, &place, value, &of);
         }
         Ok(vec![handle])
     }
@@ -146,8 +256,8 @@ impl Lowering<'_> {
     /// A list of values.
     pub(super) fn new_list(&mut self, args: &[InstId], inst: InstId) -> Lower<Vec<InstId>> {
         let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives a list") };
-        let values = args.iter().map(|arg| (self.leaf(*arg), self.type_of(*arg).clone())).collect();
-        self.array_with(*array, values)
+        let values: Vec<_> = args.iter().map(|arg| (self.leaf(*arg), self.type_of(*arg).clone())).collect();
+        self.array_with(*array, &[values.len()], values)
     }
 
     /// Sizes of a new array: one operand each, or a tuple.

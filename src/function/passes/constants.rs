@@ -7,6 +7,7 @@ use crate::function::low::{LowFunction, LowOp};
 use crate::ssa::{Flow, InstId, SsaOp, simplify_flow};
 use cembra_vm::machine::invoke::Invoker;
 use cembra_vm::operator::OperatorTable;
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
 use cembra_vm::value::{Budget, QType, ScalarValue, Value};
 
 /// Folds operators whose operands are literals, then branches. Phis of equal literals are those.
@@ -24,7 +25,7 @@ pub(super) fn fold(function: &mut LowFunction, table: &OperatorTable) {
     simplify_flow(&mut function.flow, truth);
 }
 
-/// The literal that an operator of numbers gives; nothing if an operand is none, or it raises.
+/// The literal that an operator of numbers gives, of 64 bits or a truth value; nothing if an operand is none, or it raises.
 fn folded(
     function: &LowFunction,
     inst: InstId,
@@ -33,7 +34,9 @@ fn folded(
 ) -> Option<Value> {
     let flow = &function.flow;
     let LowOp::Operator(name, _) = flow.operation(inst)? else { return None };
-    let is_number = matches!(function.types[inst.index()], Some(QType::Scalar(_)));
+    // Numbers of 32 bits have no literal in the texts of stages.
+    let is_literal = |of: &QType| [BOOLEAN, INT64, FLOAT64].contains(of);
+    let is_number = function.types[inst.index()].as_ref().is_some_and(is_literal);
     let args = &flow.inst(inst).args;
     let args: Vec<Value> = args.iter().map(|arg| literal(flow, *arg).cloned()).collect::<Option<_>>()?;
     let are_numbers = args.iter().all(|arg| matches!(arg, Value::Scalar(_)));

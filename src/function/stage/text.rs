@@ -209,6 +209,7 @@ fn built<T>(function: StageFunction<FunctionOp, T>) -> BuiltFunction {
         failures: function.failures,
         unreachable: Vec::new(),
         loop_targets: Vec::new(),
+        free_reads: Default::default(),
     }
 }
 

@@ -15,6 +15,7 @@ mod hostile;
 mod interpret;
 mod laws;
 pub mod native;
+mod lent;
 mod oracle;
 mod page;
 mod passes;

@@ -327,3 +327,58 @@ fn what_a_piece_raises_is_caught_outside_of_the_loop() {
     let found = reasons(&function("prange(n)", &["s = 0"], &body, "s"), &args);
     assert_eq!(found, ["this prange loop runs serially: a `try` catches what it raises"]);
 }
+
+/// What two rounds might both have is written by one round after the other, whatever the number of threads.
+#[test]
+fn several_elements_of_a_round_are_proven_apart_or_written_serially() {
+    let serial = |reason: &str| vec![format!("this prange loop runs serially: {reason}")];
+    let may_be = serial("elements of `a` that one round writes may be elements of another round");
+    let args = arguments(200, 60, 3);
+    for (body, expected) in [
+        (&["a[2 * i] = b[i]", "a[2 * i + 1] = b[i] + 1.0"][..], &may_be),
+        (&["a[2 * i] = i", "a[2 * i + 2] = -i"], &may_be),
+        (&["a[i] = i", "a[i + 1] = -i"], &may_be),
+        (&["a[i : i + k] = b[i]"], &may_be),
+        (&["a[k * i : k * i + k] = b[i]"], &may_be),
+        (&["a[i:] = i"], &may_be),
+        (&["for j in range(k):", "    a[3 * i + j] = b[j] * i"], &may_be),
+        (&["for j in range(k):", "    a[i + j] += b[j] * i"], &may_be),
+        (&["a[i] = b[i]", "t = a[2 * i]"], &may_be),
+        (&["a[(i * 7) % 60] = i"], &may_be),
+        (&["a[2 * i + 3] = b[i]", "a[2 * i + 3] += i"], &Vec::new()),
+        (&["a[i * 5 - 7] = b[i] * a[i * 5 - 7]"], &Vec::new()),
+        (&["a[3 - i * 2] = b[i]"], &may_be),
+        (&["a[-4 * i - 1] = b[i]"], &Vec::new()),
+        (&["a[k - i] = i"], &may_be),
+        (&["a[i * i] = i if i < 14 else 0"], &may_be),
+    ] {
+        let body: Vec<&str> = body.to_vec();
+        let limited = ["prange(n // 5)", "prange(12, -1, -1)", "prange(0, 13, 2)"];
+        for range in limited {
+            check(range, &["t = 0.0"], &body, "a[0], a[7]", &args);
+            assert_eq!(&reasons(&function(range, &["t = 0.0"], &body, "t"), &args), expected, "{body:?}");
+        }
+    }
+    let matrix: Vec<Vec<f64>> =
+        (0..40).map(|row| (0..9).map(|column| f64::from(row * 9 + column)).collect()).collect();
+    let args = json!([matrix, vec![0.5; 40], 20, 4]);
+    for (body, expected) in [
+        (
+            &["for j in range(k):", "    a[i, j] = b[i] + j", "    a[i, j + k] = a[i, j] * 2.0"][..],
+            Vec::new(),
+        ),
+        (&["a[i, 0] = 1.0", "a[i, 1:5] = b[i]", "a[i, 5:] = a[i, 0]"], Vec::new()),
+        (&["a[i] = b[i]"], Vec::new()),
+        (&["a[i][k] = b[i]", "r = a[i]", "r[0] = r[k] + 1.0"], Vec::new()),
+        (&["a[2 * i, 0] = b[i]", "a[2 * i + 1, 0] = b[i]"], may_be.clone()),
+        (&["a[i : i + 2, 0] = b[i]"], may_be.clone()),
+        (&["for j in range(k):", "    a[j, i % 9] = b[i]"], may_be.clone()),
+        (&["for j in range(k):", "    a[i + j, j] = b[i]"], may_be.clone()),
+    ] {
+        let body: Vec<&str> = body.to_vec();
+        for range in ["prange(n)", "prange(n - 1, -1, -1)", "prange(0, n, 3)"] {
+            check(range, &[], &body, "a[1, 2], a[5, 0]", &args);
+            assert_eq!(reasons(&function(range, &[], &body, "n"), &args), expected, "{body:?}");
+        }
+    }
+}

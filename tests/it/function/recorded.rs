@@ -1,5 +1,5 @@
-//! What CPython gave: 500 random functions, and functions that use one feature each. `record_random.py` and
-//! `record_features.py` in `tests/oracles/numba_ir/` say how.
+//! What CPython gave: 500 random functions, and functions that use one feature each, or one function of the library. `record_random.py`,
+//! `record_features.py` and `record_library.py` in `tests/oracles/numba_ir/` say how.
 
 use crate::function::oracle::{Tolerance, gives};
 use crate::function::random::is_never_bound;
@@ -30,7 +30,17 @@ fn recorded_random_functions_give_what_cpython_gave() {
 
 #[test]
 fn recorded_features_give_what_cpython_gave() {
-    let cases = oracle("numba_ir/features.json");
+    assert_eq!(check_recorded("numba_ir/features.json"), 365);
+}
+
+#[test]
+fn recorded_functions_of_the_library_give_what_numpy_gave() {
+    assert_eq!(check_recorded("numba_ir/library.json"), 580);
+}
+
+/// Runs the calls of a file; gives how many there are.
+fn check_recorded(file: &str) -> u32 {
+    let cases = oracle(file);
     let (mut count, mut wrong) = (0, Vec::new());
     // A variable that is an integer on one path and a float on another is a float.
     let tolerance = Tolerance { relative: 0.0, equal_types: false };
@@ -50,7 +60,7 @@ fn recorded_features_give_what_cpython_gave() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count} calls are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count >= 300, "{count}");
+    count
 }
 
 fn is_recorded(recorded: &Json, found: &Outcome) -> bool {

@@ -79,7 +79,7 @@ fn what_is_outside_has_a_rule_and_a_place() {
     body("for i in reversed(x for x in (1, a)):\n    pass\nreturn 0", number.clone(), "reversed@3");
     body("raise a.x('b')", number.clone(), "raise-class@3");
     body("raise", number.clone(), "raise-again@3");
-    body("return sorted((1, a))", number.clone(), "library@3");
+    body("return sorted((1, a), reverse=True)", number.clone(), "library@3");
     body("return np", number.clone(), "module-value@3");
     body("if a:\n    x = 1\nelse:\n    x = (a, a)\nreturn x", number.clone(), "unify@6");
     check(&page, "print(1)\ndef f(n):\n    return n\n", &number, "module-statement@1");

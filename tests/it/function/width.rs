@@ -382,3 +382,116 @@ fn names_are_compared_in_one_form() {
     check("def f(\u{b5}):\n    return \u{3bc} + 1\n", json!([3]), json!(4));
     check("def f(x):\n    return '\u{b5}' == '\u{3bc}', ord('\u{b5}')\n", json!([3]), json!([false, 0xb5]));
 }
+
+/// CPython 3.11: a comprehension is a function of its own, but for what its first clause runs over.
+#[test]
+fn variables_of_the_function_around_without_a_value_raise_name_errors() {
+    let inner = "def f(n):\n    def g():\n        return x + 1\n    if n:\n        x = 1\n    return g()\n";
+    check(inner, json!([0]), json!("NameError"));
+    check(inner, json!([1]), json!(2));
+    let own = "def f(n):\n    def g():\n        return x + 1\n    if n:\n        x = 1\n    return x + g()\n";
+    check(own, json!([0]), json!("UnboundLocalError"));
+    for (result, class) in [
+        ("sum([x for i in range(3)])", "NameError"),
+        ("sum(x for i in range(3))", "NameError"),
+        ("len([i for i in range(x)])", "UnboundLocalError"),
+        ("sum(i for i in range(x))", "UnboundLocalError"),
+        ("len([j + i for i in range(2) for j in range(x)])", "NameError"),
+        ("(lambda: x)()", "NameError"),
+    ] {
+        let source = format!("def f(n):\n    if n:\n        x = 1\n    return {result}\n");
+        check(&source, json!([0]), json!(class));
+    }
+    let assigned = "def f(n):\n    if n:\n        x = 1\n    def g():\n        nonlocal x\n        x += 1\n    g()\n    return x\n";
+    check(assigned, json!([0]), json!("NameError"));
+    check(assigned, json!([1]), json!(2));
+    let caught = "def f(n):\n    if n:\n        x = 1\n    try:\n        return (lambda: x)()\n    except UnboundLocalError:\n        return 5\n    except NameError:\n        return 6\n";
+    check(caught, json!([0]), json!(6));
+    let function = "def f(n):\n    def g():\n        return h()\n    if n:\n        def h():\n            return 2\n    return g()\n";
+    check(function, json!([0]), json!("NameError"));
+    check(function, json!([1]), json!(2));
+    let never = "def f(n):\n    def g():\n        return x\n    r = g()\n    x = 1\n    return r\n";
+    check(never, json!([1]), json!("NameError"));
+    let nested = "def f(n):\n    x = 5\n    return sum([x for x in (x + y for y in range(n))])\n";
+    check(nested, json!([3]), json!(18));
+}
+
+/// Functions of numpy that round give floats, as Numba's do; those of `math` give integers.
+#[test]
+fn rounding_gives_floats_in_numpy_and_integers_in_math() {
+    for name in ["floor", "ceil", "trunc", "sqrt", "fabs", "exp", "cbrt", "degrees"] {
+        let source = format!("import numpy as np\ndef f(x):\n    return np.{name}(x)\n");
+        for args in [json!([3]), json!([true]), json!([2.5])] {
+            let Outcome::Returned { value, .. } = outcome(&source, "f", &args, &FunctionOptions::default())
+            else {
+                panic!("{name} of {args}")
+            };
+            assert_eq!(value["t"], "float", "{name} of {args}");
+        }
+    }
+    for name in ["floor", "ceil", "trunc"] {
+        let source = format!("import math\ndef f(x):\n    return math.{name}(x)\n");
+        for args in [json!([3]), json!([true]), json!([2.5])] {
+            let Outcome::Returned { value, .. } = outcome(&source, "f", &args, &FunctionOptions::default())
+            else {
+                panic!("{name} of {args}")
+            };
+            assert_eq!(value["t"], "int", "{name} of {args}");
+        }
+    }
+}
+
+/// What Numba's users write, and functions lack: a rule and a hint, on the line.
+#[test]
+fn what_stays_outside_of_the_library_is_refused_with_a_rule() {
+    for (line, rule) in [
+        ("return np.sqrt(a)[0]", "array-expression"),
+        ("return np.where(a > 0.0, a, 0.0)[0]", "array-expression"),
+        ("return np.where(n, a, 0.0)[0]", "array-expression"),
+        ("return np.dot(a, np.eye(2))[0]", "array-expression"),
+        ("a.sort()", "array-method"),
+        ("return a.argmax(axis=0)", "method"),
+        ("return [n, 1] + [2]", "array-expression"),
+        ("l = [n]; l += [2]", "array-expression"),
+        ("l = [n]; l.sort(reverse=True)", "method"),
+        ("return sorted(a, reverse=True)[0]", "library"),
+        ("d = {1: n}; d.clear()", "dictionary-method"),
+        ("l = [n]; l.insert(0, a)", "list-element"),
+        ("l = [n]; l.insert(0, 0.5); l[0] = a", "ValueError"),
+        ("return np.array([a, a])[0, 0]", "array-type"),
+        ("return np.array([[[[[[[n]]]]]]])", "array-type"),
+        ("return np.arange(0.0, 1.0, 0.5, dtype=np.int64)", "dtype"),
+        ("return np.uint64(n)", "library"),
+        ("return np.linalg.norm(a)", "library"),
+        ("return np.cumsum(a)[0]", "library"),
+    ] {
+        let source = format!("import numpy as np\ndef f(a, n):\n    {line}\n");
+        check(&source, json!([[1.0, 2.0], 3]), json!(rule));
+        let values = cembra::cli::function_value::read_arguments(&json!([[1.0, 2.0], 3])).expect("arguments");
+        let types: Vec<FunctionType> =
+            values.iter().map(|value| FunctionType::of_qtype(&value.qtype()).expect("a type")).collect();
+        let module = FunctionModule::parse(&source).expect("it parses");
+        let errors = compile_function(&module, "f", &types, &FunctionOptions::default()).map(drop);
+        let error = &errors.expect_err("it is refused")[0];
+        assert_eq!(module.tree().lines().line(error.span), 3, "{line}");
+        assert!(rule == "ValueError" || error.problem.hint().is_some(), "{line}: {error}");
+    }
+}
+
+/// Rows are views where `enumerate` and `zip` give them, too.
+#[test]
+fn rows_come_with_numbers_and_with_other_rows() {
+    let matrix = json!([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]);
+    let sum = |head: &str, term: &str, expected: f64| {
+        let source = format!(
+            "def f(a):\n    t = 0.0\n    for {head}:\n        t = t * 2 + {term}\n    return t + a[0, 0]\n"
+        );
+        check(&source, matrix.clone(), json!(expected));
+    };
+    sum("i, row in enumerate(a)", "row[0] * i", 17.0);
+    sum("i, row in enumerate(reversed(a), 2)", "row[1] * i", 81.0);
+    sum("r, s in zip(a, a[::-1])", "r[0] * s[1]", 59.0);
+    sum("i, (r, s) in enumerate(zip(a, a))", "r[0] * s[1] * i", 85.0);
+    let written = "def f(a):\n    for i, row in enumerate(a):\n        row[1] = i\n    for r, s in zip(a, a[1:]):\n        r[0] = s[1]\n    return a[0, 0], a[1, 0], a[2, 0], a[2, 1]\n";
+    check(written, matrix, json!([1.0, 2.0, 5.0, 2.0]));
+}

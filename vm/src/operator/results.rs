@@ -5,10 +5,12 @@ use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::Call;
 use crate::operator::copy::copy_elements;
+use crate::operator::meter::Meter;
 use crate::operator::rows_out::RowsOut;
 use crate::value::budget::{Account, reserve};
 use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
+use crate::vector::order::{self, Place};
 use std::sync::Arc;
 
 impl Call<'_> {
@@ -146,6 +148,27 @@ impl Call<'_> {
         }
     }
 
+    /// The kernel of an operator that updates: sorts the elements of the result, which is the only argument; NaN comes
+    /// last, and what is equal stays in order.
+    ///
+    /// # Errors
+    /// The budget or the system refuses, or a host lends the elements.
+    pub(crate) fn sort_elements(&mut self) -> Result<(), Fault> {
+        let meter = self.meter;
+        let rows = self.rows_to_resize()?;
+        let (count, element) = (rows.shape()[0], rows.qtype().element());
+        self.charge_rows(count)?;
+        let words = self.rows_to_resize()?.words_in_order(meter)?;
+        match element {
+            ScalarType::Float64 => sort_words(words, |word| order::key(f64::from_bits(word), false), meter)?,
+            ScalarType::Int64 => sort_words(words, |word| order::key(word as i64, false), meter)?,
+            ScalarType::Boolean => bytemuck::cast_slice_mut::<u64, u8>(words)[..count].sort_unstable(),
+            other => panic!("elements of {other} have no order"),
+        }
+        self.keep_result();
+        Ok(())
+    }
+
     /// The array of the result, which is the first argument of an operator that updates, as the frame's own.
     pub(crate) fn rows_to_resize(&mut self) -> Result<&mut NdRows, Fault> {
         let meter = self.meter;
@@ -209,4 +232,19 @@ impl Call<'_> {
         self.meter.give_back(handle.0.heap_bytes());
         handle.0 = Arc::new(edge);
     }
+}
+
+/// Sorts words by keys.
+fn sort_words(words: &mut [u64], key: impl Fn(u64) -> u64, meter: &Meter<'_>) -> Result<(), Fault> {
+    let mut places = meter.collect(words.iter().map(|word| key(*word)).zip(0..words.len() as u32))?;
+    let mut spare = meter.zeros::<Place>(places.len())?;
+    order::sort(&mut places, &mut spare, &|| meter.stop());
+    meter.poll()?;
+    let before = meter.collect(words.iter().copied())?;
+    for stride in meter.strides(words.len()) {
+        for at in stride? {
+            words[at] = before[places[at].1 as usize];
+        }
+    }
+    Ok(())
 }

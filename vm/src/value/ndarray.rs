@@ -214,11 +214,7 @@ impl NdRows {
     pub(crate) fn append(&mut self, cell: &[u8], account: &dyn Account) -> Result<(), Exhausted> {
         let (size, count) = (cell_size(self.qtype.element()), self.shape[0]);
         assert!(self.qtype.rank() == 1 && !self.qtype.is_unit(0) && cell.len() == size, "one more element");
-        if self.start != 0 || (count > 1 && self.strides[0] != size as isize) {
-            let mut rows = NdRows::empty(self.qtype);
-            rows.copy_within(self.qtype, &self.view(), account)?;
-            *self = rows;
-        }
+        self.lay_out_in_order(account)?;
         let bytes = (count + 1) * size;
         let words = bytes.div_ceil(size_of::<u64>());
         if words > self.cells.len() {
@@ -229,6 +225,31 @@ impl NdRows {
         self.shape[0] = count + 1;
         self.strides[0] = size as isize;
         Ok(())
+    }
+
+    /// Puts the elements of one axis one behind the other, from the first byte on.
+    fn lay_out_in_order(&mut self, account: &dyn Account) -> Result<(), Exhausted> {
+        let size = cell_size(self.qtype.element()) as isize;
+        if self.start != 0 || (self.shape[0] > 1 && self.strides[0] != size) {
+            let mut rows = NdRows::empty(self.qtype);
+            rows.copy_within(self.qtype, &self.view(), account)?;
+            *self = rows;
+        }
+        Ok(())
+    }
+
+    /// The words that the elements of one axis stand in, one behind the other from the first byte on.
+    ///
+    /// # Errors
+    /// As [`NdRows::append`].
+    ///
+    /// # Panics
+    /// If the array has several axes.
+    pub(crate) fn words_in_order(&mut self, account: &dyn Account) -> Result<&mut [u64], Exhausted> {
+        assert!(self.qtype.rank() == 1 && !self.qtype.is_unit(0), "an array of one axis");
+        self.lay_out_in_order(account)?;
+        let bytes = self.shape[0] * cell_size(self.qtype.element());
+        Ok(&mut self.cells[..bytes.div_ceil(size_of::<u64>())])
     }
 
     /// Removes the last element of one axis; false if there is none.

@@ -44,11 +44,17 @@ pub(super) struct Fold {
 pub(super) struct WindowPlan {
     pub(super) root: InstId,
     pub(super) axis: usize,
-    pub(super) number: Number,
-    /// What is added to the number.
-    pub(super) offset: i64,
+    pub(super) place: Place,
     /// Operands that are this index: instruction and position.
     pub(super) accesses: Vec<(InstId, usize)>,
+}
+
+/// The index of a round: `number * scale + offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) number: Number,
+    pub(super) scale: i64,
+    pub(super) offset: i64,
 }
 
 /// The number of a loop: `start + round * step`; none is 0 and 1.
@@ -259,10 +265,10 @@ impl<'f> Classifier<'f> {
         for axis in 0..axes {
             let index = |(inst, indices): &Access| self.index(args(*inst)[indices.start + axis]);
             let mut found = accesses.iter().map(index);
-            let Some(Some((number, offset))) = found.next() else { continue };
-            if found.all(|other| other == Some((number, offset))) {
+            let Some(Some(place)) = found.next() else { continue };
+            if found.all(|other| other == Some(place)) {
                 let accesses = accesses.iter().map(|(inst, indices)| (*inst, indices.start + axis)).collect();
-                return Ok(WindowPlan { root, axis, number, offset, accesses });
+                return Ok(WindowPlan { root, axis, place, accesses });
             }
         }
         let name = self.name(root);
@@ -287,10 +293,10 @@ impl<'f> Classifier<'f> {
         Ok(accesses)
     }
 
-    /// The index of a round, as a number of the loop and what is added.
-    fn index(&self, value: InstId) -> Option<(Number, i64)> {
-        if let Some(number) = self.number(value) {
-            return Some((number, 0));
+    /// The index of a round, as a number of the loop, what it is multiplied with, and what is added.
+    fn index(&self, value: InstId) -> Option<Place> {
+        if let Some(place) = self.multiple(value) {
+            return Some(place);
         }
         let flow = &self.function.flow;
         let args = &flow.inst(value).args;
@@ -303,7 +309,27 @@ impl<'f> Classifier<'f> {
             LowOp::Operator("python.subtract" | "math.subtract", _) => (args[0], -literal(1)?),
             _ => return None,
         };
-        Some((self.number(number)?, offset))
+        Some(Place { offset, ..self.multiple(number)? })
+    }
+
+    /// A number of the loop, or one that is multiplied with a literal.
+    fn multiple(&self, value: InstId) -> Option<Place> {
+        if let Some(number) = self.number(value) {
+            return Some(Place { number, scale: 1, offset: 0 });
+        }
+        let flow = &self.function.flow;
+        let LowOp::Operator("python.multiply" | "math.multiply", _) = flow.operation(value)? else {
+            return None;
+        };
+        let args = &flow.inst(value).args;
+        let literal = |at: usize| {
+            int_literal(flow, args[at]).filter(|scale| *scale != 0 && scale.unsigned_abs() < 1 << 31)
+        };
+        let (number, scale) = match literal(1) {
+            Some(scale) => (args[0], scale),
+            None => (args[1], literal(0)?),
+        };
+        Some(Place { number: self.number(number)?, scale, offset: 0 })
     }
 
     fn number(&self, value: InstId) -> Option<Number> {

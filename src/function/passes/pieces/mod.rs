@@ -17,8 +17,8 @@
 //! | reduction by one of `+ - * min max & \| ^` | `s += t` | begins with the neutral number |
 //! | a value of the round before | `x = 0.5 * x + t` | none: the loop runs serially |
 //!
-//! An array that the loop changes is indexed, at every access and along one axis, by the number of the loop or by it and
-//! a literal: rounds then have elements of their own. Whether these are inside of the array is asked before the loop; if
+//! An array that the loop changes is indexed, at every access and along one axis, by the number of the loop, by a
+//! multiple of it and a literal: rounds then have elements of their own. Whether these are inside of the array is asked before the loop; if
 //! they are not, the serial loop runs, which raises what Python does, or counts from the end.
 //!
 //! 1. What a run gives depends on the number of rounds, not on threads: sums of floats are added up by pieces.

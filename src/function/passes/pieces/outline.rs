@@ -20,6 +20,9 @@ use cembra_vm::value::qtype::{BOOLEAN, INT64};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
+/// Numbers that are multiplied are between these.
+const MOST: i64 = 1 << 31;
+
 /// Moves a loop of a function to a new one, with another one behind it that combines results.
 pub(super) fn outline(functions: &mut Vec<LowFunction>, at: usize, plan: &Plan) {
     let (callee, combine) = (InstanceId(functions.len() as u32), InstanceId(functions.len() as u32 + 1));
@@ -141,17 +144,30 @@ impl<'f> Caller<'f> {
 
     /// The index of round 0, its distance to the next, and whether the first and the last round are inside of the array.
     fn ends(&mut self, window: &WindowPlan, zero: InstId, one: InstId) -> Ends {
-        let writer = &mut self.writer;
-        let offset = writer.int(window.offset);
-        let start = window.number.start.unwrap_or(zero);
-        let step = window.number.step.unwrap_or(one);
-        let first = writer.total("math.add", vec![start, offset], INT64);
+        let (writer, place) = (&mut self.writer, window.place);
         let rounds = writer.total("math.subtract", vec![self.plan.rounds.count, one], INT64);
+        let mut start = place.number.start.unwrap_or(zero);
+        let mut step = place.number.step.unwrap_or(one);
+        let mut tests = Vec::new();
+        if place.scale != 1 {
+            // A multiple of numbers of 32 bits fits.
+            let way = writer.total("math.multiply", vec![rounds, step], INT64);
+            let end = writer.total("math.add", vec![start, way], INT64);
+            let [low, high] = [-MOST, MOST].map(|bound| writer.int(bound));
+            for number in [start, end] {
+                tests.push(writer.total("bool.less_equal", vec![low, number], BOOLEAN));
+                tests.push(writer.total("bool.less_equal", vec![number, high], BOOLEAN));
+            }
+            let scale = writer.int(place.scale);
+            start = writer.total("math.multiply", vec![start, scale], INT64);
+            step = writer.total("math.multiply", vec![step, scale], INT64);
+        }
+        let offset = writer.int(place.offset);
+        let first = writer.total("math.add", vec![start, offset], INT64);
         let way = writer.total("math.multiply", vec![rounds, step], INT64);
         let last = writer.total("math.add", vec![first, way], INT64);
         let axis = writer.int(window.axis as i64);
         let length = writer.total("nd.length", vec![window.root, axis], INT64);
-        let mut tests = Vec::new();
         for end in [first, last] {
             tests.push(writer.total("bool.less_equal", vec![zero, end], BOOLEAN));
             tests.push(writer.total("bool.less", vec![end, length], BOOLEAN));

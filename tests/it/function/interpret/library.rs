@@ -1,8 +1,9 @@
 //! Functions of the library. Floats of `math` come from the machine, whose own tests say that they are right.
 
 use super::cells::{Cells, Place};
-use super::python::{Item, as_float, element_of, integer, is_true, number, plus, range_count};
-use super::{Step, Stop, raise};
+use super::dictionaries::Dict;
+use super::python::{Item, as_float, element_of, equal, integer, is_true, number, plus, range_count};
+use super::{Step, Stop, lists, raise};
 use crate::function::reference::{Datum, binary, builtin, compares, truth};
 use cembra::function::FunctionType;
 use cembra::function::library::{LibraryFunction, LibraryKind};
@@ -63,6 +64,7 @@ fn named(name: &'static str, args: &[Datum]) -> Step<Datum> {
 fn numbers(item: &Item) -> Step<Vec<Datum>> {
     match item {
         Item::Array(cells) => cells.elements(),
+        Item::Dict(dict) => Ok(dict.keys()),
         Item::Tuple(fields) => fields.iter().map(number).collect(),
         _ => Err(Stop::Unknown("numbers")),
     }
@@ -87,6 +89,7 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
             Item::Tuple(fields) => int(fields.len() as i64),
             Item::Text(text) => int(text.chars().count() as i64),
             Item::Array(cells) => int(cells.sizes()[0]),
+            Item::Dict(dict) => int(dict.len()),
             _ => Err(Stop::Unknown("len")),
         },
         LibraryKind::ToBool => Ok(Item::Number(Datum::Bool(is_true(&args[0])))),
@@ -112,6 +115,16 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
         LibraryKind::Any => Ok(Item::Number(Datum::Bool(numbers(&args[0])?.into_iter().any(truth)))),
         LibraryKind::All => Ok(Item::Number(Datum::Bool(numbers(&args[0])?.into_iter().all(truth)))),
         LibraryKind::Contains => {
+            if let (Item::Text(whole), Item::Text(part)) = (&args[0], &args[1]) {
+                return Ok(Item::Number(Datum::Bool(whole.contains(&**part))));
+            }
+            if let Item::Dict(dict) = &args[0] {
+                return Ok(Item::Number(Datum::Bool(dict.get(number(&args[1])?)?.is_some())));
+            }
+            if let Item::Tuple(fields) = &args[0] {
+                let found = fields.iter().any(|field| equal(field, &args[1]));
+                return Ok(Item::Number(Datum::Bool(found)));
+            }
             let value = number(&args[1])?;
             let found = numbers(&args[0])?.into_iter().any(|other| compares("==", other, value));
             Ok(Item::Number(Datum::Bool(found)))
@@ -127,15 +140,36 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
         | LibraryKind::DictGet
         | LibraryKind::Element
         | LibraryKind::ValueAt
-        | LibraryKind::IterationLength
-        | LibraryKind::ArrayFrom
-        | LibraryKind::Chr
-        | LibraryKind::Ord => Err(Stop::Unknown("dictionaries and characters")),
+        | LibraryKind::IterationLength => of_dictionary(function.kind(), args),
+        LibraryKind::Chr => {
+            let code = u32::try_from(integer(&args[0])?).ok();
+            let letter = code.and_then(char::from_u32).ok_or(Stop::Unknown("half of a surrogate pair"))?;
+            Ok(Item::Text(letter.to_string().into()))
+        }
+        LibraryKind::Ord => match &args[0] {
+            Item::Text(text) => int(text.chars().next().map_or(0, |letter| i64::from(u32::from(letter)))),
+            _ => Err(Stop::Unknown("ord")),
+        },
+        LibraryKind::List(method) => lists::method(method, args),
+        LibraryKind::Dot
+        | LibraryKind::Mean
+        | LibraryKind::Product
+        | LibraryKind::ArgMin
+        | LibraryKind::ArgMax => lists::reduction(function.kind(), args),
+        LibraryKind::Where => {
+            let chosen = number(&args[if is_true(&args[0]) { 1 } else { 2 }])?;
+            let is_float =
+                matches!((number(&args[1])?, number(&args[2])?), (Datum::Float(_), _) | (_, Datum::Float(_)));
+            Ok(Item::Number(if is_float { Datum::Float(as_float(chosen)) } else { chosen }))
+        }
         LibraryKind::Filled(_)
         | LibraryKind::Full
+        | LibraryKind::FullLike
+        | LibraryKind::Eye
         | LibraryKind::FilledLike(_)
         | LibraryKind::Arange
         | LibraryKind::ArrayOf
+        | LibraryKind::ArrayFrom
         | LibraryKind::Copy
         | LibraryKind::NewList
         | LibraryKind::Append
@@ -146,6 +180,31 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
             let numbers: Vec<Datum> = args.iter().map(number).collect::<Step<_>>()?;
             on_scalars(function, &numbers).map(Item::Number)
         }
+    }
+}
+
+/// Calls that are about dictionaries, or may be.
+fn of_dictionary(kind: LibraryKind, args: &[Item]) -> Step<Item> {
+    let Some(Item::Dict(dict)) = args.first() else {
+        return match (kind, args) {
+            (LibraryKind::NewDict | LibraryKind::NewSet, _) => Ok(Item::Dict(Dict::new())),
+            (LibraryKind::Element, [of, at]) => super::norm_library::item_at(of, &[Place::At(integer(at)?)]),
+            (LibraryKind::IterationLength, [of, _]) => {
+                call(LibraryFunction::find("len").expect("a row"), std::slice::from_ref(of), None)
+            }
+            _ => Err(Stop::Unknown("a dictionary")),
+        };
+    };
+    match kind {
+        LibraryKind::AddKey => dict.add(number(&args[1])?).map(|()| Item::None),
+        LibraryKind::DictGet => Ok(match dict.get(number(&args[1])?)? {
+            Some(value) => Item::Number(value),
+            None => args.get(2).cloned().unwrap_or(Item::None),
+        }),
+        LibraryKind::Element => dict.key_at(integer(&args[1])?).map(Item::Number),
+        LibraryKind::ValueAt => dict.value_at(integer(&args[1])?).map(Item::Number),
+        _ if integer(&args[1])? != dict.len() => raise("RuntimeError"),
+        _ => Ok(Item::Number(Datum::Int(dict.len()))),
     }
 }
 
@@ -197,6 +256,23 @@ fn on_scalars(function: LibraryFunction, args: &[Datum]) -> Step<Datum> {
         }
         LibraryKind::Gcd => on_numbers("python.gcd", &ints()),
         LibraryKind::Isqrt => on_numbers("python.isqrt", &ints()),
+        LibraryKind::Sign => Ok(match plus(args[0]) {
+            Datum::Float(x) if x.is_nan() => Datum::Float(x),
+            Datum::Float(x) => Datum::Float(if x == 0.0 { 0.0 } else { x.signum() }),
+            Datum::Int(x) => Datum::Int(x.signum()),
+            other => other,
+        }),
+        LibraryKind::Square => apply("*", plus(args[0]), plus(args[0])),
+        LibraryKind::Power => match args.iter().any(|number| matches!(number, Datum::Float(_))) {
+            true => on_numbers("math.pow", &floats()),
+            false => power(args[0], args[1], false),
+        },
+        LibraryKind::Narrow(ScalarType::Float32) => Ok(Datum::Float(f64::from(float as f32))),
+        LibraryKind::Narrow(element) => {
+            let whole = named("int", args)?;
+            let one = Cells::filled(Some(element), &[1], whole, false)?.elements()?[0];
+            if one == whole { Ok(whole) } else { raise("OverflowError") }
+        }
         LibraryKind::CounterProduct => match ints()[..] {
             [Datum::Int(x), Datum::Int(y)] => Ok(Datum::Int(x.wrapping_mul(y))),
             _ => Err(Stop::Unknown("counters")),
@@ -231,6 +307,45 @@ fn array(function: LibraryFunction, args: &[Item], wanted: Option<ScalarType>) -
             let element = function.dtype.or(wanted).unwrap_or(element_of(&[filled]));
             Cells::filled(Some(element), &sizes(&args[1..])?, filled, false).map(Item::Array)
         }
+        LibraryKind::FullLike => {
+            let like = cells(&args[0])?;
+            let element = function.dtype.or(wanted).or(like.element).ok_or(Stop::Unknown("element"))?;
+            Cells::filled(Some(element), &like.sizes(), number(&args[1])?, false).map(Item::Array)
+        }
+        LibraryKind::Eye => {
+            let element = function.dtype.unwrap_or(ScalarType::Float64);
+            let mut sizes = sizes(args)?;
+            if sizes.len() == 1 {
+                sizes.push(sizes[0]);
+            }
+            let made = Cells::filled(Some(element), &sizes, value(0, element), false)?;
+            for at in 0..sizes[0].min(sizes[1]) {
+                made.part(&[Place::At(at), Place::At(at)])?.fill(value(1, element))?;
+            }
+            Ok(Item::Array(made))
+        }
+        LibraryKind::Arange if args.iter().any(|arg| matches!(arg, Item::Number(Datum::Float(_)))) => {
+            let bounds: Vec<f64> = args.iter().map(|arg| number(arg).map(as_float)).collect::<Step<_>>()?;
+            let (start, stop, step) = match bounds[..] {
+                [stop] => (0.0, stop, 1.0),
+                [start, stop] => (start, stop, 1.0),
+                _ => (bounds[0], bounds[1], bounds[2]),
+            };
+            if step == 0.0 {
+                return raise("ZeroDivisionError");
+            }
+            let Datum::Int(count) = on_numbers("python.ceil", &[Datum::Float((stop - start) / step)])? else {
+                return Err(Stop::Unknown("count"));
+            };
+            let element = function.dtype.unwrap_or(ScalarType::Float64);
+            let made = Cells::filled(Some(element), &[count.max(0)], Datum::Float(0.0), false)?;
+            let second = start + step;
+            for at in 0..count {
+                let value = if at == 1 { second } else { start + at as f64 * (second - start) };
+                made.set(at as usize, Datum::Float(value))?;
+            }
+            Ok(Item::Array(made))
+        }
         LibraryKind::FilledLike(one) => {
             let like = cells(&args[0])?;
             let element = function.dtype.or(wanted).or(like.element).ok_or(Stop::Unknown("element"))?;
@@ -243,7 +358,7 @@ fn array(function: LibraryFunction, args: &[Item], wanted: Option<ScalarType>) -
                 [start, stop] => (start, stop, 1),
                 _ => (bounds[0], bounds[1], bounds[2]),
             };
-            let Some(count) = range_count(start, stop, step) else { return raise("ValueError") };
+            let Some(count) = range_count(start, stop, step) else { return raise("ZeroDivisionError") };
             let made = Cells::filled(
                 Some(function.dtype.unwrap_or(ScalarType::Int64)),
                 &[count],
@@ -255,15 +370,33 @@ fn array(function: LibraryFunction, args: &[Item], wanted: Option<ScalarType>) -
             })?;
             Ok(Item::Array(made))
         }
-        LibraryKind::ArrayOf => match &args[0] {
+        LibraryKind::ArrayOf | LibraryKind::ArrayFrom => match &args[0] {
             Item::Array(known) => {
-                let mut copy = known.copied(wanted.or(known.element))?;
+                let mut copy = known.copied(function.dtype.or(wanted).or(known.element))?;
                 copy.is_list = false;
                 Ok(Item::Array(copy))
             }
-            _ => {
-                let items: Vec<Datum> = args.iter().map(number).collect::<Step<_>>()?;
-                list(Some(function.dtype.or(wanted).unwrap_or(element_of(&items))), &items, false)
+            first => {
+                let is_whole = function.kind() == LibraryKind::ArrayFrom;
+                let rows = if let (true, Item::Tuple(fields)) = (is_whole, first) { fields } else { args };
+                let (mut sizes, mut items) = (vec![rows.len() as i64], rows.to_vec());
+                while let Some(Item::Tuple(fields)) = items.first().cloned() {
+                    sizes.push(fields.len() as i64);
+                    let inner = items.iter().flat_map(|row| match row {
+                        Item::Tuple(fields) => fields.to_vec(),
+                        _ => Vec::new(),
+                    });
+                    items = inner.collect();
+                }
+                let items: Vec<Datum> = items.iter().map(number).collect::<Step<_>>()?;
+                let element = function.dtype.or(wanted).unwrap_or(element_of(&items));
+                let made = Cells::filled(Some(element), &sizes, Datum::Int(0), false)?;
+                let converted: Step<Vec<Datum>> = items
+                    .iter()
+                    .map(|item| Ok(Cells::filled(Some(element), &[1], *item, false)?.elements()?[0]))
+                    .collect();
+                *made.data.borrow_mut() = converted?;
+                Ok(Item::Array(made))
             }
         },
         LibraryKind::Copy => {

@@ -288,6 +288,17 @@ fn update(name: &str, elements: &mut Elements, args: &[Held]) -> Step<()> {
             }
             elements.shape[0] -= 1;
         }
+        "nd.sort" => elements.cells.sort_by(|a, b| {
+            let number = |cell: &ScalarValue| cell.as_f64().unwrap_or(f64::NAN);
+            match (a, b) {
+                (ScalarValue::Int64(a), ScalarValue::Int64(b)) => a.cmp(b),
+                (ScalarValue::Boolean(a), ScalarValue::Boolean(b)) => a.cmp(b),
+                (a, b) => number(a)
+                    .is_nan()
+                    .cmp(&number(b).is_nan())
+                    .then(number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal)),
+            }
+        }),
         "python.add_key" => return Err(Stop::Unknown("dictionaries")),
         other => panic!("{other} is no update that the interpreter knows"),
     }

@@ -8,9 +8,11 @@
 //!
 //! What the tree has no trace of comes from the text: which names its imports bring.
 
-use super::norm_values::{Iterable, Library, Thing, imports};
-use super::python::{Item, argument, is_true, json};
-use super::{MAX_CALLS, MAX_STEPS, Step, Stop, raise};
+use super::generators::{Consumer, Generator};
+use super::norm_library::{Iterable, Library, imports};
+use super::norm_values::Thing;
+use super::python::{Item, argument, is_true, json, store_value};
+use super::{CAUGHT_LIMIT, MAX_CALLS, MAX_STEPS, Step, Stop, raise};
 use crate::function::reference;
 use cembra::function::FunctionModule;
 use cembra::function::norm::{norm_document, norm_schema};
@@ -37,7 +39,14 @@ fn called(source: &str, entry: &str, args: &[Value]) -> Step<(Json, Vec<Json>)> 
     let module = FunctionModule::parse(source).expect("a text that compiled");
     let document = norm_document(module.tree());
     let globals = Names::new(None, imports(source));
-    let mut norm = Norm { document: &document, steps: MAX_STEPS, depth: 0, handled: Vec::new() };
+    let mut norm = Norm {
+        document: &document,
+        steps: MAX_STEPS,
+        depth: 0,
+        handled: Vec::new(),
+        consumers: Vec::new(),
+        left: Vec::new(),
+    };
     let root = norm.parts(document.root()).1[0];
     norm.block(root, &globals)?;
     let items: Vec<Item> = args.iter().map(argument).collect::<Step<_>>()?;
@@ -52,11 +61,13 @@ fn called(source: &str, entry: &str, args: &[Value]) -> Step<(Json, Vec<Json>)> 
 }
 
 /// Where the next statement is.
-enum Next {
+pub(super) enum Next {
     Below,
     Break,
     Continue,
     Return(Thing),
+    /// Out of a generator whose consumer goes elsewhere: see [`Norm::yielded`].
+    Left,
 }
 
 /// The names of a call, with those around it.
@@ -72,12 +83,17 @@ impl Names {
     }
 
     pub(super) fn get(&self, name: &str) -> Step<Thing> {
+        self.find(name, "UnboundLocalError")
+    }
+
+    /// The value of a name; without one, an error of a class, which is another one in functions around.
+    fn find(&self, name: &str, class: &str) -> Step<Thing> {
         if let Some(value) = self.values.borrow().get(name) {
             return Ok(value.clone());
         }
         match &self.around {
-            _ if self.locals.contains(name) => raise("UnboundLocalError"),
-            Some(around) => around.get(name),
+            _ if self.locals.contains(name) => raise(class),
+            Some(around) => around.find(name, "NameError"),
             None => Library::find(name).ok_or(Stop::Unknown("name")),
         }
     }
@@ -107,14 +123,19 @@ pub(super) struct Closure {
     body: TermValue,
     locals: HashSet<String>,
     around: Rc<Names>,
+    is_generator: bool,
 }
 
 pub(super) struct Norm<'d> {
     document: &'d Document,
     steps: u64,
-    depth: usize,
+    pub(super) depth: usize,
     /// Classes of the errors that handlers handle.
     handled: Vec<String>,
+    /// What is done with the values of the generators that run, innermost last.
+    pub(super) consumers: Vec<Consumer<'d>>,
+    /// Where consumers went instead of back to their generators.
+    pub(super) left: Vec<Next>,
 }
 
 impl<'d> Norm<'d> {
@@ -140,12 +161,12 @@ impl<'d> Norm<'d> {
         self.document.as_datum(value).expect("a datum stands here")
     }
 
-    fn step(&mut self) -> Step<()> {
+    pub(super) fn step(&mut self) -> Step<()> {
         self.steps -= 1;
         if self.steps == 0 { Err(Stop::Unknown("steps")) } else { Ok(()) }
     }
 
-    fn block(&mut self, block: TermValue, names: &Rc<Names>) -> Step<Next> {
+    pub(super) fn block(&mut self, block: TermValue, names: &Rc<Names>) -> Step<Next> {
         let document = self.document;
         for statement in document.as_list(block).expect("a list of statements") {
             match self.statement(*statement, names)? {
@@ -169,7 +190,16 @@ impl<'d> Norm<'d> {
                 let value = self.expr(values[1], names)?;
                 self.store(values[0], value, names)?;
             }
-            "Discard" => drop(self.expr(values[0], names)?),
+            "Discard" => {
+                if let ("Yield", of) = self.parts(values[0]) {
+                    let value = match of[0] {
+                        TermValue::Absent => Item::None,
+                        value => self.expr(value, names)?.item()?,
+                    };
+                    return self.yielded(value);
+                }
+                self.expr(values[0], names)?;
+            }
             "If" => {
                 let test = self.truth(values[0], names)?;
                 return self.block(values[if test { 1 } else { 2 }], names);
@@ -180,7 +210,7 @@ impl<'d> Norm<'d> {
                     match self.block(values[1], names)? {
                         Next::Below | Next::Continue => {}
                         Next::Break => return Ok(Next::Below),
-                        Next::Return(value) => return Ok(Next::Return(value)),
+                        next => return Ok(next),
                     }
                 }
                 return self.block(values[2], names);
@@ -204,7 +234,21 @@ impl<'d> Norm<'d> {
     }
 
     fn for_loop(&mut self, values: &'d [TermValue], names: &Rc<Names>) -> Step<Next> {
-        let over = Iterable::of(self.expr(values[1], names)?)?;
+        let over = self.expr(values[1], names)?;
+        if let Thing::Generator(generator) = &over {
+            let (target, body, inside) = (values[0], values[2], names.clone());
+            let round = move |norm: &mut Norm<'d>, value: Item| {
+                norm.step()?;
+                norm.store(target, Thing::Item(value), &inside)?;
+                norm.block(body, &inside)
+            };
+            return match self.drive(generator, Rc::new(round))? {
+                None => self.block(values[3], names),
+                Some(Next::Break) => Ok(Next::Below),
+                Some(next) => Ok(next),
+            };
+        }
+        let over = Iterable::of(over)?;
         let mut number = 0;
         while number < over.length()? {
             self.step()?;
@@ -213,7 +257,7 @@ impl<'d> Norm<'d> {
             match self.block(values[2], names)? {
                 Next::Below | Next::Continue => number += 1,
                 Next::Break => return Ok(Next::Below),
-                Next::Return(value) => return Ok(Next::Return(value)),
+                next => return Ok(next),
             }
         }
         self.block(values[3], names)
@@ -235,7 +279,7 @@ impl<'d> Norm<'d> {
 
     fn handle(&mut self, class: &str, handlers: &'d [TermValue], names: &Rc<Names>) -> Step<Next> {
         if matches!(class, "MemoryError" | "RecursionError") {
-            return Err(Stop::Unknown("limits are not caught, errors of these classes are"));
+            return Err(Stop::Unknown(CAUGHT_LIMIT));
         }
         for handler in handlers {
             let (_, values) = self.parts(*handler);
@@ -248,6 +292,11 @@ impl<'d> Norm<'d> {
             self.handled.push(class.to_owned());
             let next = self.block(values[2], names);
             self.handled.pop();
+            // The name has no value behind its handler.
+            if values[1] != TermValue::Absent {
+                let name = self.text(values[1]);
+                names.owner(name).values.borrow_mut().remove(name);
+            }
             return next;
         }
         raise(class)
@@ -279,7 +328,7 @@ impl<'d> Norm<'d> {
         }
     }
 
-    fn store(&mut self, target: TermValue, value: Thing, names: &Rc<Names>) -> Step<()> {
+    pub(super) fn store(&mut self, target: TermValue, value: Thing, names: &Rc<Names>) -> Step<()> {
         let (kind, values) = self.parts(target);
         match kind {
             "Name" => {
@@ -287,8 +336,10 @@ impl<'d> Norm<'d> {
                 Ok(())
             }
             "Item" => {
-                let Item::Array(cells) = self.expr(values[0], names)?.item()? else {
-                    return Err(Stop::Unknown("store"));
+                let of = self.expr(values[0], names)?.item()?;
+                let cells = match &of {
+                    Item::Array(cells) => cells,
+                    of => return store_value(of, &self.expr(values[1], names)?.item()?, &value.item()?),
                 };
                 let places = self.places(values[1], names)?;
                 let Item::Number(value) = value.item()? else { return Err(Stop::Unknown("store")) };
@@ -319,20 +370,19 @@ impl<'d> Norm<'d> {
             locals.insert(bare.to_owned());
             parameters.push((bare.to_owned(), name != bare, default));
         }
-        if !self.collect(values[1], &mut locals, &mut free) {
-            return Err(Stop::Unknown("generator"));
-        }
+        let is_generator = self.collect(values[1], &mut locals, &mut free);
         let locals = locals.difference(&free).cloned().collect();
-        Ok(Thing::Function(Rc::new(Closure { parameters, body: values[1], locals, around: names.clone() })))
+        let (body, around) = (values[1], names.clone());
+        Ok(Thing::Function(Rc::new(Closure { parameters, body, locals, around, is_generator })))
     }
 
-    /// Notes the names that a body assigns, and those that it takes from around; false for a body that yields.
+    /// Notes the names that a body assigns, and those that it takes from around; true for a body that yields.
     fn collect(&self, of: TermValue, locals: &mut HashSet<String>, free: &mut HashSet<String>) -> bool {
         if let Some(list) = self.document.as_list(of) {
-            return list.iter().all(|value| self.collect(*value, locals, free));
+            return list.iter().fold(false, |yields, value| self.collect(*value, locals, free) | yields);
         }
         if self.document.as_term(of).is_none() {
-            return true;
+            return false;
         }
         let (kind, values) = self.parts(of);
         match kind {
@@ -347,9 +397,9 @@ impl<'d> Norm<'d> {
                 {
                     locals.extend(self.list(&of[0]).iter().map(|name| self.text(*name).to_owned()));
                 }
-                return true;
+                return false;
             }
-            "Yield" => return false,
+            "Yield" => return true,
             "Assign" | "For" | "Delete" => {
                 if let ("Name", of) = self.parts(values[0]) {
                     locals.insert(self.text(of[0]).to_owned());
@@ -362,7 +412,7 @@ impl<'d> Norm<'d> {
             "Nonlocal" => free.extend(self.list(&values[0]).iter().map(|name| self.text(*name).to_owned())),
             _ => {}
         }
-        values.iter().all(|value| self.collect(*value, locals, free))
+        values.iter().fold(false, |yields, value| self.collect(*value, locals, free) | yields)
     }
 
     pub(super) fn call(
@@ -373,7 +423,12 @@ impl<'d> Norm<'d> {
     ) -> Step<Thing> {
         let Thing::Function(closure) = function else {
             return match function {
-                Thing::Library(library) => library.call(given, &keywords),
+                Thing::Library(library) => match &given[..] {
+                    [Thing::Generator(generator), ..] => {
+                        self.use_up(&library.0, generator, &given[1..], &keywords)
+                    }
+                    _ => library.call(given, &keywords),
+                },
                 _ => Err(Stop::Unknown("call")),
             };
         };
@@ -401,8 +456,12 @@ impl<'d> Norm<'d> {
             values: RefCell::new(values),
             locals: closure.locals.clone(),
         };
+        let names = Rc::new(names);
+        if closure.is_generator {
+            return Ok(Thing::Generator(Rc::new(Generator { body: closure.body, names, first: None })));
+        }
         self.depth += 1;
-        let next = self.block(closure.body, &Rc::new(names));
+        let next = self.block(closure.body, &names);
         self.depth -= 1;
         Ok(match next? {
             Next::Return(value) => value,

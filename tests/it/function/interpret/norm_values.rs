@@ -1,15 +1,15 @@
 //! Values and expressions of the stage `norm`.
 
 use super::cells::Place;
+use super::dictionaries::Dict;
+use super::generators::Generator;
 use super::norm::{Closure, Names, Norm, arithmetic};
-use super::python::{Item, attribute, compare, integer, number, range_count, unary};
-use super::{Step, Stop, library, raise};
+use super::norm_library::{Iterable, Library, View, item_at, made};
+use super::python::{Item, attribute, compare, integer, number, store_value, unary, value_of};
+use super::{Step, Stop, library};
 use crate::function::reference;
-use cembra::function::constant::Constant;
-use cembra::function::library::{self as functions, LibraryFunction, LibraryKind};
 use cembra::python::{CompareOp, UnaryOp};
 use cembra::schema::{Datum, TermValue};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What a name or an expression stands for.
@@ -19,6 +19,7 @@ pub(super) enum Thing {
     Function(Rc<Closure>),
     Library(Library),
     Iterable(Rc<Iterable>),
+    Generator(Rc<Generator>),
     /// An error that is handled, by its class.
     Exception(Rc<str>),
 }
@@ -32,233 +33,6 @@ impl Thing {
     }
 }
 
-/// Something of the library, by its dotted name.
-#[derive(Clone)]
-pub(super) struct Library(String);
-
-impl Library {
-    pub(super) fn find(name: &str) -> Option<Thing> {
-        const FORMS: [&str; 7] = ["range", "prange", "enumerate", "zip", "reversed", "list", "bool"];
-        let is_known = FORMS.contains(&name) || LibraryFunction::find(name).is_some();
-        let is_known = is_known || functions::element_named(name).is_some();
-        is_known.then(|| Thing::Library(Library(name.to_owned())))
-    }
-
-    fn attribute(&self, name: &str) -> Step<Thing> {
-        let name = format!("{}.{name}", self.0);
-        Ok(match functions::constant(&name) {
-            Some(Constant::Float(value)) => Thing::Item(Item::Number(reference::Datum::Float(value))),
-            _ => Thing::Library(Library(name)),
-        })
-    }
-
-    pub(super) fn call(&self, args: Vec<Thing>, keywords: &[(&str, Thing)]) -> Step<Thing> {
-        if let Some(iterable) = Iterable::made(&self.0, &args, keywords)? {
-            return Ok(Thing::Iterable(Rc::new(iterable)));
-        }
-        if let ("len", [Thing::Iterable(of)]) = (&*self.0, &args[..]) {
-            return Ok(Thing::Item(Item::Number(reference::Datum::Int(of.length()?))));
-        }
-        if self.0 == "list" {
-            let [of] = &args[..] else { return Err(Stop::Unknown("list")) };
-            let of = Iterable::of(of.clone())?;
-            let elements: Step<Vec<Item>> = (0..of.length()?).map(|at| of.element(at)).collect();
-            return library::call(made("_list"), &elements?, None).map(Thing::Item);
-        }
-        let mut function = LibraryFunction::find(&self.0).ok_or(Stop::Unknown("library"))?;
-        let (mut items, mut positional) = (Vec::new(), args);
-        let most = if function.kind() == LibraryKind::Full { 2 } else { 1 };
-        let makes =
-            matches!(function.kind(), LibraryKind::Filled(_) | LibraryKind::Full | LibraryKind::ArrayOf);
-        if makes && positional.len() > most {
-            function.dtype = positional.pop().and_then(element);
-        }
-        for (name, value) in keywords {
-            match *name {
-                "dtype" => function.dtype = element(value.clone()),
-                "shape" => positional.insert(0, value.clone()),
-                "ndigits" => positional.push(value.clone()),
-                _ => return Err(Stop::Unknown("keyword")),
-            }
-        }
-        for thing in positional {
-            items.push(thing.item()?);
-        }
-        match (function.kind(), &items[..]) {
-            (LibraryKind::ArrayOf, [Item::Tuple(fields)]) => items = fields.to_vec(),
-            (LibraryKind::ArrayOf, [Item::Array(cells)]) => {
-                if cells.sizes().len() > 1 {
-                    return Err(Stop::Unknown("a copy of several axes"));
-                }
-                items = cells.elements()?.into_iter().map(Item::Number).collect();
-            }
-            (LibraryKind::Full, [Item::Tuple(sizes), value]) => {
-                items = std::iter::once(value).chain(sizes.iter()).cloned().collect();
-            }
-            (LibraryKind::Full, [size, value]) => items = vec![value.clone(), size.clone()],
-            _ => {}
-        }
-        library::call(function, &items, None).map(Thing::Item)
-    }
-}
-
-fn made(name: &str) -> LibraryFunction {
-    LibraryFunction::find(name).expect("the library has it")
-}
-
-/// The type of elements that a name or a text stands for.
-fn element(thing: Thing) -> Option<cembra::vm::value::ScalarType> {
-    match thing {
-        Thing::Library(Library(name)) => functions::element_named(&name),
-        Thing::Item(Item::Text(name)) => functions::element_named(&format!("numpy.{name}")),
-        _ => None,
-    }
-}
-
-/// What a loop goes over, by the number of the element.
-pub(super) enum Iterable {
-    Numbers { start: i64, step: i64, count: i64 },
-    Elements(Item),
-    Reversed(Item, i64),
-    Together(Vec<Iterable>),
-    Numbered(i64, Box<Iterable>),
-}
-
-impl Iterable {
-    pub(super) fn of(thing: Thing) -> Step<Iterable> {
-        match thing {
-            Thing::Item(item @ (Item::Array(_) | Item::Tuple(_))) => Ok(Iterable::Elements(item)),
-            Thing::Iterable(of) => of.again(),
-            _ => Err(Stop::Unknown("iterable")),
-        }
-    }
-
-    fn again(&self) -> Step<Iterable> {
-        Ok(match self {
-            Iterable::Numbers { start, step, count } => {
-                Iterable::Numbers { start: *start, step: *step, count: *count }
-            }
-            Iterable::Elements(item) => Iterable::Elements(item.clone()),
-            Iterable::Reversed(item, length) => Iterable::Reversed(item.clone(), *length),
-            Iterable::Together(all) => {
-                Iterable::Together(all.iter().map(Iterable::again).collect::<Step<_>>()?)
-            }
-            Iterable::Numbered(first, of) => Iterable::Numbered(*first, Box::new(of.again()?)),
-        })
-    }
-
-    /// What `range`, `enumerate` and the like make.
-    fn made(name: &str, args: &[Thing], keywords: &[(&str, Thing)]) -> Step<Option<Iterable>> {
-        let int = |thing: &Thing| integer(&thing.clone().item()?);
-        Ok(Some(match (name, args) {
-            ("range" | "prange" | "numba.prange", [_, ..]) => {
-                let bounds: Vec<i64> = args.iter().map(int).collect::<Step<_>>()?;
-                let (start, stop, step) = match bounds[..] {
-                    [stop] => (0, stop, 1),
-                    [start, stop] => (start, stop, 1),
-                    _ => (bounds[0], bounds[1], bounds[2]),
-                };
-                let Some(count) = range_count(start, stop, step) else { return raise("ValueError") };
-                Iterable::Numbers { start, step, count }
-            }
-            ("enumerate", [of, rest @ ..]) => {
-                let first = rest.first().or(keywords.first().map(|(_, value)| value));
-                let first = first.map_or(Ok(0), int)?;
-                Iterable::Numbered(first, Box::new(Iterable::of(of.clone())?))
-            }
-            ("zip", _) => Iterable::Together(args.iter().cloned().map(Iterable::of).collect::<Step<_>>()?),
-            ("reversed", [of]) => match Iterable::of(of.clone())? {
-                Iterable::Numbers { start, step, count } => Iterable::Numbers {
-                    start: start.wrapping_add((count - 1).wrapping_mul(step)),
-                    step: step.wrapping_neg(),
-                    count,
-                },
-                Iterable::Elements(item) => {
-                    let length = Iterable::Elements(item.clone()).length()?;
-                    Iterable::Reversed(item, length)
-                }
-                _ => return Err(Stop::Unknown("reversed")),
-            },
-            _ => return Ok(None),
-        }))
-    }
-
-    pub(super) fn length(&self) -> Step<i64> {
-        Ok(match self {
-            Iterable::Numbers { count, .. } => *count,
-            Iterable::Elements(Item::Array(cells)) => cells.sizes()[0],
-            Iterable::Elements(Item::Tuple(fields)) => fields.len() as i64,
-            Iterable::Elements(_) => return Err(Stop::Unknown("length")),
-            Iterable::Reversed(_, length) => *length,
-            Iterable::Together(all) => {
-                let lengths: Vec<i64> = all.iter().map(Iterable::length).collect::<Step<_>>()?;
-                lengths.into_iter().min().unwrap_or(0)
-            }
-            Iterable::Numbered(_, of) => of.length()?,
-        })
-    }
-
-    pub(super) fn element(&self, at: i64) -> Step<Item> {
-        let int = |value| Item::Number(reference::Datum::Int(value));
-        Ok(match self {
-            Iterable::Numbers { start, step, .. } => int(start.wrapping_add(at.wrapping_mul(*step))),
-            Iterable::Elements(item) => item_at(item, &[Place::At(at)])?,
-            Iterable::Reversed(item, length) => item_at(item, &[Place::At(length - 1 - at)])?,
-            Iterable::Together(all) => {
-                Item::Tuple(all.iter().map(|of| of.element(at)).collect::<Step<Vec<_>>>()?.into())
-            }
-            Iterable::Numbered(first, of) => {
-                Item::Tuple(vec![int(first.wrapping_add(at)), of.element(at)?].into())
-            }
-        })
-    }
-}
-
-/// A field, an element, or a part of an array.
-fn item_at(of: &Item, places: &[Place]) -> Step<Item> {
-    match (of, places) {
-        (Item::Tuple(fields), [Place::At(index)]) => {
-            let at = if *index < 0 { index.saturating_add(fields.len() as i64) } else { *index };
-            let field = usize::try_from(at).ok().and_then(|at| fields.get(at)).cloned();
-            field.ok_or(Stop::Raised("IndexError".into()))
-        }
-        (Item::Array(cells), places) => {
-            let part = cells.part(places)?;
-            match part.sizes().is_empty() {
-                true => Ok(Item::Number(part.elements()?[0])),
-                false => Ok(Item::Array(part)),
-            }
-        }
-        _ => Err(Stop::Unknown("item")),
-    }
-}
-
-/// Names that the imports of a text bring.
-pub(super) fn imports(source: &str) -> HashMap<String, Thing> {
-    let mut names = HashMap::new();
-    let mut bring = |text: &str, module: &str| {
-        for part in text.split(',') {
-            let words: Vec<&str> = part.split_whitespace().collect();
-            let Some(first) = words.first() else { continue };
-            let name = if module.is_empty() { (*first).to_owned() } else { format!("{module}.{first}") };
-            let thing = match functions::constant(&name) {
-                Some(Constant::Float(value)) => Thing::Item(Item::Number(reference::Datum::Float(value))),
-                _ => Thing::Library(Library(name)),
-            };
-            names.insert((*words.last().unwrap_or(first)).to_owned(), thing);
-        }
-    };
-    for line in source.lines() {
-        if let Some(text) = line.strip_prefix("import ") {
-            bring(text, "");
-        } else if let Some((module, text)) = line.strip_prefix("from ").and_then(|l| l.split_once(" import "))
-        {
-            bring(text, module.trim());
-        }
-    }
-    names
-}
-
 impl<'d> Norm<'d> {
     pub(super) fn expr(&mut self, expr: TermValue, names: &Rc<Names>) -> Step<Thing> {
         let (kind, values) = self.parts(expr);
@@ -269,6 +43,9 @@ impl<'d> Norm<'d> {
             "Const" => Ok(Thing::Item(constant(self.datum(values[0]))?)),
             "Item" => {
                 let base = self.expr(values[0], names)?.item()?;
+                if let Item::Dict(dict) = &base {
+                    return of(value_of(dict, &self.expr(values[1], names)?.item()?));
+                }
                 let places = self.places(values[1], names)?;
                 of(item_at(&base, &places))
             }
@@ -340,7 +117,28 @@ impl<'d> Norm<'d> {
                 for element in self.list(&values[0]) {
                     elements.push(self.expr(*element, names)?.item()?);
                 }
+                let is_number = |element: &Item| matches!(element, Item::Number(_));
+                if !elements.iter().all(is_number) {
+                    // Rows of an array.
+                    let rows: Step<Vec<Item>> = elements.into_iter().map(row).collect();
+                    return of(rows.map(|rows| Item::Tuple(rows.into())));
+                }
                 of(library::call(made("_list"), &elements, None))
+            }
+            "Set" => {
+                let set = Dict::new();
+                for element in self.list(&values[0]) {
+                    set.add(number(&self.expr(*element, names)?.item()?)?)?;
+                }
+                Ok(Thing::Item(Item::Dict(set)))
+            }
+            "Dict" => {
+                let dict = Item::Dict(Dict::new());
+                for (key, value) in self.list(&values[0]).iter().zip(self.list(&values[1])) {
+                    let (key, value) = (self.expr(*key, names)?.item()?, self.expr(*value, names)?.item()?);
+                    store_value(&dict, &key, &value)?;
+                }
+                Ok(Thing::Item(dict))
             }
             "Unpack" => {
                 let value = self.expr(values[0], names)?.item()?;
@@ -355,7 +153,7 @@ impl<'d> Norm<'d> {
                 of(item_at(&whole, &[Place::At(*at)]))
             }
             "Lambda" => self.closure(values, names),
-            _ => Err(Stop::Unknown("dictionaries and generators")),
+            other => panic!("{other} is no expression that compiles"),
         }
     }
 
@@ -436,7 +234,46 @@ impl<'d> Norm<'d> {
     }
 
     fn method(&mut self, base: &Item, name: &str, args: &'d [TermValue], names: &Rc<Names>) -> Step<Thing> {
+        if let Item::Dict(dict) = base {
+            let view = match name {
+                "keys" => Some(View::Keys),
+                "values" => Some(View::Values),
+                "items" => Some(View::Items),
+                _ => None,
+            };
+            if let Some(view) = view {
+                return Ok(Thing::Iterable(Rc::new(Iterable::rows(dict.clone(), view))));
+            }
+        }
         let function = match name {
+            "extend" => {
+                let [values] = args else { return Err(Stop::Unknown("extend")) };
+                let values = match self.expr(*values, names)? {
+                    Thing::Generator(generator) => self.use_up("list", &generator, &[], &[])?,
+                    values => values,
+                };
+                let elements = Iterable::of(values)?.elements()?;
+                for element in elements {
+                    library::call(made("_append"), &[base.clone(), element], None)?;
+                }
+                return Ok(Thing::Item(Item::None));
+            }
+            "insert" => "_insert",
+            "index" => "_index",
+            "count" => "_count",
+            "remove" => "_remove",
+            "reverse" => "_reverse",
+            "clear" => "_clear",
+            "sort" => "_sort",
+            "pop" if !args.is_empty() => "_pop_at",
+            "mean" => "numpy.mean",
+            "prod" => "numpy.prod",
+            "argmin" => "numpy.argmin",
+            "argmax" => "numpy.argmax",
+            "any" | "all" => name,
+            "dot" => "numpy.dot",
+            "add" => "_add",
+            "get" => "_dict_get",
             "append" => "_append",
             "pop" => "_pop",
             "copy" => "numpy.copy",
@@ -448,6 +285,14 @@ impl<'d> Norm<'d> {
             items.push(self.expr(*arg, names)?.item()?);
         }
         library::call(made(function), &items, None).map(Thing::Item)
+    }
+}
+
+/// A list that stands in another one: a row of an array.
+fn row(element: Item) -> Step<Item> {
+    match element {
+        Item::Array(cells) => Ok(Item::Tuple(cells.elements()?.into_iter().map(Item::Number).collect())),
+        other => Ok(other),
     }
 }
 

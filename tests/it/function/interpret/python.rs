@@ -1,6 +1,7 @@
 //! The stages `ussa` and `tssa` as Python means them.
 
 use super::cells::{Cells, Place};
+use super::dictionaries::Dict;
 use super::{Evaluate, MAX_CALLS, MAX_STEPS, Step, Stop, raise, walk};
 use crate::function::reference::{Datum, binary, compares, truth};
 use cembra::cli::function_value::python_float;
@@ -24,6 +25,7 @@ pub(super) enum Item {
     Text(Arc<str>),
     Tuple(Rc<[Item]>),
     Array(Cells),
+    Dict(Dict),
 }
 
 /// Result and arrays after the call.
@@ -89,6 +91,7 @@ pub(super) fn json(item: &Item) -> Json {
         Item::Text(text) => json!({ "t": "str", "v": **text }),
         Item::Tuple(fields) => json!({ "t": "tuple", "v": fields.iter().map(json).collect::<Vec<_>>() }),
         Item::Array(cells) => cells.json(),
+        Item::Dict(_) => json!({ "t": "dict" }),
     }
 }
 
@@ -160,6 +163,10 @@ impl Evaluate<FunctionOp> for Python<'_> {
             }
             FunctionOp::Tuple => Item::Tuple(args.into()),
             FunctionOp::GetItem(parts) => self.item(inst, parts, args)?,
+            FunctionOp::SetItem(_) if matches!(args[0], Item::Dict(_)) => {
+                store_value(&args[0], &args[2], &args[1])?;
+                Item::None
+            }
             FunctionOp::SetItem(parts) => {
                 let Item::Array(cells) = &args[0] else { return Err(Stop::Unknown("store")) };
                 let value = number(&args[1])?;
@@ -242,8 +249,22 @@ impl Python<'_> {
                     false => Ok(Item::Array(part)),
                 }
             }
+            Item::Dict(dict) => value_of(dict, &args[1]),
             _ => Err(Stop::Unknown("item")),
         }
+    }
+}
+
+/// `dict[key]`.
+pub(super) fn value_of(dict: &Dict, key: &Item) -> Step<Item> {
+    dict.get(number(key)?)?.map(Item::Number).ok_or(Stop::Raised("KeyError".into()))
+}
+
+/// `dict[key] = value`.
+pub(super) fn store_value(dict: &Item, key: &Item, value: &Item) -> Step<()> {
+    match dict {
+        Item::Dict(dict) => dict.put(number(key)?, number(value)?),
+        _ => Err(Stop::Unknown("store")),
     }
 }
 
@@ -313,6 +334,7 @@ pub(super) fn is_true(item: &Item) -> bool {
         Item::Text(text) => !text.is_empty(),
         Item::Tuple(fields) => !fields.is_empty(),
         Item::Array(cells) => cells.sizes()[0] != 0,
+        Item::Dict(dict) => dict.len() != 0,
     }
 }
 
@@ -368,11 +390,18 @@ pub(super) fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
     };
     Ok(match (x, y) {
         (Item::Number(x), Item::Number(y)) => compares(sign, *x, *y),
+        (Item::Text(x), Item::Text(y)) => match op {
+            CompareOp::Less => x < y,
+            CompareOp::LessEqual => x <= y,
+            CompareOp::Greater => x > y,
+            CompareOp::GreaterEqual => x >= y,
+            op => (x == y) == (op == CompareOp::Equal),
+        },
         (x, y) => equal(x, y) == (op == CompareOp::Equal),
     })
 }
 
-fn equal(x: &Item, y: &Item) -> bool {
+pub(super) fn equal(x: &Item, y: &Item) -> bool {
     match (x, y) {
         (Item::None, Item::None) => true,
         (Item::Number(x), Item::Number(y)) => compares("==", *x, *y),

@@ -48,6 +48,14 @@ fn elements() -> Vec<Family> {
         .updating()
         .on_demand(remove_last),
         Family::new(
+            "nd.sort",
+            &["array"],
+            "The array itself, of one axis, with its elements in order: the least first, NaN last; what is equal stays in order.",
+        )
+        .cost_of(20)
+        .updating()
+        .on_demand(sort),
+        Family::new(
             "nd.length",
             &["array", "axis"],
             "The size of an axis; a negative one counts from the last.",
@@ -110,6 +118,15 @@ fn remove_last(family: &Family, args: &[QType]) -> Option<Overload> {
     let fits = array.rank() == 1 && !array.is_unit(0);
     fits.then(|| {
         family.make_general(args, QType::NdArray(*array), |call: &mut Call<'_>| call.remove_last_element())
+    })
+}
+
+fn sort(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::NdArray(array)] = args else { return None };
+    let is_ordered = matches!(array.element(), ScalarType::Float64 | ScalarType::Int64 | ScalarType::Boolean);
+    let fits = array.rank() == 1 && !array.is_unit(0) && is_ordered;
+    fits.then(|| {
+        family.make_general(args, QType::NdArray(*array), |call: &mut Call<'_>| call.sort_elements())
     })
 }
 
