@@ -26,10 +26,10 @@ mod writer;
 
 pub use entry::header;
 
+use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
-use crate::native::c::special::{ANGLES, Special, special};
 use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
 use std::collections::BTreeMap;

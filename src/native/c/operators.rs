@@ -24,8 +24,10 @@ impl Writer<'_> {
             return self.assemble(operands, result);
         }
         if let Some(special) = special(overload) {
-            let locals: Vec<(String, CType)> = operands.iter().flat_map(|value| self.locals.all(*value)).collect();
-            let raise = |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
+            let locals: Vec<(String, CType)> =
+                operands.iter().flat_map(|value| self.locals.all(*value)).collect();
+            let raise =
+                |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
             return Some(special.statements(operands, result, &self.locals, raise));
         }
         if let Some(shifted) = self.by_power_of_two(overload, operands, result) {

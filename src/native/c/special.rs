@@ -79,7 +79,8 @@ impl Special {
         let lowered = Lowered::new(&list, [Some(recorded.value), rare].into_iter().flatten(), |number, _| {
             names[usize::from(number)].to_owned()
         });
-        let parameters: Vec<String> = names[..parameters].iter().map(|name| format!("{ctype} {name}")).collect();
+        let parameters: Vec<String> =
+            names[..parameters].iter().map(|name| format!("{ctype} {name}")).collect();
         let rare = rare.map_or(String::new(), |rare| {
             let FunctionKind::Unary(kind) = self.function.kind else { return String::new() };
             format!("    if (CEMBRA_RARE({})) return ({ctype})rare_{}(x);\n", lowered.of(rare), kind.name())
@@ -120,7 +121,9 @@ impl Special {
             };
         }
         let to = to.first().map(|(local, _)| local.clone()).unwrap_or_default();
-        let domain = |domain| format!("if (CEMBRA_RARE(!{})) {{ {} }} ", self.inside(domain, &args[0]), raise("CEMBRA_DOMAIN"));
+        let domain = |domain| {
+            format!("if (CEMBRA_RARE(!{})) {{ {} }} ", self.inside(domain, &args[0]), raise("CEMBRA_DOMAIN"))
+        };
         let (before, after) = match self.function.refusals {
             Refusals::Nothing => return format!("{to} = {call};"),
             Refusals::Outside(place) => (domain(place), String::new()),
