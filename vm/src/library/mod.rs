@@ -20,7 +20,4 @@ mod signature;
 pub use call::{Argument, BoundCall};
 pub use error::{BoundaryError, LibraryError, Raised};
 pub use open::{Digest, Library};
-pub use signature::{Parameter, Signature};
-
-/// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 1;
+pub use signature::{ABI_VERSION, Parameter, Signature};

@@ -1,8 +1,7 @@
 //! Opening a library.
 
-use crate::library::ABI_VERSION;
 use crate::library::error::LibraryError;
-use crate::library::signature::Signature;
+use crate::library::signature::{ABI_VERSION, Signature};
 use sha2::{Digest as _, Sha256};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;

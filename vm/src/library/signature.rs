@@ -3,6 +3,9 @@
 use crate::value::QType;
 use std::fmt::{self, Write};
 
+/// The version of the boundary. A library says for which one it was made.
+pub const ABI_VERSION: u32 = 1;
+
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
