@@ -10,8 +10,9 @@ pub struct BuildArgs {
     /// Files with functions (`.py`), and stored programs, which are functions of the file's name.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// A function of the files with the types of its arguments, such as 'dot(f64[:], f64[:])'. Types are i64, f64, bool, and
-    /// arrays of i8 to u64, f32, f64 and bool with a colon for each axis.
+    /// A function of the files with the types of its arguments, such as `dot(f64[:], f64[:])`.
+    ///
+    /// Types are i64, f64, bool, and arrays of i8 to u64, f32, f64 and bool with a colon for each axis.
     #[arg(short, long = "export", value_name = "FUNCTION(TYPES)")]
     pub exports: Vec<String>,
     /// The folder for the library, its header and its Python module.

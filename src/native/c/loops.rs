@@ -37,6 +37,9 @@ pub(super) struct Unchecked {
     pub(super) elements: HashSet<usize>,
 }
 
+/// Routines with more instructions are left as they are: looking for loops takes the square of their jumps.
+const LONGEST: usize = 20_000;
+
 /// The loops of a routine that gain by being written twice.
 pub(super) fn unchecked(
     routine: &Routine,
@@ -44,7 +47,8 @@ pub(super) fn unchecked(
     literals: &HashMap<ValueId, ScalarValue>,
 ) -> Vec<Unchecked> {
     let count = routine.body.instructions().len();
-    let found = (0..count).filter_map(|last| Loop::find(routine, locals, literals, last)?.unchecked());
+    let found = (0..if count > LONGEST { 0 } else { count })
+        .filter_map(|last| Loop::find(routine, locals, literals, last)?.unchecked());
     found.collect()
 }
 
@@ -87,8 +91,8 @@ impl<'r> Loop<'r> {
             }
         }
         let mut writes: HashMap<ValueId, Vec<usize>> = HashMap::new();
-        for ip in first..=last {
-            for value in body.writes(&instructions[ip]) {
+        for (ip, instruction) in (first..).zip(&instructions[first..=last]) {
+            for value in body.writes(instruction) {
                 if locals.array(*value).is_none() {
                     writes.entry(locals.owner(*value)).or_default().push(ip);
                 }

@@ -195,19 +195,20 @@ impl Writer<'_> {
     fn body(&mut self, loops: &[Unchecked]) -> Result<(), NotTranslated> {
         let body = &self.routine.body;
         let count = body.instructions().len();
-        let mut is_target = vec![false; count + 1];
-        (0..count).filter_map(|ip| body.target(ip)).for_each(|target| is_target[target] = true);
-        loops.iter().for_each(|again| is_target[again.last + 1] = true);
+        let targets =
+            (0..count).filter_map(|ip| body.target(ip)).chain(loops.iter().map(|again| again.last + 1));
+        let targets: HashSet<usize> = targets.collect();
+        let entries: HashMap<usize, &Unchecked> = loops.iter().map(|again| (again.entry, again)).collect();
         for ip in 0..count {
-            if is_target[ip] {
+            if targets.contains(&ip) {
                 let _ = writeln!(self.text, "L{ip}:;");
             }
-            if let Some(again) = loops.iter().find(|again| again.entry == ip) {
+            if let Some(again) = entries.get(&ip) {
                 let _ = writeln!(self.text, "    if ({}) goto L{}u;", again.test, again.condition);
             }
             self.write_instruction(ip)?;
         }
-        if is_target[count] {
+        if targets.contains(&count) {
             let _ = writeln!(self.text, "L{count}:;");
         }
         Ok(())

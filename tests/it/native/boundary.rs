@@ -80,7 +80,7 @@ fn layouts_are_those_of_the_build() {
     let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let turned = NdView::from_slice(&rows, &[3, 2]).expect("six elements").select_axes([1, 0]);
     let strided = library(source, &args, ArrayLayout::Strided);
-    let mut call = strided.bind(vec![Argument::Elements(turned.clone())]).expect("any strides");
+    let mut call = strided.bind(vec![Argument::Elements(turned)]).expect("any strides");
     call.run().expect("no error");
     assert_eq!(call.result(0), Value::Scalar(ScalarValue::Float64(2.0)));
     let contiguous = library(source, &args, ArrayLayout::Contiguous);

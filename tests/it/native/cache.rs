@@ -65,7 +65,8 @@ fn damaged_builds_are_made_again() {
     let expected = Value::Scalar(ScalarValue::Int64(22));
     assert_eq!(gives(&cache, SOURCE), expected);
     let place = folder(&cache, SOURCE);
-    let damage: [(&str, fn(&Path)); 7] = [
+    type Damage = fn(&Path);
+    let damage: [(&str, Damage); 7] = [
         ("the library is cut", |f| truncate(&f.join("libf.so"), 1000)),
         ("the library is empty", |f| truncate(&f.join("libf.so"), 0)),
         ("a bit of the library differs", |f| flip(&f.join("libf.so"), 5000)),
