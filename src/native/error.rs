@@ -44,6 +44,14 @@ pub enum NotTranslated {
         /// The type.
         qtype: String,
     },
+    /// An input cannot be fixed.
+    #[error("input {name:?} cannot be fixed: {what}")]
+    Fixed {
+        /// The input.
+        name: String,
+        /// Why.
+        what: String,
+    },
     /// A call may run in pieces, on several threads.
     #[error("routine {routine} is parallel, which has no form in C yet")]
     Parallel {

@@ -3,8 +3,8 @@
 use crate::native::error::NotTranslated;
 use crate::workflow::{Fingerprint, Fingerprinter};
 use cembra_vm::library::{Parameter, Signature};
-use cembra_vm::program::{Program, Routine, text};
-use cembra_vm::value::QType;
+use cembra_vm::program::{Instruction, Program, Routine, text};
+use cembra_vm::value::{QType, Value};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct ProgramCall {
     name: String,
     program: Arc<Program>,
     layout: ArrayLayout,
+    /// Inputs that are part of the program, by their names.
+    fixed: Vec<(Arc<str>, Value)>,
 }
 
 impl ProgramCall {
@@ -39,9 +41,45 @@ impl ProgramCall {
     ) -> Result<ProgramCall, NotTranslated> {
         let name = name.into();
         match is_name(&name) {
-            true => Ok(ProgramCall { name, program, layout }),
+            true => Ok(ProgramCall { name, program, layout, fixed: Vec::new() }),
             false => Err(NotTranslated::Name { name }),
         }
+    }
+
+    /// The same with an input that becomes part of the program: the library does not take it, and its compiler knows it.
+    ///
+    /// # Errors
+    /// There is no such input, it has another type or is an array, or the program calls itself with other values.
+    pub fn fixing(mut self, input: &str, value: Value) -> Result<ProgramCall, NotTranslated> {
+        let (name, main) = (input.to_owned(), self.program.main());
+        let Some((input, slot)) = main.inputs.iter().find(|(known, _)| **known == *input) else {
+            return Err(NotTranslated::Fixed { name, what: "the program has no such input".to_owned() });
+        };
+        let (expected, actual) = (main.slot(*slot).qtype(), value.qtype());
+        let is_fixed = self.fixed.iter().any(|(known, _)| known == input);
+        let what = match () {
+            () if is_fixed => "it is fixed already".to_owned(),
+            () if !is_plain(expected) => format!("an input of type {expected} cannot be part of the program"),
+            () if actual.storage() != expected.storage() => format!("it has the type {expected}, not {actual}"),
+            () if calls_main(&self.program) => "the program calls itself with other values".to_owned(),
+            () => {
+                self.fixed.push((input.clone(), value));
+                return Ok(self);
+            }
+        };
+        Err(NotTranslated::Fixed { name, what })
+    }
+
+    /// The program as it is translated: fixed inputs are literals. It is not for running: its layout is that of all inputs.
+    pub(crate) fn translated(&self) -> Program {
+        let mut routines = self.program.routines().to_vec();
+        for (name, value) in &self.fixed {
+            let main = &mut routines[0];
+            let place = main.inputs.iter().position(|(known, _)| known == name);
+            let (_, input) = main.inputs.remove(place.expect("it was looked up when it was fixed"));
+            main.literals.push((input, value.clone()));
+        }
+        Program::new(routines)
     }
 
     /// The function's name.
@@ -62,6 +100,7 @@ impl ProgramCall {
     /// What a library of the program looks like from outside.
     pub fn signature(&self) -> Signature {
         let main = self.program.main();
+        let is_taken = |name: &Arc<str>| !self.fixed.iter().any(|(fixed, _)| fixed == name);
         let parameter = |(name, value): &(Arc<str>, _)| Parameter {
             name: name.to_string(),
             qtype: main.slot(*value).qtype().clone(),
@@ -71,18 +110,28 @@ impl ProgramCall {
         let side = main.side_outputs.iter().map(|(name, value)| (name.to_string(), *value));
         let results = std::iter::once(("result".to_owned(), main.output)).chain(side);
         Signature {
-            parameters: main.inputs.iter().map(parameter).collect(),
+            parameters: main.inputs.iter().filter(|(name, _)| is_taken(name)).map(parameter).collect(),
             results: results.map(|(name, value)| (name, main.slot(value).qtype().clone())).collect(),
         }
     }
 }
 
-/// The program without names and places of its text, the layout, and the name of the function.
+/// The program without names and places of its text, the layout, what is fixed, and the name of the function.
 impl Fingerprint for ProgramCall {
     fn feed(&self, to: &mut Fingerprinter) {
-        let layout = self.layout as u8;
-        to.group("ProgramCall", &[&self.name, &text::print(&anonymous(&self.program)), &layout]);
+        let (layout, inputs) = (self.layout as u8, &self.program.main().inputs);
+        let number = |name: &Arc<str>| inputs.iter().position(|(known, _)| known == name).unwrap_or_default();
+        let fixed = self.fixed.iter().map(|(name, value)| (number(name), text::print_value(value)));
+        let mut fixed: Vec<(usize, String)> = fixed.collect();
+        fixed.sort();
+        to.group("ProgramCall", &[&self.name, &text::print(&anonymous(&self.program)), &layout, &fixed]);
     }
+}
+
+/// True if a routine calls the first one.
+fn calls_main(program: &Program) -> bool {
+    let instructions = program.routines().iter().flat_map(|routine| routine.body.instructions());
+    instructions.into_iter().any(|instruction| matches!(instruction, Instruction::Call { routine: 0, .. }))
 }
 
 /// The same program with numbers for names, and without places of its text.

@@ -73,9 +73,9 @@ impl TranslateToC {
     /// # Errors
     /// As for the step.
     pub fn explained(&self, call: &ProgramCall) -> Result<String, NotTranslated> {
-        let (program, line) = (call.program(), |span: Span| self.line(span));
+        let (program, line) = (call.translated(), |span: Span| self.line(span));
         let functions = (0..program.routines().len())
-            .map(|number| routine::function(number, program, call.layout(), &line, true));
+            .map(|number| routine::function(number, &program, call.layout(), &line, true));
         Ok(functions.collect::<Result<Vec<String>, _>>()?.join("\n"))
     }
 
@@ -115,7 +115,7 @@ impl Step<ProgramCall> for TranslateToC {
     }
 
     fn run(&self, call: ProgramCall) -> Result<ProgramSource<C>, NotTranslated> {
-        let (program, signature) = (call.program(), call.signature());
+        let (program, signature) = (&call.translated(), call.signature());
         if is_used(call.name()) {
             return Err(NotTranslated::Name { name: call.name().to_owned() });
         }

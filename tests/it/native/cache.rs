@@ -136,6 +136,36 @@ fn many_threads_build_once() {
 }
 
 #[test]
+fn variants_with_fixed_inputs_are_built_ahead() {
+    let (root, cache) = fresh();
+    let args = [3i64, 0].map(|x| Value::Scalar(ScalarValue::Int64(x)));
+    let source = "def f(n, m):\n    s = 0\n    for i in range(n):\n        s += i * m % 8\n    return s\n";
+    let call = function(source, &args, ArrayLayout::Strided);
+    let fixed = |x: i64| call.clone().fixing("m", Value::Scalar(ScalarValue::Int64(x))).expect("an input");
+    let calls: Vec<ProgramCall> = (1..5).map(fixed).collect();
+    let built = cache.build_ahead(&calls, 2);
+    assert_eq!(entries(root.path()).len(), 4);
+    let general = cache.library(&call).expect("a library");
+    for (x, (built, call)) in (1..5).zip(built.iter().zip(&calls)) {
+        let artifact = built.as_ref().expect("a build");
+        assert_eq!(cache.artifact(call).expect("a hit").folder(), artifact.folder());
+        let variant = load(artifact).expect("a library");
+        assert_eq!(variant.signature().parameters.len(), 1);
+        let n = Value::Scalar(ScalarValue::Int64(100));
+        let all = [n.clone(), Value::Scalar(ScalarValue::Int64(x))];
+        let found = call_library(&variant, &[n]).expect("no error").results;
+        assert_eq!(found, call_library(&general, &all).expect("no error").results);
+    }
+    let refused = |name: &str, value: Value| call.clone().fixing(name, value).expect_err("it cannot be fixed").to_string();
+    let one = Value::Scalar(ScalarValue::Int64(1));
+    assert_eq!(refused("k", one.clone()), "input \"k\" cannot be fixed: the program has no such input");
+    let float = Value::Scalar(ScalarValue::Float64(1.0));
+    assert_eq!(refused("m", float), "input \"m\" cannot be fixed: it has the type INT64, not FLOAT64");
+    let twice = fixed(1).fixing("m", one).expect_err("it is fixed").to_string();
+    assert_eq!(twice, "input \"m\" cannot be fixed: it is fixed already");
+}
+
+#[test]
 fn a_cache_stays_within_its_limit() {
     let (root, cache) = fresh();
     let one: u64 = {

@@ -157,7 +157,7 @@ impl BoundCall<'_> {
 
 #[cold]
 fn raised(status: i32, error: &RawError) -> Raised {
-    let category = usize::try_from(status - 1).ok().and_then(|number| Category::ALL.get(number).copied());
+    let category = usize::try_from(status).ok().and_then(|status| status.checked_sub(1)).and_then(|number| Category::ALL.get(number).copied());
     // SAFETY: a message is a string of the library that ends with 0; it stays while the library is loaded.
     let message = (!error.message.is_null()).then(|| unsafe { CStr::from_ptr(error.message) });
     Raised {
