@@ -80,6 +80,46 @@ class _Elements:
         return array
 
 
+class Array:
+    """An array that a function has made. `numpy.asarray` takes it as it lies; it frees its memory with its last user."""
+
+    def __init__(self, array, free, code, rank):
+        self._array, self._free = array, free
+        self.shape = tuple(array.shape[:rank])
+        self.__array_interface__ = {
+            "shape": self.shape,
+            "typestr": ("|" if code[1] == "1" else "<") + code,
+            "data": (array.data or 0, False),
+            "version": 3,
+        }
+
+    def __del__(self):
+        self._free(ctypes.byref(self._array))
+
+    def tolist(self):
+        kind = _kinds[self.__array_interface__["typestr"][1:]]
+        count = 1
+        for size in self.shape:
+            count *= size
+        cells = list((kind * count).from_address(self._array.data)) if count else []
+        for size in reversed(self.shape[1:]):
+            cells = [cells[i : i + size] for i in range(0, len(cells), size)] if size else []
+        return cells
+
+
+_kinds = {
+    "b1": ctypes.c_bool, "i1": ctypes.c_int8, "i2": ctypes.c_int16, "i4": ctypes.c_int32, "i8": ctypes.c_int64,
+    "u1": ctypes.c_uint8, "u2": ctypes.c_uint16, "u4": ctypes.c_uint32, "u8": ctypes.c_uint64,
+    "f4": ctypes.c_float, "f8": ctypes.c_double,
+}
+
+
+def _made(entry, code, rank):
+    free = getattr(_library, entry + "_free")
+    free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
+    return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank)})
+
+
 def _struct(*fields):
     return type("Struct", (ctypes.Structure,), {"_fields_": [(f"_{i}", kind) for i, kind in enumerate(fields)]})
 

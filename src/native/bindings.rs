@@ -57,7 +57,11 @@ fn function(entry: &str, signature: &Signature) -> String {
         None => ctype(&parameter.qtype),
     });
     let parameters: Vec<String> = parameters.collect();
-    let results: Vec<String> = signature.results.iter().map(|(_, qtype)| ctype(qtype)).collect();
+    let results = signature.results.iter().map(|(_, qtype)| match qtype.nd() {
+        Some(array) => format!("_made({entry:?}, {:?}, {})", code(array.element()), array.rank()),
+        None => ctype(qtype),
+    });
+    let results: Vec<String> = results.collect();
     let numbered = signature.parameters.iter().enumerate();
     let names: Vec<String> =
         numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();

@@ -138,22 +138,22 @@ impl NativeCache {
 
     /// Builds several programs ahead, on so many threads; what is there already is found. Gives the builds in the order of
     /// the programs.
-    pub fn build_ahead(
-        &self,
-        calls: &[ProgramCall],
-        threads: usize,
-    ) -> Vec<Result<Artifact, NativeError>> {
+    pub fn build_ahead(&self, calls: &[ProgramCall], threads: usize) -> Vec<Result<Artifact, NativeError>> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
-            while let Some((number, call)) = calls.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some((number, call)) =
+                calls.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
+            {
                 done.push((number, self.artifact(call)));
             }
             done
         };
         let mut all = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.clamp(1, calls.len().max(1))).map(|_| scope.spawn(work)).collect();
-            let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            let workers: Vec<_> =
+                (0..threads.clamp(1, calls.len().max(1))).map(|_| scope.spawn(work)).collect();
+            let done =
+                workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
             done.flatten().collect::<Vec<_>>()
         });
         all.sort_by_key(|(number, _)| *number);

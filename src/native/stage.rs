@@ -60,7 +60,9 @@ impl ProgramCall {
         let what = match () {
             () if is_fixed => "it is fixed already".to_owned(),
             () if !is_plain(expected) => format!("an input of type {expected} cannot be part of the program"),
-            () if actual.storage() != expected.storage() => format!("it has the type {expected}, not {actual}"),
+            () if actual.storage() != expected.storage() => {
+                format!("it has the type {expected}, not {actual}")
+            }
             () if calls_main(&self.program) => "the program calls itself with other values".to_owned(),
             () => {
                 self.fixed.push((input.clone(), value));

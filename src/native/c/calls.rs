@@ -5,7 +5,7 @@ use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
 use crate::native::stage::is_plain;
 use cembra_vm::program::{Routine, ValueId};
-use cembra_vm::value::QType;
+use cembra_vm::value::{NdType, QType};
 use std::fmt::Write;
 
 /// The parameters of a routine's function, in C.
@@ -21,40 +21,56 @@ pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, Not
             let _ = write!(text, ", {} p{position}_{}", leaf.ctype.name(), leaf.at);
         }
     }
-    for (position, leaf) in results(routine)? {
-        let _ = write!(text, ", {} *q{position}_{}", leaf.ctype.name(), leaf.at);
+    for (position, result) in results(routine)? {
+        match result {
+            Through::Leaf(leaf) => drop(write!(text, ", {} *q{position}_{}", leaf.ctype.name(), leaf.at)),
+            Through::Array(_) => drop(write!(text, ", cembra_array *q{position}")),
+        }
     }
     text.push(')');
     Ok(text)
 }
 
-/// The leaves of all results that go through pointers, with the number of their result.
-pub(super) fn results(routine: &Routine) -> Result<Vec<(usize, Leaf)>, NotTranslated> {
+/// What a function gives through a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    /// A plain scalar of a result.
+    Leaf(Leaf),
+    /// An array, whose memory becomes that of the caller.
+    Array(NdType),
+}
+
+/// The parts of all results, with the numbers of their results.
+fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
     let mut all = Vec::new();
     for (position, value) in routine.results().enumerate() {
-        let leaves = plain_leaves(routine.slot(value).qtype(), || format!("result {position}"))?;
-        all.extend(leaves.into_iter().map(|leaf| (position, leaf)));
-    }
-    if all.len() == 1 {
-        all.clear();
+        let qtype = routine.slot(value).qtype();
+        match qtype.nd() {
+            Some(array) => all.push((position, Through::Array(array))),
+            None => {
+                let leaves = plain_leaves(qtype, || format!("result {position}"))?;
+                all.extend(leaves.into_iter().map(|leaf| (position, Through::Leaf(leaf))));
+            }
+        }
     }
     Ok(all)
 }
 
+/// The parts of all results that go through pointers: all, unless there is a single number.
+pub(super) fn results(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
+    let all = parts(routine)?;
+    Ok(if let [(_, Through::Leaf(_))] = all[..] { Vec::new() } else { all })
+}
+
 /// The type that the function of a routine returns: a status, and the result if that is a single number.
 pub(super) fn returns(routine: &Routine) -> Result<&'static str, NotTranslated> {
-    let mut ctypes = Vec::new();
-    for (position, value) in routine.results().enumerate() {
-        let leaves = plain_leaves(routine.slot(value).qtype(), || format!("result {position}"))?;
-        ctypes.extend(leaves.iter().map(|leaf| leaf.ctype));
-    }
-    Ok(match ctypes[..] {
-        [CType::U8] => "cembra_u8",
-        [CType::I32] => "cembra_i32",
-        [CType::I64] => "cembra_i64",
-        [CType::F32] => "cembra_f32",
-        [CType::F64] => "cembra_f64",
-        _ => "cembra_status",
+    let [(_, Through::Leaf(leaf))] = parts(routine)?[..] else { return Ok("cembra_status") };
+    Ok(match leaf.ctype {
+        CType::U8 => "cembra_u8",
+        CType::I32 => "cembra_i32",
+        CType::I64 => "cembra_i64",
+        CType::F32 => "cembra_f32",
+        CType::F64 => "cembra_f64",
     })
 }
 
@@ -69,39 +85,30 @@ impl Writer<'_> {
         let (mut text, mut args) = (String::from("{ "), String::from("run, depth"));
         for (position, operand) in operands.iter().enumerate() {
             match self.locals.array(*operand) {
-                Some(array) => {
-                    let (value, rank) = (self.locals.owner(*operand), array.rank());
-                    let list = |what: &str| {
-                        let all: Vec<String> =
-                            (0..rank).map(|axis| format!("{value}_{what}{axis}")).collect();
-                        all.join(", ")
-                    };
-                    let _ = write!(
-                        text,
-                        "cembra_array a{position} = {{ {value}, {{ {} }}, {{ {} }} }}; ",
-                        list("n"),
-                        list("s")
-                    );
+                Some(_) => {
+                    let _ = write!(text, "cembra_array a{position} = {}; ", self.descriptor(*operand));
                     let _ = write!(args, ", &a{position}");
                 }
                 None => self.locals.all(*operand).iter().for_each(|(local, _)| args += &format!(", {local}")),
             }
         }
-        let leaves: Vec<(usize, String, CType)> = results
-            .iter()
-            .enumerate()
-            .flat_map(|(position, result)| {
-                self.locals.all(*result).into_iter().map(move |(l, c)| (position, l, c))
-            })
-            .collect();
         let mut moved = String::new();
-        match &leaves[..] {
-            [(_, local, _)] => moved = format!(" {local} = z.value;"),
-            leaves => {
-                for (number, (_, local, ctype)) in leaves.iter().enumerate() {
-                    let _ = write!(text, "{} z{number} = 0; ", ctype.name());
-                    let _ = write!(args, ", &z{number}");
-                    let _ = write!(moved, " {local} = z{number};");
+        let is_number =
+            |value: &ValueId| self.locals.array(*value).is_none() && self.locals.all(*value).len() == 1;
+        match results {
+            [only] if is_number(only) => moved = format!(" {} = z.value;", self.locals.only(*only)),
+            results => {
+                for (position, result) in results.iter().enumerate() {
+                    if self.locals.array(*result).is_some() {
+                        let _ = write!(text, "cembra_array t{position} = {{ 0 }}; ");
+                        let _ = write!(args, ", &t{position}");
+                        let _ = write!(moved, " {}", self.taken(*result, &format!("t{position}")));
+                    }
+                    for (number, (local, ctype)) in self.locals.all(*result).into_iter().enumerate() {
+                        let _ = write!(text, "{} z{position}_{number} = 0; ", ctype.name());
+                        let _ = write!(args, ", &z{position}_{number}");
+                        let _ = write!(moved, " {local} = z{position}_{number};");
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The boundary of a library in C: its types, and the functions that others call.
 
-use crate::native::c::calls::{results, returns};
+use crate::native::c::calls::{Through, results, returns};
 use crate::native::c::constants::{category_name, quoted};
 use crate::native::c::locals::{CType, Leaf, element_name, leaves};
 use crate::native::error::NotTranslated;
@@ -34,6 +34,12 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
          int32_t {name}_call(void *const *values, cembra_error *error);\n\
          extern const uint32_t {name}_abi;\nextern const char {name}_signature[];\n"
     );
+    if signature.gives_arrays() {
+        let _ = write!(
+            text,
+            "\n/* Frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
+        );
+    }
     Ok(text)
 }
 
@@ -91,7 +97,11 @@ fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result
     }
     for (number, (result, qtype)) in signature.results.iter().enumerate() {
         let what = || refused(&format!("result {result}"), qtype);
-        all.push(format!("{} *result{number}", types.of(qtype).ok_or_else(what)?));
+        let ctype = match qtype.nd() {
+            Some(_) => "cembra_array".to_owned(),
+            None => types.of(qtype).ok_or_else(what)?,
+        };
+        all.push(format!("{ctype} *result{number}"));
     }
     all.push("cembra_error *error".to_owned());
     Ok(format!("int32_t {name}({})", all.join(", ")))
@@ -140,11 +150,23 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     }
     let (mut put, first) = (String::new(), signature.parameters.len());
     let through_pointers = results(program.main())?;
-    for (number, leaf) in &through_pointers {
-        let local = format!("q{number}_{}", leaf.at);
-        let _ = writeln!(text, "    {} {local} = 0;", leaf.ctype.name());
-        let _ = write!(args, ", &{local}");
-        put += &stored(first + number, leaf.at, &local);
+    for (number, result) in &through_pointers {
+        match result {
+            Through::Leaf(leaf) => {
+                let local = format!("q{number}_{}", leaf.at);
+                let _ = writeln!(text, "    {} {local} = 0;", leaf.ctype.name());
+                let _ = write!(args, ", &{local}");
+                put += &stored(first + number, leaf.at, &local);
+            }
+            Through::Array(_) => {
+                let place = first + number;
+                let _ = writeln!(
+                    text,
+                    "    cembra_array *q{number} = values[{place}]; memset(q{number}, 0, sizeof *q{number});"
+                );
+                let _ = write!(args, ", q{number}");
+            }
+        }
     }
     if through_pointers.is_empty() {
         let leaves = signature
@@ -164,6 +186,12 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
         text,
         "    {returns} z = r0({args});\n    if (z.status != 0) return z.status;\n{put}    return 0;\n}}\n\n"
     );
+    if signature.gives_arrays() {
+        let _ = write!(
+            text,
+            "void {name}_free(cembra_array *array)\n{{\n    free(array->data);\n    array->data = NULL;\n}}\n\n"
+        );
+    }
     let mut types = Types { name, count: 0, declared: String::new() };
     let typed = prototype(name, signature, &mut types)?;
     let address = |(number, parameter): (usize, &Parameter)| {

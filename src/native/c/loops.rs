@@ -13,6 +13,7 @@
 //!
 //! A test that fails costs nothing but the checks: what the loop means is the same on both ways.
 
+use crate::native::c::arrays::changes_arrays;
 use crate::native::c::locals::Locals;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::{Instruction, Routine, ValueId};
@@ -138,6 +139,10 @@ impl<'r> Loop<'r> {
 
     fn unchecked(self) -> Option<Unchecked> {
         let (mut tests, mut elements) = (Vec::new(), HashSet::new());
+        let body = &self.routine.body;
+        let changing = (self.first..=self.last).filter(|ip| changes_arrays(self.routine, *ip));
+        let written = changing.flat_map(|ip| body.writes(&body.instructions()[ip]));
+        let changed: HashSet<ValueId> = written.map(|value| self.locals.owner(*value)).collect();
         for ip in self.first..=self.last {
             let Instruction::Operator { operator, operands, .. } = self.routine.body.instructions()[ip]
             else {
@@ -150,6 +155,9 @@ impl<'r> Loop<'r> {
                 _ => continue,
             };
             let array = self.locals.owner(operands[0]);
+            if changed.contains(&array) {
+                continue;
+            }
             let of_axes = indices
                 .iter()
                 .enumerate()

@@ -11,6 +11,7 @@
 //! An error leaves through every function as its category; where it was raised, and with which operands, stands in the
 //! `cembra_error` of the call.
 
+mod arrays;
 mod calls;
 mod constants;
 mod elements;
@@ -120,7 +121,7 @@ impl Step<ProgramCall> for TranslateToC {
             return Err(NotTranslated::Name { name: call.name().to_owned() });
         }
         let mut text = header(call.name(), &signature)?;
-        text.push_str("\n#include <math.h>\n#include <string.h>\n\n");
+        text.push_str("\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
         text.push_str(PRELUDE);
         text += &special_functions(program);
         text.push('\n');

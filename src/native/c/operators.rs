@@ -23,6 +23,9 @@ impl Writer<'_> {
         if overload.assembles() {
             return self.assemble(operands, result);
         }
+        if self.locals.array(result).is_some() && !matches!(overload.primitive(), Some(Primitive::Set(..))) {
+            return self.array_operator(ip, overload, operands, result);
+        }
         if let Some(special) = special(overload) {
             let locals: Vec<(String, CType)> =
                 operands.iter().flat_map(|value| self.locals.all(*value)).collect();

@@ -290,6 +290,55 @@ static inline uint8_t python_less_equal_fi(double x, int64_t y) { return python_
 static inline uint8_t python_greater_fi(double x, int64_t y) { return python_less_if(y, x); }
 static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return python_less_equal_if(y, x); }
 
+/* Arrays that a routine makes: their elements stand one after the other. */
+
+#define CEMBRA_BYTES (UINT64_C(4) << 30)
+
+/* Memory for an array whose shape is known. */
+static inline int32_t new_array(int rank, uint64_t size, cembra_array *array)
+{
+    uint64_t bytes = size;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        if (array->shape[axis] < 0) return CEMBRA_DOMAIN;
+        array->strides[axis] = (int64_t)bytes;
+        if (__builtin_mul_overflow(bytes, (uint64_t)array->shape[axis], &bytes) || bytes > CEMBRA_BYTES) return CEMBRA_LIMIT;
+    }
+    array->data = malloc(bytes > 0 ? bytes : 1);
+    return array->data == NULL ? CEMBRA_LIMIT : 0;
+}
+static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t size, cembra_array *to)
+{
+    int64_t count = 1, index[6] = { 0 };
+    for (int axis = 0; axis < rank; axis++) to->shape[axis] = from->shape[axis];
+    int32_t status = new_array(rank, size, to);
+    if (status != 0) return status;
+    for (int axis = 0; axis < rank; axis++) count *= from->shape[axis];
+    const char *source = from->data;
+    char *target = to->data;
+    for (int64_t i = 0; i < count; i++, target += size) {
+        memcpy(target, source, size);
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            source += from->strides[axis];
+            if (++index[axis] < from->shape[axis]) break;
+            source -= from->strides[axis] * from->shape[axis];
+            index[axis] = 0;
+        }
+    }
+    return 0;
+}
+/* Room for one more element behind `count` others. */
+static inline int32_t room_for_one(void **own, int64_t count, int64_t *room, uint64_t size)
+{
+    if (*own != NULL && count < *room) return 0;
+    uint64_t more = count < 4 ? 8 : 2 * (uint64_t)count;
+    if (more > CEMBRA_BYTES / size) return CEMBRA_LIMIT;
+    void *grown = realloc(*own, more * size);
+    if (grown == NULL) return CEMBRA_LIMIT;
+    *own = grown;
+    *room = (int64_t)more;
+    return 0;
+}
+
 /* An index, or one from the end; what is outside stays outside. */
 static inline int64_t place_along(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
 

@@ -13,7 +13,8 @@
 //! }
 //! ```
 
-use crate::native::c::calls::{parameters, results, returns};
+use crate::native::c::arrays::made;
+use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
 use crate::native::c::locals::{Locals, element_name, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
@@ -58,6 +59,7 @@ pub(super) fn function(
         is_called: calls(program).any(|callee| callee == number),
         layout,
         without_checks: None,
+        made: made(routine),
         is_explained,
         text: String::new(),
     };
@@ -85,12 +87,21 @@ impl Writer<'_> {
         self.body(&loops)?;
         let values: Vec<ValueId> = self.routine.results().collect();
         let through_pointers = results(self.routine)?;
-        for (position, leaf) in &through_pointers {
-            let local = self.locals.name(values[*position], *leaf);
-            let _ = writeln!(self.text, "    *q{position}_{} = {local};", leaf.at);
+        let mut arrays = String::new();
+        for (position, result) in &through_pointers {
+            let text = match result {
+                Through::Leaf(leaf) => {
+                    format!("*q{position}_{} = {};", leaf.at, self.locals.name(values[*position], *leaf))
+                }
+                Through::Array(_) => {
+                    let _ = write!(arrays, " free(q{position}->data); q{position}->data = NULL;");
+                    self.given(values[*position], *position)
+                }
+            };
+            let _ = writeln!(self.text, "    {text}");
         }
         let returns = returns(self.routine)?;
-        let value = match through_pointers.is_empty() {
+        let value: String = match through_pointers.is_empty() {
             true => values
                 .iter()
                 .flat_map(|value| self.locals.all(*value))
@@ -98,8 +109,16 @@ impl Writer<'_> {
                 .collect(),
             false => String::new(),
         };
-        let _ =
-            writeln!(self.text, "out: __attribute__((unused));\n    return ({returns}){{ status{value} }};");
+        self.text.push_str("out: __attribute__((unused));\n");
+        let mut made: Vec<&ValueId> = self.made.iter().collect();
+        made.sort();
+        for value in made {
+            let _ = writeln!(self.text, "    free({value}_own);");
+        }
+        if !arrays.is_empty() {
+            let _ = writeln!(self.text, "    if (status != 0) {{{arrays} }}");
+        }
+        let _ = writeln!(self.text, "    return ({returns}){{ status{value} }};");
         for again in loops {
             self.again(again)?;
         }
@@ -154,7 +173,11 @@ impl Writer<'_> {
     fn declare_array(&mut self, value: ValueId, array: NdType) {
         let axes: Vec<String> =
             (0..array.rank()).map(|axis| format!("{value}_n{axis} = 0, {value}_s{axis} = 0")).collect();
-        let _ = writeln!(self.text, "    char *{value} = NULL; int64_t {};", axes.join(", "));
+        let own = match self.made.contains(&value) {
+            true => format!(" void *{value}_own = NULL; int64_t {value}_room = 0;"),
+            false => String::new(),
+        };
+        let _ = writeln!(self.text, "    char *{value} = NULL; int64_t {};{own}", axes.join(", "));
     }
 
     /// Takes an array argument apart. One of the main routine stands as the call says.

@@ -7,7 +7,7 @@ use crate::native::stage::ArrayLayout;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::{Catch, Instruction, Program, Routine, ValueId};
 use cembra_vm::value::ScalarValue;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// Operands that an error keeps.
@@ -30,6 +30,8 @@ pub(super) struct Writer<'p> {
     pub(super) layout: ArrayLayout,
     /// The loop that is being written once more, without checks.
     pub(super) without_checks: Option<Unchecked>,
+    /// The arrays that the routine makes.
+    pub(super) made: HashSet<ValueId>,
     /// True if instructions are written as comments.
     pub(super) is_explained: bool,
     pub(super) text: String,

@@ -1,11 +1,13 @@
 //! The boundary of libraries: what does not fit is refused before anything runs.
 
-use crate::native::library;
+use crate::native::{compiled, library};
 use cembra::cli::function_value::read_arguments;
+use cembra::function::run::FunctionCallError;
 use cembra::native::{ArrayLayout, NativeCallError, call_library};
 use cembra::vm::library::{Argument, BoundaryError, Digest, Library, LibraryError};
 use cembra::vm::machine::NdViewMut;
-use cembra::vm::value::{Category, NdView, ScalarValue, Value};
+use cembra::vm::machine::error::RunErrorKind;
+use cembra::vm::value::{Budget, Category, NdView, ScalarValue, Value};
 use serde_json::json;
 
 const SCALE: &str = "def scale(a, x):\n    for i in range(a.shape[0]):\n        for j in range(a.shape[1]):\n            a[i, j] = a[i, j] * x\n    return a[0, 0]\n";
@@ -116,6 +118,62 @@ fn errors_name_what_the_program_says() {
         call_library(&library, &[]),
         Err(NativeCallError::Boundary(BoundaryError::Count { .. }))
     ));
+}
+
+#[test]
+fn arrays_that_a_function_makes_are_results() {
+    let sources = [
+        "def f(a, n):\n    out = np.zeros(n)\n    for i in range(n):\n        out[i] = a[i % len(a)] + i\n    return out\n",
+        "def f(a, n):\n    return a\n",
+        "def f(a, n):\n    b = a.copy()\n    b[0] = n\n    return b\n",
+        "def f(a, n):\n    grid = np.ones((n, 2), dtype=np.int16)\n    for k in range(n):\n        new = np.zeros((n, 2), dtype=np.int16)\n        new[k, 1] = grid[k, 0] + k\n        grid = new\n    return grid\n",
+        "def f(a, n):\n    found = []\n    for i in range(n):\n        if i % 3 == 1:\n            found.append(i * i)\n    return found\n",
+        "def pick(a, n):\n    return np.full(n, a[0])\n\ndef f(a, n):\n    if n == 0:\n        return a\n    return pick(a, n)\n",
+        "def f(a, n):\n    return np.zeros((n, n - 5))\n",
+        "def f(a, n):\n    out = np.zeros(n)\n    out[n - 9] = 1.0\n    return out\n",
+    ];
+    for source in sources {
+        let source = format!("import numpy as np\n{source}");
+        for n in [0i64, 1, 7, 40] {
+            let args = values(json!([array(&[1.5, -2.5, 4.0], &[3]), { "t": "int", "v": n.to_string() }]));
+            let interpreted = interpreted(&source, &args);
+            for layout in [ArrayLayout::Strided, ArrayLayout::Contiguous] {
+                let library = library(&source, &args, layout);
+                match (call_library(&library, &args), &interpreted) {
+                    (Ok(found), Ok(expected)) => assert_eq!(found.results, [expected.clone()], "{source}"),
+                    (Err(NativeCallError::Raised(raised)), Err(category)) => {
+                        assert_eq!(raised.category, *category, "{source}");
+                    }
+                    (found, expected) => panic!("{found:?}, expected {expected:?}\n{source}"),
+                }
+            }
+        }
+    }
+}
+
+/// What the interpreter gives, or the category of what it raises.
+fn interpreted(source: &str, args: &[Value]) -> Result<Value, Category> {
+    match compiled(source, args).call(args, &Budget::default()) {
+        Ok(result) => Ok(result.value),
+        Err(FunctionCallError::Run(error)) => match error.kind {
+            RunErrorKind::Fault(fault) => Err(fault.category()),
+            other => panic!("{other}"),
+        },
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_bound_call_frees_what_it_was_given() {
+    let source = "import numpy as np\ndef f(n):\n    return np.full(n, 2.5)\n";
+    let n = Value::Scalar(ScalarValue::Int64(1000));
+    let library = library(source, std::slice::from_ref(&n), ArrayLayout::Contiguous);
+    let mut call = library.bind(vec![Argument::Value(&n)]).expect("it fits");
+    assert!(matches!(call.result(0), Value::NdArray(rows) if rows.shape() == [0]));
+    for _ in 0..100 {
+        call.run().expect("no error");
+    }
+    assert!(matches!(call.result(0), Value::NdArray(rows) if rows.shape() == [1000]));
 }
 
 #[test]

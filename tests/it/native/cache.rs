@@ -156,7 +156,9 @@ fn variants_with_fixed_inputs_are_built_ahead() {
         let found = call_library(&variant, &[n]).expect("no error").results;
         assert_eq!(found, call_library(&general, &all).expect("no error").results);
     }
-    let refused = |name: &str, value: Value| call.clone().fixing(name, value).expect_err("it cannot be fixed").to_string();
+    let refused = |name: &str, value: Value| {
+        call.clone().fixing(name, value).expect_err("it cannot be fixed").to_string()
+    };
     let one = Value::Scalar(ScalarValue::Int64(1));
     assert_eq!(refused("k", one.clone()), "input \"k\" cannot be fixed: the program has no such input");
     let float = Value::Scalar(ScalarValue::Float64(1.0));

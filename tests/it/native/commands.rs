@@ -15,6 +15,12 @@ def split(n):
     if n < 0:
         raise ValueError('below zero')
     return n // 3, n % 3, n > 5
+
+def squares(n):
+    found = []
+    for i in range(n):
+        found.append(i * i)
+    return found
 ";
 
 const MAIN: &str = r#"
@@ -31,6 +37,9 @@ int main(void)
     if (split(-1, &parts, &error) != CEMBRA_RAISED || error.line != 9) return 3;
     b.shape[0] = 2;
     if (dot(&a, &b, &sum, &error) != CEMBRA_INDEX_OUT_OF_RANGE || error.operands[2] != 2) return 4;
+    cembra_array many;
+    if (squares(5, &many, NULL) != 0 || many.shape[0] != 5 || ((int64_t *)many.data)[4] != 16) return 6;
+    squares_free(&many);
     a.strides[0] = 16;
     if (dot(&a, &b, &sum, &error) != CEMBRA_TYPE) return 5;
     puts(error.message);
@@ -48,6 +57,7 @@ class Rows:
 
 assert both.dot(Rows(1.0, 2.0, 3.0), Rows(0.5, 0.25, -1.0)) == -2.0
 assert both.split(17) == (5, 2, True)
+assert both.squares(4).tolist() == [0, 1, 4, 9] and both.squares(0).tolist() == []
 for call, kind in [
     (lambda: both.split(-1), ValueError),
     (lambda: both.split(2**70), OverflowError),
@@ -80,10 +90,13 @@ fn a_library_is_called_from_c_and_from_python() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let folder = folder.path();
     fs::write(folder.join("f.py"), SOURCE).expect("it is written");
-    let exports = ["-e", "dot(f64[:], f64[:])", "-e", "split(i64)"];
+    let exports = ["-e", "dot(f64[:], f64[:])", "-e", "split(i64)", "-e", "squares(i64)"];
     let built = cembra(&[&["build", "f.py", "-o", "out", "--name", "both"], &exports[..]].concat(), folder);
     assert!(built.status.success(), "{}", text(&built));
-    assert_eq!(text(&built), "out/dot.c\nout/split.c\nout/both.h\nout/both.py\nout/libboth.so\n");
+    assert_eq!(
+        text(&built),
+        "out/dot.c\nout/split.c\nout/squares.c\nout/both.h\nout/both.py\nout/libboth.so\n"
+    );
     let out = folder.join("out");
     fs::write(out.join("main.c"), MAIN).expect("it is written");
     let compiled = Command::new("cc")
@@ -128,7 +141,7 @@ fn what_cannot_be_built_is_said() {
     let folder = folder.path();
     fs::write(
         folder.join("f.py"),
-        "def f(n):\n    return n\n\ndef words(n):\n    return [n, n]\n\ndef log(n):\n    return n\n\ndef r0(n):\n    return n\n\ndef mul_low(n):\n    return n\n",
+        "def f(n):\n    return n\n\ndef words(n):\n    return [n, n], n\n\ndef log(n):\n    return n\n\ndef r0(n):\n    return n\n\ndef mul_low(n):\n    return n\n",
     )
     .expect("it is written");
     let refused = |args: &[&str]| {
@@ -143,7 +156,7 @@ fn what_cannot_be_built_is_said() {
     for taken in ["log(i64)", "r0(i64)", "mul_low(i64)"] {
         assert!(refused(&["-e", taken]).contains("cannot name a function"), "{taken}");
     }
-    assert!(refused(&["-e", "words(i64)"]).contains("has the type"));
+    assert!(refused(&["-e", "words(i64)"]).contains("has the type"), "a tuple with an array");
     assert!(refused(&["-e", "f(i64)", "--compiler", "no-such-compiler"]).contains("no C compiler"));
     let sources = cembra(&["build", "f.py", "-o", "sources", "-e", "f(i64)", "--source-only"], folder);
     assert_eq!(text(&sources), "sources/f.c\nsources/f.h\nsources/f.py\n");

@@ -6,24 +6,28 @@ mod cache;
 mod commands;
 mod operators;
 
-use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
+use cembra::function::{CompiledFunction, FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::native::{ArrayLayout, NativeCache, ProgramCall};
 use cembra::vm::library::Library;
 use cembra::vm::value::Value;
 use std::sync::Arc;
 
-/// The only function of a text, for values of these types.
-fn function(source: &str, args: &[Value], layout: ArrayLayout) -> ProgramCall {
+/// The last function of a text, for values of these types.
+fn compiled(source: &str, args: &[Value]) -> CompiledFunction {
     let module = FunctionModule::parse(source).expect("it is Python");
-    let name = module.function_names().last().expect("a function").to_owned();
+    let name = module.function_names().last().expect("a function");
     let types: Vec<FunctionType> = args
         .iter()
         .map(|value| FunctionType::of_qtype(&value.qtype()).expect("a type of functions"))
         .collect();
-    let compiled =
-        compile_function(&module, &name, &types, &FunctionOptions::default()).expect("it compiles");
+    compile_function(&module, name, &types, &FunctionOptions::default()).expect("it compiles")
+}
+
+/// The same as a program to be built.
+fn function(source: &str, args: &[Value], layout: ArrayLayout) -> ProgramCall {
+    let compiled = compiled(source, args);
     let program = Arc::new((**compiled.bound().program()).clone());
-    ProgramCall::new(name, program, layout).expect("a name")
+    ProgramCall::new(compiled.name(), program, layout).expect("a name")
 }
 
 /// A cache in a folder of its own.

@@ -4,16 +4,17 @@ use crate::frame::Frame;
 use crate::frame::typed::read_value;
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::library::error::{BoundaryError, Raised};
-use crate::library::open::{Library, RawError};
+use crate::library::open::{Library, RawArray, RawError};
 use crate::library::signature::Parameter;
 use crate::machine::NdViewMut;
 use crate::value::array::cell_size;
 use crate::value::nd_type::{MAX_RANK, NdType};
 use crate::value::nd_view::c_strides;
-use crate::value::{Category, NdView, ScalarType, Value};
+use crate::value::{Category, NdRows, NdView, ScalarType, Value};
 use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// An argument.
 #[derive(Debug)]
@@ -26,13 +27,12 @@ pub enum Argument<'a> {
     Update(NdViewMut<'a>),
 }
 
-/// An array in C: `cembra_array`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct RawArray {
-    data: *mut u8,
-    shape: [i64; MAX_RANK],
-    strides: [i64; MAX_RANK],
+/// Where a result stands.
+enum ResultPlace {
+    /// In the frame.
+    Plain(TypedSlot),
+    /// Among the arrays.
+    Array(usize, NdType),
 }
 
 /// A library with arguments: it can be run any number of times, without a check and without allocating.
@@ -53,10 +53,11 @@ pub struct BoundCall<'a> {
     library: Library,
     /// Plain arguments and results.
     frame: Frame,
-    results: Vec<TypedSlot>,
-    /// The addresses of arguments and results; those of arrays lead into `_arrays`.
+    results: Vec<ResultPlace>,
+    /// The addresses of arguments and results; those of arrays lead into `arrays`.
     addresses: Box<[*mut c_void]>,
-    _arrays: Box<[RawArray]>,
+    /// Arrays of arguments, then those of results, which the library makes and this call frees.
+    arrays: Vec<RawArray>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -82,10 +83,21 @@ impl Library {
         let mut builder = FrameLayout::builder();
         let plain = signature.parameters.iter().filter(|parameter| parameter.qtype.nd().is_none());
         let slots: Vec<TypedSlot> = plain.map(|parameter| builder.typed(parameter.qtype.clone())).collect();
-        let results = signature.results.iter().map(|(_, qtype)| builder.typed(qtype.clone()));
-        let results: Vec<TypedSlot> = results.collect();
+        let mut next_array = signature.parameters.len() - slots.len();
+        let results = signature.results.iter().map(|(_, qtype)| match qtype.nd() {
+            Some(array) => {
+                next_array += 1;
+                ResultPlace::Array(next_array - 1, array)
+            }
+            None => ResultPlace::Plain(builder.typed(qtype.clone())),
+        });
+        let results: Vec<ResultPlace> = results.collect();
         slots.iter().for_each(|slot| builder.place_input(slot));
-        results.iter().for_each(|slot| builder.place_output(slot));
+        for result in &results {
+            if let ResultPlace::Plain(slot) = result {
+                builder.place_output(slot);
+            }
+        }
         let layout = builder.build().map_err(|error| memory(&error))?;
         let mut frame = Frame::new(&layout).map_err(|error| memory(&error))?;
         let mut slots = slots.into_iter();
@@ -109,14 +121,20 @@ impl Library {
                 }
             }
         }
-        let arrays = arrays.into_boxed_slice();
+        arrays.resize(next_array, NO_ARRAY);
+        let first_array = arrays.as_mut_ptr();
         let in_frame = |offset: u32| frame.base().wrapping_add(offset as usize).cast::<c_void>();
+        let in_arrays = |number: usize| first_array.wrapping_add(number).cast::<c_void>();
         let of_arguments = places.into_iter().map(|place| match place {
             Ok(offset) => in_frame(offset),
-            Err(number) => (&raw const arrays[number]).cast_mut().cast(),
+            Err(number) => in_arrays(number),
         });
-        let addresses = of_arguments.chain(results.iter().map(|slot| in_frame(slot.offset()))).collect();
-        Ok(BoundCall { library: self.clone(), frame, results, addresses, _arrays: arrays, lent: PhantomData })
+        let of_results = results.iter().map(|result| match result {
+            ResultPlace::Plain(slot) => in_frame(slot.offset()),
+            ResultPlace::Array(number, _) => in_arrays(*number),
+        });
+        let addresses = of_arguments.chain(of_results).collect();
+        Ok(BoundCall { library: self.clone(), frame, results, addresses, arrays, lent: PhantomData })
     }
 }
 
@@ -126,6 +144,7 @@ impl BoundCall<'_> {
     /// # Errors
     /// What it raises. Arrays that it changes may have been changed in part by then.
     pub fn run(&mut self) -> Result<(), Raised> {
+        self.free_results();
         let mut error = RawError {
             category: 0,
             routine: 0,
@@ -148,16 +167,59 @@ impl BoundCall<'_> {
     /// # Panics
     /// There is no such result.
     pub fn result(&self, number: usize) -> Value {
-        let slot = &self.results[number];
+        let slot = match &self.results[number] {
+            ResultPlace::Plain(slot) => slot,
+            ResultPlace::Array(number, qtype) => return self.array(*number, *qtype),
+        };
         // SAFETY: the slot is plain and in the frame; a library gives values of the types that it says.
         let value = unsafe { read_value(self.frame.base(), slot.offset(), slot.qtype()) };
         value.expect("plain values take no memory")
     }
+
+    /// A copy of an array that the library has made; one without elements if it has made none.
+    fn array(&self, number: usize, qtype: NdType) -> Value {
+        let raw = &self.arrays[number];
+        if raw.data.is_null() {
+            return Value::NdArray(Arc::new(NdRows::empty(qtype)));
+        }
+        let shape: Vec<usize> = raw.shape[..qtype.rank()].iter().map(|size| *size as usize).collect();
+        let bytes = shape.iter().product::<usize>() * cell_size(qtype.element());
+        // SAFETY: the elements of an array that a library makes stand one after the other, and stay until the next run.
+        let bytes = unsafe { std::slice::from_raw_parts(raw.data, bytes) };
+        let strides = c_strides(&shape, cell_size(qtype.element()));
+        let view = NdView::new(qtype.element(), bytes, 0, &shape, &strides[..shape.len()]);
+        let rows = view.and_then(|view| NdRows::from_view(qtype, &view));
+        Value::NdArray(Arc::new(rows.expect("a library gives arrays of the types that it says")))
+    }
+
+    /// Frees the arrays of the last run.
+    fn free_results(&mut self) {
+        let Some(free) = self.library.inner.free else { return };
+        for result in &self.results {
+            if let ResultPlace::Array(number, _) = result {
+                // SAFETY: the array is one that the library has made, or none.
+                unsafe { free(&raw mut self.arrays[*number]) };
+            }
+        }
+    }
 }
+
+impl Drop for BoundCall<'_> {
+    fn drop(&mut self) {
+        self.free_results();
+    }
+}
+
+/// A place for an array that is not there yet.
+const NO_ARRAY: RawArray =
+    RawArray { data: std::ptr::null_mut(), shape: [0; MAX_RANK], strides: [0; MAX_RANK] };
 
 #[cold]
 fn raised(status: i32, error: &RawError) -> Raised {
-    let category = usize::try_from(status).ok().and_then(|status| status.checked_sub(1)).and_then(|number| Category::ALL.get(number).copied());
+    let category = usize::try_from(status)
+        .ok()
+        .and_then(|status| status.checked_sub(1))
+        .and_then(|number| Category::ALL.get(number).copied());
     // SAFETY: a message is a string of the library that ends with 0; it stays while the library is loaded.
     let message = (!error.message.is_null()).then(|| unsafe { CStr::from_ptr(error.message) });
     Raised {

@@ -2,6 +2,7 @@
 
 use crate::library::error::LibraryError;
 use crate::library::signature::{ABI_VERSION, Signature};
+use crate::value::nd_type::MAX_RANK;
 use sha2::{Digest as _, Sha256};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -10,6 +11,18 @@ use std::sync::Arc;
 
 /// The function that takes addresses of all arguments and results.
 pub(super) type Entry = unsafe extern "C" fn(*const *mut c_void, *mut RawError) -> i32;
+
+/// The function that frees an array.
+pub(super) type Free = unsafe extern "C" fn(*mut RawArray);
+
+/// An array in C: `cembra_array`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawArray {
+    pub(super) data: *mut u8,
+    pub(super) shape: [i64; MAX_RANK],
+    pub(super) strides: [i64; MAX_RANK],
+}
 
 /// What a library says about an error; `cembra_error` in C.
 #[repr(C)]
@@ -47,6 +60,8 @@ pub struct Library {
 
 pub(super) struct Loaded {
     pub(super) entry: Entry,
+    /// There if the library gives arrays.
+    pub(super) free: Option<Free>,
     pub(super) signature: Signature,
     path: PathBuf,
     /// Keeps the code where it is.
@@ -70,6 +85,7 @@ impl Library {
         entry: &str,
         signature: &Signature,
     ) -> Result<Library, LibraryError> {
+        let entry_name = entry;
         let file =
             |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
         let bytes = std::fs::read(path).map_err(|error| file(&error))?;
@@ -103,7 +119,15 @@ impl Library {
         // SAFETY: in this version of the boundary it is a function of this type.
         let call = unsafe { code.get::<Entry>(&symbol) }.map_err(|_| missing(&symbol))?;
         let entry = *call;
-        let loaded = Loaded { entry, signature: signature.clone(), path: path.into(), _code: code };
+        let free = match signature.gives_arrays() {
+            true => {
+                let symbol = format!("{entry_name}_free");
+                // SAFETY: in this version of the boundary it is a function of this type.
+                Some(*unsafe { code.get::<Free>(&symbol) }.map_err(|_| missing(&symbol))?)
+            }
+            false => None,
+        };
+        let loaded = Loaded { entry, free, signature: signature.clone(), path: path.into(), _code: code };
         Ok(Library { inner: Arc::new(loaded) })
     }
 

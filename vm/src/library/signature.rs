@@ -24,7 +24,7 @@ pub struct Parameter {
 pub struct Signature {
     /// The arguments.
     pub parameters: Vec<Parameter>,
-    /// Names and plain types of the results.
+    /// Names and types of the results: plain ones, and n-dimensional arrays, which the library makes.
     pub results: Vec<(String, QType)>,
 }
 
@@ -32,6 +32,11 @@ impl Signature {
     /// The same without names: what has to agree for a call to be right.
     pub fn types(&self) -> String {
         self.text(false)
+    }
+
+    /// True if the library makes arrays.
+    pub fn gives_arrays(&self) -> bool {
+        self.results.iter().any(|(_, qtype)| qtype.nd().is_some())
     }
 
     fn text(&self, has_names: bool) -> String {

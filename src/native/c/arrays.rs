@@ -1,0 +1,138 @@
+//! Arrays that a routine makes: each belongs to one local, which frees it.
+//!
+//! ```text
+//! char *v3; int64_t v3_n0, v3_s0;       where the elements stand
+//! void *v3_own; int64_t v3_room;        their memory, if the local has made it; elements that it has room for
+//! ```
+//!
+//! Values of a program share no elements that somebody changes, so that a copy is a copy here. A local that gets another array
+//! frees the one it has; what a routine returns becomes the caller's; the rest is freed where the routine ends, however it
+//! ends.
+
+use crate::native::c::constants::quoted;
+use crate::native::c::locals::element_name;
+use crate::native::c::writer::Writer;
+use cembra_vm::operator::Overload;
+use cembra_vm::operator::primitive::Primitive;
+use cembra_vm::program::{Instruction, Routine, ValueId};
+use hashbrown::HashSet;
+
+/// The arrays that instructions of a routine make, by their owners; those that are changed only are not among them.
+pub(super) fn made(routine: &Routine) -> HashSet<ValueId> {
+    let (owners, body) = (routine.owners(), &routine.body);
+    let makes = |instruction: &&Instruction| match instruction {
+        Instruction::Operator { operator, .. } => !body.operators()[*operator as usize].updates(),
+        _ => true,
+    };
+    let written = body.instructions().iter().filter(makes).flat_map(|instruction| body.writes(instruction));
+    let arrays = written.filter(|value| routine.slot(**value).qtype().nd().is_some());
+    arrays.map(|value| owners.owner(*value)).collect()
+}
+
+/// True if an instruction that writes an array changes its memory or its sizes, and not elements alone.
+pub(super) fn changes_arrays(routine: &Routine, ip: usize) -> bool {
+    match routine.body.instructions()[ip] {
+        Instruction::Operator { operator, .. } => {
+            let primitive = routine.body.operators()[operator as usize].primitive();
+            !matches!(primitive, Some(Primitive::Set(..)))
+        }
+        _ => true,
+    }
+}
+
+impl Writer<'_> {
+    /// The `cembra_array` of an array.
+    pub(super) fn descriptor(&self, array: ValueId) -> String {
+        let (value, rank) = (self.locals.owner(array), self.rank(array));
+        let list =
+            |what: &str| (0..rank).map(|axis| format!("{value}_{what}{axis}")).collect::<Vec<_>>().join(", ");
+        format!("{{ {value}, {{ {} }}, {{ {} }} }}", list("n"), list("s"))
+    }
+
+    fn rank(&self, array: ValueId) -> usize {
+        self.locals.array(array).map_or(0, |array| array.rank())
+    }
+
+    /// Makes a new array that of a local.
+    pub(super) fn taken(&self, array: ValueId, from: &str) -> String {
+        let value = self.locals.owner(array);
+        let axes = (0..self.rank(array)).map(|axis| {
+            format!(" {value}_n{axis} = {from}.shape[{axis}]; {value}_s{axis} = {from}.strides[{axis}];")
+        });
+        format!(
+            "free({value}_own); {value} = {value}_own = {from}.data; {value}_room = {from}.shape[0];{}",
+            axes.collect::<String>()
+        )
+    }
+
+    /// Statements of an operator that makes an array or lets one grow; `None` if it does neither.
+    pub(super) fn array_operator(
+        &self,
+        ip: usize,
+        overload: &Overload,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Option<String> {
+        let array = self.locals.array(result)?;
+        let (element, rank) = (element_name(array.element()), array.rank());
+        let message = format!(
+            "k == CEMBRA_DOMAIN ? {} : {}",
+            quoted("negative dimensions are not allowed"),
+            quoted("the array is too large")
+        );
+        let refused =
+            |k: &str| format!("int32_t k = {k}; if (CEMBRA_RARE(k)) {{ {} }}", self.raise(ip, &message, &[]));
+        let taken = self.taken(result, "t");
+        match &**overload.name() {
+            "core._copy" => {
+                let made = refused(&format!("copied_array(&f, {rank}, sizeof({element}), &t)"));
+                let from = self.descriptor(operands[0]);
+                Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
+            }
+            name if name == "nd.full" || name.starts_with("nd.full_") => {
+                let sizes: Vec<String> = operands[1..].iter().map(|size| self.locals.only(*size)).collect();
+                let made = refused(&format!("new_array({rank}, sizeof({element}), &t)"));
+                let count: Vec<String> = (0..rank).map(|axis| format!("t.shape[{axis}]")).collect();
+                Some(format!(
+                    "{{ cembra_array t = {{ NULL, {{ {} }} }}; {made} {element} e = ({element}){}, *a = t.data; \
+                     for (int64_t i = 0, c = {}; i < c; i++) a[i] = e; {taken} }}",
+                    sizes.join(", "),
+                    self.locals.only(operands[0]),
+                    count.join(" * ")
+                ))
+            }
+            "nd.append" => {
+                let value = self.locals.owner(result);
+                let inputs = self.routine.inputs.iter().map(|(_, input)| self.locals.owner(*input));
+                if !self.made.contains(&value) || inputs.into_iter().any(|input| input == value) {
+                    return None;
+                }
+                let room =
+                    refused(&format!("room_for_one(&{value}_own, {value}_n0, &{value}_room, sizeof e)"));
+                Some(format!(
+                    "{{ {element} e = ({element}){}; {room} {value} = {value}_own; \
+                     memcpy({value} + {value}_n0 * (int64_t)sizeof e, &e, sizeof e); {value}_n0 += 1; }}",
+                    self.locals.only(operands[1])
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives an array to the caller, and a copy of one that is not this routine's own.
+    pub(super) fn given(&self, array: ValueId, position: usize) -> String {
+        let value = self.locals.owner(array);
+        let (descriptor, rank) = (self.descriptor(array), self.rank(array));
+        let element = self.locals.array(array).map_or("double", |array| element_name(array.element()));
+        let number = self.number;
+        let copy = format!(
+            "{{ int32_t k = copied_array(&a, {rank}, sizeof({element}), q{position}); if (k) {{ \
+             status = cembra_raise(run, k, {number}, 0, 0, \"the array is too large\", CEMBRA_OPERANDS(0)); goto out; }} }}"
+        );
+        let moved = match self.made.contains(&value) {
+            true => format!("if ({value}_own != NULL) {{ *q{position} = a; {value}_own = NULL; }} else "),
+            false => String::new(),
+        };
+        format!("{{ cembra_array a = {descriptor}; {moved}{copy} }}")
+    }
+}
