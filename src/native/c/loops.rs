@@ -13,8 +13,8 @@
 //!
 //! A test that fails costs nothing but the checks: what the loop means is the same on both ways.
 
-use crate::native::c::arrays::changes_arrays;
 use crate::native::c::locals::Locals;
+use crate::native::c::makes::changes_arrays;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::{Instruction, Routine, ValueId};
 use cembra_vm::value::ScalarValue;

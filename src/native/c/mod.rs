@@ -18,6 +18,7 @@ mod elements;
 mod entry;
 mod locals;
 mod loops;
+mod makes;
 mod operators;
 mod recipes;
 mod routine;

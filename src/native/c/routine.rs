@@ -13,11 +13,11 @@
 //! }
 //! ```
 
-use crate::native::c::arrays::made;
 use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
 use crate::native::c::locals::{Locals, element_name, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
+use crate::native::c::makes::made;
 use crate::native::c::writer::{LineOf, Writer};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{ArrayLayout, C, Language};

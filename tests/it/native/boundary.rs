@@ -140,7 +140,7 @@ fn arrays_that_a_function_makes_are_results() {
             for layout in [ArrayLayout::Strided, ArrayLayout::Contiguous] {
                 let library = library(&source, &args, layout);
                 match (call_library(&library, &args), &interpreted) {
-                    (Ok(found), Ok(expected)) => assert_eq!(found.results, [expected.clone()], "{source}"),
+                    (Ok(found), Ok(expected)) => assert_eq!(found.results[0], *expected, "{source}"),
                     (Err(NativeCallError::Raised(raised)), Err(category)) => {
                         assert_eq!(raised.category, *category, "{source}");
                     }

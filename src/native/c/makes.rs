@@ -1,0 +1,28 @@
+//! Which instructions make arrays, and which change more of them than elements.
+
+use cembra_vm::operator::primitive::Primitive;
+use cembra_vm::program::{Instruction, Routine, ValueId};
+use hashbrown::HashSet;
+
+/// The arrays that instructions of a routine make, by their owners; those that are changed only are not among them.
+pub(super) fn made(routine: &Routine) -> HashSet<ValueId> {
+    let (owners, body) = (routine.owners(), &routine.body);
+    let makes = |instruction: &&Instruction| match instruction {
+        Instruction::Operator { operator, .. } => !body.operators()[*operator as usize].updates(),
+        _ => true,
+    };
+    let written = body.instructions().iter().filter(makes).flat_map(|instruction| body.writes(instruction));
+    let arrays = written.filter(|value| routine.slot(**value).qtype().nd().is_some());
+    arrays.map(|value| owners.owner(*value)).collect()
+}
+
+/// True if an instruction that writes an array changes its memory or its sizes, and not elements alone.
+pub(super) fn changes_arrays(routine: &Routine, ip: usize) -> bool {
+    match routine.body.instructions()[ip] {
+        Instruction::Operator { operator, .. } => {
+            let primitive = routine.body.operators()[operator as usize].primitive();
+            !matches!(primitive, Some(Primitive::Set(..)))
+        }
+        _ => true,
+    }
+}
