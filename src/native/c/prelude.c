@@ -293,17 +293,25 @@ static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return pyth
 /* Arrays that a routine makes: their elements stand one after the other. */
 
 #define CEMBRA_BYTES (UINT64_C(4) << 30)
+#define CEMBRA_ELEMENTS (UINT64_C(1) << 31)
 
-/* Memory for an array whose shape is known. */
+/* Memory for an array whose shape is known. Sizes other than 0 have a limit together, even if another one is 0. */
 static inline int32_t new_array(int rank, uint64_t size, cembra_array *array)
 {
-    uint64_t bytes = size;
-    for (int axis = rank - 1; axis >= 0; axis--) {
+    uint64_t product = 1;
+    int is_empty = 0;
+    for (int axis = 0; axis < rank; axis++) {
         if (array->shape[axis] < 0) return CEMBRA_DOMAIN;
-        array->strides[axis] = (int64_t)bytes;
-        if (__builtin_mul_overflow(bytes, (uint64_t)array->shape[axis], &bytes) || bytes > CEMBRA_BYTES) return CEMBRA_LIMIT;
+        is_empty |= array->shape[axis] == 0;
     }
-    array->data = malloc(bytes > 0 ? bytes : 1);
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        uint64_t length = array->shape[axis] > 0 ? (uint64_t)array->shape[axis] : 1;
+        array->strides[axis] = (int64_t)(product * size);
+        if (__builtin_mul_overflow(product, length, &product) || product > CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
+    }
+    uint64_t bytes = is_empty ? 1 : product * size;
+    if (bytes > CEMBRA_BYTES) return CEMBRA_LIMIT;
+    array->data = malloc(bytes);
     return array->data == NULL ? CEMBRA_LIMIT : 0;
 }
 static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t size, cembra_array *to)

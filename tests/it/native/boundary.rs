@@ -130,6 +130,9 @@ fn arrays_that_a_function_makes_are_results() {
         "def f(a, n):\n    found = []\n    for i in range(n):\n        if i % 3 == 1:\n            found.append(i * i)\n    return found\n",
         "def pick(a, n):\n    return np.full(n, a[0])\n\ndef f(a, n):\n    if n == 0:\n        return a\n    return pick(a, n)\n",
         "def f(a, n):\n    return np.zeros((n, n - 5))\n",
+        "def f(a, n):\n    return np.zeros((n - n, 1 << 30, 1 << 20))\n",
+        "def f(a, n):\n    return np.zeros((1 << 30, 1 << 20, n - n))\n",
+        "def f(a, n):\n    return np.zeros((n - n, 3, 0))\n",
         "def f(a, n):\n    out = np.zeros(n)\n    out[n - 9] = 1.0\n    return out\n",
     ];
     for source in sources {
