@@ -18,6 +18,7 @@ use crate::native::c::makes::changes_arrays;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::{Instruction, Routine, ValueId};
 use cembra_vm::value::ScalarValue;
+use cembra_vm::value::qtype::INT64;
 use hashbrown::{HashMap, HashSet};
 
 /// Literals beyond are not looked at, so that sums with them stay in range.
@@ -111,17 +112,21 @@ impl<'r> Loop<'r> {
             ("core.less_equal" | "bool.less_equal", false, [bound, counter]) => (*counter, *bound),
             _ => return None,
         };
-        let (counter, bound) = (locals.owner(counter), locals.owner(bound));
+        let integer = |value: ValueId| integer(routine, locals, value);
+        let (counter, bound) = (integer(counter)?, integer(bound)?);
         let [update] = writes.get(&counter)?[..] else { return None };
         let (name, operands) = operator(routine, update)?;
         let step = match (name, operands) {
-            ("math.add" | "python.add", [a, b]) if locals.owner(*a) == counter => locals.owner(*b),
-            ("math.add" | "python.add", [a, b]) if locals.owner(*b) == counter => locals.owner(*a),
+            ("math.add" | "python.add", [a, b]) if locals.owner(*a) == counter => integer(*b)?,
+            ("math.add" | "python.add", [a, b]) if locals.owner(*b) == counter => integer(*a)?,
             _ => return None,
         };
         let is_kept = |value: &ValueId| !writes.contains_key(value);
-        let is_in_order =
-            update < condition && condition <= compare && !is_jumped_over(routine, first, update, condition);
+        // On every way back the counter has been compared as it is: behind its sum, in the same round.
+        let is_in_order = update < condition
+            && condition <= compare
+            && !is_jumped_over(routine, first, update, condition)
+            && !is_jumped_over(routine, first, compare, last);
         (is_in_order && is_kept(&bound) && is_kept(&step)).then_some(Loop {
             routine,
             locals,
@@ -164,12 +169,11 @@ impl<'r> Loop<'r> {
                 .map(|(axis, index)| self.inside(ip, *index, &format!("{array}_n{axis}")));
             if let Some(of_axes) = of_axes.collect::<Option<Vec<String>>>() {
                 elements.insert(ip);
-                of_axes
-                    .into_iter()
-                    .filter(|test| !tests.contains(test))
-                    .collect::<Vec<_>>()
-                    .into_iter()
-                    .for_each(|test| tests.push(test));
+                for test in of_axes {
+                    if !tests.contains(&test) {
+                        tests.push(test);
+                    }
+                }
             }
         }
         let (step, bound) = (self.local(self.step), self.local(self.bound));
@@ -185,7 +189,7 @@ impl<'r> Loop<'r> {
 
     /// When an index is inside of an axis wherever the loop reads it.
     fn inside(&self, ip: usize, index: ValueId, size: &str) -> Option<String> {
-        let owner = self.locals.owner(index);
+        let owner = integer(self.routine, self.locals, index)?;
         let kept = |local: &str| format!("(uint64_t){local} < (uint64_t){size}");
         let Some(writes) = self.writes.get(&owner) else { return Some(kept(&self.local(owner))) };
         let away = match writes[..] {
@@ -221,13 +225,19 @@ impl<'r> Loop<'r> {
     }
 }
 
+/// The owner of an INT64; `None` of one that is a part of a value, and has not its only local.
+fn integer(routine: &Routine, locals: &Locals<'_>, value: ValueId) -> Option<ValueId> {
+    let owner = locals.owner(value);
+    (*routine.slot(owner).qtype() == INT64).then_some(owner)
+}
+
 /// The name of the operator of an instruction on INT64 values, and its operands.
 fn operator(routine: &Routine, ip: usize) -> Option<(&str, &[ValueId])> {
     let Instruction::Operator { operator, operands, .. } = routine.body.instructions()[ip] else {
         return None;
     };
     let overload = &routine.body.operators()[operator as usize];
-    let is_of_integers = overload.args().iter().all(|qtype| *qtype == cembra_vm::value::qtype::INT64);
+    let is_of_integers = overload.args().iter().all(|qtype| *qtype == INT64);
     is_of_integers.then(|| (&**overload.name(), routine.body.list(operands)))
 }
 

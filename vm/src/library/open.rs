@@ -85,7 +85,6 @@ impl Library {
         entry: &str,
         signature: &Signature,
     ) -> Result<Library, LibraryError> {
-        let entry_name = entry;
         let file =
             |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
         let bytes = std::fs::read(path).map_err(|error| file(&error))?;
@@ -118,16 +117,16 @@ impl Library {
         let symbol = format!("{entry}_call");
         // SAFETY: in this version of the boundary it is a function of this type.
         let call = unsafe { code.get::<Entry>(&symbol) }.map_err(|_| missing(&symbol))?;
-        let entry = *call;
         let free = match signature.gives_arrays() {
             true => {
-                let symbol = format!("{entry_name}_free");
+                let symbol = format!("{entry}_free");
                 // SAFETY: in this version of the boundary it is a function of this type.
                 Some(*unsafe { code.get::<Free>(&symbol) }.map_err(|_| missing(&symbol))?)
             }
             false => None,
         };
-        let loaded = Loaded { entry, free, signature: signature.clone(), path: path.into(), _code: code };
+        let (entry, signature) = (*call, signature.clone());
+        let loaded = Loaded { entry, free, signature, path: path.into(), _code: code };
         Ok(Library { inner: Arc::new(loaded) })
     }
 
