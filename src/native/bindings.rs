@@ -70,7 +70,7 @@ fn function(entry: &str, signature: &Signature) -> String {
          return _{entry}({names})\n",
         parameters.join(", "),
         results.join(", "),
-        signature.to_string().replace('"', "'"),
+        signature.to_string().replace('"', "'").replace('\\', "/"),
         names = names.join(", ")
     )
 }
