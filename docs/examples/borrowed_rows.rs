@@ -5,7 +5,7 @@
 
 use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
-use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, QType, ScalarType};
+use cembra::vm::value::{ArrayClass, ArrayType, NdView, QType, ScalarType};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = |element| QType::Array(ArrayType { class: ArrayClass::Dense, element });
@@ -24,13 +24,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Rows of (time, fuel, day), one after the other.
     let table = [2.0, 9.5, 1.0, 1.0, 6.0, 2.0, 4.0, 20.0, 3.0, 0.5, 1.0, 4.0];
     let (trips, validity) = ([1, 2, 3, 4], [0b1011_0000]);
+    let time = NdView::strided(&table, 0, 3, 4)?;
+    let (distance, trips) = (NdView::of(&distance), NdView::of(&trips).with_validity(&validity, 4)?);
 
     let mut frame = bound.new_frame()?;
     let outputs = bound
         .call(&mut frame)
-        .input(bound.input_slot("distance")?, ArrayView::of(&distance))?
-        .input(bound.input_slot("time")?, ArrayView::strided(&table, 0, 3, 4)?)?
-        .input(bound.input_slot("trips")?, ArrayView::of(&trips).with_validity(&validity, 4)?)?
+        .input(bound.input_slot("distance")?, &distance)?
+        .input(bound.input_slot("time")?, &time)?
+        .input(bound.input_slot("trips")?, &trips)?
         .run()?;
     let result = outputs.rows(bound.output_slot())?;
     println!("{:?}", result.as_slice::<f64>());

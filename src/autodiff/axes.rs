@@ -4,6 +4,7 @@
 //! types (see [`NdType`](cembra_vm::value::NdType)), for the operators that derivatives meet.
 
 use crate::expr::{Graph, Literal, Node, NodeId};
+use cembra_vm::value::broadcast::common_axes;
 use cembra_vm::value::{QType, ScalarValue, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,9 +103,8 @@ fn dynamic(qtype: &QType) -> Dynamic {
 
 /// Axes of values that are broadcast together, aligned from the last one.
 fn broadcast(all: Vec<Dynamic>) -> Option<Dynamic> {
-    let rank = all.iter().map(Vec::len).max()?;
-    let is_dynamic = |back: usize| all.iter().any(|axes| axes.len() >= back && axes[axes.len() - back]);
-    Some((0..rank).map(|axis| is_dynamic(rank - axis)).collect())
+    let units = common_axes(all.iter().map(|axes| (axes.len(), |axis: usize| !axes[axis])));
+    (!all.is_empty()).then(|| units.map(|unit| !unit).collect())
 }
 
 fn without(x: &Dynamic, axes: &[usize], keep: bool) -> Dynamic {

@@ -3,6 +3,7 @@
 use crate::backend::error::OpError;
 use crate::dag::Array;
 use crate::dag::array::Elements;
+use cembra_vm::value::broadcast::{SizesDiffer, common_sizes};
 use ndarray::{IxDyn, Zip};
 
 /// Elements an array may have.
@@ -15,19 +16,11 @@ pub const ELEMENT_LIMIT: usize = 1 << 31;
 pub fn common_shape(shapes: &[&[usize]]) -> Result<Vec<usize>, OpError> {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let mut common = vec![1; rank];
-    for shape in shapes {
-        let start = rank - shape.len();
-        for (axis, &size) in shape.iter().enumerate() {
-            let so_far = &mut common[start + axis];
-            if *so_far == 1 {
-                *so_far = size;
-            } else if size != 1 && size != *so_far {
-                let shapes = shapes.iter().map(|shape| shape.to_vec()).collect();
-                let axis = axis as isize - shape.len() as isize;
-                return Err(OpError::Broadcast { shapes, axis, left: *so_far, right: size });
-            }
-        }
-    }
+    let arrays = shapes.iter().map(|shape| (*shape, |axis: usize| shape[axis] == 1));
+    common_sizes(arrays, &mut common).map_err(|SizesDiffer { axis, sizes: [left, right] }| {
+        let shapes = shapes.iter().map(|shape| shape.to_vec()).collect();
+        OpError::Broadcast { shapes, axis: axis as isize - rank as isize, left, right }
+    })?;
     check_size(&common)?;
     Ok(common)
 }

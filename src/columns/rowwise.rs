@@ -17,9 +17,7 @@ use crate::prepare::Prepared;
 use crate::prepare::draft::ROOT_OPERATOR;
 use crate::registry::Registry;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::lifting::row_types;
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::QType;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -159,9 +157,7 @@ fn is_of_rows(overload: &Overload, registry: &Registry) -> bool {
         if family.overloads().iter().any(|listed| listed.accepts(overload.args().iter())) {
             return None;
         }
-        let (_, exact) = row_types(overload.args())?;
-        let lifted = || exact.iter().map(QType::to_optional).collect::<Option<Vec<QType>>>();
-        let rows = family.overload(&exact).or_else(|| family.overload(&lifted()?))?;
+        let (_, rows) = family.single(overload.args())?;
         (rows.result().scalar()? == overload.result().array()?.element).then_some(())
     };
     find().is_some()

@@ -8,6 +8,7 @@
 //! size 1 decide which operators compute a node. Sizes themselves are free.
 
 use crate::dag::array::{Array, DType};
+use cembra_vm::value::broadcast::common_axes;
 use cembra_vm::value::{NdType, QType, ScalarType};
 
 /// The dtype of an array, its number of axes, and which of them have size 1.
@@ -43,9 +44,7 @@ impl ValueType {
 
     /// The type of a dtype to whose axes these broadcast: an axis has size 1 if it has in all of them.
     pub fn broadcast(dtype: DType, of: &[ValueType]) -> ValueType {
-        let rank = of.iter().map(|t| t.rank).max().unwrap_or(0);
-        let unit = |back: usize| of.iter().all(|t| t.rank < back || t.is_unit(t.rank - back));
-        ValueType::of_axes(dtype, (1..=rank).rev().map(unit))
+        ValueType::of_axes(dtype, common_axes(of.iter().map(|t| (t.rank, |axis| t.is_unit(axis)))))
     }
 
     /// The same axes with another dtype.

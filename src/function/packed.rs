@@ -16,7 +16,7 @@ use crate::prepare::emitter::{CompileOperator, Emitter};
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::builtins;
 use cembra_vm::operator::Effects;
-use cembra_vm::operator::lifting::row_types;
+use cembra_vm::operator::lifting::Each;
 use cembra_vm::program::{Program, ValueId};
 use cembra_vm::value::array::ArrayType;
 use cembra_vm::value::qtype::{INT64, OPTIONAL_UNIT};
@@ -41,7 +41,7 @@ impl Kind {
         let rows = types.iter().find_map(QType::array);
         match (rows, types.iter().any(QType::is_optional)) {
             (Some(_), true) => Err("it takes rows or optional values, not both"),
-            (Some(rows), false) => match row_types(types) {
+            (Some(rows), false) => match Each::of(types) {
                 Some(_) => Ok(Kind::Rows(rows)),
                 None => Err("its arguments have rows of different kinds"),
             },

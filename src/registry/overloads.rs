@@ -8,11 +8,10 @@
 //! weak numbers stay weak among themselves.
 
 use crate::registry::infer::{InferContext, Resolution, TypeError};
-use cembra_vm::operator::lifting::row_types;
-use cembra_vm::operator::ndwise::{broadcast_type, cell_types};
+use cembra_vm::operator::lifting::Each;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
-use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType};
+use cembra_vm::value::{QType, ScalarType};
 use std::sync::Arc;
 
 /// Comparisons that give truth values; those of `core` with the same last word give masks.
@@ -27,56 +26,33 @@ pub fn choose(family: &Family, cx: &InferContext<'_>) -> Result<Resolution, Type
     if let Some(exact) = candidates(family).find(|candidate| candidate.takes(cx.types, |a, b| a == b)) {
         return Ok(exact.resolution());
     }
-    if cx.types.iter().any(|t| t.nd().is_some()) {
-        let error = || TypeError::NoCommonType { types: cx.types.to_vec() };
-        return choose_for_cells(family, cx, &cell_types(cx.types).ok_or_else(error)?);
-    }
-    match row_types(cx.types) {
-        Some((class, rows)) => choose_for_rows(family, cx, class, &rows),
-        // Arrays of two families.
-        None if cx.types.iter().any(|t| t.array().is_some()) => {
-            Err(TypeError::NoCommonType { types: cx.types.to_vec() })
-        }
+    let has = |is_array: fn(&QType) -> bool| cx.types.iter().any(is_array);
+    let (has_rows, has_axes) = (has(|t| t.array().is_some()), has(|t| t.nd().is_some()));
+    match Each::of(cx.types).filter(|_| !(has_rows && has_axes)) {
+        Some((each, single)) => choose_for_each(family, cx, each, &single),
+        // Arrays of several families.
+        None if has_rows || has_axes => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
         None => choose_for(family, cx, cx.types),
     }
 }
 
-/// The overload of the rows of arrays; scalars beside them stay scalars.
-fn choose_for_rows(
+/// The overload of the rows or elements of arrays; scalars beside them stay scalars. Elements are always there, so an
+/// overload with rules for missing values is none of theirs.
+fn choose_for_each(
     family: &Family,
     cx: &InferContext<'_>,
-    class: ArrayClass,
-    rows: &[QType],
+    each: Each,
+    single: &[QType],
 ) -> Result<Resolution, TypeError> {
-    let chosen = choose_for(family, cx, rows)?;
-    let cast = |(given, row): (&QType, &QType)| given.with_scalar(row.scalar()?);
-    let args: Option<Vec<QType>> = cx.types.iter().zip(&chosen.args).map(cast).collect();
-    let element = chosen.result.scalar();
-    match args.zip(element) {
-        Some((args, element)) => Ok(Resolution { args, result: QType::Array(ArrayType { class, element }) }),
-        None => Err(no_overload(cx)),
-    }
-}
-
-/// The overload of the elements of n-dimensional arrays; scalars beside them stay scalars. Elements are always
-/// there, so an overload with rules for missing values is none.
-fn choose_for_cells(
-    family: &Family,
-    cx: &InferContext<'_>,
-    cells: &[QType],
-) -> Result<Resolution, TypeError> {
-    let chosen = choose_for(family, cx, cells)?;
+    let chosen = choose_for(family, cx, single)?;
     let optional = |qtype: &QType| qtype.is_optional() || qtype.scalar() == Some(ScalarType::Unit);
-    if chosen.args.iter().chain([&chosen.result]).any(optional) {
+    if each == Each::Element && chosen.args.iter().chain([&chosen.result]).any(optional) {
         return Err(no_missing_values(cx));
     }
-    let cast = |(given, cell): (&QType, &QType)| given.with_scalar(cell.scalar()?);
+    let cast = |(given, single): (&QType, &QType)| given.with_scalar(single.scalar()?);
     let args: Option<Vec<QType>> = cx.types.iter().zip(&chosen.args).map(cast).collect();
-    let result = chosen.result.scalar().and_then(|element| broadcast_type(cx.types, element));
-    match args.zip(result) {
-        Some((args, result)) => Ok(Resolution { args, result: QType::NdArray(result) }),
-        None => Err(no_overload(cx)),
-    }
+    let result = chosen.result.scalar().and_then(|element| each.array_of(element, cx.types));
+    args.zip(result).map(|(args, result)| Resolution { args, result }).ok_or_else(|| no_overload(cx))
 }
 
 /// The error of an operator that makes or takes a mask, with the name of the one that makes truth values.

@@ -10,7 +10,7 @@ use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{NdViewMut, Room, RunOptions};
-use cembra::vm::value::{ArrayClass, ArrayType, ArrayView, Budget, NdType, NdView, QType, ScalarType, Value};
+use cembra::vm::value::{ArrayClass, ArrayType, Budget, NdType, NdView, QType, ScalarType, Value};
 
 /// Runs before the count: buffers of texts grow to their size, and regions of many rows are compiled.
 const WARM_UP: usize = 400;
@@ -81,10 +81,10 @@ fn lent_rows_allocate_nothing() {
         let bitmap = [0b0111_0110; 200];
         let mut frame = bound.new_frame().expect("memory");
         let mut run = || {
-            let strided = ArrayView::strided(&table, 2, 3, 900).expect("inside");
-            let masked = ArrayView::of(&table[..900]).with_validity(&bitmap, 5).expect("inside");
-            let call = bound.call(&mut frame).input(x, strided).expect("its type");
-            let outputs = call.input(y, masked).expect("its type").run().expect("no row raises");
+            let strided = NdView::strided(&table, 2, 3, 900).expect("inside");
+            let masked = NdView::of(&table[..900]).with_validity(&bitmap, 5).expect("inside");
+            let call = bound.call(&mut frame).input(x, &strided).expect("its type");
+            let outputs = call.input(y, &masked).expect("its type").run().expect("no row raises");
             assert_eq!(outputs.rows(bound.output_slot()).expect("an array").len(), 900);
         };
         (0..WARM_UP).for_each(|_| run());

@@ -3,7 +3,7 @@
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
-use cembra_vm::operator::lifting::row_types;
+use cembra_vm::operator::lifting::Each;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
 use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
 
@@ -119,7 +119,9 @@ fn at() -> OperatorDef {
 fn map() -> OperatorDef {
     OperatorDef::new("core.map", &["op", "arg", "*args"], "op applied to each row of the arrays.", |cx| {
         let op = cx.operator_literal(0)?;
-        let Some((_, rows)) = row_types(&cx.types[1..]) else { return Err(cx.expected("an array type", 1)) };
+        let Some((Each::Row(_), rows)) = Each::of(&cx.types[1..]) else {
+            return Err(cx.expected("an array type", 1));
+        };
         // The operator must be one of scalars: not every operator of arrays works row by row.
         let of_rows = cx.apply(op, &rows)?;
         let result = cx.apply(op, &cx.types[1..])?;

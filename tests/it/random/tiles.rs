@@ -14,7 +14,7 @@ use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{BoundExpr, CallError, Profile, RunOptions};
-use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, ArrayView, QType, ScalarType, ScalarValue, Value};
+use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, NdView, QType, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -95,8 +95,8 @@ impl Lent {
         Some(Lent { element, bytes, start, step, len, bitmap })
     }
 
-    fn view(&self) -> ArrayView<'_> {
-        let view = ArrayView::from_bytes(self.element, &self.bytes, self.start, self.step, self.len);
+    fn view(&self) -> NdView<'_> {
+        let view = NdView::new(self.element, &self.bytes, self.start, &[self.len], &[self.step]);
         let view = view.expect("the rows are there");
         match &self.bitmap {
             Some((bitmap, offset)) => view.with_validity(bitmap, *offset).expect("the bits are there"),
@@ -117,11 +117,12 @@ fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -
     let mut frame = bound.new_frame().expect("memory");
     let mut result = None;
     for _ in 0..2 {
+        let views: HashMap<&str, NdView<'_>> = lent.iter().map(|(name, lent)| (*name, lent.view())).collect();
         let mut call = bound.call(&mut frame);
         for (name, value) in values {
             let Ok(slot) = bound.input_slot(name) else { continue };
-            call = match lent.get(name.as_str()) {
-                Some(lent) => call.input(slot, lent.view())?,
+            call = match views.get(name.as_str()) {
+                Some(view) => call.input(slot, view)?,
                 None => call.value(slot, value)?,
             };
         }

@@ -46,6 +46,12 @@ pub enum FrameError {
         /// Sizes of its axes.
         shape: Vec<usize>,
     },
+    /// The array is one whose elements are always there, and the view has a bitmap.
+    #[error("{slot} cannot hold an array with missing elements")]
+    Missing {
+        /// The slot.
+        slot: TypedSlot,
+    },
     /// The slot has not been written since the frame was taken.
     #[error("{slot} has not been written")]
     Unwritten {

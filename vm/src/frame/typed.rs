@@ -102,6 +102,9 @@ impl Frame {
                 shape: view.shape().to_vec(),
             });
         };
+        if view.validity().is_some() {
+            return Err(FrameError::Missing { slot: slot.clone() });
+        }
         if self.layout().is_literal(slot) {
             return Err(FrameError::Literal { slot: slot.clone() });
         }

@@ -14,7 +14,7 @@
 
 use crate::value::ScalarType;
 use crate::value::nd_type::{MAX_RANK, NdType};
-use crate::value::nd_view::{Shape, Strides};
+use crate::value::shape::{Shape, Strides};
 use std::ptr::NonNull;
 
 /// Where the elements of an array stand.

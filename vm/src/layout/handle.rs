@@ -8,7 +8,7 @@ use crate::value::budget::{Exhausted, Unlimited};
 use crate::value::edge::Edge;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
-use crate::value::{ArrayView, QType};
+use crate::value::{NdView, QType};
 use std::sync::Arc;
 
 /// What a handle holds.
@@ -185,7 +185,7 @@ pub struct LentRows {
     own: ArrayRows,
 }
 
-/// An [`ArrayView`] whose lifetime somebody else guards.
+/// Rows of an [`NdView`] of one axis whose lifetime somebody else guards.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRows {
     /// Type of the rows.
@@ -207,11 +207,16 @@ unsafe impl Send for RawRows {}
 // SAFETY: as above.
 unsafe impl Sync for RawRows {}
 
-impl From<ArrayView<'_>> for RawRows {
-    fn from(view: ArrayView<'_>) -> RawRows {
+impl RawRows {
+    /// The rows of a view.
+    ///
+    /// # Panics
+    /// If it has not one axis.
+    pub fn new(view: &NdView<'_>) -> RawRows {
+        let (&[len], &[step]) = (view.shape(), view.strides()) else { panic!("rows of {:?}", view.shape()) };
         let (bitmap, offset) = view.validity().map_or((std::ptr::null(), 0), |(b, at)| (b.as_ptr(), at));
-        let (element, len, first, step) = (view.element(), view.len(), view.first(), view.step());
-        RawRows { element, len, first, step, bitmap, offset }
+        let first = view.bytes().as_ptr().wrapping_add(view.start());
+        RawRows { element: view.element(), len, first, step, bitmap, offset }
     }
 }
 

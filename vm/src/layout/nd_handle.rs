@@ -16,9 +16,9 @@ use crate::value::NdView;
 use crate::value::array::cell_size;
 use crate::value::budget::{Account, Exhausted, Unlimited};
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Shape, Strides, c_strides, padded};
 use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
+use crate::value::shape::{Shape, Strides, c_strides, padded};
 use std::sync::Arc;
 
 /// An n-dimensional array.
@@ -92,6 +92,7 @@ impl RawElements {
 
     /// Elements that lie in the buffer as those of a view do, to be read and changed.
     pub fn mutable(qtype: NdType, view: &NdView<'_>, bytes: *mut u8) -> RawElements {
+        debug_assert!(view.validity().is_none(), "elements of an n-dimensional array are always there");
         let (shape, strides) = (padded(view.shape(), 1), padded(view.strides(), 0));
         RawElements {
             qtype,

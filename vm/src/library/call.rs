@@ -9,7 +9,7 @@ use crate::library::signature::Parameter;
 use crate::machine::NdViewMut;
 use crate::value::array::cell_size;
 use crate::value::nd_type::{MAX_RANK, NdType};
-use crate::value::nd_view::c_strides;
+use crate::value::shape::c_strides;
 use crate::value::{Category, NdRows, NdView, ScalarType, Value};
 use std::ffi::{CStr, c_void};
 use std::fmt;

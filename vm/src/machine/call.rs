@@ -1,7 +1,7 @@
 //! Calls with borrowed inputs: the host lends its rows for one run, the results are read where they are.
 //!
 //! ```text
-//! bound.call(&mut frame).input(&x, view)?.run()? ── Outputs ── rows(slot), elements(slot) ──> the frame's own
+//! bound.call(&mut frame).input(&x, &view)?.run()? ── Outputs ── rows(slot), elements(slot) ──> the frame's own
 //!             └──────────── 'f ───────────┘
 //! ```
 //!
@@ -24,7 +24,7 @@ use crate::machine::room::{self, Room, RoomError};
 use crate::machine::update::NdViewMut;
 use crate::value::budget::{Exhausted, Grown};
 use crate::value::ndarray::check_shape;
-use crate::value::{ArrayRows, ArrayView, NdView, QType, ScalarType, Value};
+use crate::value::{ArrayRows, NdView, QType, ScalarType, Value};
 use thiserror::Error;
 
 /// Why rows cannot be lent or read.
@@ -74,10 +74,11 @@ pub enum CallError {
 /// A call being prepared. Borrowed rows cannot outlive it:
 ///
 /// ```compile_fail,E0505
-/// # use cembra_vm::{frame::Frame, layout::TypedSlot, machine::BoundExpr, value::ArrayView};
+/// # use cembra_vm::{frame::Frame, layout::TypedSlot, machine::BoundExpr, value::NdView};
 /// # fn f(bound: &BoundExpr, frame: &mut Frame, x: &TypedSlot) {
 /// let rows = vec![1.0, 2.0];
-/// let call = bound.call(frame).input(x, ArrayView::of(&rows)).expect("a FLOAT64 array");
+/// let view = NdView::of(&rows);
+/// let call = bound.call(frame).input(x, &view).expect("a FLOAT64 array");
 /// drop(rows); // still lent
 /// call.run().expect("no error");
 /// # }
@@ -105,32 +106,11 @@ pub struct Call<'b, 'f> {
     options: RunOptions<'f>,
 }
 
-/// What a host lends.
-#[derive(Clone, Copy, Debug)]
-pub enum Borrowed<'f> {
-    /// Rows of an array.
-    Rows(ArrayView<'f>),
-    /// Elements of an n-dimensional array.
-    Elements(&'f NdView<'f>),
-}
-
-impl<'f> From<ArrayView<'f>> for Borrowed<'f> {
-    fn from(view: ArrayView<'f>) -> Borrowed<'f> {
-        Borrowed::Rows(view)
-    }
-}
-
-impl<'f> From<&'f NdView<'f>> for Borrowed<'f> {
-    fn from(view: &'f NdView<'f>) -> Borrowed<'f> {
-        Borrowed::Elements(view)
-    }
-}
-
 /// What is lent to an input.
 #[derive(Clone, Copy, Debug)]
 enum Lent<'f> {
     /// To be read.
-    Borrowed(Borrowed<'f>),
+    Borrowed(&'f NdView<'f>),
     /// To be changed in place; whoever lends it has borrowed it alone.
     Updated(&'f NdViewMut<'f>),
 }
@@ -139,15 +119,18 @@ impl Lent<'_> {
     /// Says why a slot does not take it.
     fn check(&self, slot: &TypedSlot) -> Result<(), CallError> {
         match (*self, slot.qtype()) {
-            (Lent::Borrowed(Borrowed::Rows(view)), QType::Array(t))
-                if t.element.storage() == view.element() =>
-            {
-                Ok(())
+            (Lent::Borrowed(view), QType::Array(t)) => match t.element.storage() == view.element() {
+                true if view.rank() == 1 => Ok(()),
+                true => Err(axes_differ(slot, view.element(), view.shape())),
+                false => Err(CallError::Type { slot: slot.clone(), element: view.element() }),
+            },
+            (Lent::Borrowed(view), _) => {
+                check_axes(slot, view.element(), view.shape())?;
+                match view.validity() {
+                    Some(_) => Err(FrameError::Missing { slot: slot.clone() }.into()),
+                    None => Ok(()),
+                }
             }
-            (Lent::Borrowed(Borrowed::Rows(view)), _) => {
-                Err(CallError::Type { slot: slot.clone(), element: view.element() })
-            }
-            (Lent::Borrowed(Borrowed::Elements(view)), _) => check_axes(slot, view.element(), view.shape()),
             (Lent::Updated(view), _) => check_axes(slot, view.element(), view.shape()),
         }
     }
@@ -167,26 +150,28 @@ impl Lent<'_> {
         is_whole: bool,
         grown: &Grown,
     ) -> Result<(), Exhausted> {
-        let qtype = || slot.qtype().nd().expect("an array with axes");
         // SAFETY: the caller's promise; the view was checked to be of the slot's type. What is to be changed is
         // borrowed alone.
         unsafe {
-            match *self {
-                Lent::Borrowed(Borrowed::Rows(view)) => {
-                    let handle = &mut *at.cast::<ArrayHandle>();
-                    match is_whole {
-                        true => view.copy_to(handle.owned(), grown)?,
-                        false => handle.lend(RawRows::from(view)),
-                    }
-                }
-                Lent::Borrowed(Borrowed::Elements(view)) => {
+            match (*self, slot.qtype()) {
+                (Lent::Borrowed(view), QType::NdArray(t)) => {
                     let handle = &mut *at.cast::<NdHandle>();
                     match is_whole {
-                        true => handle.owned().copy_within(qtype(), view, grown)?,
-                        false => handle.lend(RawElements::read_only(qtype(), view)),
+                        true => handle.owned().copy_within(*t, view, grown)?,
+                        false => handle.lend(RawElements::read_only(*t, view)),
                     }
                 }
-                Lent::Updated(view) => (*at.cast::<NdHandle>()).lend(view.elements(qtype())),
+                (Lent::Borrowed(view), _) => {
+                    let handle = &mut *at.cast::<ArrayHandle>();
+                    match is_whole {
+                        true => view.copy_to_rows(handle.owned(), grown)?,
+                        false => handle.lend(RawRows::new(view)),
+                    }
+                }
+                (Lent::Updated(view), qtype) => {
+                    let qtype = qtype.nd().expect("an array with axes");
+                    (*at.cast::<NdHandle>()).lend(view.elements(qtype));
+                }
             }
         }
         Ok(())
@@ -196,12 +181,12 @@ impl Lent<'_> {
     ///
     /// # Safety
     /// As there.
-    unsafe fn leave(&self, at: *mut u8) {
+    unsafe fn leave(&self, slot: &TypedSlot, at: *mut u8) {
         // SAFETY: the caller's promise.
         unsafe {
-            match self {
-                Lent::Borrowed(Borrowed::Rows(_)) => (*at.cast::<ArrayHandle>()).take_back(),
-                Lent::Borrowed(Borrowed::Elements(_)) | Lent::Updated(_) => {
+            match slot.qtype() {
+                QType::Array(_) => (*at.cast::<ArrayHandle>()).take_back(),
+                _ => {
                     (*at.cast::<NdHandle>()).take_back();
                 }
             }
@@ -213,8 +198,13 @@ impl Lent<'_> {
 fn check_axes(slot: &TypedSlot, element: ScalarType, shape: &[usize]) -> Result<(), CallError> {
     match slot.qtype() {
         QType::NdArray(t) if t.element() == element && check_shape(*t, shape).is_ok() => Ok(()),
-        _ => Err(CallError::Axes { slot: slot.clone(), element, shape: shape.to_vec() }),
+        _ => Err(axes_differ(slot, element, shape)),
     }
+}
+
+#[cold]
+fn axes_differ(slot: &TypedSlot, element: ScalarType, shape: &[usize]) -> CallError {
+    CallError::Axes { slot: slot.clone(), element, shape: shape.to_vec() }
 }
 
 /// Views that a call holds without allocating.
@@ -242,9 +232,9 @@ impl Drop for Guard<'_, '_, '_> {
         self.rooms.iter_mut().for_each(|room| unsafe { room.take_back(self.frame) });
         (self.lent)(&mut |bit, lent| {
             self.frame.written_mut().unset(bit);
-            let at = self.frame.layout().inputs()[bit as usize].offset();
+            let slot = &self.frame.layout().inputs()[bit as usize];
             // SAFETY: the input was checked to be of this kind, and the frame is borrowed alone.
-            unsafe { lent.leave(self.frame.base().add(at as usize)) };
+            unsafe { lent.leave(slot, self.frame.base().add(slot.offset() as usize)) };
         });
     }
 }
@@ -258,12 +248,12 @@ impl BoundExpr {
 }
 
 impl<'f> Call<'_, 'f> {
-    /// Lends rows or an n-dimensional array to an input: an [`ArrayView`] or a reference to an [`NdView`].
+    /// Lends rows or an n-dimensional array to an input. Rows have one axis, and may be missing.
     ///
     /// # Errors
     /// The frame has another layout, the slot is no input, or takes nothing of the kind.
-    pub fn input(self, slot: &TypedSlot, view: impl Into<Borrowed<'f>>) -> Result<Self, CallError> {
-        self.lend(slot, Lent::Borrowed(view.into()))
+    pub fn input(self, slot: &TypedSlot, view: &'f NdView<'f>) -> Result<Self, CallError> {
+        self.lend(slot, Lent::Borrowed(view))
     }
 
     /// Lends elements to an input, which the run changes in place.

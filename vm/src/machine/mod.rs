@@ -57,7 +57,7 @@ pub mod update;
 pub use crate::operator::cell::Strips;
 pub use crate::value::budget::{Budget, CancelToken};
 pub use bound::{BindError, BoundExpr};
-pub use call::{Borrowed, Call, CallError, Outputs};
+pub use call::{Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
 pub use invoke::invoke;
 pub use observer::{Observer, Profile, Trace};

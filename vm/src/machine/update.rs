@@ -3,7 +3,8 @@
 use crate::layout::nd_handle::RawElements;
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
-use crate::value::nd_view::{Cell, PerAxis, c_strides};
+use crate::value::nd_view::Cell;
+use crate::value::shape::{PerAxis, c_strides};
 use crate::value::{NdRows, NdType, NdView, ScalarType};
 use std::marker::PhantomData;
 

@@ -122,6 +122,15 @@ pub struct Target {
 }
 
 impl Target {
+    /// The target from a row on, the first one of a word of presence.
+    pub(super) fn at_row(self, row: usize, element: ScalarType) -> Target {
+        let presence = match self.presence.is_null() {
+            true => self.presence,
+            false => self.presence.wrapping_add(row / ROWS_OF_A_WORD),
+        };
+        Target { data: self.data.wrapping_add(row * cell_size(element)), presence }
+    }
+
     /// Writes a word of presence, if there are words.
     ///
     /// # Safety

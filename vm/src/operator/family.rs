@@ -21,8 +21,7 @@ use crate::operator::call::Call;
 use crate::operator::function::Outcome;
 use crate::operator::fusible::Fusible;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
-use crate::operator::lifting::{over_rows, row_types};
-use crate::operator::ndwise::{cell_types, over_elements};
+use crate::operator::lifting::Each;
 use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
@@ -152,21 +151,26 @@ impl Family {
             // What a host makes on demand may be for other types than asked for.
             let fits = |made: &Overload| made.accepts(stored.iter()) && made.result().is_type_of_values();
             let generic = generic.filter(fits);
-            generic.or_else(|| self.pointwise(&stored)).or_else(|| self.ndwise(&stored)).map(Arc::new)
+            generic.or_else(|| self.over_arrays(&stored)).map(Arc::new)
         })
     }
 
-    /// The overload for arrays, by that for their rows.
-    fn pointwise(&self, args: &[QType]) -> Option<Overload> {
-        let (class, exact) = row_types(args)?;
-        let lifted: Option<Vec<QType>> = exact.iter().map(QType::to_optional).collect();
-        let rows = self.overload(&exact).or_else(|| self.overload(&lifted?))?;
-        over_rows(class, args, &rows)
+    /// The overload for arrays, by that for their rows or elements.
+    fn over_arrays(&self, args: &[QType]) -> Option<Overload> {
+        let (each, single) = self.single(args)?;
+        each.over_arrays(args, &single)
     }
 
-    /// The overload for n-dimensional arrays, by that for their elements.
-    fn ndwise(&self, args: &[QType]) -> Option<Overload> {
-        over_elements(args, &*self.overload(&cell_types(args)?)?)
+    /// The overload that arrays are gone over with: of their rows, or of their elements. Rows that an operator does not
+    /// take beside plain values go with optionals.
+    pub fn single(&self, args: &[QType]) -> Option<(Each, Arc<Overload>)> {
+        let (each, exact) = Each::of(args)?;
+        let lifted = || exact.iter().map(QType::to_optional).collect::<Option<Vec<QType>>>();
+        let single = self.overload(&exact).or_else(|| match each {
+            Each::Row(_) => self.overload(&lifted()?),
+            Each::Element => None,
+        });
+        Some((each, single?))
     }
 
     /// Sets the relative cost.

@@ -1,36 +1,71 @@
-//! Operators on arrays, made of those on rows: an overload of plain or optional types, applied row by row.
+//! Operators on arrays, made of those on single values: an overload of plain or optional types, applied to each row or
+//! element.
 //!
 //! ```text
-//! math.add(DENSE_ARRAY_FLOAT64, FLOAT64)    is  math.add(OPTIONAL_FLOAT64, OPTIONAL_FLOAT64)  over rows
+//! math.add(DENSE_ARRAY_FLOAT64, FLOAT64)               is math.add(OPTIONAL_FLOAT64, OPTIONAL_FLOAT64) over rows
+//! math.add(NDARRAY_FLOAT64_NN, NDARRAY_FLOAT64_1N)     is math.add(FLOAT64, FLOAT64) over elements
 //! ```
 
-use crate::operator::pointwise::{Pointwise, common_size};
+use crate::operator::pointwise::{self, MAX_OPERANDS, Pointwise};
 use crate::operator::row_by_row::RowByRow;
 use crate::operator::signature::{Kernel, Overload};
 use crate::value::QType;
 use crate::value::array::{ArrayClass, ArrayType};
+use crate::value::broadcast::broadcast_type;
+use crate::value::nd_type::ND_ELEMENTS;
+use crate::value::scalar::ScalarType;
 
-/// Argument types of the overload that is applied to the rows: arrays become optionals. `None` unless
-/// there is an array, and all are of one family.
-pub fn row_types(args: &[QType]) -> Option<(ArrayClass, Vec<QType>)> {
-    let mut classes = args.iter().filter_map(QType::array).map(|t| t.class);
-    let class = classes.next().filter(|class| classes.all(|other| other == *class))?;
-    let row = |qtype: &QType| match qtype.array() {
-        Some(array) => QType::Optional(array.element),
-        None => qtype.clone(),
-    };
-    Some((class, args.iter().map(row).collect()))
+/// What an operator of single values is applied to, one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// The rows of arrays of a family, present or missing.
+    Row(ArrayClass),
+    /// The elements of n-dimensional arrays, which are always there.
+    Element,
 }
 
-/// The overload on arrays, made of that on rows; `None` if its result is no scalar or optional.
-pub fn over_rows(class: ArrayClass, args: &[QType], rows: &Overload) -> Option<Overload> {
-    let result = QType::Array(ArrayType { class, element: rows.result().scalar()? });
-    let kernel = match rows.kernel() {
-        Kernel::Scalar(kernel) => Kernel::Pointwise(Pointwise { kernel: kernel.block }),
-        _ => {
-            let kernel = RowByRow::new(rows)?;
-            Kernel::general(move |call| kernel.run(call, common_size(call)?))
+impl Each {
+    /// What arguments have, and the types of the overload that is applied: rows become optionals, elements plain. `None`
+    /// unless there is an array, all rows are of one family, and elements stand beside scalars only.
+    pub fn of(args: &[QType]) -> Option<(Each, Vec<QType>)> {
+        let mut classes = args.iter().filter_map(QType::array).map(|t| t.class);
+        let each = match classes.next() {
+            Some(class) if classes.all(|other| other == class) => Each::Row(class),
+            None if args.iter().any(|t| t.nd().is_some()) => Each::Element,
+            _ => return None,
+        };
+        let single = |qtype: &QType| match (each, qtype) {
+            (Each::Row(_), QType::Array(t)) => Some(QType::Optional(t.element)),
+            (Each::Element, QType::NdArray(t)) => Some(QType::Scalar(t.element())),
+            (Each::Row(_), other) | (Each::Element, other @ QType::Scalar(_)) => Some(other.clone()),
+            (Each::Element, _) => None,
+        };
+        Some((each, args.iter().map(single).collect::<Option<_>>()?))
+    }
+
+    /// The type of the array of results; `None` if there are no arrays of them.
+    pub fn array_of(self, result: ScalarType, args: &[QType]) -> Option<QType> {
+        match self {
+            Each::Row(class) => Some(QType::Array(ArrayType { class, element: result })),
+            Each::Element => broadcast_type(args, result).map(QType::NdArray),
         }
-    };
-    Some(rows.over_arrays(args, result, kernel))
+    }
+
+    /// The overload on arrays, made of that on single values; `None` if an array has no such elements.
+    pub(super) fn over_arrays(self, args: &[QType], single: &Overload) -> Option<Overload> {
+        let is_element = |qtype: &QType| matches!(qtype, QType::Scalar(t) if ND_ELEMENTS.contains(t));
+        let has_elements = || single.args().iter().chain([single.result()]).all(is_element);
+        if self == Each::Element && (args.len() > MAX_OPERANDS || !has_elements()) {
+            return None;
+        }
+        let result = self.array_of(single.result().scalar()?, args)?;
+        let kernel = match single.kernel() {
+            Kernel::Scalar(kernel) => Kernel::Pointwise(Pointwise { kernel: kernel.block }),
+            _ => {
+                let kernel = RowByRow::new(single)?;
+                Kernel::general(move |call| pointwise::run_one_by_one(&kernel, call))
+            }
+        };
+        Some(single.over_arrays(args, result, kernel))
+    }
 }

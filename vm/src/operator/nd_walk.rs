@@ -13,7 +13,7 @@
 use crate::operator::block::Column;
 use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
-use crate::value::nd_view::{Shape, Strides};
+use crate::value::shape::{Shape, Strides};
 use crate::value::{NdType, NdView};
 use std::marker::PhantomData;
 
@@ -138,16 +138,6 @@ impl Position {
     pub(crate) fn is_at(&self, element: usize) -> bool {
         self.element == element
     }
-}
-
-/// Strides of an operand over the axes of a result; 0 where it repeats.
-pub(crate) fn strides_over(view: &NdView<'_>, rank: usize) -> Strides {
-    let mut strides = [0; MAX_RANK];
-    let new = rank - view.rank();
-    for axis in (0..view.rank()).filter(|axis| view.shape()[*axis] != 1) {
-        strides[new + axis] = view.strides()[axis];
-    }
-    strides
 }
 
 /// True if an operand of a type has one element for all of a run, whatever its strides: it has not the last

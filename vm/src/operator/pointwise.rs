@@ -1,68 +1,180 @@
-//! Pointwise kernels: one operator over all rows of its arguments.
+//! Pointwise kernels: one operator over all rows or elements of its arguments.
 //!
-//! Arrays have one size; scalars and optionals stand for a value in every row and are not copied.
+//! ```text
+//! rows of one size, scalars                  blocks of rows with their words of presence
+//! (1000, 3) + (1000, 3)                      one walk over 3000 elements
+//! (1000, 3) + (3)                            the second operand begins anew every 3 elements
+//! ```
+//!
+//! Rows have one size. Axes are broadcast as in [`broadcast`](crate::value::broadcast): where an array repeats, its
+//! stride is 0. Scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, Target, intersect};
+use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, RowFault, Target, intersect};
 use crate::operator::call::Call;
-use crate::value::Fault;
-use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::operator::meter::STRIDE;
+use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
+use crate::operator::row_by_row::RowByRow;
+use crate::value::array::cell_size;
+use crate::value::broadcast::common_shape;
+use crate::value::nd_type::MAX_RANK;
+use crate::value::shape::Shape;
+use crate::value::{Fault, NdType, NdView, QType};
 use crate::vector::Level;
-use std::ops::Range;
 
-/// An operator on arrays whose rows are computed by a block kernel.
+/// Elements that are gathered for one call of a block kernel.
+const GATHERED: usize = 512;
+/// Operands of a block kernel.
+pub(super) const MAX_OPERANDS: usize = 4;
+
+/// An operator on arrays whose rows or elements are computed by a block kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointwise {
     pub(crate) kernel: BlockKernel,
 }
 
 impl Pointwise {
-    /// Computes all rows.
+    /// Computes all rows or elements.
     ///
     /// # Errors
     /// Arrays of different sizes, or the first row that raises.
     pub(super) fn run(&self, call: &mut Call<'_>) -> Result<(), Fault> {
-        let rows = common_size(call)?;
-        let mut columns = [Column::MISSING; 4];
-        for (index, column) in columns.iter_mut().enumerate().take(call.len()) {
-            *column = call.column(index);
+        match *call.result_type() {
+            QType::NdArray(result) => self.run_elements(call, result),
+            _ => self.run_rows(call),
         }
-        let count = call.len();
+    }
+
+    fn run_rows(&self, call: &mut Call<'_>) -> Result<(), Fault> {
+        let (rows, count) = (common_size(call)?, call.len());
+        let mut columns = [Column::MISSING; MAX_OPERANDS];
+        columns.iter_mut().enumerate().take(count).for_each(|(index, column)| *column = call.column(index));
         let result = call.result_type().element().expect("the result is an array");
         let meter = call.meter();
         let mut out = call.rows_for_kernel(result, rows)?;
         let is_complete = columns[..count].iter().all(Column::is_all_present);
         let may_miss = !self.kernel.is_lifted || !is_complete;
         let presence = if may_miss { out.presence_mut()?.as_mut_ptr() } else { std::ptr::null_mut() };
-        let data = out.cells_mut().as_mut_ptr();
+        let target = Target { data: out.cells_mut().as_mut_ptr(), presence };
         let outcome = meter.strides(rows).try_for_each(|stride| {
-            let Range { start, end } = stride?;
-            let columns = columns.map(|column| column.at_row(start));
-            let target = Target {
-                data: data.wrapping_add(start * cell_size(result)),
-                presence: if may_miss { presence.wrapping_add(start / ROWS_OF_A_WORD) } else { presence },
-            };
-            let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
+            let stride = stride?;
+            let columns = columns.map(|column| column.at_row(stride.start));
+            let target = target.at_row(stride.start, result);
             // SAFETY: the columns are arguments of the types that the kernel takes and have these rows; the target
             // was sized for all rows, and a result shares no bytes with arguments (invariant 2 of `Call`).
             let outcome = unsafe {
                 if self.kernel.is_lifted && may_miss {
-                    intersect(columns[..count].iter(), target.presence, end - start);
+                    intersect(columns[..count].iter(), target.presence, stride.len());
                 }
-                (self.kernel.run(Level::best()))(args, target, end - start)
+                self.run_block(&columns, target, stride.len())
             };
-            outcome.map_err(|fault| fault.fault.in_row(start + fault.row))
+            outcome.map_err(|fault| fault.fault.in_row(stride.start + fault.row))
         });
         out.normalize();
         outcome
     }
+
+    fn run_elements(&self, call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
+        let (views, shape) = elements(call, result)?;
+        let (shape, arena, count) = (&shape[..result.rank()], call.arena(), call.len());
+        let mut strides = views.map(|view| view.map_or([0; MAX_RANK], |view| view.strides_over(shape.len())));
+        let space = Space::join(shape, &mut strides);
+        let mut columns = [Column::MISSING; MAX_OPERANDS];
+        let mut walks = [None; MAX_OPERANDS];
+        let mut buffers = [std::ptr::null_mut::<u8>(); MAX_OPERANDS];
+        for (index, view) in views.iter().flatten().enumerate() {
+            let repeats = repeats_by_type(call.qtype(index).nd(), shape);
+            let walk = Walk::new(*view, strides[index], &space, repeats);
+            columns[index] = walk.column();
+            if walk.is_gathered() {
+                buffers[index] = arena.alloc_slice_fill_copy(GATHERED, 0u64).as_mut_ptr().cast();
+            }
+            walks[index] = walk.changes_by_block().then_some(walk);
+        }
+        let most = space.block(if buffers.iter().all(|buffer| buffer.is_null()) { STRIDE } else { GATHERED });
+        let meter = call.meter();
+        let out = call.nd_out(result, shape)?;
+        // Elements are never missing, and a kernel of plain types does not ask.
+        let target = Target { data: out.as_mut_ptr(), presence: std::ptr::null_mut() };
+        let elements = out.len() / cell_size(result.element());
+        let (mut first, mut polled, mut at) = (0, 0, Position::default());
+        while first < elements {
+            if first - polled >= STRIDE {
+                meter.poll()?;
+                polled = first;
+            }
+            space.go_to(&mut at, first);
+            let end = space.end_of_block(&at, most, elements);
+            let mut of_block = columns;
+            for index in 0..count {
+                of_block[index] = match &walks[index] {
+                    // SAFETY: the elements are a block of the space, and a buffer has room for a block.
+                    Some(walk) => Column {
+                        data: unsafe { walk.data(&space, &at, end - first, buffers[index]) },
+                        ..columns[index]
+                    },
+                    None => columns[index].at_row(first),
+                };
+            }
+            // SAFETY: each column is an argument of the type that the kernel takes and has this many rows; the
+            // target was sized for all blocks, and an owned array shares no byte with arguments.
+            let outcome =
+                unsafe { self.run_block(&of_block, target.at_row(first, result.element()), end - first) };
+            outcome.map_err(|fault| fault.fault.in_element(first + fault.row, shape))?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// The contract of [`BlockRun`](crate::operator::block::BlockRun) for the operands that come first.
+    unsafe fn run_block(
+        &self,
+        columns: &[Column; MAX_OPERANDS],
+        target: Target,
+        rows: usize,
+    ) -> Result<(), Box<RowFault>> {
+        let args = Operands { columns: columns.as_ptr(), positions: &IN_ORDER };
+        // SAFETY: the caller's promise.
+        unsafe { (self.kernel.run(Level::best()))(args, target, rows) }
+    }
 }
 
-/// The size of all array arguments.
-pub(super) fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
+/// Applies a kernel that needs slots to all rows or elements.
+///
+/// # Errors
+/// As [`Pointwise::run`], or no memory.
+pub(super) fn run_one_by_one(kernel: &RowByRow, call: &mut Call<'_>) -> Result<(), Fault> {
+    let QType::NdArray(result) = *call.result_type() else { return kernel.run(call, common_size(call)?) };
+    let (views, shape) = elements(call, result)?;
+    let shape = &shape[..result.rank()];
+    let repeated = views.iter().flatten().map(|view| view.broadcast_to(shape));
+    let views: Option<Vec<NdView<'_>>> = repeated.collect();
+    let views = views.expect("the shape is that of all arguments");
+    let (arena, meter) = (call.arena(), call.meter());
+    let outcome = kernel.run_elements(arena, meter, &views, call.nd_out(result, shape)?);
+    outcome.map_err(|RowFault { row, fault }| fault.in_element(row, shape))
+}
+
+/// The size of all arguments that have rows.
+fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
     let sizes = || (0..call.len()).filter(|i| call.qtype(*i).array().is_some()).map(|i| call.array(i).len());
     let first = sizes().next().unwrap_or(0);
     match sizes().all(|size| size == first) {
         true => Ok(first),
         false => Err(Fault::Sizes { sizes: sizes().map(|size| size as u64).collect() }),
     }
+}
+
+/// The arguments that have elements, and the shape that they are broadcast to.
+fn elements<'f>(
+    call: &Call<'f>,
+    result: NdType,
+) -> Result<([Option<NdView<'f>>; MAX_OPERANDS], Shape), Fault> {
+    let count = call.len();
+    let views: [Option<NdView<'f>>; MAX_OPERANDS] =
+        std::array::from_fn(|index| (index < count).then(|| call.nd(index)));
+    let arrays = (0..count).filter_map(|index| Some((index, call.qtype(index).nd()?)));
+    let shapes = arrays.map(|(index, qtype)| (views[index].as_ref().expect("an argument").shape(), qtype));
+    let shape = common_shape(shapes, result.rank())?;
+    Ok((views, shape))
 }

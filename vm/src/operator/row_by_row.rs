@@ -17,7 +17,7 @@ use crate::operator::rows_out::RowsOut;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
 use crate::value::budget::{Account, reserve};
-use crate::value::nd_view::Offsets;
+use crate::value::shape::Offsets;
 use crate::value::{Fault, NdView, QType, ScalarType};
 use bumpalo::Bump;
 

@@ -4,7 +4,6 @@ use crate::layout::slot::TypedSlot;
 use crate::operator::block::BlockKernel;
 use crate::operator::call::Call;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
-use crate::operator::nd_pointwise::NdPointwise;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recorded;
@@ -59,10 +58,8 @@ pub(crate) enum Kernel {
     Scalar(ScalarKernel),
     /// Threaded code on an array and plain values: one element is read or written.
     Element(Threaded),
-    /// Code over rows of arrays.
+    /// Code over rows or elements of arrays.
     Pointwise(Pointwise),
-    /// Code over elements of n-dimensional arrays.
-    NdPointwise(NdPointwise),
     /// Code that reduces the rows of an array, or axes of an n-dimensional array that stand together.
     Reduction(ReductionKernel),
     /// Running sums along the last axis of an n-dimensional array.
@@ -116,7 +113,6 @@ impl Kernel {
     pub(crate) fn block(&self) -> Option<&BlockKernel> {
         match self {
             Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
-            Kernel::NdPointwise(pointwise) => Some(&pointwise.kernel),
             _ => None,
         }
     }
@@ -294,10 +290,6 @@ impl Overload {
         match &self.kernel {
             Kernel::Scalar(_) | Kernel::Element(_) => None,
             Kernel::Pointwise(kernel) => {
-                let kernel = *kernel;
-                Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
-            }
-            Kernel::NdPointwise(kernel) => {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }

@@ -299,6 +299,20 @@ impl Fault {
             fault => Fault::Row { row: row as u64, fault: Box::new(fault) },
         }
     }
+
+    /// The fault of the element with this number, the last axis fastest, of an array of a shape.
+    #[cold]
+    pub(crate) fn in_element(self, number: usize, shape: &[usize]) -> Fault {
+        if let Fault::Exhausted(_) = self {
+            return self;
+        }
+        let (mut rest, mut index) = (number, vec![0; shape.len()]);
+        for (place, size) in index.iter_mut().zip(shape).rev() {
+            *place = (rest % size) as u64;
+            rest /= size;
+        }
+        Fault::Element { index, fault: Box::new(self) }
+    }
 }
 
 /// A shape as it is written: `(2, 3)`, `(2,)`.

@@ -6,6 +6,7 @@
 pub mod array;
 mod array_memory;
 pub mod array_view;
+pub mod broadcast;
 pub mod budget;
 pub mod edge;
 pub mod fault;
@@ -21,12 +22,12 @@ pub mod repr;
 pub mod scalar;
 pub mod scalar_value;
 pub mod sequence;
+pub mod shape;
 pub mod tuple;
 pub mod value;
 mod words;
 
 pub use array::{ArrayClass, ArrayRows, ArrayType};
-pub use array_view::ArrayView;
 pub use budget::{Budget, CancelToken, Exhausted};
 pub use edge::Edge;
 pub use fault::{Category, Fault};

@@ -2,11 +2,32 @@
 
 use crate::value::array::MAX_ROWS;
 use crate::value::nd_type::MAX_RANK;
+use crate::value::scalar::ScalarType;
 use thiserror::Error;
 
 /// A buffer, shape and strides that are no array.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NdError {
+    /// There are no arrays of such elements that could be viewed.
+    #[error("{element} is no element of n-dimensional arrays")]
+    Element {
+        /// Type of the elements.
+        element: ScalarType,
+    },
+    /// Only elements along one axis can be missing.
+    #[error("elements over {rank} axes cannot be missing")]
+    Missing {
+        /// Number of axes.
+        rank: usize,
+    },
+    /// The bitmap is too short.
+    #[error("a bitmap of {bits} bits has no bit {bit}")]
+    Bitmap {
+        /// The bit asked for.
+        bit: usize,
+        /// Bits there are.
+        bits: usize,
+    },
     /// Too many axes.
     #[error("an array of {rank} axes; at most {MAX_RANK} are allowed")]
     Rank {

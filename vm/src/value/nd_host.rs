@@ -5,7 +5,8 @@
 
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
-use crate::value::nd_view::{Cell, NdView, PerAxis};
+use crate::value::nd_view::{Cell, NdView};
+use crate::value::shape::PerAxis;
 use ::ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder};
 
 impl<'a> NdView<'a> {
@@ -28,13 +29,16 @@ impl<'a> NdView<'a> {
         Some(NdView::new(T::ELEMENT, bytemuck::cast_slice(slice), start, &shape, &strides))
     }
 
-    /// The same elements as a view of `ndarray`; `None` if they are not aligned to their size, or strides are not
-    /// multiples of it.
+    /// The same elements as a view of `ndarray`; `None` if they are not aligned to their size, strides are not multiples
+    /// of it, or elements may be missing.
     ///
     /// # Panics
     /// If the elements are of another type.
     pub fn to_ndarray<T: Cell>(&self) -> Option<ArrayViewD<'a, T>> {
         assert_eq!(T::ELEMENT, self.element(), "an array of this element");
+        if self.validity().is_some() {
+            return None;
+        }
         if self.is_empty() {
             return ArrayView::from_shape(IxDyn(self.shape()), &[]).ok();
         }

@@ -8,54 +8,19 @@
 //! A stride is in bytes and may be 0, so that an axis repeats one element, or negative. No alignment is asked for.
 //!
 //! Invariants:
-//! 1. Every element lies inside the bytes, and there are at most [`MAX_ROWS`] of them. A view without elements begins
-//!    with its bytes, and a stride that no element takes is not farther than the bytes reach.
+//! 1. Every element lies inside the bytes, and there are at most [`MAX_ROWS`](crate::value::array::MAX_ROWS) of them, or more along a single axis that
+//!    repeats none. A view without elements begins with its bytes, and a stride that no element takes is not farther than
+//!    the bytes reach.
 //! 2. A BOOLEAN element is 0 or 1.
+//! 3. Elements are always there, except along a single axis, where a bitmap that has a bit for every element may say
+//!    which are: rows, see [`array_view`](crate::value::array_view).
 
-use crate::value::array::{MAX_ROWS, cell_size};
+use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::{MAX_RANK, is_element};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
-
-/// Sizes of the axes; those beyond the last axis are 1.
-pub type Shape = [usize; MAX_RANK];
-/// Bytes from one element to the next along each axis.
-pub type Strides = [isize; MAX_RANK];
-
-/// A number for each axis, such as its size, without a buffer of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PerAxis {
-    len: usize,
-    numbers: Shape,
-}
-
-impl FromIterator<usize> for PerAxis {
-    /// # Panics
-    /// If there are more numbers than an array can have axes.
-    fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> PerAxis {
-        let mut list = PerAxis::default();
-        for number in numbers {
-            list.numbers[list.len] = number;
-            list.len += 1;
-        }
-        list
-    }
-}
-
-impl std::ops::Deref for PerAxis {
-    type Target = [usize];
-
-    fn deref(&self) -> &[usize] {
-        &self.numbers[..self.len]
-    }
-}
-
-impl std::ops::DerefMut for PerAxis {
-    fn deref_mut(&mut self) -> &mut [usize] {
-        &mut self.numbers[..self.len]
-    }
-}
+use crate::value::shape::{Offsets, Shape, Strides, c_strides, element_count, padded};
 
 /// A Rust type that is the element of an n-dimensional array. Its size is that of [`Cell::ELEMENT`], and all bytes 0 are
 /// a value; views and kernels lean on that, so that nobody else makes one.
@@ -111,7 +76,8 @@ macro_rules! cell {
 cell!(i32 => Int32, i64 => Int64, f32 => Float32, f64 => Float64);
 cell!(i8 => Int8, i16 => Int16, u8 => Uint8, u16 => Uint16, u32 => Uint32, u64 => Uint64);
 
-/// An n-dimensional array where it lies; of no axes, a single element.
+/// An n-dimensional array where it lies; of no axes, a single element. Whoever reads elements gets what stands under
+/// missing ones too.
 #[derive(Clone, Copy, Debug)]
 pub struct NdView<'a> {
     element: ScalarType,
@@ -120,16 +86,16 @@ pub struct NdView<'a> {
     start: usize,
     shape: Shape,
     strides: Strides,
+    /// The bitmap, and the bit of the first row.
+    pub(super) validity: Option<(&'a [u8], usize)>,
 }
 
 impl<'a> NdView<'a> {
     /// The elements of a type in a buffer: `start` is where the first one begins, strides are in bytes.
     ///
     /// # Errors
-    /// There are too many axes or elements, or an element lies outside the buffer or is no truth value.
-    ///
-    /// # Panics
-    /// If there are no elements of this type.
+    /// There are no elements of this type, too many axes or elements, or an element lies outside the buffer or is no
+    /// truth value.
     pub fn new(
         element: ScalarType,
         bytes: &'a [u8],
@@ -143,7 +109,9 @@ impl<'a> NdView<'a> {
         if shape.len() != strides.len() {
             return Err(NdError::Strides { rank: shape.len(), strides: strides.len() });
         }
-        assert!(is_element(element), "{element} is no element of n-dimensional arrays");
+        if !is_element(element) {
+            return Err(NdError::Element { element });
+        }
         let view = NdView::placed(element, bytes, start, shape, strides)?;
         match element == ScalarType::Boolean {
             true => view.check_truths(),
@@ -152,20 +120,26 @@ impl<'a> NdView<'a> {
     }
 
     /// A view of elements that are known to be valid.
-    fn placed(
+    pub(super) fn placed(
         element: ScalarType,
         bytes: &'a [u8],
         start: usize,
         shape: &[usize],
         strides: &[isize],
     ) -> Result<NdView<'a>, NdError> {
-        let count = element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
-        let (rank, sizes) = (shape.len(), padded(shape, 1));
+        let count = match (shape, strides) {
+            // As many as the buffer has.
+            (&[count], &[step]) if step != 0 => Some(count),
+            _ => element_count(shape),
+        };
+        let count = count.ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
+        let (rank, sizes, validity) = (shape.len(), padded(shape, 1), None);
         if count == 0 {
             let strides = c_strides(shape, cell_size(element));
-            return Ok(NdView { element, rank, bytes, start: 0, shape: sizes, strides });
+            return Ok(NdView { element, rank, bytes, start: 0, shape: sizes, strides, validity });
         }
-        let mut view = NdView { element, rank, bytes, start, shape: sizes, strides: padded(strides, 0) };
+        let strides_of = padded(strides, 0);
+        let mut view = NdView { element, rank, bytes, start, shape: sizes, strides: strides_of, validity };
         if !view.is_inside() {
             let (shape, strides) = (shape.to_vec(), strides.to_vec());
             return Err(NdError::Outside { shape, strides, start, bytes: bytes.len() });
@@ -220,7 +194,7 @@ impl<'a> NdView<'a> {
         shape: Shape,
         strides: Strides,
     ) -> NdView<'a> {
-        let view = NdView { element, rank, bytes, start, shape, strides };
+        let view = NdView { element, rank, bytes, start, shape, strides, validity: None };
         debug_assert!(view.is_empty() || view.is_inside(), "an element outside the buffer");
         view
     }
@@ -279,8 +253,9 @@ impl<'a> NdView<'a> {
     /// their first position; where one of them has none, all elements are zero.
     ///
     /// # Panics
-    /// If there is no such axis, or one is chosen twice.
+    /// If there is no such axis, or one is chosen twice; or if elements may be missing.
     pub fn select_axes(&self, axes: impl IntoIterator<Item = usize>) -> NdView<'a> {
+        self.check_complete();
         let mut view = NdView { rank: 0, shape: [1; MAX_RANK], strides: [0; MAX_RANK], ..*self };
         let mut is_chosen = [false; MAX_RANK];
         for axis in axes {
@@ -298,26 +273,39 @@ impl<'a> NdView<'a> {
 
     /// The elements repeated along axes that are new or of size 1; `None` if the shapes do not fit, or the new one is
     /// not that of an array.
+    ///
+    /// # Panics
+    /// If elements may be missing.
     pub fn broadcast_to(&self, shape: &[usize]) -> Option<NdView<'a>> {
+        self.check_complete();
         let new = shape.len().checked_sub(self.rank).filter(|_| shape.len() <= MAX_RANK)?;
         element_count(shape)?;
-        let mut view = NdView { rank: shape.len(), shape: padded(shape, 1), strides: [0; MAX_RANK], ..*self };
-        for axis in 0..self.rank {
-            match (self.shape[axis], shape[new + axis]) {
-                (old, size) if old == size => view.strides[new + axis] = self.strides[axis],
-                (1, _) => {}
-                _ => return None,
-            }
+        let fits = |axis: usize| [1, shape[new + axis]].contains(&self.shape[axis]);
+        let strides = self.strides_over(shape.len());
+        let view = NdView { rank: shape.len(), shape: padded(shape, 1), strides, ..*self };
+        (0..self.rank).all(fits).then_some(view)
+    }
+
+    fn check_complete(&self) {
+        assert!(self.validity.is_none(), "elements that may be missing stay along their axis");
+    }
+
+    /// Strides under so many axes, at least those of the view, aligned from the last one; 0 where the elements repeat.
+    pub(crate) fn strides_over(&self, rank: usize) -> Strides {
+        let (mut strides, new) = ([0; MAX_RANK], rank - self.rank);
+        for axis in (0..self.rank).filter(|axis| self.shape[*axis] != 1) {
+            strides[new + axis] = self.strides[axis];
         }
-        Some(view)
+        strides
     }
 
     /// The same view from another element on, which begins at a byte that
     /// [`offsets`](NdView::offsets) of a view over the same buffer gave; the caller keeps the elements inside.
     ///
     /// # Panics
-    /// If an element would lie outside the buffer.
+    /// If an element would lie outside the buffer, or may be missing.
     pub fn at(&self, start: usize) -> NdView<'a> {
+        self.check_complete();
         let view = NdView { start, ..*self };
         assert!(view.is_empty() || view.is_inside(), "an element outside the buffer");
         view
@@ -325,15 +313,7 @@ impl<'a> NdView<'a> {
 
     /// Where each element begins in the buffer, the last axis fastest.
     pub fn offsets(&self) -> Offsets {
-        let rank = self.rank;
-        Offsets {
-            rank,
-            shape: self.shape,
-            strides: self.strides,
-            index: [0; MAX_RANK],
-            at: self.start as isize,
-            left: self.len(),
-        }
+        Offsets::new(self.rank, self.shape, self.strides, self.start, self.len())
     }
 
     /// The elements of a type, the last axis fastest.
@@ -405,58 +385,6 @@ impl<'a> NdView<'a> {
 /// What an array without elements has where an axis without positions is left out.
 static ZERO: [u8; size_of::<u64>()] = [0; size_of::<u64>()];
 
-/// See [`NdView::offsets`].
-#[derive(Clone, Debug)]
-pub struct Offsets {
-    rank: usize,
-    shape: Shape,
-    strides: Strides,
-    index: Shape,
-    at: isize,
-    left: usize,
-}
-
-impl Iterator for Offsets {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        self.left = self.left.checked_sub(1)?;
-        let at = self.at as usize;
-        for axis in (0..self.rank).rev() {
-            self.index[axis] += 1;
-            self.at += self.strides[axis];
-            if self.index[axis] < self.shape[axis] {
-                break;
-            }
-            self.at -= self.strides[axis] * self.shape[axis] as isize;
-            self.index[axis] = 0;
-        }
-        Some(at)
-    }
-
-    fn nth(&mut self, count: usize) -> Option<usize> {
-        self.left = self.left.saturating_sub(count);
-        if self.left == 0 {
-            return None;
-        }
-        let mut carry = count;
-        for axis in (0..self.rank).rev() {
-            let (place, size) = (self.index[axis] + carry, self.shape[axis]);
-            self.at += self.strides[axis] * ((place % size) as isize - self.index[axis] as isize);
-            self.index[axis] = place % size;
-            carry = place / size;
-        }
-        self.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl ExactSizeIterator for Offsets {}
-
 /// The scalar at the start of these bytes.
 fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
     match element {
@@ -468,31 +396,6 @@ fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
         other if other.is_narrow() => ScalarValue::Int64(other.widen(bytes)),
         other => unreachable!("{other} is no element of n-dimensional arrays"),
     }
-}
-
-/// Number of elements of a shape; `None` if there are more than [`MAX_ROWS`]. A shape is refused as well if its
-/// sizes other than 0 have too large a product, so that no stride overflows.
-#[inline]
-pub fn element_count(shape: &[usize]) -> Option<usize> {
-    let product = shape.iter().try_fold(1usize, |n, size| n.checked_mul((*size).max(1)))?;
-    let count = if shape.contains(&0) { 0 } else { product };
-    (product <= MAX_ROWS).then_some(count)
-}
-
-/// Strides of elements one after the other, the last axis fastest.
-pub fn c_strides(shape: &[usize], cell: usize) -> Strides {
-    let mut strides = [0; MAX_RANK];
-    let mut next = cell;
-    for axis in (0..shape.len().min(MAX_RANK)).rev() {
-        strides[axis] = next as isize;
-        next = next.saturating_mul(shape[axis].max(1));
-    }
-    strides
-}
-
-/// A list filled up to the largest number of axes.
-pub fn padded<T: Copy>(list: &[T], with: T) -> [T; MAX_RANK] {
-    std::array::from_fn(|axis| list.get(axis).copied().unwrap_or(with))
 }
 
 #[cfg(test)]

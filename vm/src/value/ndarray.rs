@@ -17,9 +17,10 @@ use crate::value::array::{HASHED, cell_size};
 use crate::value::budget::{Account, Exhausted, Unlimited, reserve};
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Cell, NdView, Shape, Strides, c_strides, element_count, padded};
+use crate::value::nd_view::{Cell, NdView};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
+use crate::value::shape::{Shape, Strides, c_strides, element_count, padded};
 use crate::value::words::Words;
 use std::hash::{Hash, Hasher};
 
@@ -81,12 +82,15 @@ impl NdRows {
     /// A copy of the elements of a view, the last axis fastest.
     ///
     /// # Errors
-    /// The shape is not one of the type.
+    /// The shape is not one of the type, or elements may be missing.
     ///
     /// # Panics
     /// If the elements are of another type.
     pub fn from_view(qtype: NdType, view: &NdView<'_>) -> Result<NdRows, NdError> {
         check_shape(qtype, view.shape())?;
+        if view.validity().is_some() {
+            return Err(NdError::Missing { rank: qtype.rank() });
+        }
         let mut rows = NdRows::empty(qtype);
         rows.copy_from(qtype, view);
         Ok(rows)
@@ -274,14 +278,14 @@ impl NdRows {
     /// The account or the system refuses.
     ///
     /// # Panics
-    /// If the view is not of the type.
+    /// If the view is not of the type, or elements may be missing.
     pub(crate) fn copy_within(
         &mut self,
         qtype: NdType,
         view: &NdView<'_>,
         account: &dyn Account,
     ) -> Result<(), Exhausted> {
-        assert_eq!(view.element(), qtype.element(), "an array of this element");
+        assert_eq!((view.element(), view.validity()), (qtype.element(), None), "an array of this element");
         view.copy_to(self.resize_within(qtype, view.shape(), account)?);
         Ok(())
     }
@@ -289,9 +293,9 @@ impl NdRows {
     /// Takes the elements of a view, the last axis fastest, keeping the memory.
     ///
     /// # Panics
-    /// If the view is not of the type.
+    /// If the view is not of the type, or elements may be missing.
     pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
-        assert_eq!(view.element(), qtype.element(), "an array of this element");
+        assert_eq!((view.element(), view.validity()), (qtype.element(), None), "an array of this element");
         view.copy_to(self.make_room(qtype, view.shape()));
     }
 

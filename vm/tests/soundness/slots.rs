@@ -8,7 +8,7 @@ use cembra_vm::layout::{FrameLayout, TypedSlot};
 use cembra_vm::machine::call::CallError;
 use cembra_vm::machine::room::{Room, RoomError};
 use cembra_vm::program::Program;
-use cembra_vm::value::{ArrayView, NdView, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
 /// Every kind of handle, by itself and inside of others, with several types of each kind.
@@ -115,7 +115,7 @@ fn an_input_takes_arrays_of_its_axes_only() {
     assert!(frame.write_nd(&slot, &view).is_err());
     assert!(matches!(bound.call(&mut frame).input(&wide, &view), Err(CallError::NoInput { .. })));
     assert!(matches!(bound.call(&mut frame).input(&slot, &view), Err(CallError::Axes { .. })));
-    assert!(bound.call(&mut frame).input(&slot, ArrayView::of(&cells)).is_err());
+    assert!(bound.call(&mut frame).input(&slot, &NdView::of(&cells)).is_err());
 }
 
 #[test]
@@ -195,4 +195,31 @@ fn unwritten_temporaries_are_the_zero_of_their_type() {
         let zero: QType = qtype(name);
         assert_eq!(frame.read(bound.output_slot()), Ok(Value::zero(&zero)));
     }
+}
+
+/// Only rows have a bitmap: it is refused where elements are always there, and so are axes where there are rows.
+#[test]
+fn a_bitmap_is_for_rows() {
+    let mut d = Draft::new();
+    let (a, b) = (d.input(0, qtype("NDARRAY_FLOAT64_N")), d.input(24, qtype("DENSE_ARRAY_FLOAT64")));
+    let (sum, out) =
+        (d.temporary(48, qtype("NDARRAY_FLOAT64_N")), d.output(72, qtype("DENSE_ARRAY_FLOAT64")));
+    d.run("math.add", &[a, a], sum);
+    d.run("math.add", &[b, b], out);
+    let bound = bound(d.finish(&[("a", a), ("b", b)], out));
+    let mut frame = bound.new_frame().expect("memory");
+    let slot = |name: &str| bound.input_slot(name).expect("an input").clone();
+    let cells = [1.0, 2.0];
+    let masked = NdView::of(&cells).with_validity(&[0b10], 0).expect("two bits");
+    let refused = frame.write_nd(&slot("a"), &masked);
+    assert_eq!(refused, Err(FrameError::Missing { slot: slot("a") }));
+    let refused = bound.call(&mut frame).input(&slot("a"), &masked).map(|_| ());
+    assert_eq!(refused, Err(CallError::Frame(FrameError::Missing { slot: slot("a") })));
+    let square = NdView::from_slice(&cells, &[1, 2]).expect("fits");
+    assert!(matches!(bound.call(&mut frame).input(&slot("b"), &square), Err(CallError::Axes { .. })));
+    let all = NdView::of(&cells);
+    let call = bound.call(&mut frame).input(&slot("a"), &all).expect("its type");
+    let outputs = call.input(&slot("b"), &masked).expect("its type").run().expect("no error");
+    let rows = outputs.rows(bound.output_slot()).expect("written");
+    assert_eq!(rows.iter().collect::<Vec<_>>(), [None, Some(ScalarValue::Float64(4.0))]);
 }

@@ -4,7 +4,7 @@ use crate::draft::Draft;
 use crate::{bound, qtype};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::array::MAX_ROWS;
-use cembra_vm::value::{ArrayRows, ArrayView, NdRows, NdType, NdView, ScalarType, ScalarValue};
+use cembra_vm::value::{ArrayRows, NdRows, NdType, NdView, ScalarType, ScalarValue};
 
 const ENDS: [usize; 13] = [
     0,
@@ -33,15 +33,15 @@ fn doubled(name: &str) -> BoundExpr {
 }
 
 /// Reads all rows of a view by a region and by themselves.
-fn read_rows(bound: &BoundExpr, view: ArrayView<'_>) {
+fn read_rows(bound: &BoundExpr, view: NdView<'_>) {
     let mut frame = bound.new_frame().expect("memory");
     let slot = bound.input_slot("x").expect("an input").clone();
-    let outputs = bound.call(&mut frame).input(&slot, view).expect("its type").run().expect("no error");
+    let outputs = bound.call(&mut frame).input(&slot, &view).expect("its type").run().expect("no error");
     let rows = outputs.rows(bound.output_slot()).expect("written");
     assert_eq!(rows.len(), view.len());
     let far = view.len().saturating_sub(100);
     for row in (0..view.len().min(100)).chain(far..view.len()) {
-        let doubled = view.get(row).and_then(|value| value.as_f64()).map(|value| 2.0 * value);
+        let doubled = view.row(row).and_then(|value| value.as_f64()).map(|value| 2.0 * value);
         assert_eq!(rows.get(row).and_then(|value| value.as_f64()), doubled, "row {row}");
     }
 }
@@ -55,8 +55,8 @@ fn rows_lie_inside() {
     for (start, len) in ENDS.iter().flat_map(|start| ENDS.map(|len| (*start, len))) {
         for step in STEPS {
             let views = [
-                ArrayView::strided(&cells, start, step, len),
-                ArrayView::from_bytes(ScalarType::Float64, bytes, start, step, len),
+                NdView::strided(&cells, start, step, len),
+                NdView::new(ScalarType::Float64, bytes, start, &[len], &[step]),
             ];
             // A hundred million rows of one cell are fine, and take their time.
             for view in views.into_iter().flatten().filter(|view| view.len() <= 1 << 20) {
@@ -71,7 +71,7 @@ fn rows_lie_inside() {
     }
     assert!(accepted > 100, "{accepted}");
     for len in [MAX_ROWS + 1, 1 << 61, usize::MAX] {
-        assert!(ArrayView::strided(&cells, 0, 0, len).is_err(), "{len} rows of one cell");
+        assert!(NdView::strided(&cells, 0, 0, len).is_err(), "{len} rows of one cell");
     }
 }
 

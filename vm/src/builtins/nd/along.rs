@@ -4,11 +4,12 @@ use crate::builtins::nd::reduce::wide;
 use crate::operator::copy::copy_elements;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::nd_pointwise::check_count;
 use crate::operator::scan::{self, Direction, ScanKernel, Summand};
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::array::cell_size;
-use crate::value::nd_view::{Cell, PerAxis};
+use crate::value::broadcast::check_count;
+use crate::value::nd_view::Cell;
+use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
 use std::ops::Add;
 

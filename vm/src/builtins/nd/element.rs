@@ -1,11 +1,11 @@
 //! Elements: one read or written where it stands, the sizes of axes, and arrays of one value.
 
 use crate::operator::element::{getter, length_code, setter};
-use crate::operator::nd_pointwise::check_count;
 use crate::operator::{Call, Family, Kernel, Overload};
+use crate::value::broadcast::check_count;
 use crate::value::nd_type::MAX_RANK;
-use crate::value::nd_view::PerAxis;
 use crate::value::qtype::INT64;
+use crate::value::shape::PerAxis;
 use crate::value::{Fault, NdType, QType, ScalarType};
 
 /// The rows of this file.

@@ -2,12 +2,12 @@
 
 use crate::builtins::nd::reduce::without_axes;
 use crate::operator::copy::copy_elements;
-use crate::operator::nd_pointwise::check_count;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;
+use crate::value::broadcast::{SizesDiffer, check_count, common_sizes, shapes_differ};
 use crate::value::nd_type::MAX_RANK;
-use crate::value::nd_view::PerAxis;
 use crate::value::qtype::INT64;
+use crate::value::shape::PerAxis;
 use crate::value::{ArrayClass, ArrayType, Axes, Fault, NdType, NdView, QType, ScalarType, Value};
 
 /// The rows of this file.
@@ -175,17 +175,12 @@ fn broadcast(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<()
     let size = |size: &i64| usize::try_from(*size).map_err(|_| refuse_size(*size));
     let shape = sizes.iter().map(size).collect::<Result<PerAxis, Fault>>()?;
     check_count(&shape)?;
-    let types = call.qtype(0).nd();
-    let new = shape.len().checked_sub(view.rank());
-    let list = |shape: &[usize]| shape.iter().map(|size| *size as u64).collect::<Vec<u64>>();
     // Only a unit axis repeats; a dynamic one must have the size already.
-    let differs = |axis: &usize| {
-        let unit = types.is_some_and(|t| t.is_unit(*axis));
-        new.is_some_and(|new| !unit && view.shape()[*axis] != shape[new + *axis])
-    };
-    if let Some(axis) = (0..view.rank()).find(differs) {
-        let axis = (new.unwrap_or(0) + axis) as u64;
-        return Err(Fault::Shapes { shapes: vec![list(view.shape()), list(&shape)], axis });
+    let arrays = [(view.shape(), call.qtype(0).nd()), (&*shape, None)];
+    let with_units = arrays.map(|(shape, t)| (shape, move |axis| t.is_some_and(|t| t.is_unit(axis))));
+    let mut sizes = shape;
+    if let Err(SizesDiffer { axis, .. }) = common_sizes(with_units.iter().copied(), &mut sizes) {
+        return Err(shapes_differ(arrays.iter().map(|(shape, _)| *shape), axis));
     }
     let broadcast = view.broadcast_to(&shape).expect("all axes fit");
     write(call, &broadcast, &shape)

@@ -11,10 +11,10 @@ use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::machine::tile::strip_sums::LEAST_RUN;
 use crate::operator::block::Column;
-use crate::operator::nd_pointwise::{common_shape, in_element};
-use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type, strides_over};
-use crate::value::nd_view::Shape;
+use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
+use crate::value::broadcast::common_shape;
 use crate::value::ndarray::has_shape;
+use crate::value::shape::Shape;
 use crate::value::{Fault, NdType, NdView};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -66,7 +66,7 @@ impl Region {
             // SAFETY: the caller's promise.
             return Err(unsafe { self.find_shape_mismatch(axes, frame) });
         };
-        let strides = arrays.iter().map(|(_, view, _)| strides_over(view, rank));
+        let strides = arrays.iter().map(|(_, view, _)| view.strides_over(rank));
         let strides = arena.alloc_slice_fill_iter(strides);
         let space = Space::join(&shape[..rank], strides);
         let mut walks = BumpVec::with_capacity_in(arrays.len(), arena);
@@ -186,7 +186,7 @@ impl Elements<'_> {
     pub(super) fn locate(&self, fault: MemberFault) -> MemberFault {
         let MemberFault { ip, fault } = fault;
         let fault = match fault {
-            Fault::Row { row, fault } => in_element(row as usize, self.shape(), *fault),
+            Fault::Row { row, fault } => fault.in_element(row as usize, self.shape()),
             other => other,
         };
         MemberFault { ip, fault }

@@ -8,7 +8,7 @@ use crate::operator::block::{BlockKernel, Column};
 use crate::operator::nd_walk::repeats_by_type;
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::cell_size;
-use crate::value::nd_view::PerAxis;
+use crate::value::shape::PerAxis;
 use crate::value::{QType, ScalarType};
 use hashbrown::HashMap;
 use std::ops::Range;
