@@ -5,7 +5,7 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
-use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
+use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
 use crate::layout::PlainSlot;
 use crate::operator::meter::STRIDE;
 use crate::operator::row_fold::{
@@ -28,13 +28,7 @@ pub fn rows() -> Vec<Family> {
             "Sum of the present rows; 0 without any. Integers wrap.",
         )
         .cost_of(10)
-        .on_demand(|family, args| match grouped(args)? {
-            ScalarType::Int32 => Some(folded::<SumOf<i32>>(family, args)),
-            ScalarType::Int64 => Some(folded::<SumOf<i64>>(family, args)),
-            ScalarType::Float32 => Some(folded::<SumOf<f32>>(family, args)),
-            ScalarType::Float64 => Some(folded::<SumOf<f64>>(family, args)),
-            _ => None,
-        }),
+        .on_demand(|family, args| Some(with_number!(grouped(args)?, T => folded::<SumOf<T>>(family, args)))),
         numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
         best::<false>("math._min", "The least present row; NaN if there is one."),
         best::<true>("math._max", "The greatest present row; NaN if there is one."),
@@ -229,13 +223,7 @@ fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
 
 fn best<const GREATEST: bool>(name: &str, meaning: &str) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(|family, args| {
-        match grouped(args)? {
-            ScalarType::Int32 => Some(folded::<BestOf<i32, GREATEST>>(family, args)),
-            ScalarType::Int64 => Some(folded::<BestOf<i64, GREATEST>>(family, args)),
-            ScalarType::Float32 => Some(folded::<BestOf<f32, GREATEST>>(family, args)),
-            ScalarType::Float64 => Some(folded::<BestOf<f64, GREATEST>>(family, args)),
-            _ => None,
-        }
+        Some(with_number!(grouped(args)?, T => folded::<BestOf<T, GREATEST>>(family, args)))
     })
 }
 
@@ -243,21 +231,9 @@ fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType
     Family::new(name, &["x", "*grouping"], meaning).cost_of(10).on_demand(move |family, args| {
         let element = grouped(args)?;
         let result = result(element);
-        Some(match element {
-            ScalarType::Int32 => {
-                over_groups::<i32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
-            }
-            ScalarType::Int64 => {
-                over_groups::<i64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
-            }
-            ScalarType::Float32 => {
-                over_groups::<f32, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
-            }
-            ScalarType::Float64 => {
-                over_groups::<f64, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
-            }
-            _ => return None,
-        })
+        Some(with_number!(element, T => {
+            over_groups::<T, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+        }))
     })
 }
 

@@ -46,6 +46,32 @@ macro_rules! cells {
 
 cells!(u8, i32, i64, f32, f64);
 
+/// Code for the type of numbers that an element has; what surrounds it gives `None` of any other element.
+macro_rules! with_number {
+    ($element:expr, $number:ident => $code:expr) => {
+        match $element {
+            ScalarType::Int32 => {
+                type $number = i32;
+                $code
+            }
+            ScalarType::Int64 => {
+                type $number = i64;
+                $code
+            }
+            ScalarType::Float32 => {
+                type $number = f32;
+                $code
+            }
+            ScalarType::Float64 => {
+                type $number = f64;
+                $code
+            }
+            _ => return None,
+        }
+    };
+}
+pub(super) use with_number;
+
 /// The present rows of a group, and where in the group each stood.
 pub(super) struct Present<'a, T> {
     pub(super) values: &'a [T],

@@ -8,7 +8,7 @@
 //!
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 
-use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children};
+use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
 use crate::operator::meter::{Meter, Scratch};
 use crate::operator::{Call, Family};
 use crate::value::array::ROWS_OF_A_WORD;
@@ -44,17 +44,7 @@ pub fn rows() -> Vec<Family> {
             "The greatest present row up to this one; NaN from the first NaN on.",
             None,
             numbers,
-            |element| match element {
-                ScalarType::Int32 => Some(kernel(|x, _, out: &mut [i32], m| running(x, out, m, i32::max))),
-                ScalarType::Int64 => Some(kernel(|x, _, out: &mut [i64], m| running(x, out, m, i64::max))),
-                ScalarType::Float32 => Some(kernel(|x, _, out: &mut [f32], m| {
-                    running(x, out, m, |max, x| if max.is_nan() || max >= x { max } else { x })
-                })),
-                ScalarType::Float64 => Some(kernel(|x, _, out: &mut [f64], m| {
-                    running(x, out, m, |max, x| if max.is_nan() || max >= x { max } else { x })
-                })),
-                _ => None,
-            },
+            |element| Some(with_number!(element, T => kernel(running_max::<T>))),
         ),
         family("array._cum_count", "Number of present rows up to this one.", None, counts, |_| {
             Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
@@ -71,26 +61,14 @@ pub fn rows() -> Vec<Family> {
             "Place of each present row in their order; of equal rows the first comes first, NaN comes last.",
             Some(BOOLEAN),
             ranks,
-            |element| match element {
-                ScalarType::Int32 => Some(kernel(ordinal::<i32>)),
-                ScalarType::Int64 => Some(kernel(ordinal::<i64>)),
-                ScalarType::Float32 => Some(kernel(ordinal::<f32>)),
-                ScalarType::Float64 => Some(kernel(ordinal::<f64>)),
-                _ => None,
-            },
+            |element| Some(with_number!(element, T => kernel(ordinal::<T>))),
         ),
         family(
             "array._dense_rank",
             "Place of each present row among the distinct values in their order; NaN comes last.",
             Some(BOOLEAN),
             ranks,
-            |element| match element {
-                ScalarType::Int32 => Some(kernel(dense::<i32>)),
-                ScalarType::Int64 => Some(kernel(dense::<i64>)),
-                ScalarType::Float32 => Some(kernel(dense::<f32>)),
-                ScalarType::Float64 => Some(kernel(dense::<f64>)),
-                _ => None,
-            },
+            |element| Some(with_number!(element, T => kernel(dense::<T>))),
         ),
         family(
             "math._cdf",
@@ -269,6 +247,15 @@ fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter
         }
     }
     Ok(())
+}
+
+fn running_max<T: Ordered + PartialOrd>(
+    x: &Present<'_, T>,
+    _: f64,
+    out: &mut [T],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    running(x, out, meter, |max, x| if max.is_nan() || max >= x { max } else { x })
 }
 
 /// The places of values in their order.

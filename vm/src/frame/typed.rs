@@ -9,6 +9,7 @@ use crate::layout::access::{Bytes, PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, EdgeHandle, SequenceHandle};
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
+use crate::value::array::cell_size;
 use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
 use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
@@ -180,23 +181,9 @@ unsafe fn read_scalar(at: *const u8, scalar: ScalarType) -> ScalarValue {
     // SAFETY: the caller's promise.
     unsafe {
         match scalar {
-            ScalarType::Unit => ScalarValue::Unit,
-            ScalarType::Boolean => ScalarValue::Boolean(bool::load(at)),
-            ScalarType::Int32 => ScalarValue::Int32(i32::load(at)),
-            ScalarType::Int64 => ScalarValue::Int64(i64::load(at)),
-            ScalarType::Float32 => ScalarValue::Float32(f32::load(at)),
-            ScalarType::Float64 => ScalarValue::Float64(f64::load(at)),
-            ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::load(at)),
             ScalarType::Text => ScalarValue::Text(Text::view(at).into()),
             ScalarType::Bytes => ScalarValue::Bytes(Bytes::view(at).into()),
-            ScalarType::Int8
-            | ScalarType::Int16
-            | ScalarType::Uint8
-            | ScalarType::Uint16
-            | ScalarType::Uint32
-            | ScalarType::Uint64 => {
-                unreachable!("no slot of a layout is {scalar}")
-            }
+            plain => ScalarValue::of_cell(plain, std::slice::from_raw_parts(at, cell_size(plain))),
         }
     }
 }

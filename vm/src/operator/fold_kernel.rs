@@ -15,9 +15,8 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::meter::{Meter, STRIDE, Watch};
+use crate::operator::meter::{STRIDE, Watch};
 use crate::strip::Lane;
-use crate::value::budget::Account;
 use crate::value::nd_view::Cell;
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Exhausted, Fault, NdType};
@@ -424,42 +423,6 @@ unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *m
     }
 }
 
-/// Folds runs that stand side by side and are not empty, or one run, and calls with the result of each.
-///
-/// # Errors
-/// The run has to stop.
-pub(crate) fn fold_runs<F: Fold>(
-    values: &[F::Element],
-    runs: Runs,
-    arena: &Bump,
-    meter: &Meter<'_>,
-    mut each: impl FnMut(F::Out),
-) -> Result<(), Fault>
-where
-    F::Out: PlainSlot,
-{
-    let kernel = FoldKernel::of_leaves::<F>(None);
-    let kept = kernel.kept_bytes(runs);
-    meter.charge(kept)?;
-    let mut fold = || {
-        let mut state = kernel.begin(runs, 0..values.len(), arena, meter.watch())?;
-        for values in values.chunks(STRIDE) {
-            meter.poll()?;
-            Level::best().run(TakeIn::<F> { state: &mut state, values });
-        }
-        for (number, value) in results::<F>(&state.parts, runs).enumerate() {
-            if (number + 1).is_multiple_of(STRIDE) {
-                meter.poll()?;
-            }
-            each(value);
-        }
-        Ok(())
-    };
-    let outcome = fold();
-    meter.give_back(kept);
-    outcome
-}
-
 pub(super) fn to_word<T: Pod>(part: T) -> u64 {
     let mut word = 0;
     bytemuck::bytes_of_mut(&mut word)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&part));
@@ -502,6 +465,7 @@ pub(crate) fn result_shape(shape: &[usize], axes: Axes, result: NdType) -> PerAx
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator::meter::Meter;
     use crate::vector::fold::{self as folds, Best, Count, Mean, Sum, Truth, fold};
 
     /// Columns folded row by row, beside each of them gathered and folded by itself.
@@ -520,12 +484,18 @@ mod tests {
                     let column: Vec<f64> = (0..run).map(|row| values[first + row * width]).collect();
                     expected.push(bits(fold::<F>(&column)));
                 }
-                let mut found = Vec::new();
-                fold_runs::<F>(&values, runs, &arena, &Meter::of_default(), |value| found.push(bits(value)))
-                    .expect("no limit");
+                let kernel = FoldKernel::of_leaves::<F>(None);
+                let mut found: Vec<F::Out> = Vec::with_capacity(runs.count);
+                let column = Column::of_cells(values.as_ptr().cast(), 8);
+                let (meter, out) = (Meter::of_default(), found.as_mut_ptr().cast());
+                // SAFETY: the column has the elements, and there is room for the results, which are then there.
+                unsafe {
+                    kernel.fold_all(column, runs, out, &arena, &meter).expect("no limit");
+                    found.set_len(runs.count);
+                }
+                let found: Vec<u64> = found.into_iter().map(&bits).collect();
                 assert_eq!(found, expected, "{outer} times {run} rows of {width}");
                 // Blocks of any size, from any place where a thread may begin.
-                let kernel = FoldKernel::of_leaves::<F>(None);
                 let cut = kernel.next_cut(runs, count / 2);
                 let mut parts = Vec::new();
                 for range in [0..cut, cut..count] {

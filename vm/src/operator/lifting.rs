@@ -6,14 +6,16 @@
 //! math.add(NDARRAY_FLOAT64_NN, NDARRAY_FLOAT64_1N)     is math.add(FLOAT64, FLOAT64) over elements
 //! ```
 
-use crate::operator::pointwise::{self, MAX_OPERANDS, Pointwise};
+use crate::operator::block::RowFault;
+use crate::operator::call::Call;
+use crate::operator::pointwise::{MAX_OPERANDS, Pointwise, common_size, elements};
 use crate::operator::row_by_row::RowByRow;
 use crate::operator::signature::{Kernel, Overload};
-use crate::value::QType;
 use crate::value::array::{ArrayClass, ArrayType};
 use crate::value::broadcast::broadcast_type;
 use crate::value::nd_type::ND_ELEMENTS;
 use crate::value::scalar::ScalarType;
+use crate::value::{Fault, NdView, QType};
 
 /// What an operator of single values is applied to, one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +65,25 @@ impl Each {
             Kernel::Scalar(kernel) => Kernel::Pointwise(Pointwise { kernel: kernel.block }),
             _ => {
                 let kernel = RowByRow::new(single)?;
-                Kernel::general(move |call| pointwise::run_one_by_one(&kernel, call))
+                Kernel::general(move |call| run_one_by_one(&kernel, call))
             }
         };
         Some(single.over_arrays(args, result, kernel))
     }
+}
+
+/// Applies a kernel that needs slots to all rows or elements.
+///
+/// # Errors
+/// Arrays of different sizes, the first row that raises, or no memory.
+fn run_one_by_one(kernel: &RowByRow, call: &mut Call<'_>) -> Result<(), Fault> {
+    let QType::NdArray(result) = *call.result_type() else { return kernel.run(call, common_size(call)?) };
+    let (views, shape) = elements(call, result)?;
+    let shape = &shape[..result.rank()];
+    let repeated = views.iter().flatten().map(|view| view.broadcast_to(shape));
+    let views: Option<Vec<NdView<'_>>> = repeated.collect();
+    let views = views.expect("the shape is that of all arguments");
+    let (arena, meter) = (call.arena(), call.meter());
+    let outcome = kernel.run_elements(arena, meter, &views, call.nd_out(result, shape)?);
+    outcome.map_err(|RowFault { row, fault }| fault.in_element(row, shape))
 }

@@ -53,6 +53,7 @@ mod ternary;
 #[cfg(doctest)]
 mod thread_safety;
 pub mod threaded;
+pub(crate) mod whole_fold;
 
 pub use call::Call;
 pub use family::Family;

@@ -13,7 +13,6 @@ use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, RowFault, 
 use crate::operator::call::Call;
 use crate::operator::meter::STRIDE;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
-use crate::operator::row_by_row::RowByRow;
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
 use crate::value::nd_type::MAX_RANK;
@@ -107,11 +106,11 @@ impl Pointwise {
             let mut of_block = columns;
             for index in 0..count {
                 of_block[index] = match &walks[index] {
-                    // SAFETY: the elements are a block of the space, and a buffer has room for a block.
-                    Some(walk) => Column {
-                        data: unsafe { walk.data(&space, &at, end - first, buffers[index]) },
-                        ..columns[index]
-                    },
+                    Some(walk) => {
+                        // SAFETY: the elements are a block of the space, and a buffer has room for a block.
+                        let data = unsafe { walk.data(&space, &at, end - first, buffers[index]) };
+                        Column { data, ..columns[index] }
+                    }
                     None => columns[index].at_row(first),
                 };
             }
@@ -139,24 +138,8 @@ impl Pointwise {
     }
 }
 
-/// Applies a kernel that needs slots to all rows or elements.
-///
-/// # Errors
-/// As [`Pointwise::run`], or no memory.
-pub(super) fn run_one_by_one(kernel: &RowByRow, call: &mut Call<'_>) -> Result<(), Fault> {
-    let QType::NdArray(result) = *call.result_type() else { return kernel.run(call, common_size(call)?) };
-    let (views, shape) = elements(call, result)?;
-    let shape = &shape[..result.rank()];
-    let repeated = views.iter().flatten().map(|view| view.broadcast_to(shape));
-    let views: Option<Vec<NdView<'_>>> = repeated.collect();
-    let views = views.expect("the shape is that of all arguments");
-    let (arena, meter) = (call.arena(), call.meter());
-    let outcome = kernel.run_elements(arena, meter, &views, call.nd_out(result, shape)?);
-    outcome.map_err(|RowFault { row, fault }| fault.in_element(row, shape))
-}
-
 /// The size of all arguments that have rows.
-fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
+pub(super) fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
     let sizes = || (0..call.len()).filter(|i| call.qtype(*i).array().is_some()).map(|i| call.array(i).len());
     let first = sizes().next().unwrap_or(0);
     match sizes().all(|size| size == first) {
@@ -166,7 +149,7 @@ fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
 }
 
 /// The arguments that have elements, and the shape that they are broadcast to.
-fn elements<'f>(
+pub(super) fn elements<'f>(
     call: &Call<'f>,
     result: NdType,
 ) -> Result<([Option<NdView<'f>>; MAX_OPERANDS], Shape), Fault> {

@@ -13,11 +13,10 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::Call;
-use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, Runs, TakeIn, results};
+use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, Runs, TakeIn, results};
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
-use crate::value::budget::Account;
 use crate::value::{Axes, Fault};
 use crate::vector::Level;
 use crate::vector::fold::{Best, Fold, Sum, join_leaves};
@@ -169,32 +168,10 @@ fn of_rows(fold: FoldKernel) -> ReductionKernel {
 
 /// Folds the rows of the first argument.
 fn run(fold: &FoldKernel, call: &mut Call<'_>) -> Result<(), Fault> {
-    let (rows, mut column) = (call.array(0).len(), call.column(0));
+    let (column, runs) = (call.column(0), Runs { run: call.array(0).len(), count: 1, width: 1 });
     let (meter, arena, out) = (call.meter(), call.arena(), call.result_place());
-    let runs = Runs { run: rows, count: 1, width: 1 };
-    if rows == 0 {
-        // SAFETY: the overload was made for the type of the result; there are no rows.
-        unsafe { fold.finish(&Known::default(), runs, out, &|| false) };
-        return Ok(());
-    }
-    let kept = fold.kept_bytes(runs);
-    meter.charge(kept)?;
-    let mut fold_all = || {
-        let mut state = fold.begin(runs, 0..rows, arena, meter.watch())?;
-        for start in (0..rows).step_by(CHUNK) {
-            meter.poll()?;
-            let count = CHUNK.min(rows - start);
-            // SAFETY: the column has these rows; a chunk is a whole number of words.
-            unsafe { fold.step(&mut state, [&column; 2], count) };
-            column = column.at_row(CHUNK);
-        }
-        // SAFETY: the overload was made for the type of the result; all rows are known.
-        unsafe { fold.finish(&state.known(), runs, out, &|| meter.stop()) };
-        meter.poll()
-    };
-    let outcome = fold_all();
-    meter.give_back(kept);
-    outcome
+    // SAFETY: the column has the rows; the overload was made for their type and that of the result.
+    unsafe { fold.fold_all(column, runs, out, arena, meter) }
 }
 
 /// How many rows are present.

@@ -146,32 +146,7 @@ impl ArrayRows {
     /// # Panics
     /// If there is no such row.
     pub fn get(&self, row: usize) -> Option<ScalarValue> {
-        if !self.is_present(row) {
-            return None;
-        }
-        Some(match self.element {
-            ScalarType::Unit => ScalarValue::Unit,
-            ScalarType::Boolean => ScalarValue::Boolean(self.bytes()[row] != 0),
-            ScalarType::Int32 => ScalarValue::Int32(self.cell(row)),
-            ScalarType::Int64 => ScalarValue::Int64(self.cell(row)),
-            ScalarType::Float32 => ScalarValue::Float32(self.cell(row)),
-            ScalarType::Float64 => ScalarValue::Float64(self.cell(row)),
-            ScalarType::WeakFloat => ScalarValue::WeakFloat(self.cell(row)),
-            ScalarType::Text => {
-                let text = std::str::from_utf8(self.string(row)).expect("a text is written as a text");
-                ScalarValue::Text(text.into())
-            }
-            ScalarType::Bytes => ScalarValue::Bytes(self.string(row).into()),
-            ScalarType::Int8
-            | ScalarType::Int16
-            | ScalarType::Uint8
-            | ScalarType::Uint16
-            | ScalarType::Uint32
-            | ScalarType::Uint64 => {
-                let size = cell_size(self.element);
-                ScalarValue::Int64(self.element.widen(&self.bytes()[row * size..][..size]))
-            }
-        })
+        self.is_present(row).then(|| ScalarValue::of_cell(self.element, self.raw(row)))
     }
 
     /// All rows.
@@ -206,10 +181,6 @@ impl ArrayRows {
     /// Plain cells as bytes, to be written with values of the type (invariant 4).
     pub(crate) fn cells_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.cells)
-    }
-
-    fn cell<T: bytemuck::AnyBitPattern>(&self, row: usize) -> T {
-        bytemuck::pod_read_unaligned(&self.bytes()[row * size_of::<T>()..][..size_of::<T>()])
     }
 
     /// Makes room for rows of a type, all of them present: of numbers, cells are zero or what stood there; truth
@@ -390,15 +361,6 @@ impl ArrayRows {
             false => ArrayRows::new(element),
         }
     }
-
-    /// Takes the rows of another array, keeping the memory.
-    pub fn copy_from(&mut self, other: &ArrayRows) {
-        self.element = other.element;
-        self.len = other.len;
-        self.cells.clone_from(&other.cells);
-        self.ends.clone_from(&other.ends);
-        self.presence.clone_from(&other.presence);
-    }
 }
 
 /// Bytes of a plain row; 0 for UNIT and strings.
@@ -449,7 +411,7 @@ mod tests {
             let rows = ArrayRows::from_values(element, &values);
             assert_eq!(rows.iter().collect::<Vec<_>>(), values);
             let mut copy = ArrayRows::from_values(ScalarType::Float32, &[None]);
-            copy.copy_from(&rows);
+            copy.copy_within(&rows, &Unlimited).expect("memory");
             assert_eq!(copy, rows);
         }
     }

@@ -120,7 +120,7 @@ impl ArrayRows {
         Ok(self.presence_mut())
     }
 
-    /// As [`copy_from`](ArrayRows::copy_from), with memory on account. Without it there are no rows.
+    /// Takes the rows of another array, keeping the memory, which is on account. Without it there are no rows.
     ///
     /// # Errors
     /// The account or the system refuses, or the run has to stop.

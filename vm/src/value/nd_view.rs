@@ -329,12 +329,12 @@ impl<'a> NdView<'a> {
     /// The elements as scalars, the last axis fastest; narrow ones as INT64, see [`ScalarType::widen`].
     pub fn scalars(&self) -> impl ExactSizeIterator<Item = ScalarValue> + 'a {
         let (bytes, element) = (self.bytes, self.element);
-        self.offsets().map(move |at| scalar(element, &bytes[at..]))
+        self.offsets().map(move |at| ScalarValue::of_cell(element, &bytes[at..]))
     }
 
     /// The element that begins at one of the [`offsets`](NdView::offsets).
     pub(super) fn scalar_at(&self, offset: usize) -> ScalarValue {
-        scalar(self.element, &self.bytes[offset..])
+        ScalarValue::of_cell(self.element, &self.bytes[offset..])
     }
 
     /// The bytes of the elements, if they lie one after the other.
@@ -384,19 +384,6 @@ impl<'a> NdView<'a> {
 
 /// What an array without elements has where an axis without positions is left out.
 static ZERO: [u8; size_of::<u64>()] = [0; size_of::<u64>()];
-
-/// The scalar at the start of these bytes.
-fn scalar(element: ScalarType, bytes: &[u8]) -> ScalarValue {
-    match element {
-        ScalarType::Boolean => ScalarValue::Boolean(bool::read(bytes)),
-        ScalarType::Int32 => ScalarValue::Int32(i32::read(bytes)),
-        ScalarType::Int64 => ScalarValue::Int64(i64::read(bytes)),
-        ScalarType::Float32 => ScalarValue::Float32(f32::read(bytes)),
-        ScalarType::Float64 => ScalarValue::Float64(f64::read(bytes)),
-        other if other.is_narrow() => ScalarValue::Int64(other.widen(bytes)),
-        other => unreachable!("{other} is no element of n-dimensional arrays"),
-    }
-}
 
 #[cfg(test)]
 mod tests {

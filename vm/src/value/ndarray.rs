@@ -92,7 +92,7 @@ impl NdRows {
             return Err(NdError::Missing { rank: qtype.rank() });
         }
         let mut rows = NdRows::empty(qtype);
-        rows.copy_from(qtype, view);
+        rows.copy_within(qtype, view, &Unlimited).unwrap_or_else(|error| panic!("{error}"));
         Ok(rows)
     }
 
@@ -272,7 +272,7 @@ impl NdRows {
         (self.cells.capacity() * size_of::<u64>()) as u64
     }
 
-    /// As [`copy_from`](NdRows::copy_from), with memory on account.
+    /// Takes the elements of a view, the last axis fastest, keeping the memory, which is on account.
     ///
     /// # Errors
     /// The account or the system refuses.
@@ -288,15 +288,6 @@ impl NdRows {
         assert_eq!((view.element(), view.validity()), (qtype.element(), None), "an array of this element");
         view.copy_to(self.resize_within(qtype, view.shape(), account)?);
         Ok(())
-    }
-
-    /// Takes the elements of a view, the last axis fastest, keeping the memory.
-    ///
-    /// # Panics
-    /// If the view is not of the type, or elements may be missing.
-    pub fn copy_from(&mut self, qtype: NdType, view: &NdView<'_>) {
-        assert_eq!((view.element(), view.validity()), (qtype.element(), None), "an array of this element");
-        view.copy_to(self.make_room(qtype, view.shape()));
     }
 
     fn set_shape(&mut self, qtype: NdType, shape: &[usize]) {

@@ -65,6 +65,30 @@ impl ScalarValue {
         }
     }
 
+    /// The value of a cell of a type, which its bytes begin with, or of all bytes of a string. Of narrow elements it is
+    /// INT64, see [`ScalarType::widen`].
+    ///
+    /// # Panics
+    /// If there are fewer bytes, or those of a text are not UTF-8.
+    pub(crate) fn of_cell(element: ScalarType, bytes: &[u8]) -> ScalarValue {
+        fn cell<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> T {
+            bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
+        }
+        match element {
+            ScalarType::Unit => ScalarValue::Unit,
+            ScalarType::Boolean => ScalarValue::Boolean(bytes[0] != 0),
+            ScalarType::Int32 => ScalarValue::Int32(cell(bytes)),
+            ScalarType::Float32 => ScalarValue::Float32(cell(bytes)),
+            ScalarType::Float64 => ScalarValue::Float64(cell(bytes)),
+            ScalarType::WeakFloat => ScalarValue::WeakFloat(cell(bytes)),
+            ScalarType::Text => {
+                ScalarValue::Text(std::str::from_utf8(bytes).expect("a text is written as a text").into())
+            }
+            ScalarType::Bytes => ScalarValue::Bytes(bytes.into()),
+            integer => ScalarValue::Int64(integer.widen(bytes)),
+        }
+    }
+
     /// The number as FLOAT64, if it is one; large INT64 round to nearest.
     pub fn as_f64(&self) -> Option<f64> {
         match *self {

@@ -59,19 +59,8 @@ impl SequenceValue {
 }
 
 fn from_cell(element: ScalarType, cell: u64) -> ScalarValue {
-    match element {
-        ScalarType::Boolean => ScalarValue::Boolean(cell != 0),
-        ScalarType::Int32 => ScalarValue::Int32(cell as u32 as i32),
-        ScalarType::Int64
-        | ScalarType::Int8
-        | ScalarType::Int16
-        | ScalarType::Uint8
-        | ScalarType::Uint16
-        | ScalarType::Uint32
-        | ScalarType::Uint64 => ScalarValue::Int64(cell as i64),
-        ScalarType::Float32 => ScalarValue::Float32(f32::from_bits(cell as u32)),
-        ScalarType::Float64 => ScalarValue::Float64(f64::from_bits(cell)),
-        ScalarType::WeakFloat => ScalarValue::WeakFloat(f64::from_bits(cell)),
-        ScalarType::Unit | ScalarType::Text | ScalarType::Bytes => ScalarValue::Unit,
+    match element.is_plain() {
+        true => ScalarValue::of_cell(element, &cell.to_le_bytes()),
+        false => ScalarValue::Unit,
     }
 }

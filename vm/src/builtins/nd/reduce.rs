@@ -9,10 +9,11 @@
 //! memory: the result does not depend on strides.
 
 use crate::layout::PlainSlot;
-use crate::operator::fold_kernel::{FoldKernel, Runs, check_elements, fold_runs, result_shape, runs};
+use crate::operator::fold_kernel::{FoldKernel, Runs, check_elements, result_shape, runs};
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::reduction::ReductionKernel;
+use crate::operator::whole_fold::fold_cells;
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;
 use crate::value::qtype::{FLOAT64, INT64};
@@ -139,14 +140,13 @@ impl Folding {
                 }
                 let (arena, meter) = (call.arena(), call.meter());
                 reduce(call, axes, |cells: &[C]| {
-                    let values = bytemuck::cast_slice(cells);
-                    if values.len() <= STRIDE {
-                        return Ok(fold::<F>(values));
+                    if cells.len() <= STRIDE {
+                        return Ok(fold::<F>(bytemuck::cast_slice(cells)));
                     }
-                    let mut result = None;
-                    let run = Runs { run: values.len(), count: 1, width: 1 };
-                    fold_runs::<F>(values, run, arena, meter, |value| result = Some(value))?;
-                    Ok(result.expect("one run has one result"))
+                    let (run, mut word) = (Runs { run: cells.len(), count: 1, width: 1 }, [0u64]);
+                    let result = &mut bytemuck::cast_slice_mut(&mut word)[..size_of::<F::Out>()];
+                    fold_cells::<C, F>(cells, run, result, arena, meter)?;
+                    Ok(F::Out::read(result))
                 })
             },
             fold: FoldKernel::new::<C, F>(needs),
@@ -169,12 +169,7 @@ fn side_by_side<C: Cell, F: Fold<Out: Cell + PlainSlot>>(
     };
     let (result, shape) = (*result, result_shape(shape, axes, *result));
     let meter = call.meter();
-    let mut cells = call.nd_out(result, &shape)?.chunks_exact_mut(size_of::<F::Out>());
-    fold_runs::<F>(bytemuck::cast_slice(values), of, arena, meter, |value| {
-        let cell = cells.next().expect("the result has a cell for each run");
-        cell.copy_from_slice(bytemuck::bytes_of(&value));
-    })?;
-    Ok(true)
+    fold_cells::<C, F>(values, of, call.nd_out(result, &shape)?, arena, meter).map(|()| true)
 }
 
 /// The type of an array without some of its axes; without any, that of a scalar.
