@@ -349,27 +349,6 @@ pub struct Best<T, const GREATEST: bool>(PhantomData<T>);
 
 /// Lanes in which the best element of a leaf is found.
 const LANES_OF_BEST: usize = 16;
-const HALF_OF_BEST: usize = LANES_OF_BEST / 2;
-
-/// Lane by lane.
-#[inline(always)]
-fn zip_lanes<T: Copy, const LANES: usize>(
-    x: [T; LANES],
-    y: [T; LANES],
-    join: impl Fn(T, T) -> T,
-) -> [T; LANES] {
-    std::array::from_fn(|lane| join(x[lane], y[lane]))
-}
-
-/// The lanes of the lower half, each with its lane of the upper half.
-#[inline(always)]
-fn halves<T: Copy, const LANES: usize, const HALF: usize>(
-    x: [T; LANES],
-    join: impl Fn(T, T) -> T,
-) -> [T; HALF] {
-    const { assert!(LANES == 2 * HALF) };
-    std::array::from_fn(|lane| join(x[lane], x[lane + HALF]))
-}
 
 #[inline(always)]
 fn is_nan<T: Number>(x: T) -> bool {
@@ -391,30 +370,27 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up.
     #[inline(always)]
     fn leaf(values: &[T]) -> T {
-        let better = |best: T, x: T| if Self::is_better(x, best) { x } else { best };
-        let nan_of = |nan: T, x: T| if is_nan(x) { x } else { nan };
         let (rows, rest) = values.as_chunks::<LANES_OF_BEST>();
-        let (half, rest) = rest.as_chunks::<HALF_OF_BEST>();
-        let first = match (rows, half) {
-            ([first, ..], _) => *first,
-            (_, [first, ..]) => std::array::from_fn(|lane| first[lane % HALF_OF_BEST]),
-            _ => [T::ZERO; _],
-        };
-        let (mut best, mut nan) = (first, first);
+        let mut best = rows.first().copied().unwrap_or([T::ZERO; _]);
+        let mut nan = best;
         for row in rows.get(1..).unwrap_or(&[]) {
-            best = zip_lanes(best, *row, better);
-            nan = zip_lanes(nan, *row, nan_of);
+            for ((best, nan), x) in best.iter_mut().zip(&mut nan).zip(row) {
+                *best = if Self::is_better(*x, *best) { *x } else { *best };
+                *nan = if is_nan(*x) { *x } else { *nan };
+            }
         }
-        let (mut best, mut nan) = (halves::<T, _, HALF_OF_BEST>(best, better), halves(nan, nan_of));
-        for row in half {
-            best = zip_lanes(best, *row, better);
-            nan = zip_lanes(nan, *row, nan_of);
+        let mut lanes = LANES_OF_BEST;
+        while lanes > 1 {
+            lanes /= 2;
+            for lane in 0..lanes {
+                let (x, other_nan) = (best[lane + lanes], nan[lane + lanes]);
+                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
+                nan[lane] = if is_nan(other_nan) { other_nan } else { nan[lane] };
+            }
         }
-        let has_nan = nan.iter().fold(false, |has_nan, x| has_nan | is_nan(*x));
-        let best = halves::<T, 2, 1>(halves::<T, 4, 2>(halves(best, better), better), better);
-        let of_lanes = if values.len() < HALF_OF_BEST { &[] } else { &best[..] };
-        let best = of_lanes.iter().chain(rest).copied().reduce(Self::join).unwrap_or(T::ZERO);
-        let has_nan = has_nan || is_nan(best);
+        let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
+        let best = best.unwrap_or(T::ZERO);
+        let has_nan = is_nan(best) || is_nan(nan[0]);
         match T::IS_FLOAT && (has_nan || best == T::ZERO) {
             true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
             false => best,
