@@ -188,8 +188,9 @@ fn regions_say_what_runs_as_strips() {
         json["regions"]["regions"][0]["strips"].clone()
     };
     let types = ["--type", "x=DENSE_ARRAY_FLOAT64", "--type", "y=DENSE_ARRAY_FLOAT64"];
-    let of_columns = [&["math.exp((x*2.0 + y)*math.abs(y)) + y"], &types[..]].concat();
-    let of_pair = [&["math.exp(x*2.0 + y) + y"], &types[..]].concat();
+    let of_columns = [&["math.pow((x*2.0 + y)*math.abs(y), y) + y"], &types[..]].concat();
+    let of_pair = [&["math.pow(x*2.0 + y, y) + y"], &types[..]].concat();
+    let of_function = [&["math.exp(x*2.0 + y) + y"], &types[..]].concat();
     let of_axes = ["(x - a)*(x - a)*2.0", "--type", "x=NDARRAY_FLOAT64_N", "--type", "a=FLOAT64"];
     assert_eq!(strips_of("never", &of_columns), json!([]));
     assert_eq!(strips_of("never", &of_axes), json!([]));
@@ -198,8 +199,10 @@ fn regions_say_what_runs_as_strips() {
     }
     let strips = strips_of("auto", &of_columns);
     assert_eq!((&strips[0]["members"], &strips[0]["spills"]), (&json!([0, 1, 2, 3]), &json!(0)), "{strips}");
-    assert_eq!(strips.as_array().map(Vec::len), Some(1), "the sum after exp is a pass: {strips}");
+    assert_eq!(strips.as_array().map(Vec::len), Some(1), "the sum after pow is a pass: {strips}");
     assert_eq!(strips_of("auto", &of_pair), json!([]), "a pass takes the pair as well");
+    let strips = strips_of("auto", &of_function);
+    assert_eq!(strips[0]["members"], json!([0, 1, 2, 3]), "a short function is in the strip: {strips}");
     let strips = strips_of("auto", &of_axes);
     assert_eq!(strips[0]["members"], json!([0, 1, 2]), "what reads the array is in the strip: {strips}");
 }

@@ -5,6 +5,7 @@
 //! Names follow the published dumps: casts that the compiler inserts begin with an underscore, except
 //! `core.to_float64`.
 
+use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::primitive::Primitive;
 use crate::strip::Lane;
@@ -40,6 +41,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i32| i64::from(x))
             .unary(|x: i64| x)
             .raises()
+            .rare_cells(recipes::to_int64)
             .primitive(Primitive::Truncate)
             .harmless_with(0, 0)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
@@ -49,6 +51,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: bool| i32::from(x))
             .unary(|x: i32| x)
             .raises()
+            .rare_cells(recipes::to_int32)
             .harmless_with(0, 0)
             .primitive(Primitive::Narrow)
             .unary(|x: i64| i32::try_from(x).map_err(|_| cannot_cast(&x.into(), ScalarType::Int32)))

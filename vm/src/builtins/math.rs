@@ -117,7 +117,7 @@ fn division() -> Vec<Family> {
             .hot_binary(|x: f32, y: f32| x / y)
             .arithmetic(Arithmetic::Divide, |x, y| x / y),
         Family::new("math.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
-            .total_cells(recipes::floor_div)
+            .rare_cells(recipes::floor_div)
             .cost_of(8)
             .derivative(&["0.0", "0.0"])
             .raises()
@@ -132,7 +132,7 @@ fn division() -> Vec<Family> {
             &["x", "y"],
             "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
         )
-        .total_cells(recipes::floor_mod)
+        .rare_cells(recipes::floor_mod)
         .cost_of(8)
         .derivative(&["1.0", "-math.floordiv(x, y)"])
         .raises()

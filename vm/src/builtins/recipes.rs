@@ -2,23 +2,101 @@
 //! in the operator's row.
 
 use crate::operator::recipe::{Recorded, both};
-use crate::strip::{BinaryOp, Comparison, Lane, List, Op, Term, UnaryOp};
+use crate::strip::{BinaryOp, Comparison, Lane, List, Op, RecordedFunction, Term, UnaryOp};
 
 /// An operation of floats; integers are that already.
 pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
     Some(if list.lane(x).is_float() { list.unary(op, x) } else { x })
 }
 
-/// Quotient rounded down by a literal above zero.
-pub(super) fn floor_div(list: &mut List, x: &[Term]) -> Option<Term> {
-    let divisor = divisor(list, x)?;
-    Some(list.floor_div(x[0], divisor))
+/// Quotient of integers, rounded down. None is rare for a literal above zero, else a zero divisor is, and what does not fit
+/// [`quotient`].
+pub(super) fn floor_div(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    if let Some(divisor) = divisor(list, x) {
+        return Some(RecordedFunction { value: list.floor_div(x[0], divisor), rare: None });
+    }
+    let (quotient, rare, [of_x, _]) = quotient(list, x)?;
+    let lane = list.lane(of_x);
+    let too_large = list.f64(TWO_TO_31);
+    let is_too_large = list.compare(Comparison::GreaterEqual, quotient, too_large);
+    let rare = if lane == Lane::I32 { list.or(rare, is_too_large) } else { rare };
+    Some(RecordedFunction { value: list.cast(quotient, lane), rare: Some(rare) })
 }
 
-/// Remainder of that, which is not negative.
-pub(super) fn floor_mod(list: &mut List, x: &[Term]) -> Option<Term> {
-    let divisor = divisor(list, x)?;
-    Some(list.floor_mod(x[0], divisor))
+/// Remainder of that, with the sign of the divisor.
+pub(super) fn floor_mod(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    if let Some(divisor) = divisor(list, x) {
+        return Some(RecordedFunction { value: list.floor_mod(x[0], divisor), rare: None });
+    }
+    let (quotient, rare, operands) = quotient(list, x)?;
+    let [x, y] = operands.map(|operand| list.cast(operand, Lane::F64));
+    let product = list.binary(BinaryOp::Mul, quotient, y);
+    let remainder = list.binary(BinaryOp::Sub, x, product);
+    let lane = list.lane(operands[0]);
+    Some(RecordedFunction { value: list.cast(remainder, lane), rare: Some(rare) })
+}
+
+/// The quotient of two integers rounded down, as FLOAT64, where a quotient of FLOAT64 is that: of magnitudes n below 2^52,
+/// it is at least 1/n from the next integer, if it is none. Then the rows where it is not that, and the operands.
+fn quotient(list: &mut List, x: &[Term]) -> Option<(Term, Term, [Term; 2])> {
+    let [x, y] = *x else { return None };
+    let lane = list.lane(x);
+    if !matches!(lane, Lane::I64 | Lane::I32) || list.lane(y) != lane {
+        return None;
+    }
+    let zero = list.number(lane, 0);
+    let mut rare = list.compare(Comparison::Equal, y, zero);
+    let [of_x, of_y] = [x, y].map(|operand| list.cast(operand, Lane::F64));
+    if lane == Lane::I64 {
+        let limit = list.f64(TWO_TO_52);
+        for operand in [of_x, of_y] {
+            let size = list.unary(UnaryOp::Abs, operand);
+            let is_large = list.compare(Comparison::GreaterEqual, size, limit);
+            rare = list.or(rare, is_large);
+        }
+    }
+    let quotient = list.binary(BinaryOp::Div, of_x, of_y);
+    Some((list.unary(UnaryOp::Floor, quotient), rare, [x, y]))
+}
+
+const TWO_TO_31: f64 = 2_147_483_648.0;
+const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
+/// A float truncated to INT64; what does not fit is rare.
+pub(super) fn to_int64(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    truncated(list, x, Lane::I64, (Comparison::GreaterEqual, -TWO_TO_63), TWO_TO_63)
+}
+
+/// A float truncated to INT32, or an INT64 as INT32; what does not fit is rare.
+pub(super) fn to_int32(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    if list.lane(x) != Lane::I64 {
+        return truncated(list, x, Lane::I32, (Comparison::Greater, -TWO_TO_31 - 1.0), TWO_TO_31);
+    }
+    let value = list.cast(x, Lane::I32);
+    let again = list.cast(value, Lane::I64);
+    Some(RecordedFunction { value, rare: Some(list.compare(Comparison::NotEqual, again, x)) })
+}
+
+/// A float truncated to an integer type that has what compares so with the least number, and is below the end.
+fn truncated(
+    list: &mut List,
+    x: Term,
+    lane: Lane,
+    (comparison, least): (Comparison, f64),
+    end: f64,
+) -> Option<RecordedFunction> {
+    if !list.lane(x).is_float() {
+        return None;
+    }
+    let x = list.cast(x, Lane::F64);
+    let [least, end] = [least, end].map(|limit| list.f64(limit));
+    let is_enough = list.compare(comparison, x, least);
+    let is_below = list.compare(Comparison::Less, x, end);
+    let fits = list.and(is_enough, is_below);
+    Some(RecordedFunction { value: list.cast(x, lane), rare: Some(list.not(fits)) })
 }
 
 /// A second operand that is an integer above zero, and known.

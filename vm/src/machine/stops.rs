@@ -14,6 +14,7 @@ use crate::machine::code::Style;
 use crate::machine::error::RunError;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
+use crate::operator::cell::Strips;
 use crate::operator::meter::Watch;
 use crate::program::instruction::Span;
 use crate::program::program::ValueInfo;
@@ -50,8 +51,9 @@ impl Watch for StopAt {
     }
 }
 
+/// By passes: strips ask less often, and a region changes to them between two runs.
 fn run(bound: &BoundExpr, frame: &mut Frame, watch: &StopAt, threads: usize) -> Result<(), RunError> {
-    bound.execute_with(frame, RunOptions::new().asked(watch).threads(threads))
+    bound.execute_with(frame, RunOptions::new().asked(watch).threads(threads).strips(Strips::Never))
 }
 
 /// Stops a run at some of its questions, by a token and by the clock; whoever is blamed is one of `operators`.

@@ -5,7 +5,7 @@ use crate::operator::fusible::Fusible;
 use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
 use crate::operator::special::SpecialFunction;
-use crate::strip::{List, Term};
+use crate::strip::{List, RecordedFunction, Term};
 
 impl Family {
     /// Names the operation of the next overload, which there are [pairs](crate::operator::fused) of.
@@ -32,10 +32,10 @@ impl Family {
         self.recipe(Recipe::Lifted(record))
     }
 
-    /// The same for an operator that may raise, if the recipe gives nothing for operands with which it does.
-    pub(crate) fn total_cells(mut self, record: fn(&mut List, &[Term]) -> Option<Term>) -> Family {
-        self.recipe_is_total = true;
-        self.cells(record)
+    /// The same for an operator that may raise, in rows that are rare.
+    pub(crate) fn rare_cells(mut self, record: fn(&mut List, &[Term]) -> Option<RecordedFunction>) -> Family {
+        self.recipe_may_raise = true;
+        self.recipe(Recipe::Rare(record))
     }
 
     /// Says which special function overloads added later are.

@@ -223,6 +223,11 @@ impl BlockKernel {
     pub fn run(&self, level: Level) -> BlockRun {
         self.runs[level as usize]
     }
+
+    /// What a strip computes of a row: its own recipe, or the special function.
+    pub(crate) fn recipe_or_function(&self) -> Option<Recipe> {
+        self.recipe.or_else(|| self.special.filter(|_| self.is_lifted).map(Recipe::Function))
+    }
 }
 
 /// The words of presence of rows that are present in all columns.

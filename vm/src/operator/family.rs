@@ -53,8 +53,8 @@ pub struct Family {
     pub(super) special: Option<SpecialFunction>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
-    /// True if the recipe is for operands with which code that may raise does not.
-    pub(super) recipe_is_total: bool,
+    /// True if the recipe is for code that may raise as well.
+    pub(super) recipe_may_raise: bool,
     overloads: Vec<Arc<Overload>>,
     generic: Option<GenericOverload>,
 }
@@ -82,7 +82,7 @@ impl Family {
             primitive: None,
             special: None,
             takes_narrow: false,
-            recipe_is_total: false,
+            recipe_may_raise: false,
             overloads: Vec::new(),
             generic: None,
         }
@@ -444,7 +444,7 @@ impl Family {
     /// choice: a scalar kernel must be for exactly these types.
     pub(crate) fn make(&self, args: impl Into<Box<[QType]>>, result: QType, mut kernel: Kernel) -> Overload {
         if let Kernel::Scalar(scalar) = &mut kernel {
-            if self.recipe_is_total || !scalar.block.is_fallible {
+            if self.recipe_may_raise || !scalar.block.is_fallible {
                 scalar.block.recipe = self.recipe;
             }
             scalar.block.special = self.special;

@@ -3,16 +3,21 @@
 //! ```text
 //! math.add       |l, x|  x[0] + x[1]                  cells; presence is that of all operands
 //! core.where     |l, x|  mask ? x[1] : x[2]           cells and presence
+//! math.sin       Function(sin)                        cells, and which rows are rare
 //! ```
 //!
 //! An operator with a recipe can be computed in registers together with others. It gives the bits that its block
-//! kernel gives for that row.
+//! kernel gives for that row. For rare rows, of special functions and of what can raise, it does not: these the kernel has
+//! to compute.
 
 #[cfg(test)]
 use crate::operator::block::{Column, clear_missing};
+use crate::operator::special::{FunctionKind, Refusals, SpecialFunction};
 #[cfg(test)]
 use crate::strip;
-use crate::strip::{List, Term};
+use crate::strip::{
+    Comparison, List, RecordedFunction, Term, UnaryOp, record_binary, record_domain, record_unary,
+};
 #[cfg(test)]
 use crate::value::array::ROWS_OF_A_WORD;
 #[cfg(test)]
@@ -54,25 +59,78 @@ pub enum Recipe {
     Lifted(fn(&mut List, &[Term]) -> Option<Term>),
     /// Cells and presence.
     Own(fn(&mut List, &[Recorded]) -> Option<Recorded>),
+    /// The same of a function of floats.
+    Function(SpecialFunction),
+    /// The same, and where they do not hold: there the kernel raises, or gives another value.
+    Rare(fn(&mut List, &[Term]) -> Option<RecordedFunction>),
 }
+
+/// What an operator computes of a row, and where it does not.
+type WithRare = (Recorded, Option<Term>);
 
 impl Recipe {
     /// Adds the operations to a list. A result that `is_lifted` is present where all operands are, whatever else a
-    /// recipe would do about missing ones.
+    /// recipe would do about missing ones. Nothing if rows can be rare.
     pub fn record(self, list: &mut List, operands: &[Recorded], is_lifted: bool) -> Option<Recorded> {
-        let recorded = match self {
-            Recipe::Own(record) if !is_lifted => return record(list, operands),
+        let (recorded, rare) = self.record_with_rare(list, operands, is_lifted)?;
+        rare.is_none().then_some(recorded)
+    }
+
+    /// The same, and which present rows are rare: of these the cells do not hold.
+    pub(crate) fn record_with_rare(
+        self,
+        list: &mut List,
+        operands: &[Recorded],
+        is_lifted: bool,
+    ) -> Option<WithRare> {
+        let cells = || operands.iter().map(|operand| operand.cells).collect::<Option<Vec<Term>>>();
+        let (recorded, rare) = match self {
+            Recipe::Own(record) if !is_lifted => return Some((record(list, operands)?, None)),
             Recipe::Own(record) => {
                 let cells = operands.iter().map(|operand| Recorded { present: None, ..*operand });
-                record(list, &cells.collect::<Vec<_>>())?
+                (record(list, &cells.collect::<Vec<_>>())?, None)
             }
             Recipe::Lifted(record) => {
-                let cells: Option<Vec<Term>> = operands.iter().map(|operand| operand.cells).collect();
-                Recorded { cells: Some(record(list, &cells?)?), present: None }
+                (Recorded { cells: Some(record(list, &cells()?)?), present: None }, None)
             }
+            Recipe::Rare(record) => of_present(record(list, &cells()?)?),
+            Recipe::Function(function) => of_present(record_function(function, list, &cells()?)?),
         };
-        Some(operands.iter().fold(recorded, |recorded, operand| recorded.only(list, operand.present)))
+        let recorded =
+            operands.iter().fold(recorded, |recorded, operand| recorded.only(list, operand.present));
+        Some((recorded, rare.and_then(|rare| both(list, Some(rare), recorded.present))))
     }
+}
+
+fn of_present(RecordedFunction { value, rare }: RecordedFunction) -> WithRare {
+    (Recorded { cells: Some(value), present: None }, rare)
+}
+
+/// The value of a function; rare are the arguments that it refuses as well, and some more.
+fn record_function(function: SpecialFunction, list: &mut List, cells: &[Term]) -> Option<RecordedFunction> {
+    let lane = list.lane(*cells.first()?);
+    if !lane.is_float() || !cells.iter().all(|cells| list.lane(*cells) == lane) {
+        return None;
+    }
+    let RecordedFunction { value, rare } = match (function.kind, cells) {
+        (FunctionKind::Unary(kind), [x]) => record_unary(kind, list, *x),
+        (FunctionKind::Binary(kind), [x, y]) => record_binary(kind, list, *x, *y),
+        _ => return None,
+    };
+    let mut refused = Vec::from_iter(rare);
+    if let Refusals::Outside(domain) | Refusals::OutsideOrOverflow(domain) = function.refusals {
+        let is_inside = record_domain(domain, list, cells[0]);
+        refused.push(list.not(is_inside));
+    }
+    if let Refusals::OutsideOrOverflow(_) | Refusals::Power = function.refusals {
+        let infinity = list.f64(f64::INFINITY);
+        let infinity = list.cast(infinity, lane);
+        let size = list.unary(UnaryOp::Abs, value);
+        let is_finite = list.compare(Comparison::Less, size, infinity);
+        refused.push(list.not(is_finite));
+    }
+    let rare = refused.into_iter().reduce(|x, y| list.or(x, y));
+    Some(RecordedFunction { value, rare })
 }
 
 /// Rows of a strip with the cells and the presence of these columns, then those of the result, for a level of this

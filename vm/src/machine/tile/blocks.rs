@@ -69,11 +69,14 @@ impl Uneven<'_> {
 }
 
 impl<'r> Blocks<'r> {
-    /// The strip that is all there is to run, if it can read all rows where they are: then there need be no blocks.
+    /// The strip that is all there is to run, if it can read all rows where they are and cannot fire: then there need be no
+    /// blocks.
     #[inline]
     pub(super) fn whole(&self) -> Option<&'r LoadedStrip> {
         match self.strips {
-            [strip] if self.schedule.is_one_strip && self.uneven.is_in_place() => Some(strip),
+            [strip] if self.schedule.is_one_strip && strip.again.is_none() && self.uneven.is_in_place() => {
+                Some(strip)
+            }
             _ => None,
         }
     }

@@ -15,6 +15,9 @@ use std::sync::atomic::Ordering;
 /// included, and a pass over a row 0.1 ns more than an operation in a strip.
 const WORTHWHILE: u64 = 1 << 20;
 
+/// As many more for each operation of special functions, which make long code.
+const FOR_EACH_OPERATION: u64 = WORTHWHILE >> 8;
+
 /// Rows from which on strips run among passes.
 const FEW_ROWS: usize = 128;
 
@@ -73,6 +76,9 @@ impl Region {
         if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
             return None;
         }
+        if mode == Strips::Auto && plan.can_fire && plan.has_usual_rare_rows() {
+            return None;
+        }
         // As on all runs of a region that has not gone over many rows.
         let is_cold =
             plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
@@ -88,7 +94,7 @@ impl Region {
         // Others may count at the same time: it need not be exact, but must not begin again.
         let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
         plan.seen.store(seen, Ordering::Relaxed);
-        seen >= WORTHWHILE
+        seen >= WORTHWHILE + plan.of_functions * FOR_EACH_OPERATION
     }
 
     /// The strips for these columns, compiled if that has not been done.

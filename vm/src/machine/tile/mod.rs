@@ -36,6 +36,7 @@ mod lent;
 pub(super) mod plan;
 pub(super) mod planner;
 mod presence;
+mod rare;
 pub(super) mod region;
 pub mod report;
 pub(super) mod run;

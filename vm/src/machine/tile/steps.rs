@@ -5,6 +5,7 @@
 
 use crate::machine::tile::blocks::Outcome;
 use crate::machine::tile::choose::Choice;
+use crate::machine::tile::rare::Again;
 use crate::machine::tile::region::{Fold, MemberFault, Region};
 use crate::machine::tile::schedule::{Code, Presence, Schedule, Step};
 use crate::machine::tile::strips::LoadedStrip;
@@ -40,12 +41,12 @@ impl Rows<'_> {
         step: &Step,
         count: usize,
         folded: &mut [Folded<'_>],
-    ) -> Result<(), Box<RowFault>> {
+    ) -> Result<(), Box<StepFault>> {
         match step.code {
             // SAFETY: the caller's promise.
             Code::Rows { run, is_lifted } => unsafe {
                 let (args, target) = self.operands(step, is_lifted, count);
-                run(args, target, count)
+                run(args, target, count).map_err(|fault| StepFault::of(step, *fault))
             },
             // SAFETY: as above.
             Code::Polynomial(polynomial) => unsafe {
@@ -54,9 +55,14 @@ impl Rows<'_> {
                 Ok(())
             },
             Code::Strip(number) => {
+                let strip = &self.strips[number as usize];
                 // SAFETY: as above.
-                unsafe { self.strips[number as usize].run(self.columns, 0..count) };
-                Ok(())
+                let has_fired = unsafe { strip.run(self.columns, 0..count) };
+                match &strip.again {
+                    None => Ok(()),
+                    // SAFETY: as above.
+                    Some(again) => unsafe { self.finish_rare(again, has_fired, count, folded) },
+                }
             }
             Code::Fold(number) => {
                 let from = [0, 1].map(|arg| &self.columns[step.args[arg] as usize]);
@@ -76,6 +82,55 @@ impl Rows<'_> {
             }
             Code::Scan(..) => unreachable!("a running sum has code of its own"),
         }
+    }
+
+    /// What is left to do for a block of a strip that may have fired.
+    ///
+    /// # Safety
+    /// As [`Rows::run`], for the members of the strip.
+    #[inline]
+    unsafe fn finish_rare(
+        &self,
+        again: &Again,
+        has_fired: bool,
+        count: usize,
+        folded: &mut [Folded<'_>],
+    ) -> Result<(), Box<StepFault>> {
+        again.count(has_fired);
+        match has_fired {
+            // SAFETY: the caller's promise.
+            true => unsafe { self.run_again(again, count, folded) },
+            false => Ok(()),
+        }
+    }
+
+    /// Runs the members of a strip as passes.
+    ///
+    /// # Safety
+    /// As [`Rows::run`], for these members.
+    #[cold]
+    unsafe fn run_again(
+        &self,
+        again: &Again,
+        mut count: usize,
+        folded: &mut [Folded<'_>],
+    ) -> Result<(), Box<StepFault>> {
+        assert!(count <= again.passes.block, "a strip that can fire runs for one block");
+        let arena = Bump::new();
+        let columns = arena.alloc_slice_copy(self.columns);
+        again.passes.place_scratch(self.presence, columns, &arena);
+        follow_inputs(self.presence, columns);
+        let rows = Rows { columns, ..*self };
+        let mut lowest = Ok(());
+        for step in &again.passes.steps {
+            // SAFETY: the caller's promise; what only the strip reads has a place for a block.
+            if let Err(fault) = unsafe { rows.run(step, count, folded) } {
+                // Later members can only raise in a lower row.
+                count = fault.row();
+                lowest = Err(fault);
+            }
+        }
+        lowest
     }
 
     /// Runs a step of a running sum over all elements of the columns: `size` of them are a run, and nothing is carried.
@@ -109,6 +164,24 @@ impl Rows<'_> {
             }
         }
         (args, target)
+    }
+}
+
+/// A row of a block that raises, in a member.
+pub(super) struct StepFault {
+    member: u16,
+    fault: RowFault,
+}
+
+impl StepFault {
+    #[cold]
+    fn of(step: &Step, fault: RowFault) -> Box<StepFault> {
+        Box::new(StepFault { member: step.member, fault })
+    }
+
+    /// The row.
+    pub(super) fn row(&self) -> usize {
+        self.fault.row
     }
 }
 
@@ -189,8 +262,8 @@ impl Region {
             // SAFETY: as above.
             if let Err(fault) = unsafe { at.run(step, count, folded) } {
                 // Later members can only raise in a lower row.
-                count = fault.row;
-                lowest = Err(self.raised(step, 0, *fault));
+                count = fault.row();
+                lowest = Err(self.raised(0, *fault));
             }
         }
         lowest
@@ -200,11 +273,10 @@ impl Region {
     #[cold]
     pub(super) fn raised(
         &self,
-        step: &Step,
         first: usize,
-        RowFault { row, fault }: RowFault,
+        StepFault { member, fault: RowFault { row, fault } }: StepFault,
     ) -> Box<MemberFault> {
-        let ip = self.members[step.member as usize].ip;
+        let ip = self.members[member as usize].ip;
         Box::new(MemberFault { ip, fault: Fault::Row { row: (first + row) as u64, fault: fault.into() } })
     }
 }

@@ -15,7 +15,7 @@
 //! 2. What passes read, and what is read outside of the region, is stored.
 //! 3. Members of a level that share registers run in one strip. It runs as soon as what it reads is there, so that this
 //!    is still in the cache; all that is ready at the same time runs in one strip.
-//! 4. Passes that can raise never overtake each other.
+//! 4. What can raise runs in the order of members: passes, and strips with such members, of which a level has one.
 
 use crate::machine::tile::columns::Source;
 use hashbrown::HashMap;
@@ -83,24 +83,24 @@ struct Needs {
 }
 
 /// The members of a region, which have these operands, in the order in which they run. `costs` has the operations of
-/// members with recipes, `is_fallible` says which others can raise, `is_read_outside` what is stored in any case.
+/// members with recipes, `is_fallible` says which members can raise, `is_read_outside` what is stored in any case.
 pub(super) fn order(
     operands: &[Vec<Source>],
     costs: &[Option<u32>],
     is_fallible: impl Fn(usize) -> bool,
     is_read_outside: impl Fn(usize) -> bool,
 ) -> Vec<Item> {
-    let levels = levels(operands, costs, is_fallible);
+    let levels = levels(operands, costs, &is_fallible);
     let mut passes: Vec<Vec<usize>> = vec![Vec::new(); levels.iter().max().map_or(0, |last| last + 1)];
     for member in (0..costs.len()).filter(|member| costs[*member].is_none()) {
         passes[levels[member]].push(member);
     }
-    let strips = strips(operands, costs, &levels, is_read_outside);
+    let strips = strips(operands, costs, &levels, &is_fallible, is_read_outside);
     let mut items = Vec::new();
     let mut before: Vec<usize> = Vec::new();
     for (strips, passes) in strips.into_iter().zip(passes) {
         // Passes of the level before, and what is ready after each of them.
-        let ready = ready(operands, &strips, &before);
+        let ready = ready(operands, &strips, &before, &is_fallible);
         let mut strips: Vec<(usize, Computed)> = ready.into_iter().zip(strips).collect();
         strips.sort_by_key(|(ready, computed)| (*ready, computed.member));
         let mut strips = strips.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -119,6 +119,7 @@ fn strips(
     operands: &[Vec<Source>],
     costs: &[Option<u32>],
     levels: &[usize],
+    is_fallible: impl Fn(usize) -> bool,
     is_read_outside: impl Fn(usize) -> bool,
 ) -> Vec<Vec<Computed>> {
     let repeated = repeated_operations(operands, costs);
@@ -137,9 +138,14 @@ fn strips(
         if is_read_outside(member) {
             in_memory = Some(level);
         }
+        if is_fallible(member) {
+            // It raises before what can raise later, and even if nobody reads it.
+            in_registers.push(level);
+        }
         in_registers.sort_unstable();
         in_registers.dedup();
-        let is_stored = in_memory.is_some() || in_registers.len() > 1 && repeated[member] > MOST_REPEATED;
+        let is_long = repeated[member] > MOST_REPEATED || is_fallible(member);
+        let is_stored = in_memory.is_some() || in_registers.len() > 1 && is_long;
         if is_stored {
             let first = in_registers.first().copied().into_iter().chain(in_memory).min();
             in_registers = first.into_iter().collect();
@@ -153,8 +159,13 @@ fn strips(
 }
 
 /// After which of the passes, by position, each member of a level can run together with those that it shares registers
-/// with.
-fn ready(operands: &[Vec<Source>], strips: &[Computed], passes: &[usize]) -> Vec<usize> {
+/// with, and what can raise with all that can.
+fn ready(
+    operands: &[Vec<Source>],
+    strips: &[Computed],
+    passes: &[usize],
+    is_fallible: impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let position: HashMap<usize, usize> =
         strips.iter().enumerate().map(|(position, computed)| (computed.member, position)).collect();
     let of_pass: HashMap<usize, usize> =
@@ -165,8 +176,17 @@ fn ready(operands: &[Vec<Source>], strips: &[Computed], passes: &[usize]) -> Vec
             joined.union(reader, *read);
         }
     }
+    let fallible: Vec<usize> =
+        (0..strips.len()).filter(|reader| is_fallible(strips[*reader].member)).collect();
+    fallible.iter().for_each(|reader| {
+        joined.union(fallible[0], *reader);
+    });
     let joined = joined.into_labeling();
     let mut ready = vec![0; strips.len()];
+    if let Some(first) = fallible.first() {
+        let last = passes.iter().rposition(|pass| is_fallible(*pass));
+        ready[joined[*first]] = last.unwrap_or(0);
+    }
     for (reader, computed) in strips.iter().enumerate() {
         for pass in members_read(operands, computed.member).filter_map(|read| of_pass.get(&read)) {
             ready[joined[reader]] = ready[joined[reader]].max(*pass);
@@ -189,15 +209,18 @@ fn levels(
     is_fallible: impl Fn(usize) -> bool,
 ) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::with_capacity(costs.len());
-    let mut of_fallible = 0;
+    // Of the next pass that can raise, and of the next member of a strip.
+    let (mut of_passes, mut of_strips) = (0, 0);
     for member in 0..costs.len() {
         let is_pass = costs[member].is_none();
         let level = members_read(operands, member)
             .map(|read| levels[read] + usize::from(!is_pass && costs[read].is_none()));
         let mut level = level.max().unwrap_or(0);
-        if is_pass && is_fallible(member) {
-            level = level.max(of_fallible);
-            of_fallible = level;
+        if is_fallible(member) {
+            level = level.max(if is_pass { of_passes } else { of_strips });
+            // Strips of a level run between the passes of the level before, and before those of their own.
+            of_passes = of_passes.max(level);
+            of_strips = of_strips.max(level + usize::from(is_pass));
         }
         levels.push(level);
     }
@@ -267,5 +290,21 @@ mod tests {
         let costs = [None, Some(1), None, None];
         let items = order(&operands, &costs, |member| member > 1, |member| member > 1);
         assert_eq!(items, [Item::Pass(0), Item::Pass(1), Item::Pass(2), Item::Pass(3)]);
+    }
+
+    #[test]
+    fn what_can_raise_keeps_the_order_of_members() {
+        // A pass, a member of a strip that nobody reads, and a pass.
+        let operands = [vec![INPUT], vec![INPUT], reads([1]), vec![INPUT], reads([3])];
+        let costs = [None, Some(1), Some(1), None, Some(1)];
+        let is_fallible = |member: usize| matches!(member, 0 | 2 | 3);
+        let items = order(&operands, &costs, is_fallible, |member| member == 4);
+        assert_eq!(items, [Item::Pass(0), strip([1, 2], []), Item::Pass(3), Item::Pass(4)]);
+        // What another level reads is stored and not raised twice.
+        let operands = [vec![INPUT], vec![INPUT], reads([0, 1]), vec![INPUT], reads([0, 3])];
+        let costs = [Some(1), Some(1), Some(1), None, Some(1)];
+        let is_fallible = |member: usize| matches!(member, 0 | 1 | 3);
+        let items = order(&operands, &costs, is_fallible, |member| matches!(member, 2 | 4));
+        assert_eq!(items, [strip([0, 1, 2], [0, 2]), Item::Pass(3), Item::Pass(4)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::machine::tile::columns::{Columns, Source};
 use crate::machine::tile::draft::Draft;
+use crate::machine::tile::rare::Again;
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
@@ -14,14 +15,21 @@ use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::{QType, ScalarType};
 use crate::vector::Level;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 /// Inputs of a region that runs as strips: two bits of a signature each.
 const MAX_INPUTS: usize = 32;
 
 /// Additions that a division takes as long as.
 const LONG: u32 = 8;
+
+/// Most operations of a special function in a strip: longer ones gain nothing in registers, and stay passes.
+const LONGEST_FUNCTION: usize = 80;
+
+/// Most operations of special functions in the strips of a region, four exponentials or two sines: with 16 registers, a loop
+/// with more is slower than passes.
+const MOST_OF_FUNCTIONS: usize = 128;
 
 /// The plan of a region. There is none if no two members would run in one strip, or if strips would leave as many steps
 /// as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
@@ -41,18 +49,33 @@ pub(super) fn plan(
     let lanes = lanes(columns);
     let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
     let recipe_of = |member: usize| (!is_joined(member)).then(|| recipe(columns, &lanes, member)).flatten();
-    let recipes: Vec<Option<(Recipe, u32)>> = columns.members().map(recipe_of).collect();
-    let fold_of = folds(columns, &lanes);
+    let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
+    keep_few_functions(&mut recipes);
+    let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
+    let mut fold_of = folds(columns, &lanes);
     let mut operands = columns.operands.clone();
     joined.iter().for_each(|draft| operands[draft.member].clone_from(&draft.sources));
-    let cost = |member: usize| match fold_of[member] {
-        Some(_) => Some(1),
-        None => recipes[member].map(|(_, cost)| cost),
+    let ordered = |fold_of: &[Option<FoldInStrip>]| {
+        let is_fallible = |member: usize| match (fold_of[member], recipes[member]) {
+            (Some(_), _) => false,
+            (None, Some(recipe)) => recipe.can_raise,
+            (None, None) => columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible),
+        };
+        let cost = |member: usize| match fold_of[member] {
+            Some(_) => Some(1),
+            None => recipes[member].map(|recipe| recipe.cost),
+        };
+        let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
+        order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some())
     };
-    let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
-    let is_fallible = |member: usize| columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible);
-    let mut items =
-        order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some());
+    let mut items = ordered(&fold_of);
+    // What a strip has taken in cannot be taken back if it fires.
+    while let Some(members) = items.iter().map(Item::members).find(|members| {
+        members.iter().any(can_fire) && members.iter().any(|member| fold_of[*member].is_some())
+    }) {
+        members.iter().for_each(|member| fold_of[*member] = None);
+        items = ordered(&fold_of);
+    }
     items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
     let saved = match items[..] {
         // A strip alone saves the loop over blocks as well.
@@ -69,12 +92,23 @@ pub(super) fn plan(
         is_scratch.then(|| last_reader[member].unwrap_or(0))
     });
     let column = |member: &usize| columns.of_member(*member) as u16;
+    let block = block_of(&scratch);
+    let again = |members: &[usize], stored: &[usize]| {
+        let passes: Vec<Item> = members.iter().map(|member| Item::Pass(*member)).collect();
+        let last_reader = last_readers(&operands, &passes);
+        let each: Vec<Vec<usize>> = members.iter().map(|member| vec![*member]).collect();
+        let scratch = Scratch::assign(&each, |member| {
+            (!stored.contains(&member)).then(|| last_reader[member].unwrap_or(0))
+        });
+        let steps = members.iter().map(|member| own_step(*member)).collect();
+        Arc::new(Again::new(scratch.schedule(steps, columns, block)))
+    };
     let mut groups = Vec::new();
     let steps = items.iter().map(|item| match item {
         Item::Pass(member) => own_step(*member),
         Item::Strip { members, stored } => {
             let recording = |member: &usize| Recording {
-                recipe: recipes[*member].expect("a member of a strip has a recipe").0,
+                recipe: recipes[*member].expect("a member of a strip has a recipe").recipe,
                 is_lifted: columns.block_kernel(*member).is_some_and(|kernel| kernel.is_lifted),
                 args: columns.operands[*member].iter().map(|arg| columns.index(*arg) as u16).collect(),
                 column: column(member),
@@ -85,23 +119,29 @@ pub(super) fn plan(
                 members: computed.iter().map(recording).collect(),
                 results: stored.iter().filter(|member| fold_of[**member].is_none()).map(column).collect(),
                 folds: folds.iter().filter_map(|member| fold_of[*member]).collect(),
+                again: members.iter().any(can_fire).then(|| again(members, stored)),
             });
             let code = Code::Strip((groups.len() - 1) as u16);
             Step { args: [0; MAX_STEP_OPERANDS], arity: 0, member: members[0] as u16, code }
         }
     });
-    let mut schedule = scratch.schedule(steps.collect(), columns, block_of(&scratch));
+    let mut schedule = scratch.schedule(steps.collect(), columns, block);
     let has_folds = groups.iter().any(|group| !group.folds.is_empty());
+    let can_fire = groups.iter().any(|group| group.again.is_some());
     if has_folds {
         schedule.at_once = 0;
+    } else if can_fire {
+        schedule.at_once = block;
     }
     Some(StripPlan {
         schedule,
         has_folds,
+        can_fire,
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),
         saved: saved as u64,
+        of_functions: recipes.iter().flatten().map(|recipe| recipe.of_function as u64).sum(),
         auto: Strips::Auto.of_process(),
         seen: AtomicU64::new(0),
         variants: OnceLock::new(),
@@ -170,12 +210,47 @@ pub(super) fn lanes(columns: &Columns<'_>) -> Vec<Option<Option<Lane>>> {
     inputs.chain(results).map(|element| element.and_then(lane)).collect()
 }
 
-/// The recipe of a member, if it has one that is for its operands, and its cost.
-fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<(Recipe, u32)> {
-    let recipe = columns.block_kernel(member)?.recipe?;
+/// A recipe that is for the operands of a member.
+#[derive(Clone, Copy)]
+struct MemberRecipe {
+    recipe: Recipe,
+    /// In additions.
+    cost: u32,
+    /// How many operations a special function takes.
+    of_function: usize,
+    /// Rows can be rare.
+    can_fire: bool,
+    /// Rows can raise.
+    can_raise: bool,
+}
+
+/// The recipe of a member, if it has one that is for its operands.
+fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<MemberRecipe> {
+    let kernel = columns.block_kernel(member)?;
+    let recipe = kernel.recipe_or_function()?;
     let result = lanes[columns.of_member(member)]?;
-    let (list, recorded) = record(columns, lanes, member, |_| true)?;
-    (recorded.cells.map(|cells| list.lane(cells)) == result).then(|| (recipe, cost(&list)))
+    let (trial, recorded) = record(columns, lanes, member, |_| true)?;
+    let of_function = match recipe {
+        Recipe::Function(_) => trial.list.terms().filter(|(_, op, _)| op.operands().next().is_some()).count(),
+        _ => 0,
+    };
+    let is_of_type = recorded.cells.map(|cells| trial.list.lane(cells)) == result;
+    let can_fire = trial.can_fire();
+    let can_raise = can_fire && kernel.is_fallible;
+    is_of_type.then(|| MemberRecipe { recipe, cost: cost(&trial.list), of_function, can_fire, can_raise })
+}
+
+/// Leaves out functions that are too long, or would make too many operations.
+fn keep_few_functions(recipes: &mut [Option<MemberRecipe>]) {
+    let mut operations = 0;
+    for place in recipes {
+        let Some(MemberRecipe { of_function, .. }) = *place else { continue };
+        if of_function > LONGEST_FUNCTION || operations + of_function > MOST_OF_FUNCTIONS {
+            *place = None;
+        } else {
+            operations += of_function;
+        }
+    }
 }
 
 /// For a member that says itself which rows are present: by which of its operands miss no row, a bit each, a bit that is
@@ -195,7 +270,7 @@ fn record(
     lanes: &Lanes,
     member: usize,
     may_miss: impl Fn(usize) -> bool,
-) -> Option<(List, Recorded)> {
+) -> Option<(Lowered, Recorded)> {
     let kernel = columns.block_kernel(member)?;
     let mut trial = Lowered::default();
     let operands = columns.operands[member].iter().enumerate().map(|(operand, source)| {
@@ -209,8 +284,9 @@ fn record(
         Some(trial.read(column as u16, lanes[column]?, is_one, may_miss(operand), literal))
     });
     let operands: Vec<Recorded> = operands.collect::<Option<_>>()?;
-    let recorded = kernel.recipe?.record(&mut trial.list, &operands, kernel.is_lifted)?;
-    Some((trial.list, recorded))
+    let recipe = kernel.recipe_or_function()?;
+    let recorded = trial.record(recipe, &operands, kernel.is_lifted)?;
+    Some((trial, recorded))
 }
 
 /// The cost of a list, in additions: of presence it has what would be there if each operand missed rows.

@@ -12,20 +12,22 @@
 //!
 //! Strips find the places of rows in the columns themselves: the numbers of their list are those of words.
 //!
-//! 1. A member with a recipe cannot raise for its operands; passes that can keep their order.
+//! 1. A strip fires where a row is rare, which all rows are that raise; its block is then [run again](super::rare) by passes.
+//!    Strips and passes that can raise keep the order of members.
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 //! 3. A fold whose parts are plain sums is taken in by the strip that computes what it adds, or reads it.
 
+use crate::machine::tile::rare::Again;
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::{self, Lane, List, Refused, Strip};
+use crate::strip::{self, Lane, List, Refused, Sink, Strip};
 use crate::vector::Level;
 use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 /// What strips of a region compute, and their code as far as there is any.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub(super) struct StripPlan {
     pub(super) groups: Box<[Group]>,
     /// True if groups take in folds.
     pub(super) has_folds: bool,
+    /// True if groups can fire.
+    pub(super) can_fire: bool,
     /// By column: what a cell is; `None` if it has none.
     pub(super) lanes: Box<[Option<Lane>]>,
     /// By input: its bits, if it is a literal.
@@ -43,6 +47,8 @@ pub(super) struct StripPlan {
     pub(super) auto: Strips,
     /// Passes over rows that strips save.
     pub(super) saved: u64,
+    /// Operations of special functions.
+    pub(super) of_functions: u64,
     /// Rows that ran as passes, times `saved`.
     pub(super) seen: AtomicU64,
     /// What has been compiled.
@@ -57,6 +63,8 @@ pub(super) struct Group {
     /// The columns of results that others read.
     pub(super) results: Box<[u16]>,
     pub(super) folds: Box<[FoldInStrip]>,
+    /// What runs where the strip fires, if it can; then there are no folds.
+    pub(super) again: Option<Arc<Again>>,
 }
 
 /// A fold that a group takes in.
@@ -103,6 +111,8 @@ pub(super) struct LoadedStrip {
     constants: Box<[(u16, u8)]>,
     /// What it adds up.
     pub(super) sums: Box<[StripSum]>,
+    /// What runs where it fires, if it can.
+    pub(super) again: Option<Arc<Again>>,
 }
 
 /// A sum of a strip.
@@ -172,17 +182,18 @@ impl Part {
 }
 
 impl LoadedStrip {
-    /// Computes some of the rows of the columns, the first one a multiple of 64 if there is presence.
+    /// Computes some of the rows of the columns, the first one a multiple of 64 if there is presence; true if it has fired.
     ///
     /// # Safety
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
     /// share no byte with others. Columns of sums have lanes, and room for the parts of leaves, whose ends are there.
-    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) {
+    #[inline(always)]
+    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) -> bool {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {
             self.load(columns, constants.as_mut_ptr().cast());
-            self.strip.run(columns.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast());
+            self.strip.run(columns.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast()) != 0
         }
     }
 
@@ -218,16 +229,20 @@ impl StripPlan {
         }
         let compiled = lowered.iter().map(|lowered| lowered.compile().ok());
         let codes: Vec<strip::Code> = compiled.collect::<Option<_>>()?;
-        let loaded = strip::load(&codes).ok()?.into_iter().zip(lowered);
-        Some(
-            loaded
-                .map(|(strip, lowered)| LoadedStrip {
-                    strip,
-                    constants: lowered.constants.into(),
-                    sums: lowered.sums.into(),
-                })
-                .collect(),
-        )
+        let loaded = strip::load(&codes).ok()?.into_iter().zip(lowered).zip(&self.groups);
+        let loaded = loaded.map(|((strip, lowered), group)| LoadedStrip {
+            strip,
+            again: group.again.clone().filter(|_| lowered.can_fire()),
+            constants: lowered.constants.into(),
+            sums: lowered.sums.into(),
+        });
+        Some(loaded.collect())
+    }
+
+    /// True if most blocks of a group have rare rows.
+    #[inline(never)]
+    pub(super) fn has_usual_rare_rows(&self) -> bool {
+        self.groups.iter().filter_map(|group| group.again.as_ref()).any(|again| again.is_usual())
     }
 
     /// A group as a list of operations, for a run over these columns.
@@ -252,7 +267,7 @@ impl StripPlan {
             let operands: Vec<Recorded> =
                 member.args.iter().filter_map(|arg| recorded[*arg as usize]).collect();
             recorded[member.column as usize] =
-                Some(member.recipe.record(&mut lowered.list, &operands, member.is_lifted)?);
+                Some(lowered.record(member.recipe, &operands, member.is_lifted)?);
         }
         for result in &group.results {
             let Recorded { cells, present } = recorded[*result as usize]?;
@@ -285,6 +300,23 @@ impl Lowered {
     /// Code for the best level of the machine.
     pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
         strip::compile(&self.list, Level::best(), strip::Options::default())
+    }
+
+    /// Adds the operations of a recipe; rare rows fire.
+    pub(super) fn record(
+        &mut self,
+        recipe: Recipe,
+        operands: &[Recorded],
+        is_lifted: bool,
+    ) -> Option<Recorded> {
+        let (recorded, rare) = recipe.record_with_rare(&mut self.list, operands, is_lifted)?;
+        rare.into_iter().for_each(|rare| self.list.fire(rare));
+        Some(recorded)
+    }
+
+    /// True if its strip may fire.
+    pub(super) fn can_fire(&self) -> bool {
+        self.list.sinks().iter().any(|sink| matches!(sink, Sink::Fire(_)))
     }
 
     /// The columns of its scalars.

@@ -9,9 +9,9 @@ use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::schedule::{Code, Presence, Step};
-use crate::machine::tile::steps::{Rows, follow_inputs};
+use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
 use crate::machine::tile::strip_sums::StripSums;
-use crate::operator::block::{Column, RowFault};
+use crate::operator::block::Column;
 use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
 use crate::operator::scan::{Block, Carry};
@@ -243,8 +243,8 @@ impl<'w> Worker<'w> {
             // SAFETY: the caller's promise.
             if let Err(fault) = unsafe { self.step(step, count, folded) } {
                 // Later members can only raise in a lower row.
-                count = fault.row;
-                lowest = Err(self.blocks.region.raised(step, self.at, *fault));
+                count = fault.row();
+                lowest = Err(self.blocks.region.raised(self.at, *fault));
             }
         }
         lowest
@@ -257,7 +257,7 @@ impl<'w> Worker<'w> {
         step: &Step,
         count: usize,
         folded: &mut [Folded<'_>],
-    ) -> Result<(), Box<RowFault>> {
+    ) -> Result<(), Box<StepFault>> {
         match step.code {
             Code::Scan(run, number) => {
                 let result = self.blocks.region.inputs.len() + step.member as usize;

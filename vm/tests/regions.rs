@@ -1,0 +1,388 @@
+//! Regions by strips give what they give by passes: random members, rare rows and faults wherever blocks begin and end.
+
+#[path = "support/draft.rs"]
+mod draft;
+
+use cembra_vm::builtins;
+use cembra_vm::frame::Frame;
+use cembra_vm::machine::{BoundExpr, RunOptions, Strips};
+use cembra_vm::program::{Program, ValueId};
+use cembra_vm::value::{ArrayClass, ArrayRows, QType, ScalarType, ScalarValue, Value};
+use draft::Draft;
+use fastrand::Rng;
+use std::sync::Arc;
+
+/// Operators of floats, and how many operands they have.
+const OF_FLOATS: [(&str, usize); 26] = [
+    ("math.trig.sin", 1),
+    ("math.trig.cos", 1),
+    ("math.trig.tan", 1),
+    ("math.exp", 1),
+    ("math.log", 1),
+    ("math.expm1", 1),
+    ("math.trig.tanh", 1),
+    ("math.erf", 1),
+    ("math.lgamma", 1),
+    ("math.trig.asin", 1),
+    ("math.log10", 1),
+    ("math.sqrt", 1),
+    ("math.neg", 1),
+    ("math.abs", 1),
+    ("math.floor", 1),
+    ("math.pow", 2),
+    ("math.hypot", 2),
+    ("math.trig.atan2", 2),
+    ("math.add", 2),
+    ("math.subtract", 2),
+    ("math.multiply", 2),
+    ("math.divide", 2),
+    ("math.minimum", 2),
+    ("math.maximum", 2),
+    ("core.where", 3),
+    ("core.presence_and", 2),
+];
+
+const OF_INTEGERS: [(&str, usize); 9] = [
+    ("math.add", 2),
+    ("math.subtract", 2),
+    ("math.multiply", 2),
+    ("math.floordiv", 2),
+    ("math.mod", 2),
+    ("math.minimum", 2),
+    ("core._to_int64", 1),
+    ("core._to_int32", 1),
+    ("core.presence_and", 2),
+];
+
+const FOLDS: [&str; 4] = ["math._sum", "math._mean", "math._min", "math._max"];
+
+/// A program of one region, or some, over x and y, of which all results in `read` are outputs.
+struct Case {
+    bound: BoundExpr,
+    frame: Frame,
+    outputs: Vec<ValueId>,
+    text: String,
+}
+
+/// The bits of a cell; NaN is one value.
+fn bits(cell: &ScalarValue) -> u64 {
+    match cell {
+        ScalarValue::Float64(x) if x.is_nan() => f64::NAN.to_bits(),
+        ScalarValue::Float64(x) => x.to_bits(),
+        ScalarValue::Float32(x) if x.is_nan() => f32::NAN.to_bits().into(),
+        ScalarValue::Float32(x) => x.to_bits().into(),
+        ScalarValue::Int64(x) => *x as u64,
+        ScalarValue::Int32(x) => *x as u64,
+        ScalarValue::Boolean(x) => u64::from(*x),
+        other => panic!("{other:?} is no cell of the test"),
+    }
+}
+
+fn cells(value: &Value) -> Vec<Option<u64>> {
+    match value {
+        Value::Array(_, rows) => rows.iter().map(|row| row.as_ref().map(bits)).collect(),
+        Value::Scalar(cell) | Value::Present(cell) => vec![Some(bits(cell))],
+        Value::Missing(_) => vec![None],
+        other => panic!("{other} is no result of the test"),
+    }
+}
+
+type Outcome = Result<Vec<Vec<Option<u64>>>, String>;
+
+impl Case {
+    /// The lines are `operator operand operand …`; operands are `x`, `y`, numbers of lines (`@0`), or literals.
+    fn new(inputs: &[(&str, &Value)], lines: &[String], read: &[usize]) -> Case {
+        let mut draft = Draft::new();
+        let named: Vec<(&str, ValueId)> =
+            inputs.iter().map(|(name, value)| (*name, draft.next_input(value.qtype()))).collect();
+        let mut results: Vec<ValueId> = Vec::new();
+        for (number, line) in lines.iter().enumerate() {
+            let mut words = line.split(' ');
+            let operator = words.next().expect("an operator");
+            let operands: Vec<ValueId> = words
+                .map(|word| match word.strip_prefix('@') {
+                    Some(number) => results[number.parse::<usize>().expect("a number")],
+                    None => match named.iter().find(|(name, _)| *name == word) {
+                        Some((_, value)) => *value,
+                        None => draft.next_literal(literal(word)),
+                    },
+                })
+                .collect();
+            let types: Vec<QType> =
+                operands.iter().map(|operand| draft.slot(*operand).qtype().storage()).collect();
+            let overload = builtins::table().overload(operator, &types);
+            let overload = overload.unwrap_or_else(|| panic!("{operator} of {types:?}"));
+            let is_read = read.contains(&number);
+            let result = match is_read {
+                true => draft.next_output(overload.result().clone()),
+                false => draft.next_temporary(overload.result().clone()),
+            };
+            draft.run(operator, &operands, result);
+            results.push(result);
+        }
+        let outputs: Vec<ValueId> = read.iter().map(|number| results[*number]).collect();
+        let mut routine = draft.finish(&named, outputs[0]);
+        let side = outputs.iter().enumerate().skip(1);
+        routine.side_outputs = side.map(|(number, value)| (format!("o{number:02}").into(), *value)).collect();
+        let bound = BoundExpr::new(Arc::new(Program::new(vec![routine]))).expect("a verified program");
+        let mut frame = bound.new_frame().expect("memory");
+        for (name, value) in inputs {
+            frame.write(bound.input_slot(name).expect("an input"), value).expect("a value of its type");
+        }
+        Case { bound, frame, outputs, text: lines.join("; ") }
+    }
+
+    fn run(&mut self, strips: Strips, threads: usize) -> Outcome {
+        let options = RunOptions::new().strips(strips).threads(threads);
+        self.bound.execute_with(&mut self.frame, options).map_err(|error| error.to_string())?;
+        let slot = |number: usize| match number {
+            0 => self.bound.output_slot(),
+            _ => self.bound.side_output_slot(&format!("o{number:02}")).expect("an output"),
+        };
+        let read = |number| cells(&self.frame.read(slot(number)).expect("memory"));
+        Ok((0..self.outputs.len()).map(read).collect())
+    }
+
+    /// Runs by passes and by strips, on one thread and on three.
+    fn check(&mut self) -> Outcome {
+        let expected = self.run(Strips::Never, 1);
+        for (strips, threads) in [(Strips::Always, 1), (Strips::Never, 3), (Strips::Always, 3)] {
+            let found = self.run(strips, threads);
+            if found == expected {
+                continue;
+            }
+            let first = match (&found, &expected) {
+                (Ok(found), Ok(expected)) => {
+                    let output = (0..found.len()).find(|n| found[*n] != expected[*n]).expect("a difference");
+                    let (found, expected) = (&found[output], &expected[output]);
+                    let row = (0..found.len()).find(|row| found[*row] != expected[*row]);
+                    format!(
+                        "output {output}, row {row:?}: {:x?}, not {:x?}",
+                        row.map(|r| found[r]),
+                        row.map(|r| expected[r])
+                    )
+                }
+                _ => format!("{:?}, not {:?}", found.as_ref().err(), expected.as_ref().err()),
+            };
+            panic!("{strips:?} on {threads} threads, {}: {first}", self.text);
+        }
+        expected
+    }
+}
+
+fn literal(word: &str) -> Value {
+    match word.split_once(':') {
+        Some(("f32", number)) => Value::from(number.parse::<f32>().expect("a number")),
+        Some(("i64", number)) => Value::from(number.parse::<i64>().expect("a number")),
+        Some(("i32", number)) => Value::from(number.parse::<i32>().expect("a number")),
+        _ => Value::from(word.parse::<f64>().expect("a number")),
+    }
+}
+
+/// Numbers that functions have cases for.
+const RARE: [f64; 14] = [
+    0.0,
+    -0.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    3e6,
+    -1e22,
+    1e300,
+    -2.5,
+    -4.0,
+    1e-310,
+    9.3e18,
+    -9.3e18,
+    2_097_152.5,
+];
+
+fn cell(element: ScalarType, x: f64) -> ScalarValue {
+    match element {
+        ScalarType::Float32 => ScalarValue::Float32(x as f32),
+        ScalarType::Int64 => ScalarValue::Int64(x as i64),
+        ScalarType::Int32 => ScalarValue::Int32(x as i32),
+        _ => ScalarValue::Float64(x),
+    }
+}
+
+/// Rows; `is_rare` says where the rare numbers stand, `is_there` which rows there are.
+fn column(
+    rng: &mut Rng,
+    element: ScalarType,
+    count: usize,
+    is_rare: impl Fn(usize) -> bool,
+    is_there: impl Fn(usize) -> bool,
+) -> Value {
+    let cells: Vec<Option<ScalarValue>> = (0..count)
+        .map(|row| {
+            let x = match is_rare(row) {
+                true => *rng.choice(&RARE).expect("some"),
+                false if element == ScalarType::Int64 || element == ScalarType::Int32 => {
+                    f64::from(rng.i32(1..1000))
+                }
+                false => rng.f64() * 6.0 + 0.1,
+            };
+            is_there(row).then(|| cell(element, x))
+        })
+        .collect();
+    Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(element, &cells)))
+}
+
+/// Lines of random operators, and the type of each result.
+fn lines(rng: &mut Rng, element: ScalarType, count: usize) -> Vec<String> {
+    let is_float = matches!(element, ScalarType::Float64 | ScalarType::Float32);
+    let operators: &[(&str, usize)] = if is_float { &OF_FLOATS } else { &OF_INTEGERS };
+    let mut lines: Vec<String> = Vec::new();
+    // Results with rows of the element type, and masks.
+    let (mut rows, mut masks): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    while lines.len() < count {
+        let operand = |rng: &mut Rng, rows: &[usize]| match rng.u8(..8) {
+            0 if is_float && element == ScalarType::Float64 => "1.5".to_owned(),
+            0 if is_float => "f32:1.5".to_owned(),
+            0 if element == ScalarType::Int64 => "i64:7".to_owned(),
+            0 => "i32:7".to_owned(),
+            1 => "x".to_owned(),
+            2 => "y".to_owned(),
+            _ => rng.choice(rows).map_or("x".to_owned(), |row| format!("@{row}")),
+        };
+        let of_array = |rng: &mut Rng, rows: &[usize]| match rng.bool() {
+            true => rng.choice(rows).map_or("x".to_owned(), |row| format!("@{row}")),
+            false => "y".to_owned(),
+        };
+        let (operator, arity) = *rng.choice(operators).expect("some");
+        match operator {
+            "core.where" | "core.presence_and" => {
+                let Some(mask) = rng.choice(&masks) else {
+                    let (a, b) = (of_array(rng, &rows), operand(rng, &rows));
+                    masks.push(lines.len());
+                    lines.push(format!("core.less {a} {b}"));
+                    continue;
+                };
+                let (a, b) = (of_array(rng, &rows), of_array(rng, &rows));
+                rows.push(lines.len());
+                lines.push(match operator {
+                    "core.where" => format!("core.where @{mask} {a} {b}"),
+                    _ => format!("core.presence_and {a} @{mask}"),
+                });
+            }
+            "core._to_int64" | "core._to_int32" => {
+                let to = if element == ScalarType::Int64 { "core._to_int64" } else { "core._to_int32" };
+                let a = of_array(rng, &rows);
+                let float = lines.len();
+                lines.push(format!("core.to_float64 {a}"));
+                rows.push(lines.len());
+                lines.push(format!("{to} @{float}"));
+            }
+            _ => {
+                let mut line = operator.to_owned();
+                line += &format!(" {}", of_array(rng, &rows));
+                (1..arity).for_each(|_| line += &format!(" {}", operand(rng, &rows)));
+                rows.push(lines.len());
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn random_regions() {
+    let seed = std::env::var("CEMBRA_SEED").map_or(0x57, |seed| seed.parse().expect("a number"));
+    let mut rng = Rng::with_seed(seed);
+    let (mut raised, mut passed) = (0, 0);
+    for _ in 0..150 {
+        let element = *rng
+            .choice(&[
+                ScalarType::Float64,
+                ScalarType::Float64,
+                ScalarType::Float32,
+                ScalarType::Int64,
+                ScalarType::Int32,
+            ])
+            .expect("some");
+        let count = *rng.choice(&[1, 7, 64, 65, 300, 1024, 1025, 2100, 5000, 70_000]).expect("some");
+        let rare_every = *rng.choice(&[0, 0, 1, 64, 256, 1024, 4999]).expect("some");
+        let gaps = *rng.choice(&[usize::MAX, usize::MAX, 3, 64]).expect("some");
+        let of_x = column(
+            &mut rng,
+            element,
+            count,
+            |row| rare_every > 0 && row % rare_every == rare_every - 1,
+            |row| row % gaps != gaps - 1,
+        );
+        let of_y = column(
+            &mut rng,
+            element,
+            count,
+            |row| rare_every > 64 && row % rare_every == 0,
+            |row| (row + 1) % gaps != 1,
+        );
+        let length = rng.usize(2..14);
+        let mut lines = lines(&mut rng, element, length);
+        let is_rows = |line: &str| !line.starts_with("core.less");
+        let mut read: Vec<usize> = (0..lines.len())
+            .filter(|n| is_rows(&lines[*n]) && (n + 1 == lines.len() || rng.u8(..4) == 0))
+            .collect();
+        if read.is_empty() {
+            read = (0..lines.len()).filter(|n| is_rows(&lines[*n])).collect();
+        }
+        if read.is_empty() {
+            continue;
+        }
+        if rng.bool() && matches!(element, ScalarType::Float64 | ScalarType::Float32) {
+            for fold in FOLDS.iter().filter(|_| rng.bool()) {
+                read.push(lines.len());
+                lines.push(format!("{fold} @{}", read[0]));
+            }
+        }
+        let mut case = Case::new(&[("x", &of_x), ("y", &of_y)], &lines, &read);
+        match case.check() {
+            Ok(_) => passed += 1,
+            Err(_) => raised += 1,
+        }
+    }
+    assert!(passed > 60 && raised > 3, "{passed} passed, {raised} raised");
+}
+
+/// A rare row at every place of a short column and around the ends of blocks, present or not.
+#[test]
+fn rare_rows_anywhere() {
+    let lines =
+        ["math.multiply x y", "math.trig.sin @0", "math.trig.cos @0", "math.multiply @1 @2", "math.add @3 x"];
+    let lines = lines.map(str::to_owned);
+    for count in [130, 3000] {
+        let mut rng = Rng::with_seed(7);
+        let places: Vec<usize> = match count {
+            130 => (0..count).collect(),
+            _ => vec![0, 63, 64, 255, 256, 511, 512, 1023, 1024, 1025, 2047, 2048, 2999],
+        };
+        let y = column(&mut rng, ScalarType::Float64, count, |_| false, |row| row % 7 != 6);
+        for place in places {
+            for is_there in [true, false] {
+                let x = column(
+                    &mut rng,
+                    ScalarType::Float64,
+                    count,
+                    |row| row == place,
+                    |row| is_there || row != place,
+                );
+                let outcome = Case::new(&[("x", &x), ("y", &y)], &lines, &[4, 1]).check();
+                assert_eq!(outcome.expect("nothing raises")[0].len(), count);
+            }
+        }
+    }
+}
+
+/// Regions whose rows are mostly rare go back to passes, and give the same.
+#[test]
+fn usual_rare_rows() {
+    let mut rng = Rng::with_seed(8);
+    let x = column(&mut rng, ScalarType::Float64, 200_000, |row| row % 100 == 0, |_| true);
+    let lines = ["math.add x 1.0", "math.trig.tan @0", "math.multiply @1 x"].map(str::to_owned);
+    let mut case = Case::new(&[("x", &x)], &lines, &[2]);
+    let expected = case.run(Strips::Never, 1);
+    for _ in 0..20 {
+        assert_eq!(case.run(Strips::Auto, 1), expected);
+    }
+}
