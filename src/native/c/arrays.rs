@@ -99,15 +99,42 @@ impl Writer<'_> {
         let value = self.locals.owner(array);
         let (descriptor, rank) = (self.descriptor(array), self.rank(array));
         let element = self.locals.array(array).map_or("double", |array| element_name(array.element()));
-        let number = self.number;
-        let copy = format!(
-            "{{ int32_t k = copied_array(&a, {rank}, sizeof({element}), q{position}); if (k) {{ \
-             status = cembra_raise(run, k, {number}, 0, 0, \"the array is too large\", CEMBRA_OPERANDS(0)); goto out; }} }}"
+        let own = if self.made.contains(&value) { format!("&{value}_own") } else { "NULL".to_owned() };
+        let message = format!(
+            "k == CEMBRA_LIMIT ? {} : {}",
+            quoted("the array is too large"),
+            quoted("the memory for a result has another shape than the result")
         );
-        let moved = match self.made.contains(&value) {
-            true => format!("if ({value}_own != NULL) {{ *q{position} = a; {value}_own = NULL; }} else "),
-            false => String::new(),
-        };
-        format!("{{ cembra_array a = {descriptor}; {moved}{copy} }}")
+        let number = self.number;
+        format!(
+            "{{ cembra_array a = {descriptor}; int32_t k = give_array(&a, {rank}, sizeof({element}), {own}, q{position}); \
+             if (CEMBRA_RARE(k)) {{ status = cembra_raise(run, k, {number}, 0, 0, {message}, CEMBRA_OPERANDS(0)); goto out; }} }}"
+        )
+    }
+
+    /// Memory for an array as `t`: that which the caller has lent for the result that it is, else what `make` makes.
+    pub(super) fn lent_or(&self, array: ValueId, t: usize, make: &str) -> String {
+        match self.lent.get(&self.locals.owner(array)) {
+            Some(position) => format!("takes_lent(q{position}, {}, &t{t}) ? 0 : {make}", self.rank(array)),
+            None => make.to_owned(),
+        }
+    }
+
+    /// Frees what [`Writer::lent_or`] has given.
+    pub(super) fn freed(&self, array: ValueId, t: usize) -> String {
+        match self.lent.get(&self.locals.owner(array)) {
+            Some(position) => format!("if (t{t}.data != q{position}->data) free(t{t}.data); "),
+            None => format!("free(t{t}.data); "),
+        }
+    }
+
+    /// The same as [`Writer::taken`] of what [`Writer::lent_or`] has given: what is lent is not this routine's own.
+    pub(super) fn taken_or_lent(&self, array: ValueId, t: usize) -> String {
+        let value = self.locals.owner(array);
+        let taken = self.taken(array, &format!("t{t}"));
+        match self.lent.get(&value) {
+            Some(position) => format!("{taken} if ({value}_own == q{position}->data) {value}_own = NULL; "),
+            None => format!("{taken} "),
+        }
     }
 }
