@@ -37,7 +37,9 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
     if signature.gives_arrays() {
         let _ = write!(
             text,
-            "\n/* Frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
+            "\n/* An array of a result has `data` NULL before the call, and new memory after it; or it has memory of the caller, with the\n   \
+             shape of the result and elements one after the other, and the result is made there.\n   \
+             This frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
         );
     }
     Ok(text)

@@ -296,7 +296,7 @@ impl Writer<'_> {
     /// The function that computes a component leaf by leaf, and what is known of its folds.
     fn tree_of(&self, parts: &Parts, name: usize) -> String {
         let number = self.number;
-        let (tree, known) = (format!("r{number}_tree{name}"), format!("r{number}_known{name}"));
+        let [tree, leaf, known] = ["tree", "leaf", "known"].map(|what| format!("r{number}_{what}{name}"));
         let none = |_: usize, _: &Member| String::new();
         let parameters = parts.list(
             |i, _| format!("const char *c{i}, int64_t d{i}"),
@@ -335,17 +335,20 @@ impl Writer<'_> {
                 |i, _| format!("(char *)b{i}"),
             )
         };
+        // The buffers of a leaf stand in a frame of their own, not in those of the tree above.
         format!(
             "typedef struct {{ {fields}}} {known};\n\
-             static {known} {tree}(int is_flat, int64_t n{parameters})\n{{\n    {known} z;\n    \
-             if (n > 128) {{\n        int64_t left = left_half(n);\n        \
-             {known} x = {tree}(is_flat, left{}), y = {tree}(is_flat, n - left{});\n        {joins}\n        return z;\n    }}\n    \
+             static __attribute__((noinline)) {known} {leaf}(int is_flat, int64_t n{parameters})\n{{\n    {known} z;\n    \
              {buffers}\n    if (is_flat) r{number}_flat{name}(n{}); else r{number}_strided{name}(n{});\n    \
-             {leaves}\n    return z;\n}}\n",
-            further(""),
-            further("left"),
+             {leaves}\n    return z;\n}}\n\
+             static {known} {tree}(int is_flat, int64_t n{parameters})\n{{\n    \
+             if (n <= 128) return {leaf}(is_flat, n{});\n    int64_t left = left_half(n);\n    \
+             {known} z, x = {tree}(is_flat, left{}), y = {tree}(is_flat, n - left{});\n    {joins}\n    return z;\n}}\n",
             call(false),
-            call(true)
+            call(true),
+            further(""),
+            further(""),
+            further("left")
         )
     }
 

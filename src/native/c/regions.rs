@@ -22,6 +22,8 @@ use hashbrown::{HashMap, HashSet};
 
 /// Instructions of a region at most: a compiler takes long for a loop with very many statements.
 const LONGEST: usize = 300;
+/// Folds of a region at most: each has a leaf on the stack.
+const MOST_FOLDS: usize = 32;
 
 /// A stretch of instructions that are computed together.
 #[derive(Debug)]
@@ -163,7 +165,7 @@ impl Window {
         let is_new = !self.seen.contains(&result) && !operands.contains(&result);
         let fits = match kind {
             // A fold of an array that is there needs no loop of its own.
-            Kind::Fold(_) => is_of_member(&operands[0]),
+            Kind::Fold(_) => is_of_member(&operands[0]) && self.of_folds.len() < MOST_FOLDS,
             _ => true,
         };
         if !is_new || !fits || operands.iter().any(|value| self.of_folds.contains(value)) {

@@ -123,7 +123,7 @@ impl Library {
     /// the library changes it.
     pub fn bind<'a>(
         &self,
-        arguments: impl IntoIterator<Item = Argument<'a>>,
+        arguments: impl IntoIterator<Item = Argument<'a>, IntoIter: ExactSizeIterator>,
     ) -> Result<BoundCall<'a>, BoundaryError> {
         let mut memory = self.call_memory()?;
         memory.fill(arguments)?;
@@ -138,21 +138,26 @@ impl CallMemory {
     /// As for [`Library::bind`].
     pub fn bind<'m>(
         &'m mut self,
-        arguments: impl IntoIterator<Item = Argument<'m>>,
+        arguments: impl IntoIterator<Item = Argument<'m>, IntoIter: ExactSizeIterator>,
     ) -> Result<BoundCall<'m, &'m mut CallMemory>, BoundaryError> {
         self.lent.fill(NO_ARRAY);
         self.fill(arguments)?;
         Ok(BoundCall { memory: self, lent: PhantomData })
     }
 
-    fn fill<'a>(&mut self, arguments: impl IntoIterator<Item = Argument<'a>>) -> Result<(), BoundaryError> {
+    fn fill<'a>(
+        &mut self,
+        arguments: impl IntoIterator<Item = Argument<'a>, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), BoundaryError> {
         let Loaded { layout, signature, .. } = &*self.library.inner;
-        let expected = layout.arguments.len();
-        let mut arguments = arguments.into_iter();
-        for (number, (place, parameter)) in layout.arguments.iter().zip(&signature.parameters).enumerate() {
-            let Some(argument) = arguments.next() else {
-                return Err(BoundaryError::Count { expected, actual: number });
-            };
+        let arguments = arguments.into_iter();
+        let (expected, actual) = (layout.arguments.len(), arguments.len());
+        if expected != actual {
+            return Err(BoundaryError::Count { expected, actual });
+        }
+        for ((place, parameter), argument) in
+            layout.arguments.iter().zip(&signature.parameters).zip(arguments)
+        {
             match place {
                 Place::Array(number, array) => {
                     self.arrays[*number] = array_of(parameter, *array, &argument)?;
@@ -167,10 +172,7 @@ impl CallMemory {
                 }
             }
         }
-        match arguments.count() {
-            0 => Ok(()),
-            more => Err(BoundaryError::Count { expected, actual: expected + more }),
-        }
+        Ok(())
     }
 
     /// Calls the library.
