@@ -10,10 +10,11 @@
 //! ends.
 
 use crate::native::c::constants::quoted;
-use crate::native::c::locals::element_name;
+use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
+use cembra_vm::value::QType;
 
 impl Writer<'_> {
     /// The `cembra_array` of an array.
@@ -64,6 +65,20 @@ impl Writer<'_> {
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
             }
+            "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
+                let axes = self.axes_of(overload, operands[0], rank)?;
+                let list = |of: fn(&(String, String)) -> &String| {
+                    axes.iter().map(of).map(String::as_str).collect::<Vec<_>>().join(", ")
+                };
+                let from = self.locals.owner(operands[0]);
+                let made = refused(&format!("copied_array(&f, {rank}, sizeof({element}), &t)"));
+                Some(format!(
+                    "{{ {}cembra_array f = {{ {from}, {{ {} }}, {{ {} }} }}, t; {made} {taken} }}",
+                    self.dropped_axes(ip, overload, operands[0]),
+                    list(|(size, _)| size),
+                    list(|(_, stride)| stride)
+                ))
+            }
             name if name == "nd.full" || name.starts_with("nd.full_") => {
                 let sizes: Vec<String> = operands[1..].iter().map(|size| self.locals.only(*size)).collect();
                 let made = refused(&format!("new_array({rank}, sizeof({element}), &t)"));
@@ -92,6 +107,37 @@ impl Writer<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The sizes and strides of the axes of a result that has the elements of an array under other axes.
+    fn axes_of(&self, overload: &Overload, array: ValueId, rank: usize) -> Option<Vec<(String, String)>> {
+        let [QType::NdArray(of), QType::Axes(axes)] = overload.args() else { return None };
+        let value = self.locals.owner(array);
+        let own = |axis: usize| (format!("{value}_n{axis}"), format!("{value}_s{axis}"));
+        let mut kept = (0..of.rank()).map(own);
+        Some(match &**overload.name() {
+            "nd._transpose" => axes.iter().map(own).collect(),
+            "nd._squeeze" => (0..of.rank()).filter(|axis| !axes.contains(*axis)).map(own).collect(),
+            _ => {
+                let new = ("1".to_owned(), "0".to_owned());
+                let axis = |axis| if axes.contains(axis) { Some(new.clone()) } else { kept.next() };
+                (0..rank).map(axis).collect::<Option<_>>()?
+            }
+        })
+    }
+
+    /// Refuses axes that are dropped and have another size than 1.
+    fn dropped_axes(&self, ip: usize, overload: &Overload, array: ValueId) -> String {
+        let [_, QType::Axes(axes)] = overload.args() else { return String::new() };
+        let value = self.locals.owner(array);
+        let dropped = axes.iter().filter(|_| &**overload.name() == "nd._squeeze");
+        let message = quoted("an axis that is dropped has not the size 1");
+        let refuse = |axis: usize| {
+            let size = (format!("{value}_n{axis}"), CType::I64);
+            let raise = self.raise(ip, &message, std::slice::from_ref(&size));
+            format!("if (CEMBRA_RARE({} != 1)) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} ", size.0)
+        };
+        dropped.map(refuse).collect()
     }
 
     /// Gives an array to the caller, and a copy of one that is not this routine's own.

@@ -17,6 +17,7 @@ mod cells;
 mod constants;
 mod elements;
 mod entry;
+mod fold_kinds;
 mod folds;
 mod locals;
 mod loops;
@@ -32,7 +33,7 @@ mod writer;
 
 pub use entry::header;
 
-use crate::native::c::folds::{FOLDS, fold_functions};
+use crate::native::c::fold_kinds::{FOLDS, fold_functions};
 use crate::native::c::region_text::REGIONS;
 use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::error::NotTranslated;

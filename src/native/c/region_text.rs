@@ -8,11 +8,11 @@
 
 use crate::native::c::cells::cell;
 use crate::native::c::constants::{constants_of, quoted};
-use crate::native::c::folds::element_size;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::regions::{Member, Region, operator};
 use crate::native::c::writer::Writer;
 use cembra_vm::program::ValueId;
+use cembra_vm::value::array::cell_size;
 use cembra_vm::value::{NdType, ScalarType, Value};
 use hashbrown::HashMap;
 use std::fmt::Write;
@@ -313,7 +313,7 @@ impl Writer<'_> {
                 |i, _| format!("s{i}"),
                 |i, of| match by {
                     "" => format!("o{i}"),
-                    by => format!("o{i} + {by} * {}", element_size(of.array.element())),
+                    by => format!("o{i} + {by} * {}", cell_size(of.array.element())),
                 },
                 none,
             )
@@ -404,7 +404,7 @@ impl Writer<'_> {
             let on = parts
                 .stored()
                 .enumerate()
-                .map(|(i, of)| format!(" o{i} += n[last] * {};", element_size(of.array.element())));
+                .map(|(i, of)| format!(" o{i} += n[last] * {};", cell_size(of.array.element())));
             let _ = write!(
                 text,
                 "if (count > 0) {{ int last = join_axes({rank}, n, {columns}, c) - 1; int64_t index[6] = {{ 0 }}; \
@@ -426,7 +426,7 @@ impl Writer<'_> {
         let flat =
             flat.map(|(i, column)| format!("c[{i}].strides[0] == {}", column.usual)).collect::<Vec<_>>();
         let sizes: Vec<String> =
-            parts.columns.iter().map(|column| element_size(column.element).to_string()).collect();
+            parts.columns.iter().map(|column| cell_size(column.element).to_string()).collect();
         let none = |_: usize, _: &Member| String::new();
         let arguments = parts.list(
             |i, _| format!("c[{i}].data, c[{i}].strides[0]"),
@@ -462,7 +462,7 @@ fn column(array: ValueId, of: NdType, whole: NdType) -> Column {
         has_axis.then(|| format!("{array}_s{}", of.rank() - back))
     };
     let last = (0..whole.rank()).rev().find(|axis| !whole.is_unit(*axis));
-    let usual = last.and_then(stride).map_or(0, |_| element_size(of.element()));
+    let usual = last.and_then(stride).map_or(0, |_| cell_size(of.element()));
     let strides = (0..whole.rank()).map(|axis| stride(axis).unwrap_or_else(|| "0".to_owned())).collect();
     Column { array, element: of.element(), strides, usual }
 }

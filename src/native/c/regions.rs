@@ -13,7 +13,7 @@
 //! 2. No member reads the result of a fold of the region, or a member of another component.
 
 use crate::native::c::cells::cell;
-use crate::native::c::folds::Fold;
+use crate::native::c::fold_kinds::Fold;
 use crate::native::c::locals::{CType, Locals};
 use cembra_vm::operator::Overload;
 use cembra_vm::program::{Instruction, Routine, ValueId};
