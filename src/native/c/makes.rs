@@ -23,10 +23,10 @@ pub(super) fn made_results(routine: &Routine) -> HashMap<ValueId, usize> {
     let mut writes: HashMap<ValueId, usize> = HashMap::new();
     let written = body.instructions().iter().flat_map(|instruction| body.writes(instruction));
     written.for_each(|value| *writes.entry(owners.owner(*value)).or_default() += 1);
-    let mut found = HashMap::new();
+    let (made, mut found) = (made(routine), HashMap::new());
     for (position, result) in routine.results().enumerate() {
         let owner = owners.owner(result);
-        if !goes_back && writes.get(&owner) == Some(&1) && made(routine).contains(&owner) {
+        if !goes_back && writes.get(&owner) == Some(&1) && made.contains(&owner) {
             found.entry(owner).or_insert(position);
         }
     }

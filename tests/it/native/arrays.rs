@@ -249,7 +249,7 @@ fn expression(rng: &mut Rng, depth: usize) -> String {
     if depth == 0 {
         return ["x", "y", "z", "r", "a", "0.75", "x", "y"][rng.usize(..8)].to_owned();
     }
-    let mut part = || expression(rng, depth - 1 - usize::from(depth > 1 && depth % 2 == 0));
+    let mut part = || expression(rng, depth - 1 - usize::from(depth > 1 && depth.is_multiple_of(2)));
     let (p, q) = (part(), part());
     match rng.usize(..12) {
         0 | 1 => format!("({p} + {q})"),
@@ -323,7 +323,6 @@ fn results_are_made_in_memory_of_the_host() {
     let mut wide = [7.0; 4];
     call.lend(0, NdViewMut::from_slice(&mut wide, &[4]).expect("four elements")).expect("an array");
     assert_eq!(call.run().expect_err("three elements").category, Category::SizeMismatch);
-    drop(call);
     assert_eq!(wide, [7.0; 4]);
     let (mut single, mut call) = ([0.0f32; 3], memory.bind([Argument::Elements(view)]).expect("it fits"));
     let lent = NdViewMut::from_slice(&mut single, &[3]).expect("three elements");
