@@ -54,7 +54,8 @@ fn time(calls: u32, mut call: impl FnMut()) -> f64 {
 /// The medians of nine rounds in turn.
 fn in_turn(calls: u32, mut one: impl FnMut(), mut other: impl FnMut()) -> (f64, f64) {
     // Strips are compiled when a region has gone over many rows.
-    (time(calls, &mut one), time(calls, &mut other));
+    time(calls, &mut one);
+    time(calls, &mut other);
     let mut times = (Vec::new(), Vec::new());
     for _ in 0..9 {
         times.0.push(time(calls, &mut one));
