@@ -227,7 +227,7 @@ fn a_way_back_around_the_comparison() {
 #[test]
 fn a_way_around_the_sum_of_the_counter() {
     let mut f = Sum::new();
-    let (flag, rounds, most) = (f.at.value(BOOLEAN), f.at.value(INT64), f.at.literal(20));
+    let (flag, rounds) = (f.at.value(BOOLEAN), f.at.value(INT64));
     f.at.operator("core._copy", &[f.zero], rounds);
     let begin = f.enter();
     f.add_element(f.i);
@@ -238,7 +238,6 @@ fn a_way_around_the_sum_of_the_counter() {
     let condition = f.at.here();
     f.at.body.set_target(around, condition);
     f.close(begin, f.n);
-    let _ = most;
     check("around the sum", f.at.program(f.s));
 }
 
