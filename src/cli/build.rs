@@ -2,10 +2,12 @@
 
 use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
 use crate::cli::eval::read_text;
-use crate::cli::export::Export;
+use crate::cli::export::{Export, leaf_type};
 use crate::cli::function_call::{options, report};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{complain, print};
+use crate::compile::{Options, compile};
+use crate::expr::graph::DEFAULT_NODE_LIMIT;
 use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
@@ -13,6 +15,9 @@ use crate::native::{
     ArrayLayout, C, CompileC, Compiler, NativeError, ProgramCall, ProgramSource, Scripted, TranslateToC,
     c::header,
 };
+use crate::prepare::{Prepare, Source as Preparation};
+use crate::registry::{Dialect, Registry};
+use crate::syntax::parse;
 use crate::workflow::Step;
 use cembra_vm::builtins::table;
 use cembra_vm::program::{Program, text};
@@ -41,7 +46,9 @@ pub fn run(args: &BuildArgs) -> ExitCode {
 fn built(args: &BuildArgs) -> Result<String, Failed> {
     let sources = sources(args)?;
     let Some(first) = sources.first() else {
-        return Err(usage("no function to build: name one by --export 'FUNCTION(TYPES)'"));
+        return Err(usage(
+            "no function to build: name one by --export 'FUNCTION(TYPES)', or --expr 'NAME=EXPR'",
+        ));
     };
     let name = args.name.clone().unwrap_or_else(|| first.entry.clone());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
@@ -123,12 +130,43 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
     if let Some(number) = is_found.iter().position(|found| !found) {
         return Err(usage(&format!("no file has a function {}", exports[number].function)));
     }
+    for text in &args.expressions {
+        let (name, program) = of_expression(text, &args.types)?;
+        all.push(translated(args, &name, program, &TranslateToC::default())?);
+    }
     let mut names: Vec<&str> = all.iter().map(|source| source.entry.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(usage(&format!("two functions are called {}", pair[0]))),
         None => Ok(all),
     }
+}
+
+/// The name and the program of `NAME=EXPR`, for leaves of these types.
+fn of_expression(text: &str, types: &[String]) -> Result<(String, Program), Failed> {
+    let form = || usage(&format!("--expr {text:?} has not the form NAME=EXPR"));
+    let (name, expression) = text.split_once('=').ok_or_else(form)?;
+    let source = || Some(Source { name: "<expression>".to_owned(), text: expression.to_owned() });
+    let failed = |report: Report| (vec![report], source());
+    let expr = parse(expression).map_err(|error| failed(error.into()))?;
+    let mut inputs = Vec::new();
+    for text in types {
+        let leaf = leaf_type(text).map_err(|report| (vec![report], None))?;
+        if expr.leaves().contains(&leaf.0) {
+            inputs.push(leaf);
+        }
+    }
+    let preparation = Preparation {
+        expr: expr.clone(),
+        inputs,
+        side_outputs: Vec::new(),
+        registry: Registry::standard(),
+        dialect: Dialect::default(),
+        node_limit: DEFAULT_NODE_LIMIT,
+    };
+    let prepared = Prepare::standard().run(preparation).map_err(|error| failed(error.into()))?;
+    let bound = compile(&prepared, &Options::default()).map_err(|error| failed(error.into()))?;
+    Ok((name.trim().to_owned(), (**bound.program()).clone()))
 }
 
 fn translated(

@@ -8,13 +8,19 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// Files with functions (`.py`), and stored programs, which are functions of the file's name.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "expressions")]
     pub files: Vec<PathBuf>,
     /// A function of the files with the types of its arguments, such as `dot(f64[:], f64[:])`.
     ///
     /// Types are i64, f64, bool, and arrays of i8 to u64, f32, f64 and bool with a colon for each axis.
     #[arg(short, long = "export", value_name = "FUNCTION(TYPES)")]
     pub exports: Vec<String>,
+    /// An expression as a function, such as `axpy='a*x + y'`, whose leaves have the types of `--type`.
+    #[arg(short = 'x', long = "expr", value_name = "NAME=EXPR", allow_hyphen_values = true)]
+    pub expressions: Vec<String>,
+    /// Type of a leaf of all expressions that have it: a=f64, x=f64[:], y=NDARRAY_FLOAT32_N1.
+    #[arg(short, long = "type", value_name = "NAME=TYPE")]
+    pub types: Vec<String>,
     /// The folder for the library, its header and its Python module.
     #[arg(short, long, value_name = "DIR")]
     pub out: PathBuf,

@@ -1,8 +1,11 @@
 //! A function with types of arguments, as `cembra build` takes it: `dot(f64[:], f64[:])`.
 
+use crate::cli::input::parse_leaf_type;
+use crate::cli::report::Report;
 use crate::function::{ArrayOf, FunctionType};
-use cembra_vm::value::ScalarType;
 use cembra_vm::value::nd_type::MAX_RANK;
+use cembra_vm::value::{QType, ScalarType};
+use std::sync::Arc;
 
 /// A function, and the types of its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,19 @@ impl Export {
             rest = rest[end..].strip_prefix(',').unwrap_or(&rest[end..]).trim();
         }
         Ok(Export { function: function.trim().to_owned(), types: all })
+    }
+}
+
+/// Reads `NAME=TYPE`, where the type is one of a function or of the machine.
+///
+/// # Errors
+/// The text has another form, or there is no such type.
+pub(super) fn leaf_type(text: &str) -> Result<(Arc<str>, QType), Report> {
+    let of_function =
+        text.split_once('=').and_then(|(name, of)| Some((name.trim(), type_of(of.trim())?.qtype()?)));
+    match of_function {
+        Some((name, qtype)) if !name.is_empty() => Ok((name.into(), qtype)),
+        _ => parse_leaf_type(text),
     }
 }
 

@@ -117,7 +117,8 @@ _kinds = {
 def _made(entry, code, rank):
     free = getattr(_library, entry + "_free")
     free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
-    return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank)})
+    lent = _Elements("result", code, rank, True, True)
+    return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank), "lent": lent})
 
 
 def _struct(*fields):
@@ -171,17 +172,23 @@ class _Function:
     """A function of the library."""
 
     def __init__(self, entry, parameters, results):
-        self.parameters, self.results = parameters, results
+        self.name, self.parameters, self.results = entry, parameters, results
         self.entry = getattr(_library, entry + "_call")
         self.entry.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_Error)]
         self.entry.restype = ctypes.c_int32
 
-    def __call__(self, *values):
+    def __call__(self, *values, out=None):
         arguments = [_argument(kind, value) for kind, value in zip(self.parameters, values)]
         results = [kind() for kind in self.results]
+        if out is not None:
+            if len(results) != 1 or not hasattr(results[0], "lent"):
+                raise TypeError(f"{self.name} gives no array to be made in out")
+            results = [results[0].lent(out)]
         places = [ctypes.addressof(value) for value in arguments + results]
         error = _Error()
         if self.entry((ctypes.c_void_p * len(places))(*places), error) != 0:
             raise error.exception()
+        if out is not None:
+            return out
         read = [_plain(result) for result in results]
         return read[0] if len(read) == 1 else tuple(read)

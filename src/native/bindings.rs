@@ -66,12 +66,12 @@ fn function(entry: &str, signature: &Signature) -> String {
     let names: Vec<String> =
         numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
     format!(
-        "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({names}):\n    \"\"\"{}\"\"\"\n    \
-         return _{entry}({names})\n",
+        "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
+         return _{entry}({typed}out=out)\n",
         parameters.join(", "),
         results.join(", "),
         signature.to_string().replace('"', "'").replace('\\', "/"),
-        names = names.join(", ")
+        typed = names.iter().map(|name| format!("{name}, ")).collect::<String>()
     )
 }
 
@@ -88,10 +88,10 @@ fn python_name(number: usize, name: &str) -> String {
     }
 }
 
-const KEYWORDS: [&str; 32] = [
+const KEYWORDS: [&str; 33] = [
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
     "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
-    "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "or", "out", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 /// The letter of an element in the array interface of Python, with its size.

@@ -10,10 +10,11 @@
 //! ends.
 
 use crate::native::c::constants::quoted;
-use crate::native::c::locals::element_name;
+use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
+use cembra_vm::value::QType;
 
 impl Writer<'_> {
     /// The `cembra_array` of an array.
@@ -64,6 +65,20 @@ impl Writer<'_> {
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
             }
+            "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
+                let axes = self.axes_of(overload, operands[0], rank)?;
+                let list = |of: fn(&(String, String)) -> &String| {
+                    axes.iter().map(of).map(String::as_str).collect::<Vec<_>>().join(", ")
+                };
+                let from = self.locals.owner(operands[0]);
+                let made = refused(&format!("copied_array(&f, {rank}, sizeof({element}), &t)"));
+                Some(format!(
+                    "{{ {}cembra_array f = {{ {from}, {{ {} }}, {{ {} }} }}, t; {made} {taken} }}",
+                    self.dropped_axes(ip, overload, operands[0]),
+                    list(|(size, _)| size),
+                    list(|(_, stride)| stride)
+                ))
+            }
             name if name == "nd.full" || name.starts_with("nd.full_") => {
                 let sizes: Vec<String> = operands[1..].iter().map(|size| self.locals.only(*size)).collect();
                 let made = refused(&format!("new_array({rank}, sizeof({element}), &t)"));
@@ -94,20 +109,78 @@ impl Writer<'_> {
         }
     }
 
+    /// The sizes and strides of the axes of a result that has the elements of an array under other axes.
+    fn axes_of(&self, overload: &Overload, array: ValueId, rank: usize) -> Option<Vec<(String, String)>> {
+        let [QType::NdArray(of), QType::Axes(axes)] = overload.args() else { return None };
+        let value = self.locals.owner(array);
+        let own = |axis: usize| (format!("{value}_n{axis}"), format!("{value}_s{axis}"));
+        let mut kept = (0..of.rank()).map(own);
+        Some(match &**overload.name() {
+            "nd._transpose" => axes.iter().map(own).collect(),
+            "nd._squeeze" => (0..of.rank()).filter(|axis| !axes.contains(*axis)).map(own).collect(),
+            _ => {
+                let new = ("1".to_owned(), "0".to_owned());
+                let axis = |axis| if axes.contains(axis) { Some(new.clone()) } else { kept.next() };
+                (0..rank).map(axis).collect::<Option<_>>()?
+            }
+        })
+    }
+
+    /// Refuses axes that are dropped and have another size than 1.
+    fn dropped_axes(&self, ip: usize, overload: &Overload, array: ValueId) -> String {
+        let [_, QType::Axes(axes)] = overload.args() else { return String::new() };
+        let value = self.locals.owner(array);
+        let dropped = axes.iter().filter(|_| &**overload.name() == "nd._squeeze");
+        let message = quoted("an axis that is dropped has not the size 1");
+        let refuse = |axis: usize| {
+            let size = (format!("{value}_n{axis}"), CType::I64);
+            let raise = self.raise(ip, &message, std::slice::from_ref(&size));
+            format!("if (CEMBRA_RARE({} != 1)) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} ", size.0)
+        };
+        dropped.map(refuse).collect()
+    }
+
     /// Gives an array to the caller, and a copy of one that is not this routine's own.
     pub(super) fn given(&self, array: ValueId, position: usize) -> String {
         let value = self.locals.owner(array);
         let (descriptor, rank) = (self.descriptor(array), self.rank(array));
         let element = self.locals.array(array).map_or("double", |array| element_name(array.element()));
-        let number = self.number;
-        let copy = format!(
-            "{{ int32_t k = copied_array(&a, {rank}, sizeof({element}), q{position}); if (k) {{ \
-             status = cembra_raise(run, k, {number}, 0, 0, \"the array is too large\", CEMBRA_OPERANDS(0)); goto out; }} }}"
+        let own = if self.made.contains(&value) { format!("&{value}_own") } else { "NULL".to_owned() };
+        let message = format!(
+            "k == CEMBRA_LIMIT ? {} : {}",
+            quoted("the array is too large"),
+            quoted("the memory for a result has another shape than the result")
         );
-        let moved = match self.made.contains(&value) {
-            true => format!("if ({value}_own != NULL) {{ *q{position} = a; {value}_own = NULL; }} else "),
-            false => String::new(),
-        };
-        format!("{{ cembra_array a = {descriptor}; {moved}{copy} }}")
+        let number = self.number;
+        format!(
+            "{{ cembra_array a = {descriptor}; int32_t k = give_array(&a, {rank}, sizeof({element}), {own}, q{position}); \
+             if (CEMBRA_RARE(k)) {{ status = cembra_raise(run, k, {number}, 0, 0, {message}, CEMBRA_OPERANDS(0)); goto out; }} }}"
+        )
+    }
+
+    /// Memory for an array as `t`: that which the caller has lent for the result that it is, else what `make` makes.
+    pub(super) fn lent_or(&self, array: ValueId, t: usize, make: &str) -> String {
+        match self.lent.get(&self.locals.owner(array)) {
+            Some(position) => format!("takes_lent(q{position}, {}, &t{t}) ? 0 : {make}", self.rank(array)),
+            None => make.to_owned(),
+        }
+    }
+
+    /// Frees what [`Writer::lent_or`] has given.
+    pub(super) fn freed(&self, array: ValueId, t: usize) -> String {
+        match self.lent.get(&self.locals.owner(array)) {
+            Some(position) => format!("if (t{t}.data != q{position}->data) free(t{t}.data); "),
+            None => format!("free(t{t}.data); "),
+        }
+    }
+
+    /// The same as [`Writer::taken`] of what [`Writer::lent_or`] has given: what is lent is not this routine's own.
+    pub(super) fn taken_or_lent(&self, array: ValueId, t: usize) -> String {
+        let value = self.locals.owner(array);
+        let taken = self.taken(array, &format!("t{t}"));
+        match self.lent.get(&value) {
+            Some(position) => format!("{taken} if ({value}_own == q{position}->data) {value}_own = NULL; "),
+            None => format!("{taken} "),
+        }
     }
 }

@@ -37,7 +37,9 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
     if signature.gives_arrays() {
         let _ = write!(
             text,
-            "\n/* Frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
+            "\n/* An array of a result has `data` NULL before the call, and new memory after it; or it has memory of the caller, with the\n   \
+             shape of the result and elements one after the other, and the result is made there.\n   \
+             This frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
         );
     }
     Ok(text)
@@ -158,13 +160,13 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
                 let _ = write!(args, ", &{local}");
                 put += &stored(first + number, leaf.at, &local);
             }
-            Through::Array(_) => {
+            Through::Array(array) => {
                 let place = first + number;
-                let _ = writeln!(
-                    text,
-                    "    cembra_array *q{number} = values[{place}]; memset(q{number}, 0, sizeof *q{number});"
-                );
-                let _ = write!(args, ", q{number}");
+                let _ =
+                    writeln!(text, "    cembra_array *q{number} = values[{place}], m{number} = *q{number};");
+                text += &lent(*number, *array, signature, &through_pointers);
+                let _ = write!(args, ", &m{number}");
+                put += &given(*number, *array);
             }
         }
     }
@@ -220,6 +222,54 @@ fn plain(qtype: &QType, what: &str) -> Result<Vec<Leaf>, NotTranslated> {
     leaves(qtype).ok_or_else(|| refused(what, qtype))
 }
 
+/// Looks at the memory that is lent for a result: it is not used while the result is made if an argument lies there.
+fn lent(number: usize, array: NdType, signature: &Signature, results: &[(usize, Through)]) -> String {
+    let (element, rank) = (element_name(array.element()), array.rank());
+    let refuse = |what: &str| {
+        let message = quoted(&format!("the memory for result {number} {what}"));
+        format!("return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number}));")
+    };
+    let mut text = format!(
+        "    if (m{number}.data != NULL) {{ uint64_t x[2], y[2]; \
+         if (!is_in_order(&m{number}, {rank}, sizeof({element}))) {} extent_of(&m{number}, {rank}, sizeof({element}), x); ",
+        refuse("has elements that are not one after the other")
+    );
+    for (other, array) in results.iter().filter_map(|(other, through)| match through {
+        Through::Array(array) if *other < number => Some((other, array)),
+        _ => None,
+    }) {
+        let _ = write!(
+            text,
+            "if (q{other}->data != NULL) {{ extent_of(q{other}, {}, sizeof({}), y); if (overlaps(x, y)) {} }} ",
+            array.rank(),
+            element_name(array.element()),
+            refuse("is that for another one")
+        );
+    }
+    for (argument, parameter) in signature.parameters.iter().enumerate() {
+        if let Some(array) = parameter.qtype.nd() {
+            let _ = write!(
+                text,
+                "extent_of(values[{argument}], {}, sizeof({}), y); if (overlaps(x, y)) m{number}.data = NULL; ",
+                array.rank(),
+                element_name(array.element())
+            );
+        }
+    }
+    text + "}\n"
+}
+
+/// Stores an array that the main routine has given.
+fn given(number: usize, array: NdType) -> String {
+    let (element, rank) = (element_name(array.element()), array.rank());
+    let message = quoted("the memory for a result has another shape than the result");
+    format!(
+        "    if (q{number}->data == NULL) *q{number} = m{number}; else if (m{number}.data != q{number}->data) {{ \
+         int32_t k = give_array(&m{number}, {rank}, sizeof({element}), NULL, q{number}); free(m{number}.data); \
+         if (k != 0) return cembra_raise(run, k, 0, 0, 0, {message}, CEMBRA_OPERANDS(0)); }}\n"
+    )
+}
+
 /// Refuses an array of a negative size, or whose elements do not stand as the library needs them.
 fn checked_axes(number: usize, parameter: &Parameter, array: NdType) -> String {
     let element = element_name(array.element());
@@ -236,7 +286,17 @@ fn checked_axes(number: usize, parameter: &Parameter, array: NdType) -> String {
         }
         let _ =
             write!(text, "if ({size} < 0) {} ", refuse(number, parameter, "has an axis of a negative size"));
+        if array.is_unit(axis) {
+            let what = "has not the size 1 along an axis that broadcasts";
+            let _ = write!(text, "if ({size} != 1) {} ", refuse(number, parameter, what));
+        }
     }
+    let _ = write!(
+        text,
+        "int64_t count; if (count_of({}, a->shape, &count) != 0) {} ",
+        array.rank(),
+        refuse(number, parameter, "has too many elements")
+    );
     let layout = refuse(number, parameter, "has elements that are not one after the other");
     text + &format!("if (!is && stride != 0) {layout} }}\n")
 }

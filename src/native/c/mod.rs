@@ -13,14 +13,19 @@
 
 mod arrays;
 mod calls;
+mod cells;
 mod constants;
 mod elements;
 mod entry;
+mod fold_kinds;
+mod folds;
 mod locals;
 mod loops;
 mod makes;
 mod operators;
 mod recipes;
+mod region_text;
+mod regions;
 mod routine;
 mod rules;
 mod special;
@@ -28,6 +33,8 @@ mod writer;
 
 pub use entry::header;
 
+use crate::native::c::fold_kinds::{FOLDS, fold_functions};
+use crate::native::c::region_text::REGIONS;
 use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
@@ -45,13 +52,16 @@ const PRELUDE: &str = include_str!("prelude.c");
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     // Functions and macros; its locals are in nobody's way.
-    let called = PRELUDE
-        .split('(')
+    let called = [PRELUDE, REGIONS, FOLDS]
+        .into_iter()
+        .flat_map(|text| text.split('('))
         .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
+    let is_of_folds = |prefix: &&str| name.starts_with(*prefix);
     let is_own = name.starts_with("cembra_")
         || name.starts_with("CEMBRA_")
-        || called.into_iter().any(|word| word == name);
-    is_own || name.strip_prefix('r').is_some_and(is_number)
+        || called.into_iter().any(|word| word == name)
+        || ["leaf_", "join_", "tree_", "finish_", "fold_"].iter().any(is_of_folds);
+    is_own || name.strip_prefix('r').and_then(|rest| rest.split('_').next()).is_some_and(is_number)
 }
 
 /// Translates programs to C11.
@@ -89,6 +99,15 @@ impl TranslateToC {
     }
 }
 
+/// True if a program has operators on whole arrays.
+fn walks(program: &Program) -> bool {
+    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
+    overloads.any(|overload| {
+        let takes_arrays = overload.args().iter().any(|qtype| qtype.nd().is_some());
+        takes_arrays && !overload.reads_lent() && !overload.updates()
+    })
+}
+
 /// The special functions that a program calls.
 fn special_functions(program: &Program) -> String {
     let mut found: BTreeMap<String, Special> = BTreeMap::new();
@@ -124,6 +143,8 @@ impl Step<ProgramCall> for TranslateToC {
         let mut text = header(call.name(), &signature)?;
         text.push_str("\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
         text.push_str(PRELUDE);
+        text += if walks(program) { REGIONS } else { "" };
+        text += fold_functions(program);
         text += &special_functions(program);
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {

@@ -23,6 +23,9 @@ impl Writer<'_> {
         if overload.assembles() {
             return self.assemble(operands, result);
         }
+        if let Some(folded) = self.fold(ip, overload, operands, result) {
+            return Some(folded);
+        }
         if self.locals.array(result).is_some() && !matches!(overload.primitive(), Some(Primitive::Set(..))) {
             return self.array_operator(ip, overload, operands, result);
         }

@@ -295,6 +295,28 @@ static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return pyth
 #define CEMBRA_BYTES (UINT64_C(4) << 30)
 #define CEMBRA_ELEMENTS (UINT64_C(1) << 31)
 
+/* The number of elements of a shape, without negative sizes. */
+static inline int32_t count_of(int rank, const int64_t *shape, int64_t *count)
+{
+    uint64_t product = 1;
+    *count = 1;
+    for (int axis = 0; axis < rank; axis++) {
+        *count = *count == 0 || shape[axis] == 0 ? 0 : 1;
+        if (__builtin_mul_overflow(product, shape[axis] > 0 ? (uint64_t)shape[axis] : 1, &product)
+            || product > CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
+    }
+    *count *= (int64_t)product;
+    return 0;
+}
+/* True if the elements of an array stand one after the other. */
+static inline int is_in_order(const cembra_array *array, int rank, int64_t size)
+{
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        if (array->shape[axis] != 1 && array->strides[axis] != size) return 0;
+        size = mul_i64(size, array->shape[axis]);
+    }
+    return 1;
+}
 /* Memory for an array whose shape is known. Sizes other than 0 have a limit together, even if another one is 0. */
 static inline int32_t new_array(int rank, uint64_t size, cembra_array *array)
 {
@@ -314,15 +336,12 @@ static inline int32_t new_array(int rank, uint64_t size, cembra_array *array)
     array->data = malloc(bytes);
     return array->data == NULL ? CEMBRA_LIMIT : 0;
 }
-static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t size, cembra_array *to)
+/* Copies the elements of an array to where they stand one after the other. */
+static inline void copy_elements(const cembra_array *from, int rank, uint64_t size, char *target)
 {
     int64_t count = 1, index[6] = { 0 };
-    for (int axis = 0; axis < rank; axis++) to->shape[axis] = from->shape[axis];
-    int32_t status = new_array(rank, size, to);
-    if (status != 0) return status;
-    for (int axis = 0; axis < rank; axis++) count *= from->shape[axis];
     const char *source = from->data;
-    char *target = to->data;
+    for (int axis = 0; axis < rank; axis++) count *= from->shape[axis];
     for (int64_t i = 0; i < count; i++, target += size) {
         memcpy(target, source, size);
         for (int axis = rank - 1; axis >= 0; axis--) {
@@ -332,8 +351,52 @@ static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t 
             index[axis] = 0;
         }
     }
+}
+static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t size, cembra_array *to)
+{
+    for (int axis = 0; axis < rank; axis++) to->shape[axis] = from->shape[axis];
+    int32_t status = new_array(rank, size, to);
+    if (status == 0) copy_elements(from, rank, size, to->data);
+    return status;
+}
+static inline int has_shape(const cembra_array *array, int rank, const int64_t *shape)
+{
+    for (int axis = 0; axis < rank; axis++) if (array->shape[axis] != shape[axis]) return 0;
+    return 1;
+}
+/* Takes memory that the caller has lent for a result of a shape; 0 if there is none. */
+static inline int takes_lent(const cembra_array *lent, int rank, cembra_array *array)
+{
+    if (lent->data == NULL || !has_shape(lent, rank, array->shape)) return 0;
+    *array = *lent;
+    return 1;
+}
+/* Gives an array to the caller: in memory that he has lent, as it is if it is this routine's own, else as a copy. */
+static inline int32_t give_array(const cembra_array *array, int rank, uint64_t size, void **own, cembra_array *to)
+{
+    if (to->data != NULL) {
+        if (to->data == array->data) return 0;
+        if (!has_shape(to, rank, array->shape)) return CEMBRA_SIZE_MISMATCH;
+        copy_elements(array, rank, size, to->data);
+        return 0;
+    }
+    if (own == NULL || *own == NULL) return copied_array(array, rank, size, to);
+    *to = *array;
+    *own = NULL;
     return 0;
 }
+/* The bytes that an array reaches over; none without elements. */
+static inline void extent_of(const cembra_array *array, int rank, uint64_t size, uint64_t extent[2])
+{
+    extent[0] = extent[1] = (uint64_t)(uintptr_t)array->data;
+    for (int axis = 0; axis < rank; axis++) if (array->shape[axis] <= 0) return;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t reach = mul_i64(array->strides[axis], array->shape[axis] - 1);
+        extent[reach > 0] += (uint64_t)reach;
+    }
+    extent[1] += size;
+}
+static inline int overlaps(const uint64_t x[2], const uint64_t y[2]) { return x[0] < y[1] && y[0] < x[1]; }
 /* Room for one more element behind `count` others. */
 static inline int32_t room_for_one(void **own, int64_t count, int64_t *room, uint64_t size)
 {

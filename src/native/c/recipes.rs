@@ -72,7 +72,12 @@ fn lane(scalar: ScalarType) -> Option<Lane> {
 }
 
 /// An operand as terms: columns with its number, or a literal.
-fn operand(list: &mut List, qtype: &QType, number: u16, literal: Option<ScalarValue>) -> Option<Recorded> {
+pub(super) fn operand(
+    list: &mut List,
+    qtype: &QType,
+    number: u16,
+    literal: Option<ScalarValue>,
+) -> Option<Recorded> {
     let (scalar, is_optional) = match qtype {
         QType::Scalar(scalar) => (*scalar, false),
         QType::Optional(scalar) => (*scalar, true),

@@ -17,12 +17,13 @@ use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
 use crate::native::c::locals::{Locals, element_name, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
-use crate::native::c::makes::made;
+use crate::native::c::makes::{made, made_results};
+use crate::native::c::regions::{Region, regions};
 use crate::native::c::writer::{LineOf, Writer};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{ArrayLayout, C, Language};
 use cembra_vm::program::{Instruction, Program, ValueId, dump};
-use cembra_vm::value::{NdType, Value};
+use cembra_vm::value::{NdType, QType, ScalarValue, Value};
 use hashbrown::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -49,17 +50,23 @@ pub(super) fn function(
         Value::Scalar(scalar) => Some((*value, scalar.clone())),
         _ => None,
     });
+    let scalars: HashMap<ValueId, ScalarValue> = scalars.collect();
+    let locals = Locals::new(routine);
     let writer = Writer {
+        regions: regions(routine, &locals, &scalars),
         number,
         program,
         routine,
         line,
-        locals: Locals::new(routine),
-        literals: scalars.collect(),
+        locals,
+        literals: scalars,
         is_called: calls(program).any(|callee| callee == number),
         layout,
         without_checks: None,
         made: made(routine),
+        lent: made_results(routine),
+        written: HashSet::new(),
+        functions: String::new(),
         is_explained,
         text: String::new(),
     };
@@ -83,6 +90,11 @@ impl Writer<'_> {
         if self.is_called {
             self.enter(bytes);
         }
+        for (position, result) in results(self.routine)? {
+            if let Through::Array(_) = result {
+                let _ = writeln!(self.text, "    void *lent{position} = q{position}->data;");
+            }
+        }
         let loops = unchecked(self.routine, &self.locals, &self.literals);
         self.body(&loops)?;
         let values: Vec<ValueId> = self.routine.results().collect();
@@ -94,7 +106,10 @@ impl Writer<'_> {
                     format!("*q{position}_{} = {};", leaf.at, self.locals.name(values[*position], *leaf))
                 }
                 Through::Array(_) => {
-                    let _ = write!(arrays, " free(q{position}->data); q{position}->data = NULL;");
+                    let _ = write!(
+                        arrays,
+                        " if (q{position}->data != lent{position}) free(q{position}->data); q{position}->data = lent{position};"
+                    );
                     self.given(values[*position], *position)
                 }
             };
@@ -123,7 +138,7 @@ impl Writer<'_> {
             self.again(again)?;
         }
         self.text.push_str("}\n");
-        Ok(self.text)
+        Ok(self.functions + &self.text)
     }
 
     /// Declares the locals; gives the bytes of stack that they take at most.
@@ -135,7 +150,11 @@ impl Writer<'_> {
             if self.locals.owner(value) != value {
                 continue;
             }
-            if let Some(array) = info.slot.qtype().nd() {
+            // The axes are in the names of operators.
+            if let QType::Axes(_) = info.slot.qtype() {
+                continue;
+            }
+            if let Some(array) = info.slot.qtype().nd().filter(|_| !literals.contains_key(&value)) {
                 self.declare_array(value, array);
                 bytes += 8 + 16 * array.rank();
                 continue;
@@ -264,11 +283,26 @@ impl Writer<'_> {
                 C::comment(&format!("{ip}: {}", dump::instruction(self.routine, ip)))
             );
         }
-        let statements = self.instruction(ip)?;
+        let statements = match self.regions.remove(&ip) {
+            Some(region) => self.whole_region(region)?,
+            None if self.regions.values().any(|region| region.first < ip && ip < region.end) => String::new(),
+            None => self.instruction(ip)?,
+        };
         if !statements.is_empty() {
             let _ = writeln!(self.text, "    {statements}");
         }
         Ok(())
+    }
+
+    /// The statements of a region: its scalars first.
+    fn whole_region(&mut self, region: Region) -> Result<String, NotTranslated> {
+        let mut text = String::new();
+        for scalar in &region.scalars {
+            let _ = write!(text, "{} ", self.instruction(*scalar)?);
+        }
+        text += &self.region(&region);
+        self.regions.insert(region.first, region);
+        Ok(text)
     }
 
     fn instruction(&mut self, ip: usize) -> Result<String, NotTranslated> {

@@ -35,6 +35,7 @@ pub(super) fn special(overload: &Overload) -> Option<Special> {
     let (scalar, is_optional) = match overload.result() {
         QType::Scalar(scalar) => (*scalar, false),
         QType::Optional(scalar) => (*scalar, true),
+        QType::NdArray(array) => (array.element(), false),
         _ => return None,
     };
     let lane = match scalar {
@@ -96,6 +97,12 @@ impl Special {
 
     fn ctype(&self) -> CType {
         if self.lane == Lane::F32 { CType::F32 } else { CType::F64 }
+    }
+
+    /// A call of the function; `None` if operands may be refused.
+    pub(super) fn total_call(&self, args: &[String]) -> Option<String> {
+        let is_total = self.function.refusals == Refusals::Nothing;
+        is_total.then(|| format!("{}({})", self.name(), args.join(", ")))
     }
 
     /// The statements of the operator; the functions raise what it refuses.

@@ -3,6 +3,7 @@
 use crate::native::c::constants::{category_name, quoted};
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::loops::Unchecked;
+use crate::native::c::regions::Region;
 use crate::native::stage::ArrayLayout;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::{Catch, Instruction, Program, Routine, ValueId};
@@ -32,6 +33,14 @@ pub(super) struct Writer<'p> {
     pub(super) without_checks: Option<Unchecked>,
     /// The arrays that the routine makes.
     pub(super) made: HashSet<ValueId>,
+    /// Arrays that are made in memory of the caller if he lends some, with the numbers of the results that they are.
+    pub(super) lent: HashMap<ValueId, usize>,
+    /// The regions, by their first instructions.
+    pub(super) regions: HashMap<usize, Region>,
+    /// The components of regions whose functions are written.
+    pub(super) written: HashSet<usize>,
+    /// The functions of regions.
+    pub(super) functions: String,
     /// True if instructions are written as comments.
     pub(super) is_explained: bool,
     pub(super) text: String,

@@ -37,7 +37,7 @@ int main(void)
     if (split(-1, &parts, &error) != CEMBRA_RAISED || error.line != 9) return 3;
     b.shape[0] = 2;
     if (dot(&a, &b, &sum, &error) != CEMBRA_INDEX_OUT_OF_RANGE || error.operands[2] != 2) return 4;
-    cembra_array many;
+    cembra_array many = { 0 };
     if (squares(5, &many, NULL) != 0 || many.shape[0] != 5 || ((int64_t *)many.data)[4] != 16) return 6;
     squares_free(&many);
     a.strides[0] = 16;
@@ -63,6 +63,59 @@ for call, kind in [
     (lambda: both.split(2**70), OverflowError),
     (lambda: both.dot(Rows(1.0, 2.0), Rows(1.0)), IndexError),
     (lambda: both.dot([1.0], [1.0]), TypeError),
+]:
+    try:
+        call()
+    except kind as error:
+        print(type(error).__name__, error)
+    else:
+        raise SystemExit(f"{kind} was not raised")
+"#;
+
+const MAIN_OF_EXPRESSIONS: &str = r#"
+#include <stdio.h>
+#include "wave.h"
+int main(void)
+{
+    double x[3] = { 1.0, 2.0, 3.0 }, y[3] = { 0.0, 0.0, 0.0 }, z[3], sum;
+    cembra_array a = { x, { 3 }, { 8 } }, b = { y, { 3 }, { 8 } }, made = { 0 }, lent = { z, { 3 }, { 8 } };
+    cembra_error error;
+    if (wave(&a, &b, &made, &error) != 0 || made.shape[0] != 3 || ((double *)made.data)[2] != 7.0) return 1;
+    wave_free(&made);
+    if (made.data != NULL) return 2;
+    if (wave(&a, &b, &lent, &error) != 0 || lent.data != z || z[0] != 3.0) return 3;
+    /* The result in the place of an argument: made elsewhere, and copied. */
+    cembra_array back = { x + 1, { 2 }, { 8 } };
+    a.shape[0] = b.shape[0] = 2;
+    if (wave(&a, &b, &back, &error) != 0 || x[0] != 1.0 || x[1] != 3.0 || x[2] != 5.0) return 4;
+    if (wave(&a, &b, &lent, &error) != CEMBRA_SIZE_MISMATCH || z[0] != 3.0) return 5;
+    puts(error.message);
+    lent.strides[0] = 16;
+    if (wave(&a, &b, &lent, &error) != CEMBRA_TYPE) return 6;
+    b.shape[0] = 1;
+    if (wave(&a, &b, &made, &error) != CEMBRA_SIZE_MISMATCH || made.data != NULL) return 7;
+    puts(error.message);
+    return total(&a, &sum, NULL) == 0 && sum == 4.0 ? 0 : 8;
+}
+"#;
+
+const CALLER_OF_EXPRESSIONS: &str = r#"
+import ctypes, wave
+
+class Rows:
+    def __init__(self, *rows):
+        self.rows = (ctypes.c_double * len(rows))(*rows)
+        self.__array_interface__ = {"shape": (len(rows),), "typestr": "<f8", "data": (ctypes.addressof(self.rows), False), "version": 3}
+
+x, y, out = Rows(1.0, 2.0, 3.0), Rows(0.0, 0.0, 0.0), Rows(0.0, 0.0, 0.0)
+assert wave.wave(x, y).tolist() == [3.0, 5.0, 7.0]
+assert wave.wave(x, y, out=out) is out and list(out.rows) == [3.0, 5.0, 7.0]
+assert wave.total(x) == 6.0
+for call, kind in [
+    (lambda: wave.wave(x, Rows(1.0)), ValueError),
+    (lambda: wave.wave(x, y, out=Rows(1.0)), ValueError),
+    (lambda: wave.wave(x, y, out=1.0), TypeError),
+    (lambda: wave.total(x, out=out), TypeError),
 ]:
     try:
         call()
@@ -117,6 +170,41 @@ fn a_library_is_called_from_c_and_from_python() {
                      TypeError a: an array is needed, got list\n";
         assert_eq!(text(&ran), lines);
     }
+}
+
+#[test]
+fn expressions_on_arrays_are_called_from_c_and_from_python() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    let types = ["--type", "x=f64[:]", "--type", "y=NDARRAY_FLOAT64_N"];
+    let expressions = ["-x", "wave=x*2.0 + math.exp(y)", "-x", "total=nd.sum(x)"];
+    let built = cembra(&[&["build", "-o", "out"], &expressions[..], &types].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    assert_eq!(text(&built), "out/wave.c\nout/total.c\nout/wave.h\nout/wave.py\nout/libwave.so\n");
+    let out = folder.join("out");
+    fs::write(out.join("main.c"), MAIN_OF_EXPRESSIONS).expect("it is written");
+    let compiled = Command::new("cc")
+        .args(["-o", "main", "main.c", "libwave.so", "-Wall", "-Werror"])
+        .current_dir(&out)
+        .output();
+    let compiled = compiled.expect("cargo needs a C compiler to link");
+    assert!(compiled.status.success(), "{}", text(&compiled));
+    let ran = Command::new(out.join("main")).env("LD_LIBRARY_PATH", &out).output().expect("it runs");
+    assert!(ran.status.success(), "{:?}", ran.status);
+    let shape = "the memory for a result has another shape than the result";
+    let sizes = "arrays that are computed together have different sizes";
+    assert_eq!(text(&ran), format!("{shape}\n{sizes}\n"));
+    fs::write(out.join("caller.py"), CALLER_OF_EXPRESSIONS).expect("it is written");
+    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
+        assert!(ran.status.success(), "{}", text(&ran));
+        let others = "TypeError result: an array is needed, got float\nTypeError total gives no array to be made in out\n";
+        assert_eq!(text(&ran), format!("ValueError {sizes}\nValueError {shape}\n{others}"));
+    }
+    let refused = |args: &[&str]| text(&cembra(&[&["build", "-o", "out"], args].concat(), folder));
+    assert!(refused(&["-x", "x*2.0", "--type", "x=f64[:]"]).contains("has not the form NAME=EXPR"));
+    assert!(refused(&["-x", "f=x*", "--type", "x=f64[:]"]).contains("error[SYNTAX]"));
+    assert!(refused(&["-x", "f=nd.sort(x)", "--type", "x=f64[:]"]).contains("nd.sort"));
+    assert!(refused(&["-x", "f=x*2.0", "--type", "x=array"]).contains("array"));
 }
 
 #[test]

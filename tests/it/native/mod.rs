@@ -1,10 +1,13 @@
 //! Native builds: operators in C beside the interpreter, the boundary of libraries, the cache, bad inputs, callers in C
 //! and Python. Functions are compared by the laws of `function`.
 
+mod arrays;
 mod boundary;
 mod cache;
 mod commands;
+mod loops;
 mod operators;
+mod stress;
 
 use cembra::function::{CompiledFunction, FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::native::{ArrayLayout, NativeCache, ProgramCall};

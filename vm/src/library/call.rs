@@ -2,15 +2,16 @@
 
 use crate::frame::Frame;
 use crate::frame::typed::read_value;
-use crate::layout::{FrameLayout, TypedSlot};
+use crate::library::call_layout::Place;
 use crate::library::error::{BoundaryError, Raised};
-use crate::library::open::{Library, RawArray, RawError};
+use crate::library::open::{Library, Loaded, RawArray, RawError};
 use crate::library::signature::Parameter;
 use crate::machine::NdViewMut;
 use crate::value::array::cell_size;
 use crate::value::nd_type::{MAX_RANK, NdType};
 use crate::value::shape::c_strides;
 use crate::value::{Category, NdRows, NdView, ScalarType, Value};
+use std::borrow::BorrowMut;
 use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,12 +28,38 @@ pub enum Argument<'a> {
     Update(NdViewMut<'a>),
 }
 
-/// Where a result stands.
-enum ResultPlace {
-    /// In the frame.
-    Plain(TypedSlot),
-    /// Among the arrays.
-    Array(usize, NdType),
+/// The memory of calls of a library, which is used again from call to call.
+///
+/// ```
+/// # use cembra_vm::{library::{Argument, Library}, value::{NdView, Value}};
+/// # fn f(library: &Library, rows: &[[f64; 2]]) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut memory = library.call_memory()?;
+/// for pair in rows {
+///     let view = NdView::from_slice(pair, &[2]).expect("two elements");
+///     memory.bind([Argument::Elements(view)])?.run()?; // every check, no allocation
+///     println!("{:?}", memory.result(0));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct CallMemory {
+    library: Library,
+    /// Plain arguments and results.
+    frame: Frame,
+    /// The addresses of arguments and results; those of arrays lead into `arrays`.
+    addresses: Box<[*mut c_void]>,
+    /// Arrays of arguments, then those of results: lent, or made by the library and freed by this memory.
+    arrays: Box<[RawArray]>,
+    /// For each array the memory that is lent for it, if it is a result; without data if none is.
+    lent: Box<[RawArray]>,
+    /// For each array whether it stands in memory that was lent for the last run.
+    is_lent: Box<[bool]>,
+}
+
+impl fmt::Debug for CallMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallMemory({:?})", self.library)
+    }
 }
 
 /// A library with arguments: it can be run any number of times, without a check and without allocating.
@@ -44,106 +71,112 @@ enum ResultPlace {
 /// # fn f(library: &Library) {
 /// let rows = vec![1.0, 2.0];
 /// let view = NdView::from_slice(&rows, &[2]).expect("two rows");
-/// let mut call = library.bind(vec![Argument::Elements(view)]).expect("the library takes rows");
+/// let mut call = library.bind([Argument::Elements(view)]).expect("the library takes rows");
 /// drop(rows); // still lent
 /// call.run().expect("no error");
 /// # }
 /// ```
-pub struct BoundCall<'a> {
-    library: Library,
-    /// Plain arguments and results.
-    frame: Frame,
-    results: Vec<ResultPlace>,
-    /// The addresses of arguments and results; those of arrays lead into `arrays`.
-    addresses: Box<[*mut c_void]>,
-    /// Arrays of arguments, then those of results, which the library makes and this call frees.
-    arrays: Vec<RawArray>,
+///
+/// So they do in memory that is used again:
+///
+/// ```compile_fail,E0505
+/// # use cembra_vm::{library::{Argument, CallMemory}, value::NdView};
+/// # fn f(memory: &mut CallMemory) {
+/// let rows = vec![1.0, 2.0];
+/// let view = NdView::from_slice(&rows, &[2]).expect("two rows");
+/// let mut call = memory.bind([Argument::Elements(view)]).expect("the library takes rows");
+/// drop(rows); // still lent
+/// call.run().expect("no error");
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct BoundCall<'a, M = CallMemory> {
+    memory: M,
     lent: PhantomData<&'a mut [u8]>,
 }
 
-impl fmt::Debug for BoundCall<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BoundCall({:?})", self.library)
-    }
-}
-
 impl Library {
+    /// Memory for calls.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn call_memory(&self) -> Result<CallMemory, BoundaryError> {
+        let layout = &self.inner.layout;
+        let frame = Frame::new(&layout.frame)
+            .map_err(|error| BoundaryError::Memory { message: error.to_string() })?;
+        let mut arrays = vec![NO_ARRAY; layout.arrays].into_boxed_slice();
+        let first_array = arrays.as_mut_ptr();
+        let address = |place: &Place| match place {
+            Place::Plain(slot) => frame.base().wrapping_add(slot.offset() as usize).cast::<c_void>(),
+            Place::Array(number, _) => first_array.wrapping_add(*number).cast::<c_void>(),
+        };
+        let addresses = layout.arguments.iter().chain(&layout.results).map(address).collect();
+        let lent = vec![NO_ARRAY; layout.arrays].into_boxed_slice();
+        let is_lent = vec![false; layout.arrays].into_boxed_slice();
+        Ok(CallMemory { library: self.clone(), frame, addresses, arrays, lent, is_lent })
+    }
+
     /// Checks arguments, and keeps them for calls.
     ///
     /// # Errors
     /// Another number of arguments, or one of another type, with other axes, in another layout, or to be read only where
     /// the library changes it.
-    pub fn bind<'a>(&self, arguments: Vec<Argument<'a>>) -> Result<BoundCall<'a>, BoundaryError> {
-        let signature = self.signature();
-        let (expected, actual) = (signature.parameters.len(), arguments.len());
-        if expected != actual {
-            return Err(BoundaryError::Count { expected, actual });
-        }
-        let memory = |error: &dyn fmt::Display| BoundaryError::Memory { message: error.to_string() };
-        let mut builder = FrameLayout::builder();
-        let plain = signature.parameters.iter().filter(|parameter| parameter.qtype.nd().is_none());
-        let slots: Vec<TypedSlot> = plain.map(|parameter| builder.typed(parameter.qtype.clone())).collect();
-        let mut next_array = signature.parameters.len() - slots.len();
-        let results = signature.results.iter().map(|(_, qtype)| match qtype.nd() {
-            Some(array) => {
-                next_array += 1;
-                ResultPlace::Array(next_array - 1, array)
-            }
-            None => ResultPlace::Plain(builder.typed(qtype.clone())),
-        });
-        let results: Vec<ResultPlace> = results.collect();
-        slots.iter().for_each(|slot| builder.place_input(slot));
-        for result in &results {
-            if let ResultPlace::Plain(slot) = result {
-                builder.place_output(slot);
-            }
-        }
-        let layout = builder.build().map_err(|error| memory(&error))?;
-        let mut frame = Frame::new(&layout).map_err(|error| memory(&error))?;
-        let mut slots = slots.into_iter();
-        let (mut arrays, mut places) = (Vec::new(), Vec::new());
-        for (parameter, argument) in signature.parameters.iter().zip(&arguments) {
-            match parameter.qtype.nd() {
-                Some(array) => {
-                    arrays.push(array_of(parameter, array, argument)?);
-                    places.push(Err(arrays.len() - 1));
-                }
-                None => {
-                    let slot = slots.next().expect("a slot for each plain parameter");
-                    let Argument::Value(value) = argument else {
-                        return Err(mismatch(parameter, "an array".to_owned()));
-                    };
-                    if value.qtype().storage() != parameter.qtype.storage() {
-                        return Err(mismatch(parameter, value.qtype().to_string()));
-                    }
-                    frame.write(&slot, value).map_err(|_| mismatch(parameter, value.qtype().to_string()))?;
-                    places.push(Ok(slot.offset()));
-                }
-            }
-        }
-        arrays.resize(next_array, NO_ARRAY);
-        let first_array = arrays.as_mut_ptr();
-        let in_frame = |offset: u32| frame.base().wrapping_add(offset as usize).cast::<c_void>();
-        let in_arrays = |number: usize| first_array.wrapping_add(number).cast::<c_void>();
-        let of_arguments = places.into_iter().map(|place| match place {
-            Ok(offset) => in_frame(offset),
-            Err(number) => in_arrays(number),
-        });
-        let of_results = results.iter().map(|result| match result {
-            ResultPlace::Plain(slot) => in_frame(slot.offset()),
-            ResultPlace::Array(number, _) => in_arrays(*number),
-        });
-        let addresses = of_arguments.chain(of_results).collect();
-        Ok(BoundCall { library: self.clone(), frame, results, addresses, arrays, lent: PhantomData })
+    pub fn bind<'a>(
+        &self,
+        arguments: impl IntoIterator<Item = Argument<'a>, IntoIter: ExactSizeIterator>,
+    ) -> Result<BoundCall<'a>, BoundaryError> {
+        let mut memory = self.call_memory()?;
+        memory.fill(arguments)?;
+        Ok(BoundCall { memory, lent: PhantomData })
     }
 }
 
-impl BoundCall<'_> {
-    /// Calls the library.
+impl CallMemory {
+    /// Checks arguments for a call in this memory, as [`Library::bind`] does. What was bound before is not any more.
     ///
     /// # Errors
-    /// What it raises. Arrays that it changes may have been changed in part by then.
-    pub fn run(&mut self) -> Result<(), Raised> {
+    /// As for [`Library::bind`].
+    pub fn bind<'m>(
+        &'m mut self,
+        arguments: impl IntoIterator<Item = Argument<'m>, IntoIter: ExactSizeIterator>,
+    ) -> Result<BoundCall<'m, &'m mut CallMemory>, BoundaryError> {
+        self.lent.fill(NO_ARRAY);
+        self.fill(arguments)?;
+        Ok(BoundCall { memory: self, lent: PhantomData })
+    }
+
+    fn fill<'a>(
+        &mut self,
+        arguments: impl IntoIterator<Item = Argument<'a>, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), BoundaryError> {
+        let Loaded { layout, signature, .. } = &*self.library.inner;
+        let arguments = arguments.into_iter();
+        let (expected, actual) = (layout.arguments.len(), arguments.len());
+        if expected != actual {
+            return Err(BoundaryError::Count { expected, actual });
+        }
+        for ((place, parameter), argument) in
+            layout.arguments.iter().zip(&signature.parameters).zip(arguments)
+        {
+            match place {
+                Place::Array(number, array) => {
+                    self.arrays[*number] = array_of(parameter, *array, &argument)?;
+                }
+                Place::Plain(slot) => {
+                    let Argument::Value(value) = argument else {
+                        return Err(mismatch(parameter, "an array".to_owned()));
+                    };
+                    // A layout has the storage types of its values, and writing compares them.
+                    let written = self.frame.write(slot, value);
+                    written.map_err(|_| mismatch(parameter, value.qtype().to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the library.
+    fn run(&mut self) -> Result<(), Raised> {
         self.free_results();
         let mut error = RawError {
             category: 0,
@@ -154,7 +187,7 @@ impl BoundCall<'_> {
             operands: [0; 4],
         };
         // SAFETY: the library takes these types, and every argument was checked for its own; the frame, the arrays and what
-        // they lead to are borrowed by this call.
+        // they lead to are borrowed by the bound call that runs.
         let status = unsafe { (self.library.inner.entry)(self.addresses.as_ptr(), &raw mut error) };
         if status != 0 {
             return Err(raised(status, &error));
@@ -162,14 +195,27 @@ impl BoundCall<'_> {
         Ok(())
     }
 
-    /// A result of the last run, by its number.
+    fn lend(&mut self, number: usize, memory: NdViewMut<'_>) -> Result<(), BoundaryError> {
+        let Loaded { layout, signature, .. } = &*self.library.inner;
+        let (Some(Place::Array(place, qtype)), Some((name, expected))) =
+            (layout.results.get(number), signature.results.get(number))
+        else {
+            return Err(BoundaryError::NoArray { number });
+        };
+        let parameter =
+            Parameter { name: name.clone(), qtype: expected.clone(), is_updated: true, is_contiguous: true };
+        self.lent[*place] = array_of(&parameter, *qtype, &Argument::Update(memory))?;
+        Ok(())
+    }
+
+    /// A result of the last run, by its number. One that was made in memory of the host stands there.
     ///
     /// # Panics
-    /// There is no such result.
+    /// There is no such result, or it was made in memory of the host.
     pub fn result(&self, number: usize) -> Value {
-        let slot = match &self.results[number] {
-            ResultPlace::Plain(slot) => slot,
-            ResultPlace::Array(number, qtype) => return self.array(*number, *qtype),
+        let slot = match &self.library.inner.layout.results[number] {
+            Place::Plain(slot) => slot,
+            Place::Array(number, qtype) => return self.array(*number, *qtype),
         };
         // SAFETY: the slot is plain and in the frame; a library gives values of the types that it says.
         let value = unsafe { read_value(self.frame.base(), slot.offset(), slot.qtype()) };
@@ -178,6 +224,7 @@ impl BoundCall<'_> {
 
     /// A copy of an array that the library has made; one without elements if it has made none.
     fn array(&self, number: usize, qtype: NdType) -> Value {
+        assert!(!self.is_lent[number], "the result stands in memory of the host");
         let raw = &self.arrays[number];
         if raw.data.is_null() {
             return Value::NdArray(Arc::new(NdRows::empty(qtype)));
@@ -192,20 +239,55 @@ impl BoundCall<'_> {
         Value::NdArray(Arc::new(rows.expect("a library gives arrays of the types that it says")))
     }
 
-    /// Frees the arrays of the last run.
+    /// Frees the arrays of the last run, and lends memory for those of the next one.
     fn free_results(&mut self) {
-        let Some(free) = self.library.inner.free else { return };
-        for result in &self.results {
-            if let ResultPlace::Array(number, _) = result {
+        let Loaded { free: Some(free), layout, .. } = &*self.library.inner else { return };
+        for result in &layout.results {
+            if let Place::Array(number, _) = result {
+                let (array, lent) = (&mut self.arrays[*number], &self.lent[*number]);
+                // What is lent now was lent for the last run, or that run has made an array of its own.
+                if self.is_lent[*number] {
+                    *array = NO_ARRAY;
+                }
                 // SAFETY: the array is one that the library has made, or none.
-                unsafe { free(&raw mut self.arrays[*number]) };
+                unsafe { free(array) };
+                *array = *lent;
+                self.is_lent[*number] = !lent.data.is_null();
             }
         }
     }
 }
 
-impl Drop for BoundCall<'_> {
+impl<'a, M: BorrowMut<CallMemory>> BoundCall<'a, M> {
+    /// Calls the library.
+    ///
+    /// # Errors
+    /// What it raises. Arrays that it changes may have been changed in part by then.
+    pub fn run(&mut self) -> Result<(), Raised> {
+        self.memory.borrow_mut().run()
+    }
+
+    /// Memory in which runs make a result, by its number. A result of another shape raises. An argument may lie in the
+    /// memory as well: the result is then made elsewhere, and copied.
+    ///
+    /// # Errors
+    /// The result is no array, or one of another element or other axes.
+    pub fn lend(&mut self, number: usize, memory: NdViewMut<'a>) -> Result<(), BoundaryError> {
+        self.memory.borrow_mut().lend(number, memory)
+    }
+
+    /// A result of the last run, by its number: as [`CallMemory::result`].
+    ///
+    /// # Panics
+    /// As [`CallMemory::result`].
+    pub fn result(&self, number: usize) -> Value {
+        self.memory.borrow().result(number)
+    }
+}
+
+impl Drop for CallMemory {
     fn drop(&mut self) {
+        self.lent.fill(NO_ARRAY);
         self.free_results();
     }
 }

@@ -93,6 +93,12 @@ pub enum BoundaryError {
         /// The parameter.
         name: String,
     },
+    /// Memory was lent for a result that is no array.
+    #[error("there is no result {number} that is an array")]
+    NoArray {
+        /// The number of the result.
+        number: usize,
+    },
     /// There is no memory for values.
     #[error("{message}")]
     Memory {

@@ -9,15 +9,18 @@
 //!    a stale one gets as far as dlopen.
 //! 2. A library is called only if it says that it was made for this version of the boundary and for these types.
 //! 3. Arguments are checked when they are bound: number, type, element, axes, layout. What is bound stays borrowed.
-//! 4. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
+//! 4. Memory of calls is used again: `CallMemory::bind` makes every check and allocates nothing. A result is made in memory
+//!    of the host, if he lends some.
+//! 5. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
 //!    it was lent to change, and to its results.
 
 mod call;
+mod call_layout;
 mod error;
 mod open;
 mod signature;
 
-pub use call::{Argument, BoundCall};
+pub use call::{Argument, BoundCall, CallMemory};
 pub use error::{BoundaryError, LibraryError, Raised};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};

@@ -1,5 +1,6 @@
 //! Opening a library.
 
+use crate::library::call_layout::CallLayout;
 use crate::library::error::LibraryError;
 use crate::library::signature::{ABI_VERSION, Signature};
 use crate::value::nd_type::MAX_RANK;
@@ -63,6 +64,8 @@ pub(super) struct Loaded {
     /// There if the library gives arrays.
     pub(super) free: Option<Free>,
     pub(super) signature: Signature,
+    /// How the memory of calls is laid out.
+    pub(super) layout: CallLayout,
     path: PathBuf,
     /// Keeps the code where it is.
     _code: libloading::Library,
@@ -126,7 +129,8 @@ impl Library {
             false => None,
         };
         let (entry, signature) = (*call, signature.clone());
-        let loaded = Loaded { entry, free, signature, path: path.into(), _code: code };
+        let layout = CallLayout::new(&signature).map_err(|error| file(&error))?;
+        let loaded = Loaded { entry, free, signature, layout, path: path.into(), _code: code };
         Ok(Library { inner: Arc::new(loaded) })
     }
 

@@ -4,7 +4,7 @@ use crate::value::QType;
 use std::fmt::{self, Write};
 
 /// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@ pub fn rows() -> Vec<Family> {
             &["condition", "x", "y"],
             "x where the condition is true, else y; what is not chosen does not raise.",
         )
+        .cells(|list, x| Some(list.select(x[0], x[1], x[2])))
         .exact_ternary(|condition: bool, x: bool, y: bool| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i32, y: i32| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i64, y: i64| if condition { x } else { y })

@@ -1,0 +1,56 @@
+/* Walks over arrays that are broadcast to one shape. */
+
+/* An operand: its next element, and for each axis of the shape the bytes to the next one; 0 where it repeats. */
+typedef struct {
+    const char *data;
+    int64_t strides[6];
+} cembra_column;
+
+/* Joins the axes that all columns walk alike; gives how many are left, at least one. */
+static inline int join_axes(int rank, int64_t *shape, int count, cembra_column *columns)
+{
+    int left = 0;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t size = shape[axis];
+        if (size == 1) continue;
+        int is_alike = left > 0;
+        for (int i = 0; i < count && is_alike; i++)
+            is_alike = columns[i].strides[left - 1] == mul_i64(columns[i].strides[axis], size);
+        left += !is_alike;
+        shape[left - 1] = is_alike ? shape[left - 1] * size : size;
+        for (int i = 0; i < count; i++) columns[i].strides[left - 1] = columns[i].strides[axis];
+    }
+    if (left > 0) return left;
+    shape[0] = 1;
+    for (int i = 0; i < count; i++) columns[i].strides[0] = 0;
+    return 1;
+}
+
+/* Moves columns from the first element of a row, which is along the last axis, to that of the next; 0 behind the last row. */
+static inline int next_row(int rank, const int64_t *shape, int64_t *index, int count, cembra_column *columns)
+{
+    for (int axis = rank - 2; axis >= 0; axis--) {
+        for (int i = 0; i < count; i++) columns[i].data += columns[i].strides[axis];
+        if (++index[axis] < shape[axis]) return 1;
+        for (int i = 0; i < count; i++) columns[i].data -= columns[i].strides[axis] * shape[axis];
+        index[axis] = 0;
+    }
+    return 0;
+}
+
+/* Copies columns so that their elements stand one after the other; the copies become the caller's. */
+__attribute__((unused)) static int32_t flatten(int rank, const int64_t *shape, int count, const int64_t *sizes,
+    cembra_column *columns, cembra_array *copies)
+{
+    int32_t status = 0;
+    for (int i = 0; i < count && status == 0; i++) {
+        cembra_array from = { (void *)columns[i].data, { 0 }, { 0 } };
+        memcpy(from.shape, shape, sizeof(int64_t) * (uint64_t)rank);
+        memcpy(from.strides, columns[i].strides, sizeof(int64_t) * (uint64_t)rank);
+        status = copied_array(&from, rank, (uint64_t)sizes[i], &copies[i]);
+        columns[i].data = copies[i].data;
+        columns[i].strides[0] = sizes[i];
+    }
+    if (status != 0) for (int i = 0; i < count; i++) { free(copies[i].data); copies[i].data = NULL; }
+    return status;
+}

@@ -1,0 +1,227 @@
+//! The cache under stress: many processes, processes that end at any write, files that cannot be written, equal keys of two
+//! programs. There is the right result or a named error, and never another program's library.
+//!
+//! The processes are this binary with one of the tests below that are ignored.
+
+use crate::native::{fresh, function};
+use cembra::native::cache::{clear, entries};
+use cembra::native::{ArrayLayout, NativeCache, NativeError, ProgramCall, call_library};
+use cembra::vm::value::{ScalarValue, Value};
+use fastrand::Rng;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Programs that the processes build.
+const KEYS: i64 = 20;
+
+fn call(key: i64) -> ProgramCall {
+    let source = format!(
+        "def f(n):\n    s = 0\n    for i in range(n):\n        s += i * {key} + {}\n    return s\n",
+        key % 7
+    );
+    function(&source, &[Value::Scalar(ScalarValue::Int64(5))], ArrayLayout::Strided)
+}
+
+/// What the library of a key gives for 5.
+fn expected(key: i64) -> Value {
+    Value::Scalar(ScalarValue::Int64(10 * key + 5 * (key % 7)))
+}
+
+/// Uses the library of a key. What it gives is right.
+fn check(cache: &NativeCache, key: i64) -> Result<(), NativeError> {
+    let library = cache.library(&call(key))?;
+    let five = Value::Scalar(ScalarValue::Int64(5));
+    assert_eq!(call_library(&library, &[five]).expect("no error").results, [expected(key)], "key {key}");
+    Ok(())
+}
+
+/// This binary with one of the tests that are ignored.
+fn process(test: &str, root: &Path, seed: u64) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command.args(["--exact", test, "--ignored", "--test-threads=1"]);
+    command.env("CEMBRA_STRESS", root).env("CEMBRA_STRESS_SEED", seed.to_string());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// The folder and the random numbers of a process; `None` where nobody has started it.
+fn of_process() -> Option<(PathBuf, Rng)> {
+    let seed = std::env::var("CEMBRA_STRESS_SEED").ok()?.parse().ok()?;
+    Some((PathBuf::from(std::env::var_os("CEMBRA_STRESS")?), Rng::with_seed(seed)))
+}
+
+/// A compiler that counts the libraries that it makes: one line each.
+fn counting(folder: &Path) -> PathBuf {
+    let (path, log) = (folder.join("countingcc"), folder.join("built.txt"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *.so*) echo built >> '{}';; esac\nexec cc \"$@\"\n",
+        log.display()
+    );
+    fs::write(&path, script).expect("it is written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
+    path
+}
+
+#[test]
+#[ignore = "a process of the tests below"]
+fn process_of_all_keys() {
+    let Some((root, mut rng)) = of_process() else { return };
+    let cache = NativeCache::new(root.join("cache"), Some(&root.join("countingcc"))).expect("a compiler");
+    let mut keys: Vec<i64> = (0..KEYS).collect();
+    rng.shuffle(&mut keys);
+    for key in keys {
+        check(&cache, key).expect("a library");
+    }
+}
+
+#[test]
+#[ignore = "a process of the tests below"]
+fn process_of_one_key() {
+    let Some((root, _)) = of_process() else { return };
+    let cache = NativeCache::new(root.join("cache"), None);
+    if let Err(error) = cache.and_then(|cache| check(&cache, 3)) {
+        // Named, and about a file or the compiler, which could not write.
+        let is_named = matches!(
+            error,
+            NativeError::File { .. } | NativeError::Compiler { .. } | NativeError::NoCompiler { .. }
+        );
+        assert!(is_named, "{error}");
+        println!("{error}");
+    }
+}
+
+#[test]
+fn many_processes_build_each_key_once() {
+    let (folder, _) = fresh();
+    counting(folder.path());
+    let processes: Vec<Child> = (0..8)
+        .map(|seed| {
+            process("native::stress::process_of_all_keys", folder.path(), seed).spawn().expect("it starts")
+        })
+        .collect();
+    for mut process in processes {
+        assert!(process.wait().expect("it ends").success());
+    }
+    let built = fs::read_to_string(folder.path().join("built.txt")).expect("the compiler ran");
+    assert_eq!(built.lines().count(), KEYS as usize);
+    let entries = entries(&folder.path().join("cache"));
+    assert_eq!(entries.len(), KEYS as usize);
+    assert!(entries.iter().all(|entry| entry.is_sound));
+}
+
+/// What is left in a cache can be used: the key has its result, and all builds are sound.
+fn is_usable(root: &Path, what: &str) {
+    let cache = NativeCache::new(root.join("cache"), None).expect("a compiler");
+    check(&cache, 3).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let entries = entries(&root.join("cache"));
+    assert!(entries.iter().all(|entry| entry.is_sound), "{what}: {entries:?}");
+}
+
+#[test]
+fn processes_that_are_killed_leave_nothing_wrong() {
+    let (folder, _) = fresh();
+    let name = "native::stress::process_of_one_key";
+    // How long it takes when nobody ends it.
+    let begin = Instant::now();
+    assert!(process(name, folder.path(), 0).status().expect("it runs").success());
+    let whole = begin.elapsed();
+    let rng = &mut Rng::with_seed(5);
+    for number in 0..16u32 {
+        clear(&folder.path().join("cache")).expect("it goes");
+        let mut child = process(name, folder.path(), 0).spawn().expect("it starts");
+        let share = (f64::from(number) + rng.f64()) / 16.0;
+        std::thread::sleep(Duration::from_secs_f64(whole.as_secs_f64() * share));
+        // It may have ended by itself.
+        let _ = child.kill();
+        let _ = child.wait();
+        is_usable(folder.path(), &format!("killed after {share:.2} of its time"));
+    }
+}
+
+#[test]
+fn files_that_cannot_grow_are_errors() {
+    let name = "native::stress::process_of_one_key";
+    let mut codes = Vec::new();
+    // In blocks of 512 bytes: nothing can be written, a part of the source, of the object, of the library.
+    for blocks in [0, 1, 2, 8, 20, 31, 36, 60] {
+        // Once the process is ended by the first write that is too long, once the write fails.
+        for trap in ["", "trap '' XFSZ; "] {
+            let (folder, _) = fresh();
+            let process = process(name, folder.path(), 0);
+            let mut words = vec![process.get_program().to_string_lossy().into_owned()];
+            words.extend(process.get_args().map(|word| word.to_string_lossy().into_owned()));
+            let status = Command::new("sh")
+                .args(["-c", &format!("{trap}ulimit -f {blocks}; exec \"$@\""), "sh"])
+                .args(words)
+                .envs(process.get_envs().filter_map(|(name, value)| Some((name, value?))))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .expect("a shell");
+            codes.push(status.success());
+            assert!(trap.is_empty() || status.success(), "{blocks} blocks: no panic, {status}");
+            is_usable(folder.path(), &format!("{blocks} blocks, {trap:?}"));
+        }
+    }
+    assert!(codes.contains(&false), "a process was ended");
+}
+
+#[test]
+fn a_cache_that_is_no_folder_is_an_error() {
+    let (folder, _) = fresh();
+    let file = folder.path().join("file");
+    fs::write(&file, "taken").expect("it is written");
+    let error = NativeCache::new(&file, None).and_then(|cache| check(&cache, 1)).expect_err("it is a file");
+    assert!(matches!(&error, NativeError::File { .. }), "{error}");
+    assert!(error.to_string().contains("file"), "{error}");
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "taken");
+}
+
+#[test]
+fn a_cache_that_is_read_only_gives_what_it_has() {
+    let (folder, cache) = fresh();
+    check(&cache, 1).expect("a library");
+    let all: Vec<PathBuf> = folders(folder.path());
+    let set = |mode: u32| {
+        for path in &all {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+        }
+    };
+    set(0o555);
+    let (known, new) = (check(&cache, 1), check(&cache, 2));
+    set(0o755);
+    known.expect("it is there");
+    // The administrator may write everywhere.
+    assert!(matches!(new, Ok(()) | Err(NativeError::File { .. })), "{new:?}");
+}
+
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.to_owned()];
+    let mut next = 0;
+    while next < found.len() {
+        let inner = fs::read_dir(&found[next]).expect("a folder").flatten().map(|entry| entry.path());
+        let inner: Vec<PathBuf> = inner.filter(|path| path.is_dir()).collect();
+        found.extend(inner);
+        next += 1;
+    }
+    found
+}
+
+#[test]
+fn equal_keys_of_two_programs_are_told_apart() {
+    let (_folder, cache) = fresh();
+    let place = |key: i64| cache.artifact(&call(key)).expect("a build").folder().to_owned();
+    let (first, second) = (place(1), place(2));
+    // As if both programs had the key of the second one.
+    fs::remove_dir_all(&second).expect("it goes");
+    fs::create_dir(&second).expect("a folder");
+    for file in fs::read_dir(&first).expect("a folder").flatten() {
+        fs::copy(file.path(), second.join(file.file_name())).expect("it is copied");
+    }
+    check(&cache, 2).expect("a library");
+    check(&cache, 1).expect("a library");
+    assert_eq!(place(2), second);
+}

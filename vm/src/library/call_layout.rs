@@ -1,0 +1,49 @@
+//! How the memory of calls of a library is laid out: plain values in a frame, arrays one after the other.
+
+use crate::layout::{FrameLayout, TypedSlot};
+use crate::library::signature::Signature;
+use crate::value::{NdType, QType};
+use std::sync::Arc;
+
+/// Where an argument or a result stands in the memory of a call.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// In the frame.
+    Plain(TypedSlot),
+    /// Among the arrays.
+    Array(usize, NdType),
+}
+
+/// How the memory of calls of a library is laid out.
+#[derive(Debug)]
+pub(super) struct CallLayout {
+    pub(super) frame: Arc<FrameLayout>,
+    pub(super) arguments: Vec<Place>,
+    pub(super) results: Vec<Place>,
+    /// Arrays of arguments, then those of results.
+    pub(super) arrays: usize,
+}
+
+impl CallLayout {
+    /// The layout for a signature; the error is told for people.
+    pub(super) fn new(signature: &Signature) -> Result<CallLayout, String> {
+        let (mut builder, mut arrays) = (FrameLayout::builder(), 0);
+        let mut place = |qtype: &QType| match qtype.nd() {
+            Some(array) => {
+                arrays += 1;
+                Place::Array(arrays - 1, array)
+            }
+            None => Place::Plain(builder.typed(qtype.clone())),
+        };
+        let arguments: Vec<Place> = signature.parameters.iter().map(|of| place(&of.qtype)).collect();
+        let results: Vec<Place> = signature.results.iter().map(|(_, qtype)| place(qtype)).collect();
+        let slot = |place: &Place| match place {
+            Place::Plain(slot) => Some(slot.clone()),
+            Place::Array(..) => None,
+        };
+        arguments.iter().filter_map(slot).for_each(|slot| builder.place_input(&slot));
+        results.iter().filter_map(slot).for_each(|slot| builder.place_output(&slot));
+        let frame = builder.build().map_err(|error| error.to_string())?;
+        Ok(CallLayout { frame, arguments, results, arrays })
+    }
+}
