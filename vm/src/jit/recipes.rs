@@ -258,8 +258,8 @@ impl Lowered<'_, '_, '_, '_> {
         }
     }
 
-    /// The second float if it is NaN or these two are one less than the other, else the first. A choice by `less` between what
-    /// it compares is one instruction of x86-64.
+    /// The second float if it is NaN or `low` is less than `high`, which are both of them; else the first. A choice between
+    /// what `less` compares is one instruction of x86-64.
     fn second_if(&mut self, x: Value, y: Value, [low, high]: [Value; 2]) -> Value {
         let is_less = self.e.b.ins().fcmp(FloatCC::LessThan, low, high);
         let chosen = self.e.b.ins().select(is_less, y, x);
