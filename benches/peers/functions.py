@@ -1,7 +1,8 @@
 """Functions with loops: Cembra, Numba and CPython on the kernels of functions/kernels.py, one thread, in one run.
 
     cargo build --release --bin functions
-    python functions.py
+    python functions.py          # integers are checked, as by default
+    python functions.py wrap     # they wrap, as Numba's do
 
 Needs numba and numpy. Prints a row a kernel: milliseconds a call, the ratio of Cembra's time to Numba's, and CPython's to
 Cembra's. CPython works on lists, except where a kernel has arrays of two axes, and runs once, on a tenth of the data
@@ -66,7 +67,7 @@ def main():
     compiled = {name: numba.njit(getattr(kernels, name)) for name in ("cnd",)}
     kernels.cnd = compiled["cnd"]
     plain_cnd = compiled["cnd"].py_func
-    program = Program("functions")
+    program = Program("functions", *sys.argv[1:])
     tiers = ("interpreter", "jit")
     ratios = []
     print("| kernel | interpreter ms | jit ms | numba ms | cpython ms | interpreter / numba | jit / numba | jit / interpreter | cpython / interpreter | compile: numba / interpreter | numba / jit |")

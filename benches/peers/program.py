@@ -10,10 +10,10 @@ SLICE_NS = 20_000_000
 
 
 class Program:
-    def __init__(self, name):
+    def __init__(self, name, *words):
         target = os.environ.get("CARGO_TARGET_DIR", str(pathlib.Path(__file__).parent / "target"))
         path = pathlib.Path(target) / "release" / name
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([path, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def elapsed(self, *words):
         """The nanoseconds that it answers with."""

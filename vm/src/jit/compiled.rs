@@ -6,7 +6,7 @@ use crate::jit::places::variables_of_places;
 use crate::jit::preserving::{Preserving, preserving};
 use crate::jit::routine::translate;
 use crate::machine::BoundExpr;
-use crate::machine::parts::{RoutineParts, parts};
+use crate::machine::parts::{RoutineParts, Step, parts};
 use crate::machine::tier::{CompiledTier, Entry};
 use crate::program::slot_check;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
@@ -60,11 +60,13 @@ pub fn compile(bound: &BoundExpr) -> Result<(), NotCompiled> {
 }
 
 /// The compiler for this processor.
-fn target() -> Result<OwnedTargetIsa, NotCompiled> {
+/// The optimizer of the compiler places a value where it is first used, chain behind chain: programs without jumps, which
+/// have their [order](crate::jit::order) and nothing that is computed twice, go without it.
+fn target(has_jumps: bool) -> Result<OwnedTargetIsa, NotCompiled> {
     let refused = |reason: &dyn fmt::Display| NotCompiled::Processor { reason: reason.to_string() };
     let mut flags = settings::builder();
     let wanted = [
-        ("opt_level", "speed"),
+        ("opt_level", if has_jumps { "speed" } else { "none" }),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
@@ -101,9 +103,12 @@ impl<'b> Compiler<'b> {
             return Err(NotCompiled::TooLarge { instructions, limit: MOST_INSTRUCTIONS });
         }
         slot_check::check(bound.program())?;
-        let new_module = || Ok(JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names())));
+        let parts: Vec<RoutineParts> =
+            (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
+        let has_jumps = parts.iter().any(|parts| parts.steps.contains(&Step::Jump));
+        let new_module =
+            || Ok(JITModule::new(JITBuilder::with_isa(target(has_jumps)?, default_libcall_names())));
         let (rare, module) = (preserving(new_module)?, new_module()?);
-        let parts = (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
         let module = Mutex::new(ManuallyDrop::new(module));
         let compiled = Compiled { module, entries: Vec::new(), parts };
         Ok(Compiler { bound, compiled, functions: Vec::new(), rare })

@@ -254,6 +254,16 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.leaf(value, leaf)
     }
 
+    /// The value whose leaves a value has.
+    pub(super) fn owner(&self, value: ValueId) -> ValueId {
+        self.owners.owner(value)
+    }
+
+    /// True if the leaves of a value have one definition, before every use.
+    pub(super) fn is_defined_once(&self, value: ValueId) -> bool {
+        !self.redefined.contains(&self.owner(value))
+    }
+
     fn key(&self, value: ValueId, leaf: Leaf) -> Key {
         (self.owners.owner(value), leaf.offset)
     }

@@ -30,6 +30,7 @@ mod emitter;
 mod error;
 mod hot;
 mod listing;
+mod order;
 mod places;
 mod preserving;
 mod primitives;

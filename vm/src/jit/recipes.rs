@@ -3,7 +3,7 @@
 //! The [recipe](crate::operator::recipe) of an operator is recorded on terms for its operands, and the operations of the
 //! list become instructions. A truth is a byte of 0 or 1.
 
-use crate::jit::emitter::{Emitter, Instructed};
+use crate::jit::emitter::Emitter;
 use crate::operator::Overload;
 use crate::operator::recipe::Recorded;
 use crate::program::ValueId;
@@ -12,35 +12,47 @@ use crate::value::{QType, ScalarType, ScalarValue};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 
-/// Computes an operator by its recipe; false if it has none, or the processor lacks an instruction.
-pub(super) fn emit(e: &mut Emitter<'_, '_>, overload: &Overload, instructed: Instructed<'_>) -> bool {
+/// What an operator computes of its operands, by its recipe.
+pub(super) struct Recording {
+    list: List,
+    recorded: Recorded,
+    is_optional: bool,
+}
+
+impl Recording {
+    /// Cycles until the result is there, about.
+    pub(super) fn latency(&self) -> u64 {
+        self.list.terms().map(|(_, op, lane)| latency(op, lane)).sum()
+    }
+}
+
+/// The recipe of an operator on operands; none if it has none, or the processor lacks an instruction.
+pub(super) fn record(e: &Emitter<'_, '_>, overload: &Overload, operands: &[ValueId]) -> Option<Recording> {
     let mut list = List::new();
-    let operands = instructed.operands.iter().zip(overload.args());
+    let operands = operands.iter().zip(overload.args());
     let operands: Option<Vec<Recorded>> = operands
         .zip(0..)
         .map(|((value, qtype), number)| operand(e, &mut list, *value, qtype, number))
         .collect();
-    let Some(recorded) = operands.and_then(|x| overload.record(&mut list, &x)) else {
-        return false;
-    };
-    let (Some(result), Some(is_optional)) = (scalar(overload.result()), is_optional(overload.result()))
-    else {
-        return false;
-    };
+    let recorded = overload.record(&mut list, &operands?)?;
+    let (result, is_optional) = (scalar(overload.result())?, is_optional(overload.result())?);
     let has_cells = recorded.cells.map(|cells| list.lane(cells)) == lane(result);
-    let is_known = (0..).zip(list.terms()).all(|(_, (_, op, _))| can(e, op));
-    if !has_cells || !is_known || (recorded.present.is_some() && !is_optional) {
-        return false;
-    }
-    let mut lowered = Lowered { e, list: &list, values: Vec::new() };
-    lowered.all(instructed.operands);
+    let is_known = list.terms().all(|(_, op, _)| can(e, op));
+    let fits = has_cells && is_known && (recorded.present.is_none() || is_optional);
+    fits.then_some(Recording { list, recorded, is_optional })
+}
+
+/// Computes what has been recorded.
+pub(super) fn emit(e: &mut Emitter<'_, '_>, recording: &Recording, operands: &[ValueId], result: ValueId) {
+    let Recording { list, recorded, is_optional } = recording;
+    let mut lowered = Lowered { e, list, values: Vec::new() };
+    lowered.all(operands);
     let values = lowered.values;
     let present = match recorded.present {
         Some(present) => values[present.index()],
         None => e.b.ins().iconst(types::I8, 1),
     };
-    let value = instructed.results[0];
-    let leaves = e.leaves(value);
+    let leaves = e.leaves(result);
     let cells = recorded.cells.map(|cells| values[cells.index()]);
     let unit = e.b.ins().iconst(types::I8, 0);
     let parts: &[Value] = match (is_optional, cells) {
@@ -49,8 +61,22 @@ pub(super) fn emit(e: &mut Emitter<'_, '_>, overload: &Overload, instructed: Ins
         (false, Some(cells)) => &[cells],
         (false, None) => &[unit],
     };
-    leaves.into_iter().zip(parts).for_each(|(leaf, part)| e.define(value, leaf, *part));
-    true
+    leaves.into_iter().zip(parts).for_each(|(leaf, part)| e.define(result, leaf, *part));
+}
+
+/// Cycles that an operation takes, about.
+fn latency(op: Op, lane: Lane) -> u64 {
+    match op {
+        Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) | Op::Bits(_) => 0,
+        Op::Binary(BinaryOp::Div, ..) => 13,
+        Op::Unary(UnaryOp::Sqrt, _) => 20,
+        Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not, _) => 1,
+        Op::Binary(BinaryOp::Min | BinaryOp::Max, ..) if lane.is_float() => 8,
+        Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::AndNot, ..) => 1,
+        _ if lane.is_float() => 4,
+        Op::Cast(_) => 4,
+        _ => 2,
+    }
 }
 
 fn scalar(qtype: &QType) -> Option<ScalarType> {
@@ -221,8 +247,8 @@ impl Lowered<'_, '_, '_, '_> {
                 self.e.b.ins().imul(x, y)
             }
             BinaryOp::Div => ins.fdiv(x, y),
-            BinaryOp::Min if lane.is_float() => self.first_if(FloatCC::LessThanOrEqual, x, y),
-            BinaryOp::Max if lane.is_float() => self.first_if(FloatCC::GreaterThanOrEqual, x, y),
+            BinaryOp::Min if lane.is_float() => self.second_if(x, y, [y, x]),
+            BinaryOp::Max if lane.is_float() => self.second_if(x, y, [x, y]),
             BinaryOp::Min => ins.smin(x, y),
             BinaryOp::Max => ins.smax(x, y),
             BinaryOp::And => ins.band(x, y),
@@ -232,12 +258,13 @@ impl Lowered<'_, '_, '_, '_> {
         }
     }
 
-    /// The first float if it is NaN or the comparison holds, else the second.
-    fn first_if(&mut self, comparison: FloatCC, x: Value, y: Value) -> Value {
-        let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, x, x);
-        let holds = self.e.b.ins().fcmp(comparison, x, y);
-        let is_first = self.e.b.ins().bor(is_nan, holds);
-        self.e.b.ins().select(is_first, x, y)
+    /// The second float if it is NaN or `low` is less than `high`, which are both of them; else the first. A choice between
+    /// what `less` compares is one instruction of x86-64.
+    fn second_if(&mut self, x: Value, y: Value, [low, high]: [Value; 2]) -> Value {
+        let is_less = self.e.b.ins().fcmp(FloatCC::LessThan, low, high);
+        let chosen = self.e.b.ins().select(is_less, y, x);
+        let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, y, y);
+        self.e.b.ins().select(is_nan, y, chosen)
     }
 
     fn compare(&mut self, comparison: Comparison, x: Value, y: Value, lane: Lane) -> Value {

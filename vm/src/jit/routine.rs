@@ -9,9 +9,10 @@
 use crate::jit::elements;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::error::NotCompiled;
+use crate::jit::order::{Operation, order};
 use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
-use crate::jit::recipes;
+use crate::jit::recipes::{self, Recording};
 use crate::jit::variables::{is_all_leaves, leaves};
 use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
@@ -20,6 +21,7 @@ use crate::program::{Instruction, Routine, ValueId};
 use cranelift_codegen::ir::{Block, Function, InstBuilder, SourceLoc};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use hashbrown::HashMap;
 
 /// Makes the code of a routine; gives false if every instruction would be done by its cell.
 ///
@@ -38,13 +40,24 @@ pub(super) fn translate(
     let has_jumps = parts.steps.contains(&Step::Jump);
     let emitter =
         Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
-    let mut translator = Translator { e: emitter, blocks: Vec::new(), gains: has_jumps, since_look: 0 };
+    let reads = reads(&emitter);
+    let mut translator =
+        Translator { e: emitter, blocks: Vec::new(), gains: has_jumps, since_look: 0, reads };
     translator.make_blocks();
-    (0..parts.steps.len()).for_each(|ip| translator.instruction(ip));
+    translator.instructions();
     translator.end();
     let gains = translator.gains;
     translator.e.finish(isa);
     Ok(gains)
+}
+
+/// By value that has leaves of its own: how often it is read, at the end too.
+fn reads(e: &Emitter<'_, '_>) -> Vec<u32> {
+    let body = &e.routine.body;
+    let mut reads = vec![0; e.routine.values.len()];
+    let read = body.instructions().iter().flat_map(|instruction| body.reads(instruction)).copied();
+    read.chain(e.routine.results()).for_each(|value| reads[e.owner(value).index()] += 1);
+    reads
 }
 
 /// Every leaf of a view is one of its owner.
@@ -74,9 +87,11 @@ struct Translator<'r, 'f> {
     gains: bool,
     /// Instructions since the watch was looked at.
     since_look: usize,
+    /// By value that has leaves of its own: how often it is read.
+    reads: Vec<u32>,
 }
 
-impl Translator<'_, '_> {
+impl<'r> Translator<'r, '_> {
     fn make_blocks(&mut self) {
         let body = &self.e.routine.body;
         let len = body.instructions().len();
@@ -90,19 +105,38 @@ impl Translator<'_, '_> {
         self.blocks = begins.into_iter().map(block).collect();
     }
 
+    /// All instructions, in their order but for stretches of operations without effects.
+    fn instructions(&mut self) {
+        let mut ip = 0;
+        while ip < self.e.parts.steps.len() {
+            self.e.b.set_srcloc(SourceLoc::new(ip as u32));
+            if let Some(block) = self.blocks[ip] {
+                self.enter(block);
+            }
+            if self.e.b.is_unreachable() || self.is_filled() {
+                ip += 1;
+                continue;
+            }
+            let stretch = self.stretch(ip);
+            if stretch.is_empty() {
+                self.instruction(ip);
+                ip += 1;
+                continue;
+            }
+            for number in order(&self.operations(ip, &stretch)) {
+                let at = ip + number;
+                self.look_at_times(at);
+                self.e.b.set_srcloc(SourceLoc::new(at as u32));
+                let (operands, results) = self.values(at);
+                recipes::emit(&mut self.e, &stretch[number], operands, results[0]);
+            }
+            self.gains = true;
+            ip += stretch.len();
+        }
+    }
+
     fn instruction(&mut self, ip: usize) {
-        self.e.b.set_srcloc(SourceLoc::new(ip as u32));
-        if let Some(block) = self.blocks[ip] {
-            self.enter(block);
-        }
-        if self.e.b.is_unreachable() || self.is_filled() {
-            return;
-        }
-        self.since_look += 1;
-        if self.since_look >= YIELD_INTERVAL {
-            self.since_look = 0;
-            self.e.look(ip);
-        }
+        self.look_at_times(ip);
         let routine = self.e.routine;
         let instruction = &routine.body.instructions()[ip];
         let (reads, writes) = (routine.body.reads(instruction), routine.body.writes(instruction));
@@ -126,6 +160,66 @@ impl Translator<'_, '_> {
                 }
                 _ => self.e.trap(*cell),
             },
+        }
+    }
+
+    /// What the operators from an instruction on compute, as far as they have no effects and each result is the only value
+    /// that its owner ever has.
+    fn stretch(&self, first: usize) -> Vec<Recording> {
+        let of = |ip: usize| {
+            (ip == first || self.blocks[ip].is_none()).then(|| self.without_effects(ip)).flatten()
+        };
+        (first..self.e.parts.steps.len()).map_while(of).collect()
+    }
+
+    fn without_effects(&self, ip: usize) -> Option<Recording> {
+        let body = &self.e.routine.body;
+        let (Step::Alone(_), Instruction::Operator { operator, .. }) =
+            (&self.e.parts.steps[ip], &body.instructions()[ip])
+        else {
+            return None;
+        };
+        let overload = &body.operators()[*operator as usize];
+        let (operands, results) = self.values(ip);
+        let has_recipe = matches!(overload.kernel(), Kernel::Scalar(_)) && overload.primitive().is_none();
+        let can_move = has_recipe && self.e.is_defined_once(results[0]);
+        can_move.then(|| recipes::record(&self.e, overload, operands)).flatten()
+    }
+
+    /// A stretch, for its order.
+    fn operations(&self, first: usize, stretch: &[Recording]) -> Vec<Operation> {
+        let owner = |value: &ValueId| self.e.owner(*value);
+        let made: HashMap<ValueId, usize> =
+            (0..stretch.len()).map(|number| (owner(&self.values(first + number).1[0]), number)).collect();
+        let mut inside = vec![0; stretch.len()];
+        let mut operations: Vec<Operation> = Vec::with_capacity(stretch.len());
+        for (number, recording) in stretch.iter().enumerate() {
+            let operands = self.values(first + number).0.iter();
+            let mut reads: Vec<usize> =
+                operands.filter_map(|value| made.get(&owner(value)).copied()).collect();
+            reads.iter().for_each(|read| inside[*read] += 1);
+            reads.sort_unstable();
+            reads.dedup();
+            operations.push(Operation { reads, latency: recording.latency(), is_kept: false });
+        }
+        for (value, number) in made {
+            operations[number].is_kept = self.reads[value.index()] > inside[number];
+        }
+        operations
+    }
+
+    /// What an instruction reads and writes.
+    fn values(&self, ip: usize) -> (&'r [ValueId], &'r [ValueId]) {
+        let body = &self.e.routine.body;
+        let instruction = &body.instructions()[ip];
+        (body.reads(instruction), body.writes(instruction))
+    }
+
+    fn look_at_times(&mut self, ip: usize) {
+        self.since_look += 1;
+        if self.since_look >= YIELD_INTERVAL {
+            self.since_look = 0;
+            self.e.look(ip);
         }
     }
 
@@ -183,6 +277,14 @@ impl Translator<'_, '_> {
         leaves.into_iter().zip(read).for_each(|(leaf, value)| self.e.define(result, leaf, value));
     }
 
+    fn by_recipe(&mut self, overload: &Overload, instructed: Instructed<'_>) -> bool {
+        let recording = recipes::record(&self.e, overload, instructed.operands);
+        recording.is_some_and(|recording| {
+            recipes::emit(&mut self.e, &recording, instructed.operands, instructed.results[0]);
+            true
+        })
+    }
+
     fn operator(&mut self, overload: &Overload, instructed: Instructed<'_>) {
         let has_rule = match overload.kernel() {
             Kernel::Assemble if is_all_leaves(overload.result()) => {
@@ -192,7 +294,7 @@ impl Translator<'_, '_> {
             Kernel::Element(_) => elements::emit(&mut self.e, overload.primitive(), instructed),
             Kernel::Scalar(_) => {
                 primitives::emit(&mut self.e, overload.primitive(), overload, instructed)
-                    || recipes::emit(&mut self.e, overload, instructed)
+                    || self.by_recipe(overload, instructed)
             }
             _ => false,
         };

@@ -12,3 +12,4 @@ mod hot;
 mod loops;
 mod memory;
 mod operators;
+mod stretches;

@@ -1,7 +1,8 @@
 //! Functions with loops for `functions.py`. A line `kernel tier N` is answered with the processor nanoseconds of N calls on
 //! one frame, whose arrays are changed in place; a line `kernel tier compile` with those of compiling the kernel from its
-//! text. The tier is `interpreter` or `jit`.
+//! text. The tier is `interpreter` or `jit`. With the argument `wrap` integers do not raise.
 
+use cembra::function::options::Overflow;
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::vm::frame::Frame;
 use cembra::vm::jit;
@@ -95,7 +96,8 @@ fn compiled(kernel: &str, arguments: &[Value]) -> BoundExpr {
     let module = FunctionModule::parse(SOURCE).expect("the kernels parse");
     let types: Vec<FunctionType> =
         arguments.iter().map(|value| FunctionType::of_qtype(&value.qtype()).expect("a type")).collect();
-    let options = FunctionOptions::default();
+    let overflow = if std::env::args().any(|arg| arg == "wrap") { Overflow::Wrap } else { Overflow::Raise };
+    let options = FunctionOptions { overflow, ..FunctionOptions::default() };
     compile_function(&module, kernel, &types, &options).expect("it compiles").into_bound()
 }
 
