@@ -47,7 +47,6 @@ fn strided_rooms_get_elements_and_nothing_else() {
                 (bound.input_number(y).expect("an input"), right),
             ];
             bound.run_on(&mut frame, &views, &mut rooms, options).expect("no error");
-            drop(rooms);
             let at = |row: usize, column: usize| cells[row * (columns + 2) + column];
             for (place, found) in by_rows.iter().enumerate() {
                 let (row, column) =
