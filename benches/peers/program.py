@@ -15,11 +15,15 @@ class Program:
         path = pathlib.Path(target) / "release" / name
         self.process = subprocess.Popen([path, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def elapsed(self, *words):
-        """The nanoseconds that it answers with."""
+    def ask(self, *words):
+        """The line that it answers a line with."""
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+        return self.process.stdout.readline().strip()
+
+    def elapsed(self, *words):
+        """The nanoseconds that it answers with."""
+        return int(self.ask(*words))
 
 
 def take_turns(engines):

@@ -7,7 +7,8 @@ use crate::cli::field_args::{
 };
 use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
-use crate::cli::field_explain::{explain_json, explain_text};
+use crate::cli::field_explain::{explain_json, explain_text, figure};
+use crate::cli::fit::write;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::targets::{check_distinct, check_ending};
 use crate::cli::{complain, json_text, print};
@@ -33,7 +34,7 @@ pub fn run(command: &FieldCommand) -> ExitCode {
     let (is_json, result) = match command {
         FieldCommand::Run(args) => {
             let result = match &args.batch {
-                Some(file) => batch(file),
+                Some(file) => batch(file, args),
                 None => run_one(args),
             };
             (args.json, result)
@@ -109,10 +110,10 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
     Ok((program, data, None))
 }
 
-fn batch(file: &Path) -> Result<String, FieldFailure> {
+fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let json = read_json(&text).map_err(|report| (vec![report], None))?;
-    run_batch(&json).map_err(|report| (vec![report], None))
+    run_batch(&json, &args.budget.shared(), args.threads.into()).map_err(|report| (vec![report], None))
 }
 
 fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
@@ -133,7 +134,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
     let mut plan = match FieldPlan::new(&program, &data) {
-        Ok(plan) => plan,
+        Ok(plan) => plan.within(args.budget.shared()).threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
     };
     let bar = bar(args.steps);
@@ -191,10 +192,21 @@ fn swaps(program: &FieldProgram, options: &[String]) -> Result<Vec<(String, Stri
 
 fn explain(args: &FieldExplainArgs) -> Result<String, FieldFailure> {
     let (program, ..) = load(&args.file)?;
+    if let Some(file) = &args.svg {
+        draw(&program, file).map_err(|report| (vec![report], None))?;
+    }
     Ok(match args.json {
         true => format!("{}\n", explain_json(&program)),
         false => explain_text(&program),
     })
+}
+
+/// Draws domains and halos.
+fn draw(program: &FieldProgram, file: &Path) -> Result<(), Report> {
+    check_ending(("--svg", file), "a picture", &["svg"])?;
+    let svg = figure(program).svg();
+    let svg = svg.map_err(|error| Report::new(Category::Io, Phase::Eval, error.to_string()))?;
+    write(file, svg)
 }
 
 fn convert(args: &FieldConvertArgs) -> Result<String, FieldFailure> {

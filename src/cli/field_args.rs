@@ -1,6 +1,7 @@
 //! Arguments of `cembra field`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use crate::cli::budget_args::BudgetArgs;
+use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
 /// Commands on field programs.
@@ -40,6 +41,12 @@ pub struct FieldRunArgs {
     /// Run the cases of a JSON file instead; prints a line a case.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "data", "out", "scalars", "steps", "swap"])]
     pub batch: Option<PathBuf>,
+    /// Threads that share the points of large boxes; the values are the same.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..))]
+    pub threads: u16,
+    /// What all steps or cases may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// Print errors as JSON.
     #[arg(long)]
     pub json: bool,
@@ -53,6 +60,9 @@ pub struct FieldExplainArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Draw domains and halos.
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `field check`.

@@ -3,18 +3,20 @@
 //! The file is `{"cases": [...]}`, or a list of cases. A line is printed for each: its outputs, or the class and the message of
 //! its first error. A case never ends another.
 
-use crate::backend::run_field_program;
+use crate::backend::FieldPlan;
 use crate::cli::report::{Phase, Report};
 use crate::field::json::{read_field_case, write_cells};
-use crate::field::{FieldError, FieldRole};
+use crate::field::{FieldError, FieldRole, check_program};
+use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Category;
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 /// Runs the cases of a file.
 ///
 /// # Errors
 /// It is no file of cases.
-pub(super) fn run_batch(json: &Json) -> Result<String, Report> {
+pub(super) fn run_batch(json: &Json, budget: &Arc<SharedBudget>, threads: usize) -> Result<String, Report> {
     let cases = json["cases"].as_array().or_else(|| json.as_array());
     let cases = cases.ok_or_else(|| {
         let what = "a file of recorded programs is {\"cases\": [...]}";
@@ -22,7 +24,7 @@ pub(super) fn run_batch(json: &Json) -> Result<String, Report> {
     })?;
     let mut lines = String::new();
     for case in cases {
-        let line = match run_case(case) {
+        let line = match run_case(case, budget, threads) {
             Ok(outputs) => json!({ "name": case["name"], "outputs": outputs }),
             Err(error) => json!({
                 "name": case["name"],
@@ -34,9 +36,12 @@ pub(super) fn run_batch(json: &Json) -> Result<String, Report> {
     Ok(lines)
 }
 
-fn run_case(case: &Json) -> Result<Json, FieldError> {
+fn run_case(case: &Json, budget: &Arc<SharedBudget>, threads: usize) -> Result<Json, FieldError> {
     let (program, mut data) = read_field_case(case)?;
-    run_field_program(&program, &mut data).map_err(|mut errors| errors.remove(0))?;
+    check_program(&program).map_err(|mut errors| errors.remove(0))?;
+    data.complete(&program)?;
+    let plan = FieldPlan::new(&program, &data).map_err(|mut errors| errors.remove(0))?;
+    plan.within(budget.clone()).threads(threads).run(&mut data)?;
     let mut outputs = Map::new();
     for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
         let cells = write_cells(&data.fields[&*field.name]);

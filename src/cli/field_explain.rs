@@ -1,10 +1,11 @@
-//! Domains and halos of a program, as a table and as JSON.
+//! Domains and halos of a program, as a table, as JSON and as a picture.
 
 use crate::field::halo::FieldReach;
 use crate::field::text::bound_text;
 use crate::field::{
     BoundTerm, FieldAccess, FieldBound, FieldProgram, FieldStatement, FieldTarget, FieldValue, field_accesses,
 };
+use crate::plot::domains::{DomainAxis, DomainBox, DomainFigure};
 use serde_json::{Value as Json, json};
 
 /// A row of the table.
@@ -13,6 +14,8 @@ struct Row {
     verb: &'static str,
     field: String,
     dims: Vec<(String, String)>,
+    /// For a read, by dimension: how far before and behind the domain; nothing by a table.
+    halos: Vec<Option<(i64, i64)>>,
 }
 
 /// The table.
@@ -65,6 +68,7 @@ fn rows(program: &FieldProgram) -> Vec<Row> {
                 verb: if matches!(statement.value, FieldValue::Scan(_)) { "scans" } else { "writes" },
                 field: program.fields[target.field.0].name.to_string(),
                 dims: written(program, target),
+                halos: Vec::new(),
             });
         }
         for access in field_accesses(program, statement) {
@@ -73,10 +77,38 @@ fn rows(program: &FieldProgram) -> Vec<Row> {
                 verb: "reads",
                 field: program.fields[access.field.0].name.to_string(),
                 dims: read(program, statement, &access),
+                halos: access.reach.iter().map(|(_, reaches)| offsets(reaches)).collect(),
             });
         }
     }
     rows
+}
+
+/// The picture: a row for each statement.
+pub(super) fn figure(program: &FieldProgram) -> DomainFigure {
+    let mut rows_of: Vec<Vec<DomainBox>> = program.statements.iter().map(|_| Vec::new()).collect();
+    for row in rows(program) {
+        let axis = |(at, (dimension, points)): (usize, (String, String))| DomainAxis {
+            dimension,
+            points,
+            halo: match row.halos.get(at) {
+                None => Some((0, 0)),
+                Some(halo) => *halo,
+            },
+        };
+        let title = format!("{} {}", row.verb, row.field);
+        let axes = row.dims.into_iter().enumerate().map(axis).collect();
+        rows_of[row.statement - 1].push(DomainBox { title, is_read: row.verb == "reads", axes });
+    }
+    DomainFigure { rows: rows_of }
+}
+
+/// The least and greatest offset; nothing if a table has a say.
+fn offsets(reaches: &[FieldReach]) -> Option<(i64, i64)> {
+    match reaches {
+        [FieldReach::Offsets(low, high)] => Some((*low, *high)),
+        _ => None,
+    }
 }
 
 fn written(program: &FieldProgram, target: &FieldTarget) -> Vec<(String, String)> {

@@ -11,7 +11,6 @@ use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
 use crate::field::program::{FieldProgram, FieldRole};
 use cembra_vm::value::array::MAX_ROWS;
-use cembra_vm::value::nd_view::Cell;
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +45,8 @@ macro_rules! each_cells {
         }
     };
 }
+
+pub(super) use each_cells;
 
 impl FieldCells {
     /// So many cells of one value; its type is the element type.
@@ -87,8 +88,18 @@ impl FieldCells {
         }
     }
 
+    /// The first cells as an array of this shape.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(crate) fn view_as(&self, shape: &[usize]) -> NdView<'_> {
+        let count = shape.iter().product();
+        let view = each_cells!(self, cells => NdView::from_slice(&cells[..count], shape));
+        view.expect("a box has no more points than an array")
+    }
+
     /// The cells as an array of one axis.
-    fn view(&self) -> NdView<'_> {
+    pub(super) fn view(&self) -> NdView<'_> {
         let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
         view.expect("a buffer has no more cells than an array")
     }
@@ -107,11 +118,11 @@ fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, FieldProblem> {
 /// Cells for the points of a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldBuffer {
-    cells: FieldCells,
-    origin: Vec<i64>,
-    shape: Vec<usize>,
-    strides: Vec<isize>,
-    start: usize,
+    pub(super) cells: FieldCells,
+    pub(super) origin: Vec<i64>,
+    pub(super) shape: Vec<usize>,
+    pub(super) strides: Vec<isize>,
+    pub(super) start: usize,
 }
 
 impl FieldBuffer {
@@ -227,43 +238,8 @@ impl FieldBuffer {
     /// # Panics
     /// If a point lies outside.
     pub fn part(&self, first: &[i64], shape: &[usize]) -> NdView<'_> {
-        let axes: Vec<(usize, i64, usize)> = first
-            .iter()
-            .zip(shape)
-            .enumerate()
-            .map(|(place, (first, size))| (place, *first, *size))
-            .collect();
-        self.axes(axes.into_iter().map(Some), &[])
-    }
-
-    /// The values under chosen axes: each is an axis of the buffer from a point on, or one of size 1 that it does
-    /// not have. Axes that are not chosen stay at the points of `fixed`.
-    pub(crate) fn axes(
-        &self,
-        axes: impl Iterator<Item = Option<(usize, i64, usize)>>,
-        fixed: &[(usize, i64)],
-    ) -> NdView<'_> {
-        let size = cembra_vm::value::array::cell_size(self.dtype()) as isize;
-        let at = |place: usize, point: i64| (point - self.origin[place]) as isize * self.strides[place];
-        let mut start = self.start as isize;
-        fixed.iter().for_each(|(place, point)| start += at(*place, *point));
-        let (mut shape, mut strides) = (Vec::new(), Vec::new());
-        for axis in axes {
-            match axis {
-                Some((place, first, count)) => {
-                    start += at(place, first);
-                    shape.push(count);
-                    strides.push(self.strides[place] * size);
-                }
-                None => {
-                    shape.push(1);
-                    strides.push(0);
-                }
-            }
-        }
-        let whole = self.cells.view();
-        let start = if shape.contains(&0) { 0 } else { (start * size) as usize };
-        NdView::new(self.dtype(), whole.bytes(), start, &shape, &strides).expect("the points lie inside")
+        let axes = first.iter().zip(shape).enumerate();
+        self.view_at(&self.place(axes.map(|(axis, (first, size))| Some((axis, *first, *size))), &[]))
     }
 
     /// Writes the values of a box inside; the array has its axes in the order of the buffer's.
@@ -271,45 +247,9 @@ impl FieldBuffer {
     /// # Panics
     /// If a point lies outside, or shape or element type differ.
     pub fn store(&mut self, first: &[i64], values: &NdView<'_>) {
-        let place = |axis: usize| (first[axis] - self.origin[axis]) as isize * self.strides[axis];
-        let start = self.start as isize + (0..first.len()).map(place).sum::<isize>();
-        let strides = &self.strides;
-        each_cells!(&mut self.cells, cells => store_cells(cells, start, strides, values));
-    }
-}
-
-/// Copies the elements of an array to cells; rows in one piece where they lie so.
-fn store_cells<T: Cell>(cells: &mut [T], start: isize, strides: &[isize], values: &NdView<'_>) {
-    let shape = values.shape();
-    let Some((row, outer)) = shape.split_last() else { return };
-    if values.is_empty() {
-        return;
-    }
-    let step = strides[outer.len()];
-    let slice = values.as_slice::<T>();
-    let mut elements = values.cells::<T>();
-    let mut index = vec![0usize; outer.len()];
-    let mut at = start;
-    for number in 0..outer.iter().product::<usize>() {
-        match slice {
-            Some(slice) if step == 1 => {
-                cells[at as usize..][..*row].copy_from_slice(&slice[number * row..][..*row]);
-            }
-            _ => {
-                for (column, value) in elements.by_ref().take(*row).enumerate() {
-                    cells[(at + column as isize * step) as usize] = value;
-                }
-            }
-        }
-        for axis in (0..outer.len()).rev() {
-            index[axis] += 1;
-            at += strides[axis];
-            if index[axis] < outer[axis] {
-                break;
-            }
-            at -= strides[axis] * outer[axis] as isize;
-            index[axis] = 0;
-        }
+        let axes = first.iter().zip(values.shape()).enumerate();
+        let place = self.place(axes.map(|(axis, (first, size))| Some((axis, *first, *size))), &[]);
+        self.store_at(&place, values);
     }
 }
 
@@ -326,11 +266,21 @@ fn cell_count(shape: &[usize]) -> Result<usize, FieldProblem> {
 }
 
 /// The rows of a neighbour table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TableEntries {
     entries: Arc<[i64]>,
     width: usize,
 }
+
+impl PartialEq for TableEntries {
+    fn eq(&self, other: &TableEntries) -> bool {
+        // A plan asks before each run, mostly about the very entries it knows.
+        self.width == other.width
+            && (Arc::ptr_eq(&self.entries, &other.entries) || self.entries == other.entries)
+    }
+}
+
+impl Eq for TableEntries {}
 
 impl TableEntries {
     /// Rows of so many columns, one after the other.

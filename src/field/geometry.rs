@@ -5,7 +5,7 @@ use crate::field::error::{FieldProblem, dtype_name};
 use crate::field::expression::{
     FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
 };
-use crate::field::program::{FieldProgram, FieldTarget};
+use crate::field::program::{FieldDeclaration, FieldProgram, FieldTarget};
 use cembra_vm::value::ScalarValue;
 
 /// Points along an axis.
@@ -102,6 +102,45 @@ impl FieldGeometry {
             tables.push(entries.clone());
         }
         Ok(FieldGeometry { extents, scalars, tables })
+    }
+
+    /// Takes the scalars of data whose sizes, tables and fixed scalars are those that are known; false if something else
+    /// is so, or missing.
+    pub(crate) fn take_scalars(&mut self, program: &FieldProgram, data: &FieldData, fixed: &[bool]) -> bool {
+        let is_as_before = |(field, extents): (&FieldDeclaration, &Vec<PointRange>)| {
+            let Some(buffer) = data.fields.get(&*field.name) else { return false };
+            let axes = buffer.origin().iter().zip(buffer.shape()).zip(extents);
+            buffer.dtype() == field.dtype
+                && buffer.shape().len() == extents.len()
+                && axes
+                    .into_iter()
+                    .all(|((first, size), extent)| *first == extent.first && *size == extent.len())
+        };
+        if !program.fields.iter().zip(&self.extents).all(is_as_before) {
+            return false;
+        }
+        let mut tables = program.tables.iter().zip(&self.tables);
+        if !tables.all(|(table, entries)| data.tables.get(&*table.name) == Some(entries)) {
+            return false;
+        }
+        for ((scalar, known), is_fixed) in program.scalars.iter().zip(&mut self.scalars).zip(fixed) {
+            let value = data.scalars.get(&*scalar.name).or(scalar.value.as_ref());
+            match value {
+                Some(value) if value.scalar_type() == scalar.dtype && (!is_fixed || value == known) => {
+                    known.clone_from(value);
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// True if what was lowered for this geometry is right for another one.
+    pub(crate) fn fits(&self, other: &FieldGeometry, fixed: &[bool]) -> bool {
+        let mut scalars = other.scalars.iter().zip(&self.scalars).zip(fixed);
+        other.extents == self.extents
+            && other.tables == self.tables
+            && scalars.all(|((new, old), is_fixed)| !is_fixed || new == old)
     }
 
     /// The value of a bound.

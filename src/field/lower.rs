@@ -3,7 +3,7 @@
 //! ```text
 //! out[K=0:8] = concat_where(K == 0, a, b)      stages on K 0:1 (a) and K 1:8 (b)
 //! g[I=0:6], h[I=2:5] = d, d[I+1] - d           stages on I 0:6 (g) and I 2:5 (h)
-//! p[I=0:6, K=0:9] = scan(K forward; …)         one stage on a plane, used for K 0, 1, …, 8
+//! p[I=0:6, K=0:9] = scan(K forward; …)         one stage, which runs on the planes K 0, 1, …, 8
 //! ```
 //!
 //! Everything that can be outside is found here, before anything is written.
@@ -12,9 +12,10 @@ use crate::field::dimension::DimensionId;
 use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::FieldNodeId;
 use crate::field::geometry::{FieldGeometry, PointRange};
-use crate::field::place::Coordinate;
+use crate::field::place::{Coordinate, KeptReach};
 use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
-use crate::field::stage::{FieldStage, StageOutput};
+use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
+use crate::field::temporaries::worth_keeping;
 use crate::field::to_expr::{BoxLowering, MOST_LOWERED, Stop};
 use crate::field::types::FieldTypes;
 use cembra_vm::value::ScalarValue;
@@ -44,7 +45,7 @@ pub struct LoweredStatement {
     pub domains: Vec<Option<Vec<PointRange>>>,
     /// What is evaluated, in order.
     pub stages: Vec<FieldStage>,
-    /// For a scan its levels; there is one stage then, on the plane of the first level in the order of points.
+    /// For a scan its levels; there is one stage then, on all of them, which runs plane by plane.
     pub scan: Option<ScanLevels>,
     /// True if the statement reads what it writes.
     pub is_in_place: bool,
@@ -194,7 +195,17 @@ fn lower_group(
         let outputs = lower_targets(program, roots, &axes, &targets, &mut lowering);
         spent += lowering.count();
         match outputs {
-            Ok(outputs) => stages.push(stage(lowering, &ranges, outputs)),
+            Ok(outputs) => {
+                let kept = worth_keeping(&lowering);
+                stages.push(match kept.is_empty() {
+                    true => stage(lowering, &ranges, outputs),
+                    false => {
+                        let boxed =
+                            StageBox { program, types, geometry, roots, axes: &axes, ranges: &ranges };
+                        boxed.with_temporaries(&kept, &targets, most)?
+                    }
+                });
+            }
             Err(Stop::Problem(problem)) => return Err(problem),
             Err(Stop::Split { axis, at }) => {
                 let (mut low, mut high) = (ranges.clone(), ranges);
@@ -234,6 +245,77 @@ fn stage(lowering: BoxLowering<'_>, ranges: &[PointRange], outputs: Vec<StageOut
         graph: lowering.graph,
         inputs: lowering.inputs,
         outputs,
+        temporaries: Vec::new(),
+    }
+}
+
+/// A box that is lowered with temporaries.
+struct StageBox<'p> {
+    program: &'p FieldProgram,
+    types: &'p FieldTypes,
+    geometry: &'p FieldGeometry,
+    roots: &'p [FieldNodeId],
+    axes: &'p [DimensionId],
+    ranges: &'p [PointRange],
+}
+
+impl StageBox<'_> {
+    /// The stage with these operations as temporaries, operands first.
+    fn with_temporaries(
+        &self,
+        kept: &[FieldNodeId],
+        targets: &[(usize, Option<(DimensionId, i64)>)],
+        most: usize,
+    ) -> Result<FieldStage, FieldProblem> {
+        let StageBox { program, types, axes, ranges, .. } = *self;
+        let problem = |stop| match stop {
+            Stop::Problem(problem) => problem,
+            Stop::Split { .. } => unreachable!("the box was lowered before"),
+        };
+        let unread = vec![None; axes.len()];
+        let mut reaches: Vec<Vec<Option<(i64, i64)>>> = vec![unread.clone(); kept.len()];
+        let keep = |below: usize| {
+            let reach = |number: usize| KeptReach { number, offsets: unread.clone() };
+            kept[..below].iter().enumerate().map(|(number, id)| (*id, reach(number))).collect()
+        };
+        let mut lowering = self.lowering(ranges.to_vec(), most);
+        lowering.kept = keep(kept.len());
+        let outputs = lower_targets(program, self.roots, axes, targets, &mut lowering).map_err(problem)?;
+        widen(&mut reaches, &lowering, &unread);
+        let mut main = stage(lowering, ranges, outputs);
+        for (number, id) in kept.iter().enumerate().rev() {
+            let reach = reaches[number].clone();
+            let of_axis = |(range, reach): (&PointRange, &Option<(i64, i64)>)| match reach {
+                Some((least, most)) => PointRange { first: range.first + least, end: range.end + most },
+                None => *range,
+            };
+            let own: Vec<PointRange> = ranges.iter().zip(&reach).map(of_axis).collect();
+            let mut lowering = self.lowering(own.clone(), most);
+            lowering.kept = keep(number);
+            let result = lowering.lower(*id, coordinates(program, axes, None)).map_err(problem)?;
+            widen(&mut reaches, &lowering, &reach);
+            let outputs = vec![StageOutput { target: 0, local: None, result }];
+            let dtype = types.get(*id).expect("the program was checked").dtype;
+            main.temporaries.push(FieldTemporary { stage: stage(lowering, &own, outputs), dtype, reach });
+        }
+        main.temporaries.reverse();
+        Ok(main)
+    }
+
+    fn lowering(&self, ranges: Vec<PointRange>, most: usize) -> BoxLowering<'_> {
+        BoxLowering::new(self.program, self.types, self.geometry, ranges, None, most)
+    }
+}
+
+/// Adds what a lowering reads of temporaries to their reach; `own` is how far its box reaches beyond that of the stage.
+fn widen(reaches: &mut [Vec<Option<(i64, i64)>>], lowering: &BoxLowering<'_>, own: &[Option<(i64, i64)>]) {
+    for KeptReach { number, offsets } in lowering.kept.values() {
+        for ((reach, offsets), own) in reaches[*number].iter_mut().zip(offsets).zip(own) {
+            let Some((least, most)) = offsets else { continue };
+            let (before, behind) = own.unwrap_or((0, 0));
+            let (first, last) = reach.get_or_insert((before + least, behind + most));
+            (*first, *last) = ((*first).min(before + least), (*last).max(behind + most));
+        }
     }
 }
 
@@ -245,22 +327,15 @@ fn lower_scan(
     group: Group,
     lowered: &mut LoweredStatement,
 ) -> Result<(), FieldProblem> {
-    let Group { axes, mut ranges, targets } = group;
+    let Group { axes, ranges, targets } = group;
     let axis = axes.iter().position(|dim| *dim == scan.axis).expect("the program was checked");
     let levels = ranges[axis];
-    let lower = |ranges: &[PointRange]| {
-        let mut lowering =
-            BoxLowering::new(program, types, geometry, ranges.to_vec(), Some(axis), MOST_LOWERED);
-        match lower_targets(program, &scan.body, &axes, &targets, &mut lowering) {
-            Ok(outputs) => Ok(stage(lowering, ranges, outputs)),
-            Err(Stop::Problem(problem)) => Err(problem),
-            Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
-        }
-    };
-    // All levels first, for what may be outside; the plane is what runs.
-    lower(&ranges)?;
-    ranges[axis].end = levels.first + 1;
-    lowered.stages.push(lower(&ranges)?);
+    let mut lowering = BoxLowering::new(program, types, geometry, ranges.clone(), Some(axis), MOST_LOWERED);
+    match lower_targets(program, &scan.body, &axes, &targets, &mut lowering) {
+        Ok(outputs) => lowered.stages.push(stage(lowering, &ranges, outputs)),
+        Err(Stop::Problem(problem)) => return Err(problem),
+        Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
+    }
     let init = scan.carry.iter().map(|carry| carry.init.clone()).collect();
     lowered.scan = Some(ScanLevels { axis, levels, direction: scan.direction, init });
     Ok(())

@@ -42,6 +42,15 @@ pub(crate) struct PointList {
     pub from: Option<(TableId, usize, Arc<[i64]>)>,
 }
 
+/// What is read of a temporary, relative to the box of who reads it: by axis the least and greatest offset.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptReach {
+    /// The number of the temporary.
+    pub number: usize,
+    /// By axis of the box; nothing for one that the value does not vary along, or if nobody has read it.
+    pub offsets: Vec<Option<(i64, i64)>>,
+}
+
 /// All places and lists of a lowering.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -81,6 +90,11 @@ impl Places {
     /// A coordinate of a place.
     pub fn coordinate(&self, place: PlaceId, dim: DimensionId) -> Coordinate {
         self.places[place.0 as usize][dim.0]
+    }
+
+    /// All coordinates of a place, by dimension.
+    pub fn coordinates(&self, place: PlaceId) -> &[Coordinate] {
+        &self.places[place.0 as usize]
     }
 
     /// A list.

@@ -1,13 +1,13 @@
-//! Reads of fields: from the place of a leaf to a view of a buffer, and to elements taken by lists.
+//! Reads of fields: from the place of a leaf to a view of a buffer, or to elements that lists choose.
 
 use crate::expr;
 use crate::field::error::FieldProblem;
 use crate::field::expression::FieldNode;
 use crate::field::geometry::{PointRange, outside};
 use crate::field::place::{Coordinate, PointList};
-use crate::field::stage::{AxisRead, FieldRead, StageSource};
+use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
 use crate::field::to_expr::{BoxLowering, Key, Stop};
-use cembra_vm::value::{Axes, NdType, QType, ScalarType, Value};
+use cembra_vm::value::{NdType, QType};
 
 impl BoxLowering<'_> {
     /// A field where it is needed.
@@ -16,9 +16,12 @@ impl BoxLowering<'_> {
             unreachable!("only fields are read")
         };
         let declared = &self.program.fields[field.0];
-        let mut read =
-            FieldRead { field, axes: vec![AxisRead::Absent; self.ranges.len()], fixed: Vec::new() };
-        let mut lists = Vec::new();
+        let mut read = FieldRead {
+            of: ReadOf::Field(field),
+            axes: vec![AxisRead::Absent; self.ranges.len()],
+            fixed: Vec::new(),
+            lists: Vec::new(),
+        };
         for (at, dim) in declared.dims.iter().enumerate() {
             let extent = self.geometry.extents[field.0][at];
             let has = |range: PointRange| extent.first <= range.first && range.end <= extent.end;
@@ -33,11 +36,12 @@ impl BoxLowering<'_> {
                     PointRange { first: point, end: point + 1 }
                 }
                 Coordinate::List { axis, list } => {
-                    read.axes[axis] = AxisRead::Whole { place: at };
+                    read.axes[axis] = AxisRead::Taken { place: at, list: read.lists.len() };
                     let list = self.places.points(list);
                     self.check_points(declared.name.as_ref(), list, extent, self.program.dim_name(*dim))?;
-                    let places: Vec<i64> = list.points.iter().map(|point| point - extent.first).collect();
-                    lists.push((axis, places));
+                    // The points are those of the field, which has fewer than 32 bits count.
+                    let positions = list.points.iter().map(|point| (point - extent.first) as u32);
+                    read.lists.push(positions.collect());
                     continue;
                 }
                 Coordinate::Unused => unreachable!("a place has the dimensions of its value"),
@@ -49,14 +53,7 @@ impl BoxLowering<'_> {
         }
         let units = read.axes.iter().map(|axis| *axis == AxisRead::Absent);
         let qtype = QType::NdArray(NdType::of_axes(declared.dtype, units).expect("boxes have few axes"));
-        let mut node = self.leaf(StageSource::Field(read), qtype)?;
-        for (axis, places) in lists {
-            let qtype = NdType::of_axes(ScalarType::Int64, [false]).expect("one axis");
-            let places = self.leaf(StageSource::Places(places.into()), QType::NdArray(qtype))?;
-            let axes = self.graph.add_literal(Value::Axes(Axes::new([axis]).expect("one axis")))?;
-            node = self.apply("nd._take", &[node, places, axes])?;
-        }
-        Ok(node)
+        Ok(self.leaf(StageSource::Field(read), qtype)?)
     }
 
     /// Checks that a field has the points of a list.

@@ -8,7 +8,8 @@
 
 use crate::expr;
 use crate::field::expression::{FieldId, FieldScalarId};
-use cembra_vm::value::{QType, ScalarValue};
+use cembra_vm::value::shape::PerAxis;
+use cembra_vm::value::{QType, ScalarType, ScalarValue};
 use std::sync::Arc;
 
 /// How an axis of the box reads a field.
@@ -23,22 +24,43 @@ pub enum AxisRead {
         /// The first point.
         first: i64,
     },
-    /// All points of an axis of the field; a list of places chooses among them.
-    Whole {
+    /// Points of an axis of the field that a list chooses.
+    Taken {
         /// The axis of the field.
         place: usize,
+        /// The list, by its number in the read.
+        list: usize,
     },
 }
 
-/// A read of a field: a strided view of its buffer with the axes of the box.
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadOf {
+    /// A field of the program.
+    Field(FieldId),
+    /// An intermediate that is kept while the stage runs, by number.
+    Temporary(usize),
+}
+
+/// A read of a field: a strided view of its buffer with the axes of the box, or elements that lists choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldRead {
-    /// The field.
-    pub field: FieldId,
+    /// What is read.
+    pub of: ReadOf,
     /// By axis of the box.
     pub axes: Vec<AxisRead>,
     /// Axes of the field that stay at one point.
     pub fixed: Vec<(usize, i64)>,
+    /// Lists of positions along axes of the field, from 0 on, one for each position of the axis of the box.
+    pub lists: Vec<Arc<[u32]>>,
+}
+
+impl FieldRead {
+    /// Sizes of the axes of what is read on a box of this shape.
+    pub(crate) fn sizes(&self, shape: &[usize]) -> PerAxis {
+        let size = |(axis, size): (&AxisRead, &usize)| if *axis == AxisRead::Absent { 1 } else { *size };
+        self.axes.iter().zip(shape).map(size).collect()
+    }
 }
 
 /// What a leaf of the expression is.
@@ -48,8 +70,6 @@ pub enum StageSource {
     Field(FieldRead),
     /// A scalar of the run.
     Scalar(FieldScalarId),
-    /// Places along an axis, from 0 on, as an array of one axis.
-    Places(Arc<[i64]>),
     /// Truth values along an axis of the box.
     Mask {
         /// The axis of the box.
@@ -111,4 +131,17 @@ pub struct FieldStage {
     pub inputs: Vec<StageInput>,
     /// Its results.
     pub outputs: Vec<StageOutput>,
+    /// Intermediates that are kept, each before those that read it.
+    pub temporaries: Vec<FieldTemporary>,
+}
+
+/// An intermediate that a stage keeps: it is computed before the stage, and read at several shifts.
+#[derive(Clone, Debug)]
+pub struct FieldTemporary {
+    /// What computes it, on the points that are needed.
+    pub stage: FieldStage,
+    /// The element type.
+    pub dtype: ScalarType,
+    /// By axis of the box: the points before and behind those of the box; nothing if the intermediate does not vary.
+    pub reach: Vec<Option<(i64, i64)>>,
 }

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! An operation is lowered once for each place that it is needed at. Shifts and tables end in the reads of fields: a
-//! shifted read is a window, a list of points a window and `nd._take`. Local dimensions are unrolled, column by column, so
+//! shifted read is a window, and a list of points takes elements. What [`temporaries`](super::temporaries) keeps is read
+//! as a field is. Local dimensions are unrolled, column by column, so
 //! that sums keep the order of the row. All arrays have the axes of the box; an axis that a value does not vary along is a
 //! unit axis.
 //!
@@ -17,7 +18,7 @@ use crate::field::error::FieldProblem;
 use crate::field::expression::{FieldNode, FieldNodeId, FieldReduction, IndexCondition, TableId};
 use crate::field::geometry::{FieldGeometry, PointRange};
 use crate::field::operators::{binary_operator, cast_operator, reduction_operator, unary_operator};
-use crate::field::place::{Coordinate, PlaceId, Places, PointList};
+use crate::field::place::{Coordinate, KeptReach, PlaceId, Places, PointList};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{StageInput, StageResult, StageSource};
 use crate::field::types::FieldTypes;
@@ -84,7 +85,7 @@ struct Pending {
 /// A box while it is lowered.
 pub(crate) struct BoxLowering<'p> {
     pub(super) program: &'p FieldProgram,
-    types: &'p FieldTypes,
+    pub(super) types: &'p FieldTypes,
     pub(super) geometry: &'p FieldGeometry,
     pub(super) ranges: Vec<PointRange>,
     /// The axis of a scan.
@@ -94,7 +95,9 @@ pub(crate) struct BoxLowering<'p> {
     leaves: HashMap<StageSource, expr::NodeId>,
     sources: HashMap<expr::NodeId, StageSource>,
     pub(super) places: Places,
-    done: HashMap<Key, expr::NodeId>,
+    pub(super) done: HashMap<Key, expr::NodeId>,
+    /// Operations that are kept as temporaries, with the points around the box that are read, once some are.
+    pub(super) kept: HashMap<FieldNodeId, KeptReach>,
     /// Operations that may be lowered.
     most: usize,
 }
@@ -121,6 +124,7 @@ impl<'p> BoxLowering<'p> {
             sources: HashMap::new(),
             places: Places::default(),
             done: HashMap::new(),
+            kept: HashMap::new(),
             most,
         }
     }
@@ -194,6 +198,14 @@ impl<'p> BoxLowering<'p> {
         let program = self.program;
         self.check_kept()?;
         let leaf = |node| (Vec::new(), Combine::Leaf(node));
+        if self.kept.contains_key(&id) {
+            return Ok(Pending {
+                key,
+                operands: Vec::new(),
+                next: 0,
+                combine: Combine::Leaf(self.read_kept(key)?),
+            });
+        }
         let (operands, combine) = match program.nodes.get(id) {
             FieldNode::Literal(value) => leaf(self.literal(value)?),
             FieldNode::Scalar(scalar) => match program.scalars[scalar.0].is_static {

@@ -1,4 +1,4 @@
-//! Pictures of spectra as SVG, and with the feature `png` as PNG: curves with components and residuals, maps with traces, parameters over time.
+//! Pictures of spectra as SVG, and with the feature `png` as PNG: curves with components and residuals, maps with traces, parameters over time. Boxes of points with halos.
 //!
 //! ```text
 //! Curves      data o o o, fit ───, peaks filled     MapFigure   data | fit | residual, each with its colours
@@ -11,6 +11,7 @@
 #[cfg(feature = "png")]
 pub mod bitmap;
 pub mod curves;
+pub mod domains;
 pub mod error;
 pub mod maps;
 pub mod raster;
@@ -20,6 +21,7 @@ pub mod style;
 pub mod traces;
 
 pub use curves::{Component, Curves};
+pub use domains::{DomainAxis, DomainBox, DomainFigure};
 pub use error::PlotError;
 pub use maps::MapFigure;
 pub use style::Labels;

@@ -2,15 +2,18 @@
 
 use crate::support::{bind, parse};
 use allocation_counter::measure;
-use cembra::backend::Plan;
+use cembra::backend::{FieldPlan, Plan};
 use cembra::compile::Options;
 use cembra::dag::{Array, Graph, Scalar, ir, linearize, where_};
+use cembra::field::{FieldBuffer, FieldCells, FieldData, TableEntries, parse_field_program};
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::host::{Accessors, ExecutorOptions, Listener, ModelExecutor};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{NdViewMut, Room, RunOptions};
-use cembra::vm::value::{ArrayClass, ArrayType, Budget, NdType, NdView, QType, ScalarType, Value};
+use cembra::vm::value::{
+    ArrayClass, ArrayType, Budget, NdType, NdView, QType, ScalarType, ScalarValue, Value,
+};
 
 /// Runs before the count: buffers of texts grow to their size, and regions of many rows are compiled.
 const WARM_UP: usize = 400;
@@ -288,4 +291,37 @@ def f(a, n):
     let counted = measure(|| (0..RUNS).for_each(|_| drop(run())));
     assert_eq!(counted.count_total, 0);
     assert!(values[1] > 30.0, "the memory of the host is written: {values:?}");
+}
+
+/// Steps of a field program: boxes with halos, intermediates that are kept, points taken by lists, a scan.
+#[test]
+fn steps_of_field_programs_allocate_nothing() {
+    let program = parse_field_program(
+        "horizontal I, J, Cell\nvertical K\ntable C2I: Cell -> I width 2\ninput u[I, J], e[I], d[I, K]\n\
+         scalar k\noutput v[I, J], w[I, J], s[Cell], p[I, K]\n\
+         lap = -4.0*u + u[I-1] + u[I+1] + u[J-1] + u[J+1]\n\
+         v[I=1:39, J=1:39] = u + k*lap\n\
+         w[I=2:38, J=2:38] = lap[I-1] + lap[I+1] + lap[J-1] + lap[J+1]\n\
+         s = neighbor_sum(e[C2I], C2I)\n\
+         p = scan(K forward; a = 0.0; 0.5*a + d)\n",
+    );
+    let program = program.unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let numbers = |count: usize| FieldCells::Float64((0..count).map(|at| at as f64).collect());
+    let mut data = FieldData::default();
+    let mut field = |name: &str, buffer: FieldBuffer| data.fields.insert(name.to_owned(), buffer);
+    for name in ["u", "v", "w"] {
+        field(name, FieldBuffer::row_major(numbers(1600), &[0, 0], &[40, 40]).expect("cells"));
+    }
+    field("e", FieldBuffer::row_major(numbers(40), &[0], &[40]).expect("cells"));
+    field("s", FieldBuffer::row_major(numbers(50), &[0], &[50]).expect("cells"));
+    for name in ["d", "p"] {
+        field(name, FieldBuffer::strided(numbers(400), &[0, 0], &[40, 10], &[1, 40], 0).expect("cells"));
+    }
+    let rows = (0..100).map(|at| at * 7 % 40).collect();
+    data.tables.insert("C2I".to_owned(), TableEntries::new(rows, 2).expect("rows of two"));
+    data.scalars.insert("k".to_owned(), ScalarValue::Float64(0.1));
+    let mut plan = FieldPlan::new(&program, &data).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let mut step = || plan.run(&mut data).expect("values");
+    (0..10 * WARM_UP).for_each(|_| step());
+    assert_eq!(measure(|| (0..10_000).for_each(|_| step())).count_total, 0);
 }

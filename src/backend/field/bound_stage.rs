@@ -1,56 +1,25 @@
-//! A stage as a bound program with its frame.
+//! A stage that can run: band by band along its first axis, with the temporaries that it keeps.
 //!
 //! ```text
-//! buffers ──strided views──> inputs | frame | results ──copied──> buffers
+//! band 0     lap on rows 1:19     v on rows 2:18
+//! band 1     lap on rows 17:35    v on rows 18:34        rows 17 and 18 of lap are kept, 16 are computed
 //! ```
 //!
-//! Views are lent for a run, so that tile regions read shifted cells where they lie.
+//! Bands are there for the second-level cache: what a temporary or a list of points gives is read again soon. A stage
+//! without them is one band.
 
-use crate::compile::{Options, compile};
+use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::stage_program::{StageData, StageProgram, with_scalar};
 use crate::expr::NodeId;
-use crate::field::buffer::{FieldBuffer, FieldData};
+use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
-use crate::field::program::FieldProgram;
-use crate::field::stage::{AxisRead, FieldRead, FieldStage, StageResult, StageSource};
-use crate::prepare::Prepare;
-use crate::prepare::join::joined;
-use crate::registry::{Dialect, Registry};
-use cembra_vm::frame::Frame;
+use crate::field::stage::{FieldStage, FieldTemporary, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
-use cembra_vm::machine::{BoundExpr, CallError};
-use cembra_vm::value::{Category, NdView, ScalarValue, Value};
-use std::sync::{Arc, LazyLock};
+use cembra_vm::machine::Room;
+use cembra_vm::value::{NdView, ScalarValue};
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
-
-/// What a stage reads besides its program: the data, and the state of a scan.
-#[derive(Clone, Copy)]
-pub(super) struct StageData<'d> {
-    pub program: &'d FieldProgram,
-    pub data: &'d FieldData,
-    pub scalars: &'d [ScalarValue],
-    /// In a scan the axis of its levels, and how far the level is from the one that the stage was lowered for.
-    pub level: Option<(usize, i64)>,
-    /// What a scan hands on, by number.
-    pub carries: &'d [NdView<'d>],
-}
-
-impl<'d> StageData<'d> {
-    /// The elements that a read has.
-    pub fn view(&self, stage: &FieldStage, read: &FieldRead) -> NdView<'d> {
-        let buffer: &'d FieldBuffer = &self.data.fields[&*self.program.fields[read.field.0].name];
-        let axis = |(axis, of): (usize, &AxisRead)| match *of {
-            AxisRead::Absent => None,
-            AxisRead::Window { place, first } => {
-                let moved = self.level.map_or(0, |(level, by)| if level == axis { by } else { 0 });
-                Some((place, first + moved, stage.shape[axis]))
-            }
-            AxisRead::Whole { place } => Some((place, buffer.origin()[place], buffer.shape()[place])),
-        };
-        buffer.axes(read.axes.iter().enumerate().map(axis), &read.fixed)
-    }
-}
+/// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
+const BAND_BYTES: usize = 256 << 10;
 
 /// A stage that can run.
 #[derive(Debug)]
@@ -58,21 +27,32 @@ pub(super) struct BoundStage {
     pub stage: FieldStage,
     /// Nothing if no result needs an operation.
     program: Option<StageProgram>,
+    temporaries: Vec<BoundTemporary>,
+    /// Where they are kept, by number.
+    kept: Vec<FieldBuffer>,
+    /// Rows of a band.
+    rows: usize,
+    /// The part that runs, for its first points and sizes.
+    first: Vec<i64>,
+    shape: Vec<usize>,
 }
 
+/// A temporary that can be computed.
 #[derive(Debug)]
-struct StageProgram {
-    bound: BoundExpr,
-    frame: Frame,
-    /// The slot of each input of the stage; nothing if no operation reads it.
-    inputs: Vec<Option<TypedSlot>>,
-    /// The slots of nodes that are results.
-    outputs: Vec<(NodeId, TypedSlot)>,
+struct BoundTemporary {
+    stage: BoundStage,
+    reach: Vec<Option<(i64, i64)>>,
+}
+
+/// Where results go while a stage runs, by number of the output.
+pub(super) struct Targets<'t> {
+    pub buffers: &'t mut [FieldBuffer],
+    pub destinations: &'t [Destination],
 }
 
 impl BoundStage {
     /// Compiles a stage.
-    pub fn new(stage: FieldStage) -> Result<BoundStage, FieldProblem> {
+    pub fn new(mut stage: FieldStage) -> Result<BoundStage, FieldProblem> {
         let mut roots: Vec<NodeId> = Vec::new();
         for output in &stage.outputs {
             if let StageResult::Node(node) = output.result
@@ -82,127 +62,211 @@ impl BoundStage {
             }
         }
         let program = if roots.is_empty() { None } else { Some(StageProgram::new(&stage, &roots)?) };
-        Ok(BoundStage { stage, program })
+        let declared = std::mem::take(&mut stage.temporaries);
+        let rows = rows_of_band(&stage, &declared);
+        let (mut temporaries, mut kept) = (Vec::new(), Vec::new());
+        for FieldTemporary { stage: of, dtype, reach } in declared {
+            let size = |(axis, reach): (usize, &Option<(i64, i64)>)| match reach {
+                None => 1,
+                Some((least, most)) if axis == 0 => rows + (most - least) as usize,
+                Some(_) => of.shape[axis],
+            };
+            let shape: Vec<usize> = reach.iter().enumerate().map(size).collect();
+            kept.push(FieldBuffer::filled(&ScalarValue::zero(dtype), &of.first, &shape)?);
+            temporaries.push(BoundTemporary { stage: BoundStage::new(of)?, reach });
+        }
+        let (first, shape) = (stage.first.clone(), stage.shape.clone());
+        Ok(BoundStage { stage, program, temporaries, kept, rows, first, shape })
     }
 
-    /// Computes the results, which stay in the frame.
+    /// True if no operation may raise, whatever the values are.
+    pub fn is_total(&self) -> bool {
+        self.program.as_ref().is_none_or(StageProgram::is_total)
+    }
+
+    /// True if all of it is one band.
+    pub fn is_one_band(&self) -> bool {
+        self.temporaries.is_empty() && self.rows >= self.stage.shape.first().copied().unwrap_or(1)
+    }
+
+    /// Computes all points and stores them; nothing that is read may be a target, and two outputs go to two targets.
+    pub fn run_into(&mut self, from: StageData<'_>, targets: &mut Targets<'_>) -> Result<(), FieldProblem> {
+        let all = self.stage.shape.first().copied().unwrap_or(1);
+        let begin = self.stage.first.first().copied().unwrap_or(0);
+        let mut done = 0;
+        while done < all {
+            let count = self.rows.min(all - done);
+            self.keep(from, begin + done as i64, count, done == 0)?;
+            self.first.copy_from_slice(&self.stage.first);
+            self.shape.copy_from_slice(&self.stage.shape);
+            if let (Some(first), Some(size)) = (self.first.first_mut(), self.shape.first_mut()) {
+                (*first, *size) = (begin + done as i64, count);
+            }
+            let part = Part { first: &self.first, shape: &self.shape };
+            let from = StageData { temporaries: &self.kept, ..from };
+            run_part(&self.stage, self.program.as_mut(), from, part, targets)?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Computes all points in one band; results stay in the frame.
     pub fn run(&mut self, from: StageData<'_>) -> Result<(), FieldProblem> {
+        let part = Part { first: &self.stage.first, shape: &self.stage.shape };
         match &mut self.program {
-            Some(program) => program.run(&self.stage, from),
+            Some(program) => program.run(&self.stage, from, part, |_, _| ()),
             None => Ok(()),
         }
     }
 
-    /// Calls a function for a result of the last run, as an array with the axes of the box; axes that it does not
+    /// Computes a part of a scan into rooms that a function gives, by number of the output; results that get none are handed to
+    /// the function behind as arrays with the axes of the box.
+    pub fn run_plane<'r>(
+        &'r mut self,
+        from: StageData<'_>,
+        part: Part<'_>,
+        rooms: impl FnOnce(&'r FieldStage, &'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<(), FieldProblem> {
+        let BoundStage { stage, program, .. } = self;
+        let stage = &*stage;
+        match program {
+            Some(program) => program.run(stage, from, part, |slots, give| rooms(stage, slots, give)),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls a function for a result of the last run, as an array with the axes of the box; axes that the result does not
     /// vary along may have size 1.
     pub fn with_result<R>(
         &self,
         result: &StageResult,
         from: StageData<'_>,
+        part: Part<'_>,
         each: impl FnOnce(&NdView<'_>) -> R,
     ) -> Result<R, FieldProblem> {
-        match result {
-            StageResult::Read(read) => Ok(each(&from.view(&self.stage, read))),
-            StageResult::Carry(number) => Ok(each(&from.carries[*number])),
-            StageResult::Scalar(id) => Ok(with_scalar(&from.scalars[id.0], each)),
-            StageResult::Literal(value) => Ok(with_scalar(value, each)),
-            StageResult::Node(node) => {
-                let program = self.program.as_ref().expect("an operation is computed by a program");
-                let (_, slot) =
-                    program.outputs.iter().find(|(known, _)| known == node).expect("all roots have slots");
-                match slot.qtype().nd() {
-                    Some(_) => Ok(each(&program.frame.nd_view(slot).map_err(ours)?)),
-                    None => match program.frame.read(slot).map_err(ours)? {
-                        Value::Scalar(value) => Ok(with_scalar(&value, each)),
-                        other => Err(ours(format!("a result {other:?}"))),
-                    },
+        with_result(&self.stage, self.program.as_ref(), result, from, part, each)
+    }
+
+    /// Computes the temporaries that a band reads.
+    fn keep(
+        &mut self,
+        from: StageData<'_>,
+        begin: i64,
+        count: usize,
+        is_first: bool,
+    ) -> Result<(), FieldProblem> {
+        for (number, temporary) in self.temporaries.iter_mut().enumerate() {
+            let (before, rest) = self.kept.split_at_mut(number);
+            let own = &mut rest[..1];
+            let BoundTemporary { stage, reach } = temporary;
+            let BoundStage { stage, program, first, shape, .. } = stage;
+            first.copy_from_slice(own[0].origin());
+            shape.copy_from_slice(own[0].shape());
+            match reach[0] {
+                None if !is_first => continue,
+                None => {}
+                Some((least, most)) => {
+                    let (low, end) = (begin + least, begin + count as i64 + most);
+                    if is_first {
+                        own[0].begin_at(low);
+                        (first[0], shape[0]) = (low, (end - low) as usize);
+                    } else {
+                        // What the band before has kept of these rows is there.
+                        own[0].slide_to(low);
+                        (first[0], shape[0]) = (begin + most, count);
+                    }
                 }
             }
+            let from = StageData { temporaries: before, ..from };
+            let part = Part { first, shape };
+            run_part(stage, program.as_mut(), from, part, &mut Targets { buffers: own, destinations: &[] })?;
         }
+        Ok(())
     }
 }
 
-/// An error that no program should meet.
-fn ours(error: impl ToString) -> FieldProblem {
-    FieldProblem::Run { category: Category::InvalidProgram, what: error.to_string() }
-}
-
-/// Calls a function for a scalar as an array without axes.
-pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-    fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-        each(&NdView::from_slice(&[value], &[]).expect("one element"))
-    }
-    match *value {
-        ScalarValue::Boolean(value) => one(value, each),
-        ScalarValue::Int32(value) => one(value, each),
-        ScalarValue::Int64(value) => one(value, each),
-        ScalarValue::Float32(value) => one(value, each),
-        ScalarValue::Float64(value) => one(value, each),
-        _ => unreachable!("fields have elements of five types"),
-    }
-}
-
-/// The name of a side output; names are sorted as numbers are.
-fn output_name(number: usize) -> Arc<str> {
-    format!("o{number:07}").into()
-}
-
-impl StageProgram {
-    fn new(stage: &FieldStage, roots: &[NodeId]) -> Result<StageProgram, FieldProblem> {
-        let limit = |what: String| FieldProblem::Limit { limit: "field-operations", what };
-        let names: Vec<Arc<str>> = (1..roots.len()).map(output_name).collect();
-        let registry = REGISTRY.clone();
-        let draft = joined(stage.graph.clone(), roots, names, registry, Dialect::default());
-        let mut draft = draft.map_err(|error| limit(error.to_string()))?;
-        draft.inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
-        let prepared = Prepare::standard().run_joined(draft).map_err(|error| limit(error.to_string()))?;
-        let options = Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() };
-        let bound = compile(&prepared, &options).map_err(|error| limit(error.to_string()))?;
-        let inputs = stage.inputs.iter().map(|input| bound.input_slot(&input.name).ok().cloned()).collect();
-        let slot = |(number, node): (usize, &NodeId)| match number {
-            0 => Ok((*node, bound.output_slot().clone())),
-            _ => Ok((*node, bound.side_output_slot(&output_name(number)).map_err(ours)?.clone())),
-        };
-        let outputs = roots.iter().enumerate().map(slot).collect::<Result<_, FieldProblem>>()?;
-        let frame = bound.new_frame().map_err(|error| limit(error.to_string()))?;
-        Ok(StageProgram { bound, frame, inputs, outputs })
-    }
-
-    fn run(&mut self, stage: &FieldStage, from: StageData<'_>) -> Result<(), FieldProblem> {
-        let mut views = Vec::with_capacity(self.inputs.len());
-        for (input, slot) in stage.inputs.iter().zip(&self.inputs) {
-            let Some(slot) = slot else { continue };
-            let view = match &input.source {
-                StageSource::Scalar(id) => {
-                    let value = Value::Scalar(from.scalars[id.0].clone());
-                    self.frame.write(slot, &value).map_err(ours)?;
-                    continue;
+/// Computes a part and stores it: where it can, the program writes to the targets itself. Without destinations a
+/// target has the axes of the box.
+fn run_part(
+    stage: &FieldStage,
+    mut program: Option<&mut StageProgram>,
+    from: StageData<'_>,
+    part: Part<'_>,
+    targets: &mut Targets<'_>,
+) -> Result<(), FieldProblem> {
+    let destinations = targets.destinations;
+    let place = |number: usize, buffer: &FieldBuffer| match destinations.get(number) {
+        Some(destination) => destination.place(buffer, part),
+        None => part.place(buffer),
+    };
+    let mut is_stored = 0_u64;
+    if let Some(program) = &mut program {
+        let buffers = &mut *targets.buffers;
+        program.run(stage, from, part, |slots, give| {
+            for (number, (output, buffer)) in stage.outputs.iter().zip(buffers).enumerate() {
+                let StageResult::Node(node) = output.result else { continue };
+                let Some(slot) = slots.iter().find(|(known, _)| *known == node) else { continue };
+                let place = place(number, buffer);
+                if number < 64
+                    && is_full(&slot.1, part)
+                    && let Some(room) = buffer.room_at(&slot.1, &place)
+                {
+                    give(room);
+                    is_stored |= 1 << number;
                 }
-                StageSource::Field(read) => from.view(stage, read),
-                StageSource::Carry(number) => from.carries[*number],
-                StageSource::Places(places) => NdView::from_slice(places, &[places.len()]).map_err(ours)?,
-                StageSource::Mask { axis, values } => {
-                    let mut shape = vec![1; stage.shape.len()];
-                    shape[*axis] = values.len();
-                    NdView::from_slice(values, &shape).map_err(ours)?
-                }
-            };
-            // What is lent cannot be read after the run; an input may be a result if operations cancel out.
-            match self.outputs.iter().any(|(_, output)| output == slot) {
-                true => self.frame.write_nd(slot, &view).map_err(ours)?,
-                false => views.push((slot, view)),
             }
-        }
-        let mut call = self.bound.call(&mut self.frame);
-        for (slot, view) in &views {
-            call = call.input(slot, view).map_err(ours)?;
-        }
-        match call.run() {
-            Ok(_) => Ok(()),
-            Err(CallError::Run(error)) => {
-                Err(FieldProblem::Run { category: error.category(), what: error.kind.to_string() })
-            }
-            Err(error) => Err(ours(error)),
+        })?;
+    }
+    for (number, (output, buffer)) in stage.outputs.iter().zip(&mut *targets.buffers).enumerate() {
+        if number >= 64 || is_stored & 1 << number == 0 {
+            let place = place(number, buffer);
+            with_result(stage, program.as_deref(), &output.result, from, part, |values| {
+                buffer.store_at(&place, values);
+            })?;
         }
     }
+    Ok(())
+}
+
+/// True if a result in this slot has all points of a part.
+pub(super) fn is_full(slot: &TypedSlot, part: Part<'_>) -> bool {
+    slot.qtype().nd().is_some_and(|qtype| {
+        qtype.rank() == part.shape.len()
+            && qtype.units().zip(part.shape).all(|(is_unit, size)| !is_unit || *size == 1)
+    })
+}
+
+fn with_result<R>(
+    stage: &FieldStage,
+    program: Option<&StageProgram>,
+    result: &StageResult,
+    from: StageData<'_>,
+    part: Part<'_>,
+    each: impl FnOnce(&NdView<'_>) -> R,
+) -> Result<R, FieldProblem> {
+    match result {
+        StageResult::Read(read) => from.with_read(stage, read, part, each),
+        StageResult::Carry(number) => Ok(each(&from.carries[*number])),
+        StageResult::Scalar(id) => Ok(with_scalar(&from.scalars[id.0], each)),
+        StageResult::Literal(value) => Ok(with_scalar(value, each)),
+        StageResult::Node(node) => {
+            program.expect("an operation is computed by a program").with_output(*node, each)
+        }
+    }
+}
+
+/// Rows of a band: all, if nothing is kept and nothing taken by lists.
+fn rows_of_band(stage: &FieldStage, temporaries: &[FieldTemporary]) -> usize {
+    let Some((all, row)) = stage.shape.split_first() else { return 1 };
+    let taken = |stage: &FieldStage| {
+        let lists =
+            |source: &StageSource| matches!(source, StageSource::Field(read) if !read.lists.is_empty());
+        stage.inputs.iter().filter(|input| lists(&input.source)).count()
+    };
+    let count = temporaries.len() + taken(stage);
+    if count == 0 {
+        return (*all).max(1);
+    }
+    let bytes = row.iter().product::<usize>().max(1) * count * 8;
+    (BAND_BYTES / bytes).clamp(16, (*all).max(16))
 }

@@ -1,90 +1,154 @@
 //! The loop of a scan: one program for the planes of all levels, one after the other on one frame.
 //!
 //! ```text
-//! plane of level 3  ──carry──>  program  ──results──>  plane of level 4
+//! plane of level 3  ──carry──>  program  ──room──>  plane of level 4
 //! ```
+//!
+//! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
+//! target itself; else it is memory of the statement, which is stored at the end.
 
-use crate::backend::field::bound_stage::{BoundStage, StageData, with_scalar};
-use crate::backend::field::results::{Destination, keep};
+use crate::backend::field::bound_stage::{BoundStage, is_full};
+use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::stage_program::{StageData, ours, with_scalar};
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::lower::ScanLevels;
+use crate::field::part::{CellsOfPart, PartPlace};
 use crate::field::program::ScanDirection;
 use crate::field::stage::StageResult;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::value::{NdView, ScalarValue};
 
-/// Computes all levels; the values of each carry, with the axes of the box.
+/// The buffers that levels are written to, one for each carry; without destinations they have the axes of the box.
+pub(super) struct LevelBuffers<'b> {
+    pub buffers: &'b mut [FieldBuffer],
+    pub destinations: &'b [Destination],
+}
+
+impl LevelBuffers<'_> {
+    fn place(&self, number: usize, part: Part<'_>) -> PartPlace {
+        let buffer = &self.buffers[number];
+        match self.destinations.get(number) {
+            Some(destination) => destination.place(buffer, part),
+            None => part.place(buffer),
+        }
+    }
+}
+
+/// A box of a scan while its levels are computed.
+pub(super) struct Levels<'l> {
+    pub scan: &'l ScanLevels,
+    /// The first point of the box, of which the one along the levels is set.
+    pub first: &'l mut [i64],
+    /// Points along each axis, 1 along the levels.
+    pub shape: &'l [usize],
+    pub arena: &'l mut Bump,
+}
+
+/// True if the planes of all levels can be read and written where they are.
+pub(super) fn has_planes_apart(levels: &mut Levels<'_>, into: &mut LevelBuffers<'_>) -> bool {
+    let axis = levels.scan.axis;
+    if levels.scan.levels.len() < 2 {
+        return true;
+    }
+    (0..into.buffers.len()).all(|number| {
+        let [read, written] = [0, 1].map(|at| {
+            levels.first[axis] = levels.scan.levels.first + at;
+            into.place(number, Part { first: levels.first, shape: levels.shape })
+        });
+        into.buffers[number].view_beside(&read, &written).is_some()
+    })
+}
+
+/// Computes all levels.
 pub(super) fn run_levels(
     stage: &mut BoundStage,
-    scan: &ScanLevels,
-    destinations: &[Destination],
+    levels: Levels<'_>,
+    into: &mut LevelBuffers<'_>,
     from: StageData<'_>,
-) -> Result<Vec<FieldBuffer>, FieldProblem> {
-    let mut kept = destinations.iter().map(Destination::room).collect::<Result<Vec<_>, _>>()?;
-    let mut level_first = stage.stage.first.clone();
-    let shape = stage.stage.shape.clone();
+) -> Result<(), FieldProblem> {
+    let Levels { scan, first, shape, arena } = levels;
     let step = if scan.direction == ScanDirection::Forward { 1 } else { -1 };
     for number in 0..scan.levels.len() as i64 {
         let level = match scan.direction {
             ScanDirection::Forward => scan.levels.first + number,
             ScanDirection::Backward => scan.levels.end - 1 - number,
         };
-        level_first[scan.axis] = level - step;
-        let mut results: Vec<Option<FieldBuffer>> = Vec::new();
-        {
-            let before: Vec<NdView<'_>> = match number {
-                0 => Vec::new(),
-                _ => kept.iter().map(|room| room.part(&level_first, &shape)).collect(),
-            };
-            let level = Some((scan.axis, level - scan.levels.first));
-            let from = StageData { level, carries: &before, ..from };
-            match number {
-                0 => with_first(&scan.init, &shape, &mut Vec::new(), &mut |carries| {
-                    stage.run(StageData { carries, ..from })
-                })?,
-                _ => stage.run(from)?,
+        arena.reset();
+        let arena = &*arena;
+        let places = |first: &[i64]| {
+            let place = |number| into.place(number, Part { first, shape });
+            BumpVec::from_iter_in((0..into.buffers.len()).map(place), arena)
+        };
+        first[scan.axis] = level - if number > 0 { step } else { 0 };
+        let read = places(first);
+        first[scan.axis] = level;
+        let written = places(first);
+        let part = Part { first, shape };
+        if number == 0 {
+            let mut cells = BumpVec::with_capacity_in(written.len(), arena);
+            for (buffer, place) in into.buffers.iter_mut().zip(&written) {
+                cells.push(Some(CellsOfPart::of(buffer, place)));
             }
-            // What is handed on unchanged is copied, because it stands where results go.
-            for output in &stage.stage.outputs {
-                results.push(match &output.result {
-                    StageResult::Carry(carry) => {
-                        let mut plane =
-                            FieldBuffer::filled(&scan.init[*carry], &vec![0; shape.len()], &shape)?;
-                        if let Some(values) = before.get(*carry) {
-                            keep(&mut plane, &vec![0; shape.len()], &shape, values);
-                        }
-                        Some(plane)
-                    }
-                    _ => None,
-                });
+            with_first(&scan.init, shape, &BumpVec::new_in(arena), arena, &mut |carries| {
+                run_level(stage, StageData { carries, ..from }, part, &mut cells)
+            })?;
+            continue;
+        }
+        let mut carries = BumpVec::with_capacity_in(written.len(), arena);
+        let mut cells = BumpVec::with_capacity_in(written.len(), arena);
+        for ((buffer, read), written) in into.buffers.iter_mut().zip(&read).zip(&written) {
+            let beside = buffer.view_beside(read, written);
+            let (view, target) = beside.ok_or_else(|| ours("planes of a scan that are not apart"))?;
+            carries.push(view);
+            cells.push(Some(target));
+        }
+        run_level(stage, StageData { carries: &carries, ..from }, part, &mut cells)?;
+    }
+    Ok(())
+}
+
+/// Computes a level and stores it.
+fn run_level<'a>(
+    stage: &mut BoundStage,
+    from: StageData<'_>,
+    part: Part<'_>,
+    cells: &mut [Option<CellsOfPart<'a>>],
+) -> Result<(), FieldProblem> {
+    stage.run_plane(from, part, |stage, slots, give| {
+        for (output, cells) in stage.outputs.iter().zip(&mut *cells) {
+            let StageResult::Node(node) = output.result else { continue };
+            let Some((_, slot)) = slots.iter().find(|(known, _)| *known == node) else { continue };
+            if is_full(slot, part)
+                && cells.as_ref().is_some_and(CellsOfPart::has_room)
+                && let Some(room) = cells.take().and_then(|cells| cells.room(slot))
+            {
+                give(room);
             }
         }
-        level_first[scan.axis] = level;
-        let level = Some((scan.axis, level - scan.levels.first));
-        let from = StageData { level, ..from };
-        for ((output, copied), room) in stage.stage.outputs.iter().zip(&results).zip(&mut kept) {
-            match copied {
-                Some(plane) => keep(room, &level_first, &shape, &plane.view()),
-                None => stage.with_result(&output.result, from, |values| {
-                    keep(room, &level_first, &shape, values);
-                })?,
-            }
+    })?;
+    for (output, cells) in stage.stage.outputs.iter().zip(cells) {
+        if let Some(cells) = cells.take() {
+            stage.with_result(&output.result, from, part, |values| cells.store(values))?;
         }
     }
-    Ok(kept)
+    Ok(())
 }
 
 /// Calls a function with the values that the first level gets, each as a plane.
 fn with_first<'v>(
     init: &[ScalarValue],
     shape: &[usize],
-    planes: &mut Vec<NdView<'v>>,
+    planes: &BumpVec<'_, NdView<'v>>,
+    arena: &Bump,
     each: &mut dyn FnMut(&[NdView<'_>]) -> Result<(), FieldProblem>,
 ) -> Result<(), FieldProblem> {
     let Some((first, rest)) = init.split_first() else { return each(planes) };
     with_scalar(first, |value| {
-        let mut planes: Vec<NdView<'_>> = planes.to_vec();
-        planes.push(value.broadcast_to(shape).expect("a single value repeats"));
-        with_first(rest, shape, &mut planes, each)
+        let mut all = BumpVec::with_capacity_in(planes.len() + 1, arena);
+        all.extend(planes.iter().copied());
+        all.push(value.broadcast_to(shape).expect("a single value repeats"));
+        with_first(rest, shape, &all, arena, each)
     })
 }

@@ -2,22 +2,22 @@
 //!
 //! 1. Everything is checked and compiled before anything is written. Only what depends on values is found on the way: a
 //!    zero divisor, a number that does not fit the type it is cast to. The statements before are stored then.
-//! 2. All values of a statement are computed from the contents before it, and then stored. They stay in frames until
-//!    then; where several boxes are evaluated on their own memory, they are copied first.
+//! 2. All values of a statement are computed from the contents before it, and then stored: see
+//!    [`bound_statement`](super::bound_statement).
 //! 3. A plan is used again as long as origins, shapes, tables and the scalars in bounds stay; else it is made anew.
 
-use crate::backend::field::bound_stage::{BoundStage, StageData};
-use crate::backend::field::levels::run_levels;
-use crate::backend::field::results::{Destination, keep};
-use crate::field::buffer::{FieldBuffer, FieldData};
+use crate::backend::field::bound_statement::BoundStatement;
+use crate::backend::field::stage_program::StageLimits;
+use crate::field::buffer::FieldData;
 use crate::field::check::check_program;
-use crate::field::error::{FieldError, FieldProblem};
+use crate::field::error::FieldError;
 use crate::field::expression::{FieldNode, IndexTerm};
 use crate::field::geometry::FieldGeometry;
-use crate::field::lower::{LoweredStatement, ScanLevels, lower_program};
+use crate::field::lower::{LoweredStatement, lower_program};
 use crate::field::program::FieldProgram;
-use crate::field::stage::StageResult;
 use crate::field::types::FieldTypes;
+use cembra_vm::machine::SharedBudget;
+use std::sync::Arc;
 
 /// A program that is compiled for data of certain sizes.
 ///
@@ -50,16 +50,8 @@ pub struct FieldPlan {
     fixed: Vec<bool>,
     statements: Vec<BoundStatement>,
     compilations: usize,
-}
-
-/// A statement that can run.
-#[derive(Debug)]
-struct BoundStatement {
-    number: usize,
-    stages: Vec<(BoundStage, Vec<Destination>)>,
-    scan: Option<ScanLevels>,
-    /// True if results are copied before any is stored.
-    is_copied: bool,
+    budget: Option<Arc<SharedBudget>>,
+    threads: usize,
 }
 
 /// Checks, compiles and runs a program once. Outputs without data are [completed](FieldData::complete) first.
@@ -84,7 +76,20 @@ impl FieldPlan {
         let geometry = FieldGeometry::of(program, data).map_err(|problem| one(problem.into()))?;
         let fixed = fixed_scalars(program);
         let statements = bind(program, &types, &geometry).map_err(one)?;
-        Ok(FieldPlan { program: program.clone(), types, geometry, fixed, statements, compilations: 1 })
+        let program = program.clone();
+        let (compilations, budget, threads) = (1, None, 1);
+        Ok(FieldPlan { program, types, geometry, fixed, statements, compilations, budget, threads })
+    }
+
+    /// The plan with a budget that all runs use up together: a statement that the budget stops may have stored a part of its
+    /// values.
+    pub fn within(self, budget: Arc<SharedBudget>) -> FieldPlan {
+        FieldPlan { budget: Some(budget), ..self }
+    }
+
+    /// The plan with so many threads, which share the points of large boxes. The values are the same.
+    pub fn threads(self, threads: usize) -> FieldPlan {
+        FieldPlan { threads: threads.max(1), ..self }
     }
 
     /// The program.
@@ -108,10 +113,11 @@ impl FieldPlan {
     /// As [`FieldPlan::new`] if the data has other sizes than before; or an operation raises on its values.
     pub fn run(&mut self, data: &mut FieldData) -> Result<(), FieldError> {
         self.fit(data)?;
-        let FieldPlan { program, geometry, statements, .. } = self;
+        let FieldPlan { program, geometry, statements, budget, threads, .. } = self;
+        let limits = StageLimits { budget: budget.as_deref(), threads: *threads };
         for statement in statements {
             let number = statement.number;
-            statement.run(program, geometry, data).map_err(|problem| {
+            statement.run(program, &geometry.scalars, limits, data).map_err(|problem| {
                 let declared = &program.statements[number];
                 let error = FieldError::at(problem, declared.span);
                 error.in_statement(number + 1, program.target_name(declared))
@@ -122,12 +128,11 @@ impl FieldPlan {
 
     /// Compiles again if the data is of other sizes.
     fn fit(&mut self, data: &FieldData) -> Result<(), FieldError> {
+        if self.geometry.take_scalars(&self.program, data, &self.fixed) {
+            return Ok(());
+        }
         let geometry = FieldGeometry::of(&self.program, data)?;
-        let mut scalars = geometry.scalars.iter().zip(&self.geometry.scalars).zip(&self.fixed);
-        let fits = geometry.extents == self.geometry.extents
-            && geometry.tables == self.geometry.tables
-            && scalars.all(|((new, old), is_fixed)| !is_fixed || new == old);
-        if !fits {
+        if !self.geometry.fits(&geometry, &self.fixed) {
             self.statements = bind(&self.program, &self.types, &geometry)?;
             self.compilations += 1;
         }
@@ -169,82 +174,4 @@ fn fixed_scalars(program: &FieldProgram) -> Vec<bool> {
         }
     }
     fixed
-}
-
-impl BoundStatement {
-    fn new(program: &FieldProgram, lowered: LoweredStatement) -> Result<BoundStatement, FieldProblem> {
-        let statement = &program.statements[lowered.number];
-        let LoweredStatement { number, stages, scan, is_in_place, .. } = lowered;
-        let copies = stages.iter().flat_map(|stage| &stage.outputs);
-        let has_copies = copies.into_iter().any(|output| matches!(output.result, StageResult::Read(_)));
-        let is_copied = is_in_place && (stages.len() > 1 || has_copies);
-        let mut bound = Vec::new();
-        for stage in stages {
-            let destination = |output| {
-                let destination = Destination::new(program, statement, &stage, output);
-                match &scan {
-                    Some(scan) => destination.over_levels(scan.axis, scan.levels.len()),
-                    None => destination,
-                }
-            };
-            let destinations = stage.outputs.iter().map(destination).collect();
-            bound.push((BoundStage::new(stage)?, destinations));
-        }
-        Ok(BoundStatement { number, stages: bound, scan, is_copied })
-    }
-
-    fn run(
-        &mut self,
-        program: &FieldProgram,
-        geometry: &FieldGeometry,
-        data: &mut FieldData,
-    ) -> Result<(), FieldProblem> {
-        let mut kept: Vec<(Destination, FieldBuffer)> = Vec::new();
-        for (stage, destinations) in &mut self.stages {
-            if let Some(scan) = &self.scan {
-                let values = run_levels(stage, scan, destinations, stage_data(program, geometry, data))?;
-                kept.extend(destinations.iter().cloned().zip(values));
-                continue;
-            }
-            stage.run(stage_data(program, geometry, data))?;
-            for (output, destination) in stage.stage.outputs.iter().zip(&*destinations) {
-                if self.is_copied {
-                    let mut room = destination.room()?;
-                    stage.with_result(&output.result, stage_data(program, geometry, data), |values| {
-                        keep(&mut room, &destination.box_first, &destination.box_shape, values);
-                    })?;
-                    kept.push((destination.clone(), room));
-                    continue;
-                }
-                let (name, mut target) = take(program, destination, data);
-                let stored =
-                    stage.with_result(&output.result, stage_data(program, geometry, data), |values| {
-                        destination.store(&mut target, values);
-                    });
-                data.fields.insert(name, target);
-                stored?;
-            }
-        }
-        for (destination, values) in kept {
-            let (name, mut target) = take(program, &destination, data);
-            destination.store(&mut target, &values.view());
-            data.fields.insert(name, target);
-        }
-        Ok(())
-    }
-}
-
-/// What the stages of a pointwise statement read.
-fn stage_data<'d>(
-    program: &'d FieldProgram,
-    geometry: &'d FieldGeometry,
-    data: &'d FieldData,
-) -> StageData<'d> {
-    StageData { program, data, scalars: &geometry.scalars, level: None, carries: &[] }
-}
-
-/// Takes the buffer of a target out of the data, to write it while others are read.
-fn take(program: &FieldProgram, destination: &Destination, data: &mut FieldData) -> (String, FieldBuffer) {
-    let name = &program.fields[destination.field.0].name;
-    data.fields.remove_entry(&**name).expect("all fields have data")
 }

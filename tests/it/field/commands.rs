@@ -113,3 +113,31 @@ fn the_batch_prints_a_line_for_each_case() {
     }
     assert_eq!(names.len(), 42);
 }
+
+#[test]
+fn a_budget_ends_a_long_loop() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    // No statement has a program.
+    let text = "horizontal I\noutput u[I=0:3], v[I=0:3]\nu, v = v, u\n";
+    std::fs::write(place.path().join("swap.field"), text).expect("a file");
+    let command = "cembra field run swap.field --steps 1000000000000 --fuel 5000";
+    let out = output_of(command, place.path(), "here");
+    assert!(out.contains("statement 1 (`u`)") && out.contains("5000") && out.contains("exit: 1"), "{out}");
+    let out =
+        output_of("cembra field run swap.field --steps 20 --threads 2 --fuel 5000", place.path(), "here");
+    assert!(out.contains("\"u\""), "{out}");
+}
+
+#[test]
+fn domains_are_drawn_with_their_halos() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let path = |name: &str| place.path().join(name);
+    let text = "horizontal I, J\ninput u[I, J]\noutput v[I, J]\nv[I=1:7, J=0:8] = u[I-1] + u[I+1]\n";
+    std::fs::write(path("a.field"), text).expect("a file");
+    output_of("cembra field explain a.field --svg a.svg", place.path(), "here");
+    let svg = std::fs::read_to_string(path("a.svg")).expect("a picture");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{svg}");
+    assert!(svg.contains("writes v") && svg.contains("reads u") && svg.contains("1 : 7"), "{svg}");
+    let out = output_of("cembra field explain a.field --svg a.pdf", place.path(), "here");
+    assert!(out.contains("goes to a file named .svg") && out.contains("exit: 1"), "{out}");
+}

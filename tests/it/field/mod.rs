@@ -8,6 +8,7 @@ mod random;
 mod recorded;
 mod reference;
 mod texts;
+mod ways;
 
 use cembra::backend::run_field_program;
 use cembra::field::json::{read_field_case, write_cells};

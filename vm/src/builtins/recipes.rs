@@ -236,6 +236,12 @@ pub(super) fn select(list: &mut List, x: &[Recorded]) -> Option<Recorded> {
     Some(Recorded { cells, present })
 }
 
+/// The second operand where the first one is true, else the third.
+pub(super) fn chosen(list: &mut List, x: &[Term]) -> Option<Term> {
+    let [condition, x, y] = *x else { return None };
+    Some(list.select(condition, x, y))
+}
+
 /// Conjunction after Kleene: false wins over missing.
 pub(super) fn logical_and(list: &mut List, x: &[Recorded]) -> Option<Recorded> {
     kleene(list, x, false)

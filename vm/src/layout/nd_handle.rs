@@ -52,7 +52,7 @@ struct LentNd {
     own: NdRows,
 }
 
-/// The axes of elements that stand in a room, one after the other, the last axis fastest.
+/// The axes of elements that stand in a room.
 #[derive(Clone, Copy, Debug)]
 struct Written {
     qtype: NdType,
@@ -156,8 +156,11 @@ pub struct RawRoom {
     pub element: ScalarType,
     /// The first byte, aligned for the elements.
     pub first: *mut u8,
-    /// How many there are.
+    /// How many there are, up to the last one of an element.
     pub bytes: usize,
+    /// Sizes of the axes, and bytes from element to element along each, if elements do not stand one after the other: no
+    /// stride is negative, no two elements share a byte.
+    pub axes: Option<(Shape, Strides)>,
 }
 
 // SAFETY: whoever lends it sees to it that nobody else accesses the memory meanwhile.
@@ -234,7 +237,7 @@ impl NdHandle {
         account: &dyn Account,
     ) -> Result<*mut u8, Exhausted> {
         if let Held::Lent(lent) = self.changed()
-            && let Some(room) = lent.room
+            && let Some(room) = lent.room.filter(|room| room.axes.is_none())
         {
             let count = check_shape(qtype, shape).expect("a shape of the type");
             if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
@@ -244,6 +247,22 @@ impl NdHandle {
             }
         }
         self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
+    }
+
+    /// Lent memory for elements of this shape that do not stand one after the other, and their strides.
+    pub(crate) fn strided_room(&self, qtype: NdType, shape: &[usize]) -> Option<(*mut u8, Strides)> {
+        let Held::Lent(lent) = &self.held else { return None };
+        let room = lent.room.as_ref().filter(|room| room.element == qtype.element())?;
+        let (sizes, strides) = room.axes?;
+        (sizes == padded(shape, 1)).then_some((room.first, strides))
+    }
+
+    /// The same for whoever then writes all elements there.
+    pub(crate) fn make_strided_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
+        let (first, strides) = self.strided_room(qtype, shape)?;
+        let Held::Lent(lent) = self.changed() else { return None };
+        lent.written = Some(Written { qtype, shape: padded(shape, 1), strides });
+        Some(first)
     }
 
     /// The elements where they lie, lent or not.

@@ -36,6 +36,12 @@ pub enum CallError {
         /// The slot.
         slot: TypedSlot,
     },
+    /// There are not so many inputs.
+    #[error("the expression has no input {number}")]
+    NoSuchInput {
+        /// The number, from 0 on.
+        number: u32,
+    },
     /// The program does not change the input.
     #[error("{slot} is not changed by the expression")]
     NotUpdated {
@@ -243,7 +249,43 @@ impl BoundExpr {
     /// Begins a call with borrowed inputs. Inputs that the frame holds already stay.
     pub fn call<'b, 'f>(&'b self, frame: &'f mut Frame) -> Call<'b, 'f> {
         let options = RunOptions::new();
-        Call { bound: self, frame, first: [None; INLINE], count: 0, rest: Vec::new(), options }
+        let (first, rest) = ([None; INLINE], Vec::new());
+        Call { bound: self, frame, first, count: 0, rest, options }
+    }
+
+    /// Runs on arrays that are lent to inputs by their [numbers](BoundExpr::input_number), and puts outputs into
+    /// rooms, as [`Call::run_into`] does: for hosts that call often, which look no slot up. Inputs that the frame holds
+    /// already stay.
+    ///
+    /// # Errors
+    /// As [`Call::input`] and [`Call::run_into`].
+    pub fn run_on(
+        &self,
+        frame: &mut Frame,
+        views: &[(u32, NdView<'_>)],
+        rooms: &mut [Room<'_>],
+        options: RunOptions<'_>,
+    ) -> Result<(), CallError> {
+        self.check_layout(frame).map_err(RunError::before_start)?;
+        let inputs = frame.layout().inputs();
+        for (number, view) in views {
+            let slot = inputs.get(*number as usize).ok_or(CallError::NoSuchInput { number: *number })?;
+            Lent::Borrowed(view).check(slot)?;
+        }
+        run_lent(
+            self,
+            frame,
+            &|each| {
+                views.iter().for_each(|(bit, view)| each(*bit, Lent::Borrowed(view)));
+            },
+            rooms,
+            options,
+        )
+    }
+
+    /// The number of an input, for [`BoundExpr::run_on`].
+    pub fn input_number(&self, slot: &TypedSlot) -> Option<u32> {
+        self.layout().inputs().iter().position(|input| input == slot).map(|number| number as u32)
     }
 }
 
@@ -318,38 +360,50 @@ impl<'f> Call<'_, 'f> {
     /// As [`run`](Call::run); or a room is not for elements of its slot, or, after the run, not for as many.
     pub fn run_into(self, rooms: &mut [Room<'_>]) -> Result<Outputs<'f>, CallError> {
         let Call { bound, frame, first, rest, options, .. } = self;
-        if !rooms.is_empty() {
-            bound.check_layout(frame).map_err(RunError::before_start)?;
-            rooms.iter().try_for_each(|room| room.check(frame.layout()))?;
-        }
         let lent = |each: &mut dyn FnMut(u32, Lent<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
-        let guard = Guard { frame, lent: &lent, rooms };
-        // SAFETY: the rooms were checked, and the guard takes them back.
-        guard.rooms.iter_mut().for_each(|room| unsafe { room.lend(guard.frame) });
-        let (grown, mut entered) = (Grown::default(), Ok(()));
-        lent(&mut |bit, view| {
-            let slot = &guard.frame.layout().inputs()[bit as usize];
-            // SAFETY: the slot is of the layout and was checked to take the view; the frame is borrowed alone,
-            // and the guard takes back what is lent.
-            let outcome = unsafe {
-                let at = guard.frame.base().add(slot.offset() as usize);
-                view.enter(slot, at, bound.reads_whole(slot), &grown)
-            };
-            match outcome {
-                Ok(()) => guard.frame.written_mut().set(bit),
-                Err(error) => entered = Err(error),
-            }
-        });
-        guard.frame.set_alive(guard.frame.alive().saturating_add_signed(grown.bytes()));
-        entered.map_err(FrameError::from)?;
-        let outcome = bound.execute_with(guard.frame, options);
-        drop(guard);
-        outcome?;
-        room::finish(rooms, frame)?;
+        run_lent(bound, frame, &lent, rooms, options)?;
         Ok(Outputs { frame })
     }
+}
+
+/// Runs on inputs that were checked to take what is lent to them.
+fn run_lent<'f>(
+    bound: &BoundExpr,
+    frame: &mut Frame,
+    lent: &EachView<'_, 'f>,
+    rooms: &mut [Room<'_>],
+    options: RunOptions<'_>,
+) -> Result<(), CallError> {
+    if !rooms.is_empty() {
+        bound.check_layout(frame).map_err(RunError::before_start)?;
+        rooms.iter().try_for_each(|room| room.check(frame.layout()))?;
+    }
+    let guard = Guard { frame, lent, rooms };
+    // SAFETY: the rooms were checked, and the guard takes them back.
+    guard.rooms.iter_mut().for_each(|room| unsafe { room.lend(guard.frame) });
+    let (grown, mut entered) = (Grown::default(), Ok(()));
+    lent(&mut |bit, view| {
+        let slot = &guard.frame.layout().inputs()[bit as usize];
+        // SAFETY: the slot is of the layout and was checked to take the view; the frame is borrowed alone,
+        // and the guard takes back what is lent.
+        let outcome = unsafe {
+            let at = guard.frame.base().add(slot.offset() as usize);
+            view.enter(slot, at, bound.reads_whole(slot), &grown)
+        };
+        match outcome {
+            Ok(()) => guard.frame.written_mut().set(bit),
+            Err(error) => entered = Err(error),
+        }
+    });
+    guard.frame.set_alive(guard.frame.alive().saturating_add_signed(grown.bytes()));
+    entered.map_err(FrameError::from)?;
+    let outcome = bound.execute_with(guard.frame, options);
+    drop(guard);
+    outcome?;
+    room::finish(rooms, frame)?;
+    Ok(())
 }
 
 impl<'f> Outputs<'f> {

@@ -12,7 +12,9 @@ use crate::frame::{Frame, FrameError};
 use crate::layout::nd_handle::{NdHandle, RawRoom};
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::value::array::cell_size;
+use crate::value::nd_type::MAX_RANK;
 use crate::value::nd_view::Cell;
+use crate::value::shape::{Shape, Strides, c_strides, element_count, padded};
 use crate::value::{NdView, ScalarType};
 use std::marker::PhantomData;
 use thiserror::Error;
@@ -27,6 +29,14 @@ pub enum RoomError {
         slot: TypedSlot,
         /// Type of the elements that there is room for.
         element: ScalarType,
+    },
+    /// The elements would share bytes, or lie outside of the memory.
+    #[error("there is no room for elements of shape {shape:?} with strides {strides:?}")]
+    Place {
+        /// Sizes of the axes.
+        shape: Vec<usize>,
+        /// Bytes from element to element along each.
+        strides: Vec<isize>,
     },
     /// There is room for another number of elements than the output has.
     #[error("there is room for {expected} elements of {slot}, which has {actual}")]
@@ -43,23 +53,62 @@ pub enum RoomError {
     Frame(#[from] FrameError),
 }
 
-/// Memory for the elements of an output over axes, one after the other, the last axis fastest.
+/// Memory for the elements of an output over axes.
 #[derive(Debug)]
 pub struct Room<'a> {
     slot: &'a TypedSlot,
     element: ScalarType,
     first: *mut u8,
     count: usize,
+    /// Sizes and strides of the axes, if elements do not stand one after the other.
+    axes: Option<(Shape, Strides)>,
+    rank: usize,
+    /// Up to the last byte of an element.
+    bytes: usize,
     /// True if the frame has it, or the run has written it.
     is_lent: bool,
     target: PhantomData<&'a mut [u8]>,
 }
 
 impl<'a> Room<'a> {
-    /// Memory for the elements of an output, as many as there will be.
+    /// Memory for the elements of an output, as many as there will be, one after the other, the last axis fastest.
     pub fn new<T: Cell>(slot: &'a TypedSlot, target: &'a mut [T]) -> Room<'a> {
         let first = target.as_mut_ptr().cast();
-        Room { slot, element: T::ELEMENT, first, count: target.len(), is_lent: false, target: PhantomData }
+        let (count, bytes) = (target.len(), size_of_val(target));
+        let (element, target) = (T::ELEMENT, PhantomData);
+        Room { slot, element, first, count, axes: None, rank: 0, bytes, is_lent: false, target }
+    }
+
+    /// Memory for the elements of an output of this shape: the first one is `target[start]`, and `strides` are those of
+    /// the elements along each axis, in elements. What lies between stays.
+    ///
+    /// # Errors
+    /// An element lies outside, a stride is negative, or elements share memory: a stride has to lead beyond all elements of
+    /// the axes with smaller strides.
+    pub fn strided<T: Cell>(
+        slot: &'a TypedSlot,
+        target: &'a mut [T],
+        start: usize,
+        shape: &[usize],
+        strides: &[isize],
+    ) -> Result<Room<'a>, RoomError> {
+        let wrong = || RoomError::Place { shape: shape.to_vec(), strides: strides.to_vec() };
+        let span = span(shape, strides).ok_or_else(wrong)?;
+        let memory = target.get_mut(start..).and_then(|target| target.get_mut(..span)).ok_or_else(wrong)?;
+        let mut room = Room::new(slot, memory);
+        let cell = room.cell();
+        // Of an axis of one element the stride may be anything.
+        let mut bytes = c_strides(shape, cell);
+        let mut is_in_order = true;
+        for axis in (0..shape.len()).filter(|axis| shape[*axis] > 1 && span > 0) {
+            let stride = strides[axis] * cell as isize;
+            is_in_order &= stride == bytes[axis];
+            bytes[axis] = stride;
+        }
+        room.count = shape.iter().product();
+        room.rank = shape.len();
+        room.axes = (!is_in_order && room.count > 0).then_some((padded(shape, 1), bytes));
+        Ok(room)
     }
 
     pub(super) fn check(&self, layout: &FrameLayout) -> Result<(), RoomError> {
@@ -80,7 +129,8 @@ impl<'a> Room<'a> {
         let layout = frame.layout();
         let is_computed =
             layout.bit_of(self.slot) as usize > layout.inputs().len() && !layout.is_literal(self.slot);
-        let room = RawRoom { element: self.element, first: self.first, bytes: self.bytes() };
+        let Room { element, first, bytes, axes, .. } = *self;
+        let room = RawRoom { element, first, bytes, axes };
         // SAFETY: the caller's promise: the handle of an array stands there. The room borrows the target alone.
         self.is_lent = is_computed && unsafe { self.handle(frame).lend_room(room) };
     }
@@ -107,11 +157,11 @@ impl<'a> Room<'a> {
 
     /// What the run has written here.
     fn written(&self) -> Option<NdView<'_>> {
-        // SAFETY: the room borrows the target alone, and the run has written all of it.
-        let bytes = || unsafe { std::slice::from_raw_parts(self.first, self.bytes()) };
-        self.is_lent
-            .then(|| NdView::new(self.element, bytes(), 0, &[self.count], &[self.cell() as isize]))?
-            .ok()
+        // SAFETY: the room borrows the target alone, whose elements are initialised.
+        let bytes = || unsafe { std::slice::from_raw_parts(self.first, self.bytes) };
+        let one_axis = (padded(&[self.count], 1), padded(&[self.cell() as isize], 0));
+        let ((shape, strides), rank) = self.axes.map_or((one_axis, 1), |axes| (axes, self.rank));
+        self.is_lent.then(|| NdView::new(self.element, bytes(), 0, &shape[..rank], &strides[..rank]))?.ok()
     }
 
     /// Copies the elements of the output.
@@ -124,19 +174,59 @@ impl<'a> Room<'a> {
             let slot = self.slot.clone();
             return Err(RoomError::Size { slot, expected: self.count, actual: view.len() });
         }
-        // SAFETY: the room borrows the target alone, which has so many elements; those of the view are valid ones of
-        // the type.
-        view.copy_to(unsafe { std::slice::from_raw_parts_mut(self.first, self.bytes()) });
+        // SAFETY: the room borrows the target alone, which has so many bytes; those of the view are elements of the type.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.first, self.bytes) };
+        let Some((shape, strides)) = self.axes else {
+            view.copy_to(bytes);
+            return Ok(());
+        };
+        let cell = self.cell();
+        for (to, from) in offsets(&shape[..self.rank], &strides).zip(view.offsets()) {
+            bytes[to..][..cell].copy_from_slice(&view.bytes()[from..][..cell]);
+        }
         Ok(())
     }
 
     fn cell(&self) -> usize {
         cell_size(self.element)
     }
+}
 
-    fn bytes(&self) -> usize {
-        self.count * self.cell()
+/// Elements from the first to behind the last one; nothing if a stride is negative or elements share memory.
+fn span(shape: &[usize], strides: &[isize]) -> Option<usize> {
+    if shape.len() > MAX_RANK || shape.len() != strides.len() || element_count(shape)? == 0 {
+        return (shape.len() == strides.len()).then_some(0).filter(|_| shape.contains(&0));
     }
+    let mut axes = padded(&[], (0, 1));
+    for (axis, (size, stride)) in
+        axes.iter_mut().zip(shape.iter().zip(strides)).filter(|(_, (size, _))| **size > 1)
+    {
+        *axis = (usize::try_from(*stride).ok()?, *size);
+    }
+    axes.sort_unstable();
+    let (mut covered, mut last) = (1, 0_usize);
+    for (stride, size) in axes.into_iter().filter(|(_, size)| *size > 1) {
+        if stride < covered {
+            return None;
+        }
+        covered = stride.checked_mul(size)?;
+        last = last.checked_add(stride.checked_mul(size - 1)?)?;
+    }
+    last.checked_add(1)
+}
+
+/// Offsets of elements, the last axis fastest.
+fn offsets(shape: &[usize], strides: &Strides) -> impl Iterator<Item = usize> {
+    let count: usize = shape.iter().product();
+    let (shape, strides, rank) = (padded(shape, 1), *strides, shape.len());
+    (0..count).map(move |element| {
+        let (mut rest, mut offset) = (element, 0);
+        for axis in (0..rank).rev() {
+            offset += rest % shape[axis] * strides[axis].unsigned_abs();
+            rest /= shape[axis];
+        }
+        offset
+    })
 }
 
 /// Copies the outputs that the run has not written where they belong. Of two rooms for one output, one was lent.

@@ -14,7 +14,7 @@ use crate::operator::block::Column;
 use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::{Shape, Strides};
-use crate::value::{NdType, NdView};
+use crate::value::{NdType, NdView, ScalarType};
 use std::marker::PhantomData;
 
 /// Runs shorter than this are gathered, several to a block.
@@ -25,12 +25,14 @@ const SHORT_RUN: usize = 48;
 pub(crate) struct Space {
     shape: Shape,
     rank: usize,
+    /// Runs shorter than this are gathered.
+    least_run: usize,
 }
 
 impl Space {
     /// Joins the axes that all operands walk alike, in the strides as well; at least one is left.
     pub(crate) fn join(shape: &[usize], operands: &mut [Strides]) -> Space {
-        let mut space = Space { shape: [1; MAX_RANK], rank: 0 };
+        let mut space = Space { shape: [1; MAX_RANK], rank: 0, least_run: SHORT_RUN };
         for (axis, size) in shape.iter().copied().enumerate().filter(|(_, size)| *size != 1) {
             let last = space.rank.wrapping_sub(1);
             let is_alike = |strides: &Strides| strides[last] == strides[axis].wrapping_mul(size as isize);
@@ -45,6 +47,11 @@ impl Space {
             space.rank = 1;
         }
         space
+    }
+
+    /// The same for who reads runs of so many elements where they lie.
+    pub(crate) fn with_least_run(self, least_run: usize) -> Space {
+        Space { least_run, ..self }
     }
 
     fn last(&self) -> usize {
@@ -64,7 +71,7 @@ impl Space {
     }
 
     fn has_long_runs(&self) -> bool {
-        self.run() >= SHORT_RUN
+        self.run() >= self.least_run
     }
 
     /// Elements of a block: at most so many. The blocks of a long run are of about one size.
@@ -110,6 +117,32 @@ impl Space {
         } else {
             *place = self.place(element);
         }
+    }
+
+    /// Elements from a position to the end of its run.
+    pub(crate) fn left_of_run(&self, position: &Position) -> usize {
+        self.run() - position.place[self.last()]
+    }
+
+    /// Moves a position from the begin of a run to an element, if the next run begins with it, one step along the axis
+    /// before the last: an operand stands [`Walk::between_runs`] bytes farther then.
+    #[inline]
+    pub(crate) fn go_to_next_run(&self, position: &mut Position, element: usize) -> bool {
+        let last = self.last();
+        let Position { element: before, place } = position;
+        let follows = last > 0 && place[last] == 0 && element == *before + self.run();
+        let is_next = follows && place[last - 1] + 1 < self.shape[last - 1];
+        if is_next {
+            place[last - 1] += 1;
+            *before = element;
+        }
+        is_next
+    }
+
+    /// True if an operand of cells of so many bytes is one element or in order along each run.
+    pub(crate) fn is_by_run(&self, strides: &Strides, size: usize) -> bool {
+        let step = strides[self.last()];
+        step == 0 || step == size as isize
     }
 
     /// The place of an element on each axis, 0 on those that the space has not.
@@ -194,6 +227,23 @@ impl<'a> Walk<'a> {
         Walk { first, size, strides, way, cells: PhantomData }
     }
 
+    /// A result in memory with these strides, which is written: nothing unless it stands in order along each run.
+    pub(crate) fn to_memory(
+        first: *mut u8,
+        element: ScalarType,
+        strides: Strides,
+        space: &Space,
+    ) -> Option<Walk<'a>> {
+        let (size, last) = (cell_size(element), space.last());
+        let is_in_runs = strides[last] == size as isize && space.has_long_runs();
+        is_in_runs.then_some(Walk { first, size, strides, way: Way::ByRun(size), cells: PhantomData })
+    }
+
+    /// Bytes from an element of a run to that of the next one along the axis before the last.
+    pub(crate) fn between_runs(&self, space: &Space) -> isize {
+        space.last().checked_sub(1).map_or(0, |axis| self.strides[axis])
+    }
+
     /// True if blocks have to be gathered.
     pub(crate) fn is_gathered(&self) -> bool {
         self.way == Way::Gathered
@@ -239,6 +289,12 @@ impl<'a> Walk<'a> {
         // SAFETY: the caller's promise.
         unsafe { self.gather_cells(space, place, count, buffer) };
         buffer
+    }
+
+    /// Where the element at a position stands, if blocks are not gathered.
+    #[inline]
+    pub(crate) fn at_position(&self, space: &Space, position: &Position) -> *const u8 {
+        self.at(space, &position.place)
     }
 
     /// The element at a place.
@@ -338,7 +394,7 @@ mod tests {
 
     #[test]
     fn blocks_end_with_long_runs_and_are_of_about_one_size() {
-        let space = Space { shape: [2, 440, 1, 1, 1, 1], rank: 2 };
+        let space = Space { shape: [2, 440, 1, 1, 1, 1], rank: 2, least_run: SHORT_RUN };
         let mut ends = vec![0];
         let block = space.block(256);
         let mut position = Position::default();
@@ -347,7 +403,7 @@ mod tests {
             ends.push(space.end_of_block(&position, block, 880));
         }
         assert_eq!(ends, [0, 224, 440, 664, 880]);
-        let short = Space { shape: [100, 7, 1, 1, 1, 1], rank: 2 };
+        let short = Space { shape: [100, 7, 1, 1, 1, 1], rank: 2, least_run: SHORT_RUN };
         assert_eq!((short.block(256), short.end_of_block(&Position::default(), 256, 700)), (256, 256));
         assert_eq!(short.place(256)[..2], [36, 4]);
     }
@@ -356,7 +412,7 @@ mod tests {
     fn positions_are_those_of_elements() {
         for (shape, rank) in [([880, 1, 1, 1, 1, 1], 1), ([4, 220, 1, 1, 1, 1], 2), ([2, 4, 110, 1, 1, 1], 3)]
         {
-            let space = Space { shape, rank };
+            let space = Space { shape, rank, least_run: SHORT_RUN };
             let mut position = Position::default();
             for element in [0, 8, 110, 219, 220, 440, 300, 879, 0, 660] {
                 space.go_to(&mut position, element);

@@ -12,6 +12,7 @@ pub mod edge;
 pub mod fault;
 pub mod nd_error;
 pub mod nd_host;
+mod nd_rearranged;
 pub mod nd_type;
 pub mod nd_view;
 pub mod ndarray;

@@ -201,7 +201,7 @@ impl<'a> NdView<'a> {
 
     fn is_inside(&self) -> bool {
         let (mut lowest, mut highest) = (self.start as i128, self.start as i128);
-        for (size, stride) in self.shape.iter().zip(&self.strides) {
+        for (size, stride) in self.shape.iter().zip(&self.strides).take(self.rank) {
             let reach = (*size as i128 - 1) * *stride as i128;
             lowest += reach.min(0);
             highest += reach.max(0);

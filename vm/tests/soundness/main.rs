@@ -8,6 +8,7 @@ mod generated;
 mod inputs;
 mod operators;
 mod regions;
+mod rooms;
 mod slots;
 mod updates;
 mod verifier;

@@ -1,6 +1,7 @@
 //! Shapes: axes added, dropped and exchanged, other shapes of the same elements, conversions.
 
 use crate::builtins::nd::reduce::without_axes;
+use crate::builtins::recipes;
 use crate::operator::copy::copy_elements;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;
@@ -18,7 +19,7 @@ pub fn rows() -> Vec<Family> {
             &["condition", "x", "y"],
             "x where the condition is true, else y; what is not chosen does not raise.",
         )
-        .cells(|list, x| Some(list.select(x[0], x[1], x[2])))
+        .cells(recipes::chosen)
         .exact_ternary(|condition: bool, x: bool, y: bool| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i32, y: i32| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i64, y: i64| if condition { x } else { y })

@@ -8,14 +8,15 @@
 //! ```
 
 use crate::layout::nd_handle::NdHandle;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
 use crate::machine::tile::strip_sums::LEAST_RUN;
 use crate::operator::block::Column;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
+use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
 use crate::value::ndarray::has_shape;
-use crate::value::shape::Shape;
-use crate::value::{Fault, NdType, NdView};
+use crate::value::shape::{Shape, Strides};
+use crate::value::{Fault, NdType, NdView, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::alloc::Layout;
@@ -27,8 +28,21 @@ pub(super) struct Elements<'a> {
     space: Space,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
-    /// The columns that move on from block to block: inputs that stand in order, and outputs.
+    /// The columns that move on from block to block: inputs and outputs that stand in order.
     pub(super) moving: &'a [u16],
+    /// Those of outputs that go to memory of the host where they do not.
+    strided: &'a [u16],
+}
+
+/// Fewest elements of a run that one strip reads where they lie.
+const LEAST_ROW: usize = 8;
+
+/// Memory of the host for an output.
+struct StridedRoom {
+    column: u16,
+    element: ScalarType,
+    first: *mut u8,
+    strides: Strides,
 }
 
 /// Places where blocks are gathered, for each walk; null where none is needed.
@@ -66,11 +80,23 @@ impl Region {
             // SAFETY: the caller's promise.
             return Err(unsafe { self.find_shape_mismatch(axes, frame) });
         };
-        let strides = arrays.iter().map(|(_, view, _)| view.strides_over(rank));
-        let strides = arena.alloc_slice_fill_iter(strides);
-        let space = Space::join(&shape[..rank], strides);
+        // SAFETY: the caller's promise.
+        let rooms = unsafe { self.strided_rooms(frame, &shape[..rank], arena) };
+        let mut all = BumpVec::with_capacity_in(arrays.len() + rooms.len(), arena);
+        all.extend(arrays.iter().map(|(_, view, _)| view.strides_over(rank)));
+        all.extend(rooms.iter().map(|room| room.strides));
+        let strides = all.into_bump_slice_mut();
+        let mut space = Space::join(&shape[..rank], strides);
+        let (strides, of_rooms) = strides.split_at(arrays.len());
+        let mut operands = arrays.iter().zip(strides);
+        if self.is_one_strip()
+            && operands.all(|((_, view, _), strides)| space.is_by_run(strides, cell_size(view.element())))
+        {
+            space = space.with_least_run(LEAST_ROW);
+        }
         let mut walks = BumpVec::with_capacity_in(arrays.len(), arena);
         let mut moving = BumpVec::with_capacity_in(columns.len(), arena);
+        let mut strided = BumpVec::with_capacity_in(rooms.len(), arena);
         for ((column, view, qtype), strides) in arrays.into_iter().zip(strides) {
             let walk = Walk::new(view, *strides, &space, repeats_by_type(Some(qtype), &shape[..rank]));
             columns[column as usize] = walk.column();
@@ -80,10 +106,38 @@ impl Region {
                 moving.push(column);
             }
         }
-        let is_output = |column: &u16| *column as usize >= self.inputs.len();
+        for (room, strides) in rooms.iter().zip(of_rooms) {
+            if let Some(walk) = Walk::to_memory(room.first, room.element, *strides, &space) {
+                walks.push((room.column, walk));
+                strided.push(room.column);
+            }
+        }
+        let is_output = |column: &u16| *column as usize >= self.inputs.len() && !strided.contains(column);
         moving.extend(self.moving.iter().copied().filter(is_output));
         let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
-        Ok(Elements { rank, shape, space, walks, moving })
+        Ok(Elements { rank, shape, space, walks, moving, strided: strided.into_bump_slice() })
+    }
+
+    /// Outputs that have memory of the host, where they do not stand one after the other.
+    ///
+    /// # Safety
+    /// As [`Region::load_elements`]; the slots of outputs were verified as well.
+    unsafe fn strided_rooms<'a>(
+        &self,
+        frame: *const u8,
+        shape: &[usize],
+        arena: &'a Bump,
+    ) -> BumpVec<'a, StridedRoom> {
+        let mut rooms = BumpVec::new_in(arena);
+        for Output { column, slot, element } in &self.outputs {
+            let qtype = slot.qtype().nd().expect("an output over axes");
+            // SAFETY: the caller's promise: the handle of an array stands in its slot.
+            let handle = unsafe { &*frame.add(slot.offset() as usize).cast::<NdHandle>() };
+            if let Some((first, strides)) = handle.strided_room(qtype, shape) {
+                rooms.push(StridedRoom { column: *column, element: *element, first, strides });
+            }
+        }
+        rooms
     }
 
     /// The first member whose operands have no common shape.
@@ -135,6 +189,37 @@ impl Elements<'_> {
     /// True if no input has another column in every block.
     pub(super) fn is_in_place(&self) -> bool {
         self.walks.is_empty()
+    }
+
+    /// True if the column is that of an output that goes to memory of the host where it does not stand in order.
+    pub(super) fn is_strided(&self, column: u16) -> bool {
+        self.strided.contains(&column)
+    }
+
+    /// True if every input and output stands in order along each run.
+    pub(super) fn has_runs_in_place(&self) -> bool {
+        self.walks.iter().all(|(_, walk)| !walk.is_gathered())
+    }
+
+    /// Moves a position to an element; gives how many there are up to the end of its run. `columns` point to the element
+    /// then, but for those that move.
+    #[inline]
+    pub(super) fn begin_run(&self, at: &mut Position, element: usize, columns: &mut [Column]) -> usize {
+        match self.space.go_to_next_run(at, element) {
+            true => {
+                for (column, walk) in self.walks {
+                    let data = &mut columns[*column as usize].data;
+                    *data = data.wrapping_offset(walk.between_runs(&self.space));
+                }
+            }
+            false => {
+                self.space.go_to(at, element);
+                for (column, walk) in self.walks {
+                    columns[*column as usize].data = walk.at_position(&self.space, at);
+                }
+            }
+        }
+        self.space.left_of_run(at)
     }
 
     /// True if strips can take in elements that become one in runs of so many.

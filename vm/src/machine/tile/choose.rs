@@ -62,6 +62,12 @@ impl Region {
         Choice { schedule: &self.passes, strips: &[] }
     }
 
+    /// True if all members run as one strip, which has been compiled and takes in no fold.
+    pub(super) fn is_one_strip(&self) -> bool {
+        let is_one = |plan: &StripPlan| plan.schedule.is_one_strip && !plan.has_folds;
+        self.strips.as_ref().is_some_and(|plan| is_one(plan) && plan.variants.get().is_some())
+    }
+
     /// The strips of a run over these columns; none if it is one for passes.
     fn strips_of_run<'r>(
         &self,

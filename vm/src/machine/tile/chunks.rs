@@ -50,6 +50,10 @@ impl Blocks<'_> {
             // SAFETY: the caller's promise.
             return unsafe { self.run_whole(strip, columns, 0..self.rows, arena, folded) };
         }
+        if let Some(over) = self.over_runs() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_over_runs(over, columns, 0..self.rows) };
+        }
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(&self, columns, 0, arena) };
         for number in 0..chunks {
@@ -188,6 +192,11 @@ impl Blocks<'_> {
         if let Some(strip) = self.whole() {
             // SAFETY: the caller's promise.
             unsafe { self.run_whole(strip, columns, rows, &arena, &mut folded)? };
+            return Ok(folded.into_iter().map(taken).collect());
+        }
+        if let Some(over) = self.over_runs() {
+            // SAFETY: the caller's promise.
+            unsafe { self.run_over_runs(over, columns, rows)? };
             return Ok(folded.into_iter().map(taken).collect());
         }
         // SAFETY: the caller's promise.

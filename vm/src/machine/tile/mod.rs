@@ -45,6 +45,7 @@ mod scratch;
 mod steps;
 mod strip_order;
 mod strip_plan;
+mod strip_rows;
 mod strip_sums;
 mod strips;
 mod uses;

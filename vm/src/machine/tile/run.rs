@@ -7,6 +7,7 @@
 
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
+use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lent::Lent;
@@ -156,7 +157,7 @@ impl Region {
             checked.map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
-        let rows = unsafe { self.place_elements(frame, elements.shape(), columns, meter)? };
+        let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, meter)?;
         let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
         let choice = self.choose(columns, &[], rows, registers.strips, has_leaves);
@@ -319,14 +320,19 @@ impl Region {
     unsafe fn place_elements(
         &self,
         frame: *mut u8,
-        shape: &[usize],
+        elements: &Elements<'_>,
         columns: &mut [Column],
         meter: &Meter<'_>,
     ) -> Result<usize, Box<MemberFault>> {
+        let shape = elements.shape();
         for output in &self.outputs {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
             // SAFETY: the caller's promise.
             let handle = unsafe { handle_at(frame, output.slot.offset()) };
+            if elements.is_strided(output.column) {
+                handle.make_strided_room(qtype, shape).expect("its column points there");
+                continue;
+            }
             let room = handle.make_room(qtype, shape, meter);
             let room = room.map_err(|stop| self.fault_of(output.column, stop.into()))?;
             columns[output.column as usize].data = room;

@@ -1,0 +1,263 @@
+//! A statement that can run: all its values are computed from the contents before it, and then stored.
+//!
+//! ```text
+//! straight   reads nothing that it writes, cannot raise     programs write to the targets
+//! frame      one box without bands                          results stay in the frame, then they are stored
+//! kept       else                                           memory of the statement, then they are stored
+//! ```
+
+use crate::backend::field::bound_stage::{BoundStage, Targets};
+use crate::backend::field::levels::{LevelBuffers, Levels, has_planes_apart, run_levels};
+use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::stage_program::{StageData, StageLimits};
+use crate::field::buffer::{FieldBuffer, FieldData};
+use crate::field::error::FieldProblem;
+use crate::field::lower::{LoweredStatement, ScanLevels};
+use crate::field::program::FieldProgram;
+use crate::field::stage::StageResult;
+use bumpalo::Bump;
+use cembra_vm::value::shape::{PerAxis, padded};
+use cembra_vm::value::{Fault, ScalarValue};
+
+/// Points of a plane that a scan takes at a time: what it hands on stays in the second-level cache.
+const PLANE_POINTS: usize = 8192;
+
+/// The same where the planes of a field are mixed, so that each level reads a cell of every cache line.
+const MIXED_PLANE_POINTS: usize = 512;
+
+/// A statement that can run.
+#[derive(Debug)]
+pub(super) struct BoundStatement {
+    pub number: usize,
+    pub stages: Vec<(BoundStage, Vec<Destination>)>,
+    scan: Option<ScanLevels>,
+    way: Way,
+    /// Memory for the values of all outputs of all stages.
+    kept: Vec<Vec<FieldBuffer>>,
+    /// The buffers of targets while programs write them.
+    targets: Vec<FieldBuffer>,
+    arena: Bump,
+}
+
+/// How values get to their targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Straight,
+    Frame,
+    Kept,
+}
+
+impl BoundStatement {
+    /// Compiles a statement.
+    pub fn new(program: &FieldProgram, lowered: LoweredStatement) -> Result<BoundStatement, FieldProblem> {
+        let statement = &program.statements[lowered.number];
+        let LoweredStatement { number, stages, scan, is_in_place, .. } = lowered;
+        let mut bound = Vec::new();
+        for stage in stages {
+            let destination = |output| Destination::new(program, statement, output);
+            let destinations: Vec<Destination> = stage.outputs.iter().map(destination).collect();
+            bound.push((BoundStage::new(stage)?, destinations));
+        }
+        let is_straight = !is_in_place
+            && bound.iter().all(|(stage, destinations)| stage.is_total() && are_distinct(destinations));
+        let has_copies = |stage: &BoundStage| {
+            stage.stage.outputs.iter().any(|output| matches!(output.result, StageResult::Read(_)))
+        };
+        let way = match &bound[..] {
+            _ if is_straight => Way::Straight,
+            [(stage, _)] if scan.is_none() && stage.is_one_band() && !has_copies(stage) => Way::Frame,
+            _ => Way::Kept,
+        };
+        let mut kept = Vec::new();
+        for (stage, destinations) in bound.iter().filter(|_| way == Way::Kept && scan.is_none()) {
+            let rooms = destinations.iter().map(|destination| destination.room(&stage.stage));
+            kept.push(rooms.collect::<Result<_, _>>()?);
+        }
+        let (targets, arena) = (Vec::new(), Bump::new());
+        Ok(BoundStatement { number, stages: bound, scan, way, kept, targets, arena })
+    }
+
+    /// Computes and stores all values.
+    pub fn run(
+        &mut self,
+        program: &FieldProgram,
+        scalars: &[ScalarValue],
+        limits: StageLimits<'_>,
+        data: &mut FieldData,
+    ) -> Result<(), FieldProblem> {
+        if let Some(budget) = limits.budget {
+            // Copies count as well: a loop of statements without programs ends.
+            budget.share().metered(|_| Ok(())).map_err(|fault: Fault| FieldProblem::Run {
+                category: fault.category(),
+                what: fault.to_string(),
+            })?;
+        }
+        if self.scan.is_some() {
+            return self.run_scan(program, scalars, limits, data);
+        }
+        match self.way {
+            Way::Straight => {
+                for (stage, destinations) in &mut self.stages {
+                    let name = |destination: &Destination| &*program.fields[destination.field.0].name;
+                    lend_targets(&mut self.targets, destinations.iter().map(name), data);
+                    let mut targets = Targets { buffers: &mut self.targets, destinations };
+                    let outcome = stage.run_into(stage_data(program, scalars, limits, data), &mut targets);
+                    return_targets(&mut self.targets, destinations.iter().map(name), data);
+                    outcome?;
+                }
+            }
+            Way::Frame => {
+                for (stage, destinations) in &mut self.stages {
+                    stage.run(stage_data(program, scalars, limits, data))?;
+                    let part = Part { first: &stage.stage.first, shape: &stage.stage.shape };
+                    for (output, destination) in stage.stage.outputs.iter().zip(&*destinations) {
+                        let name = &*program.fields[destination.field.0].name;
+                        let mut target = take(data, name);
+                        let from = stage_data(program, scalars, limits, data);
+                        let stored = stage.with_result(&output.result, from, part, |values| {
+                            let place = destination.place(&target, part);
+                            target.store_at(&place, values);
+                        });
+                        give_back(data, name, target);
+                        stored?;
+                    }
+                }
+            }
+            Way::Kept => {
+                for ((stage, _), kept) in self.stages.iter_mut().zip(&mut self.kept) {
+                    let mut targets = Targets { buffers: kept, destinations: &[] };
+                    stage.run_into(stage_data(program, scalars, limits, data), &mut targets)?;
+                }
+                for ((_, destinations), kept) in self.stages.iter().zip(&self.kept) {
+                    store(program, destinations, kept, data);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_scan(
+        &mut self,
+        program: &FieldProgram,
+        scalars: &[ScalarValue],
+        limits: StageLimits<'_>,
+        data: &mut FieldData,
+    ) -> Result<(), FieldProblem> {
+        let BoundStatement { stages, scan: Some(scan), way, kept, targets, arena, .. } = self else {
+            return Ok(());
+        };
+        let Some((stage, destinations)) = stages.first_mut() else { return Ok(()) };
+        let destinations = &*destinations;
+        let name = |destination: &Destination| &*program.fields[destination.field.0].name;
+        let rank = stage.stage.shape.len();
+        let all: PerAxis = stage.stage.shape.iter().copied().collect();
+        let (mut first, mut shape) = (padded(&stage.stage.first, 0), all);
+        let first = &mut first[..rank];
+        shape[scan.axis] = 1;
+        let is_straight = *way == Way::Straight && {
+            lend_targets(targets, destinations.iter().map(name), data);
+            let mut into = LevelBuffers { buffers: targets, destinations };
+            let mut levels = Levels { scan, first, shape: &shape, arena };
+            let is_apart = has_planes_apart(&mut levels, &mut into);
+            return_targets(targets, destinations.iter().map(name), data);
+            is_apart
+        };
+        // Bands along the first axis; what the statement reads and writes is computed in one.
+        let row = shape[1..].iter().product::<usize>().max(1);
+        let points = if is_straight { PLANE_POINTS } else { MIXED_PLANE_POINTS };
+        let rows = match scan.axis == 0 || *way == Way::Kept {
+            true => shape[0],
+            false => points.div_ceil(row).clamp(1, all[0]),
+        };
+        let (begin, end) = (stage.stage.first[0], if scan.axis == 0 { 1 } else { all[0] });
+        let mut done = 0;
+        while done < end {
+            let count = if scan.axis == 0 { 1 } else { rows.min(end - done) };
+            first.copy_from_slice(&stage.stage.first);
+            if scan.axis != 0 {
+                (first[0], shape[0]) = (begin + done as i64, count);
+            }
+            let band_begin = first[0];
+            if is_straight {
+                let levels = Levels { scan, first, shape: &shape, arena };
+                lend_targets(targets, destinations.iter().map(name), data);
+                let mut into = LevelBuffers { buffers: targets, destinations };
+                let outcome =
+                    run_levels(stage, levels, &mut into, stage_data(program, scalars, limits, data));
+                return_targets(targets, destinations.iter().map(name), data);
+                outcome?;
+            } else {
+                let mut whole = shape;
+                whole[scan.axis] = scan.levels.len();
+                let fits = |kept: &Vec<FieldBuffer>| kept.first().is_some_and(|room| *room.shape() == *whole);
+                if !kept.first().is_some_and(fits) {
+                    first[scan.axis] = scan.levels.first;
+                    let room = |to: &Destination| FieldBuffer::in_planes(to.dtype, first, &whole, scan.axis);
+                    *kept = vec![destinations.iter().map(room).collect::<Result<_, _>>()?];
+                }
+                kept[0].iter_mut().for_each(|room| room.begin_at(band_begin));
+                let levels = Levels { scan, first, shape: &shape, arena };
+                let mut into = LevelBuffers { buffers: &mut kept[0], destinations: &[] };
+                run_levels(stage, levels, &mut into, stage_data(program, scalars, limits, data))?;
+                store(program, destinations, &kept[0], data);
+            }
+            done += count;
+        }
+        Ok(())
+    }
+}
+
+/// True if no two results go to one field.
+fn are_distinct(destinations: &[Destination]) -> bool {
+    destinations
+        .iter()
+        .enumerate()
+        .all(|(at, one)| destinations[..at].iter().all(|other| other.field != one.field))
+}
+
+/// What the stages of a statement read.
+fn stage_data<'d>(
+    program: &'d FieldProgram,
+    scalars: &'d [ScalarValue],
+    limits: StageLimits<'d>,
+    data: &'d FieldData,
+) -> StageData<'d> {
+    StageData { program, data, scalars, temporaries: &[], carries: &[], limits }
+}
+
+/// Stores what was kept.
+fn store(program: &FieldProgram, destinations: &[Destination], kept: &[FieldBuffer], data: &mut FieldData) {
+    for (destination, values) in destinations.iter().zip(kept) {
+        let target = data.fields.get_mut(&*program.fields[destination.field.0].name);
+        let target = target.expect("all fields have data");
+        let place = destination.place(target, Part { first: values.origin(), shape: values.shape() });
+        target.store_at(&place, &values.view());
+    }
+}
+
+/// Takes the buffers of targets out of the data, to write them while others are read.
+fn lend_targets<'n>(
+    targets: &mut Vec<FieldBuffer>,
+    names: impl Iterator<Item = &'n str>,
+    data: &mut FieldData,
+) {
+    targets.clear();
+    targets.extend(names.map(|name| take(data, name)));
+}
+
+fn return_targets<'n>(
+    targets: &mut Vec<FieldBuffer>,
+    names: impl Iterator<Item = &'n str>,
+    data: &mut FieldData,
+) {
+    targets.drain(..).zip(names).for_each(|(target, name)| give_back(data, name, target));
+}
+
+fn take(data: &mut FieldData, name: &str) -> FieldBuffer {
+    let buffer = data.fields.get_mut(name).expect("all fields have data");
+    std::mem::replace(buffer, FieldBuffer::elsewhere())
+}
+
+fn give_back(data: &mut FieldData, name: &str, target: FieldBuffer) {
+    *data.fields.get_mut(name).expect("all fields have data") = target;
+}

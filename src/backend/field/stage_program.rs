@@ -1,0 +1,285 @@
+//! The program of a stage, bound and with its frame.
+//!
+//! ```text
+//! buffers ──strided views──> inputs | program ──rooms──> buffers            nothing is copied
+//!         ──taken by lists─> inputs |         ──frame──> results ──copied──> buffers
+//! ```
+//!
+//! Views are lent for a run, so that tile regions read shifted cells where they lie. A run allocates nothing once buffers have
+//! grown to their size.
+
+use crate::backend::field::results::Part;
+use crate::compile::{Options, compile};
+use crate::expr::NodeId;
+use crate::field::buffer::{FieldBuffer, FieldCells, FieldData};
+use crate::field::error::FieldProblem;
+use crate::field::part::{PartPlace, TakenAxis};
+use crate::field::program::FieldProgram;
+use crate::field::stage::{AxisRead, FieldRead, FieldStage, ReadOf, StageSource};
+use crate::prepare::Prepare;
+use crate::prepare::join::joined;
+use crate::registry::{Dialect, Registry};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use cembra_vm::frame::Frame;
+use cembra_vm::layout::TypedSlot;
+use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
+use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
+use cembra_vm::value::{Category, NdView, ScalarValue, Value};
+use std::sync::{Arc, LazyLock};
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StageLimits<'l> {
+    pub budget: Option<&'l SharedBudget>,
+    /// Threads that work on a region of many elements.
+    pub threads: usize,
+}
+
+/// What a stage reads besides its program: the data, what is kept, and the state of a scan.
+#[derive(Clone, Copy)]
+pub(super) struct StageData<'d> {
+    pub program: &'d FieldProgram,
+    pub data: &'d FieldData,
+    pub scalars: &'d [ScalarValue],
+    /// The temporaries that come before.
+    pub temporaries: &'d [FieldBuffer],
+    /// What a scan hands on, by number.
+    pub carries: &'d [NdView<'d>],
+    pub limits: StageLimits<'d>,
+}
+
+impl<'d> StageData<'d> {
+    /// What is read.
+    fn buffer(&self, read: &FieldRead) -> &'d FieldBuffer {
+        match read.of {
+            ReadOf::Field(field) => &self.data.fields[&*self.program.fields[field.0].name],
+            ReadOf::Temporary(number) => &self.temporaries[number],
+        }
+    }
+
+    /// Where the elements of a part stand; lists choose others from the first one on.
+    fn place(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> PartPlace {
+        let buffer = self.buffer(read);
+        let axis = |(axis, of): (usize, &AxisRead)| match *of {
+            AxisRead::Absent => None,
+            AxisRead::Window { place, first } => {
+                Some((place, first + part.first[axis] - stage.first[axis], part.shape[axis]))
+            }
+            AxisRead::Taken { place, .. } => Some((place, buffer.origin()[place], part.shape[axis])),
+        };
+        buffer.place(read.axes.iter().enumerate().map(axis), &read.fixed)
+    }
+
+    /// The elements that a read without lists has.
+    pub fn view(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> NdView<'d> {
+        self.buffer(read).view_at(&self.place(stage, read, part))
+    }
+
+    /// Calls a function for the elements that a read has.
+    pub fn with_read<R>(
+        &self,
+        stage: &FieldStage,
+        read: &FieldRead,
+        part: Part<'_>,
+        each: impl FnOnce(&NdView<'_>) -> R,
+    ) -> Result<R, FieldProblem> {
+        if read.lists.is_empty() {
+            return Ok(each(&self.view(stage, read, part)));
+        }
+        let mut cells = FieldCells::filled(&ScalarValue::zero(self.buffer(read).dtype()), 0)?;
+        self.take(stage, read, part, &Bump::new(), &mut cells);
+        Ok(each(&cells.view_as(&read.sizes(part.shape))))
+    }
+
+    /// The elements that lists choose, one after the other.
+    fn take(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>, arena: &Bump, to: &mut FieldCells) {
+        let mut taken = BumpVec::new_in(arena);
+        for (axis, of) in read.axes.iter().enumerate() {
+            if let AxisRead::Taken { place, list } = *of {
+                let from = (part.first[axis] - stage.first[axis]) as usize;
+                taken.push(TakenAxis { axis, place, positions: &read.lists[list][from..] });
+            }
+        }
+        self.buffer(read).take_into(&self.place(stage, read, part), &taken, to);
+    }
+}
+
+/// Calls a function for a scalar as an array without axes.
+pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
+    fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
+        each(&NdView::from_slice(&[value], &[]).expect("one element"))
+    }
+    match *value {
+        ScalarValue::Boolean(value) => one(value, each),
+        ScalarValue::Int32(value) => one(value, each),
+        ScalarValue::Int64(value) => one(value, each),
+        ScalarValue::Float32(value) => one(value, each),
+        ScalarValue::Float64(value) => one(value, each),
+        _ => unreachable!("fields have elements of five types"),
+    }
+}
+
+/// An error that no program should meet.
+pub(super) fn ours(error: impl ToString) -> FieldProblem {
+    FieldProblem::Run { category: Category::InvalidProgram, what: error.to_string() }
+}
+
+/// The name of a side output; names are sorted as numbers are.
+fn output_name(number: usize) -> Arc<str> {
+    format!("o{number:07}").into()
+}
+
+/// An input that a run lends.
+#[derive(Debug)]
+struct LentInput {
+    /// Its number in the stage.
+    number: usize,
+    slot: TypedSlot,
+    /// Its number in the layout.
+    bit: u32,
+    /// The memory for elements that lists choose.
+    taken: Option<FieldCells>,
+}
+
+/// A stage's program, and the frame it runs on.
+#[derive(Debug)]
+pub(super) struct StageProgram {
+    bound: BoundExpr,
+    frame: Frame,
+    /// The inputs that operations read, but for scalars.
+    lent: Vec<LentInput>,
+    /// Scalars by their number in the stage, with what the frame has.
+    scalars: Vec<(usize, TypedSlot, Option<ScalarValue>)>,
+    /// The slots of nodes that are results.
+    outputs: Vec<(NodeId, TypedSlot)>,
+    arena: Bump,
+}
+
+impl StageProgram {
+    /// Compiles the operations that results need.
+    pub fn new(stage: &FieldStage, roots: &[NodeId]) -> Result<StageProgram, FieldProblem> {
+        let limit = |what: String| FieldProblem::Limit { limit: "field-operations", what };
+        let names: Vec<Arc<str>> = (1..roots.len()).map(output_name).collect();
+        let registry = REGISTRY.clone();
+        let draft = joined(stage.graph.clone(), roots, names, registry, Dialect::default());
+        let mut draft = draft.map_err(|error| limit(error.to_string()))?;
+        draft.inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
+        let prepared = Prepare::standard().run_joined(draft).map_err(|error| limit(error.to_string()))?;
+        let options = Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() };
+        let bound = compile(&prepared, &options).map_err(|error| limit(error.to_string()))?;
+        let slot = |(number, node): (usize, &NodeId)| match number {
+            0 => Ok((*node, bound.output_slot().clone())),
+            _ => Ok((*node, bound.side_output_slot(&output_name(number)).map_err(ours)?.clone())),
+        };
+        let outputs = roots.iter().enumerate().map(slot).collect::<Result<_, FieldProblem>>()?;
+        let frame = bound.new_frame().map_err(|error| limit(error.to_string()))?;
+        let (mut lent, mut scalars) = (Vec::new(), Vec::new());
+        for (number, input) in stage.inputs.iter().enumerate() {
+            let Ok(slot) = bound.input_slot(&input.name) else { continue };
+            if let StageSource::Scalar(_) = input.source {
+                scalars.push((number, slot.clone(), None));
+                continue;
+            }
+            let bit = bound.input_number(slot).expect("the slot is one of an input");
+            let taken = match (&input.source, input.qtype.nd()) {
+                (StageSource::Field(read), Some(qtype)) if !read.lists.is_empty() => {
+                    Some(FieldCells::filled(&ScalarValue::zero(qtype.element()), 0)?)
+                }
+                _ => None,
+            };
+            lent.push(LentInput { number, slot: slot.clone(), bit, taken });
+        }
+        Ok(StageProgram { bound, frame, lent, scalars, outputs, arena: Bump::new() })
+    }
+
+    /// True if no operator may raise, whatever the values are.
+    pub fn is_total(&self) -> bool {
+        let operators = self.bound.program().main().body.operators();
+        operators.iter().all(|of| of.row_effects().unwrap_or(of.effects()).is_total())
+    }
+
+    /// Where the result of a node stands in the frame.
+    pub fn output(&self, node: NodeId) -> &TypedSlot {
+        let mut outputs = self.outputs.iter();
+        &outputs.find(|(known, _)| *known == node).expect("all roots have slots").1
+    }
+
+    /// Computes a part. Rooms take results; others stay in the frame. Gives the rooms' slots to the function that
+    /// makes them.
+    pub fn run<'r>(
+        &'r mut self,
+        stage: &FieldStage,
+        from: StageData<'_>,
+        part: Part<'_>,
+        rooms: impl FnOnce(&'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<(), FieldProblem> {
+        let StageProgram { bound, frame, lent, scalars, outputs, arena } = self;
+        arena.reset();
+        let arena = &*arena;
+        for (number, slot, written) in scalars.iter_mut() {
+            let StageSource::Scalar(id) = stage.inputs[*number].source else { unreachable!("a scalar") };
+            let value = &from.scalars[id.0];
+            if written.as_ref() != Some(value) {
+                frame.write(slot, &Value::Scalar(value.clone())).map_err(ours)?;
+                *written = Some(value.clone());
+            }
+        }
+        for LentInput { number, taken, .. } in lent.iter_mut() {
+            if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[*number].source, taken) {
+                from.take(stage, read, part, arena, cells);
+            }
+        }
+        let mut views = BumpVec::with_capacity_in(lent.len(), arena);
+        for LentInput { number, slot, bit, taken } in &*lent {
+            let view = match (&stage.inputs[*number].source, taken) {
+                (StageSource::Field(read), None) => from.view(stage, read, part),
+                (StageSource::Field(read), Some(cells)) => cells.view_as(&read.sizes(part.shape)),
+                (StageSource::Carry(number), _) => from.carries[*number],
+                (StageSource::Mask { axis, values }, _) => {
+                    let mut shape = BumpVec::from_iter_in(part.shape.iter().map(|_| 1), arena);
+                    shape[*axis] = part.shape[*axis];
+                    let from = (part.first[*axis] - stage.first[*axis]) as usize;
+                    NdView::from_slice(&values[from..][..part.shape[*axis]], &shape).map_err(ours)?
+                }
+                (StageSource::Scalar(_), _) => unreachable!("scalars are written"),
+            };
+            // What is lent cannot be read after the run; an input may be a result if operations cancel out.
+            match outputs.iter().any(|(_, output)| output == slot) {
+                true => frame.write_nd(slot, &view).map_err(ours)?,
+                false => views.push((*bit, view)),
+            }
+        }
+        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
+        rooms(outputs, &mut |room| all.push(room));
+        let share = from.limits.budget.map(SharedBudget::share);
+        let options =
+            share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
+        match bound.run_on(frame, &views, &mut all, options) {
+            Ok(()) => Ok(()),
+            Err(CallError::Run(error)) => {
+                let error = share.as_ref().map_or(error.clone(), |share| share.failure(error));
+                Err(FieldProblem::Run { category: error.category(), what: error.kind.to_string() })
+            }
+            Err(error) => Err(ours(error)),
+        }
+    }
+
+    /// Calls a function for a result of the last run that has no room.
+    pub fn with_output<R>(
+        &self,
+        node: NodeId,
+        each: impl FnOnce(&NdView<'_>) -> R,
+    ) -> Result<R, FieldProblem> {
+        let slot = self.output(node);
+        match slot.qtype().nd() {
+            Some(_) => Ok(each(&self.frame.nd_view(slot).map_err(ours)?)),
+            None => match self.frame.read(slot).map_err(ours)? {
+                Value::Scalar(value) => Ok(with_scalar(&value, each)),
+                other => Err(ours(format!("a result {other:?}"))),
+            },
+        }
+    }
+}

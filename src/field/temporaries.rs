@@ -1,0 +1,150 @@
+//! Temporaries: intermediates that are computed once and kept, because they are read at several shifts.
+//!
+//! ```text
+//! lap  = -4*u + u[I-1] + u[I+1] + u[J-1] + u[J+1]              5 operations
+//! v    = -4*lap + lap[I-1] + lap[I+1] + lap[J-1] + lap[J+1]    lap at 5 places: 4 * 5 operations are saved
+//!
+//! box of v   I 2:62, J 2:62        lap kept on   I 1:63, J 1:63
+//! ```
+//!
+//! The rule: an operation is kept if computing it once saves at least [`LEAST_SAVED`] operations a point. A kept value is
+//! stored once, loaded at each place, and costs a program of its own for each band. Saving 20 operations took 0.88 and 0.91
+//! of the time on 2048 x 2048 points, and 0.97 to 1.17 on 512 x 512 and less (docs/performance.md): the rule knows no
+//! sizes, and is a first guess.
+//!
+//! 1. Only operations of numbers that nobody chose by a table or an index are kept: they are the same everywhere.
+//! 2. The box of a temporary is that of the stage with the least and greatest offsets along each axis. Its corners may be
+//!    points that the stage does not need, but what they read lies in the box of what the stage reads.
+//! 3. Operations that may raise are not kept, because of those corners.
+
+use crate::expr;
+use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId};
+use crate::field::place::{Coordinate, PlaceId};
+use crate::field::program::FieldProgram;
+use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
+use crate::field::to_expr::{BoxLowering, Key, Stop};
+use crate::field::types::FieldTypes;
+use cembra_vm::value::{NdType, QType, ScalarType};
+use hashbrown::{HashMap, HashSet};
+
+/// Operations a point that a temporary has to save.
+const LEAST_SAVED: usize = 8;
+
+/// Operations, shifts and leaves of a value that are looked at.
+const MOST_SEEN: usize = 64;
+
+/// Temporaries of a stage.
+const MOST_TEMPORARIES: usize = 16;
+
+/// The operations of a lowered box that are worth being kept, operands first.
+pub(crate) fn worth_keeping(lowering: &BoxLowering<'_>) -> Vec<FieldNodeId> {
+    let mut places: HashMap<FieldNodeId, HashSet<PlaceId>> = HashMap::new();
+    for (id, place) in lowering.done.keys() {
+        places.entry(*id).or_default().insert(*place);
+    }
+    if places.values().all(|places| places.len() < 2) {
+        return Vec::new();
+    }
+    let mut ids: Vec<FieldNodeId> = places.keys().copied().collect();
+    ids.sort_unstable();
+    let program = lowering.program;
+    let nodes = |id: FieldNodeId| program.nodes.get(id);
+    let mut plain: HashSet<FieldNodeId> = HashSet::new();
+    let mut chosen: Vec<FieldNodeId> = Vec::new();
+    for id in ids {
+        let is_plain = is_plain(program, lowering.types, id)
+            && nodes(id).operands().all(|operand| plain.contains(&operand));
+        if !is_plain {
+            continue;
+        }
+        plain.insert(id);
+        let at = &places[&id];
+        let saved = (at.len() - 1) * operations(program, id, &chosen);
+        let varies = at.iter().all(|place| lowering.is_plain_place(*place));
+        if saved >= LEAST_SAVED && varies && is_operation(nodes(id)) && chosen.len() < MOST_TEMPORARIES {
+            chosen.push(id);
+        }
+    }
+    chosen
+}
+
+/// True for operations on numbers that never raise.
+fn is_plain(program: &FieldProgram, types: &FieldTypes, id: FieldNodeId) -> bool {
+    let is_float = |id: FieldNodeId| {
+        let dtype = types.get(id).map(|of| of.dtype);
+        matches!(dtype, Some(ScalarType::Float32 | ScalarType::Float64))
+    };
+    match program.nodes.get(id) {
+        FieldNode::Literal(_)
+        | FieldNode::Scalar(_)
+        | FieldNode::Field(_)
+        | FieldNode::Shift(..)
+        | FieldNode::Broadcast(..)
+        | FieldNode::Unary(..)
+        | FieldNode::Where(..) => true,
+        FieldNode::Binary(op, ..) => !matches!(op, FieldBinary::FloorDiv | FieldBinary::Mod),
+        FieldNode::Cast(a, dtype) => {
+            !is_float(*a) || matches!(dtype, ScalarType::Float32 | ScalarType::Float64)
+        }
+        FieldNode::Carry(..)
+        | FieldNode::Gather(..)
+        | FieldNode::ShiftAll(..)
+        | FieldNode::Reduce(..)
+        | FieldNode::ConcatWhere(..) => false,
+    }
+}
+
+fn is_operation(node: &FieldNode) -> bool {
+    matches!(node, FieldNode::Unary(..) | FieldNode::Binary(..) | FieldNode::Where(..) | FieldNode::Cast(..))
+}
+
+/// Operations that a value takes, without those that are kept. Nobody asks how many more than some there are.
+fn operations(program: &FieldProgram, root: FieldNodeId, kept: &[FieldNodeId]) -> usize {
+    let (mut stack, mut seen, mut count) = (vec![root], HashSet::new(), 0);
+    while let Some(id) = stack.pop() {
+        if id != root && kept.contains(&id) || !seen.insert(id) {
+            continue;
+        }
+        if count >= LEAST_SAVED || seen.len() > MOST_SEEN {
+            break;
+        }
+        let node = program.nodes.get(id);
+        count += usize::from(is_operation(node));
+        stack.extend(node.operands());
+    }
+    count
+}
+
+impl BoxLowering<'_> {
+    /// True if all coordinates of a place are axes of the box.
+    fn is_plain_place(&self, place: PlaceId) -> bool {
+        let mut coordinates = self.places.coordinates(place).iter();
+        coordinates.all(|coordinate| matches!(coordinate, Coordinate::Axis { .. } | Coordinate::Unused))
+    }
+
+    /// A temporary where it is needed.
+    pub(super) fn read_kept(&mut self, (id, place): Key) -> Result<expr::NodeId, Stop> {
+        let of_place: Vec<(usize, i64)> = self
+            .places
+            .coordinates(place)
+            .iter()
+            .filter_map(|coordinate| match *coordinate {
+                Coordinate::Axis { axis, offset } => Some((axis, offset)),
+                _ => None,
+            })
+            .collect();
+        let kept = self.kept.get_mut(&id).expect("the caller looked");
+        let mut axes = vec![AxisRead::Absent; self.ranges.len()];
+        for (axis, offset) in of_place {
+            axes[axis] = AxisRead::Window { place: axis, first: self.ranges[axis].first + offset };
+            let (least, most) = kept.offsets[axis].get_or_insert((offset, offset));
+            (*least, *most) = ((*least).min(offset), (*most).max(offset));
+        }
+        let units = axes.iter().map(|axis| *axis == AxisRead::Absent);
+        let dtype = self.types.get(id).expect("the program was checked").dtype;
+        let qtype = QType::NdArray(NdType::of_axes(dtype, units).expect("boxes have few axes"));
+        let read =
+            FieldRead { of: ReadOf::Temporary(kept.number), axes, fixed: Vec::new(), lists: Vec::new() };
+        Ok(self.leaf(StageSource::Field(read), qtype)?)
+    }
+}
