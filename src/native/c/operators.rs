@@ -20,7 +20,9 @@ impl Writer<'_> {
         operands: &[ValueId],
         result: ValueId,
     ) -> Option<String> {
-        if overload.assembles() {
+        // A copy of a plain value is a tuple of one field: its scalars go to other locals.
+        let is_plain = leaves(self.routine.slot(result).qtype()).is_some();
+        if overload.assembles() || (is_plain && &**overload.name() == "core._copy") {
             return self.assemble(operands, result);
         }
         if let Some(folded) = self.fold(ip, overload, operands, result) {

@@ -44,6 +44,15 @@ fn a_bound_call_runs_again_and_again() {
 }
 
 #[test]
+fn a_function_may_give_nothing() {
+    let source = "def fill(a, x):\n    for i in range(a.shape[0]):\n        a[i] = x\n";
+    let args = values(json!([array(&[1.0, 2.0], &[2]), float(0.5)]));
+    let result = call_library(&library(source, &args, ArrayLayout::Contiguous), &args).expect("no error");
+    assert_eq!(result.results, [Value::Scalar(ScalarValue::Unit)]);
+    assert_eq!(result.arrays, [(0, values(json!([array(&[0.5, 0.5], &[2])])).remove(0))]);
+}
+
+#[test]
 fn arguments_that_do_not_fit_are_refused() {
     let library = scale(ArrayLayout::Contiguous);
     let factor = Value::Scalar(ScalarValue::Float64(2.0));
