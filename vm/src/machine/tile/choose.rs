@@ -62,9 +62,9 @@ impl Region {
         Choice { schedule: &self.passes, strips: &[] }
     }
 
-    /// True if all members run as one strip, which has been compiled and takes in no fold.
+    /// True if all members run as one strip, which has been compiled, takes in no fold and cannot fire.
     pub(super) fn is_one_strip(&self) -> bool {
-        let is_one = |plan: &StripPlan| plan.schedule.is_one_strip && !plan.has_folds;
+        let is_one = |plan: &StripPlan| plan.schedule.is_one_strip && !plan.has_folds && !plan.can_fire;
         self.strips.as_ref().is_some_and(|plan| is_one(plan) && plan.variants.get().is_some())
     }
 

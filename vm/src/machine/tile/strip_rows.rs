@@ -25,11 +25,15 @@ pub(super) struct StripOverRuns<'r> {
 }
 
 impl<'r> Blocks<'r> {
-    /// The strip that is all there is to run, if each run of elements can be read and written where it lies.
+    /// The strip that is all there is to run, if each run of elements can be read and written where it lies, and it cannot
+    /// fire.
     pub(super) fn over_runs(&self) -> Option<StripOverRuns<'r>> {
         match (self.strips, self.uneven) {
             ([strip], Uneven::Elements(elements))
-                if self.schedule.is_one_strip && strip.sums.is_empty() && elements.has_runs_in_place() =>
+                if self.schedule.is_one_strip
+                    && strip.sums.is_empty()
+                    && strip.again.is_none()
+                    && elements.has_runs_in_place() =>
             {
                 Some(StripOverRuns { strip, elements })
             }
