@@ -65,6 +65,39 @@ fn strided_rooms_get_elements_and_nothing_else() {
     }
 }
 
+/// A strip that cannot compute some rows has them computed by passes, also where it could be called run by run.
+#[test]
+fn rare_elements_of_windows() {
+    let wide = qtype("NDARRAY_FLOAT64_NN");
+    let mut d = Draft::new();
+    let (x, sum, out) = (d.input(0, wide.clone()), d.temporary(24, wide.clone()), d.output(48, wide));
+    d.run("math.add", &[x, x], sum);
+    d.run("math.trig.sin", &[sum], out);
+    let bound = bound(d.finish(&[("x", x)], out));
+    let number = bound.input_number(bound.input_slot("x").expect("an input")).expect("an input");
+    let mut frame = bound.new_frame().expect("memory");
+    let [rows, columns, stride] = [50, 60, 62];
+    let mut cells: Vec<f64> = (0..rows * stride).map(|at| at as f64 * 0.25).collect();
+    [0, 59, stride * 7 + 30, stride * 49 + 59].map(|at| cells[at] = 1e12 + at as f64);
+    let strides = [stride as isize * 8, 8];
+    let element = cembra_vm::value::ScalarType::Float64;
+    let view =
+        NdView::new(element, bytemuck::cast_slice(&cells), 0, &[rows, columns], &strides).expect("inside");
+    let mut sines = |strips: Strips| {
+        let mut target = vec![-1.5; rows * stride];
+        let room =
+            Room::strided(bound.output_slot(), &mut target, 0, &[rows, columns], &[stride as isize, 1]);
+        let options = RunOptions::new().strips(strips);
+        bound.run_on(&mut frame, &[(number, view)], &mut [room.expect("room")], options).expect("no error");
+        target
+    };
+    let expected = sines(Strips::Never);
+    assert!(expected.iter().all(|sine| sine.abs() <= 1.5));
+    for _ in 0..3 {
+        assert_eq!(sines(Strips::Always), expected);
+    }
+}
+
 #[test]
 fn rooms_with_shared_or_missing_memory_are_refused() {
     let mut d = Draft::new();
