@@ -84,7 +84,7 @@ fn rare_elements_of_windows() {
     let view =
         NdView::new(element, bytemuck::cast_slice(&cells), 0, &[rows, columns], &strides).expect("inside");
     let mut sines = |strips: Strips| {
-        let mut target = vec![-1.5; rows * stride];
+        let mut target = vec![-1.5_f64; rows * stride];
         let room =
             Room::strided(bound.output_slot(), &mut target, 0, &[rows, columns], &[stride as isize, 1]);
         let options = RunOptions::new().strips(strips);
