@@ -78,7 +78,9 @@ fn rare_elements_of_windows() {
     let mut frame = bound.new_frame().expect("memory");
     let [rows, columns, stride] = [50, 60, 62];
     let mut cells: Vec<f64> = (0..rows * stride).map(|at| at as f64 * 0.25).collect();
-    [0, 59, stride * 7 + 30, stride * 49 + 59].map(|at| cells[at] = 1e12 + at as f64);
+    for at in [0, 59, stride * 7 + 30, stride * 49 + 59] {
+        cells[at] = 1e12 + at as f64;
+    }
     let strides = [stride as isize * 8, 8];
     let element = cembra_vm::value::ScalarType::Float64;
     let view =
