@@ -18,7 +18,7 @@ pub struct BuildArgs {
     /// An expression as a function, such as `axpy='a*x + y'`, whose leaves have the types of `--type`.
     #[arg(short = 'x', long = "expr", value_name = "NAME=EXPR", allow_hyphen_values = true)]
     pub expressions: Vec<String>,
-    /// Type of a leaf of all expressions that have it: a=f64, x=f64[:], y=NDARRAY_FLOAT32_N1.
+    /// Type of a leaf of all expressions that have it: `a=f64`, `x=f64[:]`, `y=NDARRAY_FLOAT32_N1`.
     #[arg(short, long = "type", value_name = "NAME=TYPE")]
     pub types: Vec<String>,
     /// The folder for the library, its header and its Python module.

@@ -3,7 +3,7 @@
 //! 1. Everything is checked and compiled before anything is written. Only what depends on values is found on the way: a
 //!    zero divisor, a number that does not fit the type it is cast to. The statements before are stored then.
 //! 2. All values of a statement are computed from the contents before it, and then stored: see
-//!    [`bound_statement`](super::bound_statement).
+//!    `bound_statement`.
 //! 3. A plan is used again as long as origins, shapes, tables and the scalars in bounds stay; else it is made anew.
 
 use crate::backend::field::bound_statement::BoundStatement;
