@@ -21,7 +21,7 @@ use crate::syntax::parse;
 use crate::workflow::Step;
 use cembra_vm::builtins::table;
 use cembra_vm::program::{Program, text};
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, QType};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -130,9 +130,16 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
     if let Some(number) = is_found.iter().position(|found| !found) {
         return Err(usage(&format!("no file has a function {}", exports[number].function)));
     }
+    let mut leaves = Vec::new();
+    for text in &args.types {
+        leaves.push((leaf_type(text).map_err(|report| (vec![report], None))?, false));
+    }
     for text in &args.expressions {
-        let (name, program) = of_expression(text, &args.types)?;
+        let (name, program) = of_expression(text, &mut leaves)?;
         all.push(translated(args, &name, program, &TranslateToC::default())?);
+    }
+    if let Some(((name, _), _)) = leaves.iter().find(|(_, is_read)| !is_read) {
+        return Err(usage(&format!("--type of {name}: no expression has a leaf of this name")));
     }
     let mut names: Vec<&str> = all.iter().map(|source| source.entry.as_str()).collect();
     names.sort_unstable();
@@ -142,19 +149,21 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
     }
 }
 
-/// The name and the program of `NAME=EXPR`, for leaves of these types.
-fn of_expression(text: &str, types: &[String]) -> Result<(String, Program), Failed> {
+/// The name and the program of `NAME=EXPR`, for leaves of these types; marks those that it has.
+fn of_expression(text: &str, types: &mut [((Arc<str>, QType), bool)]) -> Result<(String, Program), Failed> {
     let form = || usage(&format!("--expr {text:?} has not the form NAME=EXPR"));
     let (name, expression) = text.split_once('=').ok_or_else(form)?;
     let source = || Some(Source { name: "<expression>".to_owned(), text: expression.to_owned() });
     let failed = |report: Report| (vec![report], source());
     let expr = parse(expression).map_err(|error| failed(error.into()))?;
     let mut inputs = Vec::new();
-    for text in types {
-        let leaf = leaf_type(text).map_err(|report| (vec![report], None))?;
-        if expr.leaves().contains(&leaf.0) {
-            inputs.push(leaf);
-        }
+    for leaf in expr.leaves() {
+        let Some((input, is_read)) = types.iter_mut().find(|((name, _), _)| *name == leaf) else {
+            let message = format!("the leaf {leaf} of --expr {text:?} has no type: add --type '{leaf}=f64'");
+            return Err(usage(&message));
+        };
+        *is_read = true;
+        inputs.push(input.clone());
     }
     let preparation = Preparation {
         expr: expr.clone(),

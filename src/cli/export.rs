@@ -1,10 +1,10 @@
 //! A function with types of arguments, as `cembra build` takes it: `dot(f64[:], f64[:])`.
 
 use crate::cli::input::parse_leaf_type;
-use crate::cli::report::Report;
+use crate::cli::report::{Phase, Report};
 use crate::function::{ArrayOf, FunctionType};
 use cembra_vm::value::nd_type::MAX_RANK;
-use cembra_vm::value::{QType, ScalarType};
+use cembra_vm::value::{Category, QType, ScalarType};
 use std::sync::Arc;
 
 /// A function, and the types of its arguments.
@@ -46,6 +46,11 @@ pub(super) fn leaf_type(text: &str) -> Result<(Arc<str>, QType), Report> {
         text.split_once('=').and_then(|(name, of)| Some((name.trim(), type_of(of.trim())?.qtype()?)));
     match of_function {
         Some((name, qtype)) if !name.is_empty() => Ok((name.into(), qtype)),
+        _ if text.contains('[') => {
+            let message =
+                format!("--type {text:?}: axes are written x=f64[:], or x=f64[:, :] with a colon for each");
+            Err(Report::new(Category::Type, Phase::Compile, message))
+        }
         _ => parse_leaf_type(text),
     }
 }

@@ -205,6 +205,13 @@ fn expressions_on_arrays_are_called_from_c_and_from_python() {
     assert!(refused(&["-x", "f=x*", "--type", "x=f64[:]"]).contains("error[SYNTAX]"));
     assert!(refused(&["-x", "f=nd.sort(x)", "--type", "x=f64[:]"]).contains("nd.sort"));
     assert!(refused(&["-x", "f=x*2.0", "--type", "x=array"]).contains("array"));
+    assert!(
+        refused(&["-x", "f=x*2.0"])
+            .contains("the leaf x of --expr \"f=x*2.0\" has no type: add --type 'x=f64'")
+    );
+    assert!(refused(&["-x", "f=x*2.0", "--type", "x=f64[:"]).contains("axes are written x=f64[:]"));
+    let unread = refused(&["-x", "f=x*2.0", "--type", "x=f64[:]", "--type", "z=f64"]);
+    assert!(unread.contains("--type of z: no expression has a leaf of this name"), "{unread}");
 }
 
 #[test]

@@ -202,7 +202,10 @@ impl FoldKernel {
             true => self.lanes * width,
             false => 0,
         };
-        let lanes = zeros(lanes, arena, watch)?;
+        let lanes = match lanes {
+            0 => Default::default(),
+            _ => zeros(lanes, arena, watch)?,
+        };
         let share = if count == 1 { 1 } else { count.min(elements.len().div_ceil(run) + 1) };
         let parts = match self.cut {
             Cut::Rows => 0,

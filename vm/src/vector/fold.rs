@@ -367,30 +367,34 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     type Part = T;
     type Out = T;
 
-    /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up.
+    /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up. One comparison of two
+    /// elements tells whether either is NaN.
     #[inline(always)]
     fn leaf(values: &[T]) -> T {
-        let (rows, rest) = values.as_chunks::<LANES_OF_BEST>();
-        let mut best = rows.first().copied().unwrap_or([T::ZERO; _]);
-        let mut nan = best;
-        for row in rows.get(1..).unwrap_or(&[]) {
-            for ((best, nan), x) in best.iter_mut().zip(&mut nan).zip(row) {
-                *best = if Self::is_better(*x, *best) { *x } else { *best };
-                *nan = if is_nan(*x) { *x } else { *nan };
+        let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
+        let mut best: [T; LANES_OF_BEST] =
+            rows.first().map_or([T::ZERO; _], |row| std::array::from_fn(|lane| row[lane]));
+        let mut has_nan = [false; LANES_OF_BEST];
+        for row in rows {
+            for (lane, (best, has_nan)) in best.iter_mut().zip(&mut has_nan).enumerate() {
+                let (x, y) = (row[lane], row[lane + LANES_OF_BEST]);
+                *has_nan |= x.partial_cmp(&y).is_none();
+                let better = if Self::is_better(y, x) { y } else { x };
+                *best = if Self::is_better(better, *best) { better } else { *best };
             }
         }
         let mut lanes = LANES_OF_BEST;
         while lanes > 1 {
             lanes /= 2;
             for lane in 0..lanes {
-                let (x, other_nan) = (best[lane + lanes], nan[lane + lanes]);
+                let x = best[lane + lanes];
                 best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
-                nan[lane] = if is_nan(other_nan) { other_nan } else { nan[lane] };
+                has_nan[lane] |= has_nan[lane + lanes];
             }
         }
         let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
         let best = best.unwrap_or(T::ZERO);
-        let has_nan = is_nan(best) || is_nan(nan[0]);
+        let has_nan = is_nan(best) || has_nan[0];
         match T::IS_FLOAT && (has_nan || best == T::ZERO) {
             true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
             false => best,

@@ -11,9 +11,9 @@ use bumpalo::Bump;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// Rows, times the passes over them that strips save, from which on compiling pays: code takes some 100 µs, its memory
+/// Rows, times the passes over them that strips save, from which on compiling pays: code takes some 200 µs, its memory
 /// included, and a pass over a row 0.1 ns more than an operation in a strip.
-const WORTHWHILE: u64 = 1 << 20;
+const WORTHWHILE: u64 = 1 << 21;
 
 /// As many more for each operation of special functions, which make long code.
 const FOR_EACH_OPERATION: u64 = WORTHWHILE >> 8;
