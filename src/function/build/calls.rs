@@ -1,7 +1,7 @@
 //! Calls: of the library, of functions of the module, of inner functions and lambdas.
 
 use super::arguments::{Argument, PreparedCall};
-use super::comprehensions::Sink;
+use super::rounds::Sink;
 use super::scope::{Callable, Resolved};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::constant::Constant;
