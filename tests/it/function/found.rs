@@ -189,3 +189,38 @@ fn a_variable_that_is_only_assigned_from_itself_has_no_value() {
     let later = "def f(n):\n    for i in range(n):\n        if i:\n            y = x\n        x = y if i else n\n    return x\n";
     check(later, json!([4]), json!(4));
 }
+
+#[test]
+fn a_slice_of_a_list_is_a_list_of_its_own() {
+    let store =
+        "def f(n):\n    l = [1, 2, 3, n]\n    m = l[1:3]\n    m[0] = 100\n    l[2] = 50\n    return l, m\n";
+    check(store, json!([5]), json!([[1, 2, 50, 5], [100, 3]]));
+    let floats = "def f(n):\n    l = [1.5] * n\n    m = l[::-1]\n    m.append(2)\n    m[0] = 0\n    return l, m, len(l[1:-1])\n";
+    check(floats, json!([3]), json!([[1.5, 1.5, 1.5], [0.0, 1.5, 1.5, 2.0], 1]));
+    let truths = "def f(n):\n    l = [True, n > 0]\n    m = l[:]\n    m[0] = False\n    return l[0], m[0]\n";
+    check(truths, json!([5]), json!([true, false]));
+    let grows = "def f(n):\n    l = [1, 2, n]\n    for x in l[:]:\n        l.append(x)\n        l[1] = 7\n    s = 0\n    for i, x in enumerate(l[1:]):\n        s += i * x\n    return l, s\n";
+    check(grows, json!([5]), json!([[1, 7, 5, 1, 2, 5], 38]));
+    let passed = "def g(m):\n    m[0] = 99\n    return sum(m)\ndef f(n):\n    l = [1, 2, n]\n    a = g(l[1:])\n    return a, l\n";
+    check(passed, json!([5]), json!([104, [1, 2, 5]]));
+    let returned = "def g(l, n):\n    if n == 0:\n        return l[1:]\n    return g(l, n - 1)\ndef f(n):\n    l = [1, 2, n]\n    m = g(l, 2)\n    m[0] = 8\n    return l, m\n";
+    check(returned, json!([5]), json!([[1, 2, 5], [8, 5]]));
+    let module = "K = [1, 2, 3]\ndef f(n):\n    l = K[1:]\n    l[0] = n\n    return K[1], l[0]\n";
+    check(module, json!([5]), json!([2, 5]));
+    let assigned = "def f(n):\n    l = [1, 2, n]\n    l[0:2] = [7]\n    return l\n";
+    check(assigned, json!([5]), json!("array-store"));
+    let number = "def f(n):\n    l = [1, 2, n]\n    l[0:2] = 7\n    return l\n";
+    check(number, json!([5]), json!("TypeError"));
+    let view = "def f(a):\n    v = a[1:]\n    v[0] = 100\n    return a[1]\n";
+    check(view, json!([[1, 2, 3]]), json!(100));
+}
+
+#[test]
+fn lists_lack_what_arrays_have() {
+    for name in ["shape", "size", "ndim"] {
+        let source = format!("def f(n):\n    l = [1, n]\n    return l.{name}\n");
+        check(&source, json!([5]), json!("AttributeError"));
+    }
+    check("def f(n):\n    l = [1, n]\n    return l[0, 1]\n", json!([5]), json!("TypeError"));
+    check("def f(n):\n    l = [1, n]\n    return l[1.0]\n", json!([5]), json!("TypeError"));
+}
