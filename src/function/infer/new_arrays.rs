@@ -9,8 +9,11 @@ use cembra_vm::value::ScalarType;
 
 /// True for the functions of this file.
 pub(super) fn has_rule(kind: LibraryKind) -> bool {
-    use LibraryKind::{Arange, ArrayFrom, ArrayOf, Copy, Filled, FilledLike, Full, Linspace};
-    matches!(kind, Filled(_) | FilledLike(_) | Full | Arange | Linspace | ArrayOf | ArrayFrom | Copy)
+    use LibraryKind::{Arange, ArrayFrom, ArrayOf, Copy, Filled, FilledAs, FilledLike, Full, Linspace};
+    matches!(
+        kind,
+        Filled(_) | FilledAs(_) | FilledLike(_) | Full | Arange | Linspace | ArrayOf | ArrayFrom | Copy
+    )
 }
 
 /// Type of the result.
@@ -22,6 +25,13 @@ pub(super) fn type_of_call(
     let (name, dtype) = (short_name(function), function.dtype);
     match (function.kind(), args) {
         (LibraryKind::Filled(_), _) => array(dtype.unwrap_or(ScalarType::Float64), sizes(args)?),
+        (LibraryKind::FilledAs(_), [Array(like), of_axes @ ..]) if !like.is_list => {
+            array(like.element, sizes(of_axes)?)
+        }
+        (LibraryKind::FilledAs(_), [other, ..]) => {
+            let of = format!("'{}' object", other.python_name());
+            Err(FunctionProblem::Attribute { of, name: "dtype".to_owned() })
+        }
         (LibraryKind::Full, [value, of_axes @ ..]) => {
             is_number(value)?;
             array(dtype.unwrap_or(element_of(value)), sizes(of_axes)?)

@@ -64,14 +64,15 @@ impl Lowering<'_> {
         let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
         let element = array.element;
         match builtin.kind() {
-            LibraryKind::Filled(value) => {
+            LibraryKind::Filled(value) | LibraryKind::FilledAs(value) => {
                 let value = match element.is_float() {
                     true => self.float(f64::from(value)),
                     false => self.int(i64::from(value)),
                 };
                 let of = if element.is_float() { Float } else { Int };
                 let value = self.element_value(value, &of, element);
-                let sizes = self.sizes(args);
+                let has_like = matches!(builtin.kind(), LibraryKind::FilledAs(_));
+                let sizes = self.sizes(&args[usize::from(has_like)..]);
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
             LibraryKind::FilledLike(value) => {
