@@ -15,12 +15,13 @@ use crate::ssa::destruct::EdgeCopy;
 use crate::ssa::{BlockId, InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 /// The operator that makes a tuple of values.
 const MAKE_TUPLE: &str = "core.make_tuple";
 
 /// What happens first to the array of a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum FirstUse {
     Update,
     OtherArray,
@@ -71,18 +72,7 @@ impl Draft {
 
     /// Whether a block changes the array of a register first, or gives the register another one.
     fn first_use(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> Option<FirstUse> {
-        self.first_use_from(block, 0, register, updated)
-    }
-
-    /// The same of the instructions of a block from one on.
-    fn first_use_from(
-        &self,
-        block: BlockId,
-        first: usize,
-        register: InstId,
-        updated: &[HashSet<u32>],
-    ) -> Option<FirstUse> {
-        for inst in &self.flow().block(block).insts[first..] {
+        for inst in &self.flow().block(block).insts {
             if self.updated_by(*inst, updated).contains(&register) {
                 return Some(FirstUse::Update);
             }
@@ -128,11 +118,10 @@ impl Draft {
                     ));
                 }
             }
-            for (place, inst) in self.flow().block(block).insts.iter().enumerate() {
+            for inst in &self.flow().block(block).insts {
                 let args = &self.flow().inst(*inst).args;
                 if let Some(callee) = self.flow().operation(*inst).and_then(LowOp::callee) {
                     self.check_call(args, &updated[callee.0 as usize], self.flow().inst(*inst).span)?;
-                    self.check_result((block, place), &returned[callee.0 as usize], updated)?;
                 }
                 let first = args.first().filter(|_| {
                     matches!(self.flow().operation(*inst), Some(LowOp::Update(_)))
@@ -143,7 +132,7 @@ impl Draft {
                 }
             }
         }
-        Ok(())
+        self.check_results(updated, returned)
     }
 
     /// One array is not passed twice where the callee writes it.
@@ -167,30 +156,74 @@ impl Draft {
     }
 
     /// An array that a call returns, and got, is read behind it by either name, and written by none.
-    fn check_result(
+    fn check_results(
         &self,
-        (block, place): (BlockId, usize),
-        returned: &HashSet<u32>,
         updated: &[HashSet<u32>],
+        returned: &[HashSet<u32>],
     ) -> Result<(), FunctionError> {
-        let call = self.flow().block(block).insts[place];
-        let inst = self.flow().inst(call);
-        let passed = returned.iter().map(|position| self.register(inst.args[*position as usize]));
-        let names: HashSet<InstId> = passed.chain([self.register(call)]).collect();
-        let is_written = |name: &InstId| match self.first_use_from(block, place + 1, *name, updated) {
-            Some(FirstUse::Update) => true,
-            Some(FirstUse::OtherArray) => false,
-            None => self.is_updated_behind(block, *name, updated),
-        };
-        match !returned.is_empty() && names.iter().any(is_written) {
-            false => Ok(()),
-            true => Err(FunctionError::unsupported(
-                "array-alias",
-                "a call returns an array that is passed to it, and one of the two names is written",
-                "write by the name that is passed, before the call; or pass a copy: a.copy()",
-                inst.span,
-            )),
+        let mut behind: HashMap<InstId, Vec<bool>> = HashMap::new();
+        for block in self.flow().block_ids() {
+            // What happens first to a register in the rest of the block.
+            let mut next: HashMap<InstId, FirstUse> = HashMap::new();
+            for copy in &self.out.copies[block.index()] {
+                if let EdgeCopy::Copy { to, .. } | EdgeCopy::Restore { to, .. } = copy {
+                    next.insert(*to, FirstUse::OtherArray);
+                }
+            }
+            for inst in self.flow().block(block).insts.iter().rev() {
+                for name in self.names_of_result(*inst, returned) {
+                    let is_written = match next.get(&name) {
+                        Some(first) => *first == FirstUse::Update,
+                        None => behind
+                            .entry(name)
+                            .or_insert_with(|| self.updated_behind_blocks(name, updated))[block.index()],
+                    };
+                    if is_written {
+                        return Err(FunctionError::unsupported(
+                            "array-alias",
+                            "a call returns an array that is passed to it, and one of the two names is written",
+                            "write by the name that is passed, before the call; or pass a copy: a.copy()",
+                            self.flow().inst(*inst).span,
+                        ));
+                    }
+                }
+                if self.flow().operation(*inst).is_some_and(|op| !matches!(op, LowOp::Update(_))) {
+                    next.insert(self.register(*inst), FirstUse::OtherArray);
+                }
+                next.extend(self.updated_by(*inst, updated).into_iter().map(|at| (at, FirstUse::Update)));
+            }
         }
+        Ok(())
+    }
+
+    /// The registers of the array that a call returns and got; none of other instructions.
+    fn names_of_result(&self, inst: InstId, returned: &[HashSet<u32>]) -> HashSet<InstId> {
+        let callee = self.flow().operation(inst).and_then(LowOp::callee);
+        let Some(positions) = callee.map(|callee| &returned[callee.0 as usize]).filter(|it| !it.is_empty())
+        else {
+            return HashSet::new();
+        };
+        let args = &self.flow().inst(inst).args;
+        let passed = positions.iter().map(|position| self.register(args[*position as usize]));
+        passed.chain([self.register(inst)]).collect()
+    }
+
+    /// By block, whether the array of a register may be changed behind its end, as [`Draft::is_updated_behind`] says of
+    /// one block.
+    fn updated_behind_blocks(&self, register: InstId, updated: &[HashSet<u32>]) -> Vec<bool> {
+        let mut behind = vec![false; self.flow().blocks.len()];
+        let uses: Vec<Option<FirstUse>> =
+            self.flow().block_ids().map(|block| self.first_use(block, register, updated)).collect();
+        let is_update = |block: &BlockId| uses[block.index()] == Some(FirstUse::Update);
+        let mut work: Vec<BlockId> = self.flow().block_ids().filter(is_update).collect();
+        while let Some(block) = work.pop() {
+            for before in &self.flow().block(block).predecessors {
+                if !std::mem::replace(&mut behind[before.index()], true) && uses[before.index()].is_none() {
+                    work.push(*before);
+                }
+            }
+        }
+        behind
     }
 
     /// The parameters whose arrays a value may be, or hold.

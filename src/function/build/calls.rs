@@ -171,7 +171,7 @@ impl Builder<'_> {
         };
         let takes_dtype =
             dtype_at.is_some() || matches!(builtin.kind(), LibraryKind::Arange | LibraryKind::Eye);
-        let mut like = None;
+        let (called, mut like) = (builtin.name(), None);
         if dtype_at.is_some_and(|at| positional.len() == at + 1) {
             let dtype = positional.pop().expect("it was counted");
             like = self.set_dtype(&mut builtin, dtype);
@@ -182,7 +182,7 @@ impl Builder<'_> {
                 "shape" if takes_shape && positional.is_empty() => positional.push(keyword.value),
                 "ndigits" if builtin.kind() == LibraryKind::Round => positional.push(keyword.value),
                 name => {
-                    let message = format!("{}() got an unexpected keyword argument '{name}'", builtin.name());
+                    let message = format!("{called}() got an unexpected keyword argument '{name}'");
                     return self.refuse(FunctionError::types(message, keyword.span));
                 }
             }
