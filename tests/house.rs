@@ -215,9 +215,26 @@ fn files_import_without_circles() {
 /// The files of its crate that a file imports, tests apart.
 fn imported_files<'s>(source: &Source, sources: &'s [Source]) -> Vec<&'s str> {
     let lines = source.numbered().take(source.before_tests);
-    let paths = lines.flat_map(|(_, line)| crate_paths(line)).flat_map(names_in_braces);
-    let found = paths.filter_map(|path| defining_file(source.base(), &path, sources));
-    found.filter(|file| *file != source.path).collect()
+    let defining = |path: &String| defining_file(source.base(), path, sources);
+    let mut files = Vec::new();
+    for (_, line) in lines {
+        let paths = crate_paths(line).into_iter().flat_map(names_in_braces);
+        files.extend(paths.filter_map(|path| defining(&path)));
+        // A `mod.rs` and what it declares are one thing: a file may use what the one above it has.
+        let beside = sibling_paths(source, line).into_iter().filter_map(|path| defining(&path));
+        files.extend(beside.filter(|file| !file.ends_with("/mod.rs")));
+    }
+    files.retain(|file| *file != source.path);
+    files
+}
+
+/// What a line names by `super::`, from the top of the crate on.
+fn sibling_paths(source: &Source, line: &str) -> Vec<String> {
+    let module = source.path[source.base().len() + 1..].trim_end_matches(".rs").trim_end_matches("/mod");
+    let room = module.rsplit_once('/').map_or("", |(room, _)| room).replace('/', "::");
+    let whole = |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let found = line.match_indices("super::").filter(|(at, _)| whole(*at));
+    found.flat_map(|(at, m)| names_in_braces(&format!("{room}::{}", &line[at + m.len()..]))).collect()
 }
 
 /// `a::{b, c}` as `a::b` and `a::c`; any other path as it is.

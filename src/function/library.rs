@@ -64,6 +64,8 @@ pub enum LibraryKind {
     Isqrt,
     /// An array of one value: `np.zeros`, `np.ones`, `np.empty`, by the value.
     Filled(i8),
+    /// The same with `dtype=a.dtype`: the array comes first, the sizes behind it.
+    FilledAs(i8),
     /// `np.full`.
     Full,
     /// `np.arange`.
@@ -418,6 +420,8 @@ static ROWS: &[Row] = &[
     row("_iteration_length", LibraryKind::IterationLength),
     row("_multiply", LibraryKind::CounterProduct),
     row("_array", LibraryKind::ArrayFrom),
+    row("_zeros_as", LibraryKind::FilledAs(0)),
+    row("_ones_as", LibraryKind::FilledAs(1)),
     row("_list", LibraryKind::NewList),
     row("_append", LibraryKind::Append),
     row("_pop", LibraryKind::Pop),

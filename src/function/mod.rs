@@ -22,6 +22,7 @@
 //! Integers are INT64 and floats FLOAT64. A result that does not fit raises; see docs/functions.md for the rest of
 //! the semantics.
 
+mod array_names;
 pub mod build;
 pub mod check;
 pub mod compile;

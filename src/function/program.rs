@@ -15,13 +15,14 @@
 use crate::compile::binder::routine;
 use crate::compile::emission::Emission;
 use crate::compile::{CompileError, Options};
+use crate::function::array_names::returned_parameters;
 use crate::function::draft::Draft;
 use crate::function::emitter::emit;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
 use crate::function::low::{LowFunction, LowOp, Pieces};
-use crate::ssa::destruct::{EdgeCopy, MOST_PAIRS};
-use crate::ssa::{BlockId, InstId, SsaOp};
+use crate::ssa::InstId;
+use crate::ssa::destruct::MOST_PAIRS;
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::parallel::{Parallel, Window};
@@ -45,10 +46,11 @@ pub fn program(
         FunctionError::new(problem, Span::default())
     })?;
     let updated = updated_parameters(&drafts);
+    let returned = returned_parameters(&drafts);
     let in_pieces = in_pieces(&drafts)?;
     let mut routines = Vec::new();
     for (number, draft) in drafts.iter_mut().enumerate() {
-        draft.check_arrays(&updated)?;
+        draft.check_arrays(&updated, &returned)?;
         let pieces = in_pieces.get(&InstanceId(number as u32));
         routines.push(draft.routine(table, options, &updated[number], pieces.map(|pieces| &**pieces))?);
     }
@@ -99,12 +101,6 @@ fn in_pieces(drafts: &[Draft]) -> Result<HashMap<InstanceId, Arc<Pieces>>, Funct
     Ok(found)
 }
 
-/// What happens first to the array of a register.
-enum FirstUse {
-    Update,
-    OtherArray,
-}
-
 impl Draft {
     /// Registers of arrays that are changed in place.
     fn updated_registers(&self, updated: &[HashSet<u32>]) -> HashSet<InstId> {
@@ -113,7 +109,7 @@ impl Draft {
     }
 
     /// Registers of arrays that an instruction changes in place.
-    fn updated_by(&self, inst: InstId, updated: &[HashSet<u32>]) -> Vec<InstId> {
+    pub(super) fn updated_by(&self, inst: InstId, updated: &[HashSet<u32>]) -> Vec<InstId> {
         let args = &self.flow().inst(inst).args;
         let places: Vec<u32> = match self.flow().operation(inst) {
             Some(LowOp::Update(_)) => vec![0],
@@ -124,107 +120,6 @@ impl Draft {
             None => Vec::new(),
         };
         places.into_iter().map(|place| self.register(args[place as usize])).collect()
-    }
-
-    /// True if the array that a register holds at the end of a block may be changed in place behind it, by this register:
-    /// paths end where the register gets another array.
-    fn is_updated_behind(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> bool {
-        let mut seen = HashSet::new();
-        let mut work: Vec<BlockId> = self.flow().block(block).tail.successors().collect();
-        while let Some(at) = work.pop() {
-            if !seen.insert(at) {
-                continue;
-            }
-            match self.first_use(at, register, updated) {
-                Some(FirstUse::Update) => return true,
-                Some(FirstUse::OtherArray) => {}
-                None => work.extend(self.flow().block(at).tail.successors()),
-            }
-        }
-        false
-    }
-
-    /// Whether a block changes the array of a register first, or gives the register another one.
-    fn first_use(&self, block: BlockId, register: InstId, updated: &[HashSet<u32>]) -> Option<FirstUse> {
-        for inst in &self.flow().block(block).insts {
-            if self.updated_by(*inst, updated).contains(&register) {
-                return Some(FirstUse::Update);
-            }
-            // The array of a phi that shares the register is in place; an operator that updates gives its operand.
-            let gives = self.flow().operation(*inst).is_some_and(|op| !matches!(op, LowOp::Update(_)));
-            if gives && self.register(*inst) == register {
-                return Some(FirstUse::OtherArray);
-            }
-        }
-        let overwrites = |copy: &EdgeCopy| match copy {
-            EdgeCopy::Copy { to, .. } | EdgeCopy::Restore { to, .. } => *to == register,
-            EdgeCopy::Save { .. } => false,
-        };
-        self.out.copies[block.index()].iter().any(overwrites).then_some(FirstUse::OtherArray)
-    }
-
-    /// Rule 4.
-    fn check_arrays(&self, updated: &[HashSet<u32>]) -> Result<(), FunctionError> {
-        for block in self.flow().block_ids() {
-            for copy in &self.out.copies[block.index()] {
-                let (EdgeCopy::Copy { to: at, from } | EdgeCopy::Restore { to: at, saved: from }) = copy
-                else {
-                    continue;
-                };
-                let is_undefined = matches!(self.flow().inst(*from).op, SsaOp::Undef);
-                let is_written =
-                    || [*at, *from].into_iter().any(|array| self.is_updated_behind(block, array, updated));
-                if self.is_array(*at) && !is_undefined && is_written() {
-                    let name = self.flow().inst(*at).name.map(|name| &*self.function.variables[name.index()]);
-                    let name = name.filter(|name| !name.is_empty()).map(|name| format!("`{name}`"));
-                    return Err(FunctionError::unsupported(
-                        "array-alias",
-                        format!(
-                            "{} is one of several arrays here, and is written",
-                            name.as_deref().unwrap_or("a name")
-                        ),
-                        "write through a name that is always the same array",
-                        self.flow().block(block).tail_span,
-                    ));
-                }
-            }
-            for inst in &self.flow().block(block).insts {
-                let args = &self.flow().inst(*inst).args;
-                if let Some(callee) = self.flow().operation(*inst).and_then(LowOp::callee) {
-                    self.check_call(args, &updated[callee.0 as usize], self.flow().inst(*inst).span)?;
-                }
-                let first = args.first().filter(|_| {
-                    matches!(self.flow().operation(*inst), Some(LowOp::Update(_)))
-                        && matches!(self.flow().operation(args[0]), Some(LowOp::Part(_)))
-                });
-                if first.is_some() {
-                    return Err(FunctionError::unsupported(
-                        "array-in-tuple",
-                        "an array in a tuple is read, not written",
-                        "pass the array itself",
-                        self.flow().inst(*inst).span,
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// One array is not passed twice where the callee writes it.
-    fn check_call(&self, args: &[InstId], updated: &HashSet<u32>, span: Span) -> Result<(), FunctionError> {
-        for written in updated {
-            let register = self.register(args[*written as usize]);
-            let names = args.iter().filter(|arg| self.register(**arg) == register).count();
-            if names > 1 {
-                return Err(FunctionError::unsupported(
-                    "array-alias",
-                    "one array is passed twice, and written by the function",
-                    "pass a copy: a.copy()",
-                    span,
-                ));
-            }
-        }
-        Ok(())
     }
 
     fn routine(

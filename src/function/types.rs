@@ -96,11 +96,11 @@ impl ArrayOf {
         }
     }
 
-    /// What is left after so many indices.
+    /// What is left after so many indices: of a list that is sliced, a list.
     pub fn indexed(self, indices: usize) -> FunctionType {
         match self.rank - indices {
             0 => self.loaded(),
-            rank => FunctionType::Array(ArrayOf { rank, is_list: false, ..self }),
+            rank => FunctionType::Array(ArrayOf { rank, ..self }),
         }
     }
 }

@@ -187,7 +187,11 @@ impl Builder<'_> {
             let scope = std::mem::replace(&mut self.scope, 0);
             let value = self.expr(default);
             self.scope = scope;
-            return value;
+            // A list is one for all calls, as those of the module are; a name of the module says so itself.
+            return match (self.constant_value(default), self.tree.expr(default).kind) {
+                (Some(_), _) | (_, ExprKind::Name(_)) => value,
+                _ => self.operation(FunctionOp::ModuleConstant, vec![value], span),
+            };
         };
         if self.constant_value(default).is_some() {
             return self.expr(default);

@@ -1,7 +1,7 @@
 //! Calls: of the library, of functions of the module, of inner functions and lambdas.
 
 use super::arguments::{Argument, PreparedCall};
-use super::comprehensions::Sink;
+use super::rounds::Sink;
 use super::scope::{Callable, Resolved};
 use super::{Builder, MAX_INLINE_DEPTH, MAX_INLINED, ReturnTo};
 use crate::function::constant::Constant;
@@ -171,17 +171,18 @@ impl Builder<'_> {
         };
         let takes_dtype =
             dtype_at.is_some() || matches!(builtin.kind(), LibraryKind::Arange | LibraryKind::Eye);
+        let (called, mut like) = (builtin.name(), None);
         if dtype_at.is_some_and(|at| positional.len() == at + 1) {
             let dtype = positional.pop().expect("it was counted");
-            self.set_dtype(&mut builtin, dtype);
+            like = self.set_dtype(&mut builtin, dtype);
         }
         for keyword in tree.keywords(keywords) {
             match tree.name(keyword.name) {
-                "dtype" if takes_dtype => self.set_dtype(&mut builtin, keyword.value),
+                "dtype" if takes_dtype => like = self.set_dtype(&mut builtin, keyword.value),
                 "shape" if takes_shape && positional.is_empty() => positional.push(keyword.value),
                 "ndigits" if builtin.kind() == LibraryKind::Round => positional.push(keyword.value),
                 name => {
-                    let message = format!("{}() got an unexpected keyword argument '{name}'", builtin.name());
+                    let message = format!("{called}() got an unexpected keyword argument '{name}'");
                     return self.refuse(FunctionError::types(message, keyword.span));
                 }
             }
@@ -194,7 +195,7 @@ impl Builder<'_> {
             let value = self.expr(*value);
             return self.operation(FunctionOp::LibraryFunction(from), vec![value], span);
         }
-        let mut values: Vec<InstId> = Vec::new();
+        let mut values: Vec<InstId> = like.into_iter().map(|like| self.expr(like)).collect();
         for (position, argument) in positional.iter().enumerate() {
             match tree.expr(*argument).kind {
                 // A shape, or the elements of an array: one operand each.
@@ -286,17 +287,30 @@ impl Builder<'_> {
         self.operation(FunctionOp::RangeCount, bounds, span)
     }
 
-    fn set_dtype(&mut self, builtin: &mut LibraryFunction, dtype: ExprId) {
-        let span = self.span(dtype);
-        match self.dotted(dtype).as_deref().and_then(library::element_named) {
-            Some(element) => builtin.dtype = Some(element),
-            None => drop(self.unsupported(
+    /// The type of the elements of a new array. That of `a.dtype` is known with the types only: the function becomes one
+    /// that takes the array, which is the result.
+    fn set_dtype(&mut self, builtin: &mut LibraryFunction, dtype: ExprId) -> Option<ExprId> {
+        let (span, like) = (self.span(dtype), self.array_of_dtype(dtype));
+        match (self.dotted(dtype).as_deref().and_then(library::element_named), builtin.kind()) {
+            (Some(element), _) => builtin.dtype = Some(element),
+            (None, LibraryKind::Filled(value)) if like.is_some() => {
+                *builtin = LibraryFunction::named(if value == 0 { "_zeros_as" } else { "_ones_as" });
+                return like;
+            }
+            _ => drop(self.unsupported(
                 "dtype",
                 "arrays have no elements of this type",
-                "np.float64, np.float32, np.int64, np.int32 or np.bool_",
+                "np.float64, np.float32, np.int64, np.int32 or np.bool_; np.zeros(n, dtype=a.dtype)",
                 span,
             )),
         }
+        None
+    }
+
+    /// The array of `a.dtype`.
+    fn array_of_dtype(&self, dtype: ExprId) -> Option<ExprId> {
+        let ExprKind::Attribute(base, name) = self.tree.expr(dtype).kind else { return None };
+        (self.tree.name(name) == "dtype" && self.dotted(base).is_none()).then_some(base)
     }
 
     fn function_call(&mut self, callable: Callable, args: Stretch, keywords: Stretch, span: Span) -> InstId {
@@ -386,8 +400,8 @@ fn method_named(name: &str, arguments: usize) -> Option<&'static str> {
         ("sort", 0) => "_sort",
         ("copy", 0) => "numpy.copy",
         ("sum", 0) => "sum",
-        ("min", 0) => "min",
-        ("max", 0) => "max",
+        ("min", 0) => "numpy.min",
+        ("max", 0) => "numpy.max",
         ("mean", 0) => "numpy.mean",
         ("prod", 0) => "numpy.prod",
         ("argmin", 0) => "numpy.argmin",

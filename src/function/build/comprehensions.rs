@@ -3,40 +3,14 @@
 //! Clauses are loops inside of each other; the innermost computes the element and hands it to a [`Sink`].
 
 use super::Builder;
-use super::generators::Round;
+use super::rounds::{Element, Round, Sink};
 use super::scope::{Binding, Scope};
 use crate::function::constant::Constant;
 use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::python::{BinaryOp, ExprId, ExprKind, Stretch};
-use crate::ssa::{BlockId, InstId, Tail, VarId};
+use crate::ssa::{InstId, Tail};
 use cembra_vm::program::instruction::Span;
-
-/// Where the elements of a comprehension go.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Sink {
-    /// Behind the last element of a list.
-    List(InstId),
-    /// Into a set.
-    Set(InstId),
-    /// Into a dictionary, keys and values.
-    Dict(InstId),
-    /// Onto a sum.
-    Sum(VarId),
-    /// Control goes to `end` with the result `decides` at the first element whose truth it is.
-    Decide { decides: bool, result: VarId, end: BlockId },
-    /// Where the generator is used.
-    Yield,
-}
-
-/// What is computed in the innermost clause.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Element {
-    /// A value.
-    One(ExprId),
-    /// A key and a value.
-    Pair(ExprId, ExprId),
-}
 
 impl Builder<'_> {
     /// `[element for … if …]`: a list, and loops that append to it.

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::comprehensions::{Element, Sink};
+use super::rounds::{Element, Sink};
 use super::scope::Resolved;
 use super::{Builder, MAX_DEPTH};
 use crate::function::constant::Constant;

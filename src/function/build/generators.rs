@@ -12,37 +12,19 @@
 //! 3. A generator that is not iterated over by a loop, a comprehension or a call that uses it up is refused.
 
 use super::arguments::PreparedCall;
-use super::comprehensions::{Element, Sink};
 use super::exceptions::Outer;
+use super::rounds::{Element, Given, Round, Sink};
 use super::scope::{Callable, Resolved};
 use super::{Builder, LoopTargets, ReturnTo};
 use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::op::FunctionOp;
-use crate::python::tree::PyClause;
 use crate::python::{ExprId, ExprKind, StmtId, StmtKind, Stretch};
 use crate::ssa::{BlockId, InstId, VarId};
 use cembra_vm::program::instruction::Span;
 
 /// Bodies that are built in the places of `yield` in one function.
 const MAX_YIELDS: usize = 200;
-
-/// What is done with each value that a loop gives.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Round {
-    /// It is assigned to the target of a `for`, and the body runs; `break` leads to `end`.
-    Body { target: ExprId, body: Stretch, end: BlockId },
-    /// It is assigned to the target of a clause, and the clauses inside of it run.
-    Clause { clause: PyClause, inner: Stretch, element: Element, sink: Sink },
-    /// It is used as it is.
-    Take(Sink),
-}
-
-/// What a loop gives in a round: a value, or a tuple whose fields need not become one.
-pub(super) enum Given {
-    One(InstId),
-    Parts(Vec<Given>),
-}
 
 /// A generator that is iterated over.
 pub(super) struct Generator {
@@ -219,58 +201,5 @@ impl Builder<'_> {
         self.active.extend(active);
         self.protection.outer = outer;
         self.yields.push(consumer);
-    }
-
-    /// One round of a loop; `next` is where the next one begins.
-    pub(super) fn round(&mut self, round: Round, given: Given, next: BlockId, span: Span) {
-        let tree = self.tree;
-        match round {
-            Round::Body { target, body, end } => {
-                self.store_given(target, given, span);
-                self.body(tree.block(body), self.block, LoopTargets { next, end });
-            }
-            Round::Clause { clause, inner, element, sink } => {
-                self.store_given(clause.target, given, span);
-                for condition in tree.expr_list(clause.conditions) {
-                    let holds = self.new_block();
-                    self.branch_on(*condition, holds, next);
-                    self.begin(holds);
-                }
-                self.clauses(inner, element, sink, span);
-            }
-            Round::Take(sink) => {
-                let value = self.whole(given, span);
-                self.sink(sink, value, span);
-            }
-        }
-    }
-
-    /// Assigns what a loop gives: parts to the parts of a target.
-    fn store_given(&mut self, target: ExprId, given: Given, span: Span) {
-        let tree = self.tree;
-        match (given, tree.expr(target).kind) {
-            (Given::Parts(given), ExprKind::Tuple(parts) | ExprKind::List(parts))
-                if given.len() == parts.len() =>
-            {
-                for (part, given) in tree.expr_list(parts).iter().zip(given) {
-                    self.store_given(*part, given, span);
-                }
-            }
-            (given, _) => {
-                let value = self.whole(given, span);
-                self.store(target, value);
-            }
-        }
-    }
-
-    /// One value of all that a loop gives.
-    fn whole(&mut self, given: Given, span: Span) -> InstId {
-        match given {
-            Given::One(value) => value,
-            Given::Parts(parts) => {
-                let fields = parts.into_iter().map(|part| self.whole(part, span)).collect();
-                self.operation(FunctionOp::Tuple, fields, span)
-            }
-        }
     }
 }

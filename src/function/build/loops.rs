@@ -11,7 +11,8 @@
 //! Other steps count how many numbers are left. What else is iterated is indexed from 0 to its length, which is
 //! asked in every round as Python does.
 
-use super::generators::{Generator, Given, Round};
+use super::generators::Generator;
+use super::rounds::{Given, Round};
 use super::{Builder, LoopTargets};
 use crate::function::error::FunctionError;
 use crate::function::library::LibraryFunction;

@@ -22,6 +22,7 @@ mod exceptions;
 mod expressions;
 mod generators;
 mod loops;
+mod rounds;
 mod scope;
 mod statements;
 

@@ -65,6 +65,10 @@ fn indexed(
     parts: &[IndexPart],
     indices: &[FunctionType],
 ) -> Result<FunctionType, FunctionProblem> {
+    let no_index = |what: &str| type_error(format!("list indices must be integers or slices, not {what}"));
+    if array.is_list && parts.len() > 1 {
+        return Err(no_index("tuple"));
+    }
     if parts.len() > array.rank {
         let message = format!(
             "too many indices for array: array is {}-dimensional, but {} were indexed",
@@ -75,6 +79,7 @@ fn indexed(
     }
     if let Some(wrong) = indices.iter().find(|index| !index.is_integer()) {
         return Err(match wrong {
+            _ if array.is_list => no_index(wrong.python_name()),
             FunctionType::Float | FunctionType::None | FunctionType::Text => FunctionProblem::Index {
                 message:
                     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or \
@@ -105,6 +110,14 @@ pub(super) fn type_of_store(
         FunctionType::Array(array) => {
             let target = indexed(*array, parts, &args[2..])?;
             match (&target, item) {
+                (FunctionType::Array(_), FunctionType::Array(_)) if array.is_list => Err(unsupported(
+                    "array-store",
+                    "a part of a list is not replaced",
+                    "a loop over the elements, or a new list",
+                )),
+                (FunctionType::Array(_), _) if array.is_list => {
+                    Err(type_error("can only assign an iterable"))
+                }
                 (FunctionType::Array(_), FunctionType::Array(_)) => Err(unsupported(
                     "array-store",
                     "arrays are not assigned to parts of arrays",
@@ -211,10 +224,10 @@ const ARRAY_ATTRIBUTES: &[&str] = &[
 /// Type of `value.name`.
 pub(super) fn type_of_attribute(name: &str, of: &FunctionType) -> Result<FunctionType, FunctionProblem> {
     match (of, name) {
-        (FunctionType::Array(array), "shape") => {
+        (FunctionType::Array(array), "shape") if !array.is_list => {
             Ok(FunctionType::tuple(std::iter::repeat_n(FunctionType::Int, array.rank)))
         }
-        (FunctionType::Array(_), "ndim" | "size") => Ok(FunctionType::Int),
+        (FunctionType::Array(array), "ndim" | "size") if !array.is_list => Ok(FunctionType::Int),
         (FunctionType::Float | FunctionType::Int | FunctionType::Bool, "real") => {
             Ok(if *of == FunctionType::Float { FunctionType::Float } else { FunctionType::Int })
         }

@@ -14,8 +14,8 @@ fn unsupported(rule: &'static str, message: impl Into<String>, hint: &'static st
 
 /// True for calls of the library whose types this file knows: those of dictionaries, and of others with one.
 pub(super) fn has_rule(kind: LibraryKind, args: &[FunctionType]) -> bool {
-    use LibraryKind::{AddKey, DictGet, Element, IterationLength, ValueAt};
-    matches!(kind, AddKey | DictGet | Element | IterationLength | ValueAt)
+    use LibraryKind::{AddKey, DictGet, IterationLength, ValueAt};
+    matches!(kind, AddKey | DictGet | IterationLength | ValueAt)
         || matches!(args.first(), Some(FunctionType::Dict(_)))
 }
 
@@ -41,7 +41,6 @@ pub(super) fn type_of_call(
             Err(type_error(format!("'{}' object is not iterable", of.python_name())))
         }
         (LibraryKind::Element, Dict(dict)) => Ok(dict.keys().loaded()),
-        (LibraryKind::Element, _) => super::arrays::type_of_item(&[IndexPart::At], args, |_| None),
         (LibraryKind::ValueAt, Dict(DictOf { value: Some(_), .. })) => Ok(loaded_value(&args[0])),
         (LibraryKind::ValueAt, _) => Err(missing("values")),
         (LibraryKind::AddKey, Dict(dict @ DictOf { value: None, .. })) => {

@@ -1,8 +1,11 @@
 //! Types of calls of the library, whichever file has the rule.
 
-use super::{Instance, calls, dictionaries, list_calls, lists, numpy_calls, rules};
+use super::{
+    Instance, arrays, builtins, calls, dictionaries, list_calls, lists, new_arrays, numpy_calls, rules,
+};
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryFunction, LibraryKind};
+use crate::function::op::IndexPart;
 use crate::function::types::FunctionType;
 use crate::ssa::InstId;
 
@@ -13,28 +16,56 @@ pub(super) fn type_of_library(
     function: LibraryFunction,
     args: &[FunctionType],
 ) -> Result<Option<FunctionType>, FunctionProblem> {
-    use LibraryKind::{AddKey, ArrayFrom, Contains, DictGet, Element, IterationLength, ValueAt};
     let kind = function.kind();
-    let least = match kind {
-        Contains | AddKey | Element | ValueAt | DictGet => 2,
-        ArrayFrom | IterationLength => 1,
-        _ => 0,
-    };
-    if args.len() < least {
+    if args.len() < least_arguments(kind) {
         return Err(rules::type_error(format!("{}() takes more arguments", function.name())));
     }
     match kind {
         LibraryKind::NewList | LibraryKind::Repeat => {
             let own = match args {
                 [] => None,
-                _ => Some(calls::type_of_builtin(function, args)?),
+                _ => Some(list_calls::type_of_new(kind, args)?),
             };
             Ok(lists::type_of_list(instance, inst, own))
         }
         LibraryKind::NewDict | LibraryKind::NewSet => Ok(lists::type_of_dict(instance, inst, kind)),
-        LibraryKind::List(method) => list_calls::type_of_method(method, args).map(Some),
-        _ if dictionaries::has_rule(kind, args) => dictionaries::type_of_call(kind, args).map(Some),
-        _ if numpy_calls::has_rule(kind) => numpy_calls::type_of_call(function, args).map(Some),
-        _ => calls::type_of_builtin(function, args).map(Some),
+        _ => type_of_call(function, args).map(Some),
+    }
+}
+
+/// What the rule of a function relies on.
+fn least_arguments(kind: LibraryKind) -> usize {
+    use LibraryKind::{AddKey, ArrayFrom, Contains, DictGet, Element, IterationLength, ValueAt};
+    match kind {
+        Contains | AddKey | Element | ValueAt | DictGet => 2,
+        ArrayFrom | IterationLength => 1,
+        _ => 0,
+    }
+}
+
+/// Type of a call that its arguments say all about.
+fn type_of_call(function: LibraryFunction, args: &[FunctionType]) -> Result<FunctionType, FunctionProblem> {
+    use LibraryKind::{Max, Min, ToBool, ToFloat, ToInt};
+    let kind = function.kind();
+    if let LibraryKind::List(method) = kind {
+        return list_calls::type_of_method(method, args);
+    }
+    if dictionaries::has_rule(kind, args) {
+        return dictionaries::type_of_call(kind, args);
+    }
+    let takes_numbers = matches!(kind, ToInt | ToFloat | ToBool | Min | Max);
+    if takes_numbers && args.iter().any(FunctionType::is_text) {
+        return Err(builtins::text_argument(calls::short_name(function)));
+    }
+    if let Some(signature) = kind.signature() {
+        return calls::type_by_signature(function, signature, args);
+    }
+    match kind {
+        // An element by its number; dictionaries have been looked at above.
+        LibraryKind::Element => arrays::type_of_item(&[IndexPart::At], args, |_| None),
+        _ if list_calls::has_rule(kind) => list_calls::type_of_call(kind, args),
+        _ if new_arrays::has_rule(kind) => new_arrays::type_of_call(function, args),
+        _ if builtins::has_rule(kind) => builtins::type_of_call(function, args),
+        _ => numpy_calls::type_of_call(function, args),
     }
 }

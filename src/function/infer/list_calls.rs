@@ -1,11 +1,58 @@
-//! Types of methods of lists.
+//! Types of lists and of their methods.
 
 use super::arrays::type_of_attribute;
-use super::calls::{is_integer, is_number, list_takes};
+use super::calls::{element_of, is_integer, is_number, joined, list_takes};
 use super::rules::type_error;
 use crate::function::error::FunctionProblem;
-use crate::function::library::ListMethod;
-use crate::function::types::FunctionType;
+use crate::function::library::{LibraryKind, ListMethod};
+use crate::function::types::{ArrayOf, FunctionType};
+
+/// True for the functions of this file, but for methods.
+pub(super) fn has_rule(kind: LibraryKind) -> bool {
+    matches!(kind, LibraryKind::Append | LibraryKind::Pop)
+}
+
+/// Type of `[a, b]` and of `[a] * n`, which have elements.
+pub(super) fn type_of_new(kind: LibraryKind, args: &[FunctionType]) -> Result<FunctionType, FunctionProblem> {
+    match (kind, args) {
+        (LibraryKind::Repeat, [element, times]) => {
+            is_number(element)?;
+            is_integer(times)?;
+            Ok(FunctionType::Array(ArrayOf::list(element_of(element))))
+        }
+        (LibraryKind::Repeat, _) => Err(type_error("a list is repeated an integer number of times")),
+        _ => Ok(FunctionType::Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
+    }
+}
+
+/// Type of `list.append(item)` and `list.pop()`.
+pub(super) fn type_of_call(
+    kind: LibraryKind,
+    args: &[FunctionType],
+) -> Result<FunctionType, FunctionProblem> {
+    let name = if kind == LibraryKind::Pop { "pop" } else { "append" };
+    match (kind, args) {
+        (LibraryKind::Pop, [FunctionType::Array(list)]) if list.is_list => Ok(list.loaded()),
+        (LibraryKind::Append, [FunctionType::Array(list), item]) if list.is_list => takes_number(*list, item),
+        (_, [other, ..]) => {
+            let of = format!("'{}' object", other.python_name());
+            Err(FunctionProblem::Attribute { of, name: name.to_owned() })
+        }
+        (_, []) => Err(type_error(format!("{name}() takes a list"))),
+    }
+}
+
+/// Checks what is put into a list.
+fn takes_number(list: ArrayOf, item: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+    if !item.is_number() {
+        return Err(FunctionProblem::Unsupported {
+            rule: "list-element",
+            message: format!("a list of {} in a list", item.python_name()),
+            hint: "lists hold numbers",
+        });
+    }
+    list_takes(list, item).map(|()| FunctionType::None)
+}
 
 /// Type of what a method gives; the list comes first.
 pub(super) fn type_of_method(
@@ -23,14 +70,7 @@ pub(super) fn type_of_method(
         (ListMethod::PopAt, [place]) => is_integer(place).map(|()| list.loaded()),
         (ListMethod::Insert, [place, item]) => {
             is_integer(place)?;
-            if !item.is_number() {
-                return Err(FunctionProblem::Unsupported {
-                    rule: "list-element",
-                    message: format!("a list of {} in a list", item.python_name()),
-                    hint: "lists hold numbers",
-                });
-            }
-            list_takes(*list, item).map(|()| FunctionType::None)
+            takes_number(*list, item)
         }
         (ListMethod::Index | ListMethod::Count, [item]) => is_number(item).map(|()| FunctionType::Int),
         (ListMethod::Remove, [item]) => is_number(item).map(|()| FunctionType::None),

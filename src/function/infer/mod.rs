@@ -9,12 +9,14 @@
 //! Errors are looked for at the end, with the final types.
 
 mod arrays;
+mod builtins;
 mod calls;
 mod dictionaries;
 mod instance;
 mod library;
 mod list_calls;
 mod lists;
+mod new_arrays;
 mod numpy_calls;
 mod rules;
 mod verify;

@@ -1,17 +1,11 @@
 //! Types of functions of numpy that take arrays, and of those that make one like another.
 
-use super::calls::{array, is_integer, is_number, joined, whole_array};
+use super::calls::{array, is_integer, is_number, joined, short_name, whole_array};
 use super::rules::type_error;
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryFunction, LibraryKind};
 use crate::function::types::FunctionType;
 use cembra_vm::value::ScalarType;
-
-/// True for the functions of this file.
-pub(super) fn has_rule(kind: LibraryKind) -> bool {
-    use LibraryKind::{ArgMax, ArgMin, Dot, Eye, FullLike, Mean, Product, Where};
-    matches!(kind, Where | FullLike | Eye | Dot | Mean | Product | ArgMin | ArgMax)
-}
 
 /// Type of the result.
 pub(super) fn type_of_call(
@@ -19,7 +13,7 @@ pub(super) fn type_of_call(
     args: &[FunctionType],
 ) -> Result<FunctionType, FunctionProblem> {
     use FunctionType::{Array, Float, Int};
-    let name = function.name().rsplit('.').next().unwrap_or_default();
+    let name = short_name(function);
     let one_axis = || FunctionProblem::Unsupported {
         rule: "array-expression",
         message: format!("{name}() of an array with several axes"),

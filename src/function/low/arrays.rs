@@ -36,6 +36,8 @@ impl Lowering<'_> {
         let part = self.indexed(part, parts, &args[1..])?;
         match part.open_axes().is_empty() {
             true => Ok(Lowered::Leaves(vec![self.load(&part, &[])])),
+            // A slice of an array is a view, one of a list a list of its own.
+            false if part.array.is_list => Ok(Lowered::Leaves(vec![self.copied(&part, part.array)?])),
             false => Ok(Lowered::Part(part)),
         }
     }

@@ -184,6 +184,7 @@ impl Lowering<'_> {
             | LibraryKind::Eye
             | LibraryKind::Linspace
             | LibraryKind::Filled(_)
+            | LibraryKind::FilledAs(_)
             | LibraryKind::Full
             | LibraryKind::Arange
             | LibraryKind::ArrayOf
@@ -261,12 +262,19 @@ impl Lowering<'_> {
             true => this.total("bool.logical_or", vec![x, y], BOOLEAN),
             false => {
                 let qtype = this.types[x.index()].clone().expect("a number");
-                this.total(if is_min { "python.min" } else { "python.max" }, vec![x, y], qtype)
+                // The least of numpy is NaN if a number is.
+                let name = match (builtin.plain && qtype == FLOAT64, is_min) {
+                    (true, true) => "math.minimum",
+                    (true, false) => "math.maximum",
+                    (false, true) => "python.min",
+                    (false, false) => "python.max",
+                };
+                this.total(name, vec![x, y], qtype)
             }
         };
         if let ([_], Some(part)) = (args, args.first().and_then(|arg| self.iterated(*arg))) {
             let open = part.open_axes();
-            if let Some(axis) = open.first() {
+            for axis in &open {
                 let length = self.axis_length(&part, *axis);
                 self.fail_if_zero(length, format!("{}() arg is an empty sequence", builtin.name()));
             }

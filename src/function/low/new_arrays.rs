@@ -64,14 +64,15 @@ impl Lowering<'_> {
         let Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
         let element = array.element;
         match builtin.kind() {
-            LibraryKind::Filled(value) => {
+            LibraryKind::Filled(value) | LibraryKind::FilledAs(value) => {
                 let value = match element.is_float() {
                     true => self.float(f64::from(value)),
                     false => self.int(i64::from(value)),
                 };
                 let of = if element.is_float() { Float } else { Int };
                 let value = self.element_value(value, &of, element);
-                let sizes = self.sizes(args);
+                let has_like = matches!(builtin.kind(), LibraryKind::FilledAs(_));
+                let sizes = self.sizes(&args[usize::from(has_like)..]);
                 Ok(vec![self.filled(*array, value, sizes)?])
             }
             LibraryKind::FilledLike(value) => {
@@ -139,28 +140,34 @@ impl Lowering<'_> {
                 let sizes = sizes_of(fields.len(), fields.first());
                 self.array_with(*array, &sizes, values)
             }
-            // A copy: the same elements in an array of their own.
             _ => {
                 let part = self.part(args[0]).expect("inference takes an array");
-                if part.is_whole() && part.array.element == element {
-                    let qtype = self.qtype(&Array(*array))?;
-                    return Ok(vec![self.operator("core._copy", vec![part.root], qtype)]);
-                }
-                let lengths: Vec<InstId> =
-                    part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
-                let of = if element.is_float() { Float } else { Int };
-                let zero = self.element_value(zero, &of, element);
-                let handle = self.filled(*array, zero, lengths)?;
-                let whole = ArrayPart::whole(handle, *array);
-                self.for_each_element(&part, &mut |this, part, indices| {
-                    let value = this.load(part, indices);
-                    this.store(&whole, indices, value, &part.array.loaded());
-                    Ok(())
-                })?;
-                Ok(vec![handle])
+                Ok(vec![self.copied(&part, *array)?])
             }
         }
+    }
+
+    /// The elements of a part in an array of their own.
+    pub(super) fn copied(&mut self, part: &ArrayPart, array: ArrayOf) -> Lower<InstId> {
+        use FunctionType::{Array, Float, Int};
+        let element = array.element;
+        if part.is_whole() && part.array.element == element {
+            let qtype = self.qtype(&Array(array))?;
+            return Ok(self.operator("core._copy", vec![part.root], qtype));
+        }
+        let lengths: Vec<InstId> =
+            part.open_axes().into_iter().map(|axis| self.axis_length(part, axis)).collect();
+        let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
+        let of = if element.is_float() { Float } else { Int };
+        let zero = self.element_value(zero, &of, element);
+        let handle = self.filled(array, zero, lengths)?;
+        let whole = ArrayPart::whole(handle, array);
+        self.for_each_element(part, &mut |this, part, indices| {
+            let value = this.load(part, indices);
+            this.store(&whole, indices, value, &part.array.loaded());
+            Ok(())
+        })?;
+        Ok(handle)
     }
 
     /// The numbers that a value is made of, with their types.

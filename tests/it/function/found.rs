@@ -189,3 +189,113 @@ fn a_variable_that_is_only_assigned_from_itself_has_no_value() {
     let later = "def f(n):\n    for i in range(n):\n        if i:\n            y = x\n        x = y if i else n\n    return x\n";
     check(later, json!([4]), json!(4));
 }
+
+#[test]
+fn a_slice_of_a_list_is_a_list_of_its_own() {
+    let store =
+        "def f(n):\n    l = [1, 2, 3, n]\n    m = l[1:3]\n    m[0] = 100\n    l[2] = 50\n    return l, m\n";
+    check(store, json!([5]), json!([[1, 2, 50, 5], [100, 3]]));
+    let floats = "def f(n):\n    l = [1.5] * n\n    m = l[::-1]\n    m.append(2)\n    m[0] = 0\n    return l, m, len(l[1:-1])\n";
+    check(floats, json!([3]), json!([[1.5, 1.5, 1.5], [0.0, 1.5, 1.5, 2.0], 1]));
+    let truths = "def f(n):\n    l = [True, n > 0]\n    m = l[:]\n    m[0] = False\n    return l[0], m[0]\n";
+    check(truths, json!([5]), json!([true, false]));
+    let grows = "def f(n):\n    l = [1, 2, n]\n    for x in l[:]:\n        l.append(x)\n        l[1] = 7\n    s = 0\n    for i, x in enumerate(l[1:]):\n        s += i * x\n    return l, s\n";
+    check(grows, json!([5]), json!([[1, 7, 5, 1, 2, 5], 33]));
+    let passed = "def g(m):\n    m[0] = 99\n    return sum(m)\ndef f(n):\n    l = [1, 2, n]\n    a = g(l[1:])\n    return a, l\n";
+    check(passed, json!([5]), json!([104, [1, 2, 5]]));
+    let returned = "def g(l, n):\n    if n == 0:\n        return l[1:]\n    return g(l, n - 1)\ndef f(n):\n    l = [1, 2, n]\n    m = g(l, 2)\n    m[0] = 8\n    return l, m\n";
+    check(returned, json!([5]), json!([[1, 2, 5], [8, 5]]));
+    let module = "K = [1, 2, 3]\ndef f(n):\n    l = K[1:]\n    l[0] = n\n    return K[1], l[0]\n";
+    check(module, json!([5]), json!([2, 5]));
+    let assigned = "def f(n):\n    l = [1, 2, n]\n    l[0:2] = [7]\n    return l\n";
+    check(assigned, json!([5]), json!("array-store"));
+    let number = "def f(n):\n    l = [1, 2, n]\n    l[0:2] = 7\n    return l\n";
+    check(number, json!([5]), json!("TypeError"));
+    let view = "def f(a):\n    v = a[1:]\n    v[0] = 100\n    return a[1]\n";
+    check(view, json!([[1, 2, 3]]), json!(100));
+}
+
+#[test]
+fn lists_lack_what_arrays_have() {
+    for name in ["shape", "size", "ndim"] {
+        let source = format!("def f(n):\n    l = [1, n]\n    return l.{name}\n");
+        check(&source, json!([5]), json!("AttributeError"));
+    }
+    check("def f(n):\n    l = [1, n]\n    return l[0, 1]\n", json!([5]), json!("TypeError"));
+    check("def f(n):\n    l = [1, n]\n    return l[1.0]\n", json!([5]), json!("TypeError"));
+}
+
+#[test]
+fn a_default_list_is_one_for_all_calls() {
+    let grows = "def g(x, l=[]):\n    l.append(x)\n    return len(l)\ndef f(n):\n    return g(1), g(2)\n";
+    check(grows, json!([1]), json!("module-array"));
+    let filled = "import numpy as np\ndef g(x, a=np.zeros(2)):\n    a[0] += x\n    return a[0]\ndef f(n):\n    return g(1), g(2)\n";
+    check(filled, json!([1]), json!("module-array"));
+    let keys = "def g(x, d={}):\n    d[x] = 1\n    return len(d)\ndef f(n):\n    return g(1), g(2)\n";
+    check(keys, json!([1]), json!("dictionary"));
+    let again = "def g(n, l=[]):\n    l.append(n)\n    return len(l) if n == 0 else g(n - 1)\ndef f(n):\n    return g(n)\n";
+    check(again, json!([3]), json!("array-view"));
+    let read = "S = 4\ndef g(n, w=[1, 2, 3], k=S * 2, m=S, t=(1, 2)):\n    return w[n % 3] + k + m + t[n % 2]\ndef f(n):\n    return g(n), g(n, [7, 8, 9])\n";
+    check(read, json!([4]), json!([15, 21]));
+    let inner = "def f(n):\n    def g(x, l=[0]):\n        l.append(x)\n        return len(l)\n    return g(1), g(2)\n";
+    check(inner, json!([1]), json!([2, 3]));
+}
+
+#[test]
+fn what_a_call_returns_may_be_what_it_got() {
+    let add = "def g(a, n):\n    if n == 0:\n        return a\n    a[0] += 1\n    return g(a, n - 1)\n";
+    let with = |body: &str| format!("{add}def f(a):\n{body}");
+    let alias = || json!("array-alias");
+    check(&with("    b = g(a, 3)\n    b[0] = 100\n    return a[0]\n"), json!([[0, 1]]), alias());
+    check(&with("    b = g(a, 3)\n    a[0] = 100\n    return b[0]\n"), json!([[0, 1]]), alias());
+    check(&with("    a = g(a, 3)\n    a[0] = 100\n    return a[1]\n"), json!([[0, 1]]), alias());
+    check(&with("    for i in range(2):\n        a = g(a, 3)\n    return a[0]\n"), json!([[0, 1]]), alias());
+    check(&with("    b = g(a, 3)\n    return a[0] + b[0]\n"), json!([[0, 1]]), json!(6));
+    check(&with("    return g(a, 3)\n"), json!([[0, 1]]), json!([3, 1]));
+    check(
+        &with("    b = g(a.copy(), 3)\n    a[0] = 7\n    return b[0], a[0]\n"),
+        json!([[0, 1]]),
+        json!([3, 7]),
+    );
+    let tuple = "def g(a, n):\n    if n == 0:\n        return a, 1\n    return g(a, n - 1)\ndef f(a):\n    b, k = g(a, 2)\n    a[0] = 50\n    return b[0] + k\n";
+    check(tuple, json!([[0, 1]]), alias());
+    let list = "def g(l, n):\n    if n == 0:\n        return l\n    l.append(n)\n    return g(l, n - 1)\ndef f(n):\n    l = [1]\n    m = g(l, n)\n    m.append(n)\n    return len(l)\n";
+    check(list, json!([3]), alias());
+    let fresh = "import numpy as np\ndef g(n):\n    if n == 0:\n        return np.zeros(2)\n    a = g(n - 1)\n    a[0] += n\n    return a\ndef f(n):\n    b = g(n)\n    b[1] = 7\n    return b\n";
+    check(fresh, json!([4]), json!([10.0, 7.0]));
+    let sorts = "def sort(l):\n    if len(l) < 2:\n        return l\n    m = len(l) // 2\n    a = sort(l[:m])\n    b = sort(l[m:])\n    out = [0]\n    out.pop()\n    i = 0\n    j = 0\n    while i < len(a) or j < len(b):\n        if j == len(b) or (i < len(a) and a[i] <= b[j]):\n            out.append(a[i])\n            i += 1\n        else:\n            out.append(b[j])\n            j += 1\n    return out\ndef f(n):\n    return sort([5, n, 4, 1, 3])\n";
+    check(sorts, json!([2]), json!([1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn new_arrays_have_elements_as_another_one() {
+    let scan = "import numpy as np\ndef f(a):\n    s = 0\n    out = np.empty(len(a) + 1, dtype=a.dtype)\n    for i in range(len(a)):\n        s += a[i]\n        out[i + 1] = s\n    return out\n";
+    check(scan, json!([[1, 2, 3]]), json!([0, 1, 3, 6]));
+    check(scan, json!([[0.5, 0.25]]), json!([0.0, 0.5, 0.75]));
+    let sizes = "import numpy as np\ndef f(a):\n    b = np.ones((2, a.shape[1]), a[0].dtype)\n    c = np.zeros(a.shape, a.dtype)\n    return b.sum(), c.size\n";
+    check(sizes, json!([[[1, 2, 3]]]), json!([6, 3]));
+    let number = "import numpy as np\ndef f(n):\n    return np.zeros(3, dtype=n.dtype)\n";
+    check(number, json!([1]), json!("AttributeError"));
+    let list = "import numpy as np\ndef f(n):\n    l = [n]\n    return np.zeros(3, dtype=l.dtype)\n";
+    check(list, json!([1]), json!("AttributeError"));
+    let value = "def f(a):\n    return a.dtype\n";
+    check(value, json!([[1]]), json!("array-method"));
+}
+
+#[test]
+fn the_least_of_numpy_is_nan_if_an_element_is() {
+    let least = "import numpy as np\ndef f(a):\n    a[1] = np.nan\n    return np.isnan(a.min()), np.isnan(np.max(a)), min(a), max(a)\n";
+    check(least, json!([[1.0, 0.0, 2.0]]), json!([true, true, 1.0, 2.0]));
+    let first = "import numpy as np\ndef f(a):\n    a[0] = np.nan\n    return np.isnan(a.max()), np.isnan(np.min((a[0], 1.0)))\n";
+    check(first, json!([[1.0, 0.0]]), json!([true, true]));
+    let integers = "import numpy as np\ndef f(a):\n    return a.min(), a.max(), np.min(a), np.max(a)\n";
+    check(integers, json!([[[3, 1], [7, 5]]]), json!([1, 7, 1, 7]));
+    let empty = "import numpy as np\ndef f(n):\n    return np.zeros((n, 0)).min()\n";
+    check(empty, json!([3]), json!("ValueError"));
+}
+
+#[test]
+fn an_array_in_a_tuple_is_not_written_by_a_call() {
+    let call = "import numpy as np\ndef made(n):\n    if n == 0:\n        return np.zeros(2), 1\n    return made(n - 1)\ndef write(a, n):\n    if n == 0:\n        return 0\n    a[0] += 1\n    return write(a, n - 1)\ndef f(n):\n    b, k = made(2)\n    write(b, 3)\n    return b[0]\n";
+    check(call, json!([1]), json!("array-in-tuple"));
+}

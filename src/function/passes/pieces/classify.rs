@@ -1,7 +1,7 @@
 //! What the values and arrays of a loop are to its rounds: see the table of the [room](super).
 
 use super::find::Rounds;
-use super::part::handed_on;
+use super::writer::result_type;
 use super::{Serial, updated_by};
 use crate::function::low::{LowFunction, LowOp};
 use crate::function::passes::{int_literal, is_array};
@@ -38,6 +38,12 @@ pub(super) struct Fold {
     pub(super) combine: LowOp,
     /// What a piece begins with.
     pub(super) neutral: Value,
+}
+
+/// The type of what a loop hands on; none of too many values.
+pub(super) fn handed_on(function: &LowFunction, carried: &[(InstId, Carried)]) -> Option<QType> {
+    let of = |(phi, _): &(InstId, Carried)| function.types[phi.index()].clone();
+    result_type(carried.iter().map(of).collect::<Option<Vec<_>>>()?)
 }
 
 /// An array that the loop changes.

@@ -7,8 +7,8 @@
 //! | lengths | of whole arrays of which a piece has its window only |
 //! | others | what the loop reads |
 
-use super::classify::{Carried, Plan};
-use super::writer::{LowWriter, result_type};
+use super::classify::{Carried, Plan, handed_on};
+use super::writer::LowWriter;
 use crate::function::low::{LowFunction, LowOp, LowWindow};
 use crate::ssa::{BlockId, Inst, InstId, SsaOp, Tail, order_blocks};
 use cembra_vm::value::qtype::INT64;
@@ -19,12 +19,6 @@ use hashbrown::{HashMap, HashSet};
 pub(super) struct Part {
     pub(super) function: LowFunction,
     pub(super) windows: Vec<LowWindow>,
-}
-
-/// The type of what a loop hands on; none of too many values.
-pub(super) fn handed_on(function: &LowFunction, carried: &[(InstId, Carried)]) -> Option<QType> {
-    let of = |(phi, _): &(InstId, Carried)| function.types[phi.index()].clone();
-    result_type(carried.iter().map(of).collect::<Option<Vec<_>>>()?)
 }
 
 /// Makes the function of a loop.

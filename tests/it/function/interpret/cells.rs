@@ -109,7 +109,12 @@ impl Cells {
                 None => axes.push((*size, distance)),
             }
         }
-        Ok(Cells { data: self.data.clone(), element: self.element, is_list: false, start, axes })
+        let part = Cells { data: self.data.clone(), element: self.element, is_list: false, start, axes };
+        // A slice of an array is a view, one of a list a list of its own.
+        match self.is_list && matches!(places, [Place::Slice(..)]) {
+            true => part.copied(self.element).map(|copy| Cells { is_list: true, ..copy }),
+            false => Ok(part),
+        }
     }
 
     /// Positions of the elements in the cells, in order.

@@ -102,7 +102,11 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
                 return raise("ValueError");
             }
             let name = if function.kind() == LibraryKind::Min { "min" } else { "max" };
-            named(name, &all).map(Item::Number)
+            let is_nan = |number: &Datum| matches!(number, Datum::Float(value) if value.is_nan());
+            match all.iter().any(is_nan) && function.plain {
+                true => Ok(Item::Number(Datum::Float(f64::NAN))),
+                false => named(name, &all).map(Item::Number),
+            }
         }
         LibraryKind::Sum => {
             let start = match of == Some(&FunctionType::Float) {
@@ -163,6 +167,7 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
             Ok(Item::Number(if is_float { Datum::Float(as_float(chosen)) } else { chosen }))
         }
         LibraryKind::Filled(_)
+        | LibraryKind::FilledAs(_)
         | LibraryKind::Full
         | LibraryKind::FullLike
         | LibraryKind::Eye
@@ -301,6 +306,10 @@ fn array(function: LibraryFunction, args: &[Item], wanted: Option<ScalarType>) -
         LibraryKind::Filled(one) => {
             let element = function.dtype.unwrap_or(ScalarType::Float64);
             Cells::filled(Some(element), &sizes(args)?, value(one, element), false).map(Item::Array)
+        }
+        LibraryKind::FilledAs(one) => {
+            let element = cells(&args[0])?.element.ok_or(Stop::Unknown("element"))?;
+            Cells::filled(Some(element), &sizes(&args[1..])?, value(one, element), false).map(Item::Array)
         }
         LibraryKind::Full => {
             let filled = number(&args[0])?;

@@ -1,6 +1,6 @@
 //! Values and expressions of the stage `norm`.
 
-use super::cells::Place;
+use super::cells::{Cells, Place};
 use super::dictionaries::Dict;
 use super::generators::Generator;
 use super::norm::{Closure, Names, Norm, arithmetic};
@@ -51,7 +51,12 @@ impl<'d> Norm<'d> {
             }
             "Attribute" => match self.expr(values[0], names)? {
                 Thing::Library(library) => library.attribute(self.text(values[1])),
-                base => of(attribute(self.text(values[1]), &base.item()?)),
+                base => match (base.item()?, self.text(values[1])) {
+                    (Item::Array(Cells { element: Some(element), .. }), "dtype") => {
+                        Ok(Thing::Item(Item::Text(element.name().to_ascii_lowercase().into())))
+                    }
+                    (base, name) => of(attribute(name, &base)),
+                },
             },
             "Unary" => {
                 let (op, _) = self.parts(values[0]);
@@ -277,7 +282,9 @@ impl<'d> Norm<'d> {
             "append" => "_append",
             "pop" => "_pop",
             "copy" => "numpy.copy",
-            "sum" | "min" | "max" => name,
+            "sum" => name,
+            "min" => "numpy.min",
+            "max" => "numpy.max",
             _ => return Err(Stop::Unknown("method")),
         };
         let mut items = vec![base.clone()];
