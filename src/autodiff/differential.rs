@@ -12,7 +12,6 @@ use crate::autodiff::error::AutodiffError;
 use crate::autodiff::rules::{Formula, Term};
 use crate::expr::NodeId;
 use cembra_vm::builtins::math;
-use cembra_vm::operator::facts::Linear;
 use std::sync::Arc;
 
 /// A term of a formula at operands.
@@ -38,10 +37,12 @@ pub(super) fn value(
     let mut parts: Vec<Part> = Vec::with_capacity(formula.0.len());
     for term in &formula.0 {
         let part = match term {
+            Term::Operand(place) | Term::Constant(place) | Term::Slope(place) if *place >= slopes.len() => {
+                return Err(AutodiffError::slope(name, "names an argument that is not there"));
+            }
             Term::Constant(place) if slopes[*place].is_some() => {
                 return Err(AutodiffError::NotDifferentiable { operator: name.clone() });
             }
-            // Operators with text have all their arguments: defaults are filled in.
             Term::Operand(place) | Term::Constant(place) => Part::Plain(operands[*place]),
             Term::Slope(place) => Part::Slope(slopes[*place]),
             Term::Result => Part::Plain(id),
@@ -89,17 +90,10 @@ fn linear(
 ) -> Result<Slope, AutodiffError> {
     let def = builder.registry().find(operator).map_err(|error| AutodiffError::slope(name, error))?;
     let linear = def.facts().linear();
-    let fits = |(place, arg): (usize, &Part)| {
-        let is_linear = match linear {
-            Linear::InAll => true,
-            Linear::In(places) => places.contains(&place),
-            Linear::InEach | Linear::No => false,
-        };
-        match arg {
-            Part::Slope(_) => is_linear,
-            // A plain value where the operator is linear would add to the slope.
-            Part::Plain(node) => !is_linear || builder.literal_number(*node) == Some(0.0),
-        }
+    let fits = |(place, arg): (usize, &Part)| match arg {
+        Part::Slope(_) => linear.has(place),
+        // A plain value where the operator is linear would add to the slope.
+        Part::Plain(node) => !linear.has(place) || builder.literal_number(*node) == Some(0.0),
     };
     if !args.iter().enumerate().all(fits) {
         return Err(AutodiffError::slope(name, "is not linear in slopes"));

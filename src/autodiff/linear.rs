@@ -78,18 +78,16 @@ impl Walk {
     fn apply(&mut self, operator: &Arc<str>, operands: &[NodeId]) -> BTreeSet<usize> {
         let linear = self.registry.get(operator).map_or(Linear::No, |def| def.facts().linear());
         match linear {
-            Linear::InAll => {}
-            Linear::In(places) => {
-                let others = operands.iter().enumerate().filter(|(place, _)| !places.contains(place));
-                let others: Vec<NodeId> = others.map(|(_, operand)| *operand).collect();
-                self.lose(operator, &others);
-            }
             Linear::InEach => {
                 for (place, right) in operands.iter().enumerate() {
                     operands[..place].iter().for_each(|left| self.multiply(operator, *left, *right));
                 }
             }
-            Linear::No => self.lose(operator, operands),
+            Linear::InAll | Linear::In(_) | Linear::No => {
+                let others = operands.iter().enumerate().filter(|(place, _)| !linear.has(*place));
+                let others: Vec<NodeId> = others.map(|(_, operand)| *operand).collect();
+                self.lose(operator, &others);
+            }
         }
         operands.iter().flat_map(|id| self.below[id].iter().copied()).collect()
     }

@@ -89,16 +89,11 @@ fn read(def: &OperatorDef, registry: &Registry) -> Result<Rule, String> {
 /// The slope of a linear operator: itself, of the slopes.
 fn itself(def: &OperatorDef, linear: Linear) -> Rule {
     let count = def.params.len();
-    let is_linear = |place: usize| match linear {
-        Linear::InAll => true,
-        Linear::In(places) => places.contains(&place),
-        Linear::InEach | Linear::No => false,
-    };
     let variadic = def.params.iter().any(|param| param.kind == ParamKind::Variadic);
-    if variadic || !(0..count).any(is_linear) {
+    if variadic || !(0..count).any(|place| linear.has(place)) {
         return Rule::Unwritten;
     }
-    let operand = |place| if is_linear(place) { Term::Slope(place) } else { Term::Constant(place) };
+    let operand = |place| if linear.has(place) { Term::Slope(place) } else { Term::Constant(place) };
     let mut terms: Vec<Term> = (0..count).map(operand).collect();
     terms.push(Term::Apply(def.name.clone(), (0..count).collect()));
     Rule::Differential(Arc::new(Formula(terms)))

@@ -23,11 +23,8 @@ use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
 use crate::expr::{self, GraphError, Literal};
 use crate::registry::derived::cast::cast_operator;
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::casts;
-use cembra_vm::builtins::math;
-use cembra_vm::builtins::nd::reduce;
-use cembra_vm::builtins::nd::shape;
+use cembra_vm::builtins::nd::{reduce, shape};
+use cembra_vm::builtins::{bools, casts, math};
 use cembra_vm::value::{Axes, QType, Value};
 use hashbrown::HashMap;
 

@@ -2,7 +2,7 @@
 
 use crate::registry::registry::is_public;
 use crate::registry::{OperatorDef, Registry};
-use cembra_vm::operator::facts::{Linear, Slope};
+use cembra_vm::operator::facts::Slope;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::{QType, ScalarType};
 use std::collections::BTreeMap;
@@ -82,12 +82,7 @@ fn slope(def: &OperatorDef) -> String {
 
 /// The parameters that an operator is linear in, all together.
 fn linear(def: &OperatorDef) -> Option<String> {
-    let is_linear = |place: &usize| match def.facts().linear() {
-        Linear::InAll => true,
-        Linear::In(places) => places.contains(place),
-        Linear::InEach | Linear::No => false,
-    };
-    let places = (0..def.params.len()).filter(is_linear);
+    let places = (0..def.params.len()).filter(|place| def.facts().linear().has(*place));
     let names: Vec<&str> = places.map(|place| &*def.params[place].name).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }

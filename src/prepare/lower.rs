@@ -14,9 +14,7 @@
 use crate::expr::NodeId;
 use crate::prepare::draft::{Draft, ROOT_OPERATOR};
 use crate::prepare::error::PrepareError;
-use crate::registry::derived::cast;
-use crate::registry::derived::presence;
-use crate::registry::derived::tuple;
+use crate::registry::derived::{cast, presence, tuple};
 
 /// Operators that the compiler handles without an operator of the machine: views and the root.
 pub const BUILTINS: [&str; 5] =

@@ -2,8 +2,7 @@
 
 use crate::expr::Literal;
 use crate::registry::dialect::Dialect;
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::core;
+use cembra_vm::builtins::{bools, core};
 use cembra_vm::operator::{Facts, OperatorTable};
 use cembra_vm::value::tuple::TupleTypeError;
 use cembra_vm::value::{Category, QType};

@@ -175,6 +175,12 @@ fn slopes_that_are_no_expressions_say_so() {
     assert_eq!(error("d_x + 1.0"), "the slope in the row of `math.odd`: is not linear in slopes");
     assert_eq!(error("math.exp(d_x)"), "the slope in the row of `math.odd`: is not linear in slopes");
     assert!(error("d_x *").contains("is no expression"));
+    let mut registry = Registry::standard();
+    let row = Family::new("math.odd", &["x", "*more"], "x").differential("d_x * more").unary(|x: f64| x);
+    registry.register(row).expect("a name of its own");
+    let expr = parse_with("math.odd(a)", &registry, Dialect::default(), &Limits::default());
+    let slopes = jacobian_with(&expr.expect("an expression"), &[("a", FLOAT64)], &registry);
+    assert!(slopes.is_err_and(|error| error.to_string().ends_with("names an argument that is not there")));
 }
 
 #[test]

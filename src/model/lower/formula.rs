@@ -10,12 +10,8 @@
 
 use crate::model::component::{Function, Semantics};
 use crate::model::lower::term::{Rates, Term};
-use crate::registry::derived::compare;
-use crate::registry::derived::nd;
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::math;
-use cembra_vm::builtins::plane;
-use cembra_vm::builtins::trig;
+use crate::registry::derived::{compare, nd};
+use cembra_vm::builtins::{bools, math, plane, trig};
 use std::f64::consts::{LOG2_E, PI, SQRT_2};
 
 /// Amplitude, if the formula has one as a factor, and line of a component over energy.

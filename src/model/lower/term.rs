@@ -15,9 +15,8 @@
 
 use crate::expr::{ExprBuilder, ExprRef};
 use crate::registry::derived::nd;
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::math;
 use cembra_vm::builtins::nd::shape;
+use cembra_vm::builtins::{bools, math};
 use cembra_vm::value::{NdRows, NdType, ScalarType, Value};
 use std::ops::{Add, BitOr, Div, Mul, Neg, Sub};
 use std::sync::Arc;

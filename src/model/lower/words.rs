@@ -7,9 +7,7 @@ use crate::expr::ExprBuilder;
 use crate::model::arithmetic::Operation;
 use crate::model::lower::term::Term;
 use crate::model::schedule::plan::{Source, Word};
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::math;
-use cembra_vm::builtins::trig;
+use cembra_vm::builtins::{bools, math, trig};
 
 /// The value of a postfix form.
 pub fn evaluate<'b>(

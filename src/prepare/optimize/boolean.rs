@@ -3,8 +3,7 @@
 use crate::expr::NodeId;
 use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
-use cembra_vm::builtins::bools;
-use cembra_vm::builtins::core;
+use cembra_vm::builtins::{bools, core};
 use cembra_vm::value::qtype::BOOLEAN;
 use cembra_vm::value::{ScalarValue, Value};
 

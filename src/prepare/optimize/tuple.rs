@@ -3,8 +3,7 @@
 use crate::expr::NodeId;
 use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
-use crate::registry::derived::cast;
-use crate::registry::derived::tuple;
+use crate::registry::derived::{cast, tuple};
 use cembra_vm::builtins::core;
 
 /// The rules of this file.

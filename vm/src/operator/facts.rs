@@ -99,6 +99,17 @@ pub enum Slope {
     Differential(&'static str),
 }
 
+impl Linear {
+    /// True if the operator is linear in this operand together with all others of which that is said.
+    pub fn has(self, place: usize) -> bool {
+        match self {
+            Linear::InAll => true,
+            Linear::In(places) => places.contains(&place),
+            Linear::InEach | Linear::No => false,
+        }
+    }
+}
+
 impl Facts {
     /// Nothing is known.
     pub const fn new() -> Facts {
