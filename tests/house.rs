@@ -40,6 +40,19 @@ const CIRCLES: [(&[&str], &str); 1] = [(
     "a tuple type has fields of any type, and is a type",
 )];
 
+/// Folders that may name operators as text, and how many times: the symbols of the language, vocabularies of fronts, and
+/// translators of programs to C. Numbers only go down: what is no vocabulary takes the constants beside the rows.
+const VOCABULARIES: [(&str, usize); 4] =
+    [("src/expr/", 38), ("src/field/", 40), ("src/function/", 500), ("src/native/c/", 81)];
+
+/// Files that are compiled for tests only.
+const TEST_FILES: [&str; 4] = [
+    "vm/src/machine/asks.rs",
+    "vm/src/machine/latency.rs",
+    "vm/src/machine/peaks.rs",
+    "vm/src/machine/stops.rs",
+];
+
 /// A source file, read.
 struct Source {
     /// From the top, with `/`.
@@ -409,6 +422,82 @@ fn the_operator_page_is_fresh() {
         actual == expected,
         "{page}:{line}: not fresh; UPDATE_EXPECT=1 cargo test --test house rewrites it"
     );
+}
+
+/// Names of all operators, and beginnings of such names.
+fn is_of_operators(registry: &cembra::registry::Registry, text: &str) -> bool {
+    let (table, space) = (registry.table(), text.split('.').next().unwrap_or_default());
+    let is_beginning = || text.contains('.') && (text.ends_with(['.', '_'])) && is_namespace(registry, space);
+    registry.get(text).is_some() || table.family(text).is_some() || is_beginning()
+}
+
+fn is_namespace(registry: &cembra::registry::Registry, space: &str) -> bool {
+    registry.definitions().any(|def| def.name.split_once('.').is_some_and(|(first, _)| first == space))
+}
+
+/// Literals of a line of code.
+fn literals(line: &str) -> impl Iterator<Item = &str> {
+    line.split('"').skip(1).step_by(2)
+}
+
+#[test]
+fn operators_are_named_in_rows() {
+    let registry = cembra::registry::Registry::standard();
+    let mut wrong = Vec::new();
+    let mut vocabularies: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in sources() {
+        let is_row =
+            source.path.starts_with("vm/src/builtins/") || source.path.starts_with("src/registry/derived/");
+        if is_row || TEST_FILES.contains(&&*source.path) {
+            continue;
+        }
+        let listed = VOCABULARIES.iter().find(|(path, _)| source.path.starts_with(path));
+        for (number, line) in source.numbered().take(source.before_tests) {
+            for name in literals(line).filter(|text| is_of_operators(&registry, text)) {
+                match listed {
+                    Some((path, _)) => *vocabularies.entry(path).or_default() += 1,
+                    None => wrong.push(format!("{}:{number}: names the operator \"{name}\"", source.path)),
+                }
+            }
+        }
+    }
+    for (path, most) in VOCABULARIES {
+        let found = vocabularies.get(path).copied().unwrap_or(0);
+        if found > most {
+            wrong.push(format!("{path}: names {found} operators as text; tests/house.rs allows {most}"));
+        }
+    }
+    none("a pass names an operator by the constant beside its row", wrong);
+}
+
+#[test]
+fn operators_have_one_constant() {
+    let registry = cembra::registry::Registry::standard();
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for (number, line) in source.numbered().filter(|(_, line)| line.contains(": &str = \"")) {
+            for name in literals(line).filter(|text| registry.get(text).is_some()) {
+                let here = format!("{}:{number}", source.path);
+                if let Some(there) = known.insert(name.to_owned(), here.clone()) {
+                    wrong.push(format!("{here}: a constant for {name}, as in {there}"));
+                }
+            }
+        }
+    }
+    none("an operator's name has one constant", wrong);
+}
+
+#[test]
+fn owners_of_ideas_are_there() {
+    let page = read("docs/ARCHITECTURE.md");
+    let table = page.split("## One idea, one file").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let table = table.expect("docs/ARCHITECTURE.md has a table of ideas");
+    let paths = table.split('`').skip(1).step_by(2).filter(|text| text.contains('/'));
+    let missing = paths.filter(|path| !top().join(path).is_file());
+    let wrong: Vec<String> =
+        missing.map(|path| format!("docs/ARCHITECTURE.md: there is no {path}")).collect();
+    none("an idea has an owner", wrong);
 }
 
 #[test]

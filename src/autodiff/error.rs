@@ -19,6 +19,14 @@ pub enum AutodiffError {
         /// The operator.
         operator: Arc<str>,
     },
+    /// The slope in the row of an operator cannot be used.
+    #[error("the slope in the row of `{operator}`: {message}")]
+    Slope {
+        /// The operator.
+        operator: Arc<str>,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A leaf whose type was not given.
     #[error("the leaf `{name}` has no type")]
     Leaf {
@@ -28,4 +36,11 @@ pub enum AutodiffError {
     /// Too many nodes.
     #[error(transparent)]
     Graph(#[from] GraphError),
+}
+
+impl AutodiffError {
+    /// The error that the slope in a row cannot be used.
+    pub(super) fn slope(operator: &str, message: impl ToString) -> AutodiffError {
+        AutodiffError::Slope { operator: operator.into(), message: message.to_string() }
+    }
 }

@@ -6,13 +6,13 @@
 //! ```
 //!
 //! 1. Factors without dynamic axes are multiplied first, numbers among them here.
-//! 2. Factors that are the same all along the last axis stay outside, for [`split`](crate::autodiff::split).
+//! 2. Factors that are the same all along the last axis stay outside, for [`Products`](crate::autodiff::Products).
 //! 3. A product of arrays that the expression itself has is one factor: it is computed anyway.
 
-use crate::autodiff::axes::Dynamic;
-use crate::autodiff::builder::{Slope, SlopeBuilder};
+use crate::autodiff::builder::{Dynamic, Slope, SlopeBuilder};
 use crate::autodiff::error::AutodiffError;
 use crate::expr::{Node, NodeId};
+use cembra_vm::builtins::math;
 
 /// Factors of one product; a longer one stays as it is, so that slopes grow with the expression and no faster.
 const MOST: usize = 8;
@@ -50,14 +50,18 @@ impl SlopeBuilder {
     /// A sum, of terms with common arrays as their product with the sum of the rest.
     pub(super) fn sum(&mut self, x: Slope, y: Slope) -> Result<Slope, AutodiffError> {
         match (x, y) {
-            (Some(x), Some(y)) => self.joined("math.add", x, y),
+            (Some(x), Some(y)) => self.joined(math::ADD, x, y),
             (x, y) => Ok(x.or(y)),
         }
     }
 
     /// A difference, likewise.
-    pub(super) fn difference(&mut self, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
-        self.joined("math.subtract", x, y)
+    pub(super) fn difference(&mut self, x: Slope, y: Slope) -> Result<Slope, AutodiffError> {
+        match (x, y) {
+            (Some(x), Some(y)) => self.joined(math::SUBTRACT, x, y),
+            (None, Some(y)) => self.apply(math::NEG, &[y]).map(Some),
+            (x, None) => Ok(x),
+        }
     }
 
     fn joined(&mut self, operator: &str, x: NodeId, y: NodeId) -> Result<Slope, AutodiffError> {
@@ -80,7 +84,7 @@ impl SlopeBuilder {
         let are_numbers = [&of_x, &of_y].iter().all(|f| f.scalars.is_empty() && f.arrays.is_empty());
         let mut all = Factors { arrays: common, ..Factors::of_number(1.0) };
         if are_numbers {
-            let sign = if operator == "math.add" { 1.0 } else { -1.0 };
+            let sign = if operator == math::ADD { 1.0 } else { -1.0 };
             all.number = of_x.number + sign * of_y.number;
             return self.multiplied(all);
         }
@@ -122,16 +126,16 @@ impl SlopeBuilder {
 
     /// The operands of a product that is a slope, or an array of the expression times a scalar.
     fn split(&mut self, id: NodeId) -> Option<[NodeId; 2]> {
-        let Node::Operator(operator, &[x, y]) = self.graph.node(id) else { return None };
-        let is_product = &**self.graph.name(operator) == "math.multiply";
+        let Node::Operator(operator, &[x, y]) = self.graph().node(id) else { return None };
+        let is_product = &**self.graph().name(operator) == math::MULTIPLY;
         let may_split = is_product && (id.index() >= self.nodes || !self.is_array(x) || !self.is_array(y));
         may_split.then_some([x, y])
     }
 
     /// The operand of a slope that is the negative of another.
     fn negated(&self, id: NodeId) -> Option<NodeId> {
-        let Node::Operator(operator, &[x]) = self.graph.node(id) else { return None };
-        (id.index() >= self.nodes && &**self.graph.name(operator) == "math.neg").then_some(x)
+        let Node::Operator(operator, &[x]) = self.graph().node(id) else { return None };
+        (id.index() >= self.nodes && &**self.graph().name(operator) == math::NEG).then_some(x)
     }
 
     /// The product of factors; `None` if it is zero.
@@ -140,7 +144,7 @@ impl SlopeBuilder {
         if number == 0.0 {
             return Ok(None);
         }
-        let mut scalar = (number != 1.0).then(|| self.number(number)).transpose()?;
+        let mut scalar = (number != 1.0).then(|| self.literal(number)).transpose()?;
         for next in scalars {
             scalar = Some(self.by(scalar, next)?);
         }
@@ -162,7 +166,7 @@ impl SlopeBuilder {
         match (product, scalar) {
             (Some(product), _) => Ok(Some(product)),
             (None, Some(scalar)) => Ok(Some(scalar)),
-            (None, None) => self.number(1.0).map(Some),
+            (None, None) => self.literal(1.0).map(Some),
         }
     }
 
@@ -170,7 +174,7 @@ impl SlopeBuilder {
     fn grouped(&mut self, arrays: Vec<NodeId>) -> Vec<Vec<NodeId>> {
         let mut groups: Vec<(bool, usize, Option<Dynamic>, Vec<NodeId>)> = Vec::new();
         for array in arrays {
-            let axes = self.axes.of(&self.graph, array);
+            let axes = self.axes(array);
             match groups.iter_mut().find(|(_, _, of_group, _)| *of_group == axes) {
                 Some((.., group)) => group.push(array),
                 None => {

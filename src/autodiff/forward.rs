@@ -1,25 +1,41 @@
 //! Forward mode: the slopes of all nodes by one leaf or joint, operands before users.
 
 use crate::autodiff::along;
-use crate::autodiff::axes::AxesOf;
 use crate::autodiff::builder::{Slope, SlopeBuilder};
+use crate::autodiff::differential::{Part, value};
 use crate::autodiff::error::AutodiffError;
 use crate::autodiff::joints::joints;
-use crate::autodiff::partials::Partials;
+use crate::autodiff::rules::{Formula, Rule, Rules};
 use crate::expr::graph::Copier;
-use crate::expr::{Expr, Graph, Node, NodeId};
+use crate::expr::{Expr, NodeId, Symbol};
+use crate::registry::Registry;
 use cembra_vm::value::QType;
 use std::sync::Arc;
 
+/// The derivatives of an expression of standard operators: see [`jacobian_with`].
+///
+/// # Errors
+/// As [`jacobian_with`].
+pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr>>, AutodiffError> {
+    jacobian_with(expr, leaves, &Registry::standard())
+}
+
 /// The derivatives of an expression by FLOAT64 leaves, in the order given; `None` where it is zero because the
-/// expression does not depend on the leaf. All leaves of the expression are given with their types.
+/// expression does not depend on the leaf. All leaves of the expression are given with their types. Operators are those
+/// of the registry, whose rows say their slopes.
 ///
 /// # Errors
 /// An operator that depends on a leaf has no derivatives, a leaf is not given, or there are too many nodes.
-pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr>>, AutodiffError> {
-    let mut forward = Forward::new(expr, leaves)?;
+pub fn jacobian_with(
+    expr: &Expr,
+    leaves: &[(&str, QType)],
+    registry: &Registry,
+) -> Result<Vec<Option<Expr>>, AutodiffError> {
+    let mut builder = SlopeBuilder::new(leaves, registry, expr.graph().limit());
+    builder.import(expr)?;
+    let mut forward = Forward { builder, rules: Rules::default() };
     let slopes = forward.slopes(leaves)?;
-    let (graph, mut copier) = (&forward.builder.graph, Copier::new());
+    let (graph, mut copier) = (forward.builder.graph(), Copier::new());
     let mut column = |root: NodeId| Ok(Expr::copied(&mut copier, graph, root)?);
     slopes.into_iter().map(|slope| slope.map(&mut column).transpose()).collect()
 }
@@ -27,24 +43,10 @@ pub fn jacobian(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Vec<Option<Expr
 /// The nodes of an expression, and of the slopes so far.
 struct Forward {
     builder: SlopeBuilder,
-    partials: Partials,
-    /// How many leaves there are slopes by.
-    leaves: usize,
+    rules: Rules,
 }
 
 impl Forward {
-    fn new(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Forward, AutodiffError> {
-        let axes = AxesOf::new(leaves);
-        let mut graph = Graph::with_limit(expr.graph().limit());
-        expr.graph().copy_into(&mut graph, &[expr.root()])?;
-        if let Some(name) = expr.leaves().into_iter().find(|name| !axes.has_leaf(name)) {
-            return Err(AutodiffError::Leaf { name });
-        }
-        let nodes = graph.len();
-        let builder = SlopeBuilder { graph, axes, nodes };
-        Ok(Forward { builder, partials: Partials::default(), leaves: leaves.len() })
-    }
-
     /// The slopes of the root by leaves.
     fn slopes(&mut self, leaves: &[(&str, QType)]) -> Result<Vec<Slope>, AutodiffError> {
         let leaves: Vec<Option<NodeId>> = leaves.iter().map(|(name, _)| self.builder.leaf(name)).collect();
@@ -80,15 +82,15 @@ impl Forward {
     fn walk(&mut self, by: NodeId, targets: &[NodeId]) -> Result<Vec<Slope>, AutodiffError> {
         let mut slopes: Vec<Slope> = vec![None; self.builder.nodes];
         let mut found = vec![None; targets.len()];
-        slopes[by.index()] = Some(self.builder.number(1.0)?);
+        slopes[by.index()] = Some(self.builder.literal(1.0)?);
         for id in (by.index() + 1..self.builder.nodes).map(NodeId::at) {
-            let Node::Operator(operator, operands) = self.builder.graph.node(id) else { continue };
+            let Some(operator) = self.builder.graph().operator(id) else { continue };
+            let operands = self.builder.graph().operands(id);
             let given: Vec<Slope> = operands.iter().map(|o| slopes[o.index()]).collect();
             if given.iter().all(Option::is_none) {
                 continue;
             }
-            let name = self.builder.graph.name(operator).clone();
-            let slope = self.slope(id, &name, &given)?;
+            let slope = self.slope(id, operator, &given)?;
             match targets.binary_search(&id) {
                 Ok(target) => found[target] = slope,
                 Err(_) => slopes[id.index()] = slope,
@@ -101,92 +103,44 @@ impl Forward {
     }
 
     /// The slope of a node whose operands have these, of which not all are zero.
-    fn slope(&mut self, id: NodeId, name: &Arc<str>, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
-        let operands = self.builder.graph.operands(id).to_vec();
-        match &**name {
-            "math.divide" => self.quotient(id, operands[1], slopes),
-            "math.maximum" => self.chosen("bool.greater_equal", &operands, slopes).map(Some),
-            "math.minimum" => self.chosen("bool.less_equal", &operands, slopes).map(Some),
-            "nd.where" | "core.where" => {
-                let (yes, no) = (self.builder.or_zero(slopes[1])?, self.builder.or_zero(slopes[2])?);
-                match slopes[1..] == [None, None] {
-                    true => Ok(None),
-                    false => self.builder.apply(name, &[operands[0], yes, no]).map(Some),
-                }
-            }
-            _ if name.starts_with("annotation.") => Ok(slopes[0]),
-            _ if has_steps_only(name) => Ok(None),
-            "nd.dot" => along::of_dot(&mut self.builder, &operands, slopes).map(Some),
-            "nd.squared_distance" => {
-                along::of_squared_distance(&mut self.builder, &operands, slopes).map(Some)
-            }
-            _ if name.starts_with("nd.") => match slopes[0] {
-                Some(slope) => along::slope(&mut self.builder, id, name, slope).map(Some),
-                None => Err(AutodiffError::NotDifferentiable { operator: name.clone() }),
+    fn slope(&mut self, id: NodeId, operator: Symbol, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
+        let builder = &mut self.builder;
+        if builder.has_steps_only(id) {
+            return Ok(None);
+        }
+        let def = builder.definition(operator)?;
+        match (self.rules.of(operator, &def, builder.registry())?, slopes) {
+            (Rule::Partials(partials), _) => self.chain(id, &def.name, &partials, slopes),
+            (Rule::Differential(formula), _) => match value(builder, &formula, id, &def.name, slopes)? {
+                Part::Slope(slope) => Ok(slope),
+                Part::Plain(_) => Err(AutodiffError::slope(&def.name, "is no slope")),
             },
-            _ => self.chain(name, &operands, slopes),
+            (Rule::Along(along), [Some(slope), others @ ..]) if others.iter().all(Option::is_none) => {
+                along::slope(builder, id, &def.name, along, *slope).map(Some)
+            }
+            _ => Err(AutodiffError::NotDifferentiable { operator: def.name.clone() }),
         }
     }
 
-    /// The chain rule with the partial derivatives of the operator's row.
+    /// The chain rule.
     fn chain(
         &mut self,
+        id: NodeId,
         name: &Arc<str>,
-        operands: &[NodeId],
+        partials: &[Formula],
         slopes: &[Slope],
     ) -> Result<Slope, AutodiffError> {
-        let not_differentiable = || AutodiffError::NotDifferentiable { operator: name.clone() };
-        let partials = self.partials.of(name).ok_or_else(not_differentiable)?;
         let mut sum: Slope = None;
         for (index, slope) in slopes.iter().enumerate() {
             let Some(slope) = slope else { continue };
-            let partial = partials.get(index).ok_or_else(not_differentiable)?;
-            let partial = partial.at(&mut self.builder.graph, operands)?;
+            let not_differentiable = || AutodiffError::NotDifferentiable { operator: name.clone() };
+            let formula = partials.get(index).ok_or_else(not_differentiable)?;
+            let Part::Plain(partial) = value(&mut self.builder, formula, id, name, slopes)? else {
+                return Err(AutodiffError::slope(name, "a partial derivative names a slope"));
+            };
             let term = self.builder.product(partial, *slope)?;
             sum = self.builder.sum(sum, term)?;
         }
         Ok(sum)
     }
-
-    /// `(x/y)' = (x' - (x/y) y') / y`, which reads the quotient that is there already. Slopes by several leaves share
-    /// one over an array y: a division takes as long as three multiplications.
-    fn quotient(&mut self, quotient: NodeId, y: NodeId, slopes: &[Slope]) -> Result<Slope, AutodiffError> {
-        let by_divisor = match slopes[1] {
-            None => None,
-            Some(slope) => self.builder.product(quotient, slope)?,
-        };
-        let numerator = match (slopes[0], by_divisor) {
-            (Some(x), Some(y)) => self.builder.difference(x, y)?,
-            (Some(x), None) => Some(x),
-            (None, Some(y)) => Some(self.builder.apply("math.neg", &[y])?),
-            (None, None) => None,
-        };
-        let Some(numerator) = numerator else { return Ok(None) };
-        if self.leaves < 2 || !self.builder.is_array(y) {
-            return self.builder.apply("math.divide", &[numerator, y]).map(Some);
-        }
-        let one = self.builder.number(1.0)?;
-        let reciprocal = self.builder.apply("math.divide", &[one, y])?;
-        self.builder.product(numerator, reciprocal)
-    }
-
-    /// The slope of the first operand where a comparison says so, else that of the second.
-    fn chosen(
-        &mut self,
-        comparison: &str,
-        operands: &[NodeId],
-        slopes: &[Slope],
-    ) -> Result<NodeId, AutodiffError> {
-        let first = self.builder.apply(comparison, operands)?;
-        let (yes, no) = (self.builder.or_zero(slopes[0])?, self.builder.or_zero(slopes[1])?);
-        self.builder.apply("nd.where", &[first, yes, no])
-    }
-}
-
-/// True for operators whose values change in steps: truths, masks, whole numbers, sizes.
-fn has_steps_only(name: &str) -> bool {
-    let comparisons = ["core.equal", "core.not_equal", "core.less", "core.less_equal", "core.greater"];
-    name.starts_with("bool.")
-        || ["core.greater_equal", "nd.size", "nd.shape", "nd.count", "nd.any", "nd.all"].contains(&name)
-        || comparisons.contains(&name)
 }

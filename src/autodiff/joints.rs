@@ -13,9 +13,10 @@
 //! Joints are used where they make fewer slopes of many axes than there are leaves; leaves that meet in some joint are
 //! decided on together.
 
-use crate::autodiff::axes::{Dynamic, axes_argument, is_elementwise, is_true};
-use crate::autodiff::builder::SlopeBuilder;
-use crate::expr::{Graph, Node, NodeId};
+use crate::autodiff::builder::{Dynamic, SlopeBuilder};
+use crate::expr::NodeId;
+use cembra_vm::operator::facts::{AlongAxes, Class, Places as Kept};
+use cembra_vm::value::Value;
 use petgraph::unionfind::UnionFind;
 use std::collections::BTreeSet;
 
@@ -42,16 +43,15 @@ struct Candidate {
 /// The joints between some leaves and the root of the expression, operands first.
 pub(super) fn joints(builder: &mut SlopeBuilder, leaves: &[Option<NodeId>]) -> Vec<NodeId> {
     let nodes = builder.nodes;
-    let axes: Vec<Option<Dynamic>> =
-        (0..nodes).map(|index| builder.axes.of(&builder.graph, NodeId::at(index))).collect();
-    let is_narrow = narrow(&builder.graph, &axes);
+    let axes: Vec<Option<Dynamic>> = (0..nodes).map(|index| builder.axes(NodeId::at(index))).collect();
+    let is_narrow = narrow(builder, &axes);
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut sources: Vec<BTreeSet<Source>> = Vec::with_capacity(nodes);
     for id in (0..nodes).map(NodeId::at) {
         let below: BTreeSet<Source> = match leaves.iter().position(|leaf| *leaf == Some(id)) {
             Some(place) => BTreeSet::from([Source::Leaf(place)]),
             None => {
-                let operands = builder.graph.operands(id).iter();
+                let operands = builder.graph().operands(id).iter();
                 operands.flat_map(|operand| sources[operand.index()].iter().copied()).collect()
             }
         };
@@ -74,14 +74,15 @@ pub(super) fn joints(builder: &mut SlopeBuilder, leaves: &[Option<NodeId>]) -> V
 
 /// For each node, whether something of more axes reads it and each element of the last node depends on no other
 /// element of it than its own.
-fn narrow(graph: &Graph, axes: &[Option<Dynamic>]) -> Vec<bool> {
+fn narrow(builder: &mut SlopeBuilder, axes: &[Option<Dynamic>]) -> Vec<bool> {
     let mut mixed: Vec<Places> = vec![0; axes.len()];
     let mut is_widened = vec![false; axes.len()];
     for user in (0..axes.len()).rev() {
         let id = NodeId::at(user);
-        for operand in graph.operands(id) {
+        let by_user = mixed[user] | mixes(builder, id, axes);
+        for operand in builder.graph().operands(id) {
             let (narrow, wide) = (places(axes[operand.index()].as_ref()), places(axes[user].as_ref()));
-            mixed[operand.index()] |= mixed[user] | mixes(graph, id, axes);
+            mixed[operand.index()] |= by_user;
             is_widened[operand.index()] |= wide & !narrow != 0;
         }
     }
@@ -98,22 +99,31 @@ fn places(axes: Option<&Dynamic>) -> Places {
 }
 
 /// Axes along which elements of an operator's first operand meet, or change their places.
-fn mixes(graph: &Graph, id: NodeId, axes: &[Option<Dynamic>]) -> Places {
-    let Node::Operator(operator, operands) = graph.node(id) else { return 0 };
-    let rank = operands.first().and_then(|x| axes[x.index()].as_ref()).map_or(0, Vec::len);
-    let listed = || match axes_argument(graph, operands.get(1).copied(), rank) {
-        Some(Some(axes)) => axes.into_iter().map(|axis| 1 << (rank - 1 - axis)).sum(),
-        _ => ALL,
-    };
-    match &**graph.name(operator) {
-        name if is_elementwise(name) => 0,
-        "nd.broadcast_to" => 0,
-        "nd.cumsum" => listed(),
-        "nd.sum" | "nd.mean" | "nd.min" | "nd.max" if operands.get(2).is_some_and(|k| is_true(graph, *k)) => {
-            listed()
-        }
-        _ => ALL,
+fn mixes(builder: &mut SlopeBuilder, id: NodeId, axes: &[Option<Dynamic>]) -> Places {
+    let Some(operator) = builder.graph().operator(id) else { return 0 };
+    // What changes in steps has no slope, whatever meets.
+    if builder.has_steps_only(id) {
+        return 0;
     }
+    let along = match builder.definition(operator).map(|def| def.facts().class()) {
+        Ok(Class::Pointwise) => return 0,
+        Ok(Class::Along(along)) => along,
+        Ok(Class::Pairs | Class::Unknown) | Err(_) => return ALL,
+    };
+    let operands = builder.graph().operands(id);
+    let is_true = |keep: NodeId| builder.graph().value(keep) == Some(&Value::from(true));
+    let is_kept = match along.places {
+        Kept::Kept => true,
+        Kept::KeptIf(argument) => is_true(operands[argument]),
+        Kept::Moved => false,
+    };
+    let (AlongAxes::Named(argument), true, Some(x)) = (along.axes, is_kept, &axes[operands[0].index()])
+    else {
+        return ALL;
+    };
+    let all: Vec<usize> = (0..x.len()).collect();
+    let along = builder.axes_argument(operands[argument], x.len(), &all);
+    along.map_or(ALL, |along| along.into_iter().map(|axis| 1 << (x.len() - 1 - axis)).sum())
 }
 
 /// The candidates that save slopes, where the result depends on leaves and joints like this.
@@ -148,7 +158,7 @@ fn worthwhile(candidates: &[Candidate], seen: &BTreeSet<Source>, leaves: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::autodiff::axes::AxesOf;
+    use crate::registry::Registry;
     use crate::syntax::parse;
     use cembra_vm::value::QType;
     use cembra_vm::value::qtype::FLOAT64;
@@ -160,12 +170,12 @@ mod tests {
         let arrays = [("e", axis("NDARRAY_FLOAT64_1N")), ("t", axis("NDARRAY_FLOAT64_N1"))];
         let types: Vec<(&str, QType)> = scalars.into_iter().chain(arrays).collect();
         let expr = parse(text).expect("an expression");
-        let graph = expr.graph().clone();
-        let (axes, nodes) = (AxesOf::new(&types), graph.len());
-        let mut builder = SlopeBuilder { graph: graph.clone(), axes, nodes };
+        let mut builder = SlopeBuilder::new(&types, &Registry::standard(), expr.graph().limit());
+        builder.import(&expr).expect("it has types");
         let leaves = ["a", "b", "c"].map(|name| builder.leaf(name));
         let found = joints(&mut builder, &leaves);
-        found.into_iter().map(|id| crate::expr::Expr::new(&graph, id).expect("a node").to_string()).collect()
+        let text = |id| crate::expr::Expr::new(builder.graph(), id).expect("a node").to_string();
+        found.into_iter().map(text).collect()
     }
 
     #[test]

@@ -10,22 +10,11 @@
 //! arithmetic counts as one that is not.
 
 use crate::expr::{Expr, Node, NodeId};
+use crate::registry::Registry;
+use cembra_vm::operator::facts::Linear;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
-
-/// Operators that are linear in their first operand, whatever the others are.
-const LINEAR_IN_FIRST: [&str; 9] = [
-    "math.divide",
-    "nd.sum",
-    "nd.mean",
-    "nd.cumsum",
-    "nd.take",
-    "nd.squeeze",
-    "nd.transpose",
-    "nd.reshape",
-    "nd.broadcast_to",
-];
 
 /// How an expression depends on a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +43,8 @@ impl fmt::Display for Dependence {
 /// How an expression depends on some leaves, in their order.
 pub fn dependences(expr: &Expr, leaves: &[&str]) -> Vec<Dependence> {
     let graph = expr.graph();
-    let mut walk = Walk { found: vec![Dependence::Absent; leaves.len()], ..Walk::default() };
+    let found = vec![Dependence::Absent; leaves.len()];
+    let mut walk = Walk { registry: Registry::standard(), found, ..Walk::default() };
     for id in graph.post_order(&[expr.root()]) {
         let leaves_below = match graph.node(id) {
             Node::Leaf(name) => {
@@ -75,6 +65,7 @@ pub fn dependences(expr: &Expr, leaves: &[&str]) -> Vec<Dependence> {
 
 #[derive(Default)]
 struct Walk {
+    registry: Registry,
     /// The leaves that a node depends on, by their places.
     below: BTreeMap<NodeId, BTreeSet<usize>>,
     found: Vec<Dependence>,
@@ -85,12 +76,18 @@ struct Walk {
 impl Walk {
     /// The leaves below an application.
     fn apply(&mut self, operator: &Arc<str>, operands: &[NodeId]) -> BTreeSet<usize> {
-        match (&**operator, operands) {
-            ("math.add" | "math.subtract" | "math.neg", _) => {}
-            ("math.multiply", [left, right]) => self.multiply(operator, *left, *right),
-            ("nd.where" | "core.where", [condition, _, _]) => self.lose(operator, &[*condition]),
-            (name, [_, others @ ..]) if LINEAR_IN_FIRST.contains(&name) => self.lose(operator, others),
-            _ => self.lose(operator, operands),
+        let linear = self.registry.get(operator).map_or(Linear::No, |def| def.facts().linear());
+        match linear {
+            Linear::InEach => {
+                for (place, right) in operands.iter().enumerate() {
+                    operands[..place].iter().for_each(|left| self.multiply(operator, *left, *right));
+                }
+            }
+            Linear::InAll | Linear::In(_) | Linear::No => {
+                let others = operands.iter().enumerate().filter(|(place, _)| !linear.has(*place));
+                let others: Vec<NodeId> = others.map(|(_, operand)| *operand).collect();
+                self.lose(operator, &others);
+            }
         }
         operands.iter().flat_map(|id| self.below[id].iter().copied()).collect()
     }

@@ -10,13 +10,14 @@
 //! for all of them (`joints.rs`). Products of slopes are kept by their factors, so that scalars are multiplied first and
 //! what terms have in common is taken out (`factors.rs`).
 //!
-//! | operator | slope |
+//! The row of each operator says its slope ([`Facts`](cembra_vm::operator::Facts)); types say axes:
+//!
+//! | the row has | slope |
 //! | --- | --- |
-//! | applied element by element | the partial derivatives of its row, times the slopes of its operands |
-//! | a choice (`nd.where`, `math.maximum`) | the slope of the operand that is taken; of equal ones the first |
-//! | linear along axes (`nd.sum`, `nd.cumsum`, `nd.take`) | the same operator on the slope |
-//! | `nd.max`, `nd.min` | the mean of the slopes of the elements that are the greatest |
-//! | comparisons, sizes | zero |
+//! | partial derivatives | the sum of them, times the slopes of the operands |
+//! | a differential | that expression of operands, their slopes and the result |
+//! | neither, but it is linear | the same operator of the slopes (`nd.sum`, `nd.where`) |
+//! | a result without fractions: truths, masks, whole numbers | zero |
 //!
 //! A slope has the axes that it depends on and no others; they broadcast to those of its node. At kinks the slope
 //! is that of the row: `math.abs` has 0 at 0, steps have 0 everywhere.
@@ -36,17 +37,17 @@
 //! ```
 
 mod along;
-mod axes;
 mod builder;
+mod differential;
 mod error;
 mod factors;
 mod forward;
 mod joints;
 mod linear;
-mod partials;
 mod product;
+mod rules;
 
 pub use error::AutodiffError;
-pub use forward::jacobian;
+pub use forward::{jacobian, jacobian_with};
 pub use linear::{Dependence, dependences};
-pub use product::split;
+pub use product::Products;

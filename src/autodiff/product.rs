@@ -4,43 +4,71 @@
 //! exp(-t/tau) · line(e)      exp(-t/tau) (T, 1)   times   line(e) (1, E)      T + E values instead of T · E
 //! ```
 
-use crate::autodiff::axes::AxesOf;
+use crate::autodiff::builder::SlopeBuilder;
 use crate::autodiff::error::AutodiffError;
+use crate::expr::graph::{Copier, DEFAULT_NODE_LIMIT};
 use crate::expr::{Expr, Graph, Node, NodeId};
+use crate::registry::Registry;
+use cembra_vm::builtins::math;
 use cembra_vm::value::QType;
 
-/// An expression over a last axis as a product: first what does not change along that axis, then the rest. `None` if
-/// it is no such product. All leaves of the expression are given with their types.
-///
-/// # Errors
-/// There are too many nodes.
-pub fn split(expr: &Expr, leaves: &[(&str, QType)]) -> Result<Option<(Expr, Expr)>, AutodiffError> {
-    let mut graph = expr.graph().clone();
-    let mut axes = AxesOf::new(leaves);
-    let mut is_constant = |graph: &Graph, id: NodeId| match axes.of(graph, id) {
-        Some(axes) => axes.last() != Some(&true),
-        None => false,
-    };
-    let (mut factors, mut rest) = (Vec::new(), expr.root());
-    if is_constant(&graph, rest) {
-        return Ok(None);
+/// What finds products in expressions that share nodes.
+#[derive(Debug)]
+pub struct Products {
+    builder: SlopeBuilder,
+    copier: Copier,
+}
+
+impl Products {
+    /// Of expressions whose leaves have these types.
+    pub fn new(leaves: &[(&str, QType)]) -> Products {
+        let builder = SlopeBuilder::new(leaves, &Registry::standard(), DEFAULT_NODE_LIMIT);
+        Products { builder, copier: Copier::new() }
     }
-    while let Node::Operator(operator, operands) = graph.node(rest) {
-        let (&[x, y], "math.multiply") = (operands, &**graph.name(operator)) else { break };
-        let (next, factor) = match (is_constant(&graph, x), is_constant(&graph, y)) {
-            (true, _) => (y, x),
-            (_, true) => (x, y),
-            _ => break,
+
+    /// An expression over a last axis as a product: first what does not change along that axis, then the rest. `None` if
+    /// it is no such product.
+    ///
+    /// # Errors
+    /// A leaf has no type, or there are too many nodes.
+    pub fn split(&mut self, expr: &Expr) -> Result<Option<(Expr, Expr)>, AutodiffError> {
+        if factors(expr.graph(), expr.root()).is_none() {
+            return Ok(None);
+        }
+        let builder = &mut self.builder;
+        let mut rest = builder.import(expr)?;
+        let is_constant = |builder: &mut SlopeBuilder, id: NodeId| match builder.axes(id) {
+            Some(axes) => axes.last() != Some(&true),
+            None => false,
         };
-        factors.push(factor);
-        rest = next;
+        if is_constant(builder, rest) {
+            return Ok(None);
+        }
+        let mut product = None;
+        while let Some([x, y]) = factors(builder.graph(), rest) {
+            let (next, factor) = match (is_constant(builder, x), is_constant(builder, y)) {
+                (true, _) => (y, x),
+                (_, true) => (x, y),
+                _ => break,
+            };
+            product = Some(match product {
+                Some(product) => builder.apply(math::MULTIPLY, &[product, factor])?,
+                None => factor,
+            });
+            rest = next;
+        }
+        let Some(product) = product else { return Ok(None) };
+        let mut copied = |root| Expr::copied(&mut self.copier, builder.graph(), root);
+        Ok(Some((copied(product)?, copied(rest)?)))
     }
-    let Some((first, others)) = factors.split_first() else { return Ok(None) };
-    let (mut factor, multiply) = (*first, graph.symbol("math.multiply"));
-    for other in others {
-        factor = graph.apply(multiply, &[factor, *other])?;
+}
+
+/// The operands of a product.
+fn factors(graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
+    match graph.node(id) {
+        Node::Operator(operator, &[x, y]) if **graph.name(operator) == *math::MULTIPLY => Some([x, y]),
+        _ => None,
     }
-    Ok(Some((Expr::new(&graph, factor)?, Expr::new(&graph, rest)?)))
 }
 
 #[cfg(test)]
@@ -52,7 +80,7 @@ mod tests {
     fn texts(text: &str) -> Option<[String; 2]> {
         let axis = |text: &str| text.parse::<QType>().expect("a type");
         let leaves = [("a", FLOAT64), ("e", axis("NDARRAY_FLOAT64_1N")), ("t", axis("NDARRAY_FLOAT64_N1"))];
-        let found = split(&parse(text).expect("an expression"), &leaves).expect("few nodes");
+        let found = Products::new(&leaves).split(&parse(text).expect("an expression")).expect("few nodes");
         found.map(|(factor, rest)| [factor.to_string(), rest.to_string()])
     }
 

@@ -9,6 +9,7 @@ use crate::registry::define::ParamKind;
 use crate::registry::registry::is_public;
 use crate::registry::{OperatorDef, Param, Registry};
 use cembra_vm::operator::Overload;
+use cembra_vm::operator::facts::Slope;
 use serde_json::{Value as Json, json};
 use std::process::ExitCode;
 
@@ -60,6 +61,9 @@ fn operator(def: &OperatorDef) -> Json {
         json["overloads"] = family.overloads().iter().map(|o| overload(o)).collect();
         json["more_overloads_on_demand"] = family.is_generic().into();
         json["derivatives"] = family.partials().iter().copied().collect();
+        if let Slope::Differential(text) = def.facts().slope() {
+            json["differential"] = (*text).into();
+        }
     }
     json
 }

@@ -8,6 +8,7 @@
 
 use crate::expr::graph::Copier;
 use crate::expr::{Expr, GraphError};
+use crate::registry::derived::tuple;
 use cembra_vm::value::ScalarValue;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub fn outputs(expr: &Expr) -> Result<Vec<(Arc<str>, Expr)>, GraphError> {
     let graph = expr.graph();
     let whole = || Ok(vec![(RESULT.into(), expr.clone())]);
     let Some(operator) = graph.operator(expr.root()) else { return whole() };
-    let ("namedtuple.make", Some((names, values))) =
+    let (tuple::MAKE, Some((names, values))) =
         (&**graph.name(operator), graph.operands(expr.root()).split_first())
     else {
         return whole();

@@ -16,6 +16,7 @@ use crate::expr::{Expr, Node, NodeId};
 use crate::prepare::Prepared;
 use crate::prepare::draft::ROOT_OPERATOR;
 use crate::registry::Registry;
+use cembra_vm::builtins::{aggregate, array, core};
 use cembra_vm::operator::Overload;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
@@ -83,7 +84,7 @@ fn needs(prepared: &Prepared) -> HashSet<NodeId> {
 fn is_need(prepared: &Prepared, id: NodeId, rates: &[Rate]) -> bool {
     let graph = prepared.graph();
     let mut operands = graph.operands(id).iter().map(|operand| rates[operand.index()]);
-    let is_any = graph.operator(id).is_some_and(|operator| **graph.name(operator) == *"core._any_row");
+    let is_any = graph.operator(id).is_some_and(|operator| **graph.name(operator) == *aggregate::ANY_ROW);
     match is_any {
         true => operands.all(|rate| rate == Rate::Rows),
         false => operands.all(|rate| matches!(rate, Rate::Need | Rate::Constant)),
@@ -92,7 +93,7 @@ fn is_need(prepared: &Prepared, id: NodeId, rates: &[Rate]) -> bool {
 
 fn whole_fault(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> WholeFault {
     let (graph, span) = (prepared.graph(), prepared.graph().span(id));
-    let lowered = || graph.operator(id).map_or_else(|| "core.where".into(), |op| graph.name(op).clone());
+    let lowered = || graph.operator(id).map_or_else(|| core::WHERE.into(), |op| graph.name(op).clone());
     WholeFault { operator: written(exprs, span).unwrap_or_else(lowered), span }
 }
 
@@ -131,12 +132,12 @@ fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) ->
     let operands: Vec<Rate> = graph.operands(id).iter().map(|operand| rates[operand.index()]).collect();
     match (&**operator, &operands[..]) {
         (ROOT_OPERATOR, _) => Some(Rate::Constant),
-        ("array._shape_of", [Rate::Rows]) => Some(Rate::Shape),
-        ("array._const", [Rate::Shape, Rate::Constant]) => Some(Rate::Rows),
-        ("array._of_shape", [Rate::Shape, Rate::Rows]) => Some(Rate::Rows),
-        ("core.has._array", [Rate::Rows]) => Some(Rate::Rows),
+        (array::SHAPE_OF, [Rate::Rows]) => Some(Rate::Shape),
+        (array::CONST, [Rate::Shape, Rate::Constant]) => Some(Rate::Rows),
+        (array::OF_SHAPE, [Rate::Shape, Rate::Rows]) => Some(Rate::Rows),
+        (core::HAS_ARRAY, [Rate::Rows]) => Some(Rate::Rows),
         // Rows that do not need the value do not look at what stands for it.
-        ("core.where", [Rate::Need, Rate::Constant, Rate::Constant]) => {
+        (core::WHERE, [Rate::Need, Rate::Constant, Rate::Constant]) => {
             prepared.draft().jumped_over(id).map(|_| Rate::Constant)
         }
         (_, operands) if operands.iter().all(|rate| *rate == Rate::Constant) => {

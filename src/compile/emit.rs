@@ -38,6 +38,7 @@ use crate::expr::{Node, NodeId};
 use crate::prepare::emitter::Emitter;
 use crate::prepare::prepared::Packed;
 use crate::prepare::{PrepareError, Prepared};
+use cembra_vm::builtins::core;
 use cembra_vm::program::instruction::{Span, Trap};
 use cembra_vm::program::{Instruction, Program, ValueId};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
@@ -229,7 +230,7 @@ impl<'p, 'e> Walk<'p, 'e> {
 
     fn copy_literal(&mut self, literal: &Value, to: ValueId, id: NodeId) -> Result<(), PrepareError> {
         let literal = self.emission.literal_value(literal);
-        self.emission.push_named("core._copy", &[literal], to, self.prepared.graph().span(id))
+        self.emission.push_named(core::COPY, &[literal], to, self.prepared.graph().span(id))
     }
 
     fn force(&mut self, id: NodeId, delayed: Delayed) {
@@ -350,7 +351,7 @@ impl<'p, 'e> Walk<'p, 'e> {
             return Ok(());
         }
         let span = self.prepared.graph().span(id);
-        self.emission.push_named("core._copy", &[value], result, span)
+        self.emission.push_named(core::COPY, &[value], result, span)
     }
 
     fn operate(&mut self, id: NodeId, destination: Option<ValueId>) -> Result<(), PrepareError> {

@@ -22,6 +22,9 @@ use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduc
 use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
 use crate::expr::{self, GraphError, Literal};
+use crate::registry::derived::cast::cast_operator;
+use cembra_vm::builtins::nd::{reduce, shape};
+use cembra_vm::builtins::{bools, casts, math};
 use cembra_vm::value::{Axes, QType, Value};
 use hashbrown::HashMap;
 
@@ -144,14 +147,7 @@ impl ToExpr {
         if of.element() == cast.element() {
             return Ok((node, cast));
         }
-        let operator = match to {
-            DType::Bool => unreachable!("only truth becomes bool"),
-            DType::Int8 | DType::Int32 => "core._to_int32",
-            DType::Int64 => "core._to_int64",
-            DType::Float16 | DType::Float32 => "core._to_float32",
-            DType::Float64 => "core.to_float64",
-            DType::Text(_) => unreachable!("numbers do not become texts"),
-        };
+        let operator = cast_operator(None, cast.element()).expect("there is a cast to every type");
         Ok((self.apply(operator, &[node])?, cast))
     }
 
@@ -162,9 +158,9 @@ impl ToExpr {
             DType::Bool => node,
             DType::Text(_) => {
                 let empty = self.value(0i32)?;
-                self.apply("bool.not_equal", &[node, empty])?
+                self.apply(bools::NOT_EQUAL, &[node, empty])?
             }
-            _ => self.apply("core.to_bool", &[node])?,
+            _ => self.apply(casts::TO_BOOL, &[node])?,
         };
         Ok((truth, of.with_dtype(DType::Bool)))
     }
@@ -172,17 +168,17 @@ impl ToExpr {
     fn unary(&mut self, op: UnaryOp, operand: Typed) -> Lowered {
         let dtype = operand.1.dtype;
         let (operator, operand) = match op {
-            UnaryOp::LogicalNot => ("bool.logical_not", self.truth(operand)?),
+            UnaryOp::LogicalNot => (bools::LOGICAL_NOT, self.truth(operand)?),
             _ if dtype.is_text() || (op, dtype) == (UnaryOp::Negate, DType::Bool) => return Ok(None),
             UnaryOp::Negate if dtype == DType::Int8 => ("graph._negate_int8", operand),
-            UnaryOp::Negate => ("math.neg", operand),
+            UnaryOp::Negate => (math::NEG, operand),
             UnaryOp::Exp | UnaryOp::Log => {
                 let to = transcendental(dtype);
                 let operator = match (op, to) {
                     (UnaryOp::Exp, DType::Float16) => "graph._exp_float16",
-                    (UnaryOp::Exp, _) => "math.exp",
+                    (UnaryOp::Exp, _) => math::EXP,
                     (_, DType::Float16) => "graph._log_float16",
-                    _ => "math.log",
+                    _ => math::LOG,
                 };
                 (operator, self.cast(operand, to)?)
             }
@@ -243,7 +239,7 @@ impl ToExpr {
         let mut chosen = self.cast_or_keep(default, dtype)?;
         for (condition, value) in clauses.iter().rev() {
             let value = self.cast_or_keep(*value, dtype)?;
-            let node = self.apply("nd.where", &[condition.0, value.0, chosen.0])?;
+            let node = self.apply(shape::WHERE, &[condition.0, value.0, chosen.0])?;
             chosen = (node, ValueType::broadcast(dtype, &[condition.1, value.1, chosen.1]));
         }
         Ok(Some(chosen))
@@ -272,7 +268,7 @@ impl ToExpr {
                 let Some(axes) = axes.filter(|_| divided(dtype) == DType::Float64) else { return Ok(None) };
                 let operand = self.cast(operand, DType::Float64)?;
                 let share = self.value(q)?;
-                self.reduction("nd._quantile", dims, operand, axes, Some(share), DType::Float64)
+                self.reduction(reduce::QUANTILE, dims, operand, axes, Some(share), DType::Float64)
             }
         }
     }
@@ -289,12 +285,12 @@ impl ToExpr {
         }
         let places = self.value(Value::Axes(places))?;
         if of.rank() > 0 {
-            return Ok(Some((self.apply("nd._expand_dims", &[node, places])?, made)));
+            return Ok(Some((self.apply(shape::EXPAND_DIMS, &[node, places])?, made)));
         }
         let one = self.value(1i64)?;
         let operands: Vec<expr::NodeId> =
             [node, places].into_iter().chain(std::iter::repeat_n(one, rank)).collect();
-        Ok(Some((self.apply("nd._reshape", &operands)?, made)))
+        Ok(Some((self.apply(shape::RESHAPE, &operands)?, made)))
     }
 
     fn squeeze(&mut self, operand: Typed, axes: &[isize]) -> Lowered {
@@ -308,7 +304,7 @@ impl ToExpr {
         }
         let made = without(of, places);
         let places = self.value(Value::Axes(places))?;
-        Ok(Some((self.apply("nd._squeeze", &[node, places])?, made)))
+        Ok(Some((self.apply(shape::SQUEEZE, &[node, places])?, made)))
     }
 
     fn reduce(&mut self, reduction: Reduction, dims: Dims, operand: Typed, axes: Axes) -> Lowered {
@@ -320,21 +316,21 @@ impl ToExpr {
             _ => operand,
         };
         let (operator, operand, result) = match reduction {
-            Reduction::Any => ("nd._any", operand, DType::Bool),
-            Reduction::All => ("nd._all", operand, DType::Bool),
-            Reduction::CountNonzero => ("nd._count", operand, DType::Int64),
-            Reduction::Min => ("nd._min", operand, dtype),
-            Reduction::Max => ("nd._max", operand, dtype),
+            Reduction::Any => (reduce::ANY, operand, DType::Bool),
+            Reduction::All => (reduce::ALL, operand, DType::Bool),
+            Reduction::CountNonzero => (reduce::COUNT, operand, DType::Int64),
+            Reduction::Min => (reduce::MIN, operand, dtype),
+            Reduction::Max => (reduce::MAX, operand, dtype),
             // What follows rounds, and rounds float16 in other places.
             _ if dtype == DType::Float16 => return Ok(None),
-            Reduction::Sum => ("nd._sum", operand, summed(dtype)),
-            Reduction::Prod => ("nd._prod", operand, summed(dtype)),
-            Reduction::Mean => ("nd._mean", self.cast(operand, divided(dtype))?, divided(dtype)),
+            Reduction::Sum => (reduce::SUM, operand, summed(dtype)),
+            Reduction::Prod => (reduce::PROD, operand, summed(dtype)),
+            Reduction::Mean => (reduce::MEAN, self.cast(operand, divided(dtype))?, divided(dtype)),
             // The mean of float32 is taken in float64 by these.
             _ if dtype == DType::Float32 => return Ok(None),
-            Reduction::Median => ("nd._median", self.cast(operand, DType::Float64)?, DType::Float64),
-            Reduction::Var => ("nd._var", self.cast(operand, DType::Float64)?, DType::Float64),
-            Reduction::Std => ("nd._std", self.cast(operand, DType::Float64)?, DType::Float64),
+            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
+            Reduction::Var => (reduce::VAR, self.cast(operand, DType::Float64)?, DType::Float64),
+            Reduction::Std => (reduce::STD, self.cast(operand, DType::Float64)?, DType::Float64),
         };
         let used = match reduction {
             Reduction::Var | Reduction::Std => Some(self.value(0i64)?),
@@ -389,9 +385,9 @@ fn machine_axes(of: ValueType, axes: &[isize]) -> Option<Axes> {
 
 fn logic_operator(op: BinaryOp) -> Option<&'static str> {
     match op {
-        BinaryOp::LogicalAnd => Some("bool.logical_and"),
-        BinaryOp::LogicalOr => Some("bool.logical_or"),
-        BinaryOp::LogicalXor => Some("bool.not_equal"),
+        BinaryOp::LogicalAnd => Some(bools::LOGICAL_AND),
+        BinaryOp::LogicalOr => Some(bools::LOGICAL_OR),
+        BinaryOp::LogicalXor => Some(bools::NOT_EQUAL),
         _ => None,
     }
 }
@@ -399,12 +395,12 @@ fn logic_operator(op: BinaryOp) -> Option<&'static str> {
 /// The operator of a comparison, and whether its operands change places.
 fn comparison_operator(op: BinaryOp) -> Option<(&'static str, bool)> {
     match op {
-        BinaryOp::Equal => Some(("bool.equal", false)),
-        BinaryOp::NotEqual => Some(("bool.not_equal", false)),
-        BinaryOp::Less => Some(("bool.less", false)),
-        BinaryOp::LessEqual => Some(("bool.less_equal", false)),
-        BinaryOp::Greater => Some(("bool.less", true)),
-        BinaryOp::GreaterEqual => Some(("bool.less_equal", true)),
+        BinaryOp::Equal => Some((bools::EQUAL, false)),
+        BinaryOp::NotEqual => Some((bools::NOT_EQUAL, false)),
+        BinaryOp::Less => Some((bools::LESS, false)),
+        BinaryOp::LessEqual => Some((bools::LESS_EQUAL, false)),
+        BinaryOp::Greater => Some((bools::LESS, true)),
+        BinaryOp::GreaterEqual => Some((bools::LESS_EQUAL, true)),
         _ => None,
     }
 }
@@ -412,8 +408,8 @@ fn comparison_operator(op: BinaryOp) -> Option<(&'static str, bool)> {
 /// The operator of arithmetic in a dtype of numbers or truths; nothing if it is not defined, or not on the machine.
 fn arithmetic_operator(op: BinaryOp, dtype: DType) -> Option<&'static str> {
     Some(match (op, dtype) {
-        (BinaryOp::Add | BinaryOp::Maximum, DType::Bool) => "bool.logical_or",
-        (BinaryOp::Multiply, DType::Bool) => "bool.logical_and",
+        (BinaryOp::Add | BinaryOp::Maximum, DType::Bool) => bools::LOGICAL_OR,
+        (BinaryOp::Multiply, DType::Bool) => bools::LOGICAL_AND,
         (_, DType::Bool) => return None,
         (BinaryOp::Maximum, _) => "graph._maximum",
         (BinaryOp::Add, DType::Int8) => "graph._add_int8",
@@ -425,12 +421,12 @@ fn arithmetic_operator(op: BinaryOp, dtype: DType) -> Option<&'static str> {
         (BinaryOp::Multiply, DType::Float16) => "graph._multiply_float16",
         (BinaryOp::Divide, DType::Float16) => "graph._divide_float16",
         (BinaryOp::Power, DType::Float16) => "graph._power_float16",
-        (BinaryOp::Add, _) => "math.add",
-        (BinaryOp::Subtract, _) => "math.subtract",
-        (BinaryOp::Multiply, _) => "math.multiply",
-        (BinaryOp::Divide, _) => "math.divide",
+        (BinaryOp::Add, _) => math::ADD,
+        (BinaryOp::Subtract, _) => math::SUBTRACT,
+        (BinaryOp::Multiply, _) => math::MULTIPLY,
+        (BinaryOp::Divide, _) => math::DIVIDE,
         (BinaryOp::Power, DType::Int32 | DType::Int64) => "graph._power",
-        (BinaryOp::Power, _) => "math.pow",
+        (BinaryOp::Power, _) => math::POW,
         _ => return None,
     })
 }

@@ -25,7 +25,9 @@ use crate::host::loader::{InputLoader, Setter};
 use crate::host::output::{Output, Reader};
 use crate::prepare::error::MissingInput;
 use crate::prepare::{Prepare, PrepareError, Prepared, Source};
+use crate::registry::derived::cast;
 use crate::registry::{Dialect, Registry};
+use cembra_vm::builtins::core;
 use cembra_vm::frame::{Frame, FramePool};
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::instruction::Span;
@@ -336,7 +338,7 @@ fn truth_of_mask(expr: &Expr) -> Result<Expr, HostError> {
     let mut graph = Graph::with_limit(expr.graph().limit().saturating_add(3));
     let root = expr.graph().copy_into(&mut graph, &[expr.root()])?[0];
     let (yes, no) = (graph.add_literal(true)?, graph.add_literal(false)?);
-    let choose = graph.symbol("core.where");
+    let choose = graph.symbol(core::WHERE);
     let root = graph.apply(choose, &[root, yes, no])?;
     Ok(Expr::new(&graph, root)?)
 }
@@ -369,7 +371,7 @@ fn cast_to(
     let root = expr.graph().copy_into(&mut graph, &[expr.root()])?[0];
     let to = graph.add_literal(Literal::Type(target))?;
     let implicit_only = graph.add_literal(false)?;
-    let cast = graph.symbol("core.cast");
+    let cast = graph.symbol(cast::CAST);
     let root = graph.apply(cast, &[root, to, implicit_only])?;
     Ok(Some(Expr::new(&graph, root)?))
 }

@@ -5,6 +5,7 @@
 
 use crate::expr::graph::Copier;
 use crate::expr::{Expr, GraphError, NodeId};
+use crate::registry::derived::annotation;
 use cembra_vm::value::ScalarValue;
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ pub fn side_outputs(expr: &Expr) -> Result<Vec<(Arc<str>, Expr)>, GraphError> {
         let Some(operator) = graph.operator(id) else { continue };
         let operands = graph.operands(id);
         let exported: Option<NodeId> = match &**graph.name(operator) {
-            "annotation.export" => operands.first().copied(),
-            "annotation.export_value" => operands.get(2).copied(),
+            annotation::EXPORT => operands.first().copied(),
+            annotation::EXPORT_VALUE => operands.get(2).copied(),
             _ => None,
         };
         let tag = operands.get(1).and_then(|tag| match graph.value(*tag)?.scalar()? {

@@ -2,6 +2,7 @@
 
 use crate::registry::registry::is_public;
 use crate::registry::{OperatorDef, Registry};
+use cembra_vm::operator::facts::Slope;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::{QType, ScalarType};
 use std::collections::BTreeMap;
@@ -46,7 +47,8 @@ Generated from the operator rows by `cembra ops --markdown`; a test keeps it fre
   accepts. *Any* means that overloads are made for the types at hand.
 - **Effects**: `total` always gives a value; `raises` may raise, and runs only where its value is needed.
 - **Cost** is relative to an addition.
-- **Derivative** has one partial derivative for each parameter, in that order.
+- **Derivative** has one partial derivative for each parameter, in that order; or the slope of the result by the parameters, their slopes
+  (`d_x` of `x`) and the `result`. An operator that is linear in parameters is its own slope, of their slopes.
 ";
 
 fn table(out: &mut String, defs: &[&OperatorDef]) {
@@ -57,17 +59,32 @@ fn table(out: &mut String, defs: &[&OperatorDef]) {
 
 fn row(def: &OperatorDef) -> String {
     let Facts { effects, cost, overloads } = facts(def);
-    let partials = def.family.as_ref().map_or(&[][..], |f| f.partials());
-    let partials: Vec<String> = partials.iter().map(|p| format!("`{p}`")).collect();
     let cells = [
         format!("`{}`", def.signature()),
         overloads,
         def.meaning.to_string(),
         effects.to_owned(),
         cost,
-        partials.join(", "),
+        slope(def),
     ];
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+/// The slope as its row says it, or the parameters that the operator is linear in.
+fn slope(def: &OperatorDef) -> String {
+    let code = |text: &&str| format!("`{}`", text.replace('\n', "; "));
+    match def.facts().slope() {
+        Slope::Partials(partials) => partials.iter().map(code).collect::<Vec<_>>().join(", "),
+        Slope::Differential(text) => code(text),
+        Slope::Unwritten => linear(def).map_or_else(String::new, |names| format!("linear in {names}")),
+    }
+}
+
+/// The parameters that an operator is linear in, all together.
+fn linear(def: &OperatorDef) -> Option<String> {
+    let places = (0..def.params.len()).filter(|place| def.facts().linear().has(*place));
+    let names: Vec<&str> = places.map(|place| &*def.params[place].name).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// What the table says about the machine's side of an operator.
@@ -79,7 +96,7 @@ struct Facts {
 
 /// The row that an operator runs as; `None` if it is lowered into others, or only shows bytes.
 pub fn machine_row(def: &OperatorDef) -> Option<&Arc<Family>> {
-    def.family.as_ref().filter(|_| def.lower.is_none() || !def.name.starts_with("core.to_"))
+    def.family.as_ref().filter(|_| !def.is_always_lowered)
 }
 
 fn facts(def: &OperatorDef) -> Facts {
@@ -176,10 +193,22 @@ pub fn describe(def: &OperatorDef) -> String {
     if !cost.is_empty() {
         let _ = writeln!(out, "cost: {cost}");
     }
-    if let Some(family) = &def.family {
-        for (param, partial) in family.params().zip(family.partials()) {
-            let _ = writeln!(out, "derivative by {param}: {partial}");
+    match def.facts().slope() {
+        Slope::Partials(partials) => {
+            for (param, partial) in def.params.iter().zip(partials) {
+                let _ = writeln!(out, "derivative by {}: {partial}", param.name);
+            }
         }
+        Slope::Differential(text) => {
+            let _ = writeln!(out, "derivative: {}", text.replace('\n', "; "));
+        }
+        Slope::Unwritten => {
+            if let Some(names) = linear(def) {
+                let _ = writeln!(out, "linear in: {names}");
+            }
+        }
+    }
+    if let Some(family) = &def.family {
         if !family.overloads().is_empty() {
             out.push_str("overloads:\n");
             family.overloads().iter().for_each(|o| {

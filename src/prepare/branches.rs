@@ -19,6 +19,7 @@
 
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
+use cembra_vm::builtins::core;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use std::collections::HashSet;
 
@@ -88,7 +89,7 @@ impl Regions {
             lazy: Vec::new(),
             skips_lazy: HashSet::new(),
         };
-        let select = draft.graph.find_symbol("core.where");
+        let select = draft.graph.find_symbol(core::WHERE);
         regions.of_node[draft.root.index()] = RegionId::ROOT;
         for index in (0..reached.len()).rev().filter(|i| reached[*i]) {
             let id = NodeId::at(index);

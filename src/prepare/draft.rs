@@ -342,6 +342,7 @@ impl Draft {
         let params = def.param_names(types.len());
         let context = InferContext {
             operator: &def.name,
+            facts: def.facts(),
             params: &params,
             types,
             literals,
@@ -388,6 +389,12 @@ impl Draft {
     /// What a node is.
     pub fn node(&self, id: NodeId) -> Node<'_> {
         self.graph.node(id)
+    }
+
+    /// True if the node applies an operator that preparation strips.
+    pub fn is_annotation(&self, id: NodeId) -> bool {
+        let Some(operator) = self.graph.operator(id) else { return false };
+        self.find_definition(operator).is_ok_and(|def| def.facts().annotates())
     }
 
     /// True if the node applies this operator.

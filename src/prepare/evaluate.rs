@@ -10,6 +10,7 @@ use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
 use crate::prepare::fold_limits::FoldLimits;
 use crate::registry::define::LowerError;
+use crate::registry::derived::{cast, presence, tuple};
 use cembra_vm::machine::RunErrorKind;
 use cembra_vm::machine::invoke::{InvokeError, Invoker};
 use cembra_vm::operator::Effects;
@@ -53,13 +54,13 @@ fn evaluate(draft: &mut Draft, id: NodeId) -> Option<Result<Value, Fault>> {
     let signature = draft.signature(id)?;
     let result = draft.get_type(signature.result);
     match &**operator {
-        "derived_qtype.upcast" | "derived_qtype.downcast" => {
+        cast::UPCAST | cast::DOWNCAST => {
             return Some(Ok(retyped(draft.graph.value(operands[1])?, result)));
         }
-        "core.get_nth" => {
+        tuple::GET_NTH => {
             return nth(draft.graph.value(operands[0])?, draft.graph.value(operands[1])?).map(Ok);
         }
-        "core.has._optional" => {
+        presence::HAS_OPTIONAL => {
             let present = !matches!(draft.graph.value(operands[0])?, Value::Missing(_));
             return Some(Ok(Value::presence(present)));
         }

@@ -14,11 +14,11 @@
 use crate::expr::NodeId;
 use crate::prepare::draft::{Draft, ROOT_OPERATOR};
 use crate::prepare::error::PrepareError;
-use crate::registry::derived::annotation::ANNOTATIONS;
+use crate::registry::derived::{cast, presence, tuple};
 
 /// Operators that the compiler handles without an operator of the machine: views and the root.
 pub const BUILTINS: [&str; 5] =
-    [ROOT_OPERATOR, "core.get_nth", "core.has._optional", "derived_qtype.upcast", "derived_qtype.downcast"];
+    [ROOT_OPERATOR, tuple::GET_NTH, presence::HAS_OPTIONAL, cast::UPCAST, cast::DOWNCAST];
 
 /// The step.
 ///
@@ -36,14 +36,13 @@ pub fn lower_operators(mut draft: Draft) -> Result<Draft, PrepareError> {
 /// # Errors
 /// The graph is full.
 pub fn strip_annotations(mut draft: Draft) -> Result<Draft, PrepareError> {
-    let present = ANNOTATIONS.iter().any(|name| draft.graph.find_symbol(name).is_some());
-    if !present {
+    let reached = draft.reachable();
+    let is_annotation = |index: usize| reached[index] && draft.is_annotation(NodeId::at(index));
+    if !(0..reached.len()).any(is_annotation) {
         return Ok(draft);
     }
     draft.rewrite_operators(|draft, id| {
-        let annotation =
-            draft.graph.operator(id).is_some_and(|op| ANNOTATIONS.contains(&&**draft.graph.name(op)));
-        Ok(if annotation { draft.graph.operands(id)[0] } else { id })
+        Ok(if draft.is_annotation(id) { draft.graph.operands(id)[0] } else { id })
     })?;
     Ok(draft)
 }

@@ -7,9 +7,11 @@ use crate::expr::{Literal, NodeId};
 use crate::prepare::cast::cast_operands;
 use crate::prepare::draft::Draft;
 use crate::registry::define::LowerError;
+use crate::registry::derived::cast;
 use crate::registry::derived::cast::cast_operator;
 use crate::registry::infer::TypeError;
 use crate::registry::{Dialect, LowerContext, Lowered};
+use cembra_vm::builtins::core;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{QType, ScalarType};
 
@@ -81,7 +83,7 @@ impl Draft {
             node = self.retype(node, ScalarType::WeakFloat, span)?;
         }
         if to.is_optional() && !from.is_optional() {
-            node = self.exact("core.to_optional._scalar", &[node], span)?;
+            node = self.exact(core::TO_OPTIONAL_SCALAR, &[node], span)?;
         }
         Ok(node)
     }
@@ -103,8 +105,8 @@ impl Draft {
             return Ok(id);
         }
         let (name, derived) = match to.is_storage() {
-            true => ("derived_qtype.upcast", from),
-            false => ("derived_qtype.downcast", to),
+            true => (cast::UPCAST, from),
+            false => (cast::DOWNCAST, to),
         };
         let qtype = self.literal_node(Literal::Type(derived.clone()))?;
         self.exact(name, &[qtype, id], span)

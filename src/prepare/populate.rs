@@ -11,6 +11,7 @@ use crate::prepare::draft::{Draft, literal_type};
 use crate::prepare::error::{MissingInput, NodeError, PrepareError};
 use crate::registry::Dialect;
 use crate::registry::define::{LowerError, OperatorDef};
+use crate::registry::derived::annotation;
 use crate::registry::infer::{TypeError, not_a_value};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{NdType, QType, ScalarType};
@@ -240,7 +241,7 @@ fn annotated_leaf(
     types: &mut HashMap<Arc<str>, QType>,
 ) -> Result<(), PrepareError> {
     let [value, declared] = draft.graph.operands(id) else { return Ok(()) };
-    if !draft.is_operator(id, "annotation.qtype") {
+    if !draft.is_operator(id, annotation::QTYPE) {
         return Ok(());
     }
     let (Node::Leaf(name), Some(Literal::Type(declared))) =
@@ -256,7 +257,7 @@ fn annotated_leaf(
             );
             let error = NodeError {
                 span: draft.graph.span(id),
-                operator: "annotation.qtype".into(),
+                operator: annotation::QTYPE.into(),
                 error: TypeError::Names { message },
                 written: "".into(),
             };

@@ -67,9 +67,8 @@ impl PostConditions {
         all_typed(draft)?;
         each(draft, |id| {
             let name = describe(draft, id);
-            let annotation = name.starts_with("annotation.");
             let extension = self.extensions.iter().any(|extension| extension.operator() == name);
-            match annotation || extension || is_lowest(draft, id) {
+            match draft.is_annotation(id) || extension || is_lowest(draft, id) {
                 true => Ok(()),
                 false => Err(format!("{name} is not lowered")),
             }
@@ -90,7 +89,7 @@ fn all_typed(draft: &Draft) -> Result<(), String> {
 }
 
 fn no_annotations(draft: &Draft) -> Result<(), String> {
-    each(draft, |id| match describe(draft, id).starts_with("annotation.") {
+    each(draft, |id| match draft.is_annotation(id) {
         true => Err(format!("{} is left", describe(draft, id))),
         false => Ok(()),
     })

@@ -15,7 +15,7 @@ use crate::prepare::emitter::CompileOperator;
 use crate::prepare::error::PrepareError;
 use crate::prepare::lower::BUILTINS;
 use crate::prepare::signature::Signature;
-use crate::registry::derived::annotation::ANNOTATIONS;
+use crate::registry::derived::{cast, presence, tuple};
 use cembra_vm::value::{Fault, QType};
 use hashbrown::HashMap;
 use std::fmt::Write;
@@ -99,13 +99,13 @@ impl Prepared {
         let graph = self.graph();
         let operands = graph.operands(id);
         match &**graph.name(graph.operator(id)?) {
-            "core.get_nth" => {
+            tuple::GET_NTH => {
                 let index = graph.value(operands[1])?.scalar()?.as_i64()?;
                 let tuple = self.qtype(operands[0]).tuple()?;
                 Some((operands[0], tuple.offset(usize::try_from(index).ok()?)))
             }
-            "core.has._optional" => Some((operands[0], 0)),
-            "derived_qtype.upcast" | "derived_qtype.downcast" => Some((operands[1], 0)),
+            presence::HAS_OPTIONAL => Some((operands[0], 0)),
+            cast::UPCAST | cast::DOWNCAST => Some((operands[1], 0)),
             _ => None,
         }
     }
@@ -146,7 +146,7 @@ impl Prepared {
 
     fn verify_operator(&self, id: NodeId, name: &str) -> Result<(), PrepareError> {
         let fail = |what: String| Err(PrepareError::PostCondition { step: "preparation".to_owned(), what });
-        if ANNOTATIONS.contains(&name) {
+        if self.draft.is_annotation(id) {
             return fail(format!("the annotation {name} is left"));
         }
         if name == ROOT_OPERATOR && (id != self.root() || self.side_outputs().is_empty()) {

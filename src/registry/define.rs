@@ -4,6 +4,7 @@ use crate::expr::{GraphError, Literal, NodeId};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::operator::Family;
+use cembra_vm::operator::facts::Facts;
 use cembra_vm::value::QType;
 use std::fmt;
 use std::sync::Arc;
@@ -102,10 +103,14 @@ pub struct OperatorDef {
     pub infer: InferRule,
     /// Lowering rule; without one the node is an operator of the machine.
     pub lower: Option<LowerRule>,
+    /// True if no node of an expression stays as it is: an operator of the machine with this name is for preparation.
+    pub is_always_lowered: bool,
     /// True if the type rule looks at literals, not only at types.
     pub reads_literals: bool,
     /// The operator of the machine with the same name.
     pub family: Option<Arc<Family>>,
+    /// What passes may assume of the operator, if not what the row of the machine's operator says.
+    pub facts: Option<Facts>,
 }
 
 impl fmt::Debug for OperatorDef {
@@ -130,8 +135,10 @@ impl OperatorDef {
             meaning: meaning.into(),
             infer: Arc::new(infer),
             lower: None,
+            is_always_lowered: false,
             reads_literals: false,
             family: None,
+            facts: None,
         }
     }
 
@@ -142,6 +149,25 @@ impl OperatorDef {
     ) -> OperatorDef {
         self.lower = Some(Arc::new(rule));
         self
+    }
+
+    /// Declares that no node of an expression stays as it is.
+    pub fn always_lowered(mut self) -> OperatorDef {
+        self.is_always_lowered = true;
+        self
+    }
+
+    /// Sets what passes may assume of the operator.
+    pub fn with_facts(mut self, facts: Facts) -> OperatorDef {
+        self.facts = Some(facts);
+        self
+    }
+
+    /// What passes may assume of the operator.
+    pub fn facts(&self) -> &Facts {
+        static NOTHING: Facts = Facts::new();
+        let of_row = || self.family.as_ref().map(|family| family.facts());
+        self.facts.as_ref().or_else(of_row).unwrap_or(&NOTHING)
     }
 
     /// Declares that the type rule looks at literals.

@@ -2,13 +2,21 @@
 
 use crate::expr::Literal;
 use crate::registry::dialect::Dialect;
-use cembra_vm::operator::OperatorTable;
+use cembra_vm::builtins::{bools, core};
+use cembra_vm::operator::{Facts, OperatorTable};
 use cembra_vm::value::tuple::TupleTypeError;
 use cembra_vm::value::{Category, QType};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 use thiserror::Error;
+
+/// Operators of presence with their symbols, and the operators of logic that somebody may have meant.
+pub const PRESENCE_SYMBOLS: [(&str, &str, &str); 3] = [
+    (core::PRESENCE_NOT, "~", bools::LOGICAL_NOT),
+    (core::PRESENCE_OR, "|", bools::LOGICAL_OR),
+    (core::PRESENCE_AND, "&", bools::LOGICAL_AND),
+];
 
 /// The arguments do not fit the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -160,11 +168,8 @@ pub enum TypeError {
 impl TypeError {
     /// The error that an operator of presence is written by its symbol and meets truth values.
     pub fn truths(presence: &Arc<str>) -> TypeError {
-        let (symbol, logical) = match &**presence {
-            "core.presence_or" => ("|", "bool.logical_or"),
-            "core.presence_and" => ("&", "bool.logical_and"),
-            _ => ("~", "bool.logical_not"),
-        };
+        let known = PRESENCE_SYMBOLS.iter().find(|(name, ..)| **name == **presence);
+        let (_, symbol, logical) = known.unwrap_or(&PRESENCE_SYMBOLS[0]);
         TypeError::Truths { symbol, logical, presence: presence.clone() }
     }
 
@@ -234,6 +239,8 @@ pub type ApplyToTypes<'c> = dyn Fn(&str, &[QType]) -> Result<QType, TypeError> +
 pub struct InferContext<'c> {
     /// The operator's name.
     pub operator: &'c Arc<str>,
+    /// What passes may assume of the operator.
+    pub facts: &'c Facts,
     /// Parameter names, one for each argument.
     pub params: &'c [Arc<str>],
     /// Types of the arguments; a literal type or operator has the type UNIT here.

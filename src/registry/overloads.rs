@@ -14,9 +14,6 @@ use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{QType, ScalarType};
 use std::sync::Arc;
 
-/// Comparisons that give truth values; those of `core` with the same last word give masks.
-const COMPARISONS: [&str; 6] = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
-
 /// The closest overload of a family.
 ///
 /// # Errors
@@ -57,10 +54,7 @@ fn choose_for_each(
 
 /// The error of an operator that makes or takes a mask, with the name of the one that makes truth values.
 pub(super) fn no_missing_values(cx: &InferContext<'_>) -> TypeError {
-    let instead = cx.operator.strip_prefix("core.").and_then(|last| match last {
-        "where" => Some("nd.where".into()),
-        _ => COMPARISONS.contains(&last).then(|| format!("bool.{last}").into()),
-    });
+    let instead = cx.facts.truths().map(Arc::from);
     TypeError::NdPresence { operator: cx.operator.clone(), instead }
 }
 

@@ -12,6 +12,7 @@
 
 use crate::expr::print::{Binding, INFIX, PREFIX, RESERVED};
 use crate::expr::{Expr, Graph, Literal, NodeId};
+use crate::registry::infer::PRESENCE_SYMBOLS;
 use crate::registry::{Dialect, Registry};
 use crate::syntax::call::{Argument, Keyword};
 use crate::syntax::construct;
@@ -440,7 +441,8 @@ impl<'t> Parser<'t> {
     /// Applies an operator that is written by its symbol.
     fn apply_symbol(&mut self, name: &str, nodes: &[NodeId], place: Span) -> Parsed<()> {
         self.apply(name, nodes, place)?;
-        if let (true, Some(written)) = (name.starts_with("core.presence_"), self.operands.last()) {
+        let is_presence = PRESENCE_SYMBOLS.iter().any(|(operator, ..)| *operator == name);
+        if let (true, Some(written)) = (is_presence, self.operands.last()) {
             self.graph.set_by_symbol(written.node);
         }
         Ok(())

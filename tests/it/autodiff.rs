@@ -76,6 +76,8 @@ fn scalars() {
     check("math.faddeeva_real(40.0 * a, b) + math.faddeeva_imag(a, 30.0 * b)");
     check("annotation.name(a * a, 'square') + 3.0");
     check("b * b");
+    check("bool.logical_if(bool.less(a, b), a * b, b, 0.0) + a");
+    check("core.to_float64(a) * b + math.pos(a)");
 }
 
 #[test]
@@ -88,11 +90,21 @@ fn elements_and_axes() {
     check("nd.transpose(m * a + t * b)");
     check("nd.reshape(m * a + b, 4, 3)");
     check("nd.squeeze(b * t) + nd.squeeze(a * a * t, 1)");
+    check("nd.expand_dims(nd.sum(a * e * t, 1), 1) * b + nd.squeeze(nd.expand_dims(m * b, 0))");
     check("nd.take(m * a, 1, 0) + nd.take(a * b * e + t * 0.0, -1, 0)");
     check("nd.broadcast_to(a * e, 3, 4) * b");
     check("nd.dot(m * a - e * t, m * a - e * t) + b * nd.dot(m * b, m)");
     check("nd.squared_distance(m * a, m - e * b) + nd.squared_distance(m, m * a * t)");
     check("nd.max(m * a + e * b, 1, keep=true) / nd.min(m * b + a, 0)");
+}
+
+/// Truths, masks and whole numbers change in steps, whatever operator makes them.
+#[test]
+fn steps_have_no_slope() {
+    let expr = parse(&format!("{ARRAYS}core.to_int64(a * 3.0) * 2 + nd.size(m * a, 0)"), Dialect::Cembra);
+    let slopes = jacobian(&expr, &LEAVES.map(|name| (name, FLOAT64)));
+    assert!(slopes.expect("types").iter().all(Option::is_none));
+    check("core.to_float64(core.to_int64(a * 30.25)) * b");
 }
 
 /// A trace of two leaves under operators along axes that it has and that it does not have.
@@ -131,5 +143,6 @@ fn what_has_no_derivatives_says_so() {
         jacobian(&parse(text, Dialect::Cembra), &LEAVES.map(|n| (n, FLOAT64))).expect_err(text).to_string()
     };
     assert_eq!(error("math.lgamma(a)"), "`math.lgamma` has no derivatives");
+    assert_eq!(error("nd.prod(ndarray(NDARRAY_FLOAT64_N, 2, 1.0, 2.0) * a)"), "`nd.prod` has no derivatives");
     assert_eq!(error("a + c"), "the leaf `c` has no type");
 }

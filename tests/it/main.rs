@@ -29,6 +29,7 @@ mod host;
 mod hostile;
 mod model;
 mod native;
+mod new_operators;
 mod numpy;
 mod oracles;
 #[cfg(feature = "png")]

@@ -1,6 +1,6 @@
 //! Programs of a model, each with a layout of its own: the spectrum with parts beside it, and what data differ from it.
 
-use crate::autodiff::split;
+use crate::autodiff::Products;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::{Part, PartSlot, ResultSlot};
 use crate::compile::{Binder, Options, SlotReuse};
@@ -9,6 +9,7 @@ use crate::model::lower::Lowered;
 use crate::prepare::{Prepare, Source};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use cembra_vm::builtins::nd::dot;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr, CallError, Room, RunError, RunOptions, Share, SharedBudget};
@@ -115,13 +116,13 @@ impl Program {
     pub(super) fn new(lowered: &Lowered, parts: &[Option<Expr>]) -> Result<Program, ModelCompileError> {
         let leaves: Vec<(&str, QType)> = leaves(lowered).collect();
         let mut source = Source::new(lowered.spectrum.clone(), leaves.iter().cloned());
-        let mut is_product = Vec::with_capacity(parts.len());
+        let (mut products, mut is_product) = (Products::new(&leaves), Vec::with_capacity(parts.len()));
         for (index, part) in parts.iter().enumerate() {
             let Some(part) = part else {
                 is_product.push(false);
                 continue;
             };
-            let product = split(part, &leaves)?;
+            let product = products.split(part)?;
             is_product.push(product.is_some());
             let (factor, values) = product.map_or((None, part.clone()), |(f, values)| (Some(f), values));
             let named = factor.map(|factor| (factor_name(index).into(), factor));
@@ -225,8 +226,8 @@ impl Squares {
         let (data, spectrum) = (builder.leaf(DATA), builder.import(&lowered.spectrum));
         let sum = match lowered.sizes.contains(&1) {
             // The type of the spectrum may have unit axes, which that of the data has not.
-            true => builder.call("nd.dot", &[data - spectrum, data - spectrum]),
-            false => builder.call("nd.squared_distance", &[data, spectrum]),
+            true => builder.call(dot::DOT, &[data - spectrum, data - spectrum]),
+            false => builder.call(dot::SQUARED_DISTANCE, &[data, spectrum]),
         };
         let sum = sum.build()?;
         let data = NdType::new(ScalarType::Float64, lowered.sizes.len(), 0).expect("two axes");

@@ -9,6 +9,7 @@
 
 use crate::expr::NodeId;
 use crate::model::lower::term::{Rates, Term, sum};
+use crate::registry::derived::nd;
 
 /// A trace, if there is one, times a shape.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,7 @@ fn running(shape: Term<'_>, energies: usize) -> Term<'_> {
         }
     };
     let [axis, reverse, in_groups] = [builder.literal(-1i64), builder.literal(true), builder.literal(true)];
-    Term { node: builder.call("nd.cumsum", &[spread.node, axis, reverse, in_groups]), rates: spread.rates }
+    Term { node: builder.call(nd::CUMSUM, &[spread.node, axis, reverse, in_groups]), rates: spread.rates }
 }
 
 /// The sum of some products; what has one trace is added before it is multiplied. `None` of none.

@@ -12,6 +12,8 @@ use crate::model::component::Function;
 use crate::model::kernel;
 use crate::model::lower::formula::voigt;
 use crate::model::lower::term::{Rates, Term};
+use crate::registry::derived::nd;
+use cembra_vm::builtins::{bools, math};
 use cembra_vm::value::{NdRows, NdType, ScalarType, Value};
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
@@ -24,11 +26,11 @@ fn value<'b>(function: Function, d: Term<'b>, p: &[Term<'b>]) -> Term<'b> {
     let zero = d.beside(0.0);
     match (function, p) {
         (Function::GaussKernel, &[sd]) => (-0.5 * (d / sd).square()).exp(),
-        (Function::SymmetricKernel, &[tau]) => (-d.apply("math.abs") / tau).exp(),
+        (Function::SymmetricKernel, &[tau]) => (-d.apply(math::ABS) / tau).exp(),
         (Function::DecayKernel, &[tau]) => d.less(zero).select(zero, (-d / tau).exp()),
         (Function::RiseKernel, &[tau]) => zero.less(d).select(zero, (d / tau).exp()),
         (Function::BoxKernel, &[width]) => {
-            let inside = d.apply("math.abs").with("bool.less_equal", width / 2.0);
+            let inside = d.apply(math::ABS).with(bools::LESS_EQUAL, width / 2.0);
             inside.select(d.beside(1.0), zero)
         }
         (Function::LorentzKernel, &[w]) => 1.0 / (1.0 + (2.0 * d / w).square()),
@@ -45,10 +47,10 @@ fn outside<'b>(
     width: Term<'b>,
 ) -> (Option<Term<'b>>, Option<Term<'b>>) {
     let tail = |d: Term<'b>| Some(width * (-d / width).exp());
-    let gauss = |d: Term<'b>| Some(width * (PI / 2.0).sqrt() * (d / (SQRT_2 * width)).apply("math.erfc"));
+    let gauss = |d: Term<'b>| Some(width * (PI / 2.0).sqrt() * (d / (SQRT_2 * width)).apply(math::ERFC));
     let clamped = |mass: Term<'b>| {
         let zero = mass.beside(0.0);
-        Some(mass.maximum(zero).with("math.minimum", width.maximum(zero)))
+        Some(mass.maximum(zero).with(math::MINIMUM, width.maximum(zero)))
     };
     match function {
         Function::GaussKernel => (gauss(left), gauss(-right)),
@@ -62,19 +64,19 @@ fn outside<'b>(
 
 /// The sum of each row of a matrix.
 fn row_sums(matrix: Term<'_>) -> Term<'_> {
-    Term { node: matrix.along("nd.sum", -1, true), rates: matrix.rates.without(Rates::ENERGY) }
+    Term { node: matrix.along(nd::SUM, -1, true), rates: matrix.rates.without(Rates::ENERGY) }
 }
 
 /// A trace where energies stand.
 fn lying(trace: Term<'_>) -> Term<'_> {
-    Term { node: trace.apply("nd.transpose").node, rates: Rates::ENERGY }
+    Term { node: trace.apply(nd::TRANSPOSE).node, rates: Rates::ENERGY }
 }
 
 /// One sample of a trace.
 fn sample(trace: Term<'_>, place: i64) -> Term<'_> {
     let builder = trace.node.builder();
-    let taken = builder.call("nd.take", &[trace.node, builder.literal(place), builder.literal(0i64)]);
-    Term { node: builder.call("nd.squeeze", &[taken]), rates: Rates::NONE }
+    let taken = builder.call(nd::TAKE, &[trace.node, builder.literal(place), builder.literal(0i64)]);
+    Term { node: builder.call(nd::SQUEEZE, &[taken]), rates: Rates::NONE }
 }
 
 /// The value of a term at the first time, where rows that do not change with time have theirs.
@@ -125,11 +127,11 @@ pub fn convolve_sampled<'b>(
     let read = match trace.rates.has(Rates::TIME) {
         false => trace,
         true => {
-            let flat = builder.call("nd.squeeze", &[trace.node, builder.literal(1i64)]);
+            let flat = builder.call(nd::SQUEEZE, &[trace.node, builder.literal(1i64)]);
             let matrix = NdType::of_axes(ScalarType::Int64, [false, false]).expect("two axes");
             let rows = NdRows::from_slice(matrix, &[count, samples], &places).expect("a place each");
             let places = builder.literal(Value::NdArray(Arc::new(rows)));
-            let node = builder.call("nd.take", &[flat, places, builder.literal(0i64)]);
+            let node = builder.call(nd::TAKE, &[flat, places, builder.literal(0i64)]);
             Term { node, rates: Rates::TIME | Rates::ENERGY }
         }
     };

@@ -10,6 +10,8 @@
 
 use crate::model::component::{Function, Semantics};
 use crate::model::lower::term::{Rates, Term};
+use crate::registry::derived::{compare, nd};
+use cembra_vm::builtins::{bools, math, plane, trig};
 use std::f64::consts::{LOG2_E, PI, SQRT_2};
 
 /// Amplitude, if the formula has one as a factor, and line of a component over energy.
@@ -46,9 +48,9 @@ pub fn energy<'b>(
             (Some(a), u.times(-4.0 * (1.0 - m)).exp2() / (1.0 + u.times(4.0 * m)))
         }
         (Function::Ds, &[a, x0, f, alpha]) => {
-            let angle = PI * alpha / 2.0 + (1.0 - alpha) * (x - x0).over(f).apply("math.trig.atan");
-            let size = (f.square() + (x - x0).square()).with("math.pow", (1.0 - alpha) / 2.0);
-            (Some(a), angle.apply("math.trig.cos") / size)
+            let angle = PI * alpha / 2.0 + (1.0 - alpha) * (x - x0).over(f).apply(trig::ATAN);
+            let size = (f.square() + (x - x0).square()).with(math::POW, (1.0 - alpha) / 2.0);
+            (Some(a), angle.apply(trig::COS) / size)
         }
         (Function::Offset, &[y0]) => (None, y0),
         (Function::LinBack, &[m, b, start, stop]) => (None, line(x, m, b, start, stop)),
@@ -94,7 +96,7 @@ const SMALLEST_SQUARE: f64 = 1e-300;
 fn over_square(width: Term<'_>) -> Term<'_> {
     let zero = width.beside(0.0);
     let square = width.square().maximum(width.beside(SMALLEST_SQUARE));
-    1.0 / width.with("bool.equal", zero).select(zero, square)
+    1.0 / width.with(bools::EQUAL, zero).select(zero, square)
 }
 
 /// What a Voigt line is divided by: its value at the centre, or in the older semantics the highest of the axis.
@@ -102,7 +104,7 @@ fn voigt_scale<'b>(semantics: Semantics, curve: Term<'b>, sd: Term<'b>, w: Term<
     match semantics {
         Semantics::Current => voigt(curve.beside(0.0), sd, w),
         Semantics::V0_9 => {
-            Term { node: curve.along("nd.max", -1, true), rates: curve.rates.without(Rates::ENERGY) }
+            Term { node: curve.along(nd::MAX, -1, true), rates: curve.rates.without(Rates::ENERGY) }
         }
     }
 }
@@ -110,14 +112,14 @@ fn voigt_scale<'b>(semantics: Semantics, curve: Term<'b>, sd: Term<'b>, w: Term<
 /// `Re w` of the Voigt line at a distance from its centre. The reciprocal of a tiny width would overflow.
 pub fn voigt<'b>(distance: Term<'b>, sd: Term<'b>, w: Term<'b>) -> Term<'b> {
     let width = sd * SQRT_2;
-    (distance / width).with("math.faddeeva_real", w / 2.0 / width)
+    (distance / width).with(plane::FADDEEVA_REAL, w / 2.0 / width)
 }
 
 /// Constant, rising between start and stop, constant; NaN unless start is below stop.
 fn line<'b>(x: Term<'b>, m: Term<'b>, b: Term<'b>, start: Term<'b>, stop: Term<'b>) -> Term<'b> {
     let above = stop.less(x).select(m * (stop - start) + b, m * (x - start) + b);
     let value = x.less(start).select(b, above);
-    start.with("bool.greater_equal", stop).select(x.beside(f64::NAN), value)
+    start.with(compare::GREATER_EQUAL, stop).select(x.beside(f64::NAN), value)
 }
 
 /// A function of time on an axis; with a trailing `y0` in the older semantics.
@@ -132,17 +134,17 @@ pub fn time<'b>(function: Function, t: Term<'b>, p: &[Term<'b>]) -> Term<'b> {
     let since = t - t0;
     let active = match (function, &p[..count]) {
         (Function::ErrorFunction, &[a, sd, _]) => {
-            return raised(a / 2.0 * (1.0 + (since / (sd * SQRT_2)).apply("math.erf")));
+            return raised(a / 2.0 * (1.0 + (since / (sd * SQRT_2)).apply(math::ERF)));
         }
         (Function::SquareRoot, &[a, _]) => {
             let begun = zero.less(since);
-            let root = begun.select(since, t.beside(1.0)).apply("math.sqrt");
+            let root = begun.select(since, t.beside(1.0)).apply(math::SQRT);
             return raised(a * begun.select(root, zero));
         }
         (Function::Step, &[a, _]) => a,
         (Function::Linear, &[m, _]) => m * since,
         (Function::Exponential, &[a, tau, _]) => a * (-1.0 / tau * since).exp(),
-        (Function::Sine, &[a, f, phi, _]) => a * (2.0 * PI * f * since + phi).apply("math.trig.sin"),
+        (Function::Sine, &[a, f, phi, _]) => a * (2.0 * PI * f * since + phi).apply(trig::SIN),
         (Function::Sinc, &[a, f, _]) => a * sinc(2.0 * f * since),
         _ => panic!("{function:?} with {} parameters is no function of time", p.len()),
     };
@@ -153,9 +155,9 @@ pub fn time<'b>(function: Function, t: Term<'b>, p: &[Term<'b>]) -> Term<'b> {
 fn sinc(x: Term<'_>) -> Term<'_> {
     let angle = PI * x;
     let one = x.beside(1.0);
-    let at_centre = angle.with("bool.equal", x.beside(0.0));
+    let at_centre = angle.with(bools::EQUAL, x.beside(0.0));
     let safe = at_centre.select(one, angle);
-    at_centre.select(one, safe.apply("math.trig.sin") / safe)
+    at_centre.select(one, safe.apply(trig::SIN) / safe)
 }
 
 /// A term of a profile.

@@ -10,6 +10,7 @@ use crate::model::lower::{formula, words};
 use crate::model::schedule::plan::{Operation, Row, Schedule, Source, Step, Trace};
 use crate::model::schedule::replay::initial_rows;
 use crate::model::tree::Domain;
+use crate::registry::derived::nd;
 
 /// A model as expressions over its free parameters, which are FLOAT64 leaves by name.
 #[derive(Clone, Debug)]
@@ -230,7 +231,7 @@ impl<'b, 's> Lowering<'b, 's> {
             return spectrum;
         }
         let size = |size: usize| self.builder.literal(size as i64);
-        let node = self.builder.call("nd.broadcast_to", &[spectrum.node, size(times), size(energies)]);
+        let node = self.builder.call(nd::BROADCAST_TO, &[spectrum.node, size(times), size(energies)]);
         Term { node, rates }
     }
 }

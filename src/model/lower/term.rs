@@ -14,6 +14,9 @@
 //! sums are put together.
 
 use crate::expr::{ExprBuilder, ExprRef};
+use crate::registry::derived::nd;
+use cembra_vm::builtins::nd::shape;
+use cembra_vm::builtins::{bools, math};
 use cembra_vm::value::{NdRows, NdType, ScalarType, Value};
 use std::ops::{Add, BitOr, Div, Mul, Neg, Sub};
 use std::sync::Arc;
@@ -102,13 +105,13 @@ impl<'b> Term<'b> {
 
     /// This as a condition: one of two terms, element by element.
     pub fn select(self, yes: Term<'b>, no: Term<'b>) -> Term<'b> {
-        let node = self.node.builder().call("nd.where", &[self.node, yes.node, no.node]);
+        let node = self.node.builder().call(shape::WHERE, &[self.node, yes.node, no.node]);
         Term { node, rates: self.rates | yes.rates | no.rates }
     }
 
     /// A condition.
     pub fn less(self, other: Term<'b>) -> Term<'b> {
-        self.with("bool.less", other)
+        self.with(bools::LESS, other)
     }
 
     /// The square.
@@ -132,17 +135,17 @@ impl<'b> Term<'b> {
 
     /// `e` to this power.
     pub fn exp(self) -> Term<'b> {
-        self.apply("math.exp")
+        self.apply(math::EXP)
     }
 
     /// 2 to this power, which takes less time than `e` to it.
     pub fn exp2(self) -> Term<'b> {
-        self.apply("math.exp2")
+        self.apply(math::EXP2)
     }
 
     /// The larger one; NaN if either is.
     pub fn maximum(self, other: Term<'b>) -> Term<'b> {
-        self.with("math.maximum", other)
+        self.with(math::MAXIMUM, other)
     }
 
     /// An operator along one axis of this term, with a flag behind it.
@@ -155,7 +158,7 @@ impl<'b> Term<'b> {
     pub fn mean_of_profile(self) -> Term<'b> {
         match self.rates.has(Rates::AUX) {
             false => self,
-            true => Term { node: self.along("nd.mean", 0, false), rates: self.rates.without(Rates::AUX) },
+            true => Term { node: self.along(nd::MEAN, 0, false), rates: self.rates.without(Rates::AUX) },
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::expr::ExprBuilder;
 use crate::model::arithmetic::Operation;
 use crate::model::lower::term::Term;
 use crate::model::schedule::plan::{Source, Word};
+use cembra_vm::builtins::{bools, math, trig};
 
 /// The value of a postfix form.
 pub fn evaluate<'b>(
@@ -39,7 +40,7 @@ fn unary(operation: Operation, x: Term<'_>) -> Term<'_> {
 fn binary<'b>(operation: Operation, x: Term<'b>, y: Term<'b>) -> Term<'b> {
     match operation {
         Operation::FloorDivide | Operation::Modulo => {
-            let is_zero = y.with("bool.equal", y.beside(0.0));
+            let is_zero = y.with(bools::EQUAL, y.beside(0.0));
             let whole = x.with(operator(operation), is_zero.select(y.beside(1.0), y));
             is_zero.select(y.beside(f64::NAN), whole)
         }
@@ -50,33 +51,33 @@ fn binary<'b>(operation: Operation, x: Term<'b>, y: Term<'b>) -> Term<'b> {
 /// The operator of the machine that does the same.
 fn operator(operation: Operation) -> &'static str {
     match operation {
-        Operation::Add => "math.add",
-        Operation::Subtract => "math.subtract",
-        Operation::Multiply => "math.multiply",
-        Operation::Divide => "math.divide",
-        Operation::Negate => "math.neg",
-        Operation::Power => "math.pow",
-        Operation::FloorDivide => "math.floordiv",
-        Operation::Modulo => "math.mod",
-        Operation::SquareRoot => "math.sqrt",
-        Operation::Exponential => "math.exp",
-        Operation::Logarithm => "math.log",
-        Operation::Logarithm10 => "math.log10",
-        Operation::Logarithm2 => "math.log2",
-        Operation::Sine => "math.trig.sin",
-        Operation::Cosine => "math.trig.cos",
-        Operation::Tangent => "math.trig.tan",
-        Operation::ArcSine => "math.trig.asin",
-        Operation::ArcCosine => "math.trig.acos",
-        Operation::ArcTangent => "math.trig.atan",
-        Operation::ArcTangent2 => "math.trig.atan2",
-        Operation::HyperbolicSine => "math.trig.sinh",
-        Operation::HyperbolicCosine => "math.trig.cosh",
-        Operation::HyperbolicTangent => "math.trig.tanh",
-        Operation::Absolute => "math.abs",
-        Operation::Floor => "math.floor",
-        Operation::Ceiling => "math.ceil",
-        Operation::Minimum => "math.minimum",
-        Operation::Maximum => "math.maximum",
+        Operation::Add => math::ADD,
+        Operation::Subtract => math::SUBTRACT,
+        Operation::Multiply => math::MULTIPLY,
+        Operation::Divide => math::DIVIDE,
+        Operation::Negate => math::NEG,
+        Operation::Power => math::POW,
+        Operation::FloorDivide => math::FLOORDIV,
+        Operation::Modulo => math::MOD,
+        Operation::SquareRoot => math::SQRT,
+        Operation::Exponential => math::EXP,
+        Operation::Logarithm => math::LOG,
+        Operation::Logarithm10 => math::LOG10,
+        Operation::Logarithm2 => math::LOG2,
+        Operation::Sine => trig::SIN,
+        Operation::Cosine => trig::COS,
+        Operation::Tangent => trig::TAN,
+        Operation::ArcSine => trig::ASIN,
+        Operation::ArcCosine => trig::ACOS,
+        Operation::ArcTangent => trig::ATAN,
+        Operation::ArcTangent2 => trig::ATAN2,
+        Operation::HyperbolicSine => trig::SINH,
+        Operation::HyperbolicCosine => trig::COSH,
+        Operation::HyperbolicTangent => trig::TANH,
+        Operation::Absolute => math::ABS,
+        Operation::Floor => math::FLOOR,
+        Operation::Ceiling => math::CEIL,
+        Operation::Minimum => math::MINIMUM,
+        Operation::Maximum => math::MAXIMUM,
     }
 }

@@ -24,6 +24,8 @@ use crate::prepare::extend::{Extension, PackedNode};
 use crate::prepare::join::Source;
 use crate::prepare::prepared::{Packed, Prepared};
 use crate::registry::OperatorDef;
+use crate::registry::derived::sequence;
+use cembra_vm::builtins::{core, math, seq};
 use cembra_vm::program::ValueId;
 use cembra_vm::value::qtype::{INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, Value};
@@ -51,7 +53,7 @@ impl Extension for Reduce {
     }
 
     fn operator(&self) -> &str {
-        "seq.reduce"
+        sequence::REDUCE
     }
 
     fn transform(&self, draft: &mut Draft, id: NodeId) -> Result<Option<PackedNode>, PrepareError> {
@@ -111,18 +113,18 @@ impl CompileOperator for PackedReduce {
         let (accumulator, next) =
             (emitter.temporary(self.result.clone()), emitter.temporary(self.result.clone()));
         let (more, element) = (emitter.temporary(OPTIONAL_UNIT), emitter.temporary(self.element.clone()));
-        emitter.operator("core._copy", &[*initial], accumulator)?;
-        emitter.operator("seq.size", &[*seq], size)?;
-        emitter.operator("core._copy", &[zero], i)?;
+        emitter.operator(core::COPY, &[*initial], accumulator)?;
+        emitter.operator(seq::SIZE, &[*seq], size)?;
+        emitter.operator(core::COPY, &[zero], i)?;
         let again = emitter.here();
-        emitter.operator("core.less", &[i, size], more)?;
+        emitter.operator(core::LESS, &[i, size], more)?;
         let done = emitter.jump_if_not(more);
-        emitter.operator("seq.at", &[*seq, i], element)?;
+        emitter.operator(seq::AT, &[*seq, i], element)?;
         emitter.inline(BODY, &[accumulator, element], next)?;
-        emitter.operator("core._copy", &[next], accumulator)?;
-        emitter.operator("math.add", &[i, one], i)?;
+        emitter.operator(core::COPY, &[next], accumulator)?;
+        emitter.operator(math::ADD, &[i, one], i)?;
         emitter.jump_back(again);
         emitter.land(done);
-        emitter.operator("core._copy", &[accumulator], result)
+        emitter.operator(core::COPY, &[accumulator], result)
     }
 }

@@ -3,6 +3,7 @@
 use crate::expr::NodeId;
 use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
+use cembra_vm::builtins::math;
 use cembra_vm::value::{ScalarType, ScalarValue, Value};
 
 /// The rules of this file.
@@ -11,64 +12,64 @@ pub const RULES: &[Rule] = &[
         name: "multiply_one",
         class: RuleClass::Strict,
         meaning: "x * 1 -> x, 1 * x -> x",
-        operators: &["math.multiply"],
+        operators: &[math::MULTIPLY],
         apply: multiply_one,
     },
     Rule {
         name: "divide_one",
         class: RuleClass::Strict,
         meaning: "x / 1 -> x",
-        operators: &["math.divide"],
+        operators: &[math::DIVIDE],
         apply: divide_one,
     },
     Rule {
         name: "divide_power_of_two",
         class: RuleClass::Strict,
         meaning: "x / 2^k -> x * 2^-k for arrays of floats",
-        operators: &["math.divide"],
+        operators: &[math::DIVIDE],
         apply: divide_power_of_two,
     },
     Rule {
         name: "subtract_zero",
         class: RuleClass::Strict,
         meaning: "x - 0 -> x",
-        operators: &["math.subtract"],
+        operators: &[math::SUBTRACT],
         apply: subtract_zero,
     },
     Rule {
         name: "add_zero_integer",
         class: RuleClass::Strict,
         meaning: "x + 0 -> x, 0 + x -> x for integers",
-        operators: &["math.add"],
+        operators: &[math::ADD],
         apply: add_zero_integer,
     },
     Rule {
         name: "negate_twice",
         class: RuleClass::Strict,
         meaning: "-(-x) -> x",
-        operators: &["math.neg"],
+        operators: &[math::NEG],
         apply: negate_twice,
     },
-    Rule { name: "pos", class: RuleClass::Strict, meaning: "+x -> x", operators: &["math.pos"], apply: pos },
+    Rule { name: "pos", class: RuleClass::Strict, meaning: "+x -> x", operators: &[math::POS], apply: pos },
     Rule {
         name: "add_zero_float",
         class: RuleClass::FastMath,
         meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
-        operators: &["math.add"],
+        operators: &[math::ADD],
         apply: add_zero_float,
     },
     Rule {
         name: "add4",
         class: RuleClass::FastMath,
         meaning: "a + b + c + d in any grouping -> math._add4(a, b, c, d), added from the left",
-        operators: &["math.add"],
+        operators: &[math::ADD],
         apply: add4,
     },
     Rule {
         name: "contract",
         class: RuleClass::Contract,
         meaning: "a * b + c -> math.fma(a, b, c) for floats; the same of c + a * b, a * b - c and c - a * b",
-        operators: &["math.add", "math.subtract"],
+        operators: &[math::ADD, math::SUBTRACT],
         apply: contract,
     },
 ];
@@ -126,7 +127,7 @@ fn divide_power_of_two(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeI
     };
     let Some(inverse) = inverse else { return Ok(None) };
     let inverse = cx.literal(inverse)?;
-    Ok(Some(cx.make("math.multiply", &[x, inverse], id)?))
+    Ok(Some(cx.make(math::MULTIPLY, &[x, inverse], id)?))
 }
 
 fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
@@ -151,7 +152,7 @@ fn add_zero_float(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, L
 }
 
 fn negate_twice(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    let inner = cx.operands(id).and_then(|[x]| cx.matches(x, "math.neg"));
+    let inner = cx.operands(id).and_then(|[x]| cx.matches(x, math::NEG));
     Ok(inner.map(|[x]| x))
 }
 
@@ -161,7 +162,7 @@ fn pos(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> 
 
 fn add4(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
     let Some([x, y]) = cx.operands(id) else { return Ok(None) };
-    let add = |id: NodeId| cx.matches::<2>(id, "math.add");
+    let add = |id: NodeId| cx.matches::<2>(id, math::ADD);
     let terms = match (add(x), add(y)) {
         (Some([a, b]), Some([c, d])) => Some([a, b, c, d]),
         (Some([ab, c]), None) => add(ab).map(|[a, b]| [a, b, c, y]),
@@ -171,7 +172,7 @@ fn add4(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError>
     let Some(terms) = terms else { return Ok(None) };
     match cx.draft().qtype_of(id).is_optional() {
         true => Ok(None),
-        false => Ok(Some(cx.make("math._add4", &terms, id)?)),
+        false => Ok(Some(cx.make(math::ADD4, &terms, id)?)),
     }
 }
 
@@ -179,15 +180,15 @@ fn contract(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerEr
     let Some([x, y]) = cx.operands(id) else { return Ok(None) };
     let is_float =
         matches!(cx.draft().qtype_of(id).scalar_inside(), Some(ScalarType::Float32 | ScalarType::Float64));
-    let is_difference = cx.matches::<2>(id, "math.subtract").is_some();
-    let product = |id: NodeId| cx.matches::<2>(id, "math.multiply");
+    let is_difference = cx.matches::<2>(id, math::SUBTRACT).is_some();
+    let product = |id: NodeId| cx.matches::<2>(id, math::MULTIPLY);
     let (a, b, c) = match (product(x), product(y)) {
         _ if !is_float => return Ok(None),
-        (Some([a, b]), _) if is_difference => (a, b, cx.make("math.neg", &[y], id)?),
+        (Some([a, b]), _) if is_difference => (a, b, cx.make(math::NEG, &[y], id)?),
         (Some([a, b]), _) => (a, b, y),
-        (None, Some([a, b])) if is_difference => (cx.make("math.neg", &[a], id)?, b, x),
+        (None, Some([a, b])) if is_difference => (cx.make(math::NEG, &[a], id)?, b, x),
         (None, Some([a, b])) => (a, b, x),
         (None, None) => return Ok(None),
     };
-    Ok(Some(cx.make("math.fma", &[a, b, c], id)?))
+    Ok(Some(cx.make(math::FMA, &[a, b, c], id)?))
 }

@@ -3,6 +3,7 @@
 use crate::expr::NodeId;
 use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
+use cembra_vm::builtins::{bools, core};
 use cembra_vm::value::qtype::BOOLEAN;
 use cembra_vm::value::{ScalarValue, Value};
 
@@ -12,49 +13,49 @@ pub const RULES: &[Rule] = &[
         name: "logical_not_twice",
         class: RuleClass::Strict,
         meaning: "not not x -> x",
-        operators: &["bool.logical_not"],
+        operators: &[bools::LOGICAL_NOT],
         apply: logical_not_twice,
     },
     Rule {
         name: "not_equal",
         class: RuleClass::Strict,
         meaning: "not (x == y) -> x != y, not (x != y) -> x == y",
-        operators: &["bool.logical_not"],
+        operators: &[bools::LOGICAL_NOT],
         apply: not_equal,
     },
     Rule {
         name: "not_less",
         class: RuleClass::FastMath,
         meaning: "not (x < y) -> y <= x, not (x <= y) -> y < x (wrong for NaN)",
-        operators: &["bool.logical_not"],
+        operators: &[bools::LOGICAL_NOT],
         apply: not_less,
     },
     Rule {
         name: "mask_of_comparison",
         class: RuleClass::Strict,
         meaning: "core.equal(bool.less(x, y), true) -> core.less(x, y), and for the other comparisons",
-        operators: &["core.equal"],
+        operators: &[core::EQUAL],
         apply: mask_of_comparison,
     },
     Rule {
         name: "mask_of_not",
         class: RuleClass::Strict,
         meaning: "core.equal(not x, true) -> core.equal(x, false) and the other way round",
-        operators: &["core.equal"],
+        operators: &[core::EQUAL],
         apply: mask_of_not,
     },
     Rule {
         name: "mask_of_and_or",
         class: RuleClass::Strict,
         meaning: "core.equal(x and y, true) -> core.equal(x, true) & core.equal(y, true); or with |",
-        operators: &["core.equal"],
+        operators: &[core::EQUAL],
         apply: mask_of_and_or,
     },
     Rule {
         name: "if_to_where",
         class: RuleClass::Strict,
         meaning: "logical_if(x, t, f, m) -> where(core.equal(x, true), t, f) if x is never missing",
-        operators: &["bool.logical_if"],
+        operators: &[bools::LOGICAL_IF],
         apply: if_to_where,
     },
 ];
@@ -62,16 +63,16 @@ pub const RULES: &[Rule] = &[
 type Rewritten = Result<Option<NodeId>, LowerError>;
 
 fn logical_not_twice(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
-    let inner = cx.operands(id).and_then(|[x]| cx.matches(x, "bool.logical_not"));
+    let inner = cx.operands(id).and_then(|[x]| cx.matches(x, bools::LOGICAL_NOT));
     Ok(inner.map(|[x]| x))
 }
 
 fn not_equal(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
-    negated(cx, id, &[("bool.equal", "bool.not_equal", false), ("bool.not_equal", "bool.equal", false)])
+    negated(cx, id, &[(bools::EQUAL, bools::NOT_EQUAL, false), (bools::NOT_EQUAL, bools::EQUAL, false)])
 }
 
 fn not_less(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
-    negated(cx, id, &[("bool.less", "bool.less_equal", true), ("bool.less_equal", "bool.less", true)])
+    negated(cx, id, &[(bools::LESS, bools::LESS_EQUAL, true), (bools::LESS_EQUAL, bools::LESS, true)])
 }
 
 /// Replaces the negation of a comparison by its opposite, operands exchanged where the row says so.
@@ -104,10 +105,10 @@ fn compared_to_truth(cx: &Rewriter<'_>, id: NodeId) -> Option<(NodeId, NodeId, b
 fn mask_of_comparison(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
     let Some((x, _, true)) = compared_to_truth(cx, id) else { return Ok(None) };
     let comparisons = [
-        ("bool.equal", "core.equal"),
-        ("bool.not_equal", "core.not_equal"),
-        ("bool.less", "core.less"),
-        ("bool.less_equal", "core.less_equal"),
+        (bools::EQUAL, core::EQUAL),
+        (bools::NOT_EQUAL, core::NOT_EQUAL),
+        (bools::LESS, core::LESS),
+        (bools::LESS_EQUAL, core::LESS_EQUAL),
     ];
     for (comparison, mask) in comparisons {
         if let Some([a, b]) = cx.matches::<2>(x, comparison) {
@@ -127,18 +128,18 @@ fn truth_like(cx: &mut Rewriter<'_>, like: NodeId, value: bool) -> Result<NodeId
 
 fn mask_of_not(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
     let Some((x, literal, expected)) = compared_to_truth(cx, id) else { return Ok(None) };
-    let Some([inner]) = cx.matches(x, "bool.logical_not") else { return Ok(None) };
+    let Some([inner]) = cx.matches(x, bools::LOGICAL_NOT) else { return Ok(None) };
     let opposite = truth_like(cx, literal, !expected)?;
-    Ok(Some(cx.make("core.equal", &[inner, opposite], id)?))
+    Ok(Some(cx.make(core::EQUAL, &[inner, opposite], id)?))
 }
 
 fn mask_of_and_or(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
     let Some((x, literal, true)) = compared_to_truth(cx, id) else { return Ok(None) };
-    let connectives = [("bool.logical_and", "core.presence_and"), ("bool.logical_or", "core.presence_or")];
+    let connectives = [(bools::LOGICAL_AND, core::PRESENCE_AND), (bools::LOGICAL_OR, core::PRESENCE_OR)];
     for (connective, mask) in connectives {
         if let Some([a, b]) = cx.matches::<2>(x, connective) {
-            let a = cx.make("core.equal", &[a, literal], id)?;
-            let b = cx.make("core.equal", &[b, literal], id)?;
+            let a = cx.make(core::EQUAL, &[a, literal], id)?;
+            let b = cx.make(core::EQUAL, &[b, literal], id)?;
             return Ok(Some(cx.make(mask, &[a, b], id)?));
         }
     }
@@ -151,6 +152,6 @@ fn if_to_where(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
         return Ok(None);
     }
     let truth = cx.literal(true)?;
-    let mask = cx.make("core.equal", &[x, truth], id)?;
-    Ok(Some(cx.make("core.where", &[mask, yes, no], id)?))
+    let mask = cx.make(core::EQUAL, &[x, truth], id)?;
+    Ok(Some(cx.make(core::WHERE, &[mask, yes, no], id)?))
 }

@@ -13,6 +13,7 @@ use crate::expr::{Graph, NodeId};
 use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
 use crate::registry::define::LowerError;
+use cembra_vm::builtins::core;
 use cembra_vm::value::Value;
 use std::collections::BTreeSet;
 
@@ -239,7 +240,7 @@ impl Rewriter<'_> {
     pub fn optional(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
         match self.draft.qtype_of(id).is_optional() {
             true => Ok(id),
-            false => self.make("core.to_optional._scalar", &[id], id),
+            false => self.make(core::TO_OPTIONAL_SCALAR, &[id], id),
         }
     }
 }

@@ -25,6 +25,9 @@ use crate::prepare::error::PrepareError;
 use crate::prepare::rows::needs::{Choice, Need, NeedId, RowNeeds, choice};
 use crate::prepare::rows::raising::{Raising, raising_nodes};
 use crate::registry::define::LowerError;
+use crate::registry::derived::{aggregate, nd};
+use cembra_vm::builtins::nd::shape;
+use cembra_vm::builtins::{bools, core};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 use hashbrown::{HashMap, HashSet};
@@ -234,8 +237,7 @@ impl Guards<'_> {
         };
         made.map_err(|error| {
             let graph = &self.draft.graph;
-            let operator =
-                graph.operator(id).map_or_else(|| "core.where".into(), |op| graph.name(op).clone());
+            let operator = graph.operator(id).map_or_else(|| core::WHERE.into(), |op| graph.name(op).clone());
             PrepareError::of_node(graph.span(id), &operator, error)
         })
     }
@@ -287,7 +289,7 @@ impl Guards<'_> {
             .collect();
         let guarded = if is_lifted { &arrays[..arrays.len().min(1)] } else { &arrays[..] };
         for position in guarded {
-            operands[*position] = self.exact("core.presence_and", &[operands[*position], mask], span)?;
+            operands[*position] = self.exact(core::PRESENCE_AND, &[operands[*position], mask], span)?;
         }
         Ok(())
     }
@@ -321,8 +323,8 @@ impl Guards<'_> {
     ) -> Result<NodeId, LowerError> {
         let value = self.draft.value_node(value)?;
         let (operator, mask) = match self.draft.qtype_of(operand).nd().is_some() || self.is_nd(mask) {
-            true => ("nd.where", self.truths_of(mask, span)?),
-            false => ("core.where", mask),
+            true => (shape::WHERE, self.truths_of(mask, span)?),
+            false => (core::WHERE, mask),
         };
         self.exact(operator, &[mask, operand, value], span)
     }
@@ -335,11 +337,11 @@ impl Guards<'_> {
         let default = match (&qtype, self.masks[&here]) {
             (QType::Array(t), Some(mask)) if self.draft.qtype_of(mask).array().is_some() => {
                 let zero = self.draft.value_node(Value::Scalar(ScalarValue::zero(t.element)))?;
-                self.exact("core.presence_and", &[zero, mask], span)?
+                self.exact(core::PRESENCE_AND, &[zero, mask], span)?
             }
             (QType::NdArray(t), Some(mask)) if self.is_nd(mask) => {
                 let zero = self.draft.value_node(Value::Scalar(ScalarValue::zero(t.element())))?;
-                let zeros = self.exact("nd.where", &[mask, zero, zero], span)?;
+                let zeros = self.exact(shape::WHERE, &[mask, zero, zero], span)?;
                 match *self.draft.qtype_of(zeros) == qtype {
                     true => zeros,
                     // It has other axes than the mask.
@@ -350,7 +352,7 @@ impl Guards<'_> {
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
-        let jump = self.exact("core.where", &[any, made, default], span)?;
+        let jump = self.exact(core::WHERE, &[any, made, default], span)?;
         if jump.index() >= self.known {
             self.draft.set_jumped_over(jump, made);
         }
@@ -373,7 +375,7 @@ impl Guards<'_> {
                 let mut masks = masks.into_iter();
                 let Some(mut joined) = masks.next() else { return Ok(None) };
                 for mask in masks {
-                    joined = self.both(("core.presence_or", "bool.logical_or"), joined, mask)?;
+                    joined = self.both((core::PRESENCE_OR, bools::LOGICAL_OR), joined, mask)?;
                 }
                 Ok(Some(joined))
             }
@@ -385,10 +387,10 @@ impl Guards<'_> {
         let mut mask = self.made(owner, within, 0);
         if self.draft.qtype_of(mask).element() == Some(ScalarType::Boolean) && !self.is_nd(mask) {
             let truth = self.draft.value_node(true)?;
-            mask = self.exact("core.equal", &[mask, truth], span)?;
+            mask = self.exact(core::EQUAL, &[mask, truth], span)?;
         }
         if !taken {
-            let not = if self.is_nd(mask) { "bool.logical_not" } else { "core.presence_not" };
+            let not = if self.is_nd(mask) { bools::LOGICAL_NOT } else { core::PRESENCE_NOT };
             mask = self.exact(not, &[mask], span)?;
         }
         let Some(around) = self.masks[&within] else { return Ok(mask) };
@@ -396,9 +398,9 @@ impl Guards<'_> {
         if is_scalar(self.draft, around) && is_scalar(self.draft, mask) {
             // A condition that is not needed does not run.
             let missing = self.draft.value_node(Value::presence(false))?;
-            return self.exact("core.where", &[around, mask, missing], span);
+            return self.exact(core::WHERE, &[around, mask, missing], span);
         }
-        self.both(("core.presence_and", "bool.logical_and"), mask, around)
+        self.both((core::PRESENCE_AND, bools::LOGICAL_AND), mask, around)
     }
 
     /// Two masks, joined by the operator for presence or by that for truths.
@@ -418,11 +420,11 @@ impl Guards<'_> {
         let span = self.draft.graph.span(mask);
         if !self.is_nd(mask) {
             let is_array = self.draft.qtype_of(mask).array().is_some();
-            return if is_array { self.exact("core.any", &[mask], span) } else { Ok(mask) };
+            return if is_array { self.exact(aggregate::ANY, &[mask], span) } else { Ok(mask) };
         }
-        let any = self.exact("nd.any", &[mask], span)?;
+        let any = self.exact(nd::ANY, &[mask], span)?;
         let truth = self.draft.value_node(true)?;
-        self.exact("core.equal", &[any, truth], span)
+        self.exact(core::EQUAL, &[any, truth], span)
     }
 
     /// A mask as truths, as arrays without presence have them.
@@ -431,7 +433,7 @@ impl Guards<'_> {
             return Ok(mask);
         }
         let (yes, no) = (self.draft.value_node(true)?, self.draft.value_node(false)?);
-        self.exact("core.where", &[mask, yes, no], span)
+        self.exact(core::WHERE, &[mask, yes, no], span)
     }
 
     fn is_nd(&self, id: NodeId) -> bool {

@@ -20,6 +20,8 @@
 
 use crate::expr::NodeId;
 use crate::prepare::draft::Draft;
+use cembra_vm::builtins::core;
+use cembra_vm::builtins::nd::shape;
 use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use hashbrown::HashMap;
@@ -75,11 +77,11 @@ pub fn choice(draft: &Draft, id: NodeId) -> Option<Choice> {
     let operator = draft.graph.name(draft.graph.operator(id)?);
     let [condition, yes, no] = *draft.graph.operands(id) else { return None };
     let is_whole = |side: NodeId| draft.type_id(side) == draft.type_id(id);
-    let jumps = **operator == *"core.where" && is_whole(yes) && is_whole(no);
+    let jumps = **operator == *core::WHERE && is_whole(yes) && is_whole(no);
     match (&**operator, draft.qtype_of(condition)) {
-        ("core.where", &OPTIONAL_UNIT) if jumps => Some(Choice::Jump),
-        ("core.where", &OPTIONAL_UNIT) | ("nd.where", &BOOLEAN) => Some(Choice::Whole),
-        ("core.where" | "nd.where", _) => Some(Choice::Rows),
+        (core::WHERE, &OPTIONAL_UNIT) if jumps => Some(Choice::Jump),
+        (core::WHERE, &OPTIONAL_UNIT) | (shape::WHERE, &BOOLEAN) => Some(Choice::Whole),
+        (core::WHERE | shape::WHERE, _) => Some(Choice::Rows),
         _ => None,
     }
 }

@@ -8,6 +8,9 @@ use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::value::qtype::{FLOAT64, OPTIONAL_UNIT, UNIT};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
+/// Name of `core.any`.
+pub const ANY: &str = "core.any";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     [of_numbers(), of_any(), of_truths(), scans()].into_iter().flatten().collect()
@@ -95,11 +98,7 @@ fn of_truths() -> Vec<OperatorDef> {
             Rows::BOOLEANS,
         ),
         quantifier("core.all", "core._all_rows", "Present if all masks are; of a single mask, the mask."),
-        quantifier(
-            "core.any",
-            "core._any_row",
-            "Present if one of the masks is; of a single mask, the mask.",
-        ),
+        quantifier(ANY, "core._any_row", "Present if one of the masks is; of a single mask, the mask."),
     ]
 }
 

@@ -2,11 +2,19 @@
 
 use crate::registry::define::OperatorDef;
 use crate::registry::infer::TypeError;
+use cembra_vm::operator::Facts;
+
+/// Name of `annotation.export`.
+pub const EXPORT: &str = "annotation.export";
+/// Name of `annotation.export_value`.
+pub const EXPORT_VALUE: &str = "annotation.export_value";
+/// Name of `annotation.qtype`.
+pub const QTYPE: &str = "annotation.qtype";
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
-    vec![
-        OperatorDef::new("annotation.qtype", &["expr", "qtype"], "The value, which has this type.", |cx| {
+    let all = [
+        OperatorDef::new(QTYPE, &["expr", "qtype"], "The value, which has this type.", |cx| {
             let declared = cx.type_literal(1)?;
             cx.check_values()?;
             match cx.types[0] == *declared {
@@ -26,7 +34,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         })
         .reading_literals(),
         OperatorDef::new(
-            "annotation.export",
+            EXPORT,
             &["expr", "export_tag"],
             "The value; a host that listens gets it as a side output under the tag.",
             |cx| {
@@ -36,7 +44,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         )
         .reading_literals(),
         OperatorDef::new(
-            "annotation.export_value",
+            EXPORT_VALUE,
             &["expr", "export_tag", "value"],
             "The first value; a host that listens gets the other one as a side output under the tag.",
             |cx| {
@@ -56,14 +64,6 @@ pub fn definitions() -> Vec<OperatorDef> {
         .default("line", 0i32)
         .default("column", 0i32)
         .default("line_text", ""),
-    ]
+    ];
+    all.into_iter().map(|def| def.with_facts(Facts::annotation())).collect()
 }
-
-/// Names of the annotations, which preparation strips.
-pub const ANNOTATIONS: [&str; 5] = [
-    "annotation.qtype",
-    "annotation.name",
-    "annotation.export",
-    "annotation.export_value",
-    "annotation.source_location",
-];

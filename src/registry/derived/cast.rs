@@ -8,6 +8,13 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
+/// Name of `core.cast`.
+pub const CAST: &str = "core.cast";
+/// Name of `derived_qtype.downcast`.
+pub const DOWNCAST: &str = "derived_qtype.downcast";
+/// Name of `derived_qtype.upcast`.
+pub const UPCAST: &str = "derived_qtype.upcast";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
@@ -45,6 +52,7 @@ fn to_scalar(name: &'static str, target: ScalarType, meaning: &str) -> OperatorD
         let result = cx.types[0].with_scalar(target).filter(|_| castable);
         cx.unchanged(result.ok_or_else(|| cx.expected("numerics or booleans", 0))?)
     })
+    .always_lowered()
     .lowered(move |cx, args| {
         let from = cx.qtype(args[0]);
         // The machine's operator of this name does the cast itself.
@@ -93,7 +101,7 @@ fn explicit(cx: &InferContext<'_>, to: &QType, implicit_only: bool) -> Result<Re
 
 fn cast() -> OperatorDef {
     OperatorDef::new(
-        "core.cast",
+        CAST,
         &["arg", "qtype", "implicit_only"],
         "The value as another type; with implicit_only, only if the cast would also happen unasked.",
         |cx| {
@@ -174,7 +182,7 @@ fn get_optional_value() -> OperatorDef {
 /// From a type to the one it is stored as; the bytes stay, so it needs no instruction.
 fn upcast() -> OperatorDef {
     OperatorDef::new(
-        "derived_qtype.upcast",
+        UPCAST,
         &["derived_qtype", "value"],
         "A value of this type as the type that its bytes are stored as.",
         |cx| {
@@ -192,7 +200,7 @@ fn upcast() -> OperatorDef {
 /// To a type that is stored alike; the bytes stay, so it needs no instruction.
 fn downcast() -> OperatorDef {
     OperatorDef::new(
-        "derived_qtype.downcast",
+        DOWNCAST,
         &["derived_qtype", "value"],
         "The same bytes under a type that is stored like theirs.",
         |cx| {

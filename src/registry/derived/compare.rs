@@ -4,16 +4,22 @@ use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::overloads;
+use cembra_vm::operator::Facts;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{ScalarValue, Value};
+
+/// Name of `bool.greater_equal`.
+pub const GREATER_EQUAL: &str = "bool.greater_equal";
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
-        exchanged("core.greater", "Present if x is above y.", "core.less"),
-        exchanged("core.greater_equal", "Present if x is not below y.", "core.less_equal"),
+        exchanged("core.greater", "Present if x is above y.", "core.less")
+            .with_facts(Facts::pointwise().with_truths("bool.greater")),
+        exchanged("core.greater_equal", "Present if x is not below y.", "core.less_equal")
+            .with_facts(Facts::pointwise().with_truths(GREATER_EQUAL)),
         exchanged("bool.greater", "True if x is above y.", "bool.less"),
-        exchanged("bool.greater_equal", "True if x is not below y.", "bool.less_equal"),
+        exchanged(GREATER_EQUAL, "True if x is not below y.", "bool.less_equal"),
         is_close(),
         sigmoid(),
     ]
@@ -36,6 +42,7 @@ fn sigmoid() -> OperatorDef {
 
 fn exchanged(name: &str, meaning: &str, other: &'static str) -> OperatorDef {
     OperatorDef::new(name, &["x", "y"], meaning, move |cx| as_family(cx, other))
+        .with_facts(Facts::pointwise())
         .lowered(move |cx, args| Ok(Lowered::To(cx.make(other, &[args[1], args[0]])?)))
 }
 

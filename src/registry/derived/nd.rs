@@ -8,19 +8,58 @@ use crate::expr::{Literal, NodeId};
 use crate::registry::define::{LowerContext, LowerError, Lowered, OperatorDef};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::operator::facts::{AlongAxes, Facts, Linear, Places};
 use cembra_vm::value::nd_type::MAX_RANK;
 use cembra_vm::value::qtype::{FLOAT64, INT64};
 use cembra_vm::value::{Axes, NdType, QType, ScalarType, ScalarValue, Value};
 
+/// Name of `nd.any`.
+pub const ANY: &str = "nd.any";
+/// Name of `nd.cumsum`.
+pub const CUMSUM: &str = "nd.cumsum";
+/// Name of `nd.max`.
+pub const MAX: &str = "nd.max";
+/// Name of `nd.mean`.
+pub const MEAN: &str = "nd.mean";
+/// Name of `nd.squeeze`.
+pub const SQUEEZE: &str = "nd.squeeze";
+/// Name of `nd.sum`.
+pub const SUM: &str = "nd.sum";
+/// Name of `nd.take`.
+pub const TAKE: &str = "nd.take";
+/// Name of `nd.transpose`.
+pub const TRANSPOSE: &str = "nd.transpose";
+
+/// The mean slope of the elements that are the extreme one.
+macro_rules! slope_of_extreme {
+    ($extreme:literal) => {
+        concat!(
+            "is_it = bool.equal(x, ",
+            $extreme,
+            "(x, axes, true))\n",
+            "nd.sum(nd.where(is_it, d_x, 0.0), axes, keep) / nd.sum(nd.where(is_it, 1.0, 0.0), axes, keep)"
+        )
+    };
+}
+
+/// Name of `nd.broadcast_to`.
+pub const BROADCAST_TO: &str = "nd.broadcast_to";
+/// Name of `nd.size`.
+pub const SIZE: &str = "nd.size";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     let mut all = vec![
-        reduction("nd.sum", "nd._sum", "Sum along axes; integers and truths are added as INT64."),
+        reduction(SUM, "nd._sum", "Sum along axes; integers and truths are added as INT64.")
+            .with_facts(reducing().with_linear(IN_FIRST)),
         reduction("nd.prod", "nd._prod", "Product along axes; of integers and truths as INT64."),
-        reduction("nd.mean", "nd._mean", "Mean along axes; NaN without elements."),
-        reduction("nd.min", "nd._min", "The least element along axes; NaN if there is one."),
-        reduction("nd.max", "nd._max", "The greatest element along axes; NaN if there is one."),
-        reduction("nd.any", "nd._any", "True if an element along axes is not zero."),
+        reduction(MEAN, "nd._mean", "Mean along axes; NaN without elements.")
+            .with_facts(reducing().with_linear(IN_FIRST)),
+        reduction("nd.min", "nd._min", "The least element along axes; NaN if there is one.")
+            .with_facts(reducing().differential(slope_of_extreme!("nd.min"))),
+        reduction(MAX, "nd._max", "The greatest element along axes; NaN if there is one.")
+            .with_facts(reducing().differential(slope_of_extreme!("nd.max"))),
+        reduction(ANY, "nd._any", "True if an element along axes is not zero."),
         reduction("nd.all", "nd._all", "True if no element along axes is zero."),
         reduction("nd.count", "nd._count", "Number of elements along axes that are not zero."),
         reduction("nd.median", "nd._median", "The middle element along axes, or the mean of two."),
@@ -43,19 +82,29 @@ pub fn definitions() -> Vec<OperatorDef> {
     all.extend([cumsum(), expand_dims(), squeeze(), transpose(), size(), take(), concatenate()]);
     all.extend([
         resized(
-            "nd.broadcast_to",
+            BROADCAST_TO,
             "nd._broadcast_to",
             "The elements repeated along new axes and unit axes, up to these sizes; a literal 1 gives a unit axis.",
             Some("be broadcast to"),
-        ),
+        )
+        // Slopes have the axes that they depend on; the others are theirs by broadcasting.
+        .with_facts(Facts::pointwise().with_linear(IN_FIRST).differential("d_x")),
         resized(
             "nd.reshape",
             "nd._reshape",
             "The elements in their order under axes of these sizes, one perhaps -1; a literal 1 gives a unit axis.",
             None,
-        ),
+        )
+        .with_facts(Facts::along(AlongAxes::All, Places::Moved).with_linear(IN_FIRST)),
     ]);
     all
+}
+
+const IN_FIRST: Linear = Linear::In(&[0]);
+
+/// The facts of a reduction along its argument 1, which argument 2 says to keep.
+fn reducing() -> Facts {
+    Facts::along(AlongAxes::Named(1), Places::KeptIf(2))
 }
 
 /// What stands for all axes.
@@ -75,11 +124,12 @@ fn numbers(literal: &Literal) -> Option<Option<Vec<i64>>> {
     }
 }
 
-/// The axes that a literal names, of so many; `unit` stands for these.
+/// The axes that a literal names, of so many; `unit` stands for these. `None` if it is no such literal, or there are too many
+/// axes.
 ///
 /// # Errors
 /// An axis does not exist, or is named twice.
-fn axes_of(
+pub fn axes_of(
     literal: &Literal,
     rank: usize,
     all: impl Iterator<Item = usize>,
@@ -220,6 +270,7 @@ fn lower(
 fn reduction(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
     let rule = move |given: &Given<'_>| reduced(given, machine, [1, 2], None);
     by_rule(name, &["x", "axes", "keep"], meaning, rule)
+        .with_facts(reducing())
         .default("axes", all_axes())
         .default("keep", Literal::from(false))
 }
@@ -277,7 +328,7 @@ fn of_axes(
 fn cumsum() -> OperatorDef {
     let meaning = "Sum of the elements up to this one along each of the axes; with reverse, from this one on. In groups, \
         eight floats along the last axis are added up by themselves first: three times as fast, with other last digits.";
-    by_rule("nd.cumsum", &["x", "axes", "reverse", "in_groups"], meaning, |given| {
+    by_rule(CUMSUM, &["x", "axes", "reverse", "in_groups"], meaning, |given| {
         let t = given.nd(0)?;
         let axes = given.axes(1, t.rank(), 0..t.rank())?;
         let has_groups = matches!(t.element(), ScalarType::Float32 | ScalarType::Float64)
@@ -290,6 +341,7 @@ fn cumsum() -> OperatorDef {
         };
         Ok((machine.to_owned(), vec![given.unchanged(0), Argument::axes(axes)]))
     })
+    .with_facts(Facts::along(AlongAxes::Named(1), Places::Kept).with_linear(IN_FIRST))
     .default("reverse", Literal::from(false))
     .default("in_groups", Literal::from(false))
 }
@@ -304,20 +356,22 @@ fn expand_dims() -> OperatorDef {
         }
         Ok(("nd._expand_dims", given.axes(1, rank, 0..0)?))
     })
+    .with_facts(Facts::along(AlongAxes::None, Places::Moved).with_linear(IN_FIRST))
 }
 
 fn squeeze() -> OperatorDef {
     let meaning = "The elements without these axes, whose size must be 1; by default without all unit axes.";
-    of_axes("nd.squeeze", meaning, |given, t| {
+    of_axes(SQUEEZE, meaning, |given, t| {
         let units = t.units().enumerate().filter(|(_, unit)| *unit).map(|(axis, _)| axis);
         Ok(("nd._squeeze", given.axes(1, t.rank(), units)?))
     })
+    .with_facts(Facts::along(AlongAxes::Units(1), Places::Moved).with_linear(IN_FIRST))
     .default("axes", all_axes())
 }
 
 fn transpose() -> OperatorDef {
     let meaning = "The elements under the axes in this order; by default in the opposite one.";
-    of_axes("nd.transpose", meaning, |given, t| {
+    of_axes(TRANSPOSE, meaning, |given, t| {
         let axes = given.axes(1, t.rank(), (0..t.rank()).rev())?;
         let message = || format!("an order of {} axes, where the array has {}", axes.len(), t.rank());
         match axes.len() == t.rank() {
@@ -325,11 +379,12 @@ fn transpose() -> OperatorDef {
             false => Err(Wrong::Other(TypeError::Axes { message: message() })),
         }
     })
+    .with_facts(Facts::along(AlongAxes::None, Places::Moved).with_linear(IN_FIRST))
     .default("axes", all_axes())
 }
 
 fn size() -> OperatorDef {
-    of_axes("nd.size", "Number of elements along these axes, or of all.", |given, t| {
+    of_axes(SIZE, "Number of elements along these axes, or of all.", |given, t| {
         Ok(("nd._size", given.axes(1, t.rank(), 0..t.rank())?))
     })
     .default("axes", all_axes())
@@ -343,10 +398,11 @@ fn one_axis(given: &Given<'_>, index: usize, rank: usize) -> Result<Axes, Wrong>
 
 fn take() -> OperatorDef {
     let meaning = "The elements at these places of an axis; places below 0 count from its end.";
-    by_rule("nd.take", &["x", "indices", "axis"], meaning, |given| {
+    by_rule(TAKE, &["x", "indices", "axis"], meaning, |given| {
         let axis = one_axis(given, 2, given.nd(0)?.rank())?;
         Ok(("nd._take".to_owned(), vec![given.unchanged(0), given.integers(1)?, Argument::axes(axis)]))
     })
+    .with_facts(Facts::along(AlongAxes::Named(2), Places::Moved).with_linear(IN_FIRST))
 }
 
 fn concatenate() -> OperatorDef {

@@ -11,15 +11,19 @@ use crate::registry::overloads::no_missing_values;
 use cembra_vm::value::qtype::{OPTIONAL_UNIT, TEXT, UNIT};
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 
+/// Name of `core.has._optional`.
+pub const HAS_OPTIONAL: &str = "core.has._optional";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
         has(),
-        OperatorDef::new("core.has._optional", &["x"], "The presence byte of an optional as a mask.", |cx| {
-            match cx.types[0].is_optional() {
-                true => cx.unchanged(OPTIONAL_UNIT),
-                false => Err(cx.expected("optionals", 0)),
-            }
+        OperatorDef::new(HAS_OPTIONAL, &["x"], "The presence byte of an optional as a mask.", |cx| match cx
+            .types[0]
+            .is_optional()
+        {
+            true => cx.unchanged(OPTIONAL_UNIT),
+            false => Err(cx.expected("optionals", 0)),
         }),
         presence_not(),
         presence_and(),
@@ -70,7 +74,7 @@ fn has() -> OperatorDef {
     .lowered(|cx, args| {
         Ok(Lowered::To(match cx.qtype(args[0]) {
             QType::Optional(ScalarType::Unit) => args[0],
-            QType::Optional(_) => cx.make("core.has._optional", args)?,
+            QType::Optional(_) => cx.make(HAS_OPTIONAL, args)?,
             QType::Array(t) if t.element == ScalarType::Unit => args[0],
             QType::Array(_) => cx.make("core.has._array", args)?,
             _ => cx.make_literal(Literal::Value(Value::Scalar(ScalarValue::Unit)))?,

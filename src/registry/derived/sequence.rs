@@ -6,6 +6,9 @@ use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::value::qtype::INT64;
 use cembra_vm::value::{QType, ScalarType, Value};
 
+/// Name of `seq.reduce`.
+pub const REDUCE: &str = "seq.reduce";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![range(), at(), make(), reduce()]
@@ -88,7 +91,7 @@ fn make() -> OperatorDef {
 /// `op(… op(op(initial, s0), s1) …)`; the compiler extension of the same name makes it a loop.
 fn reduce() -> OperatorDef {
     OperatorDef::new(
-        "seq.reduce",
+        REDUCE,
         &["op", "seq", "initial"],
         "op(… op(op(initial, s0), s1) …) over the elements.",
         |cx| {

@@ -10,6 +10,11 @@ use cembra_vm::value::tuple::TupleType;
 use cembra_vm::value::{QType, ScalarValue, Value};
 use std::sync::Arc;
 
+/// Name of `core.get_nth`.
+pub const GET_NTH: &str = "core.get_nth";
+/// Name of `namedtuple.make`.
+pub const MAKE: &str = "namedtuple.make";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
@@ -44,7 +49,7 @@ fn fields(cx: &mut dyn LowerContext, node: NodeId) -> Result<Vec<NodeId>, LowerE
 
 fn field(cx: &mut dyn LowerContext, node: NodeId, index: usize) -> Result<NodeId, LowerError> {
     let index = cx.make_literal(Literal::from(index as i64))?;
-    cx.make("core.get_nth", &[node, index])
+    cx.make(GET_NTH, &[node, index])
 }
 
 fn make_tuple() -> OperatorDef {
@@ -55,7 +60,7 @@ fn make_tuple() -> OperatorDef {
 }
 
 fn get_nth() -> OperatorDef {
-    OperatorDef::new("core.get_nth", &["value", "n"], "The field of a tuple at position n, from 0.", |cx| {
+    OperatorDef::new(GET_NTH, &["value", "n"], "The field of a tuple at position n, from 0.", |cx| {
         let (tuple, index) = (tuple(cx, 0)?, cx.integer_literal(1)?);
         let found = usize::try_from(index).ok().and_then(|i| tuple.fields().get(i));
         let count = tuple.fields().len();
@@ -225,7 +230,7 @@ fn named(names: &str, fields: &[QType]) -> Result<QType, TypeError> {
 }
 
 fn namedtuple_make() -> OperatorDef {
-    OperatorDef::new("namedtuple.make", &["fields=", "*values"], "A tuple with field names.", |cx| {
+    OperatorDef::new(MAKE, &["fields=", "*values"], "A tuple with field names.", |cx| {
         let result = named(cx.text_literal(0)?, &cx.types[1..])?;
         cx.unchanged(result)
     })

@@ -19,6 +19,9 @@ use crate::value::{Fault, QType, ScalarType};
 use crate::vector::reduce::{self, Number};
 use crate::vector::stop::Stop;
 
+/// Name of `core._any_row`.
+pub const ANY_ROW: &str = "core._any_row";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
@@ -101,7 +104,7 @@ pub fn rows() -> Vec<Family> {
         mask::<ALL>("core._all_rows", "Present if every row of the mask is.", |rows| {
             rows.values.len() == rows.size
         }),
-        mask::<ANY>("core._any_row", "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
+        mask::<ANY>(ANY_ROW, "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
         kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
         kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),
     ]

@@ -7,6 +7,13 @@ use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
 use std::ops::Range;
 
+/// Name of `array._const`.
+pub const CONST: &str = "array._const";
+/// Name of `array._of_shape`.
+pub const OF_SHAPE: &str = "array._of_shape";
+/// Name of `array._shape_of`.
+pub const SHAPE_OF: &str = "array._shape_of";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
@@ -51,17 +58,17 @@ pub fn rows() -> Vec<Family> {
         )
         .cost_of(20)
         .on_demand(search),
-        Family::new("array._shape_of", &["x"], "The number of rows, as a shape.").on_demand(shape_of),
+        Family::new(SHAPE_OF, &["x"], "The number of rows, as a shape.").on_demand(shape_of),
         Family::new("array._shape", &["size"], "The shape of this many rows. Raises if there are fewer than 0.")
             .raises()
             .exact_general(&[INT64], QType::ArrayShape(ArrayClass::Dense), shape),
         Family::new("array.iota", &["shape"], "The numbers 0, 1, … of the rows of a shape.")
             .cost_of(10)
             .on_demand(iota),
-        Family::new("array._of_shape", &["shape", "x"], "The rows of x. Raises if there are not as many as the shape says.")
+        Family::new(OF_SHAPE, &["shape", "x"], "The rows of x. Raises if there are not as many as the shape says.")
             .raises()
             .on_demand(of_shape),
-        Family::new("array._const", &["shape", "value"], "The value in every row of a shape.")
+        Family::new(CONST, &["shape", "value"], "The value in every row of a shape.")
             .cost_of(10)
             .on_demand(constant),
     ]

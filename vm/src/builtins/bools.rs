@@ -5,17 +5,35 @@
 
 use crate::builtins::recipes;
 use crate::layout::access::Bytes;
+use crate::operator::facts::{Facts, Linear};
 use crate::operator::recipe::Recipe;
 use crate::operator::{Family, Overload};
 use crate::strip::{Comparison, List, Term};
 use crate::value::qtype::{BOOLEAN, BYTES, TEXT};
 use crate::value::{QType, ScalarType};
 
+/// Name of `bool.equal`.
+pub const EQUAL: &str = "bool.equal";
+/// Name of `bool.less`.
+pub const LESS: &str = "bool.less";
+/// Name of `bool.less_equal`.
+pub const LESS_EQUAL: &str = "bool.less_equal";
+/// Name of `bool.logical_and`.
+pub const LOGICAL_AND: &str = "bool.logical_and";
+/// Name of `bool.logical_if`.
+pub const LOGICAL_IF: &str = "bool.logical_if";
+/// Name of `bool.logical_not`.
+pub const LOGICAL_NOT: &str = "bool.logical_not";
+/// Name of `bool.logical_or`.
+pub const LOGICAL_OR: &str = "bool.logical_or";
+/// Name of `bool.not_equal`.
+pub const NOT_EQUAL: &str = "bool.not_equal";
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
         comparison(
-            "bool.equal",
+            EQUAL,
             |l, x| recipes::compared(l, Comparison::Equal, x),
             "True if equal.",
             |o| o.is_eq(),
@@ -23,7 +41,7 @@ pub fn rows() -> Vec<Family> {
             |l, r| l == r,
         ),
         comparison(
-            "bool.not_equal",
+            NOT_EQUAL,
             |l, x| recipes::compared(l, Comparison::NotEqual, x),
             "True if not equal.",
             |o| o.is_ne(),
@@ -31,7 +49,7 @@ pub fn rows() -> Vec<Family> {
             |l, r| l != r,
         ),
         comparison(
-            "bool.less",
+            LESS,
             |l, x| recipes::compared(l, Comparison::Less, x),
             "True if x is below y.",
             |o| o.is_lt(),
@@ -39,18 +57,18 @@ pub fn rows() -> Vec<Family> {
             |l, r| l < r,
         ),
         comparison(
-            "bool.less_equal",
+            LESS_EQUAL,
             |l, x| recipes::compared(l, Comparison::LessEqual, x),
             "True if x is not above y.",
             |o| o.is_le(),
             |l, r| l <= r,
             |l, r| l <= r,
         ),
-        Family::new("bool.logical_not", &["x"], "True becomes false and false true.")
+        Family::new(LOGICAL_NOT, &["x"], "True becomes false and false true.")
             .cells(|l, x| Some(l.not(x[0])))
             .unary(|x: bool| !x),
         Family::new(
-            "bool.logical_and",
+            LOGICAL_AND,
             &["x", "y"],
             "True if both are; false if one is, even if the other is missing.",
         )
@@ -62,7 +80,7 @@ pub fn rows() -> Vec<Family> {
             _ => None,
         }),
         Family::new(
-            "bool.logical_or",
+            LOGICAL_OR,
             &["x", "y"],
             "False if both are; true if one is, even if the other is missing.",
         )
@@ -74,10 +92,11 @@ pub fn rows() -> Vec<Family> {
             _ => None,
         }),
         Family::new(
-            "bool.logical_if",
+            LOGICAL_IF,
             &["condition", "true_value", "false_value", "missing_value"],
             "One of three values by a condition that may be missing. All three are evaluated.",
         )
+        .with_facts(Facts::pointwise().with_linear(Linear::In(&[1, 2, 3])))
         .on_demand(logical_if),
     ]
 }

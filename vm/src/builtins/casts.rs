@@ -12,10 +12,21 @@ use crate::strip::Lane;
 use crate::value::repr::write_repr;
 use crate::value::{Fault, ScalarType, Value};
 
+/// Name of `core.to_bool`.
+pub const TO_BOOL: &str = "core.to_bool";
+/// Name of `core._to_float32`.
+pub const TO_FLOAT32: &str = "core._to_float32";
+/// Name of `core.to_float64`.
+pub const TO_FLOAT64: &str = "core.to_float64";
+/// Name of `core._to_int32`.
+pub const TO_INT32: &str = "core._to_int32";
+/// Name of `core._to_int64`.
+pub const TO_INT64: &str = "core._to_int64";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("core.to_float64", &["x"], "The number as FLOAT64, exact except for large INT64.")
+        Family::new(TO_FLOAT64, &["x"], "The number as FLOAT64, exact except for large INT64.")
             .cells(|l, x| Some(l.cast(x[0], Lane::F64)))
             .derivative(&["1.0"])
             .unary(|x: bool| f64::from(u8::from(x)))
@@ -23,19 +34,15 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i64| x as f64)
             .unary(|x: f32| f64::from(x))
             .unary(|x: f64| x),
-        Family::new(
-            "core._to_float32",
-            &["x"],
-            "The number as FLOAT32, rounded to nearest; too large is infinite.",
-        )
-        .cells(|l, x| Some(l.cast(x[0], Lane::F32)))
-        .derivative(&["1.0"])
-        .unary(|x: bool| f32::from(u8::from(x)))
-        .unary(|x: i32| x as f32)
-        .unary(|x: i64| x as f32)
-        .unary(|x: f32| x)
-        .unary(|x: f64| x as f32),
-        Family::new("core._to_int64", &["x"], "The number as INT64, truncated. Raises if it does not fit.")
+        Family::new(TO_FLOAT32, &["x"], "The number as FLOAT32, rounded to nearest; too large is infinite.")
+            .cells(|l, x| Some(l.cast(x[0], Lane::F32)))
+            .derivative(&["1.0"])
+            .unary(|x: bool| f32::from(u8::from(x)))
+            .unary(|x: i32| x as f32)
+            .unary(|x: i64| x as f32)
+            .unary(|x: f32| x)
+            .unary(|x: f64| x as f32),
+        Family::new(TO_INT64, &["x"], "The number as INT64, truncated. Raises if it does not fit.")
             .cells(|l, x| Some(l.cast(x[0], Lane::I64)))
             .unary(|x: bool| i64::from(x))
             .unary(|x: i32| i64::from(x))
@@ -46,7 +53,7 @@ pub fn rows() -> Vec<Family> {
             .harmless_with(0, 0)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int64))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int64)),
-        Family::new("core._to_int32", &["x"], "The number as INT32, truncated. Raises if it does not fit.")
+        Family::new(TO_INT32, &["x"], "The number as INT32, truncated. Raises if it does not fit.")
             .cells(|l, x| Some(l.cast(x[0], Lane::I32)))
             .unary(|x: bool| i32::from(x))
             .unary(|x: i32| x)
@@ -58,7 +65,7 @@ pub fn rows() -> Vec<Family> {
             .primitive(Primitive::Truncate)
             .unary(|x: f32| float_to_int(f64::from(x), &x.into(), ScalarType::Int32).map(|x| x as i32))
             .unary(|x: f64| float_to_int(x, &x.into(), ScalarType::Int32).map(|x| x as i32)),
-        Family::new("core.to_bool", &["x"], "False for zero, true for any other number, NaN included.")
+        Family::new(TO_BOOL, &["x"], "False for zero, true for any other number, NaN included.")
             .cells(|l, x| Some(l.cast(x[0], Lane::Mask)))
             .unary(|x: bool| x)
             .unary(|x: i32| x != 0)

@@ -4,10 +4,12 @@
 //! one to a value, `presence_or` replaces a missing value. Operators that accept any type make their
 //! overloads on demand: scalar code for plain types, a general kernel for texts, tuples and sequences.
 
-use crate::builtins::recipes;
+use crate::builtins::nd::shape;
+use crate::builtins::{bools, recipes};
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
 use crate::operator::block_select;
+use crate::operator::facts::{Facts, Linear};
 use crate::operator::fusible::{Fusible, Order};
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::operator::scalar::{self, Typed};
@@ -17,85 +19,115 @@ use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
 use crate::value::tuple::TupleType;
 use crate::value::{Fault, QType, ScalarType};
 
+/// Name of `core._copy`.
+pub const COPY: &str = "core._copy";
+/// Name of `core.equal`.
+pub const EQUAL: &str = "core.equal";
+/// Name of `core.get_optional_value`.
+pub const GET_OPTIONAL_VALUE: &str = "core.get_optional_value";
+/// Name of `core.has._array`.
+pub const HAS_ARRAY: &str = "core.has._array";
+/// Name of `core.less`.
+pub const LESS: &str = "core.less";
+/// Name of `core.less_equal`.
+pub const LESS_EQUAL: &str = "core.less_equal";
+/// Name of `core.make_tuple`.
+pub const MAKE_TUPLE: &str = "core.make_tuple";
+/// Name of `core.not_equal`.
+pub const NOT_EQUAL: &str = "core.not_equal";
+/// Name of `core.presence_and`.
+pub const PRESENCE_AND: &str = "core.presence_and";
+/// Name of `core._presence_and_or`.
+pub const PRESENCE_AND_OR: &str = "core._presence_and_or";
+/// Name of `core.presence_not`.
+pub const PRESENCE_NOT: &str = "core.presence_not";
+/// Name of `core.presence_or`.
+pub const PRESENCE_OR: &str = "core.presence_or";
+/// Name of `core.to_optional._scalar`.
+pub const TO_OPTIONAL_SCALAR: &str = "core.to_optional._scalar";
+/// Name of `core.where`.
+pub const WHERE: &str = "core.where";
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("core._copy", &["x"], "The value itself, in another slot.")
+        Family::new(COPY, &["x"], "The value itself, in another slot.")
             .recipe(Recipe::Own(recipes::same))
             .narrow()
             .on_demand(copy),
-        Family::new("core.to_optional._scalar", &["x"], "The value as a present optional.")
+        Family::new(TO_OPTIONAL_SCALAR, &["x"], "The value as a present optional.")
             .recipe(Recipe::Own(recipes::same))
             .on_demand(to_optional),
-        Family::new("core.get_optional_value", &["x"], "The value of an optional. Raises if it is missing.")
+        Family::new(GET_OPTIONAL_VALUE, &["x"], "The value of an optional. Raises if it is missing.")
             .raises()
             .on_demand(get_optional_value),
-        Family::new("core.has._array", &["x"], "The rows of the array that are present, as masks.")
+        Family::new(HAS_ARRAY, &["x"], "The rows of the array that are present, as masks.")
             .on_demand(rows_present),
-        Family::new(
-            "core.presence_not",
-            &["x"],
-            "Present if the mask is missing, and missing if it is present.",
-        )
-        .recipe(Recipe::Own(recipes::presence_not))
-        .exact_unary(|x: Option<()>| if x.is_none() { Some(()) } else { None }),
-        Family::new("core.presence_and", &["x", "y"], "x where the mask y is present, else missing.")
+        Family::new(PRESENCE_NOT, &["x"], "Present if the mask is missing, and missing if it is present.")
+            .recipe(Recipe::Own(recipes::presence_not))
+            .exact_unary(|x: Option<()>| if x.is_none() { Some(()) } else { None }),
+        Family::new(PRESENCE_AND, &["x", "y"], "x where the mask y is present, else missing.")
             .recipe(Recipe::Own(recipes::presence_and))
             .on_demand(presence_and),
-        Family::new("core.presence_or", &["x", "y"], "x if it is present, else y.")
+        Family::new(PRESENCE_OR, &["x", "y"], "x if it is present, else y.")
             .recipe(Recipe::Own(recipes::presence_or))
             .on_demand(presence_or),
         Family::new(
-            "core._presence_and_or",
+            PRESENCE_AND_OR,
             &["a", "c", "b"],
             "a if it is present and the mask c is, else b; made by the optimizer from (a & c) | b.",
         )
         .recipe(Recipe::Own(recipes::presence_and_or))
         .on_demand(presence_and_or),
         comparison(
-            "core.equal",
+            EQUAL,
             Order::Equal,
             |l, x| recipes::mask(l, Comparison::Equal, x),
             "Present if equal; NaN equals nothing.",
             |o| o.is_eq(),
             |l, r| l == r,
             |l, r| l == r,
-        ),
+        )
+        .truths(bools::EQUAL),
         comparison(
-            "core.not_equal",
+            NOT_EQUAL,
             Order::NotEqual,
             |l, x| recipes::mask(l, Comparison::NotEqual, x),
             "Present if not equal.",
             |o| o.is_ne(),
             |l, r| l != r,
             |l, r| l != r,
-        ),
+        )
+        .truths(bools::NOT_EQUAL),
         comparison(
-            "core.less",
+            LESS,
             Order::Less,
             |l, x| recipes::mask(l, Comparison::Less, x),
             "Present if x is below y.",
             |o| o.is_lt(),
             |l, r| l < r,
             |l, r| l < r,
-        ),
+        )
+        .truths(bools::LESS),
         comparison(
-            "core.less_equal",
+            LESS_EQUAL,
             Order::LessEqual,
             |l, x| recipes::mask(l, Comparison::LessEqual, x),
             "Present if x is not above y.",
             |o| o.is_le(),
             |l, r| l <= r,
             |l, r| l <= r,
-        ),
+        )
+        .truths(bools::LESS_EQUAL),
         Family::new(
-            "core.where",
+            WHERE,
             &["condition", "true_branch", "false_branch"],
             "true_branch if the mask is present, else false_branch; this form has evaluated both.",
         )
         .recipe(Recipe::Own(recipes::select))
+        .with_facts(Facts::pointwise().with_linear(Linear::In(&[1, 2])).with_truths(shape::WHERE))
         .on_demand(select),
-        Family::new("core.make_tuple", &["*fields"], "A tuple of the values.").narrow().on_demand(make_tuple),
+        Family::new(MAKE_TUPLE, &["*fields"], "A tuple of the values.").narrow().on_demand(make_tuple),
         Family::new(
             "core.with_assertion",
             &["value", "condition", "message"],
@@ -179,7 +211,7 @@ fn rows_present(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 fn get_optional_value(family: &Family, args: &[QType]) -> Option<Overload> {
-    const MISSING: Fault = Fault::MissingValue { operator: "core.get_optional_value" };
+    const MISSING: Fault = Fault::MissingValue { operator: GET_OPTIONAL_VALUE };
     let [QType::Optional(t)] = args else { return None };
     let code = for_plain!(t, T => scalar::unary(|x: Option<T>| x.ok_or(MISSING)));
     let scalar = *t;

@@ -1,4 +1,4 @@
-//! `math.*`: arithmetic, rounding, logarithms, trigonometry.
+//! `math.*`: arithmetic, rounding, logarithms; trigonometry is in `trig`.
 //!
 //! Integers wrap around (two's complement), floats follow IEEE 754. Floor division and remainder by
 //! zero raise for integers and floats alike; true division is for floats only, integers are cast
@@ -7,6 +7,7 @@
 use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::block::Arithmetic;
+use crate::operator::facts::Linear;
 use crate::operator::fusible::{FloatOp, Fusible, IntegerOp};
 use crate::operator::primitive::Primitive;
 use crate::operator::recipe::Recipe;
@@ -15,58 +16,108 @@ use crate::value::Fault;
 use crate::vector::float::{self, Float};
 use crate::vector::math::{BinaryKind, UnaryKind, double, single};
 
+/// Name of `math.abs`.
+pub const ABS: &str = "math.abs";
+/// Name of `math._add4`.
+pub const ADD4: &str = "math._add4";
+/// Name of `math.ceil`.
+pub const CEIL: &str = "math.ceil";
+/// Name of `math.erf`.
+pub const ERF: &str = "math.erf";
+/// Name of `math.erfc`.
+pub const ERFC: &str = "math.erfc";
+/// Name of `math.exp`.
+pub const EXP: &str = "math.exp";
+/// Name of `math.exp2`.
+pub const EXP2: &str = "math.exp2";
+/// Name of `math.floor`.
+pub const FLOOR: &str = "math.floor";
+/// Name of `math.floordiv`.
+pub const FLOORDIV: &str = "math.floordiv";
+/// Name of `math.fma`.
+pub const FMA: &str = "math.fma";
+/// Name of `math.log`.
+pub const LOG: &str = "math.log";
+/// Name of `math.log10`.
+pub const LOG10: &str = "math.log10";
+/// Name of `math.log2`.
+pub const LOG2: &str = "math.log2";
+/// Name of `math.maximum`.
+pub const MAXIMUM: &str = "math.maximum";
+/// Name of `math.minimum`.
+pub const MINIMUM: &str = "math.minimum";
+/// Name of `math.mod`.
+pub const MOD: &str = "math.mod";
+/// Name of `math.pos`.
+pub const POS: &str = "math.pos";
+/// Name of `math.pow`.
+pub const POW: &str = "math.pow";
+/// Name of `math.sqrt`.
+pub const SQRT: &str = "math.sqrt";
+/// Name of `math.add`.
+pub const ADD: &str = "math.add";
+/// Name of `math.subtract`.
+pub const SUBTRACT: &str = "math.subtract";
+/// Name of `math.multiply`.
+pub const MULTIPLY: &str = "math.multiply";
+/// Name of `math.divide`.
+pub const DIVIDE: &str = "math.divide";
+/// Name of `math.neg`.
+pub const NEG: &str = "math.neg";
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
-    [arithmetic(), division(), order(), rounding(), exponential(), trigonometry(), classification()].concat()
+    [arithmetic(), division(), order(), rounding(), exponential(), classification()].concat()
 }
 
 fn arithmetic() -> Vec<Family> {
     vec![
-        Family::new("math.add", &["x", "y"], "Sum. Integers wrap around.")
+        Family::new(ADD, &["x", "y"], "Sum. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Add, x[0], x[1])))
             .derivative(&["1.0", "1.0"])
+            .linear(Linear::InAll)
             .hot_binary(|x: i32, y: i32| x.wrapping_add(y))
             .fusible(Fusible::Integer(IntegerOp::Add))
             .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
             .hot_binary(|x: f32, y: f32| x + y)
             .fusible(Fusible::Float(FloatOp::Add))
             .arithmetic(Arithmetic::Add, |x, y| x + y),
-        Family::new("math.subtract", &["x", "y"], "Difference. Integers wrap around.")
+        Family::new(SUBTRACT, &["x", "y"], "Difference. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Sub, x[0], x[1])))
             .derivative(&["1.0", "-1.0"])
+            .linear(Linear::InAll)
             .hot_binary(|x: i32, y: i32| x.wrapping_sub(y))
             .fusible(Fusible::Integer(IntegerOp::Subtract))
             .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
             .hot_binary(|x: f32, y: f32| x - y)
             .fusible(Fusible::Float(FloatOp::Subtract))
             .arithmetic(Arithmetic::Subtract, |x, y| x - y),
-        Family::new("math.multiply", &["x", "y"], "Product. Integers wrap around.")
+        Family::new(MULTIPLY, &["x", "y"], "Product. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Mul, x[0], x[1])))
             .derivative(&["y", "x"])
+            .linear(Linear::InEach)
             .hot_binary(|x: i32, y: i32| x.wrapping_mul(y))
             .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
             .hot_binary(|x: f32, y: f32| x * y)
             .fusible(Fusible::Float(FloatOp::Multiply))
             .arithmetic(Arithmetic::Multiply, |x, y| x * y),
-        Family::new(
-            "math.neg",
-            &["x"],
-            "The number with the opposite sign; the smallest integer stays itself.",
-        )
-        .cells(|l, x| Some(l.unary(UnaryOp::Neg, x[0])))
-        .derivative(&["-1.0"])
-        .unary(|x: i32| x.wrapping_neg())
-        .unary(|x: i64| x.wrapping_neg())
-        .unary(|x: f32| -x)
-        .unary(|x: f64| -x),
-        Family::new("math.pos", &["x"], "The number itself.")
+        Family::new(NEG, &["x"], "The number with the opposite sign; the smallest integer stays itself.")
+            .cells(|l, x| Some(l.unary(UnaryOp::Neg, x[0])))
+            .derivative(&["-1.0"])
+            .linear(Linear::InAll)
+            .unary(|x: i32| x.wrapping_neg())
+            .unary(|x: i64| x.wrapping_neg())
+            .unary(|x: f32| -x)
+            .unary(|x: f64| -x),
+        Family::new(POS, &["x"], "The number itself.")
             .recipe(Recipe::Own(recipes::same))
             .derivative(&["1.0"])
+            .linear(Linear::InAll)
             .unary(|x: i32| x)
             .unary(|x: i64| x)
             .unary(|x: f32| x)
             .unary(|x: f64| x),
-        Family::new("math.abs", &["x"], "Absolute value; the smallest integer stays itself.")
+        Family::new(ABS, &["x"], "Absolute value; the smallest integer stays itself.")
             .cells(|l, x| Some(l.unary(UnaryOp::Abs, x[0])))
             .derivative(&["math.sign(x)"])
             .unary(|x: i32| x.wrapping_abs())
@@ -80,14 +131,14 @@ fn arithmetic() -> Vec<Family> {
             .unary(|x: i64| x.signum())
             .unary(|x: f32| float::sign(x))
             .unary(|x: f64| float::sign(x)),
-        Family::new("math.fma", &["x", "y", "z"], "x * y + z with a single rounding.")
+        Family::new(FMA, &["x", "y", "z"], "x * y + z with a single rounding.")
             .cells(|l, x| Some(l.fma(x[0], x[1], x[2])))
             .cost_of(8)
             .derivative(&["y", "x", "1.0"])
             .ternary_wide(single::fma, f32::mul_add)
             .ternary_wide(double::fma, f64::mul_add),
         Family::new(
-            "math._add4",
+            ADD4,
             &["a", "b", "c", "d"],
             "a + b + c + d, added from the left; made by the optimizer rule `add4`.",
         )
@@ -110,13 +161,14 @@ fn division() -> Vec<Family> {
         }
     }
     vec![
-        Family::new("math.divide", &["x", "y"], "Quotient of two floats; by zero it is an infinity or NaN.")
+        Family::new(DIVIDE, &["x", "y"], "Quotient of two floats; by zero it is an infinity or NaN.")
             .cells(|l, x| Some(l.binary(BinaryOp::Div, x[0], x[1])))
             .cost_of(4)
-            .derivative(&["1.0 / y", "-x / (y * y)"])
+            .linear(Linear::In(&[0]))
+            .differential("(d_x - result * d_y) / y")
             .hot_binary(|x: f32, y: f32| x / y)
             .arithmetic(Arithmetic::Divide, |x, y| x / y),
-        Family::new("math.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+        Family::new(FLOORDIV, &["x", "y"], "Quotient rounded down. A zero divisor raises.")
             .rare_cells(recipes::floor_div)
             .cost_of(8)
             .derivative(&["0.0", "0.0"])
@@ -128,7 +180,7 @@ fn division() -> Vec<Family> {
             .binary(|x: f32, y: f32| checked(y, |y| float::floordiv(x, y)))
             .binary(|x: f64, y: f64| checked(y, |y| float::floordiv(x, y))),
         Family::new(
-            "math.mod",
+            MOD,
             &["x", "y"],
             "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
         )
@@ -172,22 +224,16 @@ fn floor_mod(x: i64, y: i64) -> i64 {
 
 fn order() -> Vec<Family> {
     vec![
-        Family::new("math.maximum", &["x", "y"], "Larger of two; NaN wins, equal numbers keep the first.")
+        Family::new(MAXIMUM, &["x", "y"], "Larger of two; NaN wins, equal numbers keep the first.")
             .cells(|l, x| Some(l.binary(BinaryOp::Max, x[0], x[1])))
-            .derivative(&[
-                "1.0 * bool.logical_if(bool.greater_equal(x, y), 1.0, 0.0, 0.0)",
-                "1.0 * bool.logical_if(bool.greater_equal(x, y), 0.0, 1.0, 0.0)",
-            ])
+            .differential("nd.where(bool.greater_equal(x, y), d_x, d_y)")
             .hot_binary(|x: i32, y: i32| x.max(y))
             .hot_binary(|x: i64, y: i64| x.max(y))
             .hot_binary(|x: f32, y: f32| float::maximum(x, y))
             .hot_binary(|x: f64, y: f64| float::maximum(x, y)),
-        Family::new("math.minimum", &["x", "y"], "Smaller of two; NaN wins, equal numbers keep the first.")
+        Family::new(MINIMUM, &["x", "y"], "Smaller of two; NaN wins, equal numbers keep the first.")
             .cells(|l, x| Some(l.binary(BinaryOp::Min, x[0], x[1])))
-            .derivative(&[
-                "1.0 * bool.logical_if(bool.less_equal(x, y), 1.0, 0.0, 0.0)",
-                "1.0 * bool.logical_if(bool.less_equal(x, y), 0.0, 1.0, 0.0)",
-            ])
+            .differential("nd.where(bool.less_equal(x, y), d_x, d_y)")
             .hot_binary(|x: i32, y: i32| x.min(y))
             .hot_binary(|x: i64, y: i64| x.min(y))
             .hot_binary(|x: f32, y: f32| float::minimum(x, y))
@@ -197,7 +243,7 @@ fn order() -> Vec<Family> {
 
 /// A row of one float operand.
 macro_rules! float_row {
-    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], $(cells $cells:expr,)? |$x:ident| $body:expr) => {
+    ($name:expr, $meaning:literal, $cost:literal, [$($partial:literal)?], $(cells $cells:expr,)? |$x:ident| $body:expr) => {
         Family::new($name, &["x"], $meaning)
             .cost_of($cost)
             $(.derivative(&[$partial]))?
@@ -209,7 +255,7 @@ macro_rules! float_row {
 
 /// A row of one float operand with loops of its own.
 macro_rules! special_row {
-    ($name:literal, $meaning:literal, $cost:literal, [$($partial:literal)?], $one:ident, $rows:ident) => {
+    ($name:expr, $meaning:literal, $cost:literal, [$($partial:literal)?], $one:ident, $rows:ident) => {
         Family::new($name, &["x"], $meaning)
             .cost_of($cost)
             $(.derivative(&[$partial]))?
@@ -219,11 +265,13 @@ macro_rules! special_row {
     };
 }
 
+pub(super) use special_row;
+
 fn rounding() -> Vec<Family> {
     let integers = |family: Family| family.unary(|x: i32| x).unary(|x: i64| x);
     vec![
         integers(float_row!(
-            "math.floor",
+            FLOOR,
             "Largest integer not above.",
             2,
             ["0.0"],
@@ -232,7 +280,7 @@ fn rounding() -> Vec<Family> {
             |x| x.floor()
         )),
         integers(float_row!(
-            "math.ceil",
+            CEIL,
             "Smallest integer not below.",
             2,
             ["0.0"],
@@ -258,7 +306,7 @@ fn rounding() -> Vec<Family> {
 fn exponential() -> Vec<Family> {
     vec![
         float_row!(
-            "math.sqrt",
+            SQRT,
             "Square root; NaN below zero.",
             6,
             ["0.5 / math.sqrt(x)"],
@@ -274,15 +322,8 @@ fn exponential() -> Vec<Family> {
             cbrt,
             cbrt_into
         ),
-        special_row!("math.exp", "e to the power x.", 20, ["math.exp(x)"], exp, exp_into),
-        special_row!(
-            "math.exp2",
-            "2 to the power x.",
-            20,
-            ["math.exp2(x) * 0.6931471805599453"],
-            exp2,
-            exp2_into
-        ),
+        special_row!(EXP, "e to the power x.", 20, ["math.exp(x)"], exp, exp_into),
+        special_row!(EXP2, "2 to the power x.", 20, ["math.exp2(x) * 0.6931471805599453"], exp2, exp2_into),
         special_row!(
             "math.expm1",
             "exp(x) - 1 without cancellation near zero.",
@@ -291,16 +332,9 @@ fn exponential() -> Vec<Family> {
             expm1,
             expm1_into
         ),
-        special_row!("math.log", "Natural logarithm; NaN below zero.", 20, ["1.0 / x"], ln, ln_into),
-        special_row!("math.log2", "Logarithm to base 2.", 20, ["1.4426950408889634 / x"], log2, log2_into),
-        special_row!(
-            "math.log10",
-            "Logarithm to base 10.",
-            20,
-            ["0.4342944819032518 / x"],
-            log10,
-            log10_into
-        ),
+        special_row!(LOG, "Natural logarithm; NaN below zero.", 20, ["1.0 / x"], ln, ln_into),
+        special_row!(LOG2, "Logarithm to base 2.", 20, ["1.4426950408889634 / x"], log2, log2_into),
+        special_row!(LOG10, "Logarithm to base 10.", 20, ["0.4342944819032518 / x"], log10, log10_into),
         special_row!(
             "math.log1p",
             "log(1 + x) without cancellation near zero.",
@@ -330,16 +364,9 @@ fn exponential() -> Vec<Family> {
             ["1.0 / (1.0 + math.exp(x))"],
             |x| float::log_sigmoid(x)
         ),
+        special_row!(ERF, "Error function.", 40, ["1.1283791670955126 * math.exp(-x * x)"], erf, erf_into),
         special_row!(
-            "math.erf",
-            "Error function.",
-            40,
-            ["1.1283791670955126 * math.exp(-x * x)"],
-            erf,
-            erf_into
-        ),
-        special_row!(
-            "math.erfc",
+            ERFC,
             "1 - erf(x) without cancellation.",
             40,
             ["-1.1283791670955126 * math.exp(-x * x)"],
@@ -360,115 +387,18 @@ fn exponential() -> Vec<Family> {
         ])
         .ternary(|x: f32, half: f32, slope: f32| float::sigmoid(x, half, slope))
         .ternary(|x: f64, half: f64, slope: f64| float::sigmoid(x, half, slope)),
-        Family::new(
-            "math.pow",
-            &["x", "y"],
-            "C pow: x to the power y; NaN for a negative x and a fractional y.",
-        )
-        .cost_of(40)
-        .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
-        .special(BinaryKind::Pow)
-        .binary_rows_in_place(|x: f32, y: f32| single::pow(x, y), single::pow_into)
-        .binary_rows_in_place(|x: f64, y: f64| double::pow(x, y), double::pow_into),
+        Family::new(POW, &["x", "y"], "C pow: x to the power y; NaN for a negative x and a fractional y.")
+            .cost_of(40)
+            .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
+            .special(BinaryKind::Pow)
+            .binary_rows_in_place(|x: f32, y: f32| single::pow(x, y), single::pow_into)
+            .binary_rows_in_place(|x: f64, y: f64| double::pow(x, y), double::pow_into),
         Family::new("math.hypot", &["x", "y"], "sqrt(x*x + y*y) without overflow.")
             .cost_of(20)
             .derivative(&["x / math.hypot(x, y)", "y / math.hypot(x, y)"])
             .special(BinaryKind::Hypot)
             .binary_rows_in_place(|x: f32, y: f32| single::hypot(x, y), single::hypot_into)
             .binary_rows_in_place(|x: f64, y: f64| double::hypot(x, y), double::hypot_into),
-    ]
-}
-
-fn trigonometry() -> Vec<Family> {
-    vec![
-        special_row!(
-            "math.trig.sin",
-            "Sine of an angle in radians.",
-            20,
-            ["math.trig.cos(x)"],
-            sin,
-            sin_into
-        ),
-        special_row!(
-            "math.trig.cos",
-            "Cosine of an angle in radians.",
-            20,
-            ["-math.trig.sin(x)"],
-            cos,
-            cos_into
-        ),
-        special_row!(
-            "math.trig.tan",
-            "Tangent of an angle in radians.",
-            25,
-            ["1.0 + math.trig.tan(x) * math.trig.tan(x)"],
-            tan,
-            tan_into
-        ),
-        special_row!(
-            "math.trig.asin",
-            "Arc sine in radians.",
-            25,
-            ["1.0 / math.sqrt(1.0 - x * x)"],
-            asin,
-            asin_into
-        ),
-        special_row!(
-            "math.trig.acos",
-            "Arc cosine in radians.",
-            25,
-            ["-1.0 / math.sqrt(1.0 - x * x)"],
-            acos,
-            acos_into
-        ),
-        special_row!(
-            "math.trig.atan",
-            "Arc tangent in radians.",
-            25,
-            ["1.0 / (1.0 + x * x)"],
-            atan,
-            atan_into
-        ),
-        special_row!("math.trig.sinh", "Hyperbolic sine.", 30, ["math.trig.cosh(x)"], sinh, sinh_into),
-        special_row!("math.trig.cosh", "Hyperbolic cosine.", 30, ["math.trig.sinh(x)"], cosh, cosh_into),
-        special_row!(
-            "math.trig.tanh",
-            "Hyperbolic tangent.",
-            30,
-            ["1.0 - math.trig.tanh(x) * math.trig.tanh(x)"],
-            tanh,
-            tanh_into
-        ),
-        special_row!(
-            "math.trig.asinh",
-            "Inverse hyperbolic sine.",
-            40,
-            ["1.0 / math.sqrt(x * x + 1.0)"],
-            asinh,
-            asinh_into
-        ),
-        special_row!(
-            "math.trig.acosh",
-            "Inverse hyperbolic cosine.",
-            40,
-            ["1.0 / math.sqrt(x * x - 1.0)"],
-            acosh,
-            acosh_into
-        ),
-        special_row!(
-            "math.trig.atanh",
-            "Inverse hyperbolic tangent.",
-            40,
-            ["1.0 / (1.0 - x * x)"],
-            atanh,
-            atanh_into
-        ),
-        Family::new("math.trig.atan2", &["y", "x"], "Angle of the point (x, y) in radians.")
-            .cost_of(30)
-            .derivative(&["x / (x * x + y * y)", "-y / (x * x + y * y)"])
-            .special(BinaryKind::Atan2)
-            .binary_rows_in_place(|y: f32, x: f32| single::atan2(y, x), single::atan2_into)
-            .binary_rows_in_place(|y: f64, x: f64| double::atan2(y, x), double::atan2_into),
     ]
 }
 

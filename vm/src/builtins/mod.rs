@@ -27,6 +27,7 @@ mod recipes;
 pub mod scan;
 pub mod seq;
 pub mod strings;
+pub mod trig;
 
 /// The table of all standard operators.
 pub fn table() -> Arc<OperatorTable> {
@@ -34,6 +35,7 @@ pub fn table() -> Arc<OperatorTable> {
         let mut table = OperatorTable::new();
         let rows = [
             math::rows(),
+            trig::rows(),
             core::rows(),
             casts::rows(),
             bools::rows(),

@@ -10,10 +10,13 @@
 use crate::operator::Family;
 use crate::vector::math::{BinaryKind, double};
 
+/// Name of `math.faddeeva_real`.
+pub const FADDEEVA_REAL: &str = "math.faddeeva_real";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("math.faddeeva_real", &["x", "y"], "Real part of the Faddeeva function w(x + iy).")
+        Family::new(FADDEEVA_REAL, &["x", "y"], "Real part of the Faddeeva function w(x + iy).")
             .cost_of(60)
             .derivative(&["math.faddeeva_slope_real(x, y)", "-math.faddeeva_slope_imag(x, y)"])
             .special(BinaryKind::FaddeevaReal)

@@ -6,6 +6,11 @@ use crate::operator::{Call, Family, Overload};
 use crate::value::qtype::INT64;
 use crate::value::{Fault, QType, ScalarType, ScalarValue, Value};
 
+/// Name of `seq.at`.
+pub const AT: &str = "seq.at";
+/// Name of `seq.size`.
+pub const SIZE: &str = "seq.size";
+
 /// Elements a sequence may have: 8 bytes each, 128 MiB in all.
 pub const MAX_ELEMENTS: u64 = 1 << 24;
 
@@ -19,7 +24,7 @@ pub fn rows() -> Vec<Family> {
         )
         .raises()
         .exact_general(&[INT64, INT64, INT64], QType::Sequence(ScalarType::Int64), range),
-        Family::new("seq.size", &["seq"], "Number of elements.").on_demand(|family, args| {
+        Family::new(SIZE, &["seq"], "Number of elements.").on_demand(|family, args| {
             let [QType::Sequence(_)] = args else { return None };
             Some(family.make_general(args, INT64, |call| {
                 let size = call.sequence(0).len() as i64;
@@ -27,7 +32,7 @@ pub fn rows() -> Vec<Family> {
                 Ok(())
             }))
         }),
-        Family::new("seq.at", &["seq", "i"], "The element at position i, from 0. Raises outside the sequence.")
+        Family::new(AT, &["seq", "i"], "The element at position i, from 0. Raises outside the sequence.")
             .raises()
             .on_demand(at),
         Family::new("seq.make", &["*elements"], "A sequence of the values, which have one plain scalar type.")

@@ -23,6 +23,7 @@
 //!
 //! Stepped code does none of this and has a pause before every instruction.
 
+use crate::builtins::core;
 use crate::layout::access::Accumulator;
 use crate::layout::slot::TypedSlot;
 use crate::machine::call_cells;
@@ -475,7 +476,7 @@ pub(super) fn is_in_place(
     result: ValueId,
 ) -> bool {
     let (out, slot) = (routine.slot(result), |value: ValueId| routine.slot(value));
-    let copies = &**overload.name() == "core._copy" && slot(operands[0]).offset() == out.offset();
+    let copies = &**overload.name() == core::COPY && slot(operands[0]).offset() == out.offset();
     let stands_in =
         |(i, v): (usize, &ValueId)| out.field(i).is_some_and(|field| field.offset() == slot(*v).offset());
     copies || overload.assembles() && operands.iter().enumerate().all(stands_in)

@@ -18,6 +18,7 @@ use crate::layout::access::PlainScalar;
 use crate::operator::block::{Arithmetic, BlockKernel};
 use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
 use crate::operator::call::Call;
+use crate::operator::facts::{Class, Facts};
 use crate::operator::function::Outcome;
 use crate::operator::fusible::Fusible;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
@@ -43,7 +44,7 @@ pub struct Family {
     meaning: Box<str>,
     effects: Effects,
     cost: u32,
-    partials: Box<[&'static str]>,
+    pub(super) facts: Facts,
     harmless: Option<(usize, i8)>,
     rows_of: Option<usize>,
     pub(super) recipe: Option<Recipe>,
@@ -74,7 +75,7 @@ impl Family {
             meaning: meaning.into(),
             effects: Effects::Total,
             cost: 1,
-            partials: [].into(),
+            facts: Facts::new(),
             harmless: None,
             rows_of: None,
             recipe: None,
@@ -118,10 +119,15 @@ impl Family {
         self.cost
     }
 
+    /// What passes may assume of the operator. One with code for plain values is pointwise, unless its row says otherwise.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
     /// Partial derivatives, one expression per parameter in the operator's own parameter names; empty
-    /// if the operator is not differentiable or nobody has written them yet.
+    /// if its slope is not written so.
     pub fn partials(&self) -> &[&'static str] {
-        &self.partials
+        self.facts.partials()
     }
 
     /// An argument, and the value with which no evaluation raises whatever the other arguments are.
@@ -176,12 +182,6 @@ impl Family {
     /// Sets the relative cost.
     pub fn cost_of(mut self, cost: u32) -> Family {
         self.cost = cost;
-        self
-    }
-
-    /// Sets the partial derivatives.
-    pub fn derivative(mut self, partials: &[&'static str]) -> Family {
-        self.partials = partials.into();
         self
     }
 
@@ -469,6 +469,9 @@ impl Family {
     pub(super) fn add(mut self, (args, result, mut kernel): Typed) -> Family {
         kernel.threaded.fusible = self.fusible.take();
         kernel.threaded.primitive = self.primitive.filter(|_| !result.is_optional());
+        if self.facts.class() == Class::Unknown {
+            self.facts = self.facts.with_class(Class::Pointwise);
+        }
         self.add_overload(args.into(), result, Kernel::Scalar(kernel))
     }
 

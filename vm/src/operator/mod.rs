@@ -22,6 +22,7 @@ mod closures;
 pub mod copy;
 pub(crate) mod element;
 pub(crate) mod element_type;
+pub mod facts;
 pub mod family;
 pub(crate) mod fold_kernel;
 pub mod function;
@@ -56,6 +57,7 @@ pub mod threaded;
 pub(crate) mod whole_fold;
 
 pub use call::Call;
+pub use facts::Facts;
 pub use family::Family;
 pub(crate) use signature::Kernel;
 pub use signature::{Effects, Overload};

@@ -1,6 +1,7 @@
 //! Sums over the pairs of elements of two arrays: inner product, squared distance.
 
 use crate::layout::PlainSlot;
+use crate::operator::facts::{Facts, Linear};
 use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE, Scratch};
@@ -12,18 +13,25 @@ use crate::value::nd_view::Cell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
 use crate::vector::fold::Number;
 
+/// Name of `nd.dot`.
+pub const DOT: &str = "nd.dot";
+/// Name of `nd.squared_distance`.
+pub const SQUARED_DISTANCE: &str = "nd.squared_distance";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
         of_pairs::<Product>(
-            "nd.dot",
+            DOT,
             "Sum of the products of the elements of two arrays with the same axes; of integers as INT64. It is added up \
             in 32 running sums for each 65,536 elements, which takes less time than nd.sum and is less exact.",
-        ),
+        )
+        .with_facts(Facts::pairs().with_linear(Linear::InEach).differential("nd.sum(d_x * y + d_y * x)")),
         of_pairs::<SquaredDifference>(
-            "nd.squared_distance",
+            SQUARED_DISTANCE,
             "Sum of the squares of the differences of the elements of two arrays with the same axes, added up as nd.dot.",
-        ),
+        )
+        .with_facts(Facts::pairs().differential("half = nd.sum(d_x * (x - y) + d_y * (y - x))\nhalf + half")),
     ]
 }
 

@@ -23,34 +23,56 @@ use crate::vector::fold::{Best, Count, Fold, Mean, Product, Sum, Truth, fold};
 use crate::vector::spread::{self, Real};
 use crate::vector::variance::{variance_by, variance_of_integers};
 
+/// Name of `nd._all`.
+pub const ALL: &str = "nd._all";
+/// Name of `nd._any`.
+pub const ANY: &str = "nd._any";
+/// Name of `nd._count`.
+pub const COUNT: &str = "nd._count";
+/// Name of `nd._max`.
+pub const MAX: &str = "nd._max";
+/// Name of `nd._mean`.
+pub const MEAN: &str = "nd._mean";
+/// Name of `nd._median`.
+pub const MEDIAN: &str = "nd._median";
+/// Name of `nd._min`.
+pub const MIN: &str = "nd._min";
+/// Name of `nd._prod`.
+pub const PROD: &str = "nd._prod";
+/// Name of `nd._quantile`.
+pub const QUANTILE: &str = "nd._quantile";
+/// Name of `nd._std`.
+pub const STD: &str = "nd._std";
+/// Name of `nd._sum`.
+pub const SUM: &str = "nd._sum";
+/// Name of `nd._var`.
+pub const VAR: &str = "nd._var";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     let folds = [
-        folding("nd._sum", "Sum; 0 of no elements. Integers and truths are added as INT64.", wide, sum),
-        folding("nd._mean", "Mean; NaN of no elements.", real, mean),
+        folding(SUM, "Sum; 0 of no elements. Integers and truths are added as INT64.", wide, sum),
+        folding(MEAN, "Mean; NaN of no elements.", real, mean),
+        folding(MIN, "The least element; NaN if there is one. Raises without elements.", same, |element| {
+            best::<false>(element, "minimum")
+        }),
         folding(
-            "nd._min",
-            "The least element; NaN if there is one. Raises without elements.",
-            same,
-            |element| best::<false>(element, "minimum"),
-        ),
-        folding(
-            "nd._max",
+            MAX,
             "The greatest element; NaN if there is one. Raises without elements.",
             same,
             |element| best::<true>(element, "maximum"),
         ),
-        folding("nd._any", "True if an element is not zero.", truth, is_true::<false>),
-        folding("nd._all", "True if no element is zero.", truth, is_true::<true>),
-        folding("nd._prod", "Product; 1 of no elements, as INT64 of integers and truths.", wide, prod),
-        folding("nd._count", "Number of the elements that are not zero.", |_| Some(ScalarType::Int64), count),
+        folding(ANY, "True if an element is not zero.", truth, is_true::<false>),
+        folding(ALL, "True if no element is zero.", truth, is_true::<true>),
+        folding(PROD, "Product; 1 of no elements, as INT64 of integers and truths.", wide, prod),
+        folding(COUNT, "Number of the elements that are not zero.", |_| Some(ScalarType::Int64), count),
     ];
     let others = [
-        reduction("nd._var", "Mean square of the deviations from the mean.", &[INT64], real, var),
-        reduction("nd._std", "Square root of the variance.", &[INT64], real, std),
-        reduction("nd._median", "The element in the middle, or the mean of two.", &[], real, median),
+        reduction(VAR, "Mean square of the deviations from the mean.", &[INT64], real, var),
+        reduction(STD, "Square root of the variance.", &[INT64], real, std),
+        reduction(MEDIAN, "The element in the middle, or the mean of two.", &[], real, median),
         reduction(
-            "nd._quantile",
+            QUANTILE,
             "The element at a share of the way from least to greatest. Raises without elements.",
             &[FLOAT64],
             quantiles,

@@ -3,6 +3,7 @@
 use crate::builtins::nd::reduce::without_axes;
 use crate::builtins::recipes;
 use crate::operator::copy::copy_elements;
+use crate::operator::facts::Linear;
 use crate::operator::{Call, Family, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::{SizesDiffer, check_count, common_sizes, shapes_differ};
@@ -11,35 +12,41 @@ use crate::value::qtype::INT64;
 use crate::value::shape::PerAxis;
 use crate::value::{ArrayClass, ArrayType, Axes, Fault, NdType, NdView, QType, ScalarType, Value};
 
+/// Name of `nd._expand_dims`.
+pub const EXPAND_DIMS: &str = "nd._expand_dims";
+/// Name of `nd._reshape`.
+pub const RESHAPE: &str = "nd._reshape";
+/// Name of `nd._squeeze`.
+pub const SQUEEZE: &str = "nd._squeeze";
+/// Name of `nd.where`.
+pub const WHERE: &str = "nd.where";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
         Family::new(
-            "nd.where",
+            WHERE,
             &["condition", "x", "y"],
             "x where the condition is true, else y; what is not chosen does not raise.",
         )
         .cells(recipes::chosen)
+        .linear(Linear::In(&[1, 2]))
         .exact_ternary(|condition: bool, x: bool, y: bool| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i32, y: i32| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: i64, y: i64| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: f32, y: f32| if condition { x } else { y })
         .exact_ternary(|condition: bool, x: f64, y: f64| if condition { x } else { y }),
         Family::new(
-            "nd._expand_dims",
+            EXPAND_DIMS,
             &["x", "axes"],
             "The elements with unit axes at these places of the result.",
         )
         .cost_of(5)
         .on_demand(expand_dims),
-        Family::new(
-            "nd._squeeze",
-            &["x", "axes"],
-            "The elements without these axes, which must have the size 1.",
-        )
-        .cost_of(5)
-        .raises()
-        .on_demand(squeeze),
+        Family::new(SQUEEZE, &["x", "axes"], "The elements without these axes, which must have the size 1.")
+            .cost_of(5)
+            .raises()
+            .on_demand(squeeze),
         Family::new("nd._transpose", &["x", "axes"], "The elements under the axes in this order.")
             .cost_of(10)
             .on_demand(transpose),
@@ -52,7 +59,7 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(|family, args| keeps_axes(args).then(|| resized(family, args, broadcast)).flatten()),
         Family::new(
-            "nd._reshape",
+            RESHAPE,
             &["x", "units", "*sizes"],
             "The elements in their order under axes of these sizes, of which one may be -1.",
         )
