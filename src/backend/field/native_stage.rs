@@ -58,7 +58,7 @@ impl NativeStage {
         let call = ProgramCall::new("stage", program.clone(), ArrayLayout::Strided)?;
         let library = cache.library(&call)?;
         let inputs = main.inputs.iter();
-        let argument = |(name, _): &(Arc<str>, _)| argument(&**name).expect("an input of the stage");
+        let argument = |(name, _): &(Arc<str>, _)| argument(name).expect("an input of the stage");
         let unset = Value::Scalar(ScalarValue::Unit);
         let arguments = inputs.map(|input| (argument(input), unset.clone())).collect();
         let number = |name: &Arc<str>| main.side_outputs.iter().position(|(side, _)| side == name);

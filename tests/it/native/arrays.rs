@@ -411,7 +411,6 @@ fn results_are_made_in_strided_memory() {
                 let mut room = room.expect("elements share nothing");
                 call.lend_room(0, &mut room).expect("an array");
                 call.run().expect("no error");
-                drop(call);
                 let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
                 for (at, expected) in rows.view().cells::<f64>().enumerate() {
                     assert_eq!(
