@@ -1,11 +1,12 @@
-"""Field programs side by side: Cembra, C by hand, numpy and Numba in one run, one thread.
+"""Field programs side by side: Cembra by strips and by native code, C by hand, numpy and Numba in one run, one thread.
 
     cargo build --release --manifest-path benches/peers/Cargo.toml --bin fields
     python3 -m venv venv && venv/bin/pip install numpy numba
     venv/bin/python benches/peers/fields.py [size ...]
 
 Results of Cembra and C are compared bit by bit first. Engines take turns within a round; times are processor nanoseconds
-per point, the medians of the rounds, and ratios are Cembra's time to that of the peer. Without Numba its column is empty.
+per point, the medians of the rounds, and ratios are Cembra's time to that of the peer; the last one is that of native code to
+C. Without Numba its column is empty.
 """
 
 import ctypes
@@ -210,9 +211,9 @@ def timed(function):
 
 def main():
     sizes = [int(size) for size in sys.argv[1:]] or [64, 512, 2048]
-    library, program = compiled(), Program("fields")
-    print("| workload | size | Cembra, ns/point | beside C | beside numpy | beside Numba |")
-    print("| --- | --: | --: | --: | --: | --: |")
+    library, program, native = compiled(), Program("fields"), Program("fields")
+    print("| workload | size | Cembra, ns/point | beside C | beside numpy | beside Numba | native, ns/point | beside C |")
+    print("| --- | --: | --: | --: | --: | --: | --: | --: |")
     for work in (laplacian, limited, bilaplacian, horizontal_diffusion, tridiagonal, edge_sum):
         for size in sizes:
             arguments, numpy, (loop, *arrays), out = work(Planes(size))
@@ -224,12 +225,18 @@ def main():
                 function(ctypes.c_long(times), *arguments)
                 return time.process_time_ns() - start
 
-            with tempfile.NamedTemporaryFile() as file:
-                program.ask("open", work.__name__, size, file.name)
-                c(1)
-                found = np.fromfile(file.name).reshape(out.shape)
-            assert found.tobytes() == out.tobytes(), f"{work.__name__} {size}: other results than C"
-            engines = {"cembra": lambda times: program.elapsed("run", times), "c": c, "numpy": timed(numpy)}
+            c(1)
+            for process, tier in ((program, "interpreter"), (native, "native")):
+                with tempfile.NamedTemporaryFile() as file:
+                    process.ask("open", work.__name__, size, file.name, tier)
+                    found = np.fromfile(file.name).reshape(out.shape)
+                assert found.tobytes() == out.tobytes(), f"{work.__name__} {size}, {tier}: other results than C"
+            engines = {
+                "cembra": lambda times: program.elapsed("run", times),
+                "native": lambda times: native.elapsed("run", times),
+                "c": c,
+                "numpy": timed(numpy),
+            }
             if numba is not None:
                 by_numba = numba.njit(loop)
                 engines["numba"] = timed(lambda: by_numba(*arrays))
@@ -243,6 +250,7 @@ def main():
                     rounds[engine].append(measure(times[engine]) / times[engine])
             median = {engine: statistics.median(found) for engine, found in rounds.items()}
             beside = [f"{median['cembra'] / median[peer]:.2f}" if peer in median else "" for peer in ("c", "numpy", "numba")]
+            beside += [f"{median['native'] / size**2:.3f}", f"{median['native'] / median['c']:.2f}"]
             print(f"| {work.__name__} | {size} | {median['cembra'] / size**2:.3f} | {' | '.join(beside)} |", flush=True)
 
 

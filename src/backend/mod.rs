@@ -57,7 +57,7 @@ pub use compiled::ProgramError;
 pub use console::{Console, Standard, Transcript};
 pub use error::{EvalError, OpError, UserFunctionError};
 pub use evaluate::{evaluate_dag, evaluate_in_parallel, evaluate_nodes};
-pub use field::{FieldPlan, run_field_program};
+pub use field::{FieldPlan, FieldTier, InterpretedStage, run_field_program};
 pub use flags::Flags;
 pub use function::{Arguments, Function};
 pub use plan::{Plan, Results};

@@ -8,9 +8,11 @@ use crate::cli::field_args::{
 use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
+use crate::cli::field_tier::{field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::targets::{check_distinct, check_ending};
+use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, json_text, print};
 use crate::field::json::{read_field_case, write_field_program};
 use crate::field::{
@@ -113,7 +115,8 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
 fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let json = read_json(&text).map_err(|report| (vec![report], None))?;
-    run_batch(&json, &args.budget.shared(), args.threads.into()).map_err(|report| (vec![report], None))
+    let tier = field_tier(args.tier).map_err(|report| (vec![report], None))?;
+    run_batch(&json, &args.budget.shared(), args.threads.into(), &tier).map_err(|report| (vec![report], None))
 }
 
 fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
@@ -131,12 +134,18 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     }
     set_scalars(&program, &args.scalars, &mut data).map_err(one)?;
     let swaps = swaps(&program, &args.swap).map_err(one)?;
+    let tier = field_tier(args.tier).map_err(one)?;
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
     let mut plan = match FieldPlan::new(&program, &data) {
         Ok(plan) => plan.within(args.budget.shared()).threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
     };
+    plan = match plan.on(tier) {
+        Ok(plan) => plan,
+        Err(error) => return Err((failed(&[error]), source)),
+    };
+    note_interpreted(&plan);
     let bar = bar(args.steps);
     for step in 0..args.steps {
         if step > 0 {
@@ -191,14 +200,37 @@ fn swaps(program: &FieldProgram, options: &[String]) -> Result<Vec<(String, Stri
 }
 
 fn explain(args: &FieldExplainArgs) -> Result<String, FieldFailure> {
-    let (program, ..) = load(&args.file)?;
+    let (program, data, source) = load(&args.file)?;
     if let Some(file) = &args.svg {
         draw(&program, file).map_err(|report| (vec![report], None))?;
+    }
+    if let Some(tier) = args.tier {
+        return explain_programs(args, tier, &program, data, source);
     }
     Ok(match args.json {
         true => format!("{}\n", explain_json(&program)),
         false => explain_text(&program),
     })
+}
+
+/// What a tier makes of the programs of all statements.
+fn explain_programs(
+    args: &FieldExplainArgs,
+    tier: TierArg,
+    program: &FieldProgram,
+    mut data: FieldData,
+    source: Option<Source>,
+) -> Result<String, FieldFailure> {
+    let one = |report: Report| (vec![report], None);
+    if let Some(path) = &args.data {
+        read_data(program, path, &mut data).map_err(one)?;
+    }
+    set_scalars(program, &args.scalars, &mut data).map_err(one)?;
+    data.complete(program).map_err(|problem| one(field_report(&problem.into())))?;
+    match FieldPlan::new(program, &data) {
+        Ok(plan) => Ok(programs_text(&plan, tier)),
+        Err(errors) => Err((errors.iter().map(field_report).collect(), source)),
+    }
 }
 
 /// Draws domains and halos.

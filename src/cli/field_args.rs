@@ -1,6 +1,7 @@
 //! Arguments of `cembra field`.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::tier_arg::TierArg;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -44,6 +45,9 @@ pub struct FieldRunArgs {
     /// Threads that share the points of large boxes; the values are the same.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..))]
     pub threads: u16,
+    /// What runs the operations; values and errors are the same.
+    #[arg(long, value_enum, default_value_t = TierArg::Interpreter)]
+    pub tier: TierArg,
     /// What all steps or cases may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,
@@ -63,6 +67,15 @@ pub struct FieldExplainArgs {
     /// Draw domains and halos.
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
+    /// Print what a tier makes of the programs of all statements, on fields of the sizes at hand.
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub tier: Option<TierArg>,
+    /// The fields and tables for `--tier`, as for `run`.
+    #[arg(long, value_name = "NPZ", requires = "tier")]
+    pub data: Option<PathBuf>,
+    /// A value of a scalar for `--tier`: n=10.
+    #[arg(long = "set", value_name = "NAME=VALUE", requires = "tier")]
+    pub scalars: Vec<String>,
 }
 
 /// Arguments of `field check`.

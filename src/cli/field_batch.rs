@@ -3,7 +3,7 @@
 //! The file is `{"cases": [...]}`, or a list of cases. A line is printed for each: its outputs, or the class and the message of
 //! its first error. A case never ends another.
 
-use crate::backend::FieldPlan;
+use crate::backend::{FieldPlan, FieldTier};
 use crate::cli::report::{Phase, Report};
 use crate::field::json::{read_field_case, write_cells};
 use crate::field::{FieldError, FieldRole, check_program};
@@ -16,7 +16,12 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// It is no file of cases.
-pub(super) fn run_batch(json: &Json, budget: &Arc<SharedBudget>, threads: usize) -> Result<String, Report> {
+pub(super) fn run_batch(
+    json: &Json,
+    budget: &Arc<SharedBudget>,
+    threads: usize,
+    tier: &FieldTier,
+) -> Result<String, Report> {
     let cases = json["cases"].as_array().or_else(|| json.as_array());
     let cases = cases.ok_or_else(|| {
         let what = "a file of recorded programs is {\"cases\": [...]}";
@@ -24,7 +29,7 @@ pub(super) fn run_batch(json: &Json, budget: &Arc<SharedBudget>, threads: usize)
     })?;
     let mut lines = String::new();
     for case in cases {
-        let line = match run_case(case, budget, threads) {
+        let line = match run_case(case, budget, threads, tier) {
             Ok(outputs) => json!({ "name": case["name"], "outputs": outputs }),
             Err(error) => json!({
                 "name": case["name"],
@@ -36,12 +41,17 @@ pub(super) fn run_batch(json: &Json, budget: &Arc<SharedBudget>, threads: usize)
     Ok(lines)
 }
 
-fn run_case(case: &Json, budget: &Arc<SharedBudget>, threads: usize) -> Result<Json, FieldError> {
+fn run_case(
+    case: &Json,
+    budget: &Arc<SharedBudget>,
+    threads: usize,
+    tier: &FieldTier,
+) -> Result<Json, FieldError> {
     let (program, mut data) = read_field_case(case)?;
     check_program(&program).map_err(|mut errors| errors.remove(0))?;
     data.complete(&program)?;
     let plan = FieldPlan::new(&program, &data).map_err(|mut errors| errors.remove(0))?;
-    plan.within(budget.clone()).threads(threads).run(&mut data)?;
+    plan.within(budget.clone()).threads(threads).on(tier.clone())?.run(&mut data)?;
     let mut outputs = Map::new();
     for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
         let cells = write_cells(&data.fields[&*field.name]);

@@ -114,6 +114,7 @@ impl ProgramCall {
         Signature {
             parameters: main.inputs.iter().filter(|(name, _)| is_taken(name)).map(parameter).collect(),
             results: results.map(|(name, value)| (name, main.slot(value).qtype().clone())).collect(),
+            has_contiguous_results: self.layout == ArrayLayout::Contiguous,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! After warm-up a run allocates nothing: counted by an allocator around the runs.
 
+use crate::field::tiers::native;
 use crate::support::{bind, parse};
 use allocation_counter::measure;
 use cembra::backend::{FieldPlan, Plan};
@@ -324,4 +325,9 @@ fn steps_of_field_programs_allocate_nothing() {
     let mut step = || plan.run(&mut data).expect("values");
     (0..10 * WARM_UP).for_each(|_| step());
     assert_eq!(measure(|| (0..10_000).for_each(|_| step())).count_total, 0);
+    let mut plan = plan.on(native()).expect("memory");
+    assert_eq!(plan.interpreted(), []);
+    let mut step = || plan.run(&mut data).expect("values");
+    (0..WARM_UP).for_each(|_| step());
+    assert_eq!(measure(|| (0..1000).for_each(|_| step())).count_total, 0, "native code");
 }

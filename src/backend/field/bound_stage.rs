@@ -10,12 +10,13 @@
 
 use crate::backend::field::results::{Destination, Part};
 use crate::backend::field::stage_program::{StageData, StageProgram, with_scalar};
+use crate::backend::field::tier::FieldTier;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::stage::{FieldStage, FieldTemporary, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::Room;
+use cembra_vm::machine::{BoundExpr, Room};
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
@@ -77,6 +78,29 @@ impl BoundStage {
         }
         let (first, shape) = (stage.first.clone(), stage.shape.clone());
         Ok(BoundStage { stage, program, temporaries, kept, rows, first, shape })
+    }
+
+    /// Has a tier run the programs from now on; tells why the interpreter goes on running one.
+    pub fn run_on(&mut self, tier: &FieldTier, tell: &mut dyn FnMut(String)) {
+        for temporary in &mut self.temporaries {
+            temporary.stage.run_on(tier, tell);
+        }
+        if let Some(program) = &mut self.program
+            && let Err(reason) = program.run_on(&self.stage, tier)
+        {
+            tell(reason);
+        }
+    }
+
+    /// The programs, those of temporaries first.
+    pub fn programs<'s>(&'s self, all: &mut Vec<&'s BoundExpr>) {
+        self.temporaries.iter().for_each(|temporary| temporary.stage.programs(all));
+        all.extend(self.program.as_ref().map(StageProgram::bound));
+    }
+
+    /// True if a library runs the program.
+    pub fn is_native(&self) -> bool {
+        self.program.as_ref().is_some_and(StageProgram::is_native)
     }
 
     /// True if no operation may raise, whatever the values are.

@@ -8,16 +8,18 @@
 
 use crate::backend::field::bound_stage::{BoundStage, Targets};
 use crate::backend::field::levels::{LevelBuffers, Levels, has_planes_apart, run_levels};
+use crate::backend::field::limits::StageLimits;
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, StageLimits};
+use crate::backend::field::stage_program::StageData;
+use crate::backend::field::tier::FieldTier;
 use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::error::FieldProblem;
 use crate::field::lower::{LoweredStatement, ScanLevels};
 use crate::field::program::FieldProgram;
 use crate::field::stage::StageResult;
 use bumpalo::Bump;
+use cembra_vm::value::ScalarValue;
 use cembra_vm::value::shape::{PerAxis, padded};
-use cembra_vm::value::{Fault, ScalarValue};
 
 /// Points of a plane that a scan takes at a time: what it hands on stays in the second-level cache.
 const PLANE_POINTS: usize = 8192;
@@ -68,13 +70,35 @@ impl BoundStatement {
             [(stage, _)] if scan.is_none() && stage.is_one_band() && !has_copies(stage) => Way::Frame,
             _ => Way::Kept,
         };
-        let mut kept = Vec::new();
-        for (stage, destinations) in bound.iter().filter(|_| way == Way::Kept && scan.is_none()) {
-            let rooms = destinations.iter().map(|destination| destination.room(&stage.stage));
-            kept.push(rooms.collect::<Result<_, _>>()?);
+        let (kept, targets, arena) = (Vec::new(), Vec::new(), Bump::new());
+        let mut bound = BoundStatement { number, stages: bound, scan, way, kept, targets, arena };
+        bound.make_rooms()?;
+        Ok(bound)
+    }
+
+    /// Has a tier run all programs from now on; tells why the interpreter goes on running one.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn run_on(&mut self, tier: &FieldTier, tell: &mut dyn FnMut(String)) -> Result<(), FieldProblem> {
+        self.stages.iter_mut().for_each(|(stage, _)| stage.run_on(tier, tell));
+        // The frame keeps memory for results; a library would make it for each run.
+        if self.way == Way::Frame && self.stages.iter().any(|(stage, _)| stage.is_native()) {
+            self.way = Way::Kept;
+            self.make_rooms()?;
         }
-        let (targets, arena) = (Vec::new(), Bump::new());
-        Ok(BoundStatement { number, stages: bound, scan, way, kept, targets, arena })
+        Ok(())
+    }
+
+    /// Memory for values that are kept.
+    fn make_rooms(&mut self) -> Result<(), FieldProblem> {
+        if self.way == Way::Kept && self.scan.is_none() {
+            for (stage, destinations) in &self.stages {
+                let rooms = destinations.iter().map(|destination| destination.room(&stage.stage));
+                self.kept.push(rooms.collect::<Result<_, _>>()?);
+            }
+        }
+        Ok(())
     }
 
     /// Computes and stores all values.
@@ -85,13 +109,8 @@ impl BoundStatement {
         limits: StageLimits<'_>,
         data: &mut FieldData,
     ) -> Result<(), FieldProblem> {
-        if let Some(budget) = limits.budget {
-            // Copies count as well: a loop of statements without programs ends.
-            budget.share().metered(|_| Ok(())).map_err(|fault: Fault| FieldProblem::Run {
-                category: fault.category(),
-                what: fault.to_string(),
-            })?;
-        }
+        // Copies count as well: a loop of statements without programs ends.
+        limits.charge(0)?;
         if self.scan.is_some() {
             return self.run_scan(program, scalars, limits, data);
         }

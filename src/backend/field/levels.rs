@@ -8,8 +8,9 @@
 //! target itself; else it is memory of the statement, which is stored at the end.
 
 use crate::backend::field::bound_stage::{BoundStage, is_full};
+use crate::backend::field::limits::ours;
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, ours, with_scalar};
+use crate::backend::field::stage_program::{StageData, with_scalar};
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::lower::ScanLevels;

@@ -7,13 +7,21 @@
 //! | `bound_stage` | a stage: bands, temporaries |
 //! | `stage_program` | the program of a stage with its frame: views in, results out |
 //! | `levels` | the loop of a scan over its levels |
+//! | [`tier`] | what runs the programs of stages |
+//! | `native_stage` | the library of a stage |
+//! | `limits` | what a run may use |
 //! | `results` | where results go |
 
 mod bound_stage;
 mod bound_statement;
 mod levels;
+mod limits;
+#[cfg(feature = "native")]
+mod native_stage;
 pub mod plan;
 mod results;
 mod stage_program;
+pub mod tier;
 
 pub use plan::{FieldPlan, run_field_program};
+pub use tier::{FieldTier, InterpretedStage};

@@ -7,7 +7,8 @@
 //! 3. A plan is used again as long as origins, shapes, tables and the scalars in bounds stay; else it is made anew.
 
 use crate::backend::field::bound_statement::BoundStatement;
-use crate::backend::field::stage_program::StageLimits;
+use crate::backend::field::limits::StageLimits;
+use crate::backend::field::tier::{FieldTier, InterpretedStage};
 use crate::field::buffer::FieldData;
 use crate::field::check::check_program;
 use crate::field::error::FieldError;
@@ -16,7 +17,7 @@ use crate::field::geometry::FieldGeometry;
 use crate::field::lower::{LoweredStatement, lower_program};
 use crate::field::program::FieldProgram;
 use crate::field::types::FieldTypes;
-use cembra_vm::machine::SharedBudget;
+use cembra_vm::machine::{BoundExpr, SharedBudget};
 use std::sync::Arc;
 
 /// A program that is compiled for data of certain sizes.
@@ -52,6 +53,8 @@ pub struct FieldPlan {
     compilations: usize,
     budget: Option<Arc<SharedBudget>>,
     threads: usize,
+    tier: FieldTier,
+    interpreted: Vec<InterpretedStage>,
 }
 
 /// Checks, compiles and runs a program once. Outputs without data are [completed](FieldData::complete) first.
@@ -76,9 +79,66 @@ impl FieldPlan {
         let geometry = FieldGeometry::of(program, data).map_err(|problem| one(problem.into()))?;
         let fixed = fixed_scalars(program);
         let statements = bind(program, &types, &geometry).map_err(one)?;
-        let program = program.clone();
-        let (compilations, budget, threads) = (1, None, 1);
-        Ok(FieldPlan { program, types, geometry, fixed, statements, compilations, budget, threads })
+        Ok(FieldPlan {
+            program: program.clone(),
+            types,
+            geometry,
+            fixed,
+            statements,
+            compilations: 1,
+            budget: None,
+            threads: 1,
+            tier: FieldTier::Interpreter,
+            interpreted: Vec::new(),
+        })
+    }
+
+    /// The plan on a tier. The values and errors are the same, and so is what is stored.
+    ///
+    /// # Errors
+    /// There is no memory for the values of a statement.
+    pub fn on(mut self, tier: FieldTier) -> Result<FieldPlan, FieldError> {
+        self.tier = tier;
+        self.enter_tier()?;
+        Ok(self)
+    }
+
+    /// The stages that the interpreter runs although the plan is on another tier.
+    pub fn interpreted(&self) -> &[InterpretedStage] {
+        &self.interpreted
+    }
+
+    /// The programs of all stages, each with the number of its statement, counted from 1.
+    pub fn programs(&self) -> Vec<(usize, &BoundExpr)> {
+        let mut all = Vec::new();
+        for statement in &self.statements {
+            let mut programs = Vec::new();
+            statement.stages.iter().for_each(|(stage, _)| stage.programs(&mut programs));
+            all.extend(programs.into_iter().map(|program| (statement.number + 1, program)));
+        }
+        all
+    }
+
+    /// Has the tier run all statements.
+    fn enter_tier(&mut self) -> Result<(), FieldError> {
+        let FieldPlan { program, statements, tier, interpreted, .. } = self;
+        interpreted.clear();
+        for statement in statements {
+            let number = statement.number;
+            let declared = &program.statements[number];
+            let target = program.target_name(declared);
+            let mut tell = |reason: String| {
+                interpreted.push(InterpretedStage {
+                    statement: number + 1,
+                    target: target.to_owned(),
+                    reason,
+                });
+            };
+            statement
+                .run_on(tier, &mut tell)
+                .map_err(|problem| FieldError::at(problem, declared.span).in_statement(number + 1, target))?;
+        }
+        Ok(())
     }
 
     /// The plan with a budget that all runs use up together: a statement that the budget stops may have stored a part of its
@@ -135,6 +195,7 @@ impl FieldPlan {
         if !self.geometry.fits(&geometry, &self.fixed) {
             self.statements = bind(&self.program, &self.types, &geometry)?;
             self.compilations += 1;
+            self.enter_tier()?;
         }
         self.geometry = geometry;
         Ok(())

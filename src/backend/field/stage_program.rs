@@ -6,9 +6,15 @@
 //! ```
 //!
 //! Views are lent for a run, so that tile regions read shifted cells where they lie. A run allocates nothing once buffers have
-//! grown to their size.
+//! grown to their size. On the native tier a library takes the same views and rooms; what it refuses, the interpreter runs
+//! again, which says what is wrong.
 
+use crate::backend::field::limits::{StageLimits, ours};
+#[cfg(feature = "native")]
+use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
 use crate::backend::field::results::Part;
+use crate::backend::field::tier::FieldTier;
+use crate::compile::tier::run_as_machine_code;
 use crate::compile::{Options, compile};
 use crate::expr::NodeId;
 use crate::field::buffer::{FieldBuffer, FieldCells, FieldData};
@@ -25,18 +31,10 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
-use cembra_vm::value::{Category, NdView, ScalarValue, Value};
+use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
-
-/// What a run may use.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StageLimits<'l> {
-    pub budget: Option<&'l SharedBudget>,
-    /// Threads that work on a region of many elements.
-    pub threads: usize,
-}
 
 /// What a stage reads besides its program: the data, what is kept, and the state of a scan.
 #[derive(Clone, Copy)]
@@ -122,11 +120,6 @@ pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>)
     }
 }
 
-/// An error that no program should meet.
-pub(super) fn ours(error: impl ToString) -> FieldProblem {
-    FieldProblem::Run { category: Category::InvalidProgram, what: error.to_string() }
-}
-
 /// The name of a side output; names are sorted as numbers are.
 fn output_name(number: usize) -> Arc<str> {
     format!("o{number:07}").into()
@@ -155,6 +148,9 @@ pub(super) struct StageProgram {
     scalars: Vec<(usize, TypedSlot, Option<ScalarValue>)>,
     /// The slots of nodes that are results.
     outputs: Vec<(NodeId, TypedSlot)>,
+    /// The library, on the native tier.
+    #[cfg(feature = "native")]
+    native: Option<NativeStage>,
     arena: Bump,
 }
 
@@ -192,7 +188,62 @@ impl StageProgram {
             };
             lent.push(LentInput { number, slot: slot.clone(), bit, taken });
         }
-        Ok(StageProgram { bound, frame, lent, scalars, outputs, arena: Bump::new() })
+        Ok(StageProgram {
+            bound,
+            frame,
+            lent,
+            scalars,
+            outputs,
+            #[cfg(feature = "native")]
+            native: None,
+            arena: Bump::new(),
+        })
+    }
+
+    /// Has a tier run the program from now on.
+    ///
+    /// # Errors
+    /// Why the interpreter goes on running it.
+    pub fn run_on(&mut self, stage: &FieldStage, tier: &FieldTier) -> Result<(), String> {
+        #[cfg(not(feature = "native"))]
+        let _ = stage;
+        match tier {
+            FieldTier::Interpreter => Ok(()),
+            FieldTier::Jit => run_as_machine_code(&self.bound),
+            #[cfg(feature = "native")]
+            FieldTier::Native(cache) => {
+                let StageProgram { bound, lent, outputs, .. } = self;
+                let argument = |name: &str| {
+                    let number = stage.inputs.iter().position(|input| &*input.name == name)?;
+                    match stage.inputs[number].source {
+                        StageSource::Scalar(id) => Some(ArgumentOf::Scalar(id.0)),
+                        _ => lent.iter().position(|input| input.number == number).map(ArgumentOf::View),
+                    }
+                };
+                let name = |number: usize| (number > 0).then(|| output_name(number));
+                let outputs = outputs.iter().enumerate().map(|(number, (_, slot))| (name(number), slot));
+                let native = NativeStage::new(cache, bound, argument, outputs);
+                self.native = Some(native.map_err(|error| error.to_string())?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The program.
+    pub fn bound(&self) -> &BoundExpr {
+        &self.bound
+    }
+
+    /// True if a library runs the program.
+    pub fn is_native(&self) -> bool {
+        #[cfg(feature = "native")]
+        {
+            self.native.is_some()
+        }
+        #[cfg(not(feature = "native"))]
+        {
+            false
+        }
     }
 
     /// True if no operator may raise, whatever the values are.
@@ -216,25 +267,17 @@ impl StageProgram {
         part: Part<'_>,
         rooms: impl FnOnce(&'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
     ) -> Result<(), FieldProblem> {
-        let StageProgram { bound, frame, lent, scalars, outputs, arena } = self;
+        let StageProgram { bound, frame, lent, scalars, outputs, arena, .. } = self;
         arena.reset();
         let arena = &*arena;
-        for (number, slot, written) in scalars.iter_mut() {
-            let StageSource::Scalar(id) = stage.inputs[*number].source else { unreachable!("a scalar") };
-            let value = &from.scalars[id.0];
-            if written.as_ref() != Some(value) {
-                frame.write(slot, &Value::Scalar(value.clone())).map_err(ours)?;
-                *written = Some(value.clone());
-            }
-        }
         for LentInput { number, taken, .. } in lent.iter_mut() {
             if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[*number].source, taken) {
                 from.take(stage, read, part, arena, cells);
             }
         }
         let mut views = BumpVec::with_capacity_in(lent.len(), arena);
-        for LentInput { number, slot, bit, taken } in &*lent {
-            let view = match (&stage.inputs[*number].source, taken) {
+        for LentInput { number, taken, .. } in &*lent {
+            views.push(match (&stage.inputs[*number].source, taken) {
                 (StageSource::Field(read), None) => from.view(stage, read, part),
                 (StageSource::Field(read), Some(cells)) => cells.view_as(&read.sizes(part.shape)),
                 (StageSource::Carry(number), _) => from.carries[*number],
@@ -245,19 +288,37 @@ impl StageProgram {
                     NdView::from_slice(&values[from..][..part.shape[*axis]], &shape).map_err(ours)?
                 }
                 (StageSource::Scalar(_), _) => unreachable!("scalars are written"),
-            };
-            // What is lent cannot be read after the run; an input may be a result if operations cancel out.
-            match outputs.iter().any(|(_, output)| output == slot) {
-                true => frame.write_nd(slot, &view).map_err(ours)?,
-                false => views.push((*bit, view)),
-            }
+            });
         }
         let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
         rooms(outputs, &mut |room| all.push(room));
+        #[cfg(feature = "native")]
+        if let Some(native) = &mut self.native {
+            let points = part.shape.iter().product();
+            if native.run(&views, from.scalars, &mut all, points, from.limits)? {
+                return Ok(());
+            }
+        }
+        for (number, slot, written) in scalars.iter_mut() {
+            let StageSource::Scalar(id) = stage.inputs[*number].source else { unreachable!("a scalar") };
+            let value = &from.scalars[id.0];
+            if written.as_ref() != Some(value) {
+                frame.write(slot, &Value::Scalar(value.clone())).map_err(ours)?;
+                *written = Some(value.clone());
+            }
+        }
+        let mut inputs = BumpVec::with_capacity_in(lent.len(), arena);
+        for (LentInput { slot, bit, .. }, view) in lent.iter().zip(&views) {
+            // What is lent cannot be read after the run; an input may be a result if operations cancel out.
+            match outputs.iter().any(|(_, output)| output == slot) {
+                true => frame.write_nd(slot, view).map_err(ours)?,
+                false => inputs.push((*bit, *view)),
+            }
+        }
         let share = from.limits.budget.map(SharedBudget::share);
         let options =
             share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
-        match bound.run_on(frame, &views, &mut all, options) {
+        match bound.run_on(frame, &inputs, &mut all, options) {
             Ok(()) => Ok(()),
             Err(CallError::Run(error)) => {
                 let error = share.as_ref().map_or(error.clone(), |share| share.failure(error));
@@ -273,6 +334,15 @@ impl StageProgram {
         node: NodeId,
         each: impl FnOnce(&NdView<'_>) -> R,
     ) -> Result<R, FieldProblem> {
+        #[cfg(feature = "native")]
+        if let Some(native) = self.native.as_ref().filter(|native| native.has_results()) {
+            let number = self.outputs.iter().position(|(known, _)| *known == node);
+            return match native.output(number.expect("all roots have slots")) {
+                NativeOutput::Elements(view) => Ok(each(&view)),
+                NativeOutput::Plain(Value::Scalar(value)) => Ok(with_scalar(&value, each)),
+                NativeOutput::Plain(other) => Err(ours(format!("a result {other:?}"))),
+            };
+        }
         let slot = self.output(node);
         match slot.qtype().nd() {
             Some(_) => Ok(each(&self.frame.nd_view(slot).map_err(ours)?)),

@@ -12,6 +12,7 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
+use crate::native::stage::ArrayLayout;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
 use cembra_vm::value::QType;
@@ -158,10 +159,19 @@ impl Writer<'_> {
         )
     }
 
-    /// Memory for an array as `t`: that which the caller has lent for the result that it is, else what `make` makes.
-    pub(super) fn lent_or(&self, array: ValueId, t: usize, make: &str) -> String {
+    /// Memory for an array as `t`: that which the caller has lent for the result that it is, else what `make` makes. For
+    /// some, elements have to stand one after the other.
+    pub(super) fn lent_or(&self, array: ValueId, t: usize, make: &str, needs_order: bool) -> String {
+        let (rank, element) = (self.rank(array), self.locals.array(array).map(|array| array.element()));
+        let size = element.map_or("1".to_owned(), |element| format!("sizeof({})", element_name(element)));
+        let order = |position: &usize| match needs_order && self.layout == ArrayLayout::Strided {
+            true => format!("is_in_order(q{position}, {rank}, {size}) && "),
+            false => String::new(),
+        };
         match self.lent.get(&self.locals.owner(array)) {
-            Some(position) => format!("takes_lent(q{position}, {}, &t{t}) ? 0 : {make}", self.rank(array)),
+            Some(position) => {
+                format!("{}takes_lent(q{position}, {rank}, &t{t}) ? 0 : {make}", order(position))
+            }
             None => make.to_owned(),
         }
     }

@@ -35,10 +35,14 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
          extern const uint32_t {name}_abi;\nextern const char {name}_signature[];\n"
     );
     if signature.gives_arrays() {
+        let elements = match signature.has_contiguous_results {
+            true => "elements one after the other",
+            false => "elements of any strides that share no byte",
+        };
         let _ = write!(
             text,
             "\n/* An array of a result has `data` NULL before the call, and new memory after it; or it has memory of the caller, with the\n   \
-             shape of the result and elements one after the other, and the result is made there.\n   \
+             shape of the result and {elements}, and the result is made there.\n   \
              This frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
         );
     }
@@ -229,10 +233,15 @@ fn lent(number: usize, array: NdType, signature: &Signature, results: &[(usize, 
         let message = quoted(&format!("the memory for result {number} {what}"));
         format!("return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number}));")
     };
+    let order = match signature.has_contiguous_results {
+        true => format!(
+            "if (!is_in_order(&m{number}, {rank}, sizeof({element}))) {} ",
+            refuse("has elements that are not one after the other")
+        ),
+        false => String::new(),
+    };
     let mut text = format!(
-        "    if (m{number}.data != NULL) {{ uint64_t x[2], y[2]; \
-         if (!is_in_order(&m{number}, {rank}, sizeof({element}))) {} extent_of(&m{number}, {rank}, sizeof({element}), x); ",
-        refuse("has elements that are not one after the other")
+        "    if (m{number}.data != NULL) {{ uint64_t x[2], y[2]; {order}extent_of(&m{number}, {rank}, sizeof({element}), x); "
     );
     for (other, array) in results.iter().filter_map(|(other, through)| match through {
         Through::Array(array) if *other < number => Some((other, array)),

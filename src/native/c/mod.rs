@@ -25,6 +25,7 @@ mod makes;
 mod operators;
 mod recipes;
 mod region_text;
+mod region_walk;
 mod regions;
 mod routine;
 mod rules;

@@ -139,6 +139,55 @@ static inline int32_t python_mod(int64_t x, int64_t y, int64_t *z)
     *z = rest != 0 && (rest ^ y) < 0 ? rest + y : rest;
     return 0;
 }
+
+/* Integers as operators on numbers have them: quotients wrap, and what is refused has a value, too. */
+
+static inline int32_t math_floordiv_i64(int64_t x, int64_t y, int64_t *z)
+{
+    *z = y == 0 ? 0 : y == -1 ? neg_i64(x) : floor_quotient(x, y);
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+}
+static inline int32_t math_mod_i64(int64_t x, int64_t y, int64_t *z)
+{
+    int64_t rest = y == 0 || y == -1 ? 0 : x % y;
+    *z = rest != 0 && (rest ^ y) < 0 ? rest + y : rest;
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+}
+static inline int32_t math_floordiv_i32(int32_t x, int32_t y, int32_t *z)
+{
+    int64_t wide;
+    int32_t k = math_floordiv_i64(x, y, &wide);
+    *z = (int32_t)(uint32_t)(uint64_t)wide;
+    return k;
+}
+static inline int32_t math_mod_i32(int32_t x, int32_t y, int32_t *z)
+{
+    int64_t wide;
+    int32_t k = math_mod_i64(x, y, &wide);
+    *z = (int32_t)wide;
+    return k;
+}
+static inline int32_t to_int64_f64(double x, int64_t *z)
+{
+    *z = i64_of_f64(x);
+    return x >= -0x1p63 && x < 0x1p63 ? 0 : CEMBRA_CAST;
+}
+static inline int32_t to_int64_f32(float x, int64_t *z) { return to_int64_f64((double)x, z); }
+static inline int32_t to_int32_f64(double x, int32_t *z)
+{
+    *z = i32_of_f64(x);
+    return x > -0x1p31 - 1.0 && x < 0x1p31 ? 0 : CEMBRA_CAST;
+}
+static inline int32_t to_int32_f32(float x, int32_t *z) { return to_int32_f64((double)x, z); }
+static inline int32_t to_int32_i64(int64_t x, int32_t *z)
+{
+    *z = (int32_t)(uint32_t)(uint64_t)x;
+    return *z == x ? 0 : CEMBRA_CAST;
+}
+/* A remainder is exact, whoever computes it. */
+static inline double fmod_f64(double x, double y) { return fmod(x, y); }
+static inline float fmod_f32(float x, float y) { return fmodf(x, y); }
+
 static inline double divide_large(int64_t x, int64_t y)
 {
     unsigned __int128 dividend = x < 0 ? -(uint64_t)x : (uint64_t)x;
@@ -336,18 +385,21 @@ static inline int32_t new_array(int rank, uint64_t size, cembra_array *array)
     array->data = malloc(bytes);
     return array->data == NULL ? CEMBRA_LIMIT : 0;
 }
-/* Copies the elements of an array to where they stand one after the other. */
-static inline void copy_elements(const cembra_array *from, int rank, uint64_t size, char *target)
+/* Copies the elements of an array to those of another one of its shape. */
+static inline void copy_elements(const cembra_array *from, int rank, uint64_t size, const cembra_array *to)
 {
     int64_t count = 1, index[6] = { 0 };
     const char *source = from->data;
+    char *target = to->data;
     for (int axis = 0; axis < rank; axis++) count *= from->shape[axis];
-    for (int64_t i = 0; i < count; i++, target += size) {
+    for (int64_t i = 0; i < count; i++) {
         memcpy(target, source, size);
         for (int axis = rank - 1; axis >= 0; axis--) {
             source += from->strides[axis];
+            target += to->strides[axis];
             if (++index[axis] < from->shape[axis]) break;
             source -= from->strides[axis] * from->shape[axis];
+            target -= to->strides[axis] * from->shape[axis];
             index[axis] = 0;
         }
     }
@@ -356,7 +408,7 @@ static inline int32_t copied_array(const cembra_array *from, int rank, uint64_t 
 {
     for (int axis = 0; axis < rank; axis++) to->shape[axis] = from->shape[axis];
     int32_t status = new_array(rank, size, to);
-    if (status == 0) copy_elements(from, rank, size, to->data);
+    if (status == 0) copy_elements(from, rank, size, to);
     return status;
 }
 static inline int has_shape(const cembra_array *array, int rank, const int64_t *shape)
@@ -377,7 +429,7 @@ static inline int32_t give_array(const cembra_array *array, int rank, uint64_t s
     if (to->data != NULL) {
         if (to->data == array->data) return 0;
         if (!has_shape(to, rank, array->shape)) return CEMBRA_SIZE_MISMATCH;
-        copy_elements(array, rank, size, to->data);
+        copy_elements(array, rank, size, to);
         return 0;
     }
     if (own == NULL || *own == NULL) return copied_array(array, rank, size, to);

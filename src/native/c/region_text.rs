@@ -1,12 +1,14 @@
 //! Regions as C: a function of a row for each component, and statements that walk over the rows.
 //!
 //! ```text
-//! r0_rows3(n, c0, d0, …, s0, …, o0)    n elements of the columns, which are so many bytes apart, with scalars, to outputs
-//! r0_flat3, r0_strided3                the same with the usual distances, and with any; r0_tree3 by the leaves of folds
-//! { shapes; memory; join axes; do { r0_flat3(…); } while (next row); }
+//! r0_rows3(n, c0, d0, …, s0, …, o0, e0)    n elements of the columns, which are so many bytes apart, with scalars, to outputs
+//! r0_flat3, r0_strided3                    the same with the usual distances, and with any; r0_tree3 by the leaves of folds
+//! { shapes; walks }                          the walks are those of `region_walk`
 //! ```
+//!
+//! Functions of a component that may refuse elements give the category, or 0.
 
-use crate::native::c::cells::cell;
+use crate::native::c::cells::{Cell, cell};
 use crate::native::c::constants::{constants_of, quoted};
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::regions::{Member, Region, operator};
@@ -21,41 +23,53 @@ use std::fmt::Write;
 pub(super) const REGIONS: &str = include_str!("regions.c");
 
 /// An array from outside.
-struct Column {
+pub(super) struct Column {
     array: ValueId,
-    element: ScalarType,
+    pub(super) element: ScalarType,
     /// Bytes to the next element along each axis of the component.
     strides: Vec<String>,
     /// Bytes to the next element of a row that stands in order: 0 where the array repeats.
-    usual: usize,
+    pub(super) usual: usize,
+}
+
+impl Column {
+    /// What a `cembra_column` begins with.
+    pub(super) fn initial(&self) -> String {
+        format!("{{ {}, {{ {} }} }}", self.array, self.strides.join(", "))
+    }
 }
 
 /// What a component reads and writes.
-struct Parts {
-    columns: Vec<Column>,
+pub(super) struct Parts {
+    pub(super) columns: Vec<Column>,
     /// Scalars that are no literals: the local and its type.
     scalars: Vec<(String, CType)>,
     /// The number of each member in its name: that of its instruction.
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     /// For each axis its size.
-    sizes: Vec<String>,
+    pub(super) sizes: Vec<String>,
 }
 
 impl Parts {
-    fn array(&self) -> NdType {
+    pub(super) fn array(&self) -> NdType {
         self.members[0].array
     }
 
-    fn stored(&self) -> impl Iterator<Item = &Member> {
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.is_stored)
     }
 
-    fn folds(&self) -> impl Iterator<Item = &Member> {
+    pub(super) fn folds(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.fold.is_some())
     }
 
+    /// The member that may refuse elements.
+    pub(super) fn refusing(&self) -> Option<&Member> {
+        self.members.iter().find(|member| member.refuses)
+    }
+
     /// Columns, distances, scalars and outputs, each as a function says.
-    fn list(
+    pub(super) fn list(
         &self,
         column: impl Fn(usize, &Column) -> String,
         scalar: impl Fn(usize, &(String, CType)) -> String,
@@ -187,15 +201,15 @@ impl Writer<'_> {
         let number = self.number;
         let parameters = |is_strided: bool| {
             parts.list(
-                |i, _| {
-                    if is_strided {
-                        format!("const char *c{i}, int64_t d{i}")
-                    } else {
-                        format!("const char *c{i}")
-                    }
+                |i, _| match is_strided {
+                    true => format!("const char *c{i}, int64_t d{i}"),
+                    false => format!("const char *c{i}"),
                 },
                 |i, (_, ctype)| format!("{} s{i}", ctype.name()),
-                |i, _| format!("char *restrict o{i}"),
+                |i, _| match is_strided {
+                    true => format!("char *restrict o{i}, int64_t e{i}"),
+                    false => format!("char *restrict o{i}"),
+                },
                 |i, _| format!("char *restrict b{i}"),
             )
         };
@@ -205,12 +219,19 @@ impl Writer<'_> {
                     if is_strided { format!("c{i}, d{i}") } else { format!("c{i}, {}", column.usual) }
                 },
                 |i, _| format!("s{i}"),
-                |i, _| format!("o{i}"),
+                |i, of| match is_strided {
+                    true => format!("o{i}, e{i}"),
+                    false => format!("o{i}, {}", cell_size(of.array.element())),
+                },
                 |i, _| format!("b{i}"),
             )
         };
+        let (gives, begin, end) = match parts.refusing() {
+            Some(_) => ("int32_t", "    int32_t k = 0;\n", "    return k;\n"),
+            None => ("void", "", ""),
+        };
         let mut text = format!(
-            "static inline __attribute__((always_inline)) void r{number}_rows{name}(int64_t n{})\n{{\n    \
+            "static inline __attribute__((always_inline)) {gives} r{number}_rows{name}(int64_t n{})\n{{\n{begin}    \
              for (int64_t i = 0; i < n; i++) {{\n",
             parameters(true)
         );
@@ -237,30 +258,30 @@ impl Writer<'_> {
                 continue;
             }
             let literal = |position: usize| self.literals.get(&operands[position]).cloned();
-            let Some((temporaries, value)) =
-                cell(overload, literal, |position| self.cell_name(parts, operands[position]))
-            else {
-                continue;
-            };
+            let local = |position: usize| self.cell_name(parts, operands[position]);
+            let Some(cell) = cell(overload, literal, local) else { continue };
             let (ctype, ip) = (member.ctype().name(), member.ip);
-            let _ = match temporaries.is_empty() {
-                true => writeln!(text, "        {ctype} m{ip} = {value};"),
-                false => writeln!(text, "        {ctype} m{ip}; {{ {temporaries}m{ip} = {value}; }}"),
+            let _ = match cell {
+                Cell::Total(temporaries, value) if temporaries.is_empty() => {
+                    writeln!(text, "        {ctype} m{ip} = {value};")
+                }
+                Cell::Total(temporaries, value) => {
+                    writeln!(text, "        {ctype} m{ip}; {{ {temporaries}m{ip} = {value}; }}")
+                }
+                Cell::Refusing(call) => writeln!(text, "        {ctype} m{ip}; k |= {call}, &m{ip});"),
             };
             if member.is_stored {
-                let _ = writeln!(
-                    text,
-                    "        memcpy(o{output} + i * (int64_t)sizeof m{ip}, &m{ip}, sizeof m{ip});"
-                );
+                let _ = writeln!(text, "        memcpy(o{output} + i * e{output}, &m{ip}, sizeof m{ip});");
                 output += 1;
             }
         }
-        text.push_str("    }\n}\n");
+        let _ = write!(text, "    }}\n{end}}}\n");
+        let returned = if parts.refusing().is_some() { "return " } else { "" };
         for (what, is_strided) in [("flat", false), ("strided", true)] {
             let _ = write!(
                 text,
-                "static __attribute__((noinline)) void r{number}_{what}{name}(int64_t n{})\n{{\n    \
-                 r{number}_rows{name}(n{});\n}}\n",
+                "static __attribute__((noinline)) {gives} r{number}_{what}{name}(int64_t n{})\n{{\n    \
+                 {returned}r{number}_rows{name}(n{});\n}}\n",
                 parameters(is_strided),
                 arguments(is_strided)
             );
@@ -331,7 +352,10 @@ impl Writer<'_> {
             parts.list(
                 |i, _| if is_strided { format!("c{i}, d{i}") } else { format!("c{i}") },
                 |i, _| format!("s{i}"),
-                |i, _| format!("o{i}"),
+                |i, of| match is_strided {
+                    true => format!("o{i}, {}", cell_size(of.array.element())),
+                    false => format!("o{i}"),
+                },
                 |i, _| format!("(char *)b{i}"),
             )
         };
@@ -350,108 +374,6 @@ impl Writer<'_> {
             further(""),
             further("left")
         )
-    }
-
-    /// Memory for what is stored, and the walk over the rows of a component.
-    fn walk(&self, parts: &Parts, name: usize) -> String {
-        let (number, rank, columns) = (self.number, parts.array().rank(), parts.columns.len());
-        let sizes = parts.sizes.join(", ");
-        let mut text = format!("{{ int64_t n[{rank}] = {{ {sizes} }}, count; ");
-        let refused = |ip: usize, freed: &str| {
-            let message = quoted("the array is too large");
-            format!("if (CEMBRA_RARE(k)) {{ {freed}{} }}", self.raise(ip, &message, &[]))
-        };
-        let first = parts.members[0].ip;
-        let _ = write!(text, "{{ int32_t k = count_of({rank}, n, &count); {} }} ", refused(first, ""));
-        let (mut taken, mut freed) = (String::new(), String::new());
-        for (i, member) in parts.stored().enumerate() {
-            let Some((.., result)) = operator(self.routine, member.ip) else { continue };
-            let element = element_name(member.array.element());
-            let make = format!("new_array({rank}, sizeof({element}), &t{i})");
-            let _ = write!(
-                text,
-                "cembra_array t{i} = {{ NULL, {{ {sizes} }} }}; {{ int32_t k = {}; {} }} char *o{i} = t{i}.data; ",
-                self.lent_or(result, i, &make),
-                refused(member.ip, &freed)
-            );
-            taken += &self.taken_or_lent(result, i);
-            freed += &self.freed(result, i);
-        }
-        let of_column =
-            |column: &Column| format!("{{ {}, {{ {} }} }}", column.array, column.strides.join(", "));
-        let all: Vec<String> = parts.columns.iter().map(of_column).collect();
-        let _ = write!(text, "cembra_column c[{columns}] = {{ {} }}; ", all.join(", "));
-        if parts.folds().next().is_some() {
-            text += &self.walk_by_leaves(parts, name, &refused(first, &freed));
-        } else {
-            let usual = |last: &str| {
-                let is =
-                    |(i, column): (usize, &Column)| format!("c[{i}].strides[{last}] == {}", column.usual);
-                parts.columns.iter().enumerate().map(is).collect::<Vec<_>>().join(" && ")
-            };
-            let none = |_: usize, _: &Member| String::new();
-            let call = |is_strided: bool| {
-                parts.list(
-                    |i, _| match is_strided {
-                        true => format!("c[{i}].data, c[{i}].strides[last]"),
-                        false => format!("c[{i}].data"),
-                    },
-                    |_, (local, _)| local.clone(),
-                    |i, _| format!("o{i}"),
-                    none,
-                )
-            };
-            let on = parts
-                .stored()
-                .enumerate()
-                .map(|(i, of)| format!(" o{i} += n[last] * {};", cell_size(of.array.element())));
-            let _ = write!(
-                text,
-                "if (count > 0) {{ int last = join_axes({rank}, n, {columns}, c) - 1; int64_t index[6] = {{ 0 }}; \
-                 int is_flat = {}; do {{ if (is_flat) r{number}_flat{name}(n[last]{}); else \
-                 r{number}_strided{name}(n[last]{});{} }} while (next_row(last + 1, n, index, {columns}, c)); }} ",
-                usual("last"),
-                call(false),
-                call(true),
-                on.collect::<String>()
-            );
-        }
-        text + &taken + "} "
-    }
-
-    /// The walk of a component with folds: all elements in one row, if need be of copies.
-    fn walk_by_leaves(&self, parts: &Parts, name: usize, refused: &str) -> String {
-        let (number, rank, columns) = (self.number, parts.array().rank(), parts.columns.len());
-        let flat = parts.columns.iter().enumerate();
-        let flat =
-            flat.map(|(i, column)| format!("c[{i}].strides[0] == {}", column.usual)).collect::<Vec<_>>();
-        let sizes: Vec<String> =
-            parts.columns.iter().map(|column| cell_size(column.element).to_string()).collect();
-        let none = |_: usize, _: &Member| String::new();
-        let arguments = parts.list(
-            |i, _| format!("c[{i}].data, c[{i}].strides[0]"),
-            |_, (local, _)| local.clone(),
-            |i, _| format!("o{i}"),
-            none,
-        );
-        let mut text = format!(
-            "int64_t joined[6]; memcpy(joined, n, sizeof n); cembra_column w[{columns}]; memcpy(w, c, sizeof c); \
-             cembra_array copies[{columns}] = {{ 0 }}; const int64_t bytes[{columns}] = {{ {} }}; \
-             if (join_axes({rank}, joined, {columns}, w) == 1) memcpy(c, w, sizeof c); else {{ \
-             int32_t k = flatten({rank}, n, {columns}, bytes, c, copies); {refused} }} \
-             r{number}_known{name} z = r{number}_tree{name}({}, count{arguments}); \
-             for (int i = 0; i < {columns}; i++) free(copies[i].data); ",
-            sizes.join(", "),
-            flat.join(" && ")
-        );
-        for (i, member) in parts.folds().enumerate() {
-            let Some((fold, (.., result))) = member.fold.zip(operator(self.routine, member.ip)) else {
-                continue;
-            };
-            let value = fold.call("finish", &format!("z.f{i}, count"));
-            let _ = write!(text, "{} = {value}; ", self.locals.only(result));
-        }
-        text
     }
 }
 

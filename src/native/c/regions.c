@@ -1,4 +1,4 @@
-/* Walks over arrays that are broadcast to one shape. */
+/* Walks over arrays that are broadcast to one shape, and over those that are made. */
 
 /* An operand: its next element, and for each axis of the shape the bytes to the next one; 0 where it repeats. */
 typedef struct {
@@ -24,6 +24,25 @@ static inline int join_axes(int rank, int64_t *shape, int count, cembra_column *
     shape[0] = 1;
     for (int i = 0; i < count; i++) columns[i].strides[0] = 0;
     return 1;
+}
+
+/* Puts the axes in another order: the one along which the last column has the shortest steps becomes the last one. */
+static inline void order_axes(int rank, int64_t *shape, int count, cembra_column *columns)
+{
+    for (int from = 1; from < rank; from++) {
+        for (int axis = from; axis > 0; axis--) {
+            const int64_t *steps = columns[count - 1].strides;
+            if (shape[axis] == 1 || (shape[axis - 1] != 1 && steps[axis - 1] >= steps[axis])) break;
+            int64_t size = shape[axis];
+            shape[axis] = shape[axis - 1];
+            shape[axis - 1] = size;
+            for (int i = 0; i < count; i++) {
+                int64_t step = columns[i].strides[axis];
+                columns[i].strides[axis] = columns[i].strides[axis - 1];
+                columns[i].strides[axis - 1] = step;
+            }
+        }
+    }
 }
 
 /* Moves columns from the first element of a row, which is along the last axis, to that of the next; 0 behind the last row. */

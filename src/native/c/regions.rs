@@ -5,14 +5,15 @@
 //! v7 = nd._sum(v3, …)                                            its folds are made on the way
 //! ```
 //!
-//! A region is a stretch of instructions without a jump, a guard or an error but that of shapes and memory. Scalars of it are
+//! A region is a stretch of instructions without a jump, a guard or an error but that of shapes and memory; its last one may
+//! refuse elements. Scalars of it are
 //! computed first, then all shapes are compared in the order of the instructions, then each component is computed: arrays that
 //! nobody reads outside have no memory.
 //!
 //! 1. Nothing is written in a region that was read or written in it before.
 //! 2. No member reads the result of a fold of the region, or a member of another component.
 
-use crate::native::c::cells::cell;
+use crate::native::c::cells::{Cell, cell};
 use crate::native::c::fold_kinds::Fold;
 use crate::native::c::locals::{CType, Locals};
 use cembra_vm::operator::Overload;
@@ -45,12 +46,16 @@ pub(super) struct Member {
     pub(super) fold: Option<Fold>,
     /// True if its result has memory, of an array.
     pub(super) is_stored: bool,
+    /// True if it may refuse elements.
+    pub(super) refuses: bool,
 }
 
 /// What an instruction is in a region.
 enum Kind {
     Scalar,
     Elements(NdType),
+    /// The same, but some may be refused.
+    Refusing(NdType),
     Fold(Fold),
 }
 
@@ -103,7 +108,10 @@ fn kind(routine: &Routine, literals: &HashMap<ValueId, ScalarValue>, ip: usize) 
     match overload.result() {
         QType::NdArray(result) => {
             let literal = |number: usize| literals.get(&operands[number]).cloned();
-            cell(overload, literal, |_| String::new()).map(|_| Kind::Elements(*result))
+            Some(match cell(overload, literal, |_| String::new())? {
+                Cell::Total(..) => Kind::Elements(*result),
+                Cell::Refusing(_) => Kind::Refusing(*result),
+            })
         }
         result if is_plain(result) => {
             let is_total = overload.effects().is_total() && overload.args().iter().all(is_plain);
@@ -153,6 +161,8 @@ struct Window {
     by_result: HashMap<ValueId, usize>,
     of_folds: HashSet<ValueId>,
     seen: HashSet<ValueId>,
+    /// True if no further instruction belongs to it.
+    is_closed: bool,
 }
 
 impl Window {
@@ -166,9 +176,11 @@ impl Window {
         let fits = match kind {
             // A fold of an array that is there needs no loop of its own.
             Kind::Fold(_) => is_of_member(&operands[0]) && self.of_folds.len() < MOST_FOLDS,
+            // Folds are computed leaf by leaf: an element that is refused would be found behind others.
+            Kind::Refusing(_) => self.of_folds.is_empty(),
             _ => true,
         };
-        if !is_new || !fits || operands.iter().any(|value| self.of_folds.contains(value)) {
+        if self.is_closed || !is_new || !fits || operands.iter().any(|value| self.of_folds.contains(value)) {
             return false;
         }
         self.seen.insert(result);
@@ -179,7 +191,9 @@ impl Window {
                 self.of_folds.insert(result);
                 self.members.push((ip, kind));
             }
-            Kind::Elements(_) => {
+            Kind::Elements(_) | Kind::Refusing(_) => {
+                // Shapes are compared before elements are computed: those behind an element that is refused come later.
+                self.is_closed = matches!(kind, Kind::Refusing(_));
                 self.by_result.insert(result, self.members.len());
                 self.members.push((ip, kind));
             }
@@ -199,7 +213,7 @@ impl Window {
         let Window { scalars, members, by_result, .. } = self;
         let operands = |ip: usize| operator(routine, ip).map_or(&[][..], |(_, operands, _)| operands);
         let array = |kind: &Kind| match kind {
-            Kind::Elements(array) => Some(*array),
+            Kind::Elements(array) | Kind::Refusing(array) => Some(*array),
             Kind::Fold(fold) => Some(fold.operand),
             Kind::Scalar => None,
         };
@@ -236,7 +250,8 @@ impl Window {
         let mut components: Vec<(usize, Vec<Member>)> = Vec::new();
         for ((ip, kind), group) in members.into_iter().zip(groups) {
             let fold = if let Kind::Fold(fold) = kind { Some(fold) } else { None };
-            let member = Member { ip, array: array(&kind)?, fold, is_stored: false };
+            let refuses = matches!(kind, Kind::Refusing(_));
+            let member = Member { ip, array: array(&kind)?, fold, is_stored: false, refuses };
             match components.iter_mut().find(|(of, _)| *of == group) {
                 Some((_, component)) => component.push(member),
                 None => components.push((group, vec![member])),

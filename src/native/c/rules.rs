@@ -1,8 +1,7 @@
 //! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
 
 use cembra_vm::operator::Overload;
-use cembra_vm::value::QType;
-use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::{QType, ScalarType};
 
 /// How a function of C gives what it computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +14,19 @@ pub(super) enum Gives {
 
 use Gives::{Value, ValueOrCategory};
 
-/// The operator, the types of its operands (I: INT64, F: FLOAT64), the function.
-const RULES: [(&str, &str, &str, Gives); 41] = [
+/// The operator, the types of its operands (I: INT64, i: INT32, F: FLOAT64, f: FLOAT32), the function.
+const RULES: [(&str, &str, &str, Gives); 52] = [
+    ("math.floordiv", "II", "math_floordiv_i64", ValueOrCategory),
+    ("math.floordiv", "ii", "math_floordiv_i32", ValueOrCategory),
+    ("math.mod", "II", "math_mod_i64", ValueOrCategory),
+    ("math.mod", "ii", "math_mod_i32", ValueOrCategory),
+    ("core._to_int64", "F", "to_int64_f64", ValueOrCategory),
+    ("core._to_int64", "f", "to_int64_f32", ValueOrCategory),
+    ("core._to_int32", "F", "to_int32_f64", ValueOrCategory),
+    ("core._to_int32", "f", "to_int32_f32", ValueOrCategory),
+    ("core._to_int32", "I", "to_int32_i64", ValueOrCategory),
+    ("math.fmod", "FF", "fmod_f64", Value),
+    ("math.fmod", "ff", "fmod_f32", Value),
     ("python.add", "II", "python_add", ValueOrCategory),
     ("python.subtract", "II", "python_subtract", ValueOrCategory),
     ("python.multiply", "II", "python_multiply", ValueOrCategory),
@@ -60,16 +70,37 @@ const RULES: [(&str, &str, &str, Gives); 41] = [
     ("python.greater_equal", "FI", "python_greater_equal_fi", Value),
 ];
 
-/// The function of C for an operator.
+/// The function of C for an operator on plain values.
 pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
-    let of_type = |qtype: &QType| match qtype {
-        _ if *qtype == INT64 => Some('I'),
-        _ if *qtype == FLOAT64 => Some('F'),
+    let plain = |qtype: &QType| match qtype {
+        QType::Scalar(scalar) => Some(*scalar),
         _ => None,
     };
-    let is_plain = [INT64, FLOAT64, BOOLEAN].contains(overload.result());
-    let types: Option<String> = overload.args().iter().map(of_type).collect();
-    let types = types.filter(|_| is_plain)?;
+    function_of(overload, plain)
+}
+
+/// The function of C for an element of an operator on arrays. One that gives a category gives a value as well, always.
+pub(super) fn element_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+    let is_of_python = overload.name().starts_with("python.");
+    let element = |qtype: &QType| qtype.nd().map_or_else(|| qtype.element(), |array| Some(array.element()));
+    overload.result().nd().filter(|_| !is_of_python)?;
+    function_of(overload, element)
+}
+
+fn function_of(
+    overload: &Overload,
+    scalar: impl Fn(&QType) -> Option<ScalarType>,
+) -> Option<(&'static str, Gives)> {
+    let letter = |scalar| match scalar {
+        ScalarType::Int64 => Some('I'),
+        ScalarType::Int32 => Some('i'),
+        ScalarType::Float64 => Some('F'),
+        ScalarType::Float32 => Some('f'),
+        _ => None,
+    };
+    let result = scalar(overload.result())?;
+    letter(result).or((result == ScalarType::Boolean).then_some('B'))?;
+    let types: String = overload.args().iter().map(|qtype| letter(scalar(qtype)?)).collect::<Option<_>>()?;
     let found = RULES.iter().find(|(name, of, ..)| *name == &**overload.name() && *of == types)?;
     Some((found.2, found.3))
 }

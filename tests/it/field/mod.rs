@@ -8,9 +8,10 @@ mod random;
 mod recorded;
 mod reference;
 mod texts;
+pub mod tiers;
 mod ways;
 
-use cembra::backend::run_field_program;
+use cembra::backend::{FieldPlan, FieldTier, run_field_program};
 use cembra::field::json::{read_field_case, write_cells};
 use cembra::field::{FieldData, FieldError, FieldProgram, FieldRole};
 use serde_json::{Map, Value as Json, json};
@@ -18,9 +19,27 @@ use serde_json::{Map, Value as Json, json};
 /// The outputs of a program on data, each as `{"data": [...]}`.
 fn outputs_of(program: &FieldProgram, mut data: FieldData) -> Result<Json, FieldError> {
     run_field_program(program, &mut data).map_err(|mut errors| errors.remove(0))?;
+    Ok(written(program, &data))
+}
+
+/// The same on a tier, and why the interpreter runs stages nevertheless.
+fn outputs_on(
+    tier: &FieldTier,
+    program: &FieldProgram,
+    mut data: FieldData,
+) -> Result<(Json, Vec<String>), FieldError> {
+    data.complete(program)?;
+    let plan = FieldPlan::new(program, &data).map_err(|mut errors| errors.remove(0))?;
+    let mut plan = plan.on(tier.clone())?;
+    plan.run(&mut data)?;
+    let reasons = plan.interpreted().iter().map(|stage| stage.reason.clone()).collect();
+    Ok((written(program, &data), reasons))
+}
+
+fn written(program: &FieldProgram, data: &FieldData) -> Json {
     let outputs = program.fields.iter().filter(|field| field.role == FieldRole::Output);
     let one = |name: &str| (name.to_owned(), json!({ "data": write_cells(&data.fields[name]) }));
-    Ok(Json::Object(outputs.map(|field| one(&field.name)).collect::<Map<_, _>>()))
+    Json::Object(outputs.map(|field| one(&field.name)).collect::<Map<_, _>>())
 }
 
 /// The outputs of a case.

@@ -10,7 +10,7 @@ use fastrand::Rng;
 use serde_json::Value as Json;
 
 /// Compares outputs; the first difference with the name of the output.
-fn compare(expected: &Json, actual: &Json) -> Option<String> {
+pub(super) fn compare(expected: &Json, actual: &Json) -> Option<String> {
     let outputs = expected.as_object().expect("outputs by name");
     outputs.iter().find_map(|(name, expected)| {
         let found = difference(&expected["data"], &actual[name]["data"], None)?;
@@ -19,7 +19,7 @@ fn compare(expected: &Json, actual: &Json) -> Option<String> {
 }
 
 /// The same values in another order of memory: axes permuted, backwards, with gaps.
-fn scattered(buffer: &FieldBuffer, rng: &mut Rng) -> FieldBuffer {
+pub(super) fn scattered(buffer: &FieldBuffer, rng: &mut Rng) -> FieldBuffer {
     let shape = buffer.shape().to_vec();
     let mut order: Vec<usize> = (0..shape.len()).collect();
     rng.shuffle(&mut order);

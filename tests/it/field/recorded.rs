@@ -42,7 +42,7 @@ fn check(case: &Json, run: impl Fn(&Json) -> Result<Json, String>) -> Result<(),
 }
 
 /// Runs all cases of a file; the number of those that agree.
-fn agreeing(file: &str, run: impl Fn(&Json) -> Result<Json, String>) -> (usize, usize) {
+pub(super) fn agreeing(file: &str, run: impl Fn(&Json) -> Result<Json, String>) -> (usize, usize) {
     let cases = cases(file);
     let mut wrong = Vec::new();
     for case in &cases {

@@ -1,6 +1,7 @@
 //! The ways a statement runs, on boxes that are large enough for them: strips over runs of points, bands with temporaries,
 //! points taken by lists, planes of scans that are apart or mixed. Each gives the bits that plain loops give.
 
+use crate::field::tiers::native;
 use cembra::backend::FieldPlan;
 use cembra::field::{FieldBuffer, FieldCells, FieldData, FieldProgram, TableEntries, parse_field_program};
 use cembra::vm::machine::{Budget, CancelToken, SharedBudget};
@@ -63,6 +64,11 @@ fn check(text: &str, shape: [usize; 2], target: &str, expected: &[f64]) {
             let found = bits(&data.fields[target]);
             assert!(found == wanted, "layout {layout}, threads {threads}, run {run}\n{text}");
         }
+        // The same by libraries, over what the runs before have stored.
+        let mut plan = plan.on(native()).expect("memory");
+        assert_eq!(plan.interpreted(), [], "{text}");
+        plan.run(&mut data).expect("values");
+        assert!(bits(&data.fields[target]) == wanted, "layout {layout}, native code\n{text}");
     }
 }
 

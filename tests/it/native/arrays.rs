@@ -10,7 +10,7 @@ use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::library::{Argument, BoundaryError, Library};
 use cembra::vm::machine::error::RunErrorKind;
-use cembra::vm::machine::{BoundExpr, NdViewMut};
+use cembra::vm::machine::{BoundExpr, NdViewMut, Room};
 use cembra::vm::value::{Category, NdRows, NdType, NdView, ScalarType, ScalarValue, Value};
 use fastrand::Rng;
 use std::sync::Arc;
@@ -331,6 +331,114 @@ fn results_are_made_in_memory_of_the_host() {
     let mut more = [0.0; 3];
     let lent = NdViewMut::from_slice(&mut more, &[3]).expect("three elements");
     assert_eq!(call.lend(1, lent), Err(BoundaryError::NoArray { number: 1 }));
+}
+
+#[test]
+fn elements_may_be_refused() {
+    let (_folder, cache) = sanitized();
+    let rng = &mut Rng::with_seed(14);
+    let texts = [
+        ("x // y", "INT64", true),
+        ("x % y + x", "INT64", true),
+        ("x // 3 - y % -2", "INT64", false),
+        ("nd.where(bool.not_equal(y, 0), x // y, x)", "INT64", false),
+        ("nd.sum(x // y)", "INT64", true),
+        ("core.to_int32(x) + core.to_int32(y)", "INT64", true),
+        ("core.to_int64(x * 1e20) + core.to_int64(y)", "FLOAT64", true),
+        ("core.to_int32(x) * core.to_int32(y)", "FLOAT64", true),
+        ("core.to_int64(x) - core.to_int64(y)", "FLOAT32", true),
+        ("math.fmod(x, y)", "FLOAT64", false),
+        ("math.fmod(x, y) + y", "FLOAT32", false),
+    ];
+    for (text, element, refuses) in texts {
+        let of = format!("NDARRAY_{element}_NN");
+        let mut values = 0;
+        for shape in [[1, 1], [1, 2], [2, 1], [3, 5], [2, 70], [0, 3]] {
+            for layout in [ArrayLayout::Strided, ArrayLayout::Contiguous] {
+                let inputs = [("x", array(rng, &of, &shape)), ("y", array(rng, &of, &shape))];
+                let bound = compiled(text, &inputs);
+                match compare(text, &bound, &library(&cache, &bound, layout), &inputs) {
+                    Ok(_) => values += 1,
+                    Err(category) => {
+                        assert!(
+                            matches!(category, Category::DivisionByZero | Category::Cast),
+                            "{category:?}"
+                        );
+                        assert!(refuses, "{text}");
+                    }
+                }
+            }
+        }
+        assert!(
+            if refuses { (1..12).contains(&values) } else { values == 12 },
+            "{text}: {values} have values"
+        );
+    }
+}
+
+#[test]
+fn results_are_made_in_strided_memory() {
+    let (_folder, cache) = sanitized();
+    let rng = &mut Rng::with_seed(15);
+    let inputs =
+        [("x", array(rng, "NDARRAY_FLOAT64_NN", &[1, 1])), ("y", array(rng, "NDARRAY_FLOAT64_NN", &[1, 1]))];
+    // A region, an array that is copied, one beside a fold, an input itself.
+    for text in ["x*2.0 + y", "nd.transpose(nd.transpose(x) + 0.0)", "x + y*nd.sum(x + y)", "nd.transpose(x)"]
+    {
+        let bound = compiled(text, &inputs);
+        let native = library(&cache, &bound, ArrayLayout::Strided);
+        let mut memory = native.call_memory().expect("memory");
+        for shape in [[1, 1], [3, 4], [2, 40], [5, 1], [0, 3]] {
+            // Elements in order, with gaps, columns after columns, in every second row.
+            for strides in [[shape[1], 1], [shape[1] + 3, 1], [1, shape[0].max(1)], [2 * shape[1].max(1), 1]]
+            {
+                let inputs = [
+                    ("x", array(rng, "NDARRAY_FLOAT64_NN", &shape)),
+                    ("y", array(rng, "NDARRAY_FLOAT64_NN", &shape)),
+                ];
+                let expected = compare(text, &bound, &native, &inputs).expect("values");
+                let Value::NdArray(rows) = &expected else { panic!("{text} is an array") };
+                let of_result = [rows.shape()[0], rows.shape()[1]];
+                let strides = if of_result == shape { strides } else { [strides[1], strides[0]] };
+                let place = |at: usize| at / of_result[1] * strides[0] + at % of_result[1] * strides[1];
+                let count = of_result[0] * of_result[1];
+                let mut memory_of_result = vec![7.0; (0..count).map(place).max().map_or(1, |last| last + 2)];
+                let args = arguments(&bound, &inputs);
+                let mut call =
+                    memory.bind(args.iter().map(|value| Argument::Value(value))).expect("its types");
+                let strides = strides.map(|stride| stride as isize);
+                let room = Room::strided(bound.output_slot(), &mut memory_of_result, 0, &of_result, &strides);
+                let mut room = room.expect("elements share nothing");
+                call.lend_room(0, &mut room).expect("an array");
+                call.run().expect("no error");
+                let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
+                for (at, expected) in rows.view().cells::<f64>().enumerate() {
+                    assert_eq!(
+                        bits(memory_of_result[place(at)]),
+                        bits(expected),
+                        "{text} {shape:?} {strides:?} {at}"
+                    );
+                    memory_of_result[place(at)] = 7.0;
+                }
+                assert!(
+                    memory_of_result.iter().all(|x| *x == 7.0),
+                    "{text} {shape:?} {strides:?}: cells between"
+                );
+            }
+        }
+        // The same library built for elements in order refuses others.
+        let in_order = library(&cache, &bound, ArrayLayout::Contiguous);
+        let inputs = [
+            ("x", array(rng, "NDARRAY_FLOAT64_NN", &[2, 2])),
+            ("y", array(rng, "NDARRAY_FLOAT64_NN", &[2, 2])),
+        ];
+        let args = arguments(&bound, &inputs);
+        let mut gaps = [0.0; 6];
+        let mut room = Room::strided(bound.output_slot(), &mut gaps, 0, &[2, 2], &[3, 1]).expect("it fits");
+        let mut call = in_order.bind(args.iter().map(|value| Argument::Value(value))).expect("its types");
+        let error = call.lend_room(0, &mut room).expect_err("there are gaps");
+        assert!(matches!(error, BoundaryError::Layout { .. }), "{error}");
+    }
 }
 
 #[test]

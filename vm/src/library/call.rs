@@ -6,11 +6,11 @@ use crate::library::call_layout::Place;
 use crate::library::error::{BoundaryError, Raised};
 use crate::library::open::{Library, Loaded, RawArray, RawError};
 use crate::library::signature::Parameter;
-use crate::machine::NdViewMut;
+use crate::machine::{NdViewMut, Room};
 use crate::value::array::cell_size;
 use crate::value::nd_type::{MAX_RANK, NdType};
-use crate::value::shape::c_strides;
-use crate::value::{Category, NdRows, NdView, ScalarType, Value};
+use crate::value::shape::{PerAxis, c_strides};
+use crate::value::{Category, NdRows, NdView, QType, ScalarType, Value};
 use std::borrow::BorrowMut;
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -160,7 +160,7 @@ impl CallMemory {
         {
             match place {
                 Place::Array(number, array) => {
-                    self.arrays[*number] = array_of(parameter, *array, &argument)?;
+                    self.arrays[*number] = array_of(Expected::of(parameter, *array), &argument)?;
                 }
                 Place::Plain(slot) => {
                     let Argument::Value(value) = argument else {
@@ -196,16 +196,28 @@ impl CallMemory {
     }
 
     fn lend(&mut self, number: usize, memory: NdViewMut<'_>) -> Result<(), BoundaryError> {
-        let Loaded { layout, signature, .. } = &*self.library.inner;
-        let (Some(Place::Array(place, qtype)), Some((name, expected))) =
-            (layout.results.get(number), signature.results.get(number))
-        else {
-            return Err(BoundaryError::NoArray { number });
-        };
-        let parameter =
-            Parameter { name: name.clone(), qtype: expected.clone(), is_updated: true, is_contiguous: true };
-        self.lent[*place] = array_of(&parameter, *qtype, &Argument::Update(memory))?;
+        let (place, result) = self.array_result(number)?;
+        self.lent[place] = array_of(result, &Argument::Update(memory))?;
         Ok(())
+    }
+
+    fn lend_room(&mut self, number: usize, room: &mut Room<'_>) -> Result<(), BoundaryError> {
+        let (place, result) = self.array_result(number)?;
+        let (first, element, shape, strides) = room.elements();
+        self.lent[place] = raw_array(result, element, (shape, &strides[..shape.len()]), first)?;
+        Ok(())
+    }
+
+    /// The place of a result that is an array, and what memory for it has to be.
+    fn array_result(&self, number: usize) -> Result<(usize, Expected<'_>), BoundaryError> {
+        let Loaded { layout, signature, .. } = &*self.library.inner;
+        match (layout.results.get(number), signature.results.get(number)) {
+            (Some(Place::Array(place, array)), Some((name, _))) => {
+                let is_contiguous = signature.has_contiguous_results;
+                Ok((*place, Expected { name, array: *array, is_updated: true, is_contiguous }))
+            }
+            _ => Err(BoundaryError::NoArray { number }),
+        }
     }
 
     /// A result of the last run, by its number. One that was made in memory of the host stands there.
@@ -222,20 +234,40 @@ impl CallMemory {
         value.expect("plain values take no memory")
     }
 
-    /// A copy of an array that the library has made; one without elements if it has made none.
-    fn array(&self, number: usize, qtype: NdType) -> Value {
+    /// An array that the last run has made, by the number of the result, where it lies; nothing if the result is no array,
+    /// or none was made.
+    ///
+    /// # Panics
+    /// There is no such result, or it was made in memory of the host.
+    pub fn elements(&self, number: usize) -> Option<NdView<'_>> {
+        match &self.library.inner.layout.results[number] {
+            Place::Plain(_) => None,
+            Place::Array(number, qtype) => self.made(*number, *qtype),
+        }
+    }
+
+    /// An array that the library has made.
+    fn made(&self, number: usize, qtype: NdType) -> Option<NdView<'_>> {
         assert!(!self.is_lent[number], "the result stands in memory of the host");
         let raw = &self.arrays[number];
         if raw.data.is_null() {
-            return Value::NdArray(Arc::new(NdRows::empty(qtype)));
+            return None;
         }
-        let shape: Vec<usize> = raw.shape[..qtype.rank()].iter().map(|size| *size as usize).collect();
+        let shape: PerAxis = raw.shape[..qtype.rank()].iter().map(|size| *size as usize).collect();
         let bytes = shape.iter().product::<usize>() * cell_size(qtype.element());
         // SAFETY: the elements of an array that a library makes stand one after the other, and stay until the next run.
         let bytes = unsafe { std::slice::from_raw_parts(raw.data, bytes) };
         let strides = c_strides(&shape, cell_size(qtype.element()));
         let view = NdView::new(qtype.element(), bytes, 0, &shape, &strides[..shape.len()]);
-        let rows = view.and_then(|view| NdRows::from_view(qtype, &view));
+        Some(view.expect("a library gives arrays of the types that it says"))
+    }
+
+    /// A copy of an array that the library has made; one without elements if it has made none.
+    fn array(&self, number: usize, qtype: NdType) -> Value {
+        let Some(view) = self.made(number, qtype) else {
+            return Value::NdArray(Arc::new(NdRows::empty(qtype)));
+        };
+        let rows = NdRows::from_view(qtype, &view);
         Value::NdArray(Arc::new(rows.expect("a library gives arrays of the types that it says")))
     }
 
@@ -276,6 +308,15 @@ impl<'a, M: BorrowMut<CallMemory>> BoundCall<'a, M> {
         self.memory.borrow_mut().lend(number, memory)
     }
 
+    /// The same in memory of any strides, if the library was built for these ([`has_contiguous_results`](crate::library::Signature::has_contiguous_results)). The slot
+    /// of the room does not matter.
+    ///
+    /// # Errors
+    /// As [`BoundCall::lend`]; or the library needs elements one after the other.
+    pub fn lend_room(&mut self, number: usize, room: &'a mut Room<'_>) -> Result<(), BoundaryError> {
+        self.memory.borrow_mut().lend_room(number, room)
+    }
+
     /// A result of the last run, by its number: as [`CallMemory::result`].
     ///
     /// # Panics
@@ -314,55 +355,71 @@ fn raised(status: i32, error: &RawError) -> Raised {
     }
 }
 
+/// What an array has to be.
+#[derive(Clone, Copy)]
+struct Expected<'s> {
+    name: &'s str,
+    array: NdType,
+    is_updated: bool,
+    is_contiguous: bool,
+}
+
+impl Expected<'_> {
+    fn of(parameter: &Parameter, array: NdType) -> Expected<'_> {
+        let Parameter { name, is_updated, is_contiguous, .. } = parameter;
+        Expected { name, array, is_updated: *is_updated, is_contiguous: *is_contiguous }
+    }
+
+    fn mismatch(&self, actual: String) -> BoundaryError {
+        let expected = QType::NdArray(self.array).to_string();
+        BoundaryError::Type { name: self.name.to_owned(), expected, actual }
+    }
+}
+
 fn mismatch(parameter: &Parameter, actual: String) -> BoundaryError {
     BoundaryError::Type { name: parameter.name.clone(), expected: parameter.qtype.to_string(), actual }
 }
 
-/// The array of an argument, for a parameter of this type.
-fn array_of(
-    parameter: &Parameter,
-    expected: NdType,
-    argument: &Argument<'_>,
-) -> Result<RawArray, BoundaryError> {
+/// The array of an argument.
+fn array_of(expected: Expected<'_>, argument: &Argument<'_>) -> Result<RawArray, BoundaryError> {
     let of_view = |view: &NdView<'_>| {
         let first = view.bytes().as_ptr().wrapping_add(view.start()).cast_mut();
-        raw_array(parameter, expected, view.element(), (view.shape(), view.strides()), first)
+        raw_array(expected, view.element(), (view.shape(), view.strides()), first)
     };
-    let is_read = || match parameter.is_updated {
-        true => Err(BoundaryError::ReadOnly { name: parameter.name.clone() }),
+    let is_read = || match expected.is_updated {
+        true => Err(BoundaryError::ReadOnly { name: expected.name.to_owned() }),
         false => Ok(()),
     };
     match argument {
         Argument::Update(view) => {
             let strides = c_strides(view.shape(), cell_size(view.element()));
             let axes = (view.shape(), &strides[..view.shape().len()]);
-            raw_array(parameter, expected, view.element(), axes, view.first())
+            raw_array(expected, view.element(), axes, view.first())
         }
         Argument::Elements(view) => is_read().and_then(|()| of_view(view)),
         Argument::Value(Value::NdArray(rows)) => is_read().and_then(|()| of_view(&rows.view())),
-        Argument::Value(value) => Err(mismatch(parameter, value.qtype().to_string())),
+        Argument::Value(value) => Err(expected.mismatch(value.qtype().to_string())),
     }
 }
 
 fn raw_array(
-    parameter: &Parameter,
-    expected: NdType,
+    expected: Expected<'_>,
     element: ScalarType,
     (shape, strides): (&[usize], &[isize]),
     data: *mut u8,
 ) -> Result<RawArray, BoundaryError> {
-    let is_unit = |axis: usize| !expected.is_unit(axis) || shape[axis] == 1;
-    let fits =
-        element == expected.element() && shape.len() == expected.rank() && (0..shape.len()).all(is_unit);
+    let array = expected.array;
+    let is_unit = |axis: usize| !array.is_unit(axis) || shape[axis] == 1;
+    let fits = element == array.element() && shape.len() == array.rank() && (0..shape.len()).all(is_unit);
     if !fits {
-        return Err(mismatch(parameter, format!("an array of {element} of shape {shape:?}")));
+        return Err(expected.mismatch(format!("an array of {element} of shape {shape:?}")));
     }
     let own = c_strides(shape, cell_size(element));
     let is_along = |axis: usize| shape[axis] == 1 || strides[axis] == own[axis];
     let is_empty = shape.contains(&0);
-    if parameter.is_contiguous && !is_empty && !(0..shape.len()).all(is_along) {
+    if expected.is_contiguous && !is_empty && !(0..shape.len()).all(is_along) {
         let (shape, strides) = (shape.to_vec(), strides.to_vec());
-        return Err(BoundaryError::Layout { name: parameter.name.clone(), shape, strides });
+        return Err(BoundaryError::Layout { name: expected.name.to_owned(), shape, strides });
     }
     let mut raw = RawArray { data, shape: [1; MAX_RANK], strides: [0; MAX_RANK] };
     for axis in 0..shape.len() {

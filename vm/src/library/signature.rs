@@ -4,7 +4,7 @@ use crate::value::QType;
 use std::fmt::{self, Write};
 
 /// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Signature {
     pub parameters: Vec<Parameter>,
     /// Names and types of the results: plain ones, and n-dimensional arrays, which the library makes.
     pub results: Vec<(String, QType)>,
+    /// True if memory that is lent for an array of the results has to have its elements one after the other.
+    pub has_contiguous_results: bool,
 }
 
 impl Signature {
@@ -54,6 +56,8 @@ impl Signature {
         for (number, (result, qtype)) in self.results.iter().enumerate() {
             let between = if number == 0 { "" } else { ", " };
             let _ = write!(text, "{between}{}{qtype}", name(result));
+            let is_contiguous = qtype.nd().is_some() && self.has_contiguous_results;
+            text.push_str(if is_contiguous { " contiguous" } else { "" });
         }
         text
     }

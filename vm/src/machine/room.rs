@@ -60,8 +60,10 @@ pub struct Room<'a> {
     element: ScalarType,
     first: *mut u8,
     count: usize,
-    /// Sizes and strides of the axes, if elements do not stand one after the other.
-    axes: Option<(Shape, Strides)>,
+    /// Sizes of the axes.
+    shape: Shape,
+    /// Strides of the axes in bytes, if elements do not stand one after the other.
+    strides: Option<Strides>,
     rank: usize,
     /// Up to the last byte of an element.
     bytes: usize,
@@ -75,8 +77,8 @@ impl<'a> Room<'a> {
     pub fn new<T: Cell>(slot: &'a TypedSlot, target: &'a mut [T]) -> Room<'a> {
         let first = target.as_mut_ptr().cast();
         let (count, bytes) = (target.len(), size_of_val(target));
-        let (element, target) = (T::ELEMENT, PhantomData);
-        Room { slot, element, first, count, axes: None, rank: 0, bytes, is_lent: false, target }
+        let (element, shape, target) = (T::ELEMENT, padded(&[count], 1), PhantomData);
+        Room { slot, element, first, count, shape, strides: None, rank: 1, bytes, is_lent: false, target }
     }
 
     /// Memory for the elements of an output of this shape: the first one is `target[start]`, and `strides` are those of
@@ -106,9 +108,22 @@ impl<'a> Room<'a> {
             bytes[axis] = stride;
         }
         room.count = shape.iter().product();
-        room.rank = shape.len();
-        room.axes = (!is_in_order && room.count > 0).then_some((padded(shape, 1), bytes));
+        (room.rank, room.shape) = (shape.len(), padded(shape, 1));
+        room.strides = (!is_in_order && room.count > 0).then_some(bytes);
         Ok(room)
+    }
+
+    /// The slot of the output.
+    pub fn slot(&self) -> &'a TypedSlot {
+        self.slot
+    }
+
+    /// The first element, the type of elements, and for each axis the size and the bytes from one element to the next.
+    #[cfg(feature = "library")]
+    pub(crate) fn elements(&mut self) -> (*mut u8, ScalarType, &[usize], Strides) {
+        let shape = &self.shape[..self.rank];
+        let in_order = || c_strides(shape, cell_size(self.element));
+        (self.first, self.element, shape, self.strides.unwrap_or_else(in_order))
     }
 
     pub(super) fn check(&self, layout: &FrameLayout) -> Result<(), RoomError> {
@@ -129,8 +144,8 @@ impl<'a> Room<'a> {
         let layout = frame.layout();
         let is_computed =
             layout.bit_of(self.slot) as usize > layout.inputs().len() && !layout.is_literal(self.slot);
-        let Room { element, first, bytes, axes, .. } = *self;
-        let room = RawRoom { element, first, bytes, axes };
+        let Room { element, first, bytes, shape, strides, .. } = *self;
+        let room = RawRoom { element, first, bytes, axes: strides.map(|strides| (shape, strides)) };
         // SAFETY: the caller's promise: the handle of an array stands there. The room borrows the target alone.
         self.is_lent = is_computed && unsafe { self.handle(frame).lend_room(room) };
     }
@@ -159,8 +174,9 @@ impl<'a> Room<'a> {
     fn written(&self) -> Option<NdView<'_>> {
         // SAFETY: the room borrows the target alone, whose elements are initialised.
         let bytes = || unsafe { std::slice::from_raw_parts(self.first, self.bytes) };
-        let one_axis = (padded(&[self.count], 1), padded(&[self.cell() as isize], 0));
-        let ((shape, strides), rank) = self.axes.map_or((one_axis, 1), |axes| (axes, self.rank));
+        let one_axis = (padded(&[self.count], 1), padded(&[self.cell() as isize], 0), 1);
+        let (shape, strides, rank) =
+            self.strides.map_or(one_axis, |strides| (self.shape, strides, self.rank));
         self.is_lent.then(|| NdView::new(self.element, bytes(), 0, &shape[..rank], &strides[..rank]))?.ok()
     }
 
@@ -176,12 +192,12 @@ impl<'a> Room<'a> {
         }
         // SAFETY: the room borrows the target alone, which has so many bytes; those of the view are elements of the type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.first, self.bytes) };
-        let Some((shape, strides)) = self.axes else {
+        let Some(strides) = self.strides else {
             view.copy_to(bytes);
             return Ok(());
         };
         let cell = self.cell();
-        for (to, from) in offsets(&shape[..self.rank], &strides).zip(view.offsets()) {
+        for (to, from) in offsets(&self.shape[..self.rank], &strides).zip(view.offsets()) {
             bytes[to..][..cell].copy_from_slice(&view.bytes()[from..][..cell]);
         }
         Ok(())

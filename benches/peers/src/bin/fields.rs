@@ -1,14 +1,16 @@
 //! Field programs for `fields.py`: answers each line with a line.
 //!
 //! ```text
-//! open NAME SIZE FILE   ok      binds a workload of so many points along a side, runs it once, and writes the cells of
-//!                               its result to a file
-//! run TIMES             nanoseconds of the processor that so many runs took
-//! time NAME SIZE TIMES  the same, without a file
+//! open NAME SIZE FILE TIER   ok      binds a workload of so many points along a side on a tier, `interpreter` or `native`,
+//!                                    runs it once, and writes the cells of its result to a file
+//! run TIMES                  nanoseconds of the processor that so many runs took
+//! time NAME SIZE TIMES       the same of the interpreter, without a file
 //! ```
 
-use cembra::backend::FieldPlan;
+use cembra::backend::{FieldPlan, FieldTier};
 use cembra::field::{FieldBuffer, FieldCells, FieldData, FieldProgram, TableEntries, parse_field_program};
+use cembra::native::NativeCache;
+use cembra::native::cache::default_root;
 use cembra::vm::value::ScalarValue;
 use cpu_time::ProcessTime;
 use std::error::Error;
@@ -114,11 +116,23 @@ fn data(name: &str, size: usize, program: &FieldProgram) -> Outcome<FieldData> {
     Ok(data)
 }
 
-fn open(name: &str, size: &str) -> Outcome<(FieldPlan, FieldData, &'static str)> {
+fn tier(name: &str) -> Outcome<FieldTier> {
+    match name {
+        "interpreter" => Ok(FieldTier::Interpreter),
+        "native" => Ok(FieldTier::Native(NativeCache::new(default_root()?, None)?)),
+        _ => Err(format!("no tier `{name}`").into()),
+    }
+}
+
+fn open(name: &str, size: &str, on: &str) -> Outcome<(FieldPlan, FieldData, &'static str)> {
     let (text, result) = text(name)?;
     let program = parse_field_program(&text).map_err(|mut errors| errors.remove(0))?;
     let mut data = data(name, size.parse()?, &program)?;
-    let mut plan = FieldPlan::new(&program, &data).map_err(|mut errors| errors.remove(0))?;
+    let plan = FieldPlan::new(&program, &data).map_err(|mut errors| errors.remove(0))?;
+    let mut plan = plan.on(tier(on)?)?;
+    if let Some(stage) = plan.interpreted().first() {
+        return Err(stage.reason.clone().into());
+    }
     plan.run(&mut data)?;
     Ok((plan, data, result))
 }
@@ -136,8 +150,8 @@ fn main() -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let answer = match line.split(' ').collect::<Vec<_>>()[..] {
-            ["open", name, size, file] => {
-                let (plan, data, result) = open(name, size)?;
+            ["open", name, size, file, on] => {
+                let (plan, data, result) = open(name, size, on)?;
                 let cells = data.fields[result].cells();
                 let FieldCells::Float64(cells) = cells else { return Err("a result of other elements".into()) };
                 let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
@@ -150,7 +164,7 @@ fn main() -> Outcome<()> {
                 run(plan, data, times)?
             }
             ["time", name, size, times] => {
-                let (mut plan, mut data, _) = open(name, size)?;
+                let (mut plan, mut data, _) = open(name, size, "interpreter")?;
                 run(&mut plan, &mut data, times)?
             }
             _ => return Err(format!("no such line: {line}").into()),

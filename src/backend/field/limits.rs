@@ -1,0 +1,32 @@
+//! What a run of a stage may use, and errors that no program should meet.
+
+use crate::field::error::FieldProblem;
+use cembra_vm::machine::SharedBudget;
+use cembra_vm::value::{Category, Fault};
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StageLimits<'l> {
+    pub budget: Option<&'l SharedBudget>,
+    /// Threads that work on a region of many elements.
+    pub threads: usize,
+}
+
+impl StageLimits<'_> {
+    /// Charges work of the host as one instruction that goes over so many rows.
+    ///
+    /// # Errors
+    /// The budget is used up.
+    pub fn charge(&self, rows: usize) -> Result<(), FieldProblem> {
+        let Some(budget) = self.budget else { return Ok(()) };
+        budget
+            .share()
+            .metered(|meter| meter.rows(rows))
+            .map_err(|fault: Fault| FieldProblem::Run { category: fault.category(), what: fault.to_string() })
+    }
+}
+
+/// An error that no program should meet.
+pub(super) fn ours(error: impl ToString) -> FieldProblem {
+    FieldProblem::Run { category: Category::InvalidProgram, what: error.to_string() }
+}

@@ -1,0 +1,56 @@
+//! The argument `--tier` of `cembra field`: what runs a program, which statements the interpreter runs nevertheless, and what
+//! a tier makes of the programs.
+
+use crate::backend::{FieldPlan, FieldTier};
+use crate::cli::complain;
+use crate::cli::explain_tier::explain_tier;
+use crate::cli::report::{Phase, Report};
+use crate::cli::tier_arg::TierArg;
+use crate::native::NativeCache;
+use crate::native::cache::default_root;
+use cembra_vm::value::Category;
+
+/// The tier of an argument.
+///
+/// # Errors
+/// This build has no such tier, or there is no C compiler.
+pub(super) fn field_tier(tier: TierArg) -> Result<FieldTier, Report> {
+    let refused = |what: String| Report::new(Category::Host, Phase::Compile, what);
+    match tier {
+        TierArg::Interpreter => Ok(FieldTier::Interpreter),
+        TierArg::Jit if cfg!(feature = "jit") => Ok(FieldTier::Jit),
+        TierArg::Jit => Err(refused("--tier jit: built without the feature `jit`".to_owned())),
+        TierArg::Native => {
+            let cache = default_root().and_then(|root| NativeCache::new(root, None));
+            cache.map(FieldTier::Native).map_err(|error| refused(format!("--tier native: {error}")))
+        }
+    }
+}
+
+/// Says which statements the interpreter runs although another tier was asked for, and why.
+pub(super) fn note_interpreted(plan: &FieldPlan) {
+    let mut told = Vec::new();
+    for stage in plan.interpreted() {
+        let note = format!(
+            "note: the interpreter runs statement {} (`{}`): {}",
+            stage.statement, stage.target, stage.reason
+        );
+        if !told.contains(&note) {
+            complain(&note);
+            told.push(note);
+        }
+    }
+}
+
+/// What a tier makes of the programs of a plan.
+pub(super) fn programs_text(plan: &FieldPlan, tier: TierArg) -> String {
+    let mut text = String::new();
+    for (number, (statement, bound)) in plan.programs().into_iter().enumerate() {
+        let declared = &plan.program().statements[statement - 1];
+        let target = plan.program().target_name(declared);
+        let begin = if number > 0 { "\n" } else { "" };
+        text += &format!("{begin}statement {statement} (`{target}`)\n\n");
+        text += &explain_tier(tier, bound, Vec::new(), false);
+    }
+    if text.is_empty() { "no statement needs an operation\n".to_owned() } else { text }
+}

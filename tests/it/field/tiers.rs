@@ -1,0 +1,228 @@
+//! Tiers: native code and machine code give the values of the interpreter, or its error, in every way that a statement runs.
+//!
+//! `CEMBRA_NATIVE=1` compares all random programs, not some.
+
+use crate::field::generate::{Flavor, Generator};
+use crate::field::random::{compare, scattered};
+use crate::field::recorded::agreeing;
+use crate::field::{outputs_on, run_case};
+use crate::function::native::SANITIZE;
+use cembra::backend::{FieldPlan, FieldTier};
+use cembra::field::json::read_field_case;
+use cembra::field::{
+    FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, check_program, parse_field_program,
+};
+use cembra::native::{CompileC, Compiler, NativeBuild, NativeCache};
+use cembra::vm::machine::{Budget, SharedBudget};
+use cembra::vm::value::Category;
+use fastrand::Rng;
+use serde_json::Value as Json;
+use std::sync::{Arc, OnceLock};
+
+/// Every how many random programs one is compared with native code, which takes a tenth of a second for each box.
+const USUAL: u64 = 20;
+
+/// Libraries that stop the process where C leaves open what happens, built fast.
+pub fn native() -> FieldTier {
+    static CACHE: OnceLock<(tempfile::TempDir, NativeCache)> = OnceLock::new();
+    let (_, cache) = CACHE.get_or_init(|| {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
+        let compile = SANITIZE.iter().fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
+        let cache = NativeCache::of(NativeBuild::c(compile.flag("-O1")), folder.path());
+        (folder, cache)
+    });
+    FieldTier::Native(cache.clone())
+}
+
+/// Runs a case on a tier, as `run_case` does; all stages have a form in C.
+fn case_on(tier: &FieldTier, case: &Json) -> Result<Json, String> {
+    let run = || {
+        let (program, data) = read_field_case(case)?;
+        check_program(&program).map_err(|mut errors| errors.remove(0))?;
+        let (outputs, reasons) = outputs_on(tier, &program, data)?;
+        assert!(reasons.is_empty() || matches!(tier, FieldTier::Jit), "{reasons:?}\n{case}");
+        Ok::<_, cembra::field::FieldError>(outputs)
+    };
+    run().map_err(|error| error.problem.class().to_owned())
+}
+
+#[test]
+fn recorded_programs_agree_on_all_tiers() {
+    for tier in [native(), FieldTier::Jit] {
+        assert_eq!(agreeing("cases.json", |case| case_on(&tier, case)), (14, 1));
+        assert_eq!(agreeing("cases_v2.json", |case| case_on(&tier, case)), (24, 3));
+    }
+}
+
+/// Compares a tier with the interpreter: values, or the class and the text of the error.
+fn check(tier: &FieldTier, seed: u64, flavor: Flavor) -> bool {
+    let case = Generator::new(seed, flavor).case(flavor);
+    let context = || format!("seed {seed} {flavor:?}\n{case}");
+    let expected = run_case(&case).map_err(|error| error.to_string());
+    let (program, data) = read_field_case(&case).expect("a case");
+    let mut rng = Rng::with_seed(seed);
+    let fields = data.fields.iter().map(|(name, buffer)| (name.clone(), scattered(buffer, &mut rng)));
+    let moved = FieldData { fields: fields.collect(), ..data.clone() };
+    for data in [data, moved] {
+        match (&expected, outputs_on(tier, &program, data)) {
+            (Ok(expected), Ok((outputs, reasons))) => {
+                assert_eq!(compare(expected, &outputs), None, "{}", context());
+                assert!(reasons.is_empty() || matches!(tier, FieldTier::Jit), "{reasons:?}\n{}", context());
+            }
+            (Err(expected), Err(error)) => assert_eq!(error.to_string(), *expected, "{}", context()),
+            (expected, found) => panic!("{expected:?}, on the tier {found:?}\n{}", context()),
+        }
+    }
+    expected.is_ok()
+}
+
+#[test]
+fn random_programs_agree_with_native_code() {
+    let every = std::env::var("CEMBRA_NATIVE").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL);
+    let of_each = |seeds: std::ops::Range<u64>| seeds.step_by(every.max(1) as usize);
+    let grids = of_each(0..500).filter(|seed| check(&native(), *seed, Flavor::Grid)).count();
+    let meshes = of_each(1000..1300).filter(|seed| check(&native(), *seed, Flavor::Mesh)).count();
+    assert!(grids >= 8 && meshes >= 4, "{grids} programs on grids and {meshes} on meshes have values");
+}
+
+#[test]
+fn random_programs_agree_with_machine_code() {
+    let grids = (0..500).step_by(3).filter(|seed| check(&FieldTier::Jit, *seed, Flavor::Grid)).count();
+    let meshes = (1000..1300).step_by(3).filter(|seed| check(&FieldTier::Jit, *seed, Flavor::Mesh)).count();
+    assert!(grids >= 60 && meshes >= 35, "{grids} programs on grids and {meshes} on meshes have values");
+}
+
+fn parse(text: &str) -> FieldProgram {
+    parse_field_program(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]))
+}
+
+fn row(cells: FieldCells) -> FieldBuffer {
+    let count = cells.len();
+    FieldBuffer::row_major(cells, &[0], &[count]).expect("as many cells")
+}
+
+/// What an operation refuses is an error on every tier, with the same text; nothing of its statement is stored.
+#[test]
+fn refused_values_are_the_same_errors() {
+    let program = parse(
+        "horizontal I\ninput n[I]: int32\ninput x[I]\noutput a[I], c[I]: int32, d[I]: int64\na = x + 1.0\n\
+         c = where(n != 0, 100 // n, 0)\nd = int64(x)\nc = 100 // n\n",
+    );
+    for tier in [FieldTier::Interpreter, FieldTier::Jit, native()] {
+        let run = |n: [i32; 3], x: [f64; 3]| {
+            let mut data = FieldData::default();
+            data.fields.insert("n".to_owned(), row(FieldCells::Int32(n.to_vec())));
+            data.fields.insert("x".to_owned(), row(FieldCells::Float64(x.to_vec())));
+            data.complete(&program).expect("one dimension");
+            let plan = FieldPlan::new(&program, &data).expect("a plan");
+            let outcome = plan.on(tier.clone()).expect("memory").run(&mut data);
+            (outcome, data.fields["c"].cells().clone(), data.fields["d"].cells().clone())
+        };
+        let (outcome, c, d) = run([3, -7, i32::MIN], [1.5, -2.5, 1e15]);
+        assert_eq!(outcome, Ok(()), "{tier:?}");
+        assert_eq!(c, FieldCells::Int32(vec![33, -15, -1]));
+        assert_eq!(d, FieldCells::Int64(vec![1, -2, 1_000_000_000_000_000]));
+        let (outcome, c, _) = run([3, 0, 1], [1.0, 2.0, 3.0]);
+        let error = outcome.expect_err("a zero divisor");
+        assert_eq!(error.statement, Some((4, "c".to_owned())), "{tier:?}: {error}");
+        assert!(
+            matches!(*error.problem, FieldProblem::Run { category: Category::DivisionByZero, .. }),
+            "{error}"
+        );
+        assert_eq!(error.to_string(), "statement 4 (`c`): division by zero, in element [1]");
+        assert_eq!(c, FieldCells::Int32(vec![33, 0, 100]), "{tier:?}: what the second statement has stored");
+        let (outcome, _, d) = run([1, 1, 1], [1.0, f64::NAN, 3.0]);
+        let error = outcome.expect_err("NaN is no integer");
+        assert_eq!(error.statement, Some((3, "d".to_owned())), "{tier:?}: {error}");
+        assert_eq!(d, FieldCells::Int64(vec![0; 3]), "{tier:?}");
+    }
+}
+
+/// A library knows no sizes: a plan for fields of another size, and with scalars of other values, finds it.
+#[test]
+fn a_native_plan_takes_other_data() {
+    let program = parse("horizontal I\nscalar k\ninput u[I]\noutput v[I]\nv = k*u - 0.5\n");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let cache = NativeCache::new(folder.path(), None).expect("cargo needs a C compiler to link");
+    let mut data = FieldData::default();
+    let mut plan: Option<FieldPlan> = None;
+    for (k, count) in [(2.0, 5), (-0.0, 5), (3.0, 9), (f64::NAN, 1), (1.0, 0)] {
+        let u: Vec<f64> = (0..count).map(|at| at as f64 / 4.0).collect();
+        data.fields.insert("u".to_owned(), row(FieldCells::Float64(u.clone())));
+        data.fields.insert("v".to_owned(), row(FieldCells::Float64(vec![7.0; count])));
+        data.scalars.insert("k".to_owned(), cembra::vm::value::ScalarValue::Float64(k));
+        let mut used = plan.take().unwrap_or_else(|| {
+            let made = FieldPlan::new(&program, &data).expect("a plan");
+            made.on(FieldTier::Native(cache.clone())).expect("memory")
+        });
+        assert_eq!(used.interpreted(), []);
+        used.run(&mut data).expect("values");
+        let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
+        let expected: Vec<u64> = u.iter().map(|u| bits(k * u - 0.5)).collect();
+        let found: Vec<u64> = data.fields["v"].view().cells::<f64>().map(bits).collect();
+        assert_eq!(found, expected, "{k} {count}");
+        plan = Some(used);
+    }
+    assert_eq!(cembra::native::cache::entries(folder.path()).len(), 1);
+}
+
+#[test]
+fn a_budget_holds_on_every_tier() {
+    let program = parse("horizontal I\ninput u[I]\noutput v[I]\nv = 2.0*u\n");
+    for tier in [FieldTier::Interpreter, FieldTier::Jit, native()] {
+        let mut data = FieldData::default();
+        data.fields.insert("u".to_owned(), row(FieldCells::Float64(vec![1.5; 100])));
+        data.complete(&program).expect("one dimension");
+        let budget = Arc::new(SharedBudget::new(Budget { rows: Some(1000), ..Budget::default() }));
+        let plan = FieldPlan::new(&program, &data).expect("a plan").within(budget);
+        let mut plan = plan.on(tier.clone()).expect("memory");
+        let stopped =
+            (0..100).find_map(|step| plan.run(&mut data).err().map(|error| (step, error.to_string())));
+        let (step, message) = stopped.expect("an error");
+        assert!(
+            step == 10 && message.starts_with("statement 1 (`v`): out of rows"),
+            "{tier:?}, {step}: {message}"
+        );
+    }
+}
+
+const HEAT: &str = "horizontal I, J\noutput u[I=0:6, J=0:5] fill 1.5\noutput v[I=0:6, J=0:5]\n\
+    v[I=1:5, J=1:4] = u + 0.2*(-4.0*u + u[I-1] + u[I+1] + u[J-1] + u[J+1])\nu = v\n";
+
+#[test]
+fn commands_take_a_tier() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    std::fs::write(place.path().join("heat.field"), HEAT).expect("a file");
+    let cembra = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
+        command.args(args).current_dir(place.path()).env("CEMBRA_CACHE_DIR", place.path().join("cache"));
+        let output = command.output().expect("the command starts");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    let plain = cembra(&["field", "run", "heat.field"]);
+    assert!(plain.0 && plain.2.is_empty(), "{plain:?}");
+    assert_eq!(cembra(&["field", "run", "heat.field", "--tier", "native"]), plain);
+    let jit = cembra(&["field", "run", "heat.field", "--tier", "jit"]);
+    match cfg!(feature = "jit") {
+        true => {
+            assert_eq!((jit.0, &jit.1), (plain.0, &plain.1));
+            assert!(jit.2.starts_with("note: the interpreter runs statement 1 (`v`): "), "{}", jit.2);
+        }
+        false => {
+            assert!(!jit.0 && jit.1.is_empty(), "{jit:?}");
+            assert!(jit.2.contains("--tier jit: built without the feature `jit`"), "{}", jit.2);
+        }
+    }
+    let (is_shown, text, _) = cembra(&["field", "explain", "heat.field", "--tier", "native"]);
+    assert!(is_shown && text.starts_with("statement 1 (`v`)\n\nruns as: C\n"), "{text}");
+    assert!(text.contains("r0_flat") && !text.contains("statement 2"), "{text}");
+    // A compiler that is none is an error, not another tier.
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
+    command.args(["field", "run", "heat.field", "--tier", "native"]).current_dir(place.path());
+    command.env("CEMBRA_CC", "no-such-compiler").env("CEMBRA_CACHE_DIR", place.path().join("other"));
+    let output = command.output().expect("the command starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("--tier native: "), "{text}");
+}
