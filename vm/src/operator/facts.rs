@@ -84,8 +84,8 @@ pub enum Linear {
     InEach,
 }
 
-/// How the slope of the result follows from those of the operands, unless the operator is linear in all operands with a
-/// slope: then its slope is the operator itself, of the slopes.
+/// How the slope of the result follows from those of the operands. Where that is not written, and the operator is linear in
+/// all operands with a slope, its slope is the operator itself, of the slopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Slope {
     /// By no rule that is written here.
