@@ -93,7 +93,7 @@ impl FieldPlan {
         })
     }
 
-    /// The plan on a tier. The values and errors are the same, and so is what is stored.
+    /// The plan on a tier. The values and errors are the same, and so is what is stored. Machine code that was made once stays.
     ///
     /// # Errors
     /// There is no memory for the values of a statement.

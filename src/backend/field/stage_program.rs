@@ -207,6 +207,10 @@ impl StageProgram {
     pub fn run_on(&mut self, stage: &FieldStage, tier: &FieldTier) -> Result<(), String> {
         #[cfg(not(feature = "native"))]
         let _ = stage;
+        #[cfg(feature = "native")]
+        {
+            self.native = None;
+        }
         match tier {
             FieldTier::Interpreter => Ok(()),
             FieldTier::Jit => run_as_machine_code(&self.bound),
