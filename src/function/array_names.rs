@@ -13,12 +13,10 @@ use crate::function::error::FunctionError;
 use crate::function::low::LowOp;
 use crate::ssa::destruct::EdgeCopy;
 use crate::ssa::{BlockId, InstId, SsaOp, Tail};
+use cembra_vm::builtins::core::MAKE_TUPLE;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::QType;
 use hashbrown::{HashMap, HashSet};
-
-/// The operator that makes a tuple of values.
-const MAKE_TUPLE: &str = "core.make_tuple";
 
 /// What happens first to the array of a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
