@@ -323,7 +323,7 @@ fn steps_of_field_programs_allocate_nothing() {
     data.scalars.insert("k".to_owned(), ScalarValue::Float64(0.1));
     let mut plan = FieldPlan::new(&program, &data).unwrap_or_else(|errors| panic!("{}", errors[0]));
     let mut step = || plan.run(&mut data).expect("values");
-    (0..10 * WARM_UP).for_each(|_| step());
+    (0..20 * WARM_UP).for_each(|_| step());
     assert_eq!(measure(|| (0..10_000).for_each(|_| step())).count_total, 0);
     let mut plan = plan.on(native()).expect("memory");
     assert_eq!(plan.interpreted(), []);
