@@ -35,6 +35,7 @@ impl SlopeBuilder {
     pub(super) fn new(leaves: &[(&str, QType)], registry: &Registry, limit: usize) -> SlopeBuilder {
         let graph = Graph::with_limit(limit);
         let mut draft = Draft::new(graph, NodeId::at(0), registry.clone(), Dialect::default());
+        draft.binds = false;
         draft.inputs = leaves.iter().map(|(name, qtype)| ((*name).into(), qtype.clone())).collect();
         SlopeBuilder { draft, typed: 0, nodes: 0, leaves: leaves.len() }
     }

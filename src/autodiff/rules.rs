@@ -13,7 +13,8 @@ use crate::registry::define::ParamKind;
 use crate::registry::{Dialect, OperatorDef, Registry};
 use crate::syntax::{Limits, parse_with};
 use cembra_vm::operator::facts::{Along, Class, Linear, Slope};
-use std::sync::Arc;
+use hashbrown::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// How the slope of an operator follows from those of its operands.
 #[derive(Clone, Debug)]
@@ -66,11 +67,23 @@ impl Rules {
         let index = operator.0 as usize;
         self.0.resize(self.0.len().max(index + 1), None);
         if self.0[index].is_none() {
-            let rule = read(def, registry).map_err(|message| AutodiffError::slope(&def.name, message))?;
-            self.0[index] = Some(rule);
+            let of_row = if registry.is_standard() { read_once(def, registry) } else { read(def, registry) };
+            self.0[index] = Some(of_row.map_err(|message| AutodiffError::slope(&def.name, message))?);
         }
         Ok(self.0[index].clone().unwrap_or(Rule::Unwritten))
     }
+}
+
+/// The rule of a standard operator, read once a process.
+fn read_once(def: &OperatorDef, registry: &Registry) -> Result<Rule, String> {
+    static RULES: LazyLock<Mutex<HashMap<Arc<str>, Rule>>> = LazyLock::new(Mutex::default);
+    let rules = || RULES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rule) = rules().get(&def.name) {
+        return Ok(rule.clone());
+    }
+    let rule = read(def, registry)?;
+    rules().insert(def.name.clone(), rule.clone());
+    Ok(rule)
 }
 
 fn read(def: &OperatorDef, registry: &Registry) -> Result<Rule, String> {

@@ -54,6 +54,8 @@ pub struct Draft {
     pub fold_limits: FoldLimits,
     /// Applies operators to literals.
     pub(super) invoker: Invoker,
+    /// False if nobody asks for the overloads of operators, only for types.
+    pub binds: bool,
     types: TypeTable,
     info: Vec<Info>,
     signatures: SignatureTable,
@@ -101,6 +103,7 @@ impl Draft {
             folding: false,
             fold_limits: FoldLimits::default(),
             invoker: Invoker::default(),
+            binds: true,
             types: TypeTable::new(),
             info: Vec::new(),
             signatures: SignatureTable::new(),
@@ -312,7 +315,7 @@ impl Draft {
     ) -> Signature {
         let args: Vec<TypeId> = resolution.args.iter().map(|t| self.types.intern(t)).collect();
         let result = self.types.intern(&resolution.result);
-        let exact = (given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
+        let exact = (self.binds && given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
         Signature { operator, given, args, result, overload: exact }
     }
 

@@ -3,9 +3,12 @@
 //! This step folds what the expression says; [`evaluate`](crate::prepare::evaluate) is what it does to one
 //! node. Later steps evaluate what they make themselves.
 
+use crate::expr::Expr;
 use crate::prepare::cast::cast_operands;
 use crate::prepare::draft::Draft;
 use crate::prepare::error::PrepareError;
+use crate::prepare::join::{Source, join};
+use crate::prepare::populate::populate_types;
 
 /// The step: every operator node of literals is lowered, cast and evaluated on the spot.
 ///
@@ -26,4 +29,16 @@ pub fn fold_literals(mut draft: Draft) -> Result<Draft, PrepareError> {
         Ok(if draft.graph.literal(folded).is_some() { folded } else { id })
     })?;
     Ok(draft)
+}
+
+/// The main expression with its literals folded, for one that is prepared several times: with its derivatives, say, and
+/// alone.
+///
+/// # Errors
+/// As preparation up to the folding of literals.
+pub fn folded(source: Source) -> Result<Expr, PrepareError> {
+    let mut draft = populate_types(join(source)?)?;
+    draft.folding = true;
+    let draft = fold_literals(draft)?;
+    Ok(Expr::new(&draft.graph, draft.outputs()[0])?)
 }

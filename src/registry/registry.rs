@@ -24,6 +24,11 @@ impl Default for Registry {
 }
 
 impl Registry {
+    /// True of the standard operators, and nothing else.
+    pub fn is_standard(&self) -> bool {
+        Arc::ptr_eq(&self.defs, &Registry::standard().defs)
+    }
+
     /// The standard operators.
     pub fn standard() -> Registry {
         static STANDARD: LazyLock<Registry> = LazyLock::new(|| {

@@ -7,16 +7,18 @@
 use crate::autodiff::{self, Dependence, jacobian};
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
-use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares};
+use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares, leaves};
 use crate::expr::Expr;
 use crate::model::component::{Role, Semantics};
 use crate::model::kernel::MATRIX_LIMIT;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
 use crate::model::schedule::plan::Step;
+use crate::prepare::Source;
+use crate::prepare::fold::folded;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::{BoundExpr, SharedBudget};
-use cembra_vm::value::qtype::FLOAT64;
+use cembra_vm::value::QType;
 
 /// A compiled model. Nothing that is seen of it ever changes; share it between threads, one frame each.
 #[derive(Debug)]
@@ -37,7 +39,9 @@ impl CompiledModel {
     /// The model is beyond a limit of expressions or frames.
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
         check_convolutions(schedule)?;
-        let lowered = lower(schedule)?;
+        let mut lowered = lower(schedule)?;
+        // Every program has the spectrum in it: what does not depend on theta is computed once for all of them.
+        lowered.spectrum = folded(Source::new(lowered.spectrum.clone(), leaves(&lowered)))?;
         let spectrum = Program::new(&lowered, &[])?;
         let found = dependences(&lowered);
         let linear = (0..found.len()).filter(|place| found[*place] == Dependence::Linear).collect();
@@ -73,7 +77,7 @@ impl CompiledModel {
     }
 
     fn derivatives(&self) -> Result<Vec<Option<Expr>>, ModelCompileError> {
-        let leaves: Vec<(&str, _)> = self.lowered.theta.iter().map(|name| (name.as_str(), FLOAT64)).collect();
+        let leaves: Vec<(&str, QType)> = leaves(&self.lowered).collect();
         Ok(jacobian(&self.lowered.spectrum, &leaves)?)
     }
 

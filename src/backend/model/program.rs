@@ -71,7 +71,7 @@ fn failure(share: Option<&Share<'_>>, error: CallError) -> CallError {
 }
 
 /// Leaves for theta.
-fn leaves(lowered: &Lowered) -> impl Iterator<Item = (&str, QType)> {
+pub(super) fn leaves(lowered: &Lowered) -> impl Iterator<Item = (&str, QType)> {
     lowered.theta.iter().map(|name| (name.as_str(), FLOAT64))
 }
 

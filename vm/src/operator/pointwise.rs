@@ -23,7 +23,7 @@ use crate::vector::Level;
 /// Elements that are gathered for one call of a block kernel.
 const GATHERED: usize = 512;
 /// Operands of a block kernel.
-pub(super) const MAX_OPERANDS: usize = 4;
+pub(crate) const MAX_OPERANDS: usize = 4;
 
 /// An operator on arrays whose rows or elements are computed by a block kernel.
 #[derive(Clone, Copy, Debug)]

@@ -24,7 +24,7 @@ use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::Level;
 
 /// Rows on their way through a strip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// The cells; none of masks, which have presence only.
     pub cells: Option<Term>,

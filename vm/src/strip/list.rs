@@ -37,6 +37,14 @@ impl List {
         List::default()
     }
 
+    /// Takes everything out, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.terms.clear();
+        self.sinks.clear();
+        self.numbers.clear();
+        self.leaf_ends = None;
+    }
+
     /// The rows of a column.
     pub fn column(&mut self, number: u16, lane: Lane) -> Term {
         self.push(Op::Column(number), lane)

@@ -11,6 +11,7 @@ use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Present, Recordi
 use crate::operator::Kernel;
 use crate::operator::block::MAX_STEP_OPERANDS;
 use crate::operator::cell::Strips;
+use crate::operator::pointwise::MAX_OPERANDS;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::{QType, ScalarType};
@@ -48,7 +49,10 @@ pub(super) fn plan(
     }
     let lanes = lanes(columns);
     let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
-    let recipe_of = |member: usize| (!is_joined(member)).then(|| recipe(columns, &lanes, member)).flatten();
+    let mut trial = Lowered::default();
+    let recipe_of = |member: usize| {
+        if is_joined(member) { None } else { recipe(columns, &lanes, member, &mut trial) }
+    };
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
@@ -225,11 +229,16 @@ struct MemberRecipe {
 }
 
 /// The recipe of a member, if it has one that is for its operands.
-fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<MemberRecipe> {
+fn recipe(
+    columns: &Columns<'_>,
+    lanes: &Lanes,
+    member: usize,
+    trial: &mut Lowered,
+) -> Option<MemberRecipe> {
     let kernel = columns.block_kernel(member)?;
     let recipe = kernel.recipe_or_function()?;
     let result = lanes[columns.of_member(member)]?;
-    let (trial, recorded) = record(columns, lanes, member, |_| true)?;
+    let recorded = record(columns, lanes, member, trial, |_| true)?;
     let of_function = match recipe {
         Recipe::Function(_) => trial.list.terms().filter(|(_, op, _)| op.operands().next().is_some()).count(),
         _ => 0,
@@ -257,23 +266,28 @@ fn keep_few_functions(recipes: &mut [Option<MemberRecipe>]) {
 /// set if its result misses none then.
 pub(super) fn complete_if(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> u16 {
     let patterns = 0..1u16 << columns.operands[member].len().min(4);
+    let mut trial = Lowered::default();
     let is_complete = |pattern: &u16| {
-        let recorded = record(columns, lanes, member, |operand| pattern >> operand & 1 == 0);
-        recorded.is_some_and(|(_, recorded)| recorded.cells.is_some() && recorded.present.is_none())
+        let recorded = record(columns, lanes, member, &mut trial, |operand| pattern >> operand & 1 == 0);
+        recorded.is_some_and(|recorded| recorded.cells.is_some() && recorded.present.is_none())
     };
     patterns.filter(is_complete).fold(0, |bits, pattern| bits | 1 << pattern)
 }
 
-/// A list of a member alone, by which of its operands may miss rows, and what the member computes.
+/// What a member computes, recorded alone in `trial`, by which of its operands may miss rows.
 fn record(
     columns: &Columns<'_>,
     lanes: &Lanes,
     member: usize,
+    trial: &mut Lowered,
     may_miss: impl Fn(usize) -> bool,
-) -> Option<(Lowered, Recorded)> {
+) -> Option<Recorded> {
     let kernel = columns.block_kernel(member)?;
-    let mut trial = Lowered::default();
-    let operands = columns.operands[member].iter().enumerate().map(|(operand, source)| {
+    let recipe = kernel.recipe_or_function()?;
+    trial.clear();
+    let mut operands = [Recorded::default(); MAX_OPERANDS];
+    let sources = &columns.operands[member];
+    for (operand, (source, recorded)) in sources.iter().zip(operands.get_mut(..sources.len())?).enumerate() {
         let column = columns.index(*source);
         let input = match *source {
             Source::Input(number) => Some(&columns.inputs[number]),
@@ -281,12 +295,9 @@ fn record(
         };
         let is_one = input.is_some_and(|input| !input.is_array());
         let literal = input.and_then(Input::literal);
-        Some(trial.read(column as u16, lanes[column]?, is_one, may_miss(operand), literal))
-    });
-    let operands: Vec<Recorded> = operands.collect::<Option<_>>()?;
-    let recipe = kernel.recipe_or_function()?;
-    let recorded = trial.record(recipe, &operands, kernel.is_lifted)?;
-    Some((trial, recorded))
+        *recorded = trial.read(column as u16, lanes[column]?, is_one, may_miss(operand), literal);
+    }
+    trial.record(recipe, &operands[..sources.len()], kernel.is_lifted)
 }
 
 /// The cost of a list, in additions: of presence it has what would be there if each operand missed rows.

@@ -297,6 +297,13 @@ pub(super) struct Lowered {
 }
 
 impl Lowered {
+    /// Forgets all of it, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.constants.clear();
+        self.sums.clear();
+    }
+
     /// Code for the best level of the machine.
     pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
         strip::compile(&self.list, Level::best(), strip::Options::default())
