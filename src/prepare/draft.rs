@@ -315,7 +315,8 @@ impl Draft {
     ) -> Signature {
         let args: Vec<TypeId> = resolution.args.iter().map(|t| self.types.intern(t)).collect();
         let result = self.types.intern(&resolution.result);
-        let exact = (self.binds && given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
+        let exact =
+            (self.binds && given == args).then(|| def.family.as_ref()?.overload(&resolution.args)).flatten();
         Signature { operator, given, args, result, overload: exact }
     }
 

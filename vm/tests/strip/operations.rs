@@ -74,6 +74,42 @@ fn comparisons_and_choices_on_special_numbers() {
     }
 }
 
+/// Comparisons that only one `and` reads, of which AVX-512 computes one under the mask of the other operand: either
+/// operand, an opposite, a mask that others read as well.
+#[test]
+fn comparisons_under_masks() {
+    use Comparison::{Less, LessEqual, NotEqual};
+    for lane in NUMBERS {
+        let of = |list: &mut List, x, y| {
+            let less = list.compare(Less, x, y);
+            let differs = list.compare(NotEqual, x, y);
+            (less, differs)
+        };
+        let what = format!("masks of {lane:?}");
+        check_on_pairs(lane, &what, |list, x, y| {
+            let (less, differs) = of(list, x, y);
+            let both = list.and(less, differs);
+            let reversed = list.compare(LessEqual, y, x);
+            let all = list.and(reversed, both);
+            list.select(all, x, y)
+        });
+        check_on_pairs(lane, &what, |list, x, y| {
+            let (less, differs) = of(list, x, y);
+            let not_less = list.not(less);
+            let both = list.and(not_less, differs);
+            list.select(both, x, y)
+        });
+        check_on_pairs(lane, &what, |list, x, y| {
+            let (less, differs) = of(list, x, y);
+            let both = list.and(less, differs);
+            let one = list.or(both, less);
+            let neither = list.not(both);
+            let result = list.and(one, neither);
+            list.select(result, x, y)
+        });
+    }
+}
+
 /// With a literal on either side, of which some are special.
 #[test]
 fn extremes_of_literals() {

@@ -83,12 +83,12 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         slot: routine.slot(columns.results[*number]).clone(),
         element: columns.element(*number).expect("an output is an array"),
     };
-    Region {
+    let mut region = Region {
         extent: group.extent,
         columns: columns.templates(),
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
-        has_masks: members.iter().any(|member| !member.is_lifted),
+        complete: Box::default(),
         passes,
         strips,
         scans: scans.len(),
@@ -97,7 +97,9 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         closed: group.closed,
         inputs: columns.inputs.into(),
         members,
-    }
+    };
+    region.complete = region.plan_complete();
+    region
 }
 
 /// Where an item stands in a sorted list that has it.

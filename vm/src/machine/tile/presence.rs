@@ -15,11 +15,10 @@ use bumpalo::Bump;
 
 impl Region {
     /// Where the presence of every column's rows will stand, from what inputs have; nothing if all are there.
-    pub(super) fn plan_presence<'a>(&self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
+    pub(super) fn plan_presence<'a>(&'a self, columns: &mut [Column], arena: &'a Bump) -> &'a [Presence] {
         let inputs = self.inputs.len();
-        let is_complete = columns[..inputs].iter().all(Column::is_all_present);
-        if is_complete && !self.has_masks {
-            return &[];
+        if columns[..inputs].iter().all(Column::is_all_present) {
+            return &self.complete;
         }
         let presence = arena.alloc_slice_fill_copy(columns.len(), Presence::Alike);
         for index in 0..inputs {
@@ -27,6 +26,25 @@ impl Region {
                 presence[index] = Presence::Input(index as u16);
             }
         }
+        self.follow_presence(columns, presence);
+        presence
+    }
+
+    /// The same where no input misses a row.
+    pub(super) fn plan_complete(&self) -> Box<[Presence]> {
+        if self.members.iter().all(|member| member.is_lifted) {
+            return Box::default();
+        }
+        let mut presence = vec![Presence::Alike; self.columns.len()];
+        let mut columns = self.columns.clone();
+        columns[..self.inputs.len()].iter_mut().for_each(|column| column.all = u64::MAX);
+        self.follow_presence(&mut columns, &mut presence);
+        presence.into()
+    }
+
+    /// From inputs to the results of members.
+    fn follow_presence(&self, columns: &mut [Column], presence: &mut [Presence]) {
+        let inputs = self.inputs.len();
         for (index, member) in (inputs..).zip(&self.members) {
             if member.place == Place::Value {
                 // A fold has no rows.
@@ -57,6 +75,5 @@ impl Region {
                 presence[index] = if is_taken || is_output && may_miss { Presence::Own } else { merged };
             }
         }
-        presence
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::machine::tile::schedule::Schedule;
+use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::FoldKernel;
@@ -50,8 +50,8 @@ pub(in crate::machine) struct Region {
     pub(super) folds: Box<[Fold]>,
     /// Steps and types of all columns, before a run fills in where they stand.
     pub(super) columns: Box<[Column]>,
-    /// True if a member computes presence, so that rows may be missing although no input misses any.
-    pub(super) has_masks: bool,
+    /// Where presence stands if no input misses a row: members may compute presence. Nothing if all rows are there then.
+    pub(super) complete: Box<[Presence]>,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.

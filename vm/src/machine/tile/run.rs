@@ -69,8 +69,8 @@ impl Region {
         // SAFETY: the caller's promise.
         let Loaded { rows, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
         self.charge(rows, meter)?;
-        let presence = match is_complete && !self.has_masks {
-            true => &[],
+        let presence = match is_complete {
+            true => &*self.complete,
             false => self.plan_presence(columns, arena),
         };
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).

@@ -229,12 +229,7 @@ struct MemberRecipe {
 }
 
 /// The recipe of a member, if it has one that is for its operands.
-fn recipe(
-    columns: &Columns<'_>,
-    lanes: &Lanes,
-    member: usize,
-    trial: &mut Lowered,
-) -> Option<MemberRecipe> {
+fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize, trial: &mut Lowered) -> Option<MemberRecipe> {
     let kernel = columns.block_kernel(member)?;
     let recipe = kernel.recipe_or_function()?;
     let result = lanes[columns.of_member(member)]?;

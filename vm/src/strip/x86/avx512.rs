@@ -2,7 +2,7 @@
 //!
 //! A mask is one bit a row in k1 to k7. The last rows of a call, fewer than a group, are those of k7.
 
-use crate::strip::op::{BinaryOp, Comparison, Lane, Term};
+use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual, WriteMask};
@@ -113,8 +113,32 @@ impl Lower<'_> {
         Truths { register: Some(register), ..Truths::default() }
     }
 
-    /// A comparison.
-    pub fn compare_512(&mut self, comparison: Comparison, lane: Lane, x: Virtual, y: Virtual) -> Truths {
+    /// A mask and a comparison that is read only here: false where the mask is, without an instruction that joins the two.
+    pub fn compare_under_512(&mut self, copy: usize, mask: Term, comparison: Term) -> Truths {
+        let Op::Compare(relation, x, y) = self.list.op(comparison) else {
+            unreachable!("merging takes comparisons")
+        };
+        let lane = self.list.lane(x);
+        let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
+        let known = self.mask_register(copy, mask);
+        match known.register.filter(|_| !known.is_inverted) {
+            Some(under) => self.compare_512(relation, lane, x, y, Some(under)),
+            None => {
+                let truths = self.compare_512(relation, lane, x, y, None);
+                self.mask_binary_512(BinaryOp::And, known, truths)
+            }
+        }
+    }
+
+    /// A comparison, false where a mask is, if there is one.
+    pub fn compare_512(
+        &mut self,
+        comparison: Comparison,
+        lane: Lane,
+        x: Virtual,
+        y: Virtual,
+        under: Option<Virtual>,
+    ) -> Truths {
         let (form, view) = (self.target.form(lane), self.target.view(lane));
         let has_home = |v: Virtual| self.body.virtuals[v.index()].home.is_some();
         let (comparison, x, y) = match has_home(x) && !has_home(y) {
@@ -125,12 +149,15 @@ impl Lower<'_> {
             true => (&codes::COMPARE_FLOAT, float_predicate(comparison)),
             false => (&codes::COMPARE_INT, int_predicate(comparison)),
         };
-        let operands = [
+        let register = self.body.fresh(View::Mask);
+        let args = [
+            Arg::Def(register, View::Mask),
             Arg::Use(x, view),
             Arg::UseOrMemory(y, view, self.target.broadcast(lane)),
             Arg::Immediate(predicate),
         ];
-        let register = self.def(code(codes, form), View::Mask, operands);
+        let mask = under.map(WriteMask::Merge);
+        self.body.push(Inst { mask, ..Inst::new(code(codes, form), args) });
         Truths { register: Some(register), ..Truths::default() }
     }
 

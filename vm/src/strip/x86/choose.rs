@@ -33,7 +33,7 @@ impl Lower<'_> {
     /// A comparison of numbers.
     pub fn compare(&mut self, comparison: Comparison, lane: Lane, x: Parts, y: Parts) -> Truths {
         match self.target.is_512 {
-            true => self.compare_512(comparison, lane, x.part(0), y.part(0)),
+            true => self.compare_512(comparison, lane, x.part(0), y.part(0), None),
             false => self.compare_lanes(comparison, lane, x, y),
         }
     }
@@ -41,6 +41,8 @@ impl Lower<'_> {
     /// An operation on masks.
     pub fn mask_binary(&mut self, copy: usize, op: BinaryOp, x: Term, y: Term) -> Truths {
         match self.target.is_512 {
+            true if self.is_deferred(y) => self.compare_under_512(copy, x, y),
+            true if self.is_deferred(x) => self.compare_under_512(copy, y, x),
             true => {
                 let (x, y) = (self.mask_register(copy, x), self.mask_register(copy, y));
                 self.mask_binary_512(op, x, y)

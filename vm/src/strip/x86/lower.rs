@@ -163,7 +163,7 @@ pub fn lower(
 impl Lower<'_> {
     fn terms(&mut self) {
         for (term, op, lane) in self.list.terms() {
-            if self.reads[term.index()] == 0 || self.merges.is_deferred[term.index()] {
+            if self.reads[term.index()] == 0 || self.is_deferred(term) {
                 continue;
             }
             for copy in 0..self.extent.copies() {
@@ -171,6 +171,11 @@ impl Lower<'_> {
                 self.values[copy][term.index()] = Some(lowered);
             }
         }
+    }
+
+    /// True if the term is computed by the one that reads it.
+    pub fn is_deferred(&self, term: Term) -> bool {
+        self.merges.is_deferred[term.index()]
     }
 
     /// The registers of a term in a group.

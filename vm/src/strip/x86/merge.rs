@@ -1,9 +1,11 @@
-//! Merging: terms that become one instruction with the choice that reads them.
+//! Merging: terms that become one instruction with the term that reads them.
 //!
 //! ```text
 //! t3 = lt t1 t2                     t5 = select t3 t1 t2          t5 = vminpd t1, t2
 //!
 //! t4 = add t1 t2                    t5 = select t3 t4 t0          t5 = vaddpd t0 {t3}, t1, t2
+//!
+//! t4 = lt t1 t2                     t5 = and t3 t4                t5 = vcmppd {t3} t1, t2
 //! ```
 //!
 //! The instruction for a minimum gives its second operand on ties and if one is NaN, as the choice does. An arm that is
@@ -41,7 +43,7 @@ pub struct Choice {
 pub struct Merges {
     /// By choice.
     pub choices: Vec<Option<Merge>>,
-    /// Terms that are computed by the choice that reads them.
+    /// Terms that are computed by the one that reads them.
     pub is_deferred: Vec<bool>,
 }
 
@@ -82,7 +84,25 @@ pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges
             merges.is_deferred[yes.index()] = true;
         }
     }
+    if has_masked_operations {
+        defer_comparisons(list, reads, &mut merges.is_deferred);
+    }
     merges
+}
+
+/// A comparison that only one `and` reads goes under the mask of its other operand.
+fn defer_comparisons(list: &List, reads: &[u32], is_deferred: &mut [bool]) {
+    for (_, op, _) in list.terms().filter(|(term, _, lane)| reads[term.index()] > 0 && *lane == Lane::Mask) {
+        let Op::Binary(BinaryOp::And, x, y) = op else { continue };
+        let is_comparison = |term: &Term| {
+            matches!(list.op(*term), Op::Compare(..))
+                && reads[term.index()] == 1
+                && !is_deferred[term.index()]
+        };
+        if let Some(comparison) = [y, x].into_iter().find(is_comparison) {
+            is_deferred[comparison.index()] = true;
+        }
+    }
 }
 
 /// The last term that reads each term; of those that are stored, beyond all.
