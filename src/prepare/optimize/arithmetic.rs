@@ -30,6 +30,20 @@ pub const RULES: &[Rule] = &[
         apply: divide_power_of_two,
     },
     Rule {
+        name: "power_one",
+        class: RuleClass::Strict,
+        meaning: "x ** 1 -> x",
+        operators: &[math::POW],
+        apply: power_one,
+    },
+    Rule {
+        name: "square",
+        class: RuleClass::Strict,
+        meaning: "x ** 2 -> x * x",
+        operators: &[math::POW],
+        apply: square,
+    },
+    Rule {
         name: "subtract_zero",
         class: RuleClass::Strict,
         meaning: "x - 0 -> x",
@@ -57,6 +71,13 @@ pub const RULES: &[Rule] = &[
         meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
         operators: &[math::ADD],
         apply: add_zero_float,
+    },
+    Rule {
+        name: "small_power",
+        class: RuleClass::FastMath,
+        meaning: "x ** n -> products of x for n = 3 and 4, 1 / x for -1 (up to 1.5 units in the last place)",
+        operators: &[math::POW],
+        apply: small_power,
     },
     Rule {
         name: "add4",
@@ -128,6 +149,41 @@ fn divide_power_of_two(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeI
     let Some(inverse) = inverse else { return Ok(None) };
     let inverse = cx.literal(inverse)?;
     Ok(Some(cx.make(math::MULTIPLY, &[x, inverse], id)?))
+}
+
+/// The base, if the exponent is this number and the power has the type of the base.
+fn base(cx: &Rewriter<'_>, id: NodeId, exponent: f64) -> Option<NodeId> {
+    let [x, y] = cx.operands(id)?;
+    (is_number(cx, y, exponent) && keeps_type(cx, id, x)).then_some(x)
+}
+
+fn power_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    Ok(base(cx, id, 1.0))
+}
+
+/// The kernel says that a square is this product.
+fn square(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some(x) = base(cx, id, 2.0) else { return Ok(None) };
+    cx.make(math::MULTIPLY, &[x, x], id).map(Some)
+}
+
+fn small_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    if let Some(x) = base(cx, id, -1.0) {
+        let one = match cx.draft().qtype_of(id).scalar_inside() {
+            Some(ScalarType::Float32) => Value::from(1.0f32),
+            Some(ScalarType::Float64) => Value::from(1.0f64),
+            _ => return Ok(None),
+        };
+        let one = cx.literal(one)?;
+        return cx.make(math::DIVIDE, &[one, x], id).map(Some);
+    }
+    let Some((x, is_fourth)) =
+        base(cx, id, 3.0).map(|x| (x, false)).or_else(|| base(cx, id, 4.0).map(|x| (x, true)))
+    else {
+        return Ok(None);
+    };
+    let square = cx.make(math::MULTIPLY, &[x, x], id)?;
+    cx.make(math::MULTIPLY, &[square, if is_fourth { square } else { x }], id).map(Some)
 }
 
 fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {

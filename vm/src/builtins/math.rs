@@ -199,6 +199,7 @@ fn division() -> Vec<Family> {
             &["x", "y"],
             "C fmod: remainder with the dividend's sign; NaN for a zero divisor.",
         )
+        .rare_cells(recipes::remainder)
         .cost_of(8)
         .derivative(&["1.0", "-math.trunc(x / y)"])
         .binary(|x: f32, y: f32| x.fmod(y))
@@ -387,12 +388,16 @@ fn exponential() -> Vec<Family> {
         ])
         .ternary(|x: f32, half: f32, slope: f32| float::sigmoid(x, half, slope))
         .ternary(|x: f64, half: f64, slope: f64| float::sigmoid(x, half, slope)),
-        Family::new(POW, &["x", "y"], "C pow: x to the power y; NaN for a negative x and a fractional y.")
-            .cost_of(40)
-            .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
-            .special(BinaryKind::Pow)
-            .binary_rows_in_place(|x: f32, y: f32| single::pow(x, y), single::pow_into)
-            .binary_rows_in_place(|x: f64, y: f64| double::pow(x, y), double::pow_into),
+        Family::new(
+            POW,
+            &["x", "y"],
+            "C pow: x to the power y; NaN for a negative x and a fractional y. A square is x * x.",
+        )
+        .cost_of(40)
+        .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])
+        .special(BinaryKind::Pow)
+        .binary_rows_in_place(|x: f32, y: f32| single::pow(x, y), single::pow_into)
+        .binary_rows_in_place(|x: f64, y: f64| double::pow(x, y), double::pow_into),
         Family::new("math.hypot", &["x", "y"], "sqrt(x*x + y*y) without overflow.")
             .cost_of(20)
             .derivative(&["x / math.hypot(x, y)", "y / math.hypot(x, y)"])

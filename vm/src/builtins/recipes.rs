@@ -9,11 +9,14 @@ pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
     Some(if list.lane(x).is_float() { list.unary(op, x) } else { x })
 }
 
-/// Quotient of integers, rounded down. None is rare for a literal above zero, else a zero divisor is, and what does not fit
-/// [`quotient`].
+/// Quotient rounded down. Of integers none is rare for a literal above zero, else a zero divisor is, and what does not fit
+/// [`quotient`]; of floats what does not fit [`float_quotient`].
 pub(super) fn floor_div(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
     if let Some(divisor) = divisor(list, x) {
         return Some(RecordedFunction { value: list.floor_div(x[0], divisor), rare: None });
+    }
+    if let Some((quotient, rare)) = float_quotient(list, x) {
+        return Some(RecordedFunction { value: list.unary(UnaryOp::Floor, quotient), rare: Some(rare) });
     }
     let (quotient, rare, [of_x, _]) = quotient(list, x)?;
     let lane = list.lane(of_x);
@@ -28,12 +31,88 @@ pub(super) fn floor_mod(list: &mut List, x: &[Term]) -> Option<RecordedFunction>
     if let Some(divisor) = divisor(list, x) {
         return Some(RecordedFunction { value: list.floor_mod(x[0], divisor), rare: None });
     }
+    if let Some((quotient, rare)) = float_quotient(list, x) {
+        let (lane, [x, y]) = (list.lane(x[0]), [x[0], x[1]]);
+        let floor = list.unary(UnaryOp::Floor, quotient);
+        let product = list.binary(BinaryOp::Mul, floor, y);
+        let rest = list.binary(BinaryOp::Sub, x, product);
+        let zero = list.number(lane, 0);
+        let is_none = list.compare(Comparison::Equal, quotient, zero);
+        let rest = list.select(is_none, x, rest);
+        return Some(RecordedFunction { value: with_sign_of(list, rest, y), rare: Some(rare) });
+    }
     let (quotient, rare, operands) = quotient(list, x)?;
     let [x, y] = operands.map(|operand| list.cast(operand, Lane::F64));
     let product = list.binary(BinaryOp::Mul, quotient, y);
     let remainder = list.binary(BinaryOp::Sub, x, product);
     let lane = list.lane(operands[0]);
     Some(RecordedFunction { value: list.cast(remainder, lane), rare: Some(rare) })
+}
+
+/// What a division leaves that rounds toward zero, exactly: a quotient that rounds to the next integer leaves a number of
+/// the other sign, to which the divisor is added. Rare are quotients without a rest in one fused operation.
+pub(super) fn remainder(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x, y] = *x else { return None };
+    let lane = list.lane(x);
+    if !lane.is_float() || list.lane(y) != lane {
+        return None;
+    }
+    let [x, y] = [x, y].map(|operand| list.cast(operand, Lane::F64));
+    let quotient = list.binary(BinaryOp::Div, x, y);
+    let (limit, infinity, zero) = (list.f64(TWO_TO_52), list.f64(f64::INFINITY), list.f64(0.0));
+    let [of_quotient, of_y] = [quotient, y].map(|term| list.unary(UnaryOp::Abs, term));
+    let [is_small, is_finite] = [(of_quotient, limit), (of_y, infinity)]
+        .map(|(size, limit)| list.compare(Comparison::Less, size, limit));
+    let is_usual = list.and(is_small, is_finite);
+    let whole = list.unary(UnaryOp::Trunc, quotient);
+    let minus = list.unary(UnaryOp::Neg, whole);
+    let rest = list.fma(minus, y, x);
+    let [is_below, is_negative] = [rest, x].map(|term| list.compare(Comparison::Less, term, zero));
+    let [is_above, is_positive] = [rest, x].map(|term| list.compare(Comparison::Greater, term, zero));
+    let too_low = list.and(is_below, is_positive);
+    let too_high = list.and(is_above, is_negative);
+    let is_over = list.or(too_low, too_high);
+    let step = with_sign_of(list, y, x);
+    let mended = list.binary(BinaryOp::Add, rest, step);
+    let rest = list.select(is_over, mended, rest);
+    let rest = with_sign_of(list, rest, x);
+    let value = list.cast(rest, lane);
+    Some(RecordedFunction { value, rare: Some(list.not(is_usual)) })
+}
+
+/// A magnitude with the sign of another number, which is not NaN.
+fn with_sign_of(list: &mut List, magnitude: Term, sign: Term) -> Term {
+    let lane = list.lane(magnitude);
+    let bit = match lane {
+        Lane::F64 => list.literal(Lane::I64, 1 << 63),
+        _ => list.literal(Lane::I32, 1 << 31),
+    };
+    let [magnitude, sign] = [magnitude, sign].map(|term| list.bits(term));
+    let magnitude = list.binary(BinaryOp::AndNot, magnitude, bit);
+    let sign = list.and(sign, bit);
+    let joined = list.or(magnitude, sign);
+    list.bits(joined)
+}
+
+/// The quotient of two floats, and the rows that are rare: it is not finite, or rounds to zero.
+fn float_quotient(list: &mut List, x: &[Term]) -> Option<(Term, Term)> {
+    let [x, y] = *x else { return None };
+    let lane = list.lane(x);
+    if !lane.is_float() || list.lane(y) != lane {
+        return None;
+    }
+    let quotient = list.binary(BinaryOp::Div, x, y);
+    let (zero, infinity) = match lane {
+        Lane::F64 => (list.f64(0.0), list.f64(f64::INFINITY)),
+        _ => (list.f32(0.0), list.f32(f32::INFINITY)),
+    };
+    let size = list.unary(UnaryOp::Abs, quotient);
+    let is_finite = list.compare(Comparison::Less, size, infinity);
+    let is_infinite = list.not(is_finite);
+    let is_none = list.compare(Comparison::Equal, quotient, zero);
+    let is_some = list.compare(Comparison::NotEqual, x, zero);
+    let is_lost = list.and(is_none, is_some);
+    Some((quotient, list.or(is_infinite, is_lost)))
 }
 
 /// The quotient of two integers rounded down, as FLOAT64, where a quotient of FLOAT64 is that: of magnitudes n below 2^52,

@@ -180,9 +180,16 @@ fn run<T: Cell, R: Pod>(
     let arena = call.arena();
     let mut out = call.rows_out(element, rows.len())?;
     let (cells, presence) = out.parts()?;
-    presence.fill(0);
     let cells: &mut [R] = bytemuck::cast_slice_mut(cells);
-    let (mut gathered, mut results) = (Gathered::<T>::new(meter, arena)?, meter.vec::<R>(0)?);
+    let mut gathered = Gathered::<T>::new(meter, arena)?;
+    if edge.is_none() && rows.presence().is_none() {
+        let all = gathered.of_all(rows, meter)?;
+        scan(&all, option, &mut cells[..all.len()], meter)?;
+        out.normalize();
+        return Ok(());
+    }
+    presence.fill(0);
+    let mut results = meter.vec::<R>(0)?;
     let mut group = |present: &Present<'_, T>, row_at: &dyn Fn(usize) -> usize| {
         results.reset(present.len())?;
         scan(present, option, &mut results, meter)?;
@@ -225,25 +232,29 @@ fn running<T: Copy>(
     meter: &Meter<'_>,
     next: impl Fn(T, T) -> T,
 ) -> Result<(), Fault> {
-    let mut last: Option<T> = None;
-    for stride in meter.strides(x.len()) {
-        for value in stride? {
-            let known = last.map_or(x.values()[value], |last| next(last, x.values()[value]));
-            last = Some(known);
-            out[value] = known;
+    let values = x.values();
+    let Some(first) = values.first() else { return Ok(()) };
+    let mut last = *first;
+    out[0] = last;
+    for stride in meter.strides(values.len()) {
+        let stride = stride?;
+        let stride = stride.start.max(1)..stride.end;
+        for (value, out) in values[stride.clone()].iter().zip(&mut out[stride]) {
+            last = next(last, *value);
+            *out = last;
         }
     }
     Ok(())
 }
 
 fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter<'_>) -> Result<(), Fault> {
-    let mut last: Option<f64> = None;
+    // Nothing is added to -0 by it, not even the sign of a zero.
+    let mut sum = -0.0;
     for stride in meter.strides(x.len()) {
-        for value in stride? {
-            let term: f64 = x.values()[value].into();
-            let sum = last.map_or(term, |last| last + term);
-            last = Some(sum);
-            out[value] = T::round(sum);
+        let stride = stride?;
+        for (value, out) in x.values()[stride.clone()].iter().zip(&mut out[stride]) {
+            sum += (*value).into();
+            *out = T::round(sum);
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ use crate::vector::spread::LEAF;
 use crate::vector::stop::Stop;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use std::alloc::Layout;
 use std::fmt;
 use std::ops::Range;
@@ -363,8 +363,17 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         state.parts.push(part);
         (state.leaf, state.kept) = (state.leaves.next_size(), 0);
     }
-    while let Some((head, rest)) = values.split_at_checked(state.leaf) {
-        state.parts.push(to_word(F::leaf(head)));
+    while let Some(size) = Some(state.leaf).filter(|leaf| *leaf <= values.len()) {
+        let (together, count) = match F::after(F::Part::zeroed()) {
+            Some(_) => whole_leaves(state, values.len()),
+            None => (size, 1),
+        };
+        let (head, rest) = values.split_at(together);
+        let part = F::leaf(head);
+        state.parts.push(to_word(part));
+        if let Some(after) = F::after(part) {
+            state.parts.resize(state.parts.len() + count - 1, to_word(after));
+        }
         state.leaf = state.leaves.next_size();
         values = rest;
     }
@@ -372,6 +381,21 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         bytemuck::cast_slice_mut(state.cells())[..values.len()].copy_from_slice(values);
         state.kept = values.len();
     }
+}
+
+/// The elements of the leaf that comes next and of those behind it, as far as they are whole and of one run, and how many
+/// leaves they are. The leaf that comes next is the last of them then.
+fn whole_leaves(state: &mut Folded<'_>, elements: usize) -> (usize, usize) {
+    let (mut size, mut count) = (state.leaf, 1);
+    while !state.leaves.is_at_first() {
+        let mut behind = state.leaves;
+        let next = behind.next_size();
+        if size + next > elements {
+            break;
+        }
+        (state.leaves, size, count) = (behind, size + next, count + 1);
+    }
+    (size, count)
 }
 
 /// The elements of runs that stand side by side.

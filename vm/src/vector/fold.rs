@@ -11,7 +11,7 @@
 
 use crate::vector::level::{Level, Loop};
 use crate::vector::spread::{self, Real, left_half};
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
 /// A number that is folded.
@@ -164,6 +164,13 @@ pub trait Fold: 'static {
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
 
+    /// What is put down for each of some leaves that were taken in together with one before them, whose part is that of
+    /// all: joined with it, it changes nothing. `None` if leaves have to be taken in one by one.
+    #[inline(always)]
+    fn after(_: Self::Part) -> Option<Self::Part> {
+        None
+    }
+
     /// What the parts are plain sums of, if they are: elements as numbers of that type, each of which a leaf adds to
     /// one of eight lanes.
     const SUM: Option<SumOf> = None;
@@ -276,6 +283,12 @@ impl<T: Number> Fold for Sum<T> {
 
     fn join(left: T::Wide, right: T::Wide) -> T::Wide {
         left.plus(right)
+    }
+
+    // Integers wrap: their sum is the same in any order.
+    #[inline(always)]
+    fn after(_: T::Wide) -> Option<T::Wide> {
+        matches!(T::Wide::KIND, SumOf::Integers).then(T::Wide::zeroed)
     }
 
     const SUM: Option<SumOf> = Some(T::Wide::KIND);
@@ -406,6 +419,11 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
     }
 
+    #[inline(always)]
+    fn after(part: T) -> Option<T> {
+        Some(part)
+    }
+
     fn finish(part: T, _: usize) -> T {
         part
     }
@@ -421,10 +439,17 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
 
     #[inline(always)]
     fn leaf(values: &[T]) -> u8 {
+        // Without a way out from within, a loop is one of vectors.
+        let mut chunks = values.chunks(TESTED);
         u8::from(match ALL {
-            true => values.iter().all(|x| *x != T::ZERO),
-            false => values.iter().any(|x| *x != T::ZERO),
+            true => chunks.all(|chunk| chunk.iter().fold(true, |all, x| all & (*x != T::ZERO))),
+            false => chunks.any(|chunk| chunk.iter().fold(false, |any, x| any | (*x != T::ZERO))),
         })
+    }
+
+    #[inline(always)]
+    fn after(part: u8) -> Option<u8> {
+        Some(part)
     }
 
     fn join(left: u8, right: u8) -> u8 {
@@ -435,6 +460,9 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
         part != 0
     }
 }
+
+/// Elements of which a truth is asked at once.
+const TESTED: usize = 256;
 
 /// How many elements are not zero.
 pub struct Count<T>(PhantomData<T>);
@@ -451,6 +479,11 @@ impl<T: Number> Fold for Count<T> {
 
     fn join(left: i64, right: i64) -> i64 {
         left + right
+    }
+
+    #[inline(always)]
+    fn after(_: i64) -> Option<i64> {
+        Some(0)
     }
 
     fn finish(part: i64, _: usize) -> i64 {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A call ends with a leaf, or a multiple of eight rows behind the begin of one, as [strips](crate::strip) want it. All
-//! folds in strips of a region have the same leaves.
+//! folds in strips of a region have the same leaves. Sums of integers are the same in any order: those of one run are
+//! taken in as if the leaves of a call were one, and the parts of the others are zero.
 
 use crate::machine::tile::strips::{LoadedStrip, Present, StripSum};
 use crate::operator::block::Column;
@@ -46,8 +47,11 @@ pub(super) struct StripSums<'a> {
     /// At the first row of the next call, and at that of the one after.
     cursor: Cursor,
     next: Cursor,
-    /// Leaves of the call.
+    /// True if leaves are taken in together.
+    has_any_order: bool,
+    /// Leaves of the call, and those of them that go on in the next leaf.
     count: usize,
+    joined: usize,
     /// Where they end.
     ends: *mut usize,
     strips: &'a [LoadedStrip],
@@ -95,7 +99,10 @@ impl<'a> StripSums<'a> {
                 places.present = place(Lane::I64, column);
             }
         }
-        Some(StripSums { next: cursor.clone(), cursor, count: 0, ends, strips, places })
+        let is_one_run = all(strips).all(|sum| runs[sum.fold as usize].count == 1);
+        let has_any_order = is_one_run && all(strips).all(|sum| sum.lane == Lane::I64);
+        let next = cursor.clone();
+        Some(StripSums { next, cursor, has_any_order, count: 0, joined: 0, ends, strips, places })
     }
 
     /// Where a call ends that begins with the next row and takes at most so many, which are not more than [`MOST_ROWS`].
@@ -104,7 +111,7 @@ impl<'a> StripSums<'a> {
         assert!(rows <= MOST_ROWS, "a call for few rows");
         self.next.clone_from(&self.cursor);
         let Cursor { leaves, leaf, kept } = &mut self.next;
-        self.count = 0;
+        (self.count, self.joined) = (0, 0);
         let mut row = 0;
         while row < rows {
             let rest = *leaf - *kept;
@@ -115,6 +122,9 @@ impl<'a> StripSums<'a> {
             };
             if taken == 0 {
                 break;
+            }
+            if self.has_any_order && self.count > 0 {
+                (self.count, self.joined) = (self.count - 1, self.joined + 1);
             }
             row += taken;
             assert!(self.count < MOST_LEAVES, "leaves of {LEAST_RUN} rows");
@@ -147,6 +157,7 @@ impl<'a> StripSums<'a> {
                     }
                     _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, whole)),
                 }
+                folded.parts.resize(folded.parts.len() + self.joined, 0);
                 match sum.present {
                     Present::Unasked => {}
                     Present::All => folded.present += rows as u64,

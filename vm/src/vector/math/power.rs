@@ -77,6 +77,9 @@ impl Binary for Pow {
         let value = N::select(x.lt(0.0) & !whole & magnitude.lt(f64::INFINITY), f64::NAN, value);
         let value = N::select(x.is_nan() | y.is_nan(), f64::NAN, value);
         let one = x.eq(1.0) | y.eq(0.0) | magnitude.eq(1.0) & y.abs().eq(f64::INFINITY);
-        N::select(one, 1.0, value)
+        let value = N::select(one, 1.0, value);
+        // Exactly, so that a square may be a product.
+        let value = N::select(y.eq(2.0), x * x, value);
+        N::select(y.eq(1.0), x, value)
     }
 }
