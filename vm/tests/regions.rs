@@ -13,7 +13,7 @@ use fastrand::Rng;
 use std::sync::Arc;
 
 /// Operators of floats, and how many operands they have.
-const OF_FLOATS: [(&str, usize); 26] = [
+const OF_FLOATS: [(&str, usize); 29] = [
     ("math.trig.sin", 1),
     ("math.trig.cos", 1),
     ("math.trig.tan", 1),
@@ -30,6 +30,9 @@ const OF_FLOATS: [(&str, usize); 26] = [
     ("math.abs", 1),
     ("math.floor", 1),
     ("math.pow", 2),
+    ("math.fmod", 2),
+    ("math.mod", 2),
+    ("math.floordiv", 2),
     ("math.hypot", 2),
     ("math.trig.atan2", 2),
     ("math.add", 2),
@@ -384,5 +387,91 @@ fn usual_rare_rows() {
     let expected = case.run(Strips::Never, 1);
     for _ in 0..20 {
         assert_eq!(case.run(Strips::Auto, 1), expected);
+    }
+}
+
+/// Remainders and quotients of floats: every pair of special numbers, and pairs whose quotient is near a whole number or
+/// far from one.
+#[test]
+fn remainders_of_floats() {
+    const SPECIAL: [f64; 18] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.1,
+        -0.3,
+        360.0,
+        -7.5,
+        1e-310,
+        -5e-324,
+        1e300,
+        -1e300,
+        4503599627370497.0,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let mut rng = Rng::with_seed(0x5e);
+    let mut pairs: Vec<(f64, f64)> = SPECIAL.iter().flat_map(|x| SPECIAL.map(|y| (*x, y))).collect();
+    let number = |rng: &mut Rng, exponent: i32| (rng.f64() - 0.5) * 2f64.powi(exponent);
+    for _ in 0..20_000 {
+        let exponent = rng.i32(-60..60);
+        let distance = rng.i32(-3..60);
+        let y = number(&mut rng, exponent);
+        pairs.push((number(&mut rng, exponent + distance), y));
+        // Near a multiple, on either side.
+        let multiple = y * f64::from(rng.i32(-1000..1000));
+        pairs.push((f64::from_bits(multiple.to_bits().wrapping_add_signed(rng.i64(-2..3))), y));
+    }
+    for element in [ScalarType::Float64, ScalarType::Float32] {
+        let rows = |pick: fn(&(f64, f64)) -> f64, pairs: &[(f64, f64)]| {
+            let cells: Vec<_> = pairs.iter().map(|pair| Some(cell(element, pick(pair)))).collect();
+            Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(element, &cells)))
+        };
+        let usable = |pair: &&(f64, f64)| cell(element, pair.1).as_f64() != Some(0.0);
+        let divisors: Vec<(f64, f64)> = pairs.iter().filter(usable).copied().collect();
+        for (operator, pairs) in
+            [("math.fmod", &pairs), ("math.mod", &divisors), ("math.floordiv", &divisors)]
+        {
+            let (x, y) = (rows(|pair| pair.0, pairs), rows(|pair| pair.1, pairs));
+            let lines = [format!("{operator} x y"), "math.add @0 x".to_owned()];
+            let found = Case::new(&[("x", &x), ("y", &y)], &lines, &[0, 1]).check().expect("no zero divisor");
+            if operator == "math.fmod" {
+                for (row, pair) in pairs.iter().enumerate() {
+                    let expected = match element {
+                        ScalarType::Float32 => ScalarValue::Float32(pair.0 as f32 % pair.1 as f32),
+                        _ => ScalarValue::Float64(pair.0 % pair.1),
+                    };
+                    assert_eq!(found[0][row], Some(bits(&expected)), "{pair:?} of {element}");
+                }
+            }
+        }
+    }
+}
+
+/// Sums, extremes and truths of integers over many leaves, whose order does not count: lengths around leaves and calls.
+#[test]
+fn folds_of_integers_over_many_leaves() {
+    let mut rng = Rng::with_seed(0x1f);
+    for count in [1, 127, 128, 129, 1000, 4095, 4096, 4097, 4230, 10_000, 70_001] {
+        for gaps in [usize::MAX, 5] {
+            let values: Vec<Option<i64>> =
+                (0..count).map(|row| (row % gaps != gaps - 1).then(|| rng.i64(..))).collect();
+            let cells: Vec<_> = values.iter().map(|value| value.map(ScalarValue::Int64)).collect();
+            let rows = ArrayRows::from_values(ScalarType::Int64, &cells);
+            let x = Value::Array(ArrayClass::Dense, Arc::new(rows));
+            let lines = ["math.add x i64:3", "math._sum @0", "math._max x", "math._min @0"];
+            let lines = lines.map(str::to_owned);
+            let found = Case::new(&[("x", &x)], &lines, &[1, 2, 3]).check().expect("nothing raises");
+            let present = || values.iter().flatten().copied();
+            let sum = present().fold(0_i64, |sum, value| sum.wrapping_add(value).wrapping_add(3));
+            let greatest = present().max().expect("a value");
+            let least = present().map(|value| value.wrapping_add(3)).min().expect("a value");
+            let expected = [sum, greatest, least].map(|value| vec![Some(value as u64)]);
+            assert_eq!(found, expected, "{count} rows");
+        }
     }
 }

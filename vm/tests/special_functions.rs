@@ -273,6 +273,21 @@ fn exact_cases() {
     }
 }
 
+/// So that a rule may write products for powers.
+#[test]
+fn first_and_second_powers_are_exact() {
+    let mut bits = 0x9E37_79B9_7F4A_7C15_u64;
+    for _ in 0..100_000 {
+        bits = bits.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+        let x = f64::from_bits(bits);
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        assert!(same(double::pow(x, 1.0), x) && same(double::pow(x, 2.0), x * x), "{x:e}");
+        let x = f32::from_bits((bits >> 32) as u32);
+        let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        assert!(same(single::pow(x, 1.0), x) && same(single::pow(x, 2.0), x * x), "{x:e}");
+    }
+}
+
 /// Points of the whole plane in `tests/oracles/math/faddeeva.f64`: an argument, the function and its slope there,
 /// as pairs of numbers.
 fn faddeeva_points() -> Vec<[f64; 6]> {

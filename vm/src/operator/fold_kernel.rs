@@ -28,7 +28,7 @@ use crate::vector::spread::LEAF;
 use crate::vector::stop::Stop;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use std::alloc::Layout;
 use std::fmt;
 use std::ops::Range;
@@ -212,7 +212,20 @@ impl FoldKernel {
             _ => most_parts(run).saturating_mul(share),
         };
         let parts = room(parts, arena)?;
-        Ok(Folded { parts, present: 0, leaves, leaf, kept, cells: &mut [], width, column: 0, lanes, arena })
+        let (is_one_run, cells) = (count == 1, &mut [][..]);
+        Ok(Folded {
+            parts,
+            present: 0,
+            leaves,
+            leaf,
+            kept,
+            cells,
+            width,
+            is_one_run,
+            column: 0,
+            lanes,
+            arena,
+        })
     }
 
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
@@ -293,6 +306,8 @@ pub(crate) struct Folded<'a> {
     pub(super) cells: &'a mut [u64],
     /// Runs side by side.
     width: usize,
+    /// True if there is one run.
+    is_one_run: bool,
     /// The one that the next element is of.
     column: usize,
     /// What is kept of each.
@@ -341,8 +356,22 @@ impl<F: Fold> Loop for TakeIn<'_, '_, F> {
     fn run(self) {
         match self.state.width > 1 {
             true => take_rows::<F>(self.state, self.values),
+            false if F::HAS_ANY_PARTS && self.state.is_one_run => take_stretch::<F>(self.state, self.values),
             false => take_in::<F>(self.state, self.values),
         }
+    }
+}
+
+/// Elements of one run, whose parts may be any.
+#[inline(always)]
+fn take_stretch<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
+    if values.is_empty() {
+        return;
+    }
+    let part = F::leaf(values);
+    match state.parts.last_mut() {
+        Some(last) => *last = to_word(F::join(of_word(*last), part)),
+        None => state.parts.push(to_word(part)),
     }
 }
 
@@ -363,17 +392,8 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         state.parts.push(part);
         (state.leaf, state.kept) = (state.leaves.next_size(), 0);
     }
-    while let Some(size) = Some(state.leaf).filter(|leaf| *leaf <= values.len()) {
-        let (together, count) = match F::after(F::Part::zeroed()) {
-            Some(_) => whole_leaves(state, values.len()),
-            None => (size, 1),
-        };
-        let (head, rest) = values.split_at(together);
-        let part = F::leaf(head);
-        state.parts.push(to_word(part));
-        if let Some(after) = F::after(part) {
-            state.parts.resize(state.parts.len() + count - 1, to_word(after));
-        }
+    while let Some((head, rest)) = values.split_at_checked(state.leaf) {
+        state.parts.push(to_word(F::leaf(head)));
         state.leaf = state.leaves.next_size();
         values = rest;
     }
@@ -381,21 +401,6 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         bytemuck::cast_slice_mut(state.cells())[..values.len()].copy_from_slice(values);
         state.kept = values.len();
     }
-}
-
-/// The elements of the leaf that comes next and of those behind it, as far as they are whole and of one run, and how many
-/// leaves they are. The leaf that comes next is the last of them then.
-fn whole_leaves(state: &mut Folded<'_>, elements: usize) -> (usize, usize) {
-    let (mut size, mut count) = (state.leaf, 1);
-    while !state.leaves.is_at_first() {
-        let mut behind = state.leaves;
-        let next = behind.next_size();
-        if size + next > elements {
-            break;
-        }
-        (state.leaves, size, count) = (behind, size + next, count + 1);
-    }
-    (size, count)
 }
 
 /// The elements of runs that stand side by side.
@@ -430,6 +435,10 @@ pub(super) fn results<F: Fold>(
     let firsts =
         (0..count).step_by(width.max(1)).flat_map(move |first| (0..width).map(move |column| (first, column)));
     firsts.map(move |(first, column)| {
+        if F::HAS_ANY_PARTS && count == 1 {
+            let part = parts.iter().map(|part| of_word(*part)).reduce(F::join);
+            return F::finish(part.unwrap_or_else(|| F::leaf(&[])), run);
+        }
         let mut of_run = parts[(first * leaves + column).min(parts.len())..].iter().step_by(width);
         join_leaves::<F>(run, &mut |size| match size {
             0 => F::leaf(&[]),

@@ -11,7 +11,7 @@
 
 use crate::vector::level::{Level, Loop};
 use crate::vector::spread::{self, Real, left_half};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use std::marker::PhantomData;
 
 /// A number that is folded.
@@ -164,12 +164,8 @@ pub trait Fold: 'static {
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
 
-    /// What is put down for each of some leaves that were taken in together with one before them, whose part is that of
-    /// all: joined with it, it changes nothing. `None` if leaves have to be taken in one by one.
-    #[inline(always)]
-    fn after(_: Self::Part) -> Option<Self::Part> {
-        None
-    }
+    /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
+    const HAS_ANY_PARTS: bool = false;
 
     /// What the parts are plain sums of, if they are: elements as numbers of that type, each of which a leaf adds to
     /// one of eight lanes.
@@ -246,6 +242,9 @@ impl<F: Fold> Loop for Leaf<'_, F> {
 /// Folds elements.
 pub fn fold<F: Fold>(mut values: &[F::Element]) -> F::Out {
     let count = values.len();
+    if F::HAS_ANY_PARTS {
+        return F::finish(Level::best().run(Leaf::<F>(values)), count);
+    }
     join_leaves::<F>(count, &mut |size| {
         let (leaf, rest) = values.split_at(size);
         values = rest;
@@ -285,12 +284,8 @@ impl<T: Number> Fold for Sum<T> {
         left.plus(right)
     }
 
-    // Integers wrap: their sum is the same in any order.
-    #[inline(always)]
-    fn after(_: T::Wide) -> Option<T::Wide> {
-        matches!(T::Wide::KIND, SumOf::Integers).then(T::Wide::zeroed)
-    }
-
+    // Integers wrap.
+    const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
     const SUM: Option<SumOf> = Some(T::Wide::KIND);
     const LANES: usize = SUMS;
 
@@ -379,6 +374,7 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     type Element = T;
     type Part = T;
     type Out = T;
+    const HAS_ANY_PARTS: bool = true;
 
     /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up. One comparison of two
     /// elements tells whether either is NaN.
@@ -419,11 +415,6 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
     }
 
-    #[inline(always)]
-    fn after(part: T) -> Option<T> {
-        Some(part)
-    }
-
     fn finish(part: T, _: usize) -> T {
         part
     }
@@ -436,6 +427,7 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     type Element = T;
     type Part = u8;
     type Out = bool;
+    const HAS_ANY_PARTS: bool = true;
 
     #[inline(always)]
     fn leaf(values: &[T]) -> u8 {
@@ -445,11 +437,6 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
             true => chunks.all(|chunk| chunk.iter().fold(true, |all, x| all & (*x != T::ZERO))),
             false => chunks.any(|chunk| chunk.iter().fold(false, |any, x| any | (*x != T::ZERO))),
         })
-    }
-
-    #[inline(always)]
-    fn after(part: u8) -> Option<u8> {
-        Some(part)
     }
 
     fn join(left: u8, right: u8) -> u8 {
@@ -471,6 +458,7 @@ impl<T: Number> Fold for Count<T> {
     type Element = T;
     type Part = i64;
     type Out = i64;
+    const HAS_ANY_PARTS: bool = true;
 
     #[inline(always)]
     fn leaf(values: &[T]) -> i64 {
@@ -479,11 +467,6 @@ impl<T: Number> Fold for Count<T> {
 
     fn join(left: i64, right: i64) -> i64 {
         left + right
-    }
-
-    #[inline(always)]
-    fn after(_: i64) -> Option<i64> {
-        Some(0)
     }
 
     fn finish(part: i64, _: usize) -> i64 {

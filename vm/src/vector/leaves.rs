@@ -47,13 +47,7 @@ impl Leaves {
         self.count
     }
 
-    /// True if the next leaf is the first one.
-    #[inline]
-    pub fn is_at_first(&self) -> bool {
-        self.way == 0
-    }
-
-    /// The size of the next leaf, which goes on to the one behind it.
+    /// The size of the next leaf.
     #[inline]
     pub fn next_size(&mut self) -> usize {
         let size = self.size();

@@ -9,7 +9,7 @@ use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
 use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Present, Recording, StripPlan, StripSum};
 use crate::operator::Kernel;
-use crate::operator::block::MAX_STEP_OPERANDS;
+use crate::operator::block::{BlockKernel, MAX_STEP_OPERANDS};
 use crate::operator::cell::Strips;
 use crate::operator::pointwise::MAX_OPERANDS;
 use crate::operator::recipe::{Recipe, Recorded};
@@ -32,8 +32,8 @@ const LONGEST_FUNCTION: usize = 80;
 /// with more is slower than passes.
 const MOST_OF_FUNCTIONS: usize = 128;
 
-/// The plan of a region. There is none if no two members would run in one strip, or if strips would leave as many steps
-/// as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
+/// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
+/// every row for what can raise; or if strips would leave as many steps as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
 /// what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
@@ -43,8 +43,12 @@ pub(super) fn plan(
     own_step: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
-    let has_several = columns.members().len() > 1;
-    if !has_several || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
+    let is_slow = |member: usize| {
+        let recipe = columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
+        matches!(recipe, Some(Recipe::Rare(_)))
+    };
+    let can_gain = columns.members().len() > 1 || columns.members().any(is_slow);
+    if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
     let lanes = lanes(columns);

@@ -9,7 +9,7 @@
 //!
 //! A call ends with a leaf, or a multiple of eight rows behind the begin of one, as [strips](crate::strip) want it. All
 //! folds in strips of a region have the same leaves. Sums of integers are the same in any order: those of one run are
-//! taken in as if the leaves of a call were one, and the parts of the others are zero.
+//! taken in as if the leaves of a call were one.
 
 use crate::machine::tile::strips::{LoadedStrip, Present, StripSum};
 use crate::operator::block::Column;
@@ -49,9 +49,8 @@ pub(super) struct StripSums<'a> {
     next: Cursor,
     /// True if leaves are taken in together.
     has_any_order: bool,
-    /// Leaves of the call, and those of them that go on in the next leaf.
+    /// Leaves of the call.
     count: usize,
-    joined: usize,
     /// Where they end.
     ends: *mut usize,
     strips: &'a [LoadedStrip],
@@ -102,7 +101,7 @@ impl<'a> StripSums<'a> {
         let is_one_run = all(strips).all(|sum| runs[sum.fold as usize].count == 1);
         let has_any_order = is_one_run && all(strips).all(|sum| sum.lane == Lane::I64);
         let next = cursor.clone();
-        Some(StripSums { next, cursor, has_any_order, count: 0, joined: 0, ends, strips, places })
+        Some(StripSums { next, cursor, has_any_order, count: 0, ends, strips, places })
     }
 
     /// Where a call ends that begins with the next row and takes at most so many, which are not more than [`MOST_ROWS`].
@@ -111,7 +110,7 @@ impl<'a> StripSums<'a> {
         assert!(rows <= MOST_ROWS, "a call for few rows");
         self.next.clone_from(&self.cursor);
         let Cursor { leaves, leaf, kept } = &mut self.next;
-        (self.count, self.joined) = (0, 0);
+        self.count = 0;
         let mut row = 0;
         while row < rows {
             let rest = *leaf - *kept;
@@ -123,8 +122,8 @@ impl<'a> StripSums<'a> {
             if taken == 0 {
                 break;
             }
-            if self.has_any_order && self.count > 0 {
-                (self.count, self.joined) = (self.count - 1, self.joined + 1);
+            if self.has_any_order {
+                self.count = 0;
             }
             row += taken;
             assert!(self.count < MOST_LEAVES, "leaves of {LEAST_RUN} rows");
@@ -157,7 +156,6 @@ impl<'a> StripSums<'a> {
                     }
                     _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, whole)),
                 }
-                folded.parts.resize(folded.parts.len() + self.joined, 0);
                 match sum.present {
                     Present::Unasked => {}
                     Present::All => folded.present += rows as u64,
