@@ -15,12 +15,11 @@
 
 use crate::model::formula::Formula;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// Which published set of formulas a model means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Semantics {
     /// The current one: quadrature kernels, Voigt scaled at its centre.
     #[default]
@@ -213,13 +212,9 @@ functions! {
 const VOIGT_ON_GRID: &str =
     "w = SD * sqrt(2); line = faddeeva_real((x - x0) / w, W / 2 / w); A * (line / highest(line))";
 
-/// Every formula of both semantics.
-static FORMULAS: LazyLock<HashMap<(Function, Semantics), Formula>> = LazyLock::new(|| {
-    let pairs = Function::ALL.iter().flat_map(|f| [Semantics::Current, Semantics::V0_9].map(|s| (*f, s)));
-    let formula =
-        |(f, s): (Function, Semantics)| Formula::of_axis(&f.formula_text(s), f.axis(), &f.parameters(s));
-    pairs.map(|pair| (pair, formula(pair))).collect()
-});
+/// The formulas of both semantics, read when they are first asked for.
+static FORMULAS: [[OnceLock<Formula>; 2]; Function::ALL.len()] =
+    [const { [const { OnceLock::new() }; 2] }; Function::ALL.len()];
 
 impl Function {
     /// The function of that name in some semantics.
@@ -247,11 +242,12 @@ impl Function {
 
     /// What it computes, in the points of its [axis](Self::axis) and its parameters.
     pub fn formula(self, semantics: Semantics) -> &'static Formula {
-        &FORMULAS[&(self, semantics)]
+        let read = || Formula::of_axis(&self.text(semantics), self.axis(), &self.parameters(semantics));
+        FORMULAS[self as usize][semantics as usize].get_or_init(read)
     }
 
     /// Functions of time have a trailing `y0` in the older semantics alone.
-    fn formula_text(self, semantics: Semantics) -> Cow<'static, str> {
+    fn text(self, semantics: Semantics) -> Cow<'static, str> {
         match (self, semantics) {
             (Function::Voigt, Semantics::V0_9) => VOIGT_ON_GRID.into(),
             (_, Semantics::Current) if self.is_dynamics() => self.row().replace(" + y0", "").into(),

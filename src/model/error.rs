@@ -4,6 +4,7 @@
 //! model that comes from a builder instead of a file has no places.
 
 use crate::model::formula::FormulaError;
+use crate::model::kernel::LargeMatrix;
 use crate::model::place::Place;
 use cembra_vm::value::{Category, Fault};
 use std::fmt;
@@ -238,7 +239,13 @@ impl From<Fault> for ModelErrorKind {
 
 impl From<FormulaError> for ModelErrorKind {
     fn from(error: FormulaError) -> ModelErrorKind {
-        ModelErrorKind::Run { problem: error.to_string() }
+        ModelErrorKind::Exhausted { category: Category::Limit, problem: error.to_string() }
+    }
+}
+
+impl From<LargeMatrix> for ModelErrorKind {
+    fn from(error: LargeMatrix) -> ModelErrorKind {
+        ModelErrorKind::Exhausted { category: Category::Limit, problem: error.to_string() }
     }
 }
 

@@ -13,6 +13,7 @@
 
 use crate::model::component::{Function, Semantics};
 use crate::model::formula::{Formula, FormulaError};
+use thiserror::Error;
 
 /// Samples a kernel of semantics 0.9 may have: its width over the step of the axis says how many.
 pub const SAMPLE_LIMIT: usize = 100_000;
@@ -22,6 +23,25 @@ pub const PRODUCT_LIMIT: usize = 400_000_000;
 
 /// Products of a convolution that is compiled: a program has matrices of them. Beyond that models are interpreted.
 pub const MATRIX_LIMIT: usize = 8_000_000;
+
+/// A convolution whose matrix is too large for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "limit convolution-matrix: {products} products of times and samples, at most {MATRIX_LIMIT} are compiled"
+)]
+pub struct LargeMatrix {
+    /// Times of the axis times samples of the kernel.
+    pub products: usize,
+}
+
+/// Checks that a convolution of so many times is not too large for a program, before its matrix is made.
+///
+/// # Errors
+/// It is.
+pub fn check_matrix(times: usize, samples: usize) -> Result<(), LargeMatrix> {
+    let products = times.saturating_mul(samples);
+    if products > MATRIX_LIMIT { Err(LargeMatrix { products }) } else { Ok(()) }
+}
 
 /// Trapezoid weights: half of both neighbouring cells.
 pub fn weights(axis: &[f64]) -> Vec<f64> {

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A factor in front is kept apart: what it multiplies is computed once for all times, however the factor changes.
-//! The square of a distance in widths is its square times one over that of the width, and a Gaussian line is a power of 2:
-//! both take less time, and differ from the formula as written by a few roundings.
+//! Along energies, the square of a distance in widths is its square times one over that of the width, and a Gaussian line is a
+//! power of 2: both take less time, and differ from the formula as written by a few roundings. Widths below 1e-150 count as
+//! that: such a line has one energy.
 //!
 //! Both sides of a choice are computed and one is taken, element by element. So a formula gives the side that is not taken an
 //! argument with a finite slope, if its own might have none: then derivatives are finite wherever those of the formula are.
@@ -133,7 +134,7 @@ impl<'b> Made<'_, 'b> {
         let special = match (word.operator, operands) {
             (math::POW, [base, exponent]) if self.is_two(*exponent) => Some(self.squared(*base)),
             (math::MULTIPLY, [by, _]) => scaled(self.term(*by), partial(1)),
-            (math::EXP, [power]) if self.term(*power).rates != Rates::NONE => {
+            (math::EXP, [power]) if self.term(*power).rates.has(Rates::ENERGY) => {
                 let power = scaled(self.number(LOG2_E), partial(0));
                 power.map(|power| Partial::Whole(resolved(power).exp2()))
             }
@@ -164,10 +165,10 @@ fn resolved(partial: Partial<'_>) -> Term<'_> {
     }
 }
 
-/// The square of a quotient times a factor: one multiplication for each element, where factor and divisor have fewer axes.
+/// The square of a quotient times a factor: one multiplication for each energy, where factor and divisor have fewer axes.
 fn square<'b>(factor: Option<Term<'b>>, distance: Term<'b>, width: Term<'b>) -> Term<'b> {
     let by = |square: Term<'b>| factor.map_or(square, |factor| factor * square);
-    match width.has_fewer_axes(distance) {
+    match distance.rates.has(Rates::ENERGY) && width.has_fewer_axes(distance) {
         true => by(over_square(width)) * distance.square(),
         false => by((distance / width).square()),
     }

@@ -3,6 +3,7 @@
 //! It is the lowering itself, with numbers in place of the free parameters, run once.
 
 use crate::expr::{Expr, ExprBuilder};
+use crate::model::error::ModelErrorKind;
 use crate::model::formula::{FormulaError, values_of};
 use crate::model::lower::lower::{Lowering, sizes};
 use crate::model::schedule::plan::{Operation, Schedule};
@@ -21,8 +22,9 @@ pub struct Initial {
 /// Evaluates a schedule at its initial theta.
 ///
 /// # Errors
-/// The expressions are beyond a limit, or there is no memory.
-pub fn initial(schedule: &Schedule) -> Result<Initial, FormulaError> {
+/// A convolution is too large for a program, the expressions are beyond a limit, or there is no memory.
+pub fn initial(schedule: &Schedule) -> Result<Initial, ModelErrorKind> {
+    schedule.check_convolutions()?;
     let builder = ExprBuilder::new();
     let lowering = Lowering::of(&builder, schedule, |_, value| builder.literal(value));
     let sum = |wanted: fn(&Operation) -> bool| {
@@ -32,7 +34,8 @@ pub fn initial(schedule: &Schedule) -> Result<Initial, FormulaError> {
     };
     let sums = [sum(|_| true), sum(|operation| operation.is_peak)];
     let rows = lowering.rows.iter().map(|row| row.node.build());
-    let expressions: Vec<Expr> = sums.into_iter().chain(rows).collect::<Result<_, _>>()?;
+    let expressions: Result<Vec<Expr>, _> = sums.into_iter().chain(rows).collect();
+    let expressions = expressions.map_err(FormulaError::from)?;
     let mut values = values_of(&expressions)?.into_iter();
     let mut next = || values.next().unwrap_or_default();
     Ok(Initial { constant: next(), constant_peaks: next(), rows: values.collect() })

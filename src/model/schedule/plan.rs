@@ -8,9 +8,10 @@
 //! operations  components, each after the spectra it reads; the outputs are summed
 //! ```
 
-use crate::model::component::{Function, Semantics};
+use crate::model::component::{Function, Role, Semantics};
 use crate::model::formula::Formula;
 use crate::model::graph::ir::NodeId;
+use crate::model::kernel::{LargeMatrix, check_matrix};
 use crate::model::tree::Domain;
 
 /// A row of parameter values, by its number.
@@ -51,6 +52,28 @@ impl Schedule {
     /// Names of theta.
     pub fn theta_names(&self) -> &[String] {
         &self.row_names[..self.free]
+    }
+
+    /// Checks that no convolution is too large for a program.
+    ///
+    /// # Errors
+    /// The first one that is.
+    pub fn check_convolutions(&self) -> Result<(), LargeMatrix> {
+        let times = self.time.len();
+        let samples = |support: &[f64]| match self.semantics {
+            Semantics::V0_9 => support.len(),
+            Semantics::Current => times,
+        };
+        let of_step = |step: &Step| match step {
+            Step::Convolution { support, .. } => samples(support),
+            _ => 0,
+        };
+        let of_operation = |operation: &Operation| match operation.function.role() {
+            Role::Kernel => samples(&operation.support),
+            _ => 0,
+        };
+        let all = self.steps.iter().map(of_step).chain(self.operations.iter().map(of_operation));
+        check_matrix(times, all.max().unwrap_or(0))
     }
 
     /// Initial theta.
