@@ -10,7 +10,7 @@ use crate::model::schedule::plan::{Operation, Schedule};
 
 /// Values at the initial theta.
 #[derive(Clone, Debug)]
-pub struct Initial {
+pub struct InitialValues {
     /// Each row: one value, or one a time.
     pub rows: Vec<Vec<f64>>,
     /// The sum of the constant operations, in the shape of the spectrum.
@@ -23,7 +23,7 @@ pub struct Initial {
 ///
 /// # Errors
 /// A convolution is too large for a program, the expressions are beyond a limit, or there is no memory.
-pub fn initial(schedule: &Schedule) -> Result<Initial, ModelErrorKind> {
+pub fn initial_values(schedule: &Schedule) -> Result<InitialValues, ModelErrorKind> {
     schedule.check_convolutions()?;
     let builder = ExprBuilder::new();
     let lowering = Lowering::of(&builder, schedule, |_, value| builder.literal(value));
@@ -38,5 +38,5 @@ pub fn initial(schedule: &Schedule) -> Result<Initial, ModelErrorKind> {
     let expressions = expressions.map_err(FormulaError::from)?;
     let mut values = values_of(&expressions)?.into_iter();
     let mut next = || values.next().unwrap_or_default();
-    Ok(Initial { constant: next(), constant_peaks: next(), rows: values.collect() })
+    Ok(InitialValues { constant: next(), constant_peaks: next(), rows: values.collect() })
 }

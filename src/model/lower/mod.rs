@@ -16,5 +16,5 @@ mod initial;
 mod lower;
 pub mod term;
 
-pub use initial::{Initial, initial};
+pub use initial::{InitialValues, initial_values};
 pub use lower::{Lowered, lower};

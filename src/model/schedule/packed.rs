@@ -9,7 +9,7 @@ use crate::model::error::ModelErrorKind;
 use crate::model::formula::Postfix;
 use crate::model::graph::print::{list, quote};
 use crate::model::kernel;
-use crate::model::lower::{Initial, initial};
+use crate::model::lower::{InitialValues, initial_values};
 use crate::model::schedule::plan::{Expression, Operation, Schedule, Source, Step, Trace};
 use crate::model::tree::Domain;
 
@@ -89,7 +89,7 @@ impl Field {
 /// # Errors
 /// The values at the initial theta cannot be computed: there is no memory, or the model is beyond a limit.
 pub fn pack(schedule: &Schedule) -> Result<PackedSchedule, ModelErrorKind> {
-    let initial = initial(schedule)?;
+    let initial = initial_values(schedule)?;
     let (kind, fields) = match schedule.domain {
         Domain::EnergyTime2D => ("ScheduledPlan2D", pack_2d(schedule, initial)),
         Domain::Energy1D => ("ScheduledPlan1D", pack_1d(schedule, initial)),
@@ -98,7 +98,7 @@ pub fn pack(schedule: &Schedule) -> Result<PackedSchedule, ModelErrorKind> {
     Ok(PackedSchedule { kind, fields })
 }
 
-fn pack_1d(schedule: &Schedule, initial: Initial) -> Vec<(&'static str, Field)> {
+fn pack_1d(schedule: &Schedule, initial: InitialValues) -> Vec<(&'static str, Field)> {
     let rows = initial.rows.iter().map(|row| row[0]).collect();
     let mut fields = match schedule.domain {
         Domain::Time1D => vec![("time", Field::Floats(schedule.time.clone()))],
@@ -116,7 +116,7 @@ fn pack_1d(schedule: &Schedule, initial: Initial) -> Vec<(&'static str, Field)> 
     fields
 }
 
-fn pack_2d(schedule: &Schedule, initial: Initial) -> Vec<(&'static str, Field)> {
+fn pack_2d(schedule: &Schedule, initial: InitialValues) -> Vec<(&'static str, Field)> {
     let floats = |values: &[f64]| Field::Floats(values.to_vec());
     let at_all_times = |row: &Vec<f64>| match row[..] {
         [value] => vec![value; schedule.time.len()],
