@@ -116,10 +116,7 @@ impl<'b> Made<'_, 'b> {
     }
 
     fn term(&self, id: NodeId) -> Term<'b> {
-        match self.terms[id.index()] {
-            Partial::Whole(term) => term,
-            Partial::Square { factor, distance, width } => square(factor, distance, width),
-        }
+        resolved(self.terms[id.index()])
     }
 
     fn operator(&self, name: &str, operands: &[NodeId]) -> Partial<'b> {
@@ -158,6 +155,7 @@ impl<'b> Made<'_, 'b> {
     }
 }
 
+/// The term that a node is after all.
 fn resolved(partial: Partial<'_>) -> Term<'_> {
     match partial {
         Partial::Whole(term) => term,
