@@ -50,6 +50,8 @@ pub(super) fn joints(builder: &mut SlopeBuilder, leaves: &[Option<NodeId>]) -> V
     for id in (0..nodes).map(NodeId::at) {
         let below: BTreeSet<Source> = match leaves.iter().position(|leaf| *leaf == Some(id)) {
             Some(place) => BTreeSet::from([Source::Leaf(place)]),
+            // A condition has the slope zero, whatever it depends on.
+            None if builder.has_steps_only(id) => BTreeSet::new(),
             None => {
                 let operands = builder.graph().operands(id).iter();
                 operands.flat_map(|operand| sources[operand.index()].iter().copied()).collect()

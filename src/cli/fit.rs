@@ -108,10 +108,9 @@ fn warnings(tasks: &[Task], args: &FitArgs, settings: &Settings) -> Vec<String> 
     let mut all: Vec<String> = Vec::new();
     for task in tasks {
         all.extend(task.warnings.iter().map(warning_text));
-        if let Ok(evaluator) = settings.open(&task.model) {
-            let reasons = evaluator.fallback_reasons().iter();
-            all.extend(reasons.map(|reason| format!("warning: interpreted, not compiled: {reason}")));
-        }
+        let evaluator = settings.open(&task.model);
+        let reasons = evaluator.fallback_reasons().iter();
+        all.extend(reasons.map(|reason| format!("warning: interpreted, not compiled: {reason}")));
         all.extend(free_onsets(&task.model, args.method.method()).into_iter().map(|name| {
             format!(
                 "warning: `{name}` is where a function of time jumps: chi² jumps too when it passes a sample, \
@@ -164,7 +163,7 @@ fn residuals<'p>(
     settings: &Settings,
     bar: &'p FitBar,
 ) -> Result<Residuals<'p>, FitError> {
-    Residuals::with_evaluator(problem, settings.open(problem.model)?, bar)
+    Residuals::with_evaluator(problem, settings.open(problem.model), bar)
 }
 
 /// What the files' own parameters are called after.

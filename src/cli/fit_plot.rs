@@ -78,9 +78,9 @@ fn labels(args: &FitArgs, task: &Task, subtitle: &str) -> Labels {
 fn whole(args: &FitArgs, settings: &Settings, task: &Task, fit: &Fit) -> Result<String, Report> {
     let problem = task.problem(&task.values)?;
     let failed = |error: ModelErrorKind| Report::new(error.category(), Phase::Eval, error.to_string());
-    let interpreter = Settings { evaluator: EvaluatorKind::Interpreter, ..settings.clone() };
-    let mut interpreter = interpreter.open(&task.model).map_err(failed)?;
-    let spectrum = interpreter.evaluate(&fit.theta).map_err(failed)?.to_vec();
+    let settings = Settings { evaluator: EvaluatorKind::Compiled, ..settings.clone() };
+    let mut evaluator = settings.open(&task.model);
+    let spectrum = evaluator.evaluate(&fit.theta).map_err(failed)?.to_vec();
     let subtitle = format!("{} fit, reduced chi² {:.4}", args.kind.name(), fit.reduced_chi_square);
     let labels = labels(args, task, &subtitle);
     let residuals = residuals(&problem, &spectrum);
@@ -89,7 +89,7 @@ fn whole(args: &FitArgs, settings: &Settings, task: &Task, fit: &Fit) -> Result<
         let (energy, time) = (model.energy.clone(), model.time.clone());
         return MapFigure { labels, energy, time, data, fit: spectrum, residuals }.svg().map_err(undrawn);
     }
-    let curves = interpreter.components(&fit.theta).map_err(failed)?;
+    let curves = evaluator.components(&fit.theta).map_err(failed)?;
     let components = model.components.iter().zip(curves).map(|(c, curve)| component(c, curve.values));
     let axis = if model.domain == Domain::Time1D { &model.time } else { &model.energy };
     let (axis, components) = (axis.clone(), components.collect());

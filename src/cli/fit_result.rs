@@ -107,7 +107,8 @@ fn remark(parameter: &FittedParameter) -> String {
 }
 
 fn at_bound(number: &Number, value: f64) -> Option<&'static str> {
-    let is_near = |bound: f64| (value - bound).abs() <= AT_BOUND * bound.abs().max(1.0);
+    // A bound that is not there is infinite, and so would be its neighbourhood.
+    let is_near = |bound: f64| bound.is_finite() && (value - bound).abs() <= AT_BOUND * bound.abs().max(1.0);
     match () {
         () if is_near(number.min) => Some("at its lower bound"),
         () if is_near(number.max) => Some("at its upper bound"),
@@ -284,5 +285,19 @@ fn slice_json(slice: &Slice) -> Json {
     match &slice.fit {
         Ok(fit) => json!({ "time": number(slice.time), "fit": fit_json(fit) }),
         Err(error) => json!({ "time": number(slice.time), "error": error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::quantity::Vary;
+
+    #[test]
+    fn only_bounds_that_are_there_are_met() {
+        let at = |min, max, value| at_bound(&Number { value: 1.0, vary: Vary::File, min, max }, value);
+        assert_eq!(at(f64::NEG_INFINITY, f64::INFINITY, 0.3), None);
+        assert_eq!(at(0.0, f64::INFINITY, 1e-9), Some("at its lower bound"));
+        assert_eq!(at(f64::NEG_INFINITY, 25.0, 25.0 - 1e-7), Some("at its upper bound"));
     }
 }

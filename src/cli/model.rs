@@ -143,7 +143,7 @@ fn explain(args: &ExplainModelArgs) -> Result<String, Failure> {
         return Ok(program_text(compiled.bound()));
     }
     Ok(match args.json {
-        true => packed::pack(&schedule).json(),
+        true => packed::pack(&schedule).map_err(|kind| failure(&[kind.nowhere()], &[]))?.json(),
         false => schedule::print::text(&schedule),
     })
 }
@@ -159,7 +159,7 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
     }
     let model = model(&args.model)?;
     let theta = theta(&model, &args.values)?;
-    let mut spectra = Spectra::new(&model, args.evaluator.kind(), budget).map_err(|e| failure(&[e], &[]))?;
+    let mut spectra = Spectra::new(&model, args.evaluator.kind(), budget);
     for reason in spectra.fallback_reasons() {
         complain(&format!("warning: interpreted, not compiled: {reason}"));
     }

@@ -93,13 +93,9 @@ fn results(case: &Json, model: &Model, evaluator: Evaluator, budget: &Budget) ->
     let evals = case["evals"].as_array().cloned().unwrap_or_default();
     let budget = Arc::new(SharedBudget::new(budget.clone()));
     let mut spectra = Spectra::new(model, evaluator.kind(), budget);
-    let reasons: Vec<String> = spectra.as_ref().map_or(Vec::new(), |s| s.fallback_reasons().to_vec());
+    let reasons: Vec<String> = spectra.fallback_reasons().to_vec();
     let result = |(index, eval): (usize, &Json)| {
-        let values = theta(case, eval, model).and_then(|theta| match &mut spectra {
-            Ok(spectra) => spectra.spectrum(&theta),
-            Err(error) => Err(error.clone()),
-        });
-        let fields = match values {
+        let fields = match theta(case, eval, model).and_then(|theta| spectra.spectrum(&theta)) {
             Ok(spectrum) => spectrum_json(&spectrum),
             Err(error) => json!({ "error": error_json(&error) }),
         };

@@ -41,8 +41,6 @@ impl SemanticsArg {
 pub enum Evaluator {
     /// The schedule as a program of the machine; the interpreter if there is none.
     Compiled,
-    /// The schedule, step by step.
-    Schedule,
     /// The component loop of the original.
     Interpreter,
     /// Compiled and interpreter; an error if they differ by more than 1e-10, absolute and relative.
@@ -54,7 +52,6 @@ impl Evaluator {
     pub fn kind(self) -> EvaluatorKind {
         match self {
             Evaluator::Compiled => EvaluatorKind::Compiled,
-            Evaluator::Schedule => EvaluatorKind::Schedule,
             Evaluator::Interpreter => EvaluatorKind::Interpreter,
             Evaluator::Compare => EvaluatorKind::Compare,
         }

@@ -39,16 +39,8 @@ pub struct Spectra<'m> {
 
 impl<'m> Spectra<'m> {
     /// Prepares the evaluator, which uses up this budget.
-    ///
-    /// # Errors
-    /// The model has no schedule, and evaluating one was asked for.
-    pub fn new(
-        model: &'m Model,
-        kind: EvaluatorKind,
-        budget: Arc<SharedBudget>,
-    ) -> Result<Spectra<'m>, ModelError> {
-        let evaluator = kind.open_within(model, Some(budget)).map_err(ModelErrorKind::nowhere)?;
-        Ok(Spectra { shape: interpret::shape_of(model), evaluator })
+    pub fn new(model: &'m Model, kind: EvaluatorKind, budget: Arc<SharedBudget>) -> Spectra<'m> {
+        Spectra { shape: interpret::shape_of(model), evaluator: kind.open_within(model, Some(budget)) }
     }
 
     /// Why the interpreter stands in for the machine; empty if it does not.

@@ -20,7 +20,7 @@ use crate::fit::objective::{Member, Objective};
 use crate::fit::statistics::Fit;
 use crate::fit::student;
 use crate::fit::triangle::Triangle;
-use crate::model::functions::erf;
+use cembra_vm::vector::math::double::erf;
 use std::f64::consts::SQRT_2;
 
 /// Standard deviations of the limits.

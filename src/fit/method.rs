@@ -7,7 +7,6 @@ use crate::fit::problem::Problem;
 use crate::fit::residuals::{Observer, Residuals};
 use crate::fit::statistics::{self, Fit};
 use crate::fit::{least_squares, projection, simplex};
-use crate::model::error::ModelErrorKind;
 use crate::model::tree::Model;
 use cembra_vm::machine::SharedBudget;
 use std::sync::Arc;
@@ -68,10 +67,7 @@ pub struct Settings {
 
 impl Settings {
     /// An evaluator of a model.
-    ///
-    /// # Errors
-    /// There is no such evaluator of the model.
-    pub fn open<'m>(&self, model: &'m Model) -> Result<Box<dyn Evaluator + 'm>, ModelErrorKind> {
+    pub fn open<'m>(&self, model: &'m Model) -> Box<dyn Evaluator + 'm> {
         self.evaluator.open_within(model, self.budget.clone())
     }
 }
@@ -89,7 +85,7 @@ pub fn fit(problem: &Problem<'_>) -> Result<Fit, FitError> {
 /// # Errors
 /// As of [`fit`]; or the evaluator cannot evaluate the model, or the budget is used up.
 pub fn fit_with(problem: &Problem<'_>, settings: Settings, observer: &dyn Observer) -> Result<Fit, FitError> {
-    let evaluator = settings.open(problem.model)?;
+    let evaluator = settings.open(problem.model);
     let mut residuals = Residuals::with_evaluator(problem, evaluator, observer)?;
     fit_objective(&mut residuals, settings.method)
 }

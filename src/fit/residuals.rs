@@ -49,13 +49,13 @@ impl<'p> Residuals<'p> {
     /// The residuals of a problem by some evaluator.
     ///
     /// # Errors
-    /// There is no such evaluator of the model, or data that count are not finite.
+    /// Data that count are not finite.
     pub fn new(
         problem: &'p Problem<'p>,
         kind: EvaluatorKind,
         observer: &'p dyn Observer,
     ) -> Result<Residuals<'p>, FitError> {
-        Residuals::with_evaluator(problem, kind.open(problem.model)?, observer)
+        Residuals::with_evaluator(problem, kind.open(problem.model), observer)
     }
 
     /// The residuals of a problem by an evaluator of its model.

@@ -46,11 +46,8 @@ fn work(
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some(problem) = problems.get(index) else { return done };
-        let result = match &mut evaluator {
-            Err(error) => Err(FitError::from(error.clone())),
-            Ok(evaluator) => Residuals::with_evaluator(problem, Box::new(&mut **evaluator), observer)
-                .and_then(|mut residuals| fit_objective(&mut residuals, settings.method)),
-        };
+        let result = Residuals::with_evaluator(problem, Box::new(&mut *evaluator), observer)
+            .and_then(|mut residuals| fit_objective(&mut residuals, settings.method));
         done.push((index, result));
     }
 }

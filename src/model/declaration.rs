@@ -46,6 +46,8 @@ pub struct DeclaredParameter {
 #[derive(Clone, Debug, Default)]
 pub struct Numbering {
     taken: HashMap<String, Place>,
+    /// For each function the first number that may be free.
+    next: HashMap<Function, usize>,
 }
 
 impl Numbering {
@@ -54,8 +56,12 @@ impl Numbering {
         let is_bare = key == function.name();
         let name = match is_bare && function.is_numbered() {
             true => {
-                let numbered = (1..).map(|number| format!("{key}_{number:02}"));
-                numbered.into_iter().find(|n| !self.taken.contains_key(n)).expect("numbers do not end")
+                let next = self.next.entry(function).or_insert(1);
+                let numbered = (*next..).map(|number| (number, format!("{key}_{number:02}")));
+                let mut free = numbered.filter(|(_, name)| !self.taken.contains_key(name));
+                let (number, name) = free.next().expect("numbers do not end");
+                *next = number + 1;
+                name
             }
             false => key.to_owned(),
         };

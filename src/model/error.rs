@@ -3,6 +3,8 @@
 //! Every kind carries names and numbers; the place is the line and column that has to be mended. A
 //! model that comes from a builder instead of a file has no places.
 
+use crate::model::formula::FormulaError;
+use crate::model::kernel::LargeMatrix;
 use crate::model::place::Place;
 use cembra_vm::value::{Category, Fault};
 use std::fmt;
@@ -173,8 +175,6 @@ kinds! {
     SpectrumValues { energies: usize, times: usize, limit: usize } "spectrum-values" "limit spectrum-values: {energies} energies at {times} times are more than {limit} values";
     /// Too many or too few values of parameters.
     ThetaLength { expected: usize, actual: usize } "theta-length" "theta has {actual} values; the model has {expected} free parameters";
-    /// A model whose graph no schedule evaluates.
-    NoSchedule { reasons: String } "no-schedule" "the model has no schedule: {reasons}";
     /// Two evaluators with different results.
     EvaluatorsDiffer { index: usize, interpreter: f64, compiled: f64 } "evaluators-differ" "the evaluators differ at index {index}: {interpreter} by the interpreter, {compiled} compiled";
     /// A program that cannot be run.
@@ -234,6 +234,18 @@ impl ModelErrorKind {
 impl From<Fault> for ModelErrorKind {
     fn from(fault: Fault) -> ModelErrorKind {
         ModelErrorKind::Exhausted { category: fault.category(), problem: fault.to_string() }
+    }
+}
+
+impl From<FormulaError> for ModelErrorKind {
+    fn from(error: FormulaError) -> ModelErrorKind {
+        ModelErrorKind::Exhausted { category: Category::Limit, problem: error.to_string() }
+    }
+}
+
+impl From<LargeMatrix> for ModelErrorKind {
+    fn from(error: LargeMatrix) -> ModelErrorKind {
+        ModelErrorKind::Exhausted { category: Category::Limit, problem: error.to_string() }
     }
 }
 

@@ -11,10 +11,10 @@
 //! GLP_02    1st:   peak
 //! ```
 
-use crate::model::component::{Function, Role, Semantics};
+use crate::model::component::{Role, Semantics};
 use crate::model::error::ModelErrorKind;
+use crate::model::kernel;
 use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId};
-use crate::model::{kernel, shape};
 use cembra_vm::operator::meter::Meter;
 use cembra_vm::value::Fault;
 use cembra_vm::value::budget::Account;
@@ -170,34 +170,48 @@ impl<'m> Interpreter<'m> {
         self.charge(component, sum.len())?;
         let arguments = self.arguments(component, &self.base);
         match component.function.role() {
-            Role::Kernel => *sum = self.convolve(component, &arguments, sum),
+            Role::Kernel => *sum = self.convolve(component, &arguments, sum)?,
             Role::Placeholder => {}
             _ => {
                 let subcycles =
                     dynamics.and_then(|d| d.subcycles.as_ref()).filter(|_| component.subcycle > 0);
-                for (index, value) in sum.iter_mut().enumerate() {
-                    *value += match subcycles {
-                        None => shape::time(component.function, self.model.time[index], &arguments),
-                        Some(s) if s.active[index] == component.subcycle => {
-                            shape::time(component.function, s.time_norm[index], &arguments)
-                        }
-                        Some(_) => 0.0,
-                    };
+                let times = subcycles.map_or(&self.model.time, |s| &s.time_norm);
+                let values = self.along(component, times, &arguments)?;
+                for (index, (sum, value)) in sum.iter_mut().zip(values).enumerate() {
+                    if subcycles.is_none_or(|s| s.active[index] == component.subcycle) {
+                        *sum += value;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn convolve(&self, component: &Component, arguments: &[f64], trace: &[f64]) -> Vec<f64> {
+    /// What a component computes at the points of its axis.
+    fn along(
+        &self,
+        component: &Component,
+        points: &[f64],
+        arguments: &[f64],
+    ) -> Result<Vec<f64>, ModelErrorKind> {
+        let formula = component.function.formula(self.model.semantics);
+        Ok(formula.evaluate_along(points, arguments)?)
+    }
+
+    fn convolve(
+        &self,
+        component: &Component,
+        arguments: &[f64],
+        trace: &[f64],
+    ) -> Result<Vec<f64>, ModelErrorKind> {
         let (function, axis) = (component.function, &self.model.time);
-        match self.model.semantics {
-            Semantics::Current => kernel::convolve(function, axis, arguments, trace),
+        Ok(match self.model.semantics {
+            Semantics::Current => kernel::convolve(function, axis, arguments, trace)?,
             Semantics::V0_9 => {
                 let support = kernel::support(function, axis, &initial_arguments(self.model, component));
-                kernel::convolve_sampled(function, &support, arguments, trace)
+                kernel::convolve_sampled(function, &support, arguments, trace)?
             }
-        }
+        })
     }
 
     /// A dynamics model by itself.
@@ -235,11 +249,11 @@ impl<'m> Interpreter<'m> {
         below: &[f64],
     ) -> Result<Vec<f64>, ModelErrorKind> {
         if !component.parameters.iter().any(|id| self.model.is_profiled(*id)) {
-            return self.curve(component, &self.values(time, None), below);
+            return self.curve(component, &self.values(time, None)?, below);
         }
         let mut mean = vec![0.0; below.len()];
         for point in 0..self.model.aux.len() {
-            let curve = self.curve(component, &self.values(time, Some(point)), below)?;
+            let curve = self.curve(component, &self.values(time, Some(point))?, below)?;
             mean.iter_mut().zip(curve).for_each(|(sum, value)| *sum += value);
         }
         let count = self.model.aux.len() as f64;
@@ -255,14 +269,14 @@ impl<'m> Interpreter<'m> {
     ) -> Result<Vec<f64>, ModelErrorKind> {
         self.charge(component, below.len())?;
         let arguments = self.arguments(component, values);
-        Ok(match component.function {
-            Function::Shirley => shape::shirley(arguments[0], below),
-            function => shape::on_axis(function, self.model.semantics, &self.model.energy, &arguments),
-        })
+        match component.function.role() {
+            Role::SpectrumFed => self.along(component, below, &arguments),
+            _ => self.along(component, &self.model.energy, &arguments),
+        }
     }
 
     /// The values of all parameters at one time and one point of the auxiliary axis.
-    fn values(&self, time: Option<usize>, point: Option<usize>) -> Vec<f64> {
+    fn values(&self, time: Option<usize>, point: Option<usize>) -> Result<Vec<f64>, ModelErrorKind> {
         let mut values = self.base.clone();
         for (value, trace) in values.iter_mut().zip(&self.traces) {
             if let (Some(trace), Some(time)) = (trace, time) {
@@ -275,13 +289,15 @@ impl<'m> Interpreter<'m> {
             let z = self.model.aux[point];
             let profiled = self.model.parameters.iter().enumerate();
             for (index, profile) in profiled.filter_map(|(i, p)| p.profile.as_ref().map(|p| (i, p))) {
-                let term = |c: &Component| shape::profile(c.function, z, &self.arguments(c, &values));
-                let sum: f64 = profile.components.iter().map(term).sum();
+                let mut sum = 0.0;
+                for component in &profile.components {
+                    sum += self.along(component, &[z], &self.arguments(component, &values))?[0];
+                }
                 values[index] += sum;
             }
             self.model.evaluate_expressions(&mut values);
         }
-        values
+        Ok(values)
     }
 }
 

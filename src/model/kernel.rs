@@ -11,10 +11,9 @@
 //! Semantics 0.9, on an even axis: the kernel is sampled on a support that the *initial* width fixes, and
 //! the trace is padded with its edge values.
 
-use crate::model::component::Function;
-use crate::model::functions::{erfc, exp};
-use crate::model::shape::voigt;
-use std::f64::consts::{PI, SQRT_2};
+use crate::model::component::{Function, Semantics};
+use crate::model::formula::{Formula, FormulaError};
+use thiserror::Error;
 
 /// Samples a kernel of semantics 0.9 may have: its width over the step of the axis says how many.
 pub const SAMPLE_LIMIT: usize = 100_000;
@@ -25,52 +24,23 @@ pub const PRODUCT_LIMIT: usize = 400_000_000;
 /// Products of a convolution that is compiled: a program has matrices of them. Beyond that models are interpreted.
 pub const MATRIX_LIMIT: usize = 8_000_000;
 
-/// The kernel at a distance.
-///
-/// # Panics
-/// The function is no kernel, or has other parameters.
-pub fn value(function: Function, d: f64, p: &[f64]) -> f64 {
-    let one_if = |inside: bool| f64::from(u8::from(inside));
-    match (function, p) {
-        (Function::GaussKernel, &[sd]) => exp(-0.5 * (d / sd) * (d / sd)),
-        (Function::SymmetricKernel, &[tau]) => exp(-d.abs() / tau),
-        (Function::DecayKernel, &[tau]) => {
-            if d >= 0.0 {
-                exp(-d / tau)
-            } else {
-                0.0
-            }
-        }
-        (Function::RiseKernel, &[tau]) => {
-            if d <= 0.0 {
-                exp(d / tau)
-            } else {
-                0.0
-            }
-        }
-        (Function::BoxKernel, &[width]) => one_if(d.abs() <= width / 2.0),
-        (Function::LorentzKernel, &[w]) => 1.0 / (1.0 + (2.0 * d / w) * (2.0 * d / w)),
-        (Function::VoigtKernel, &[sd, w]) => voigt(d, sd, w),
-        _ => panic!("{function:?} with {} parameters is no kernel", p.len()),
-    }
+/// A convolution whose matrix is too large for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "limit convolution-matrix: {products} products of times and samples, at most {MATRIX_LIMIT} are compiled"
+)]
+pub struct LargeMatrix {
+    /// Times of the axis times samples of the kernel.
+    pub products: usize,
 }
 
-/// Mass of the kernel beyond both ends, at distances `left >= 0` and `right <= 0` from them.
-pub fn outside(function: Function, left: f64, right: f64, p: &[f64]) -> (f64, f64) {
-    let width = p[0];
-    let tail = |d: f64| width * exp(-d / width);
-    let gauss = |d: f64| width * (PI / 2.0).sqrt() * erfc(d / (SQRT_2 * width));
-    match function {
-        Function::GaussKernel => (gauss(left), gauss(-right)),
-        Function::SymmetricKernel => (tail(left), tail(-right)),
-        Function::DecayKernel => (tail(left), 0.0),
-        Function::RiseKernel => (0.0, tail(-right)),
-        Function::BoxKernel => (
-            (width / 2.0 - left).clamp(0.0, width.max(0.0)),
-            (right + width / 2.0).clamp(0.0, width.max(0.0)),
-        ),
-        _ => panic!("{function:?} has no masses outside an axis"),
-    }
+/// Checks that a convolution of so many times is not too large for a program, before its matrix is made.
+///
+/// # Errors
+/// It is.
+pub fn check_matrix(times: usize, samples: usize) -> Result<(), LargeMatrix> {
+    let products = times.saturating_mul(samples);
+    if products > MATRIX_LIMIT { Err(LargeMatrix { products }) } else { Ok(()) }
 }
 
 /// Trapezoid weights: half of both neighbouring cells.
@@ -80,21 +50,37 @@ pub fn weights(axis: &[f64]) -> Vec<f64> {
 }
 
 /// Convolves a trace in the current semantics; NaN where the kernel has no mass.
-pub fn convolve(function: Function, axis: &[f64], p: &[f64], trace: &[f64]) -> Vec<f64> {
+///
+/// # Errors
+/// There is no memory.
+pub fn convolve(
+    function: Function,
+    axis: &[f64],
+    p: &[f64],
+    trace: &[f64],
+) -> Result<Vec<f64>, FormulaError> {
     let weights = weights(axis);
-    let (Some(first), Some(last)) = (axis.first(), axis.last()) else { return Vec::new() };
-    let row = |t: &f64| {
-        let (left, right) = outside(function, t - first, t - last, p);
-        let mut sum = left * trace[0] + right * trace[trace.len() - 1];
-        let mut mass = left + right;
-        for (j, s) in axis.iter().enumerate() {
-            let weight = value(function, t - s, p) * weights[j];
-            sum += weight * trace[j];
-            mass += weight;
-        }
-        sum / mass
+    let (Some(first), Some(last)) = (axis.first(), axis.last()) else { return Ok(Vec::new()) };
+    let mass = |tail: Option<&Formula>, distances: Vec<f64>| match tail {
+        Some(tail) => tail.evaluate_along(&distances, p),
+        None => Ok(vec![0.0; axis.len()]),
     };
-    axis.iter().map(row).collect()
+    let [after, before] = function.tails();
+    let left = mass(after, axis.iter().map(|t| t - first).collect())?;
+    let right = mass(before, axis.iter().map(|t| last - t).collect())?;
+    let kernel = function.formula(Semantics::Current);
+    let mut distances = vec![0.0; axis.len()];
+    let row = |(i, t): (usize, &f64)| {
+        distances.iter_mut().zip(axis).for_each(|(d, s)| *d = t - s);
+        let mut sum = left[i] * trace[0] + right[i] * trace[trace.len() - 1];
+        let mut mass = left[i] + right[i];
+        for (j, value) in kernel.evaluate_along(&distances, p)?.into_iter().enumerate() {
+            sum += value * weights[j] * trace[j];
+            mass += value * weights[j];
+        }
+        Ok(sum / mass)
+    };
+    axis.iter().enumerate().map(row).collect()
 }
 
 /// Half widths of the sampled kernel in units of its first parameter (semantics 0.9).
@@ -127,8 +113,16 @@ pub fn support(function: Function, axis: &[f64], initial: &[f64]) -> Vec<f64> {
 }
 
 /// Convolves a trace with a sampled kernel (semantics 0.9).
-pub fn convolve_sampled(function: Function, support: &[f64], p: &[f64], trace: &[f64]) -> Vec<f64> {
-    let kernel: Vec<f64> = support.iter().map(|d| value(function, *d, p)).collect();
+///
+/// # Errors
+/// There is no memory.
+pub fn convolve_sampled(
+    function: Function,
+    support: &[f64],
+    p: &[f64],
+    trace: &[f64],
+) -> Result<Vec<f64>, FormulaError> {
+    let kernel = function.formula(Semantics::V0_9).evaluate_along(support, p)?;
     let total: f64 = kernel.iter().sum();
     let (count, pad) = (trace.len() as isize, (kernel.len() / 2) as isize);
     let padded = |i: isize| trace[(i - pad).clamp(0, count - 1) as usize];
@@ -142,5 +136,5 @@ pub fn convolve_sampled(function: Function, support: &[f64], p: &[f64], trace: &
         };
         kernel.iter().enumerate().filter_map(inside).sum::<f64>() / total
     };
-    (0..count).map(sample).collect()
+    Ok((0..count).map(sample).collect())
 }

@@ -27,12 +27,10 @@
 //! # }
 //! ```
 
-pub mod arithmetic;
 pub mod component;
 pub mod declaration;
 pub mod error;
-pub mod expression;
-pub mod functions;
+pub mod formula;
 pub mod graph;
 pub mod interpret;
 pub mod kernel;
@@ -44,7 +42,6 @@ pub mod quantity;
 pub mod references;
 pub mod rewrite;
 pub mod schedule;
-pub mod shape;
 pub mod subcycle;
 pub mod tree;
 pub mod yaml;

@@ -1,7 +1,7 @@
 //! What a parameter is: a number that may vary between bounds, or an expression.
 
 use crate::model::error::{Findings, ModelError, ModelErrorKind, Subject, WarningKind};
-use crate::model::expression::Expression;
+use crate::model::formula::Formula;
 use crate::model::yaml::{Node, NodeValue};
 use std::cmp::Ordering;
 
@@ -59,7 +59,7 @@ pub enum Quantity {
     /// A number.
     Number(Number),
     /// A function of other parameters.
-    Expression(Expression),
+    Expression(Formula),
 }
 
 /// Reads `[value, vary, min, max]`, `[value, vary]` or `["expression"]`.
@@ -93,14 +93,14 @@ pub fn read(subject: &Subject, node: &Node, findings: &mut Findings) -> Result<Q
     }
 }
 
-fn expression(subject: &Subject, node: &Node, findings: &mut Findings) -> Result<Expression, ModelError> {
+fn expression(subject: &Subject, node: &Node, findings: &mut Findings) -> Result<Formula, ModelError> {
     let Some(text) = node.text() else {
         let kind = ModelErrorKind::SingleNumber { subject: subject.clone(), found: node.describe() };
         return Err(kind.at(node.place.clone()));
     };
     let parameter = format!("{}_{}", subject.component, subject.parameter);
     let expression = text.to_owned();
-    match Expression::read(text) {
+    match Formula::read(text) {
         Ok(read) => {
             if read.has_truth_values() {
                 findings.warning(WarningKind::TruthValue { parameter, expression }, &node.place);

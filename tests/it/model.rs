@@ -7,6 +7,7 @@ mod compiled;
 mod errors;
 mod fit_methods;
 mod fits;
+mod formulas;
 mod graphs;
 mod memory;
 mod properties;

@@ -9,25 +9,29 @@ use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
 use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares, leaves};
 use crate::expr::Expr;
-use crate::model::component::{Role, Semantics};
-use crate::model::kernel::MATRIX_LIMIT;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
-use crate::model::schedule::plan::Step;
 use crate::prepare::Source;
 use crate::prepare::fold::folded;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::{BoundExpr, SharedBudget};
 use cembra_vm::value::QType;
 
+/// What a program computes beside the spectrum.
+#[derive(Clone, Copy, Debug)]
+enum Beside {
+    Nothing,
+    Curves,
+    Columns,
+    LinearColumns,
+}
+
 /// A compiled model. Nothing that is seen of it ever changes; share it between threads, one frame each.
 #[derive(Debug)]
 pub struct CompiledModel {
     lowered: Lowered,
-    spectrum: Program,
-    with_curves: Late<Program>,
-    with_columns: Late<Program>,
-    with_linear_columns: Late<Program>,
+    /// By what they compute beside the spectrum.
+    programs: [Late<Program>; 4],
     squares: Late<Squares>,
     linear: Vec<usize>,
 }
@@ -38,42 +42,44 @@ impl CompiledModel {
     /// # Errors
     /// The model is beyond a limit of expressions or frames.
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
-        check_convolutions(schedule)?;
+        schedule.check_convolutions()?;
         let mut lowered = lower(schedule)?;
         // Every program has the spectrum in it: what does not depend on theta is computed once for all of them.
         lowered.spectrum = folded(Source::new(lowered.spectrum.clone(), leaves(&lowered)))?;
-        let spectrum = Program::new(&lowered, &[])?;
         let found = dependences(&lowered);
         let linear = (0..found.len()).filter(|place| found[*place] == Dependence::Linear).collect();
-        Ok(CompiledModel {
-            lowered,
-            spectrum,
-            with_curves: Late::default(),
-            with_columns: Late::default(),
-            with_linear_columns: Late::default(),
-            squares: Late::default(),
-            linear,
+        let model = CompiledModel { lowered, programs: Default::default(), squares: Late::default(), linear };
+        model.program(Beside::Nothing)?;
+        Ok(model)
+    }
+
+    fn program(&self, beside: Beside) -> Result<&Program, ModelCompileError> {
+        self.programs[beside as usize].get(|| Program::new(&self.lowered, &self.parts(beside)?))
+    }
+
+    fn parts(&self, beside: Beside) -> Result<Vec<Option<Expr>>, ModelCompileError> {
+        Ok(match beside {
+            Beside::Nothing => Vec::new(),
+            Beside::Curves => self.lowered.curves.iter().map(|(_, curve)| Some(curve.clone())).collect(),
+            Beside::Columns => self.derivatives()?,
+            Beside::LinearColumns => {
+                let all = self.derivatives()?;
+                self.linear.iter().map(|place| all[*place].clone()).collect()
+            }
         })
     }
 
-    fn with_curves(&self) -> Result<&Program, ModelCompileError> {
-        self.with_curves.get(|| {
-            let curves: Vec<Option<Expr>> =
-                self.lowered.curves.iter().map(|(_, curve)| Some(curve.clone())).collect();
-            Program::new(&self.lowered, &curves)
-        })
-    }
-
-    fn with_columns(&self) -> Result<&Program, ModelCompileError> {
-        self.with_columns.get(|| Program::new(&self.lowered, &self.derivatives()?))
-    }
-
-    fn with_linear_columns(&self) -> Result<&Program, ModelCompileError> {
-        self.with_linear_columns.get(|| {
-            let all = self.derivatives()?;
-            let linear: Vec<Option<Expr>> = self.linear.iter().map(|place| all[*place].clone()).collect();
-            Program::new(&self.lowered, &linear)
-        })
+    /// Runs a program in its frame, which is made if there is none yet.
+    fn run<'f>(
+        &'f self,
+        beside: Beside,
+        theta: &[f64],
+        frame: &'f mut ModelFrame,
+    ) -> Result<Parts<'f>, ModelRunError> {
+        let ModelFrame { frames, budget, .. } = frame;
+        let share = budget.as_deref().map(SharedBudget::share);
+        let frame = &mut frames[beside as usize];
+        self.program(beside)?.run(theta, frame, self.lowered.sizes, share.as_ref())
     }
 
     fn derivatives(&self) -> Result<Vec<Option<Expr>>, ModelCompileError> {
@@ -125,7 +131,7 @@ impl CompiledModel {
 
     /// The program of the spectrum, for dumps.
     pub fn bound(&self) -> &BoundExpr {
-        self.spectrum.bound()
+        self.program(Beside::Nothing).expect("it has been compiled").bound()
     }
 
     /// The program of the spectrum with its derivatives, for dumps.
@@ -133,7 +139,7 @@ impl CompiledModel {
     /// # Errors
     /// The derivatives are beyond a limit of expressions or frames.
     pub fn bound_jacobian(&self) -> Result<&BoundExpr, ModelCompileError> {
-        Ok(self.with_columns()?.bound())
+        Ok(self.program(Beside::Columns)?.bound())
     }
 
     /// A frame, which serves any number of evaluations one after the other.
@@ -141,7 +147,9 @@ impl CompiledModel {
     /// # Errors
     /// There is no memory.
     pub fn new_frame(&self) -> Result<ModelFrame, FrameError> {
-        ModelFrame::new(&self.spectrum)
+        let mut frame = ModelFrame::default();
+        frame.frames[Beside::Nothing as usize] = Some(self.bound().new_frame()?);
+        Ok(frame)
     }
 
     /// The spectrum at theta, row after row. On a warm frame nothing is allocated.
@@ -153,9 +161,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<&'f [f64], ModelRunError> {
-        let ModelFrame { spectrum, budget, .. } = frame;
-        let share = budget.as_deref().map(SharedBudget::share);
-        Ok(self.spectrum.run(theta, spectrum, self.lowered.sizes, share.as_ref())?.spectrum)
+        Ok(self.run(Beside::Nothing, theta, frame)?.spectrum)
     }
 
     /// The sum of the squares of the differences between data, a value for each of the spectrum, and the spectrum at
@@ -183,9 +189,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Curves<'f>, ModelRunError> {
-        let ModelFrame { curves, budget, .. } = frame;
-        let share = budget.as_deref().map(SharedBudget::share);
-        let parts = self.with_curves()?.run(theta, curves, self.lowered.sizes, share.as_ref())?;
+        let parts = self.run(Beside::Curves, theta, frame)?;
         Ok(Curves { spectrum: parts.spectrum, parts })
     }
 
@@ -198,9 +202,7 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
-        let ModelFrame { columns, budget, .. } = frame;
-        let share = budget.as_deref().map(SharedBudget::share);
-        let parts = self.with_columns()?.run(theta, columns, self.lowered.sizes, share.as_ref())?;
+        let parts = self.run(Beside::Columns, theta, frame)?;
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: None })
     }
 
@@ -219,9 +221,11 @@ impl CompiledModel {
         columns: &mut [f64],
     ) -> Result<&'f [f64], ModelRunError> {
         frame.arena.reset();
-        let ModelFrame { columns: of_columns, arena, budget, .. } = frame;
+        let ModelFrame { frames, arena, budget, .. } = frame;
         let share = budget.as_deref().map(SharedBudget::share);
-        self.with_columns()?.run_into(theta, of_columns, self.lowered.sizes, columns, arena, share.as_ref())
+        let frame = &mut frames[Beside::Columns as usize];
+        let program = self.program(Beside::Columns)?;
+        program.run_into(theta, frame, self.lowered.sizes, columns, arena, share.as_ref())
     }
 
     /// Places in theta of the parameters that the spectrum is linear in, all of them at once.
@@ -238,29 +242,8 @@ impl CompiledModel {
         theta: &[f64],
         frame: &'f mut ModelFrame,
     ) -> Result<Jacobian<'f>, ModelRunError> {
-        let program = self.with_linear_columns()?;
-        let ModelFrame { linear_columns, budget, .. } = frame;
-        let share = budget.as_deref().map(SharedBudget::share);
-        let parts = program.run(theta, linear_columns, self.lowered.sizes, share.as_ref())?;
+        let parts = self.run(Beside::LinearColumns, theta, frame)?;
         Ok(Jacobian { spectrum: parts.spectrum, parts, places: Some(&self.linear) })
-    }
-}
-
-/// Checks that the matrices of convolutions are not too large, before they are made.
-fn check_convolutions(schedule: &Schedule) -> Result<(), ModelCompileError> {
-    let times = schedule.time.len();
-    let of_step = |step: &Step| match step {
-        Step::Convolution { support, .. } if schedule.semantics == Semantics::V0_9 => support.len(),
-        Step::Convolution { .. } => times,
-        _ => 0,
-    };
-    // A kernel over the time axis alone is an operation; its support has no more samples than is allowed.
-    let alone = schedule.operations.iter().any(|operation| operation.function.role() == Role::Kernel);
-    let samples = schedule.steps.iter().map(of_step).chain(alone.then_some(times)).max().unwrap_or(0);
-    let products = times.saturating_mul(samples);
-    match products > MATRIX_LIMIT {
-        true => Err(ModelCompileError::Convolution { products, limit: MATRIX_LIMIT }),
-        false => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::autodiff::AutodiffError;
 use crate::compile::CompileError;
 use crate::expr::GraphError;
+use crate::model::kernel::LargeMatrix;
 use crate::prepare::PrepareError;
 use cembra_vm::frame::FrameError;
 use cembra_vm::machine::{BindError, CallError, RunError};
@@ -16,15 +17,8 @@ pub enum ModelCompileError {
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A convolution whose matrices are too large.
-    #[error(
-        "limit convolution-matrix: {products} products of times and samples, at most {limit} are compiled"
-    )]
-    Convolution {
-        /// Times of the axis times samples of the kernel.
-        products: usize,
-        /// Products allowed.
-        limit: usize,
-    },
+    #[error(transparent)]
+    Convolution(#[from] LargeMatrix),
     /// No derivatives.
     #[error(transparent)]
     Autodiff(#[from] AutodiffError),

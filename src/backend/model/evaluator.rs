@@ -17,7 +17,7 @@ use crate::model::error::ModelErrorKind;
 use crate::model::graph::from_model::graph_of;
 use crate::model::interpret::{self, ComponentCurve};
 use crate::model::lower::lower;
-use crate::model::schedule::{self, Schedule, replay};
+use crate::model::schedule::{self, Schedule};
 use crate::model::tree::Model;
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::operator::meter::Meter;
@@ -126,8 +126,6 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
 pub enum EvaluatorKind {
     /// The component loop of the published system.
     Interpreter,
-    /// The schedule, step by step.
-    Schedule,
     /// The schedule as a program of the machine, with exact derivatives; the interpreter if the model does
     /// not compile.
     #[default]
@@ -138,27 +136,16 @@ pub enum EvaluatorKind {
 
 impl EvaluatorKind {
     /// An evaluator of a model, which has the limits of [`Budget::default`](cembra_vm::value::Budget) each time.
-    ///
-    /// # Errors
-    /// The model has no schedule, and its steps were asked for.
-    pub fn open(self, model: &Model) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
+    pub fn open(self, model: &Model) -> Box<dyn Evaluator + '_> {
         self.open_within(model, None)
     }
 
     /// An evaluator of a model whose evaluations use up a budget together, with others that share it.
-    ///
-    /// # Errors
-    /// As of [`open`](Self::open).
-    pub fn open_within(
-        self,
-        model: &Model,
-        budget: Option<Arc<SharedBudget>>,
-    ) -> Result<Box<dyn Evaluator + '_>, ModelErrorKind> {
+    pub fn open_within(self, model: &Model, budget: Option<Arc<SharedBudget>>) -> Box<dyn Evaluator + '_> {
         let interpreter =
             |reasons| Interpreter { model, reasons, spectrum: Vec::new(), budget: budget.clone() };
-        Ok(match self {
+        match self {
             EvaluatorKind::Interpreter => Box::new(interpreter(Vec::new())),
-            EvaluatorKind::Schedule => Box::new(Replay::new(model, budget)?),
             EvaluatorKind::Compiled => match Machine::new(model, budget.clone()) {
                 Ok(machine) => Box::new(machine),
                 Err(reasons) => Box::new(interpreter(reasons)),
@@ -167,14 +154,13 @@ impl EvaluatorKind {
                 Ok(checked) => Box::new(Comparison { reference: interpreter(Vec::new()), checked }),
                 Err(reasons) => Box::new(interpreter(reasons)),
             },
-        })
+        }
     }
 
     /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             EvaluatorKind::Interpreter => "interpreter",
-            EvaluatorKind::Schedule => "schedule",
             EvaluatorKind::Compiled => "compiled",
             EvaluatorKind::Compare => "compare",
         }
@@ -260,39 +246,6 @@ fn in_order(model: &Model, curves: Vec<ComponentCurve>) -> Vec<ComponentCurve> {
     let mut curves = curves;
     curves.sort_by_key(place);
     curves
-}
-
-/// The schedule, step by step.
-struct Replay<'m> {
-    model: &'m Model,
-    schedule: Schedule,
-    places: Vec<usize>,
-    theta: Vec<f64>,
-    spectrum: Vec<f64>,
-    budget: Option<Arc<SharedBudget>>,
-}
-
-impl<'m> Replay<'m> {
-    fn new(model: &'m Model, budget: Option<Arc<SharedBudget>>) -> Result<Replay<'m>, ModelErrorKind> {
-        let (schedule, places) =
-            scheduled(model).map_err(|reasons| ModelErrorKind::NoSchedule { reasons: reasons.join("; ") })?;
-        Ok(Replay { model, schedule, places, theta: Vec::new(), spectrum: Vec::new(), budget })
-    }
-}
-
-impl Evaluator for Replay<'_> {
-    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        reorder(&self.places, theta, &mut self.theta)?;
-        let evaluate = |meter: &Meter<'_>| replay::evaluate_within(&self.schedule, &self.theta, meter);
-        self.spectrum = metered(self.budget.as_deref(), evaluate)?.values;
-        Ok(&self.spectrum)
-    }
-
-    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
-        reorder(&self.places, theta, &mut self.theta)?;
-        let curves = |meter: &Meter<'_>| replay::component_curves_within(&self.schedule, &self.theta, meter);
-        Ok(in_order(self.model, metered(self.budget.as_deref(), curves)?))
-    }
 }
 
 /// The schedule as a program of the machine, with a frame of its own.

@@ -10,7 +10,7 @@ use crate::prepare::{Prepare, Source};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::builtins::nd::dot;
-use cembra_vm::frame::{Frame, FrameError};
+use cembra_vm::frame::Frame;
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr, CallError, Room, RunError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::qtype::FLOAT64;
@@ -286,10 +286,7 @@ impl<P> Late<P> {
 /// program first runs.
 #[derive(Debug, Default)]
 pub struct ModelFrame {
-    pub(super) spectrum: Option<Frame>,
-    pub(super) curves: Option<Frame>,
-    pub(super) columns: Option<Frame>,
-    pub(super) linear_columns: Option<Frame>,
+    pub(super) frames: [Option<Frame>; 4],
     pub(super) squares: Option<Frame>,
     /// For lists that a call needs.
     pub(super) arena: Bump,
@@ -298,11 +295,6 @@ pub struct ModelFrame {
 }
 
 impl ModelFrame {
-    /// Memory for the spectrum alone; the rest comes when it is needed.
-    pub(super) fn new(spectrum: &Program) -> Result<ModelFrame, FrameError> {
-        Ok(ModelFrame { spectrum: Some(spectrum.bound().new_frame()?), ..ModelFrame::default() })
-    }
-
     /// The same for evaluations that use up this budget together, with others that share it. Without one, each has the
     /// limits of [`Budget::default`](cembra_vm::value::Budget).
     pub fn within(self, budget: Arc<SharedBudget>) -> ModelFrame {

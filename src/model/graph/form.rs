@@ -1,7 +1,7 @@
 //! What every graph must satisfy, whoever built it.
 
 use crate::model::error::ModelErrorKind;
-use crate::model::expression::Expression;
+use crate::model::formula::Formula;
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
 use crate::model::graph::order::topological;
 
@@ -81,20 +81,20 @@ fn check_positions(graph: &GraphIR, node: &GraphNode) -> Result<(), String> {
 
 fn check_expression(graph: &GraphIR, node: &GraphNode) -> Result<(), String> {
     let text = node.expr_string.as_deref().ok_or("an expression has a text")?;
-    let expression = Expression::read(text)
+    let formula = Formula::read(text)
         .map_err(|e| format!("cannot read '{text}' at character {}: {}", e.at, e.problem))?;
-    bind(graph, node.id, &expression).map(|_| ())
+    bind(graph, node.id, &formula).map(|_| ())
 }
 
-/// The sources of an expression's names, in the order of [`Expression::names`].
+/// The sources of a formula's names, in the order of [`Formula::names`].
 ///
 /// # Errors
 /// A name without an edge to the parameter of that name.
-pub fn bind(graph: &GraphIR, node: NodeId, expression: &Expression) -> Result<Vec<NodeId>, String> {
+pub fn bind(graph: &GraphIR, node: NodeId, formula: &Formula) -> Result<Vec<NodeId>, String> {
     let sources = graph.inputs(node, EdgeKind::ExprRef);
     let source = |name: &String| {
         let found = sources.iter().find(|s| graph.nodes[graph.base_of(**s)].name == *name);
         found.copied().ok_or_else(|| format!("no EXPR_REF edge leads from `{name}`"))
     };
-    expression.names().iter().map(source).collect()
+    formula.names().iter().map(source).collect()
 }

@@ -8,8 +8,8 @@
 //! shapes, with the same traces. So only the last sum walks all times and energies.
 
 use crate::expr::NodeId;
+use crate::model::formula::build::Built;
 use crate::model::lower::term::{Rates, Term, sum};
-use crate::registry::derived::nd;
 
 /// A trace, if there is one, times a shape.
 #[derive(Clone, Copy, Debug)]
@@ -35,29 +35,22 @@ impl<'b> Addend<'b> {
         self.trace.map(|term| term.node.id())
     }
 
-    /// `p` times the sum of this from each energy to the end of the axis, which has so many energies.
-    pub fn shirley(self, p: Term<'b>, energies: usize) -> Addend<'b> {
-        let shape = running(self.shape, energies);
-        match self.trace {
-            Some(trace) if p.rates == Rates::TIME => Addend { trace: Some(p * trace), shape },
-            Some(_) => Addend { trace: self.trace, shape: p * shape },
-            None => Addend::new(Some(p), shape),
+    /// What a function of a spectrum makes of this, in which it is linear; the axis has so many energies.
+    pub fn fed(self, energies: usize, function: impl Fn(Term<'b>) -> Built<'b>) -> Addend<'b> {
+        let Built { factor, rest: shape } = function(spread(self.shape, energies));
+        match (self.trace, factor) {
+            (None, factor) => Addend::new(factor, shape),
+            (Some(trace), None) => Addend { trace: Some(trace), shape },
+            (Some(trace), Some(p)) if p.rates == Rates::TIME => Addend { trace: Some(p * trace), shape },
+            (Some(trace), Some(p)) => Addend { trace: Some(trace), shape: p * shape },
         }
     }
 }
 
-/// The sums from each energy to the end of the axis.
-fn running(shape: Term<'_>, energies: usize) -> Term<'_> {
-    let builder = shape.node.builder();
-    let spread = match shape.rates.has(Rates::ENERGY) {
-        true => shape,
-        false => {
-            let ones = Term::array(builder, &[1, energies], &vec![1.0; energies], Rates::ENERGY);
-            shape * ones
-        }
-    };
-    let [axis, reverse, in_groups] = [builder.literal(-1i64), builder.literal(true), builder.literal(true)];
-    Term { node: builder.call(nd::CUMSUM, &[spread.node, axis, reverse, in_groups]), rates: spread.rates }
+/// A shape at all energies.
+fn spread(shape: Term<'_>, energies: usize) -> Term<'_> {
+    let ones = || Term::array(shape.node.builder(), &[1, energies], &vec![1.0; energies], Rates::ENERGY);
+    if shape.rates.has(Rates::ENERGY) { shape } else { shape * ones() }
 }
 
 /// The sum of some products; what has one trace is added before it is multiplied. `None` of none.

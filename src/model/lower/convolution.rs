@@ -8,59 +8,13 @@
 //! Rows of the matrix stand on the time axis; its columns are the samples that a row reads, and stand where
 //! energies do. A kernel of fixed width is a literal before anything runs.
 
-use crate::model::component::Function;
+use crate::model::component::{Function, Semantics};
+use crate::model::formula::Formula;
 use crate::model::kernel;
-use crate::model::lower::formula::voigt;
 use crate::model::lower::term::{Rates, Term};
 use crate::registry::derived::nd;
-use cembra_vm::builtins::{bools, math};
 use cembra_vm::value::{NdRows, NdType, ScalarType, Value};
-use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
-
-/// The kernel at distances.
-///
-/// # Panics
-/// The function is no kernel, or has other parameters.
-fn value<'b>(function: Function, d: Term<'b>, p: &[Term<'b>]) -> Term<'b> {
-    let zero = d.beside(0.0);
-    match (function, p) {
-        (Function::GaussKernel, &[sd]) => (-0.5 * (d / sd).square()).exp(),
-        (Function::SymmetricKernel, &[tau]) => (-d.apply(math::ABS) / tau).exp(),
-        (Function::DecayKernel, &[tau]) => d.less(zero).select(zero, (-d / tau).exp()),
-        (Function::RiseKernel, &[tau]) => zero.less(d).select(zero, (d / tau).exp()),
-        (Function::BoxKernel, &[width]) => {
-            let inside = d.apply(math::ABS).with(bools::LESS_EQUAL, width / 2.0);
-            inside.select(d.beside(1.0), zero)
-        }
-        (Function::LorentzKernel, &[w]) => 1.0 / (1.0 + (2.0 * d / w).square()),
-        (Function::VoigtKernel, &[sd, w]) => voigt(d, sd, w),
-        _ => panic!("{function:?} with {} parameters is no kernel", p.len()),
-    }
-}
-
-/// Mass of the kernel beyond both ends, at distances `left >= 0` and `right <= 0` from them; `None` for none.
-fn outside<'b>(
-    function: Function,
-    left: Term<'b>,
-    right: Term<'b>,
-    width: Term<'b>,
-) -> (Option<Term<'b>>, Option<Term<'b>>) {
-    let tail = |d: Term<'b>| Some(width * (-d / width).exp());
-    let gauss = |d: Term<'b>| Some(width * (PI / 2.0).sqrt() * (d / (SQRT_2 * width)).apply(math::ERFC));
-    let clamped = |mass: Term<'b>| {
-        let zero = mass.beside(0.0);
-        Some(mass.maximum(zero).with(math::MINIMUM, width.maximum(zero)))
-    };
-    match function {
-        Function::GaussKernel => (gauss(left), gauss(-right)),
-        Function::SymmetricKernel => (tail(left), tail(-right)),
-        Function::DecayKernel => (tail(left), None),
-        Function::RiseKernel => (None, tail(-right)),
-        Function::BoxKernel => (clamped(width / 2.0 - left), clamped(right + width / 2.0)),
-        _ => panic!("{function:?} has no masses outside an axis"),
-    }
-}
 
 /// The sum of each row of a matrix.
 fn row_sums(matrix: Term<'_>) -> Term<'_> {
@@ -93,13 +47,15 @@ pub fn convolve<'b>(function: Function, axis: &[f64], p: &[Term<'b>], trace: Ter
     let (builder, count) = (trace.node.builder(), axis.len());
     let (first, last) = (axis[0], axis[count - 1]);
     let distances: Vec<f64> = axis.iter().flat_map(|t| axis.iter().map(move |s| t - s)).collect();
-    let from = |edge: f64| axis.iter().map(|t| t - edge).collect::<Vec<f64>>();
-    let column = |values: &[f64]| Term::array(builder, &[count, 1], values, Rates::TIME);
+    let column = |values: Vec<f64>| Term::array(builder, &[count, 1], &values, Rates::TIME);
     let matrix = Term::array(builder, &[count, count], &distances, Rates::TIME | Rates::ENERGY);
     let weights = Term::array(builder, &[1, count], &kernel::weights(axis), Rates::ENERGY);
-    let weighted = value(function, matrix, p) * weights;
-    let (left, right) = outside(function, column(&from(first)), column(&from(last)), p[0]);
-    let edges = [left.map(|mass| (mass, 0)), right.map(|mass| (mass, -1))];
+    let weighted = function.formula(Semantics::Current).along(matrix, p).whole() * weights;
+    let from_first = column(axis.iter().map(|t| t - first).collect());
+    let to_last = column(axis.iter().map(|t| last - t).collect());
+    let [after, before] = function.tails();
+    let edge = |tail: Option<&Formula>, distance, place| tail.map(|f| (f.along(distance, p).whole(), place));
+    let edges = [edge(after, from_first, 0), edge(before, to_last, -1)];
     let (mut total, mut mass) = (row_sums(weighted * lying(trace)), row_sums(weighted));
     for (outer, place) in edges.into_iter().flatten() {
         total = total + outer * sample(trace, place);
@@ -118,7 +74,8 @@ pub fn convolve_sampled<'b>(
 ) -> Term<'b> {
     let builder = p[0].node.builder();
     let (samples, last) = (support.len(), count as i64 - 1);
-    let kernel = value(function, Term::array(builder, &[1, samples], support, Rates::ENERGY), p);
+    let distances = Term::array(builder, &[1, samples], support, Rates::ENERGY);
+    let kernel = function.formula(Semantics::V0_9).along(distances, p).whole();
     // The trace is padded by half the kernel with its edge values; beyond that it is zero.
     let (pad, first) = (samples as i64 / 2, (samples as i64 - 1) / 2);
     let places = (0..count as i64).flat_map(|i| (0..samples as i64).map(move |k| i + first - k));

@@ -1,14 +1,12 @@
 //! A schedule as one expression of the machine: steps become terms of rows, operations sums of products.
 
-use crate::expr::{Expr, ExprBuilder, GraphError};
+use crate::expr::{Expr, ExprBuilder, ExprRef, GraphError};
 use crate::model::component::{Function, Role, Semantics};
-use crate::model::kernel::support;
+use crate::model::formula::build::Built;
 use crate::model::lower::addend::{Addend, gathered_by_axes, total};
 use crate::model::lower::convolution::{at_first_time, convolve, convolve_sampled};
 use crate::model::lower::term::{Rates, Term, sum};
-use crate::model::lower::{formula, words};
-use crate::model::schedule::plan::{Operation, Row, Schedule, Source, Step, Trace};
-use crate::model::schedule::replay::initial_rows;
+use crate::model::schedule::plan::{Expression, Operation, Row, Schedule, Source, Step, Trace};
 use crate::model::tree::Domain;
 use crate::registry::derived::nd;
 
@@ -35,19 +33,12 @@ pub struct Lowered {
 /// The expression would have too many nodes.
 pub fn lower(schedule: &Schedule) -> Result<Lowered, GraphError> {
     let builder = ExprBuilder::new();
-    let mut lowering = Lowering::new(&builder, schedule);
-    schedule.steps.iter().for_each(|step| lowering.step(step));
-    schedule.operations.iter().for_each(|operation| lowering.operation(operation));
+    let lowering = Lowering::of(&builder, schedule, |name, _| builder.leaf(name));
     let curve = |(operation, addends): (&Operation, &Vec<Addend<'_>>)| {
         let curve = total(addends.iter().copied()).unwrap_or_else(|| Term::number(&builder, 0.0));
         Ok((operation.component().to_owned(), curve.node.build()?))
     };
-    let (times, energies) = (schedule.time.len(), schedule.energy.len());
-    let sizes = match schedule.domain {
-        Domain::Energy1D => [1, energies],
-        Domain::Time1D => [times, 1],
-        Domain::EnergyTime2D => [times, energies],
-    };
+    let sizes = sizes(schedule);
     Ok(Lowered {
         theta: schedule.theta_names().to_vec(),
         initial: schedule.theta().to_vec(),
@@ -57,27 +48,55 @@ pub fn lower(schedule: &Schedule) -> Result<Lowered, GraphError> {
             Domain::EnergyTime2D => sizes.to_vec(),
         },
         sizes,
-        spectrum: lowering.spectrum(sizes).node.build()?,
+        spectrum: lowering.sum_of(&schedule.output, sizes).node.build()?,
         curves: schedule.operations.iter().zip(&lowering.curves).map(curve).collect::<Result<_, _>>()?,
     })
 }
 
-struct Lowering<'b, 's> {
+/// Times and energies; 1 for an axis that the spectrum has not.
+pub(super) fn sizes(schedule: &Schedule) -> [usize; 2] {
+    let (times, energies) = (schedule.time.len(), schedule.energy.len());
+    match schedule.domain {
+        Domain::Energy1D => [1, energies],
+        Domain::Time1D => [times, 1],
+        Domain::EnergyTime2D => [times, energies],
+    }
+}
+
+/// Rows and curves of a schedule, as terms.
+pub(super) struct Lowering<'b, 's> {
     builder: &'b ExprBuilder,
     schedule: &'s Schedule,
     energy: Term<'b>,
     aux: Term<'b>,
     /// Rows that are filled so far; the others are NaN.
-    rows: Vec<Term<'b>>,
+    pub(super) rows: Vec<Term<'b>>,
     /// Curves of the operations so far.
     curves: Vec<Vec<Addend<'b>>>,
 }
 
 impl<'b, 's> Lowering<'b, 's> {
-    fn new(builder: &'b ExprBuilder, schedule: &'s Schedule) -> Lowering<'b, 's> {
-        let free = |name: &String| Term { node: builder.leaf(name), rates: Rates::NONE };
+    /// All steps and operations; `theta` makes nodes of the names and initial values of free parameters.
+    pub(super) fn of(
+        builder: &'b ExprBuilder,
+        schedule: &'s Schedule,
+        theta: impl Fn(&str, f64) -> ExprRef<'b>,
+    ) -> Lowering<'b, 's> {
+        let mut lowering = Lowering::new(builder, schedule, theta);
+        schedule.steps.iter().for_each(|step| lowering.step(step));
+        schedule.operations.iter().for_each(|operation| lowering.operation(operation));
+        lowering
+    }
+
+    fn new(
+        builder: &'b ExprBuilder,
+        schedule: &'s Schedule,
+        theta: impl Fn(&str, f64) -> ExprRef<'b>,
+    ) -> Lowering<'b, 's> {
+        let named = schedule.theta_names().iter().zip(schedule.theta());
+        let free = named.map(|(name, value)| Term { node: theta(name, *value), rates: Rates::NONE });
         let fixed = schedule.numbers[schedule.free..].iter().map(|number| Term::number(builder, *number));
-        let mut rows: Vec<Term<'b>> = schedule.theta_names().iter().map(free).chain(fixed).collect();
+        let mut rows: Vec<Term<'b>> = free.chain(fixed).collect();
         rows.resize(schedule.row_names.len(), Term::number(builder, f64::NAN));
         let axis = |shape: &[usize], values: &[f64], rates| Term::array(builder, shape, values, rates);
         Lowering {
@@ -106,9 +125,7 @@ impl<'b, 's> Lowering<'b, 's> {
 
     fn step(&mut self, step: &Step) {
         self.rows[step.target()] = match step {
-            Step::Expression { words, .. } => {
-                words::evaluate(self.builder, words, |source| self.source(source))
-            }
+            Step::Expression { value, .. } => self.expression(value),
             Step::Group { base, traces, .. } => {
                 let added = sum(traces.iter().map(|trace| self.trace(trace)));
                 added.map_or(self.rows[*base], |added| self.rows[*base] + added)
@@ -121,7 +138,7 @@ impl<'b, 's> Lowering<'b, 's> {
 
     fn trace(&self, trace: &Trace) -> Term<'b> {
         let parameters = self.parameters(&trace.parameters);
-        let value = formula::time(trace.function, self.times(&trace.time), &parameters);
+        let value = self.formula(trace.function, self.times(&trace.time), &parameters).whole();
         if trace.mask.iter().all(|factor| *factor == 1.0) {
             return value;
         }
@@ -141,6 +158,16 @@ impl<'b, 's> Lowering<'b, 's> {
         }
     }
 
+    /// What a function computes along an axis.
+    fn formula(&self, function: Function, axis: Term<'b>, parameters: &[Term<'b>]) -> Built<'b> {
+        function.formula(self.schedule.semantics).along(axis, parameters)
+    }
+
+    fn expression(&self, value: &Expression) -> Term<'b> {
+        let terms: Vec<Term<'b>> = value.sources.iter().map(|source| self.source(*source)).collect();
+        value.formula.build(self.builder, &terms).whole()
+    }
+
     /// The value of a parameter, on all points of the auxiliary axis if it has a profile.
     fn source(&self, source: Source) -> Term<'b> {
         match source {
@@ -149,15 +176,12 @@ impl<'b, 's> Lowering<'b, 's> {
                 let sample = &self.schedule.samples[index];
                 let terms = sample.terms.iter().map(|(function, rows)| {
                     let parameters: Vec<Term<'b>> = rows.iter().map(|row| self.rows[*row]).collect();
-                    formula::profile(*function, self.aux, &parameters)
+                    self.formula(*function, self.aux, &parameters).whole()
                 });
                 let base = self.rows[sample.base];
                 sum(terms).map_or(base, |added| base + added)
             }
-            Source::SampleExpression(index) => {
-                let words = &self.schedule.sample_expressions[index];
-                words::evaluate(self.builder, words, |source| self.source(source))
-            }
+            Source::SampleExpression(index) => self.expression(&self.schedule.sample_expressions[index]),
         }
     }
 
@@ -166,50 +190,35 @@ impl<'b, 's> Lowering<'b, 's> {
         let below: Vec<Addend<'b>> =
             operation.reads.iter().flat_map(|index| self.curves[*index].iter().copied()).collect();
         let curve = match (self.schedule.domain, operation.function.role()) {
-            (Domain::Time1D, Role::Kernel) => vec![self.convolved(operation.function, &parameters, below)],
+            (Domain::Time1D, Role::Kernel) => {
+                let trace = total(below).unwrap_or_else(|| self.number(0.0));
+                let convolved = self.convolution(operation.function, &operation.support, &parameters, trace);
+                vec![Addend::new(None, convolved)]
+            }
             (Domain::Time1D, _) => {
                 let times = self.times(&self.schedule.time);
-                vec![Addend::new(None, formula::time(operation.function, times, &parameters))]
+                vec![Addend::new(None, self.formula(operation.function, times, &parameters).whole())]
             }
-            (_, Role::SpectrumFed) => self.shirley(&parameters, &below),
+            (_, Role::SpectrumFed) => self.fed(operation.function, &parameters, &below),
             _ => vec![self.component(operation.function, &parameters)],
         };
         self.curves.push(curve);
     }
 
-    /// A kernel of a dynamics model by itself, over what stands below it.
-    fn convolved(&self, function: Function, parameters: &[Term<'b>], below: Vec<Addend<'b>>) -> Addend<'b> {
-        let support = match self.schedule.semantics {
-            Semantics::Current => Vec::new(),
-            Semantics::V0_9 => {
-                let rows = initial_rows(self.schedule);
-                let operation = &self.schedule.operations[self.curves.len()];
-                let initial = operation.parameters.iter().map(|source| match source {
-                    Source::Row(row) => rows[*row][0],
-                    _ => f64::NAN,
-                });
-                support(function, &self.schedule.time, &initial.collect::<Vec<f64>>())
-            }
-        };
-        let trace = total(below).unwrap_or_else(|| self.number(0.0));
-        Addend::new(None, self.convolution(function, &support, parameters, trace))
-    }
-
-    /// `p` times the running sums of what is below; of nothing, nothing.
-    fn shirley(&self, parameters: &[Term<'b>], below: &[Addend<'b>]) -> Vec<Addend<'b>> {
-        let p = parameters[0].mean_of_profile();
+    /// A function of the spectrum that is below; of nothing, nothing.
+    fn fed(&self, function: Function, parameters: &[Term<'b>], below: &[Addend<'b>]) -> Vec<Addend<'b>> {
+        let means: Vec<Term<'b>> = parameters.iter().map(|parameter| parameter.mean_of_profile()).collect();
+        let energies = self.schedule.energy.len();
+        let fed = |addend: Addend<'b>| addend.fed(energies, |shape| self.formula(function, shape, &means));
         match below {
-            [] => vec![Addend::new(None, p * 0.0)],
-            _ => {
-                let energies = self.schedule.energy.len();
-                gathered_by_axes(below).into_iter().map(|addend| addend.shirley(p, energies)).collect()
-            }
+            [] => vec![Addend::new(None, means[0] * 0.0)],
+            _ => gathered_by_axes(below).into_iter().map(fed).collect(),
         }
     }
 
     /// A peak or background: the mean over the auxiliary axis if a parameter has a profile.
     fn component(&self, function: Function, parameters: &[Term<'b>]) -> Addend<'b> {
-        let (factor, shape) = formula::energy(function, self.schedule.semantics, self.energy, parameters);
+        let Built { factor, rest: shape } = self.formula(function, self.energy, parameters);
         match factor {
             Some(factor) if factor.rates.has(Rates::AUX) => {
                 Addend::new(None, (factor * shape).mean_of_profile())
@@ -218,9 +227,9 @@ impl<'b, 's> Lowering<'b, 's> {
         }
     }
 
-    /// The sum of the output, at so many times and energies.
-    fn spectrum(&self, [times, energies]: [usize; 2]) -> Term<'b> {
-        let chosen = self.schedule.output.iter().flat_map(|index| self.curves[*index].iter().copied());
+    /// The sum of some operations, at so many times and energies.
+    pub(super) fn sum_of(&self, operations: &[usize], [times, energies]: [usize; 2]) -> Term<'b> {
+        let chosen = operations.iter().flat_map(|index| self.curves[*index].iter().copied());
         let spectrum = total(chosen).unwrap_or_else(|| self.number(0.0));
         let rates = match self.schedule.domain {
             Domain::Energy1D => Rates::ENERGY,

@@ -12,9 +12,9 @@
 
 mod addend;
 mod convolution;
-mod formula;
+mod initial;
 mod lower;
 pub mod term;
-mod words;
 
+pub use initial::{InitialValues, initial_values};
 pub use lower::{Lowered, lower};

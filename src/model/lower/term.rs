@@ -15,8 +15,8 @@
 
 use crate::expr::{ExprBuilder, ExprRef};
 use crate::registry::derived::nd;
+use cembra_vm::builtins::math;
 use cembra_vm::builtins::nd::shape;
-use cembra_vm::builtins::{bools, math};
 use cembra_vm::value::{NdRows, NdType, ScalarType, Value};
 use std::ops::{Add, BitOr, Div, Mul, Neg, Sub};
 use std::sync::Arc;
@@ -109,33 +109,14 @@ impl<'b> Term<'b> {
         Term { node, rates: self.rates | yes.rates | no.rates }
     }
 
-    /// A condition.
-    pub fn less(self, other: Term<'b>) -> Term<'b> {
-        self.with(bools::LESS, other)
-    }
-
     /// The square.
     pub fn square(self) -> Term<'b> {
         self * self
     }
 
-    /// The quotient, by the reciprocal of a divisor that has fewer axes: one division for all elements along the
-    /// others. It differs from the quotient by a rounding.
-    pub fn over(self, divisor: Term<'b>) -> Term<'b> {
-        match divisor.has_fewer_axes(self) {
-            true => self * (1.0 / divisor),
-            false => self / divisor,
-        }
-    }
-
     /// True if the other changes along all of its axes and more.
     pub fn has_fewer_axes(self, other: Term<'b>) -> bool {
         self.rates != other.rates && other.rates.has(self.rates)
-    }
-
-    /// `e` to this power.
-    pub fn exp(self) -> Term<'b> {
-        self.apply(math::EXP)
     }
 
     /// 2 to this power, which takes less time than `e` to it.
@@ -152,6 +133,14 @@ impl<'b> Term<'b> {
     pub fn along(self, operator: &str, axis: i64, flag: bool) -> ExprRef<'b> {
         let builder = self.node.builder();
         builder.call(operator, &[self.node, builder.literal(axis), builder.literal(flag)])
+    }
+
+    /// The sums from each place of the last axis to its end.
+    pub fn sum_to_end(self) -> Term<'b> {
+        let builder = self.node.builder();
+        let [axis, reverse, in_groups] =
+            [builder.literal(-1i64), builder.literal(true), builder.literal(true)];
+        Term { node: builder.call(nd::CUMSUM, &[self.node, axis, reverse, in_groups]), rates: self.rates }
     }
 
     /// The mean over the axis of profiles.

@@ -7,7 +7,6 @@ pub mod packed;
 pub mod plan;
 pub mod print;
 pub mod reason;
-pub mod replay;
 mod rows;
 mod steps;
 

@@ -3,9 +3,9 @@
 use crate::model::component::{Function, Package, Role};
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
 use crate::model::graph::terms::profile_terms;
-use crate::model::schedule::plan::{Operation, Sample, Source, Step, Word};
+use crate::model::schedule::plan::{Expression, Operation, Sample, Source, Step};
 use crate::model::schedule::reason::{Obstacle, Reason, Reasons};
-use crate::model::schedule::rows::{Rows, words};
+use crate::model::schedule::rows::{Rows, expression};
 use crate::model::schedule::steps::{steps, support};
 use crate::model::tree::Domain;
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ pub(super) struct Operations<'a> {
     /// Numbers of operations by node.
     numbers: HashMap<NodeId, usize>,
     pub(super) samples: Vec<Sample>,
-    pub(super) sample_expressions: Vec<Vec<Word>>,
+    pub(super) sample_expressions: Vec<Expression>,
     pub(super) operations: Vec<Operation>,
     pub(super) output: Vec<usize>,
 }
@@ -70,10 +70,12 @@ impl<'a> Operations<'a> {
 
     /// A kernel of a dynamics model by itself, which convolves what is below it.
     fn kernel(&mut self, node: &GraphNode, reasons: &mut Reasons) {
-        if support(self.graph, node, reasons).is_some() {
+        if let Some(support) = support(self.graph, node, reasons) {
             let inputs = self.graph.inputs(node.id, EdgeKind::ParamInput);
             let reads = self.reads(&self.graph.inputs(node.id, EdgeKind::TraceInput));
+            let before = self.operations.len();
             self.operation(node, node, &inputs, reads, reasons);
+            self.operations[before..].iter_mut().for_each(|kernel| kernel.support.clone_from(&support));
         }
     }
 
@@ -132,6 +134,7 @@ impl<'a> Operations<'a> {
             is_constant: matches!(function.role(), Role::Additive | Role::Background)
                 && parameters.iter().all(is_constant_row),
             parameters,
+            support: Vec::new(),
             reads,
             is_peak: peak_sum.is_some_and(|sum| self.graph.inputs(*sum, EdgeKind::Addend).contains(&node.id)),
             is_profiled: node.kind == NodeKind::ProfileAverage,
@@ -166,8 +169,8 @@ impl<'a> Operations<'a> {
         let source = match node.kind {
             NodeKind::ProfileSample => Source::Sample(self.sample(node, reasons)?),
             NodeKind::Expression => {
-                let words = words(self.graph, node, |source| self.source(source, reasons))?;
-                self.sample_expressions.push(words);
+                let value = expression(self.graph, node, |source| self.source(source, reasons))?;
+                self.sample_expressions.push(value);
                 Source::SampleExpression(self.sample_expressions.len() - 1)
             }
             _ => return None,
@@ -213,10 +216,10 @@ impl<'a> Operations<'a> {
 fn constant_rows(graph: &GraphIR, order: &[NodeId], rows: &Rows) -> HashSet<usize> {
     let mut constant: HashSet<usize> = (rows.free..rows.numbers().len()).collect();
     for step in steps(graph, order, rows, &mut Reasons::default()) {
-        if let Step::Expression { target, words } = step {
+        if let Step::Expression { target, value } = step {
             let is_constant =
-                |word: &Word| !matches!(word, Word::Read(Source::Row(row)) if !constant.contains(row));
-            if words.iter().all(is_constant) {
+                |source: &Source| !matches!(source, Source::Row(row) if !constant.contains(row));
+            if value.sources.iter().all(is_constant) {
                 constant.insert(target);
             }
         }

@@ -4,14 +4,14 @@
 //! whose bits the operand is, 1 pushes a row, 2 to 7 are + - * / neg and power. Kinds that the
 //! published plans have not are added after these, as are kernels of semantics 0.9.
 
-use crate::model::arithmetic::Operation as Arithmetic;
 use crate::model::component::{Function, Semantics};
+use crate::model::error::ModelErrorKind;
+use crate::model::formula::Postfix;
 use crate::model::graph::print::{list, quote};
 use crate::model::kernel;
-use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};
-use crate::model::schedule::replay;
+use crate::model::lower::{InitialValues, initial_values};
+use crate::model::schedule::plan::{Expression, Operation, Schedule, Source, Step, Trace};
 use crate::model::tree::Domain;
-use cembra_vm::operator::meter::Meter;
 
 /// A field of a packed schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,41 +85,49 @@ impl Field {
 }
 
 /// Packs a schedule.
-pub fn pack(schedule: &Schedule) -> PackedSchedule {
-    match schedule.domain {
-        Domain::EnergyTime2D => pack_2d(schedule),
-        Domain::Energy1D => PackedSchedule { kind: "ScheduledPlan1D", fields: pack_1d(schedule) },
-        Domain::Time1D => PackedSchedule { kind: "ScheduledPlanTime", fields: pack_1d(schedule) },
-    }
+///
+/// # Errors
+/// The values at the initial theta cannot be computed: there is no memory, or the model is beyond a limit.
+pub fn pack(schedule: &Schedule) -> Result<PackedSchedule, ModelErrorKind> {
+    let initial = initial_values(schedule)?;
+    let (kind, fields) = match schedule.domain {
+        Domain::EnergyTime2D => ("ScheduledPlan2D", pack_2d(schedule, initial)),
+        Domain::Energy1D => ("ScheduledPlan1D", pack_1d(schedule, initial)),
+        Domain::Time1D => ("ScheduledPlanTime", pack_1d(schedule, initial)),
+    };
+    Ok(PackedSchedule { kind, fields })
 }
 
-fn pack_1d(schedule: &Schedule) -> Vec<(&'static str, Field)> {
-    let initial = replay::initial_rows(schedule).into_iter().map(|row| row[0]).collect();
+fn pack_1d(schedule: &Schedule, initial: InitialValues) -> Vec<(&'static str, Field)> {
+    let rows = initial.rows.iter().map(|row| row[0]).collect();
     let mut fields = match schedule.domain {
         Domain::Time1D => vec![("time", Field::Floats(schedule.time.clone()))],
         _ => vec![("energy", Field::Floats(schedule.energy.clone()))],
     };
     fields.push(("n_params", count(schedule.row_names.len())));
-    fields.push(("param_values_init", Field::Floats(initial)));
+    fields.push(("param_values_init", Field::Floats(rows)));
     fields.extend(theta(schedule));
     fields.extend(expressions(schedule, "expr_target_indices"));
     let names = ["profile_sample_base_indices", "profile_component_param_indices"];
     fields.extend(profiles(schedule, names));
     fields.extend(operations(schedule));
-    let [result, peaks] = cached(schedule);
-    fields.push(("cached_result", Field::Floats(result)));
-    fields.push(("cached_peak_sum", Field::Floats(peaks)));
+    fields.push(("cached_result", Field::Floats(initial.constant)));
+    fields.push(("cached_peak_sum", Field::Floats(initial.constant_peaks)));
     fields
 }
 
-fn pack_2d(schedule: &Schedule) -> PackedSchedule {
+fn pack_2d(schedule: &Schedule, initial: InitialValues) -> Vec<(&'static str, Field)> {
     let floats = |values: &[f64]| Field::Floats(values.to_vec());
+    let at_all_times = |row: &Vec<f64>| match row[..] {
+        [value] => vec![value; schedule.time.len()],
+        _ => row.clone(),
+    };
     let mut fields = vec![
         ("energy", floats(&schedule.energy)),
         ("time", floats(&schedule.time)),
         ("n_params", count(schedule.row_names.len())),
         ("n_time", count(schedule.time.len())),
-        ("param_traces_init", Field::Matrix(replay::initial_rows(schedule))),
+        ("param_traces_init", Field::Matrix(initial.rows.iter().map(at_all_times).collect())),
     ];
     fields.extend(theta(schedule));
     fields.extend(groups(schedule));
@@ -130,10 +138,9 @@ fn pack_2d(schedule: &Schedule) -> PackedSchedule {
     fields.extend(operations(schedule));
     fields.push(("op_schedule", integers(0..schedule.operations.len())));
     let rows = |values: Vec<f64>| values.chunks(schedule.energy.len().max(1)).map(<[f64]>::to_vec).collect();
-    let [result, peaks] = cached(schedule).map(rows);
-    fields.push(("cached_result", Field::Matrix(result)));
-    fields.push(("cached_peak_sum", Field::Matrix(peaks)));
-    PackedSchedule { kind: "ScheduledPlan2D", fields }
+    fields.push(("cached_result", Field::Matrix(rows(initial.constant))));
+    fields.push(("cached_peak_sum", Field::Matrix(rows(initial.constant_peaks))));
+    fields
 }
 
 fn count(value: usize) -> Field {
@@ -179,7 +186,7 @@ fn groups(schedule: &Schedule) -> Vec<(&'static str, Field)> {
         ("dyn_group_target_row", integers(groups.iter().map(|g| g.0))),
         ("dyn_group_base_row", integers(groups.iter().map(|g| g.1))),
         ("dyn_group_indptr", starts(groups.iter().map(|g| g.2.len()))),
-        ("dyn_sub_func_id", Field::Integers(traces.iter().map(|t| code(t.function)).collect())),
+        ("dyn_sub_func_id", Field::Integers(traces.iter().map(|t| t.function.code()).collect())),
         ("dyn_sub_param_rows", Field::Lists(traces.iter().map(padded).collect())),
         ("dyn_sub_n_params", integers(traces.iter().map(|t| t.parameters.len()))),
         ("dyn_sub_time_axes", Field::Matrix(traces.iter().map(|t| t.time.clone()).collect())),
@@ -192,7 +199,7 @@ fn expressions(schedule: &Schedule, targets: &'static str) -> Vec<(&'static str,
         .steps
         .iter()
         .filter_map(|step| match step {
-            Step::Expression { target, words } => Some((*target, packed_words(schedule, words))),
+            Step::Expression { target, value } => Some((*target, packed_words(schedule, value))),
             _ => None,
         })
         .collect();
@@ -221,21 +228,18 @@ fn word_lists(
 }
 
 /// References of samples come after the rows.
-fn packed_words(schedule: &Schedule, words: &[Word]) -> Vec<i64> {
-    let pair = |word: &Word| match *word {
-        Word::Constant(number) => [0, number.to_bits() as i64],
-        Word::Read(Source::Row(row)) => [1, row as i64],
-        Word::Read(Source::Sample(index) | Source::SampleExpression(index)) => {
-            [1, (schedule.row_names.len() + index) as i64]
-        }
-        Word::Apply(operation) => [arithmetic_code(operation), 0],
+fn packed_words(schedule: &Schedule, value: &Expression) -> Vec<i64> {
+    let pair = |step: &Postfix| match *step {
+        Postfix::Number(number) => [0, number.to_bits() as i64],
+        Postfix::Name(place) => match value.sources[place] {
+            Source::Row(row) => [1, row as i64],
+            Source::Sample(index) | Source::SampleExpression(index) => {
+                [1, (schedule.row_names.len() + index) as i64]
+            }
+        },
+        Postfix::Apply(word) => [2 + word.place() as i64, 0],
     };
-    words.iter().flat_map(pair).collect()
-}
-
-/// Published: + 2, - 3, * 4, / 5, neg 6, power 7; the others follow in their own order.
-fn arithmetic_code(operation: Arithmetic) -> i64 {
-    2 + Arithmetic::ALL.iter().position(|o| *o == operation).map_or(0, |p| p as i64)
+    value.formula.postfix().iter().flat_map(pair).collect()
 }
 
 fn resolution(schedule: &Schedule) -> [(&'static str, Field); 2] {
@@ -263,7 +267,7 @@ fn convolutions(schedule: &Schedule) -> Vec<(&'static str, Field)> {
     for step in &schedule.steps {
         if let Step::Convolution { target, function, parameters: rows, support } = step {
             targets.push(*target);
-            functions.push(code(*function));
+            functions.push(function.code());
             parameters.push(rows.clone());
             supports.push(support.clone());
         }
@@ -313,7 +317,7 @@ fn profiles(schedule: &Schedule, names: [&'static str; 2]) -> Vec<(&'static str,
         ("n_profile_samples", count(samples.len())),
         (names[0], integers(samples.iter().map(|s| s.base))),
         ("profile_sample_component_indptr", starts(samples.iter().map(|s| s.terms.len()))),
-        ("profile_component_func_ids", Field::Integers(terms.iter().map(|t| code(t.0)).collect())),
+        ("profile_component_func_ids", Field::Integers(terms.iter().map(|t| t.0.code()).collect())),
         ("profile_component_param_indptr", starts(terms.iter().map(|t| t.1.len()))),
         (names[1], integers(terms.iter().flat_map(|t| t.1.iter().copied()))),
         ("n_profile_exprs", count(schedule.sample_expressions.len())),
@@ -330,7 +334,7 @@ fn operations(schedule: &Schedule) -> Vec<(&'static str, Field)> {
     let sources: Vec<(usize, usize)> = all.iter().flat_map(|o| &o.parameters).map(source_code).collect();
     vec![
         ("n_ops", count(all.len())),
-        ("op_kinds", Field::Integers(all.iter().map(|o| code(o.function)).collect())),
+        ("op_kinds", Field::Integers(all.iter().map(|o| o.function.code()).collect())),
         ("op_param_indptr", starts(all.iter().map(|o| o.parameters.len()))),
         ("op_param_source_kinds", integers(sources.iter().map(|s| s.0))),
         ("op_param_indices", integers(sources.iter().map(|s| s.1))),
@@ -347,33 +351,5 @@ fn source_code(source: &Source) -> (usize, usize) {
         Source::Row(row) => (0, *row),
         Source::Sample(index) => (1, *index),
         Source::SampleExpression(index) => (2, *index),
-    }
-}
-
-/// What constant operations add to the spectrum and to the sum of peaks.
-fn cached(schedule: &Schedule) -> [Vec<f64>; 2] {
-    let rows = replay::initial_rows(schedule);
-    let curves = replay::curves(schedule, &rows, |o| o.is_constant, &Meter::of_default());
-    let curves = curves.expect("neither rows nor time are limited");
-    let all: Vec<usize> =
-        (0..schedule.operations.len()).filter(|i| schedule.operations[*i].is_constant).collect();
-    let peaks: Vec<usize> = all.iter().copied().filter(|i| schedule.operations[*i].is_peak).collect();
-    [all, peaks].map(|chosen| replay::sum(&curves, &chosen, replay::size(schedule)))
-}
-
-/// The published code of a function among those of its kind.
-fn code(function: Function) -> i64 {
-    match function {
-        Function::Gauss | Function::Exponential | Function::GaussKernel | Function::ProfileDecay => 0,
-        Function::GaussAsym | Function::Sine | Function::SymmetricKernel | Function::ProfileLinear => 1,
-        Function::Lorentz | Function::Linear | Function::DecayKernel | Function::ProfileGauss => 2,
-        Function::Voigt | Function::Sinc | Function::RiseKernel => 3,
-        Function::Gls | Function::ErrorFunction | Function::BoxKernel => 4,
-        Function::Glp | Function::SquareRoot | Function::LorentzKernel => 5,
-        Function::Ds | Function::Step | Function::VoigtKernel => 6,
-        Function::Offset => 10,
-        Function::LinBack => 11,
-        Function::Shirley => 12,
-        Function::None => -1,
     }
 }

@@ -8,9 +8,10 @@
 //! operations  components, each after the spectra it reads; the outputs are summed
 //! ```
 
-use crate::model::arithmetic::Operation as Arithmetic;
-use crate::model::component::{Function, Semantics};
+use crate::model::component::{Function, Role, Semantics};
+use crate::model::formula::Formula;
 use crate::model::graph::ir::NodeId;
+use crate::model::kernel::{LargeMatrix, check_matrix};
 use crate::model::tree::Domain;
 
 /// A row of parameter values, by its number.
@@ -40,7 +41,7 @@ pub struct Schedule {
     /// Profiled parameters, each with its terms.
     pub samples: Vec<Sample>,
     /// Expressions that are evaluated at each point of the auxiliary axis.
-    pub sample_expressions: Vec<Vec<Word>>,
+    pub sample_expressions: Vec<Expression>,
     /// Components in the order of evaluation.
     pub operations: Vec<Operation>,
     /// The operations whose sum is the spectrum.
@@ -51,6 +52,28 @@ impl Schedule {
     /// Names of theta.
     pub fn theta_names(&self) -> &[String] {
         &self.row_names[..self.free]
+    }
+
+    /// Checks that no convolution is too large for a program.
+    ///
+    /// # Errors
+    /// The first one that is.
+    pub fn check_convolutions(&self) -> Result<(), LargeMatrix> {
+        let times = self.time.len();
+        let samples = |support: &[f64]| match self.semantics {
+            Semantics::V0_9 => support.len(),
+            Semantics::Current => times,
+        };
+        let of_step = |step: &Step| match step {
+            Step::Convolution { support, .. } => samples(support),
+            _ => 0,
+        };
+        let of_operation = |operation: &Operation| match operation.function.role() {
+            Role::Kernel => samples(&operation.support),
+            _ => 0,
+        };
+        let all = self.steps.iter().map(of_step).chain(self.operations.iter().map(of_operation));
+        check_matrix(times, all.max().unwrap_or(0))
     }
 
     /// Initial theta.
@@ -75,8 +98,8 @@ pub enum Step {
     Expression {
         /// The row it fills.
         target: Row,
-        /// Its postfix form.
-        words: Vec<Word>,
+        /// What it is.
+        value: Expression,
     },
     /// A kernel, in place.
     Convolution {
@@ -115,15 +138,13 @@ pub struct Trace {
     pub mask: Vec<f64>,
 }
 
-/// A step of a postfix form.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Word {
-    /// Pushes a number.
-    Constant(f64),
-    /// Pushes a parameter.
-    Read(Source),
-    /// Replaces its operands by its result.
-    Apply(Arithmetic),
+/// A formula of other parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// The formula.
+    pub formula: Formula,
+    /// Where its names come from, in their order.
+    pub sources: Vec<Source>,
 }
 
 /// Where a parameter of an operation comes from.
@@ -157,6 +178,8 @@ pub struct Operation {
     pub function: Function,
     /// Its parameters by formula.
     pub parameters: Vec<Source>,
+    /// Where a kernel is sampled, in semantics 0.9.
+    pub support: Vec<f64>,
     /// The operations whose sum it reads: a spectrum, or for a kernel what it convolves.
     pub reads: Vec<usize>,
     /// True if it is an addend of `peak_sum`.

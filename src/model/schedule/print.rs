@@ -9,12 +9,14 @@
 //! operations
 //!   s0 Offset  = Offset(r0), a background
 //!   s1 GLP_01  = GLP(r9, r5, r6, r7), a peak
+//! formulas
+//!   Offset(y0)  = y0
+//!   …
 //! spectrum = s1 + s0
 //! ```
 
-use crate::model::arithmetic::{Operation as Arithmetic, OperatorSign};
 use crate::model::component::{Function, Role};
-use crate::model::schedule::plan::{Operation, Schedule, Source, Step, Trace, Word};
+use crate::model::schedule::plan::{Expression, Operation, Schedule, Source, Step, Trace};
 
 /// Rows, steps and operations in their order.
 pub fn text(schedule: &Schedule) -> String {
@@ -35,8 +37,9 @@ pub fn text(schedule: &Schedule) -> String {
     });
     section(&mut out, "profiles", samples);
     let expressions = schedule.sample_expressions.iter().enumerate();
-    section(&mut out, "expressions of profiles", expressions.map(|(i, w)| format!("x{i}  = {}", formula(w))));
+    section(&mut out, "expressions of profiles", expressions.map(|(i, x)| format!("x{i}  = {}", formula(x))));
     section(&mut out, "operations", schedule.operations.iter().enumerate().map(operation));
+    section(&mut out, "formulas", formulas(schedule).into_iter());
     out + &format!("spectrum = {}\n", sum(&schedule.output))
 }
 
@@ -70,7 +73,7 @@ fn step(schedule: &Schedule, step: &Step) -> String {
             };
             format!("r{base}{}", traces.iter().map(trace).collect::<String>())
         }
-        Step::Expression { words, .. } => formula(words),
+        Step::Expression { value, .. } => formula(value),
         Step::Convolution { function, parameters, .. } => {
             format!("r{target} convolved by {}", call(function.name(), parameters))
         }
@@ -100,30 +103,34 @@ fn operation((index, operation): (usize, &Operation)) -> String {
     format!("s{index} {}  = {mean}{call}{role}{constant}", operation.name)
 }
 
-/// A postfix form with brackets around every operation.
-fn formula(words: &[Word]) -> String {
-    let mut stack: Vec<String> = Vec::new();
-    for word in words {
-        let text = match *word {
-            Word::Constant(number) => number.to_string(),
-            Word::Read(from) => source(from),
-            Word::Apply(operation) => {
-                let y = stack.pop().unwrap_or_default();
-                let x = if operation.arity() == 2 { stack.pop().unwrap_or_default() } else { String::new() };
-                applied(operation, &x, &y)
-            }
-        };
-        stack.push(text);
-    }
-    let text = stack.pop().unwrap_or_default();
-    text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).map_or(text.clone(), str::to_owned)
+/// The formula of an expression, with the places of what it reads.
+fn formula(value: &Expression) -> String {
+    let name = |name: &str| {
+        let place = value.formula.names().iter().position(|known| known == name);
+        place.map(|place| source(value.sources[place]))
+    };
+    value.formula.renamed(name).text().to_owned()
 }
 
-fn applied(operation: Arithmetic, x: &str, y: &str) -> String {
-    match operation.sign() {
-        OperatorSign::Infix(sign) => format!("({x} {sign} {y})"),
-        OperatorSign::Prefix(sign) => format!("({sign}{y})"),
-        OperatorSign::Call(name) if x.is_empty() => format!("{name}({y})"),
-        OperatorSign::Call(name) => format!("{name}({x}, {y})"),
+/// What the functions compute that the schedule names, each once.
+fn formulas(schedule: &Schedule) -> Vec<String> {
+    let of_step = |step: &Step| match step {
+        Step::Group { traces, .. } => traces.iter().map(|trace| trace.function).collect(),
+        Step::Convolution { function, .. } => vec![*function],
+        Step::Expression { .. } => Vec::new(),
+    };
+    let of_samples = schedule.samples.iter().flat_map(|sample| sample.terms.iter().map(|term| term.0));
+    let all = schedule.steps.iter().flat_map(of_step).chain(of_samples);
+    let mut functions: Vec<Function> = Vec::new();
+    for function in all.chain(schedule.operations.iter().map(|operation| operation.function)) {
+        if !functions.contains(&function) {
+            functions.push(function);
+        }
     }
+    let line = |function: &Function| {
+        let parameters = function.parameters(schedule.semantics).join(", ");
+        let text = function.formula(schedule.semantics).text();
+        format!("{}({parameters})  = {text}", function.name())
+    };
+    functions.iter().map(line).collect()
 }

@@ -1,9 +1,9 @@
 //! Which node has which row.
 
-use crate::model::expression::{Expression, Instruction};
+use crate::model::formula::Formula;
 use crate::model::graph::form::bind;
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
-use crate::model::schedule::plan::{Row, Source, Word};
+use crate::model::schedule::plan::{Expression, Row, Source};
 use std::collections::HashMap;
 
 /// Rows of a graph: free numbers, fixed numbers, then what steps fill, each in topological order.
@@ -70,19 +70,15 @@ pub(super) fn is_sampled(graph: &GraphIR, expression: NodeId) -> bool {
     false
 }
 
-/// The postfix form of an expression node; `source` says where a node's value is.
-pub(super) fn words(
+/// The formula of an expression node; `source` says where a node's value is.
+pub(super) fn expression(
     graph: &GraphIR,
     node: &GraphNode,
-    mut source: impl FnMut(NodeId) -> Option<Source>,
-) -> Option<Vec<Word>> {
+    source: impl FnMut(NodeId) -> Option<Source>,
+) -> Option<Expression> {
     let text = node.expr_string.as_deref().unwrap_or_default();
-    let expression = Expression::read(text).expect("a graph that was built has sound expressions");
-    let bound = bind(graph, node.id, &expression).expect("a graph that was built has bound names");
-    let word = |instruction: &Instruction| match instruction {
-        Instruction::Constant(number) => Some(Word::Constant(*number)),
-        Instruction::Apply(operation) => Some(Word::Apply(*operation)),
-        Instruction::Reference(name) => source(bound[*name]).map(Word::Read),
-    };
-    expression.instructions().iter().map(word).collect()
+    let formula = Formula::read(text).expect("a graph that was built has sound expressions");
+    let bound = bind(graph, node.id, &formula).expect("a graph that was built has bound names");
+    let sources: Option<Vec<Source>> = bound.into_iter().map(source).collect();
+    Some(Expression { formula, sources: sources? })
 }

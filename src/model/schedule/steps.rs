@@ -4,7 +4,7 @@ use crate::model::component::{Function, Role, Semantics};
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
 use crate::model::schedule::plan::{Source, Step, Trace};
 use crate::model::schedule::reason::{Obstacle, Reasons};
-use crate::model::schedule::rows::{Rows, is_sampled, words};
+use crate::model::schedule::rows::{Rows, expression, is_sampled};
 use crate::model::tree::Domain;
 
 /// All steps, each after what it reads.
@@ -31,12 +31,12 @@ pub(super) fn steps(graph: &GraphIR, order: &[NodeId], rows: &Rows, reasons: &mu
                 convolution(graph, node, rows, reasons)
             }
             NodeKind::Expression if !is_sampled(graph, *id) => {
-                let words = words(graph, node, |source| rows.of(source).map(Source::Row));
+                let value = expression(graph, node, |source| rows.of(source).map(Source::Row));
                 let row = rows.of(*id);
-                if words.is_none() {
+                if value.is_none() {
                     reasons.note(Obstacle::NotAParameter, node);
                 }
-                words.zip(row).map(|(words, target)| Step::Expression { target, words })
+                value.zip(row).map(|(value, target)| Step::Expression { target, value })
             }
             _ => None,
         };

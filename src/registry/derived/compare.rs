@@ -8,6 +8,8 @@ use cembra_vm::operator::Facts;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use cembra_vm::value::{ScalarValue, Value};
 
+/// Name of `bool.greater`.
+pub const GREATER: &str = "bool.greater";
 /// Name of `bool.greater_equal`.
 pub const GREATER_EQUAL: &str = "bool.greater_equal";
 
@@ -15,10 +17,10 @@ pub const GREATER_EQUAL: &str = "bool.greater_equal";
 pub fn definitions() -> Vec<OperatorDef> {
     vec![
         exchanged("core.greater", "Present if x is above y.", "core.less")
-            .with_facts(Facts::pointwise().with_truths("bool.greater")),
+            .with_facts(Facts::pointwise().with_truths(GREATER)),
         exchanged("core.greater_equal", "Present if x is not below y.", "core.less_equal")
             .with_facts(Facts::pointwise().with_truths(GREATER_EQUAL)),
-        exchanged("bool.greater", "True if x is above y.", "bool.less"),
+        exchanged(GREATER, "True if x is above y.", "bool.less"),
         exchanged(GREATER_EQUAL, "True if x is not below y.", "bool.less_equal"),
         is_close(),
         sigmoid(),

@@ -161,10 +161,8 @@ fn loads_model(path: &Path) -> bool {
     let longest = model.time.len().max(model.energy.len()).max(1);
     if longest * longest * model.aux.len().max(1) <= POINTS {
         for kind in [EvaluatorKind::Interpreter, EvaluatorKind::Compiled] {
-            if let Ok(mut spectra) = Spectra::new(model, kind, std::sync::Arc::default()) {
-                // An evaluator may say no.
-                let _ = spectra.spectrum(&model.theta());
-            }
+            // An evaluator may say no.
+            let _ = Spectra::new(model, kind, std::sync::Arc::default()).spectrum(&model.theta());
         }
     }
     true

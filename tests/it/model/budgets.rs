@@ -1,6 +1,6 @@
 //! Budgets of models: evaluations and fits end where the budget does, with any evaluator, and go on with another one.
 
-use cembra::backend::model::{CompiledModel, Evaluator, EvaluatorKind};
+use cembra::backend::model::{CompiledModel, EvaluatorKind};
 use cembra::fit::confidence::confidence_intervals;
 use cembra::fit::method::fit_objective;
 use cembra::fit::residuals::Residuals;
@@ -13,8 +13,8 @@ use cembra::vm::value::{Budget, CancelToken, Category};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const KINDS: [EvaluatorKind; 4] =
-    [EvaluatorKind::Interpreter, EvaluatorKind::Schedule, EvaluatorKind::Compiled, EvaluatorKind::Compare];
+const KINDS: [EvaluatorKind; 3] =
+    [EvaluatorKind::Interpreter, EvaluatorKind::Compiled, EvaluatorKind::Compare];
 
 /// A line on a background, at some energies.
 fn line(energies: usize) -> Model {
@@ -51,13 +51,13 @@ fn every_evaluator_obeys_every_limit() {
     ];
     for kind in KINDS {
         for (budget, expected) in &budgets {
-            let mut evaluator = kind.open_within(&model, shared(budget.clone())).expect("a schedule");
+            let mut evaluator = kind.open_within(&model, shared(budget.clone()));
             let error = evaluator.evaluate(&model.theta()).map(<[f64]>::to_vec).expect_err("too little");
             assert_eq!(category(&error), *expected, "{kind:?}: {error}");
             let error = evaluator.components(&model.theta()).expect_err("too little");
             assert_eq!(category(&error), *expected, "{kind:?}: {error}");
         }
-        let mut evaluator = kind.open_within(&model, shared(Budget::new().rows(20_000))).expect("a schedule");
+        let mut evaluator = kind.open_within(&model, shared(Budget::new().rows(20_000)));
         let expected = interpret::evaluate(&model, &model.theta()).expect("its own theta").values;
         let mut evaluations = 0;
         let error = loop {
@@ -132,7 +132,7 @@ fn fits_end_with_their_budget() {
         }
     }
     let settings = Settings { budget: shared(Budget::new().rows(8000)), ..Settings::default() };
-    let evaluator = settings.open(&model).expect("a program");
+    let evaluator = settings.open(&model);
     let mut residuals = Residuals::with_evaluator(&problem, evaluator, &()).expect("numbers");
     let fit = fit_objective(&mut residuals, Method::default()).expect("rows enough");
     let error = confidence_intervals(&mut residuals, &fit).expect_err("no rows are left");
@@ -161,10 +161,8 @@ cembra: {model: m, energy: {from: 0, to: 1, points: 200000}, time: {from: 0, to:
 m: {Offset: {y0: [2.0, True]}, Voigt: {A: [1.0, True], x0: [0.5, False], SD: [0.2, False], W: [0.1, False]}}
 ";
     let model = load::read([("m.yaml", text)]).unwrap_or_else(|errors| panic!("{}", errors[0])).model;
-    for kind in [EvaluatorKind::Interpreter, EvaluatorKind::Schedule, EvaluatorKind::Compiled] {
-        let mut evaluator: Box<dyn Evaluator + '_> = kind
-            .open_within(&model, shared(Budget::new().time(Duration::from_millis(20))))
-            .expect("a schedule");
+    for kind in [EvaluatorKind::Interpreter, EvaluatorKind::Compiled] {
+        let mut evaluator = kind.open_within(&model, shared(Budget::new().time(Duration::from_millis(20))));
         let start = Instant::now();
         let evaluations = (0..10_000).take_while(|_| evaluator.evaluate(&model.theta()).is_ok()).count();
         assert!(evaluations < 10_000 && start.elapsed() < Duration::from_secs(5), "{kind:?}: {evaluations}");

@@ -22,8 +22,8 @@ fn spectra_of_the_machine_are_those_of_the_interpreter() {
     for name in ["cases", "legacy_0_9_3"] {
         for case in folder(name) {
             let model = model(&case);
-            let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
-            let mut machine = EvaluatorKind::Compiled.open(&model).expect("an evaluator");
+            let mut evaluator = EvaluatorKind::Compare.open(&model);
+            let mut machine = EvaluatorKind::Compiled.open(&model);
             assert!(
                 evaluator.fallback_reasons().is_empty(),
                 "{}: {:?}",
@@ -166,7 +166,7 @@ m:
         jacobian.column(index).copy_to(&mut column);
         assert_eq!(wrong_points(&compiled, &theta, index, &column), Vec::<String>::new(), "{index}");
     }
-    let mut evaluator = EvaluatorKind::Compare.open(&model).expect("an evaluator");
+    let mut evaluator = EvaluatorKind::Compare.open(&model);
     assert_eq!(evaluator.components(&theta).expect("equal components").len(), 2);
 }
 
@@ -180,7 +180,6 @@ fn evaluators_do_the_same() {
     let theta = model.theta();
     let kinds = [
         ("interpreter", EvaluatorKind::Interpreter),
-        ("schedule", EvaluatorKind::Schedule),
         ("compiled", EvaluatorKind::Compiled),
         ("compare", EvaluatorKind::Compare),
     ];
@@ -188,7 +187,7 @@ fn evaluators_do_the_same() {
     let curves = interpret::component_curves(&model, &theta).expect("components");
     for (name, kind) in kinds {
         assert_eq!(kind.name(), name);
-        let mut opened = kind.open(&model).expect("an evaluator");
+        let mut opened = kind.open(&model);
         let evaluator: &mut dyn Evaluator = &mut &mut *opened;
         assert!(evaluator.fallback_reasons().is_empty());
         assert_eq!(

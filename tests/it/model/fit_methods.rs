@@ -57,13 +57,7 @@ fn methods_agree() {
         (Method::TwoStage, 1e-9),
         (Method::NelderMead, 1e-3),
     ] {
-        let evaluators = [
-            EvaluatorKind::Interpreter,
-            EvaluatorKind::Schedule,
-            EvaluatorKind::Compiled,
-            EvaluatorKind::Compare,
-        ];
-        for evaluator in evaluators {
+        for evaluator in [EvaluatorKind::Interpreter, EvaluatorKind::Compiled, EvaluatorKind::Compare] {
             let fit = fitted(&case, Settings { method, evaluator, ..Settings::default() });
             let excess = fit.chi_square / best - 1.0;
             assert!(excess < worse, "{} {}: {excess}", method.name(), evaluator.name());

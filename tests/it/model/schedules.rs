@@ -1,10 +1,11 @@
 //! Schedules: what is recorded as lowered has one, so has what was not, and packed they are as recorded.
 
 use super::recorded::{difference, float, floats, folder, id, model, theta};
+use crate::reference::replay;
 use cembra::model::graph::GraphBuilder;
 use cembra::model::graph::from_model::graph_of;
 use cembra::model::schedule::packed::{Field, pack};
-use cembra::model::schedule::{replay, schedule, schedule_1d, schedule_2d};
+use cembra::model::schedule::{schedule, schedule_1d, schedule_2d};
 use cembra::model::tree::Domain;
 use cembra::model::{interpret, load};
 use serde_json::Value as Json;
@@ -39,7 +40,7 @@ fn schedules_agree_with_the_interpreter() {
         for eval in case["evals"].as_array().expect("evaluations") {
             let theta_of_model = theta(&case, eval, &model.theta_names());
             let expected = interpret::evaluate(&model, &theta_of_model).expect("theta is in order");
-            let actual = replay::evaluate(&schedule, &theta(&case, eval, &names)).expect("theta is in order");
+            let actual = replay::evaluate(&schedule, &theta(&case, eval, &names));
             assert_eq!(actual.shape, expected.shape, "{}", id(&case));
             assert_eq!(difference(&expected.values, &actual.values, 1e-10), None, "{}", id(&case));
             evaluations += 1;
@@ -65,7 +66,8 @@ fn recorded_schedules() {
         // The published system has no plan for a kernel with a subcycle.
         let Some(plan) = recorded["plan"].as_object() else { continue };
         let case = cases.iter().find(|c| c["id"] == recorded["id"]).expect("a case of that name");
-        let packed = pack(&schedule(&graph_of(&model(case)).expect("a graph")).expect("a schedule"));
+        let schedule = schedule(&graph_of(&model(case)).expect("a graph")).expect("a schedule");
+        let packed = pack(&schedule).unwrap_or_else(|e| panic!("{}: {e}", id(&recorded)));
         assert_eq!(plan["_type"], packed.kind, "{}", id(&recorded));
         assert_eq!(plan.len(), packed.fields.len() + 1, "{}", id(&recorded));
         let json: Json = serde_json::from_str(&packed.json()).expect("JSON");
@@ -133,10 +135,10 @@ d:
     let graph = graph_of(&model).expect("a graph");
     let schedule = schedule(&graph).expect("a schedule");
     let expected = interpret::evaluate(&model, &model.theta()).expect("its own theta");
-    let actual = replay::evaluate(&schedule, schedule.theta()).expect("its own theta");
+    let actual = replay::evaluate(&schedule, schedule.theta());
     assert_eq!(difference(&expected.values, &actual.values, 1e-12), None);
     assert_eq!(expected.shape, [33]);
-    let field = pack(&schedule).field("opt_param_names").cloned();
+    let field = pack(&schedule).expect("a plan").field("opt_param_names").cloned();
     let names = ["sinFun_01_A", "sinFun_01_f", "gaussCONV_SD", "expFun_01_A", "stepFun_01_A"];
     assert_eq!(field, Some(Field::Names(names.map(str::to_owned).to_vec())));
     let yaml = cembra::model::graph::to_yaml::yaml(&graph).expect("a file");

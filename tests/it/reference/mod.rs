@@ -10,9 +10,14 @@
 //!   only the branch taken. The result is a value or the set of errors of which a run may show any.
 //! - *lazy* ([`lazy`]): an error spoils only what depends on it. An optimizer may drop the evaluation of
 //!   a value nobody needs, so where the strict reading fails it may still give the lazy value.
+//!
+//! Models of spectra have a reference of their own: schedules are played back ([`replay`]) with formulas written by hand
+//! ([`shape`]).
 
 pub mod lazy;
+pub mod replay;
 pub mod scalar;
+pub mod shape;
 pub mod strict;
 pub mod types;
 

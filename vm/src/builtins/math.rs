@@ -52,6 +52,8 @@ pub const MOD: &str = "math.mod";
 pub const POS: &str = "math.pos";
 /// Name of `math.pow`.
 pub const POW: &str = "math.pow";
+/// Name of `math.sign`.
+pub const SIGN: &str = "math.sign";
 /// Name of `math.sqrt`.
 pub const SQRT: &str = "math.sqrt";
 /// Name of `math.add`.
@@ -124,7 +126,7 @@ fn arithmetic() -> Vec<Family> {
             .unary(|x: i64| x.wrapping_abs())
             .unary(|x: f32| x.abs())
             .unary(|x: f64| x.abs()),
-        Family::new("math.sign", &["x"], "-1, 0 or 1; NaN stays NaN, the sign of zero is +0.")
+        Family::new(SIGN, &["x"], "-1, 0 or 1; NaN stays NaN, the sign of zero is +0.")
             .cells(|l, x| Some(l.sign(x[0])))
             .derivative(&["0.0"])
             .unary(|x: i32| x.signum())

@@ -1,11 +1,16 @@
-//! What components compute: a value at one point of their axis.
+//! What components and kernels compute, written by hand: a value at one point of their axis.
 //!
-//! Every evaluator takes component mathematics from here. Arithmetic is that of IEEE 754: a width of
-//! zero gives NaN or infinities, never an error.
+//! Arithmetic is that of IEEE 754: a width of zero gives NaN or infinities, never an error.
 
-use crate::model::component::{Function, Semantics};
-use crate::model::functions::{atan, cos, erf, exp, faddeeva_real, pow, sin, sinc};
+use cembra::model::component::{Function, Semantics};
+use cembra::vm::vector::math::double::{atan, cos, erf, erfc, exp, faddeeva_real, pow, sin};
 use std::f64::consts::{LN_2, PI, SQRT_2};
+
+/// `sin(pi x) / (pi x)`, 1 at 0.
+fn sinc(x: f64) -> f64 {
+    let angle = PI * x;
+    if angle == 0.0 { 1.0 } else { sin(angle) / angle }
+}
 
 /// The value of a peak or of a background that needs no spectrum.
 ///
@@ -118,4 +123,86 @@ pub fn profile(function: Function, z: f64, p: &[f64]) -> f64 {
         (Function::ProfileGauss, &[a, x0, sd]) => a * exp(-0.5 * square((z - x0) / sd)),
         _ => panic!("{function:?} with {} parameters is no profile", p.len()),
     }
+}
+
+/// The kernel at a distance.
+pub fn kernel(function: Function, d: f64, p: &[f64]) -> f64 {
+    let one_if = |inside: bool| f64::from(u8::from(inside));
+    match (function, p) {
+        (Function::GaussKernel, &[sd]) => exp(-0.5 * (d / sd) * (d / sd)),
+        (Function::SymmetricKernel, &[tau]) => exp(-d.abs() / tau),
+        (Function::DecayKernel, &[tau]) => {
+            if d >= 0.0 {
+                exp(-d / tau)
+            } else {
+                0.0
+            }
+        }
+        (Function::RiseKernel, &[tau]) => {
+            if d <= 0.0 {
+                exp(d / tau)
+            } else {
+                0.0
+            }
+        }
+        (Function::BoxKernel, &[width]) => one_if(d.abs() <= width / 2.0),
+        (Function::LorentzKernel, &[w]) => 1.0 / (1.0 + (2.0 * d / w) * (2.0 * d / w)),
+        (Function::VoigtKernel, &[sd, w]) => voigt(d, sd, w),
+        _ => panic!("{function:?} with {} parameters is no kernel", p.len()),
+    }
+}
+
+/// Mass of the kernel beyond both ends, at distances `left >= 0` and `right <= 0` from them.
+fn outside(function: Function, left: f64, right: f64, p: &[f64]) -> (f64, f64) {
+    let width = p[0];
+    let tail = |d: f64| width * exp(-d / width);
+    let gauss = |d: f64| width * (PI / 2.0).sqrt() * erfc(d / (SQRT_2 * width));
+    match function {
+        Function::GaussKernel => (gauss(left), gauss(-right)),
+        Function::SymmetricKernel => (tail(left), tail(-right)),
+        Function::DecayKernel => (tail(left), 0.0),
+        Function::RiseKernel => (0.0, tail(-right)),
+        Function::BoxKernel => (
+            (width / 2.0 - left).clamp(0.0, width.max(0.0)),
+            (right + width / 2.0).clamp(0.0, width.max(0.0)),
+        ),
+        _ => panic!("{function:?} has no masses outside an axis"),
+    }
+}
+
+/// Convolves a trace in the current semantics; NaN where the kernel has no mass.
+pub fn convolve(function: Function, axis: &[f64], p: &[f64], trace: &[f64]) -> Vec<f64> {
+    let weights = cembra::model::kernel::weights(axis);
+    let (Some(first), Some(last)) = (axis.first(), axis.last()) else { return Vec::new() };
+    let row = |t: &f64| {
+        let (left, right) = outside(function, t - first, t - last, p);
+        let mut sum = left * trace[0] + right * trace[trace.len() - 1];
+        let mut mass = left + right;
+        for (j, s) in axis.iter().enumerate() {
+            let weight = kernel(function, t - s, p) * weights[j];
+            sum += weight * trace[j];
+            mass += weight;
+        }
+        sum / mass
+    };
+    axis.iter().map(row).collect()
+}
+
+/// Convolves a trace with a sampled kernel (semantics 0.9).
+pub fn convolve_sampled(function: Function, support: &[f64], p: &[f64], trace: &[f64]) -> Vec<f64> {
+    let samples: Vec<f64> = support.iter().map(|d| kernel(function, *d, p)).collect();
+    let total: f64 = samples.iter().sum();
+    let (count, pad) = (trace.len() as isize, (samples.len() / 2) as isize);
+    let padded = |i: isize| trace[(i - pad).clamp(0, count - 1) as usize];
+    let length = count + 2 * pad;
+    // The centred part of the full convolution begins here.
+    let first = (samples.len() as isize - 1) / 2;
+    let sample = |i: isize| {
+        let inside = |(k, weight): (usize, &f64)| {
+            let at = i + pad + first - k as isize;
+            (0..length).contains(&at).then(|| weight * padded(at))
+        };
+        samples.iter().enumerate().filter_map(inside).sum::<f64>() / total
+    };
+    (0..count).map(sample).collect()
 }
