@@ -16,6 +16,8 @@ use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::stage::{FieldStage, FieldTemporary, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
+#[cfg(feature = "native")]
+use cembra_vm::library::SweepOrder;
 use cembra_vm::machine::{BoundExpr, Room};
 use cembra_vm::value::{NdView, ScalarValue};
 
@@ -156,6 +158,26 @@ impl BoundStage {
         match program {
             Some(program) => program.run(stage, from, part, |slots, give| rooms(stage, slots, give)),
             None => Ok(()),
+        }
+    }
+
+    /// Computes all levels of a scan but the first one at once, if a library does; rooms are as those of
+    /// [`BoundStage::run_plane`], and have all levels. False if it does not: nothing was written then.
+    #[cfg(feature = "native")]
+    pub fn sweep_levels<'r>(
+        &'r mut self,
+        from: StageData<'_>,
+        part: Part<'_>,
+        order: SweepOrder,
+        rooms: impl FnOnce(&'r FieldStage, &'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<bool, FieldProblem> {
+        let BoundStage { stage, program, .. } = self;
+        let stage = &*stage;
+        match program {
+            Some(program) => {
+                program.sweep_levels(stage, from, part, order, |slots, give| rooms(stage, slots, give))
+            }
+            None => Ok(false),
         }
     }
 

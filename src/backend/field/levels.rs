@@ -5,20 +5,27 @@
 //! ```
 //!
 //! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
-//! target itself; else it is memory of the statement, which is stored at the end.
+//! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels but the first one
+//! at once.
 
 use crate::backend::field::bound_stage::{BoundStage, is_full};
 use crate::backend::field::limits::ours;
 use crate::backend::field::results::{Destination, Part};
 use crate::backend::field::stage_program::{StageData, with_scalar};
+use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::lower::ScanLevels;
 use crate::field::part::{CellsOfPart, PartPlace};
 use crate::field::program::ScanDirection;
-use crate::field::stage::StageResult;
+use crate::field::stage::{FieldStage, StageResult};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use cembra_vm::layout::TypedSlot;
+#[cfg(feature = "native")]
+use cembra_vm::library::SweepOrder;
+#[cfg(feature = "native")]
+use cembra_vm::value::shape::{PerAxis, padded};
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// The buffers that levels are written to, one for each carry; without destinations they have the axes of the box.
@@ -95,6 +102,11 @@ pub(super) fn run_levels(
             with_first(&scan.init, shape, &BumpVec::new_in(arena), arena, &mut |carries| {
                 run_level(stage, StageData { carries, ..from }, part, &mut cells)
             })?;
+            drop(cells);
+            #[cfg(feature = "native")]
+            if stage.is_native() && sweep_levels(stage, scan, (&mut *first, shape), into, from)? {
+                return Ok(());
+            }
             continue;
         }
         let mut carries = BumpVec::with_capacity_in(written.len(), arena);
@@ -118,9 +130,8 @@ fn run_level<'a>(
     cells: &mut [Option<CellsOfPart<'a>>],
 ) -> Result<(), FieldProblem> {
     stage.run_plane(from, part, |stage, slots, give| {
-        for (output, cells) in stage.outputs.iter().zip(&mut *cells) {
-            let StageResult::Node(node) = output.result else { continue };
-            let Some((_, slot)) = slots.iter().find(|(known, _)| *known == node) else { continue };
+        for (number, cells) in (0..stage.outputs.len()).zip(&mut *cells) {
+            let Some(slot) = slot_of(stage, slots, number) else { continue };
             if is_full(slot, part)
                 && cells.as_ref().is_some_and(CellsOfPart::has_room)
                 && let Some(room) = cells.take().and_then(|cells| cells.room(slot))
@@ -135,6 +146,56 @@ fn run_level<'a>(
         }
     }
     Ok(())
+}
+
+/// The slot of an output that an operation computes.
+fn slot_of<'s>(stage: &FieldStage, slots: &'s [(NodeId, TypedSlot)], output: usize) -> Option<&'s TypedSlot> {
+    let StageResult::Node(node) = stage.outputs[output].result else { return None };
+    slots.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot)
+}
+
+/// Computes all levels behind the first one at once; false if no library does.
+#[cfg(feature = "native")]
+fn sweep_levels(
+    stage: &mut BoundStage,
+    scan: &ScanLevels,
+    (first, shape): (&mut [i64], &[usize]),
+    into: &mut LevelBuffers<'_>,
+    from: StageData<'_>,
+) -> Result<bool, FieldProblem> {
+    let (axis, count) = (scan.axis, scan.levels.len());
+    if count < 2 {
+        return Ok(true);
+    }
+    let (mut whole, mut rest): (PerAxis, PerAxis) =
+        (shape.iter().copied().collect(), shape.iter().copied().collect());
+    (whole[axis], rest[axis]) = (count, count - 1);
+    first[axis] = scan.levels.first;
+    let all = Part { first, shape: &whole };
+    let LevelBuffers { buffers, destinations } = into;
+    let mut begin = padded(first, 0);
+    let order = match scan.direction {
+        ScanDirection::Forward => {
+            begin[axis] += 1;
+            SweepOrder::Up(axis)
+        }
+        ScanDirection::Backward => SweepOrder::Down(axis),
+    };
+    let part = Part { first: &begin[..first.len()], shape: &rest };
+    stage.sweep_levels(from, part, order, |stage, slots, give| {
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            let place = match destinations.get(number) {
+                Some(destination) => destination.place(buffer, all),
+                None => all.place(buffer),
+            };
+            if let Some(slot) = slot_of(stage, slots, number)
+                && is_full(slot, all)
+                && let Some(room) = buffer.room_at(slot, &place)
+            {
+                give(room);
+            }
+        }
+    })
 }
 
 /// Calls a function with the values that the first level gets, each as a plane.

@@ -11,7 +11,7 @@
 
 use crate::backend::field::limits::{StageLimits, ours};
 #[cfg(feature = "native")]
-use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
+use crate::backend::field::native_stage::{ArgumentOf, LentView, NativeOutput, NativeStage};
 use crate::backend::field::results::Part;
 use crate::backend::field::tier::FieldTier;
 use crate::compile::tier::run_as_machine_code;
@@ -22,6 +22,8 @@ use crate::field::error::FieldProblem;
 use crate::field::part::{PartPlace, TakenAxis};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{AxisRead, FieldRead, FieldStage, ReadOf, StageSource};
+#[cfg(feature = "native")]
+use crate::field::stage::{StageOutput, StageResult};
 use crate::prepare::Prepare;
 use crate::prepare::join::joined;
 use crate::registry::{Dialect, Registry};
@@ -30,7 +32,10 @@ use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
+#[cfg(feature = "native")]
+use cembra_vm::library::{Positions, SweepOrder};
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
+use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -56,6 +61,16 @@ impl<'d> StageData<'d> {
             ReadOf::Field(field) => &self.data.fields[&*self.program.fields[field.0].name],
             ReadOf::Temporary(number) => &self.temporaries[number],
         }
+    }
+
+    /// The elements that a list along the last axis chooses from.
+    #[cfg(feature = "native")]
+    fn chosen_from(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> NdView<'d> {
+        let (buffer, mut shape) = (self.buffer(read), part.shape.iter().copied().collect::<PerAxis>());
+        if let (Some(AxisRead::Taken { place, .. }), Some(size)) = (read.axes.last(), shape.last_mut()) {
+            *size = buffer.shape()[*place];
+        }
+        buffer.view_at(&self.place(stage, read, Part { first: part.first, shape: &shape }))
     }
 
     /// Where the elements of a part stand; lists choose others from the first one on.
@@ -105,6 +120,19 @@ impl<'d> StageData<'d> {
     }
 }
 
+/// Truth values along an axis of the box.
+fn mask<'v>(
+    stage: &FieldStage,
+    part: Part<'_>,
+    axis: usize,
+    values: &'v [bool],
+) -> Result<NdView<'v>, FieldProblem> {
+    let mut shape: PerAxis = part.shape.iter().map(|_| 1).collect();
+    shape[axis] = part.shape[axis];
+    let from = (part.first[axis] - stage.first[axis]) as usize;
+    NdView::from_slice(&values[from..][..part.shape[axis]], &shape).map_err(ours)
+}
+
 /// Calls a function for a scalar as an array without axes.
 pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
     fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
@@ -135,6 +163,9 @@ struct LentInput {
     bit: u32,
     /// The memory for elements that lists choose.
     taken: Option<FieldCells>,
+    /// What a library takes instead of these: positions along the last axis of the box.
+    #[cfg(feature = "native")]
+    positions: Option<Positions>,
 }
 
 /// A stage's program, and the frame it runs on.
@@ -152,6 +183,61 @@ pub(super) struct StageProgram {
     #[cfg(feature = "native")]
     native: Option<NativeStage>,
     arena: Bump,
+}
+
+impl LentInput {
+    /// Takes the elements that lists choose, if they do.
+    fn take(&mut self, stage: &FieldStage, from: StageData<'_>, part: Part<'_>, arena: &Bump) {
+        if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[self.number].source, &mut self.taken)
+        {
+            from.take(stage, read, part, arena, cells);
+        }
+    }
+}
+
+/// The list of a read that has one, along the last axis of the box.
+#[cfg(feature = "native")]
+fn positions_along_last(source: &StageSource) -> Option<Positions> {
+    match source {
+        StageSource::Field(FieldRead { axes, lists, .. }) => match (&lists[..], axes.last()) {
+            ([list], Some(AxisRead::Taken { .. })) => Some(Positions::new(list.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a library that sweeps reads: without slots of what is handed on it is the plane that is there.
+#[cfg(feature = "native")]
+fn sweep_views<'a>(
+    stage: &'a FieldStage,
+    from: StageData<'a>,
+    part: Part<'_>,
+    lent: &'a [LentInput],
+    carried: &[&'a TypedSlot],
+    arena: &'a Bump,
+) -> Result<BumpVec<'a, LentView<'a>>, FieldProblem> {
+    let mut views = BumpVec::with_capacity_in(lent.len(), arena);
+    for LentInput { number, taken, positions, .. } in lent {
+        views.push(match (&stage.inputs[*number].source, taken, positions) {
+            (StageSource::Field(read), Some(_), Some(positions)) => {
+                let last = part.shape.len() - 1;
+                let first = (part.first[last] - stage.first[last]) as usize;
+                LentView::Taken(from.chosen_from(stage, read, part), positions, first)
+            }
+            (StageSource::Field(read), Some(cells), None) => {
+                LentView::Elements(cells.view_as(&read.sizes(part.shape)))
+            }
+            (StageSource::Field(read), None, _) => LentView::Elements(from.view(stage, read, part)),
+            (StageSource::Carry(number), ..) => match carried.get(*number) {
+                Some(slot) => LentView::Before(slot),
+                None => LentView::Elements(from.carries[*number]),
+            },
+            (StageSource::Mask { axis, values }, ..) => LentView::Elements(mask(stage, part, *axis, values)?),
+            (StageSource::Scalar(_), ..) => unreachable!("scalars are written"),
+        });
+    }
+    Ok(views)
 }
 
 impl StageProgram {
@@ -186,7 +272,14 @@ impl StageProgram {
                 }
                 _ => None,
             };
-            lent.push(LentInput { number, slot: slot.clone(), bit, taken });
+            lent.push(LentInput {
+                number,
+                slot: slot.clone(),
+                bit,
+                taken,
+                #[cfg(feature = "native")]
+                positions: positions_along_last(&input.source),
+            });
         }
         Ok(StageProgram {
             bound,
@@ -226,7 +319,10 @@ impl StageProgram {
                 };
                 let name = |number: usize| (number > 0).then(|| output_name(number));
                 let outputs = outputs.iter().enumerate().map(|(number, (_, slot))| (name(number), slot));
-                let native = NativeStage::new(cache, bound, argument, outputs);
+                let is_taken = |name: &str| {
+                    lent.iter().any(|of| of.positions.is_some() && *stage.inputs[of.number].name == *name)
+                };
+                let native = NativeStage::new(cache, bound, argument, is_taken, outputs);
                 self.native = Some(native.map_err(|error| error.to_string())?);
                 Ok(())
             }
@@ -274,28 +370,27 @@ impl StageProgram {
         let StageProgram { bound, frame, lent, scalars, outputs, arena, .. } = self;
         arena.reset();
         let arena = &*arena;
-        for LentInput { number, taken, .. } in lent.iter_mut() {
-            if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[*number].source, taken) {
-                from.take(stage, read, part, arena, cells);
+        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
+        rooms(outputs, &mut |room| all.push(room));
+        #[cfg(feature = "native")]
+        if let Some(native) = self.native.as_mut().filter(|native| native.can_sweep(&all)) {
+            for input in lent.iter_mut().filter(|input| input.positions.is_none()) {
+                input.take(stage, from, part, arena);
             }
+            let views = sweep_views(stage, from, part, lent, &[], arena)?;
+            return native.sweep((part.shape, SweepOrder::Any), &views, from.scalars, &mut all, from.limits);
         }
+        lent.iter_mut().for_each(|input| input.take(stage, from, part, arena));
         let mut views = BumpVec::with_capacity_in(lent.len(), arena);
         for LentInput { number, taken, .. } in &*lent {
             views.push(match (&stage.inputs[*number].source, taken) {
                 (StageSource::Field(read), None) => from.view(stage, read, part),
                 (StageSource::Field(read), Some(cells)) => cells.view_as(&read.sizes(part.shape)),
                 (StageSource::Carry(number), _) => from.carries[*number],
-                (StageSource::Mask { axis, values }, _) => {
-                    let mut shape = BumpVec::from_iter_in(part.shape.iter().map(|_| 1), arena);
-                    shape[*axis] = part.shape[*axis];
-                    let from = (part.first[*axis] - stage.first[*axis]) as usize;
-                    NdView::from_slice(&values[from..][..part.shape[*axis]], &shape).map_err(ours)?
-                }
+                (StageSource::Mask { axis, values }, _) => mask(stage, part, *axis, values)?,
                 (StageSource::Scalar(_), _) => unreachable!("scalars are written"),
             });
         }
-        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
-        rooms(outputs, &mut |room| all.push(room));
         #[cfg(feature = "native")]
         if let Some(native) = &mut self.native {
             let points = part.shape.iter().product();
@@ -330,6 +425,38 @@ impl StageProgram {
             }
             Err(error) => Err(ours(error)),
         }
+    }
+
+    /// Goes over all levels of a scan but the first one at once, if a library does: `slots` are those of what is handed on, by
+    /// number, and rooms have the first level, too. False if it does not: nothing was written then.
+    #[cfg(feature = "native")]
+    pub fn sweep_levels<'r>(
+        &'r mut self,
+        stage: &FieldStage,
+        from: StageData<'_>,
+        part: Part<'_>,
+        order: SweepOrder,
+        rooms: impl FnOnce(&'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<bool, FieldProblem> {
+        let StageProgram { lent, outputs, arena, native: Some(native), .. } = self else { return Ok(false) };
+        let slot = |output: &StageOutput| match output.result {
+            StageResult::Node(node) => outputs.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot),
+            _ => None,
+        };
+        arena.reset();
+        let mut carried = BumpVec::with_capacity_in(stage.outputs.len(), arena);
+        for output in &stage.outputs {
+            let Some(slot) = slot(output) else { return Ok(false) };
+            carried.push(slot);
+        }
+        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
+        rooms(outputs, &mut |room| all.push(room));
+        if !native.can_sweep(&all) || lent.iter().any(|input| input.taken.is_some()) {
+            return Ok(false);
+        }
+        let views = sweep_views(stage, from, part, lent, &carried, arena)?;
+        native.sweep((part.shape, order), &views, from.scalars, &mut all, from.limits)?;
+        Ok(true)
     }
 
     /// Calls a function for a result of the last run that has no room.

@@ -1,0 +1,256 @@
+//! Sweeps: a library computes elements where the host says that they stand, step by step along an axis if it has to.
+//!
+//! ```text
+//! shape (8, 3), Up(axis 0)      x   8 steps, read                 s[0] ─┐
+//!                               s   9 steps, of which 8 are written     s[1] = x[0] + s[0] ─┐
+//!                                                                              s[2] = x[1] + s[1]
+//! ```
+//!
+//! A call compares shapes, places and types in the library and makes arrays; a sweep compares them here, and only goes over the
+//! elements. There is one where the program of a library is one region whose members are all total.
+//!
+//! 1. Elements of rooms share no byte with each other, and rooms are borrowed mutably: an element that a sweep writes is read as
+//!    an operand of the next step alone.
+//! 2. Positions are compared with the axis that they choose from, by their greatest one.
+
+use crate::library::call::CallMemory;
+use crate::library::call_layout::Place;
+use crate::library::error::BoundaryError;
+use crate::library::open::{Loaded, RawColumn};
+use crate::library::sweep_order::SweepOrder;
+use crate::machine::Room;
+use crate::value::nd_type::MAX_RANK;
+use crate::value::shape::Strides;
+use crate::value::{NdType, NdView, QType, Value};
+use std::sync::Arc;
+
+/// Positions along an axis, whose greatest one is known.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    list: Arc<[u32]>,
+    /// Behind the greatest one.
+    end: usize,
+}
+
+impl Positions {
+    /// Positions from 0 on.
+    pub fn new(list: Arc<[u32]>) -> Positions {
+        let end = list.iter().max().map_or(0, |most| *most as usize + 1);
+        Positions { list, end }
+    }
+}
+
+/// Where an operand of a sweep comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum SweepOperand<'a> {
+    /// A plain value.
+    Value(&'a Value),
+    /// Elements; an axis of size 1 repeats.
+    Elements(NdView<'a>),
+    /// Elements that positions choose along the last axis: those of the list from a number on, one for each element of the sweep.
+    Taken(NdView<'a>, &'a Positions, usize),
+    /// The result of this number, one step before.
+    Before(usize),
+}
+
+/// The elements of a sweep: the sizes of its axes, those that are taken in order first.
+struct Walk<'s> {
+    shape: &'s [usize],
+    order: SweepOrder,
+    /// The axis of the shape for each axis of the walk.
+    axes: [usize; MAX_RANK],
+}
+
+impl Walk<'_> {
+    /// The axis that is taken step by step.
+    fn axis(&self) -> Option<usize> {
+        match self.order {
+            SweepOrder::Any => None,
+            SweepOrder::Up(axis) | SweepOrder::Down(axis) => Some(axis),
+        }
+    }
+
+    /// A column whose first element, of the lowest step, stands at an address; `strides` are by axis of the shape.
+    fn column(&self, mut data: *mut u8, mut strides: Strides) -> RawColumn {
+        if let SweepOrder::Down(axis) = self.order {
+            data = data.wrapping_offset((self.shape[axis] as isize - 1) * strides[axis]);
+            strides[axis] = -strides[axis];
+        }
+        let mut column = RawColumn { data, strides: [0; MAX_RANK] };
+        for (to, axis) in column.strides.iter_mut().zip(&self.axes).take(self.shape.len()) {
+            *to = strides[*axis] as i64;
+        }
+        column
+    }
+}
+
+impl CallMemory {
+    /// True if the library has a sweep.
+    pub fn can_sweep(&self) -> bool {
+        self.library.inner.sweep.is_some()
+    }
+
+    /// Computes elements of this shape: operands in the order of the parameters, and a room for each result, by its number.
+    ///
+    /// # Errors
+    /// There is no sweep; an operand or a room has another type or another shape, is missing or one too many; positions lead
+    /// beyond their axis.
+    pub fn sweep<'a, 'r: 'a>(
+        &mut self,
+        shape: &[usize],
+        order: SweepOrder,
+        operands: impl ExactSizeIterator<Item = SweepOperand<'a>>,
+        rooms: impl IntoIterator<Item = (usize, &'a mut Room<'r>)>,
+    ) -> Result<(), BoundaryError> {
+        let CallMemory { library, frame, addresses, columns, lists, .. } = self;
+        let Loaded { layout, signature, sweep: Some(sweep), .. } = &*library.inner else {
+            return Err(BoundaryError::NoSweep);
+        };
+        let walk = walk(shape, order)?;
+        columns.iter_mut().for_each(|column| column.data = std::ptr::null_mut());
+        let mut left = layout.results.len();
+        for (number, room) in rooms {
+            let Some(Place::Array(place, array)) = layout.results.get(number) else {
+                return Err(BoundaryError::NoArray { number });
+            };
+            let wrong = |room: &Room<'_>| BoundaryError::Type {
+                name: signature.results[number].0.clone(),
+                expected: expected(*array, shape),
+                actual: format!("{room:?}"),
+            };
+            let (first, element, sizes, strides) = room.elements();
+            let steps = |axis: usize| shape[axis] + usize::from(walk.axis() == Some(axis));
+            let fits = (element, sizes.len()) == (array.element(), shape.len())
+                && (0..shape.len()).all(|axis| sizes[axis] == steps(axis));
+            if !fits || array.rank() != shape.len() || !columns[*place].data.is_null() {
+                return Err(wrong(room));
+            }
+            let begin = match order {
+                SweepOrder::Up(axis) => strides[axis],
+                _ => 0,
+            };
+            columns[*place] = walk.column(first.wrapping_offset(begin), strides);
+            left -= 1;
+        }
+        let (wanted, found) = (layout.arguments.len(), operands.len());
+        if left > 0 || wanted != found {
+            return Err(BoundaryError::Count { expected: wanted, actual: found });
+        }
+        for (((place, parameter), operand), list) in
+            layout.arguments.iter().zip(&signature.parameters).zip(operands).zip(&mut **lists)
+        {
+            let mismatch = |actual: String| BoundaryError::Type {
+                name: parameter.name.clone(),
+                expected: match place {
+                    Place::Plain(_) => parameter.qtype.to_string(),
+                    Place::Array(_, array) => expected(*array, shape),
+                },
+                actual,
+            };
+            match (place, operand) {
+                (Place::Plain(slot), SweepOperand::Value(value)) => {
+                    frame.write(slot, value).map_err(|_| mismatch(value.qtype().to_string()))?;
+                }
+                (Place::Array(number, array), SweepOperand::Elements(view)) if !parameter.is_taken => {
+                    columns[*number] =
+                        elements(&walk, *array, &view, None).ok_or_else(|| mismatch(of_view(&view)))?;
+                }
+                (Place::Array(number, array), SweepOperand::Taken(view, positions, from))
+                    if parameter.is_taken =>
+                {
+                    let chosen =
+                        positions.list.get(from..).filter(|list| Some(list.len()) >= shape.last().copied());
+                    let column = elements(&walk, *array, &view, Some(positions)).zip(chosen);
+                    let (column, chosen) = column.ok_or_else(|| mismatch(of_view(&view)))?;
+                    (columns[*number], *list) = (column, chosen.as_ptr());
+                }
+                (Place::Array(number, array), SweepOperand::Before(result)) if !parameter.is_taken => {
+                    let other = match layout.results.get(result) {
+                        Some(Place::Array(place, other)) if same(array, other) => columns[*place],
+                        _ => return Err(mismatch(format!("result {result}"))),
+                    };
+                    if order == SweepOrder::Any {
+                        return Err(mismatch("a step before the first one".to_owned()));
+                    }
+                    let data = other.data.wrapping_offset(-other.strides[0] as isize);
+                    columns[*number] = RawColumn { data, ..other };
+                }
+                (_, operand) => return Err(mismatch(format!("{operand:?}"))),
+            }
+        }
+        if shape.contains(&0) {
+            return Ok(());
+        }
+        let mut sizes = [1; MAX_RANK];
+        for (size, axis) in sizes.iter_mut().zip(&walk.axes).take(shape.len()) {
+            *size = shape[*axis] as i64;
+        }
+        let begin = i64::from(order != SweepOrder::Any);
+        // SAFETY: the library has this function; each column has the type of its parameter or result and elements of the shape
+        // inside of memory that is borrowed by the arguments of this function: rooms mutably, so that no element is read that
+        // is written but by `Before`, one step later; chosen elements are inside by `Positions`.
+        unsafe {
+            sweep(
+                addresses.as_ptr(),
+                shape.len() as i64,
+                begin,
+                sizes.as_mut_ptr(),
+                columns.as_mut_ptr(),
+                lists.as_ptr(),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn walk(shape: &[usize], order: SweepOrder) -> Result<Walk<'_>, BoundaryError> {
+    let wrong = || BoundaryError::Sweep { shape: shape.to_vec(), order };
+    let mut walk = Walk { shape, order, axes: [0, 1, 2, 3, 4, 5] };
+    if shape.is_empty() || shape.len() > MAX_RANK {
+        return Err(wrong());
+    }
+    if let Some(axis) = walk.axis() {
+        walk.axes.get_mut(..=axis).filter(|_| axis < shape.len()).ok_or_else(wrong)?.rotate_right(1);
+    }
+    Ok(walk)
+}
+
+fn same(array: &NdType, other: &NdType) -> bool {
+    (array.element(), array.rank()) == (other.element(), other.rank())
+}
+
+/// The column of a view; the last axis of one that positions choose from has any size that they fit in.
+fn elements(
+    walk: &Walk<'_>,
+    array: NdType,
+    view: &NdView<'_>,
+    chosen: Option<&Positions>,
+) -> Option<RawColumn> {
+    let rank = walk.shape.len();
+    if (view.element(), view.rank(), array.rank()) != (array.element(), rank, rank) {
+        return None;
+    }
+    let mut strides: Strides = [0; MAX_RANK];
+    for axis in 0..rank {
+        let size = view.shape()[axis];
+        let is_chosen = chosen.is_some() && axis + 1 == rank;
+        let fits = match chosen {
+            Some(positions) if is_chosen => positions.end <= size && walk.order == SweepOrder::Any,
+            _ => size == walk.shape[axis] || size == 1,
+        };
+        if !fits {
+            return None;
+        }
+        strides[axis] = if size == 1 && !is_chosen { 0 } else { view.strides()[axis] };
+    }
+    let first = view.bytes().as_ptr().wrapping_add(view.start()).cast_mut();
+    Some(walk.column(first, strides))
+}
+
+fn expected(array: NdType, shape: &[usize]) -> String {
+    format!("{} over {shape:?}", QType::NdArray(array))
+}
+
+fn of_view(view: &NdView<'_>) -> String {
+    format!("an array of {} of shape {:?}", view.element(), view.shape())
+}
