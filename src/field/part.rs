@@ -33,6 +33,11 @@ impl PartPlace {
         &self.shape
     }
 
+    /// The first cell, and the cells to the next one along each axis.
+    pub fn window(&self) -> (usize, Strides) {
+        (self.start, self.strides)
+    }
+
     fn strides(&self) -> &[isize] {
         &self.strides[..self.shape.len()]
     }

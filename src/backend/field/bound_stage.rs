@@ -9,12 +9,13 @@
 //! without them is one band.
 
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, StageProgram, with_scalar};
+use crate::backend::field::stage_data::{StageData, with_scalar};
+use crate::backend::field::stage_program::StageProgram;
 use crate::backend::field::tier::FieldTier;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
-use crate::field::stage::{FieldStage, FieldTemporary, StageResult, StageSource};
+use crate::field::stage::{FieldStage, FieldTemporary, StageOutput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::library::SweepOrder;
@@ -247,6 +248,7 @@ fn run_part(
     };
     let mut is_stored = 0_u64;
     if let Some(program) = &mut program {
+        let is_native = program.is_native();
         let buffers = &mut *targets.buffers;
         program.run(stage, from, part, |slots, give| {
             for (number, (output, buffer)) in stage.outputs.iter().zip(buffers).enumerate() {
@@ -254,6 +256,7 @@ fn run_part(
                 let Some(slot) = slots.iter().find(|(known, _)| *known == node) else { continue };
                 let place = place(number, buffer);
                 if number < 64
+                    && !(is_native && is_shared(stage, number))
                     && is_full(&slot.1, part)
                     && let Some(room) = buffer.room_at(&slot.1, &place)
                 {
@@ -280,6 +283,15 @@ pub(super) fn is_full(slot: &TypedSlot, part: Part<'_>) -> bool {
         qtype.rank() == part.shape.len()
             && qtype.units().zip(part.shape).all(|(is_unit, size)| !is_unit || *size == 1)
     })
+}
+
+/// True if an output has the value of another one: the interpreter gives it to two rooms, a library to one.
+pub(super) fn is_shared(stage: &FieldStage, number: usize) -> bool {
+    let same = |(other, output): (usize, &StageOutput)| {
+        let results = (&output.result, &stage.outputs[number].result);
+        other != number && matches!(results, (StageResult::Node(one), StageResult::Node(two)) if one == two)
+    };
+    stage.outputs.iter().enumerate().any(same)
 }
 
 fn with_result<R>(

@@ -8,10 +8,10 @@
 //! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels but the first one
 //! at once.
 
-use crate::backend::field::bound_stage::{BoundStage, is_full};
+use crate::backend::field::bound_stage::{BoundStage, is_full, is_shared};
 use crate::backend::field::limits::ours;
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, with_scalar};
+use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
@@ -129,10 +129,12 @@ fn run_level<'a>(
     part: Part<'_>,
     cells: &mut [Option<CellsOfPart<'a>>],
 ) -> Result<(), FieldProblem> {
+    let is_native = stage.is_native();
     stage.run_plane(from, part, |stage, slots, give| {
         for (number, cells) in (0..stage.outputs.len()).zip(&mut *cells) {
             let Some(slot) = slot_of(stage, slots, number) else { continue };
             if is_full(slot, part)
+                && !(is_native && is_shared(stage, number))
                 && cells.as_ref().is_some_and(CellsOfPart::has_room)
                 && let Some(room) = cells.take().and_then(|cells| cells.room(slot))
             {

@@ -18,6 +18,7 @@ use crate::native::stage::{ArrayLayout, ProgramCall};
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::library::{Argument, CallMemory, Positions, SweepOperand, SweepOrder};
 use cembra_vm::machine::{BoundExpr, Room};
+use cembra_vm::value::shape::Strides;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -34,9 +35,11 @@ pub(super) enum ArgumentOf {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LentView<'a> {
     /// Its elements; axes of size 1 repeat.
-    Elements(NdView<'a>),
+    Elements(&'a NdView<'a>),
+    /// Those of a buffer from a cell on, by cells from one to the next along each axis.
+    Window(&'a NdView<'a>, usize, Strides),
     /// Those at positions along the last axis, from a number on.
-    Taken(NdView<'a>, &'a Positions, usize),
+    Taken(&'a NdView<'a>, &'a Positions, usize),
     /// The plane of the level before, of the result that has this slot.
     Before(&'a TypedSlot),
 }
@@ -120,6 +123,7 @@ impl NativeStage {
             ArgumentOf::Scalar(_) => SweepOperand::Value(value),
             ArgumentOf::View(view) => match views[view] {
                 LentView::Elements(view) => SweepOperand::Elements(view),
+                LentView::Window(cells, first, steps) => SweepOperand::Window(cells, first, steps),
                 LentView::Taken(view, positions, from) => SweepOperand::Taken(view, positions, from),
                 LentView::Before(slot) => SweepOperand::Before(number(slot).unwrap_or(usize::MAX)),
             },

@@ -9,19 +9,21 @@
 //! grown to their size. On the native tier a library takes the same views and rooms; what it refuses, the interpreter runs
 //! again, which says what is wrong.
 
-use crate::backend::field::limits::{StageLimits, ours};
+use crate::backend::field::lent::LentInput;
 #[cfg(feature = "native")]
-use crate::backend::field::native_stage::{ArgumentOf, LentView, NativeOutput, NativeStage};
+use crate::backend::field::lent::{positions_along_last, sweep_views};
+use crate::backend::field::limits::ours;
+#[cfg(feature = "native")]
+use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
 use crate::backend::field::results::Part;
+use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 use crate::backend::field::tier::FieldTier;
 use crate::compile::tier::run_as_machine_code;
 use crate::compile::{Options, compile};
 use crate::expr::NodeId;
-use crate::field::buffer::{FieldBuffer, FieldCells, FieldData};
+use crate::field::buffer::FieldCells;
 use crate::field::error::FieldProblem;
-use crate::field::part::{PartPlace, TakenAxis};
-use crate::field::program::FieldProgram;
-use crate::field::stage::{AxisRead, FieldRead, FieldStage, ReadOf, StageSource};
+use crate::field::stage::{FieldStage, StageSource};
 #[cfg(feature = "native")]
 use crate::field::stage::{StageOutput, StageResult};
 use crate::prepare::Prepare;
@@ -33,139 +35,16 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 #[cfg(feature = "native")]
-use cembra_vm::library::{Positions, SweepOrder};
+use cembra_vm::library::SweepOrder;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
-use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
-/// What a stage reads besides its program: the data, what is kept, and the state of a scan.
-#[derive(Clone, Copy)]
-pub(super) struct StageData<'d> {
-    pub program: &'d FieldProgram,
-    pub data: &'d FieldData,
-    pub scalars: &'d [ScalarValue],
-    /// The temporaries that come before.
-    pub temporaries: &'d [FieldBuffer],
-    /// What a scan hands on, by number.
-    pub carries: &'d [NdView<'d>],
-    pub limits: StageLimits<'d>,
-}
-
-impl<'d> StageData<'d> {
-    /// What is read.
-    fn buffer(&self, read: &FieldRead) -> &'d FieldBuffer {
-        match read.of {
-            ReadOf::Field(field) => &self.data.fields[&*self.program.fields[field.0].name],
-            ReadOf::Temporary(number) => &self.temporaries[number],
-        }
-    }
-
-    /// The elements that a list along the last axis chooses from.
-    #[cfg(feature = "native")]
-    fn chosen_from(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> NdView<'d> {
-        let (buffer, mut shape) = (self.buffer(read), part.shape.iter().copied().collect::<PerAxis>());
-        if let (Some(AxisRead::Taken { place, .. }), Some(size)) = (read.axes.last(), shape.last_mut()) {
-            *size = buffer.shape()[*place];
-        }
-        buffer.view_at(&self.place(stage, read, Part { first: part.first, shape: &shape }))
-    }
-
-    /// Where the elements of a part stand; lists choose others from the first one on.
-    fn place(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> PartPlace {
-        let buffer = self.buffer(read);
-        let axis = |(axis, of): (usize, &AxisRead)| match *of {
-            AxisRead::Absent => None,
-            AxisRead::Window { place, first } => {
-                Some((place, first + part.first[axis] - stage.first[axis], part.shape[axis]))
-            }
-            AxisRead::Taken { place, .. } => Some((place, buffer.origin()[place], part.shape[axis])),
-        };
-        buffer.place(read.axes.iter().enumerate().map(axis), &read.fixed)
-    }
-
-    /// The elements that a read without lists has.
-    pub fn view(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> NdView<'d> {
-        self.buffer(read).view_at(&self.place(stage, read, part))
-    }
-
-    /// Calls a function for the elements that a read has.
-    pub fn with_read<R>(
-        &self,
-        stage: &FieldStage,
-        read: &FieldRead,
-        part: Part<'_>,
-        each: impl FnOnce(&NdView<'_>) -> R,
-    ) -> Result<R, FieldProblem> {
-        if read.lists.is_empty() {
-            return Ok(each(&self.view(stage, read, part)));
-        }
-        let mut cells = FieldCells::filled(&ScalarValue::zero(self.buffer(read).dtype()), 0)?;
-        self.take(stage, read, part, &Bump::new(), &mut cells);
-        Ok(each(&cells.view_as(&read.sizes(part.shape))))
-    }
-
-    /// The elements that lists choose, one after the other.
-    fn take(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>, arena: &Bump, to: &mut FieldCells) {
-        let mut taken = BumpVec::new_in(arena);
-        for (axis, of) in read.axes.iter().enumerate() {
-            if let AxisRead::Taken { place, list } = *of {
-                let from = (part.first[axis] - stage.first[axis]) as usize;
-                taken.push(TakenAxis { axis, place, positions: &read.lists[list][from..] });
-            }
-        }
-        self.buffer(read).take_into(&self.place(stage, read, part), &taken, to);
-    }
-}
-
-/// Truth values along an axis of the box.
-fn mask<'v>(
-    stage: &FieldStage,
-    part: Part<'_>,
-    axis: usize,
-    values: &'v [bool],
-) -> Result<NdView<'v>, FieldProblem> {
-    let mut shape: PerAxis = part.shape.iter().map(|_| 1).collect();
-    shape[axis] = part.shape[axis];
-    let from = (part.first[axis] - stage.first[axis]) as usize;
-    NdView::from_slice(&values[from..][..part.shape[axis]], &shape).map_err(ours)
-}
-
-/// Calls a function for a scalar as an array without axes.
-pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-    fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-        each(&NdView::from_slice(&[value], &[]).expect("one element"))
-    }
-    match *value {
-        ScalarValue::Boolean(value) => one(value, each),
-        ScalarValue::Int32(value) => one(value, each),
-        ScalarValue::Int64(value) => one(value, each),
-        ScalarValue::Float32(value) => one(value, each),
-        ScalarValue::Float64(value) => one(value, each),
-        _ => unreachable!("fields have elements of five types"),
-    }
-}
-
 /// The name of a side output; names are sorted as numbers are.
 fn output_name(number: usize) -> Arc<str> {
     format!("o{number:07}").into()
-}
-
-/// An input that a run lends.
-#[derive(Debug)]
-struct LentInput {
-    /// Its number in the stage.
-    number: usize,
-    slot: TypedSlot,
-    /// Its number in the layout.
-    bit: u32,
-    /// The memory for elements that lists choose.
-    taken: Option<FieldCells>,
-    /// What a library takes instead of these: positions along the last axis of the box.
-    #[cfg(feature = "native")]
-    positions: Option<Positions>,
 }
 
 /// A stage's program, and the frame it runs on.
@@ -183,61 +62,6 @@ pub(super) struct StageProgram {
     #[cfg(feature = "native")]
     native: Option<NativeStage>,
     arena: Bump,
-}
-
-impl LentInput {
-    /// Takes the elements that lists choose, if they do.
-    fn take(&mut self, stage: &FieldStage, from: StageData<'_>, part: Part<'_>, arena: &Bump) {
-        if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[self.number].source, &mut self.taken)
-        {
-            from.take(stage, read, part, arena, cells);
-        }
-    }
-}
-
-/// The list of a read that has one, along the last axis of the box.
-#[cfg(feature = "native")]
-fn positions_along_last(source: &StageSource) -> Option<Positions> {
-    match source {
-        StageSource::Field(FieldRead { axes, lists, .. }) => match (&lists[..], axes.last()) {
-            ([list], Some(AxisRead::Taken { .. })) => Some(Positions::new(list.clone())),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// What a library that sweeps reads: without slots of what is handed on it is the plane that is there.
-#[cfg(feature = "native")]
-fn sweep_views<'a>(
-    stage: &'a FieldStage,
-    from: StageData<'a>,
-    part: Part<'_>,
-    lent: &'a [LentInput],
-    carried: &[&'a TypedSlot],
-    arena: &'a Bump,
-) -> Result<BumpVec<'a, LentView<'a>>, FieldProblem> {
-    let mut views = BumpVec::with_capacity_in(lent.len(), arena);
-    for LentInput { number, taken, positions, .. } in lent {
-        views.push(match (&stage.inputs[*number].source, taken, positions) {
-            (StageSource::Field(read), Some(_), Some(positions)) => {
-                let last = part.shape.len() - 1;
-                let first = (part.first[last] - stage.first[last]) as usize;
-                LentView::Taken(from.chosen_from(stage, read, part), positions, first)
-            }
-            (StageSource::Field(read), Some(cells), None) => {
-                LentView::Elements(cells.view_as(&read.sizes(part.shape)))
-            }
-            (StageSource::Field(read), None, _) => LentView::Elements(from.view(stage, read, part)),
-            (StageSource::Carry(number), ..) => match carried.get(*number) {
-                Some(slot) => LentView::Before(slot),
-                None => LentView::Elements(from.carries[*number]),
-            },
-            (StageSource::Mask { axis, values }, ..) => LentView::Elements(mask(stage, part, *axis, values)?),
-            (StageSource::Scalar(_), ..) => unreachable!("scalars are written"),
-        });
-    }
-    Ok(views)
 }
 
 impl StageProgram {

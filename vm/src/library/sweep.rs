@@ -19,6 +19,7 @@ use crate::library::error::BoundaryError;
 use crate::library::open::{Loaded, RawColumn};
 use crate::library::sweep_order::SweepOrder;
 use crate::machine::Room;
+use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::Strides;
 use crate::value::{NdType, NdView, QType, Value};
@@ -46,9 +47,12 @@ pub enum SweepOperand<'a> {
     /// A plain value.
     Value(&'a Value),
     /// Elements; an axis of size 1 repeats.
-    Elements(NdView<'a>),
+    Elements(&'a NdView<'a>),
+    /// Elements of an array of one axis whose elements stand one after the other: the first one, and by axis how far it is to the
+    /// next one, in elements; 0 where they repeat.
+    Window(&'a NdView<'a>, usize, Strides),
     /// Elements that positions choose along the last axis: those of the list from a number on, one for each element of the sweep.
-    Taken(NdView<'a>, &'a Positions, usize),
+    Taken(&'a NdView<'a>, &'a Positions, usize),
     /// The result of this number, one step before.
     Before(usize),
 }
@@ -153,15 +157,22 @@ impl CallMemory {
                 }
                 (Place::Array(number, array), SweepOperand::Elements(view)) if !parameter.is_taken => {
                     columns[*number] =
-                        elements(&walk, *array, &view, None).ok_or_else(|| mismatch(of_view(&view)))?;
+                        elements(&walk, *array, view, None).ok_or_else(|| mismatch(of_view(view)))?;
+                }
+                (Place::Array(number, array), SweepOperand::Window(cells, first, steps))
+                    if !parameter.is_taken =>
+                {
+                    let column = window(&walk, *array, cells, first, &steps);
+                    columns[*number] =
+                        column.ok_or_else(|| mismatch(format!("{} with steps {steps:?}", of_view(cells))))?;
                 }
                 (Place::Array(number, array), SweepOperand::Taken(view, positions, from))
                     if parameter.is_taken =>
                 {
                     let chosen =
                         positions.list.get(from..).filter(|list| Some(list.len()) >= shape.last().copied());
-                    let column = elements(&walk, *array, &view, Some(positions)).zip(chosen);
-                    let (column, chosen) = column.ok_or_else(|| mismatch(of_view(&view)))?;
+                    let column = elements(&walk, *array, view, Some(positions)).zip(chosen);
+                    let (column, chosen) = column.ok_or_else(|| mismatch(of_view(view)))?;
                     (columns[*number], *list) = (column, chosen.as_ptr());
                 }
                 (Place::Array(number, array), SweepOperand::Before(result)) if !parameter.is_taken => {
@@ -245,6 +256,34 @@ fn elements(
     }
     let first = view.bytes().as_ptr().wrapping_add(view.start()).cast_mut();
     Some(walk.column(first, strides))
+}
+
+/// The column of a window.
+fn window(
+    walk: &Walk<'_>,
+    array: NdType,
+    cells: &NdView<'_>,
+    first: usize,
+    steps: &Strides,
+) -> Option<RawColumn> {
+    let (size, rank) = (cell_size(array.element()) as isize, walk.shape.len());
+    let is_row = cells.rank() == 1 && (cells.len() < 2 || cells.strides()[0] == size);
+    if cells.element() != array.element() || array.rank() != rank || !is_row {
+        return None;
+    }
+    let (mut lowest, mut highest, mut strides) = (first as isize, first as isize, [0; MAX_RANK]);
+    for axis in 0..rank {
+        let reach = (walk.shape[axis] as isize - 1).max(0).checked_mul(steps[axis])?;
+        lowest = lowest.checked_add(reach.min(0))?;
+        highest = highest.checked_add(reach.max(0))?;
+        // Of an axis of one element the step may be anything.
+        strides[axis] = if walk.shape[axis] > 1 { steps[axis].checked_mul(size)? } else { 0 };
+    }
+    if !walk.shape.contains(&0) && (lowest < 0 || highest as usize >= cells.len()) {
+        return None;
+    }
+    let begin = cells.bytes().as_ptr().wrapping_add(cells.start());
+    Some(walk.column(begin.wrapping_offset(first as isize * size).cast_mut(), strides))
 }
 
 fn expected(array: NdType, shape: &[usize]) -> String {
