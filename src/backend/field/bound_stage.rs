@@ -162,8 +162,8 @@ impl BoundStage {
         }
     }
 
-    /// Computes all levels of a scan but the first one at once, if a library does; rooms are as those of
-    /// [`BoundStage::run_plane`], and have all levels. False if it does not: nothing was written then.
+    /// Computes all levels of a scan at once, if a library does; rooms are as those of [`BoundStage::run_plane`], of all levels.
+    /// False if it does not: nothing was written then.
     #[cfg(feature = "native")]
     pub fn sweep_levels<'r>(
         &'r mut self,

@@ -61,7 +61,8 @@ pub(super) fn positions_along_last(source: &StageSource) -> Option<Positions> {
     }
 }
 
-/// What a library that sweeps reads: without slots of what is handed on it is the plane that is there.
+/// What a library that sweeps reads. With the slots of what is handed on, it reads this at the level before, and what is there at
+/// the first one.
 #[cfg(feature = "native")]
 pub(super) fn sweep_views<'a>(
     stage: &'a FieldStage,
@@ -97,7 +98,7 @@ pub(super) fn sweep_views<'a>(
                 LentView::Window(cells, first, steps)
             }
             (StageSource::Carry(number), ..) => match carried.get(*number) {
-                Some(slot) => LentView::Before(slot),
+                Some(slot) => LentView::Before(slot, &from.carries[*number]),
                 None => LentView::Elements(&from.carries[*number]),
             },
             (StageSource::Mask { axis, values }, ..) => {

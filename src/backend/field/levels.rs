@@ -5,8 +5,7 @@
 //! ```
 //!
 //! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
-//! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels but the first one
-//! at once.
+//! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels at once.
 
 use crate::backend::field::bound_stage::{BoundStage, is_full, is_shared};
 use crate::backend::field::limits::ours;
@@ -25,7 +24,7 @@ use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::library::SweepOrder;
 #[cfg(feature = "native")]
-use cembra_vm::value::shape::{PerAxis, padded};
+use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// The buffers that levels are written to, one for each carry; without destinations they have the axes of the box.
@@ -77,6 +76,13 @@ pub(super) fn run_levels(
     from: StageData<'_>,
 ) -> Result<(), FieldProblem> {
     let Levels { scan, first, shape, arena } = levels;
+    #[cfg(feature = "native")]
+    if stage.is_native() {
+        arena.reset();
+        if sweep_levels(stage, scan, (&mut *first, shape, arena), into, from)? {
+            return Ok(());
+        }
+    }
     let step = if scan.direction == ScanDirection::Forward { 1 } else { -1 };
     for number in 0..scan.levels.len() as i64 {
         let level = match scan.direction {
@@ -102,11 +108,6 @@ pub(super) fn run_levels(
             with_first(&scan.init, shape, &BumpVec::new_in(arena), arena, &mut |carries| {
                 run_level(stage, StageData { carries, ..from }, part, &mut cells)
             })?;
-            drop(cells);
-            #[cfg(feature = "native")]
-            if stage.is_native() && sweep_levels(stage, scan, (&mut *first, shape), into, from)? {
-                return Ok(());
-            }
             continue;
         }
         let mut carries = BumpVec::with_capacity_in(written.len(), arena);
@@ -156,48 +157,43 @@ fn slot_of<'s>(stage: &FieldStage, slots: &'s [(NodeId, TypedSlot)], output: usi
     slots.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot)
 }
 
-/// Computes all levels behind the first one at once; false if no library does.
+/// Computes all levels at once; false if no library does.
 #[cfg(feature = "native")]
 fn sweep_levels(
     stage: &mut BoundStage,
     scan: &ScanLevels,
-    (first, shape): (&mut [i64], &[usize]),
+    (first, shape, arena): (&mut [i64], &[usize], &Bump),
     into: &mut LevelBuffers<'_>,
     from: StageData<'_>,
 ) -> Result<bool, FieldProblem> {
-    let (axis, count) = (scan.axis, scan.levels.len());
-    if count < 2 {
-        return Ok(true);
-    }
-    let (mut whole, mut rest): (PerAxis, PerAxis) =
-        (shape.iter().copied().collect(), shape.iter().copied().collect());
-    (whole[axis], rest[axis]) = (count, count - 1);
-    first[axis] = scan.levels.first;
-    let all = Part { first, shape: &whole };
-    let LevelBuffers { buffers, destinations } = into;
-    let mut begin = padded(first, 0);
+    let mut whole: PerAxis = shape.iter().copied().collect();
+    whole[scan.axis] = scan.levels.len();
+    first[scan.axis] = scan.levels.first;
+    let part = Part { first, shape: &whole };
     let order = match scan.direction {
-        ScanDirection::Forward => {
-            begin[axis] += 1;
-            SweepOrder::Up(axis)
-        }
-        ScanDirection::Backward => SweepOrder::Down(axis),
+        ScanDirection::Forward => SweepOrder::Up(scan.axis),
+        ScanDirection::Backward => SweepOrder::Down(scan.axis),
     };
-    let part = Part { first: &begin[..first.len()], shape: &rest };
-    stage.sweep_levels(from, part, order, |stage, slots, give| {
-        for (number, buffer) in buffers.iter_mut().enumerate() {
-            let place = match destinations.get(number) {
-                Some(destination) => destination.place(buffer, all),
-                None => all.place(buffer),
-            };
-            if let Some(slot) = slot_of(stage, slots, number)
-                && is_full(slot, all)
-                && let Some(room) = buffer.room_at(slot, &place)
-            {
-                give(room);
+    let LevelBuffers { buffers, destinations } = into;
+    let mut is_swept = false;
+    with_first(&scan.init, &[], &BumpVec::new_in(arena), arena, &mut |carries| {
+        is_swept = stage.sweep_levels(StageData { carries, ..from }, part, order, |stage, slots, give| {
+            for (number, buffer) in buffers.iter_mut().enumerate() {
+                let place = match destinations.get(number) {
+                    Some(destination) => destination.place(buffer, part),
+                    None => part.place(buffer),
+                };
+                if let Some(slot) = slot_of(stage, slots, number)
+                    && is_full(slot, part)
+                    && let Some(room) = buffer.room_at(slot, &place)
+                {
+                    give(room);
+                }
             }
-        }
-    })
+        })?;
+        Ok(())
+    })?;
+    Ok(is_swept)
 }
 
 /// Calls a function with the values that the first level gets, each as a plane.

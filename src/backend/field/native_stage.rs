@@ -40,8 +40,8 @@ pub(super) enum LentView<'a> {
     Window(&'a NdView<'a>, usize, Strides),
     /// Those at positions along the last axis, from a number on.
     Taken(&'a NdView<'a>, &'a Positions, usize),
-    /// The plane of the level before, of the result that has this slot.
-    Before(&'a TypedSlot),
+    /// The plane of the level before, of the result that has this slot; at the first level the only element of a view.
+    Before(&'a TypedSlot, &'a NdView<'a>),
 }
 
 /// The library of a stage, with the memory of its calls.
@@ -101,7 +101,7 @@ impl NativeStage {
             && self.results.iter().all(|(_, slot, _)| has_room(slot))
     }
 
-    /// Goes over the elements of a box. With levels, all but the first one of them, for which rooms have a plane, too.
+    /// Goes over the elements of a box.
     ///
     /// # Errors
     /// The budget is used up.
@@ -125,7 +125,9 @@ impl NativeStage {
                 LentView::Elements(view) => SweepOperand::Elements(view),
                 LentView::Window(cells, first, steps) => SweepOperand::Window(cells, first, steps),
                 LentView::Taken(view, positions, from) => SweepOperand::Taken(view, positions, from),
-                LentView::Before(slot) => SweepOperand::Before(number(slot).unwrap_or(usize::MAX)),
+                LentView::Before(slot, first) => {
+                    SweepOperand::Before(number(slot).unwrap_or(usize::MAX), first)
+                }
             },
         });
         let rooms = rooms.iter_mut().map(|room| (number(room.slot()).unwrap_or(usize::MAX), room));

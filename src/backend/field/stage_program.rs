@@ -251,8 +251,8 @@ impl StageProgram {
         }
     }
 
-    /// Goes over all levels of a scan but the first one at once, if a library does: `slots` are those of what is handed on, by
-    /// number, and rooms have the first level, too. False if it does not: nothing was written then.
+    /// Goes over all levels of a scan at once, if a library does; what is handed on has the values of the first level. False if it
+    /// does not: nothing was written then.
     #[cfg(feature = "native")]
     pub fn sweep_levels<'r>(
         &'r mut self,

@@ -67,9 +67,10 @@ fn elements_are_read_and_written_where_they_stand() {
         let s = [0.25];
         // Columns of the result stand one behind the other, with a gap.
         let mut out = vec![-1.0; (rows + 1) * columns + 1];
+        let (x_view, s_view) = (view(&x, &[rows, columns]), view(&s, &[1, 1]));
         let operands = [
-            ("x", elements(&x, &[rows, columns])),
-            ("s", elements(&s, &[1, 1])),
+            ("x", SweepOperand::Elements(&x_view)),
+            ("s", SweepOperand::Elements(&s_view)),
             ("k", SweepOperand::Value(&k)),
         ];
         let room = (&mut out[..], 1, &[rows, columns][..], &[1, rows as isize + 1][..]);
@@ -88,36 +89,35 @@ fn elements_are_read_and_written_where_they_stand() {
 fn steps_are_taken_in_order() {
     let (_folder, cache) = sanitized();
     let mut program = memory(&cache, "x + k*s", &PLANE, &[]);
-    let k = Value::Scalar(ScalarValue::Float64(0.5));
+    let (k, begin) = (Value::Scalar(ScalarValue::Float64(0.5)), view(&[3.0], &[]));
     for (axis, is_up) in [(0, true), (0, false), (1, true), (1, false)] {
         for swapped in [false, true] {
-            let mut sizes = [6, 9];
+            let sizes = [6, 9];
             let x: Vec<f64> = (0..54).map(|at| f64::from((at * 37) % 19)).collect();
             let strides: [isize; 2] = if swapped { [1, 6] } else { [9, 1] };
             let at = |row: usize, column: usize| row * strides[0] as usize + column * strides[1] as usize;
-            let (mut out, mut expected) = (vec![3.0; 54], vec![3.0; 54]);
-            for step in 1..sizes[axis] {
-                let step = if is_up { step } else { sizes[axis] - 1 - step };
-                let before = if is_up { step - 1 } else { step + 1 };
+            let (mut out, mut expected) = (vec![0.0; 54], vec![0.0; 54]);
+            for number in 0..sizes[axis] {
+                let step = if is_up { number } else { sizes[axis] - 1 - number };
                 for other in 0..sizes[1 - axis] {
-                    let point = |step: usize| if axis == 0 { (step, other) } else { (other, step) };
-                    let ((i, j), (bi, bj)) = (point(step), point(before));
-                    expected[at(i, j)] = x[at(i, j)] + 0.5 * expected[at(bi, bj)];
+                    let point = |step: usize| if axis == 0 { at(step, other) } else { at(other, step) };
+                    let before = match number {
+                        0 => 3.0,
+                        _ => expected[point(if is_up { step - 1 } else { step + 1 })],
+                    };
+                    expected[point(step)] = x[point(step)] + 0.5 * before;
                 }
             }
-            let whole = sizes;
-            sizes[axis] -= 1;
-            let first = if is_up { strides[axis] as usize * 8 } else { 0 };
             let cells: Vec<u8> = x.iter().flat_map(|x| x.to_ne_bytes()).collect();
             let bytes = [strides[0] * 8, strides[1] * 8];
-            let view = NdView::new(ScalarType::Float64, &cells, first, &sizes, &bytes).expect("inside");
+            let plane = NdView::new(ScalarType::Float64, &cells, 0, &sizes, &bytes).expect("inside");
             let operands = [
-                ("x", SweepOperand::Elements(&view)),
-                ("s", SweepOperand::Before(0)),
+                ("x", SweepOperand::Elements(&plane)),
+                ("s", SweepOperand::Before(0, &begin)),
                 ("k", SweepOperand::Value(&k)),
             ];
             let order = if is_up { SweepOrder::Up(axis) } else { SweepOrder::Down(axis) };
-            sweep(&mut program, (&sizes, order), &operands, (&mut out, 0, &whole, &strides))
+            sweep(&mut program, (&sizes, order), &operands, (&mut out, 0, &sizes, &strides))
                 .expect("it fits");
             assert_eq!(out, expected, "{axis} {is_up} {swapped}");
         }
@@ -132,10 +132,10 @@ fn positions_choose_elements() {
     let (e, w) = ([1.0, 2.0, 4.0, 8.0, 16.0], [0.5; 40]);
     let list: Vec<u32> = (0..45).map(|at| at * 7 % 5).collect();
     let positions = Positions::new(list.clone().into());
-    let from = NdView::from_slice(&e, &[5]).expect("five elements");
+    let (from, short, w) = (view(&e, &[5]), view(&e[..4], &[4]), view(&w, &[40]));
+    let w = SweepOperand::Elements(&w);
     let mut out = vec![0.0; 40];
-    let taken =
-        |from, first| [("e", SweepOperand::Taken(from, &positions, first)), ("w", elements(&w, &[40]))];
+    let taken = |from, first| [("e", SweepOperand::Taken(from, &positions, first)), ("w", w)];
     sweep(&mut program, (&[40], SweepOrder::Any), &taken(&from, 5), (&mut out, 0, &[40], &[1]))
         .expect("it fits");
     let expected: Vec<f64> = list[5..].iter().map(|at| e[*at as usize] - 0.5).collect();
@@ -151,11 +151,9 @@ fn positions_choose_elements() {
     assert_eq!(text, "argument e: takes NDARRAY_FLOAT64_N over [40], got an array of FLOAT64 of shape [4]");
     refused(taken(&from, 6));
     refused(taken(&from, usize::MAX));
-    refused([("e", elements(&w, &[40])), ("w", elements(&w, &[40]))]);
-    refused([
-        ("e", SweepOperand::Taken(from, &positions, 0)),
-        ("w", SweepOperand::Taken(from, &positions, 0)),
-    ]);
+    refused([("e", w), ("w", w)]);
+    let chosen = SweepOperand::Taken(&from, &positions, 0);
+    refused([("e", chosen), ("w", chosen)]);
 }
 
 #[test]
@@ -170,7 +168,8 @@ fn what_does_not_fit_is_refused() {
     let x = |view| ("x", SweepOperand::Elements(view));
     let s = ("s", SweepOperand::Elements(&single));
     let k = ("k", SweepOperand::Value(&k));
-    let before = ("s", SweepOperand::Before(0));
+    let before = ("s", SweepOperand::Before(0, &single));
+    let several = ("s", SweepOperand::Before(0, &plane));
     let cases: [(&[usize], SweepOrder, [(&str, SweepOperand<'_>); 3], &[usize]); 9] = [
         (&[2, 3], SweepOrder::Any, [x(&turned), s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&row), s, k], &[2, 3]),
@@ -178,8 +177,8 @@ fn what_does_not_fit_is_refused() {
         (&[2, 3], SweepOrder::Any, [x(&plane), s, ("k", s.1)], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&plane), before, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&plane), s, k], &[2, 2]),
-        // A sweep in order needs a room with one step more.
-        (&[2, 3], SweepOrder::Up(0), [x(&plane), before, k], &[2, 3]),
+        // The first step takes one value.
+        (&[2, 3], SweepOrder::Up(0), [x(&plane), several, k], &[2, 3]),
         (&[2, 3], SweepOrder::Up(2), [x(&plane), before, k], &[2, 3]),
         (&[], SweepOrder::Any, [x(&plane), s, k], &[2, 3]),
     ];

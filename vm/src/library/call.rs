@@ -56,6 +56,8 @@ pub struct CallMemory {
     is_lent: Box<[bool]>,
     /// Where the operands and the results of a sweep stand, in the order of `arrays`.
     pub(super) columns: Box<[RawColumn]>,
+    /// The same for the first step of a sweep in order.
+    pub(super) first_columns: Box<[RawColumn]>,
     /// For each argument the positions of a sweep.
     pub(super) lists: Box<[*const u32]>,
 }
@@ -119,8 +121,10 @@ impl Library {
         let is_lent = vec![false; layout.arrays].into_boxed_slice();
         let no_column = RawColumn { data: std::ptr::null_mut(), strides: [0; MAX_RANK] };
         let columns = vec![no_column; layout.arrays].into_boxed_slice();
+        let first_columns = columns.clone();
         let lists = vec![std::ptr::null(); layout.arguments.len()].into_boxed_slice();
-        Ok(CallMemory { library: self.clone(), frame, addresses, arrays, lent, is_lent, columns, lists })
+        let library = self.clone();
+        Ok(CallMemory { library, frame, addresses, arrays, lent, is_lent, columns, first_columns, lists })
     }
 
     /// Checks arguments, and keeps them for calls.

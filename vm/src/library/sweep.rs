@@ -1,9 +1,7 @@
 //! Sweeps: a library computes elements where the host says that they stand, step by step along an axis if it has to.
 //!
 //! ```text
-//! shape (8, 3), Up(axis 0)      x   8 steps, read                 s[0] ─┐
-//!                               s   9 steps, of which 8 are written     s[1] = x[0] + s[0] ─┐
-//!                                                                              s[2] = x[1] + s[1]
+//! shape (8, 3), Up(axis 0)      s[0] = x[0] + first   s[1] = x[1] + s[0]   s[2] = x[2] + s[1]   …
 //! ```
 //!
 //! A call compares shapes, places and types in the library and makes arrays; a sweep compares them here, and only goes over the
@@ -53,8 +51,8 @@ pub enum SweepOperand<'a> {
     Window(&'a NdView<'a>, usize, Strides),
     /// Elements that positions choose along the last axis: those of the list from a number on, one for each element of the sweep.
     Taken(&'a NdView<'a>, &'a Positions, usize),
-    /// The result of this number, one step before.
-    Before(usize),
+    /// The result of this number, one step before; at the first step the only element of a view.
+    Before(usize, &'a NdView<'a>),
 }
 
 /// The elements of a sweep: the sizes of its axes, those that are taken in order first.
@@ -106,12 +104,13 @@ impl CallMemory {
         operands: impl ExactSizeIterator<Item = SweepOperand<'a>>,
         rooms: impl IntoIterator<Item = (usize, &'a mut Room<'r>)>,
     ) -> Result<(), BoundaryError> {
-        let CallMemory { library, frame, addresses, columns, lists, .. } = self;
+        let CallMemory { library, frame, addresses, columns, first_columns, lists, .. } = self;
         let Loaded { layout, signature, sweep: Some(sweep), .. } = &*library.inner else {
             return Err(BoundaryError::NoSweep);
         };
         let walk = walk(shape, order)?;
-        columns.iter_mut().for_each(|column| column.data = std::ptr::null_mut());
+        let all = columns.iter_mut().chain(first_columns.iter_mut());
+        all.for_each(|column| column.data = std::ptr::null_mut());
         let mut left = layout.results.len();
         for (number, room) in rooms {
             let Some(Place::Array(place, array)) = layout.results.get(number) else {
@@ -123,23 +122,18 @@ impl CallMemory {
                 actual: format!("{room:?}"),
             };
             let (first, element, sizes, strides) = room.elements();
-            let steps = |axis: usize| shape[axis] + usize::from(walk.axis() == Some(axis));
-            let fits = (element, sizes.len()) == (array.element(), shape.len())
-                && (0..shape.len()).all(|axis| sizes[axis] == steps(axis));
+            let fits = (element, sizes) == (array.element(), shape);
             if !fits || array.rank() != shape.len() || !columns[*place].data.is_null() {
                 return Err(wrong(room));
             }
-            let begin = match order {
-                SweepOrder::Up(axis) => strides[axis],
-                _ => 0,
-            };
-            columns[*place] = walk.column(first.wrapping_offset(begin), strides);
+            columns[*place] = walk.column(first, strides);
             left -= 1;
         }
         let (wanted, found) = (layout.arguments.len(), operands.len());
         if left > 0 || wanted != found {
             return Err(BoundaryError::Count { expected: wanted, actual: found });
         }
+        let mut has_steps = false;
         for (((place, parameter), operand), list) in
             layout.arguments.iter().zip(&signature.parameters).zip(operands).zip(&mut **lists)
         {
@@ -175,16 +169,25 @@ impl CallMemory {
                     let (column, chosen) = column.ok_or_else(|| mismatch(of_view(view)))?;
                     (columns[*number], *list) = (column, chosen.as_ptr());
                 }
-                (Place::Array(number, array), SweepOperand::Before(result)) if !parameter.is_taken => {
+                (Place::Array(number, array), SweepOperand::Before(result, first)) if !parameter.is_taken => {
                     let other = match layout.results.get(result) {
                         Some(Place::Array(place, other)) if same(array, other) => columns[*place],
                         _ => return Err(mismatch(format!("result {result}"))),
                     };
-                    if order == SweepOrder::Any {
-                        return Err(mismatch("a step before the first one".to_owned()));
+                    let is_one = first.element() == array.element()
+                        && !first.is_empty()
+                        && first
+                            .shape()
+                            .iter()
+                            .zip(first.strides())
+                            .all(|(size, step)| *size == 1 || *step == 0);
+                    if order == SweepOrder::Any || !is_one {
+                        return Err(mismatch(of_view(first)));
                     }
-                    let data = other.data.wrapping_offset(-other.strides[0] as isize);
-                    columns[*number] = RawColumn { data, ..other };
+                    let data = first.bytes().as_ptr().wrapping_add(first.start()).cast_mut();
+                    columns[*number] = other;
+                    first_columns[*number] = RawColumn { data, strides: [0; MAX_RANK] };
+                    has_steps = true;
                 }
                 (_, operand) => return Err(mismatch(format!("{operand:?}"))),
             }
@@ -196,19 +199,28 @@ impl CallMemory {
         for (size, axis) in sizes.iter_mut().zip(&walk.axes).take(shape.len()) {
             *size = shape[*axis] as i64;
         }
-        let begin = i64::from(order != SweepOrder::Any);
-        // SAFETY: the library has this function; each column has the type of its parameter or result and elements of the shape
-        // inside of memory that is borrowed by the arguments of this function: rooms mutably, so that no element is read that
-        // is written but by `Before`, one step later; chosen elements are inside by `Positions`.
-        unsafe {
-            sweep(
-                addresses.as_ptr(),
-                shape.len() as i64,
-                begin,
-                sizes.as_mut_ptr(),
-                columns.as_mut_ptr(),
-                lists.as_ptr(),
-            );
+        let in_order = i64::from(order != SweepOrder::Any);
+        let run = |mut sizes: [i64; MAX_RANK], columns: &mut [RawColumn]| {
+            let (rank, columns) = (shape.len() as i64, columns.as_mut_ptr());
+            // SAFETY: the library has this function; each column has the type of its parameter or result, and elements of these
+            // sizes inside of memory that is borrowed by the arguments of `sweep`: rooms mutably, so that no element is read that
+            // is written but by `Before`, one step later; chosen elements are inside by `Positions`.
+            unsafe {
+                sweep(addresses.as_ptr(), rank, in_order, sizes.as_mut_ptr(), columns, lists.as_ptr());
+            }
+        };
+        if has_steps {
+            for (column, first) in columns.iter_mut().zip(&mut **first_columns) {
+                if first.data.is_null() {
+                    *first = *column;
+                    column.data = column.data.wrapping_offset(column.strides[0] as isize);
+                }
+            }
+            run([1, sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]], first_columns);
+            sizes[0] -= 1;
+        }
+        if sizes[0] > 0 {
+            run(sizes, columns);
         }
         Ok(())
     }

@@ -5,8 +5,8 @@
 pub enum SweepOrder {
     /// Any: no element of a result is read.
     Any,
-    /// From the first one up. Rooms have one step more, the first one, which is read and stays.
+    /// From the first one up.
     Up(usize),
-    /// From the last one down. Rooms have one step more, the last one, which is read and stays.
+    /// From the last one down.
     Down(usize),
 }
