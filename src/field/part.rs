@@ -34,6 +34,7 @@ impl PartPlace {
     }
 
     /// The first cell, and the cells to the next one along each axis.
+    #[cfg(feature = "native")]
     pub fn window(&self) -> (usize, Strides) {
         (self.start, self.strides)
     }

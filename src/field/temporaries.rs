@@ -8,9 +8,8 @@
 //! ```
 //!
 //! The rule: an operation is kept if computing it once saves at least [`LEAST_SAVED`] operations a point. A kept value is
-//! stored once, loaded at each place, and costs a program of its own for each band. Saving 20 operations took 0.88 and 0.91
-//! of the time on 2048 x 2048 points, and 0.97 to 1.17 on 512 x 512 and less (docs/performance.md): the rule knows no
-//! sizes, and is a first guess.
+//! stored once, loaded at each place, and costs a program of its own for each band. The number is a first guess, which knows no
+//! sizes; docs/performance.md has figures.
 //!
 //! Of a chain of operations that nothing else reads, all at the same places, the last one is kept: `lap`, not `-4*u + u[I-1]`.
 //!

@@ -155,10 +155,10 @@ fn sweeps_agree_with_the_interpreter() {
         "output p[I=0:5, K=0:8], q[I=0:5, K=0:8]\np, q = a + m, a + m\n",
         "output p[K=0:8]\np = scan(K backward; s = 0.25; max(s, z) - 0.5*s)\n",
         "output b[I=0:5, K=0:8]: bool\nb = scan(K forward; s = false; not s or a > 0.75)\n",
-        "output p[I=0:5, K=0:8]\np[K=0:1] = scan(K forward; s = 0.25; s + a)\n",
-        "output p[I=0:5, K=0:8]\np[K=3:3] = scan(K forward; s = 0.25; s + a)\n",
+        "output p[I=0:5, K=0:8]\np[I=0:5, K=0:1] = scan(K forward; s = 0.25; s + a)\n",
+        "output p[I=0:5, K=0:8]\np[I=0:5, K=3:3] = scan(K forward; s = 0.25; s + a)\n",
         "output p[I=0:5, K=0:8] fill 0.5\np = scan(K forward; s = 0.25; s + p*a)\n",
-        "output p[I=0:5, K=0:8]\nscalar k = 0.5\np[K=1:7] = 2.0*k*(a[K-1] - a[K+1])*z + m\n",
+        "output p[I=0:5, K=0:8]\nscalar k = 0.5\np[I=0:5, K=1:7] = 2.0*k*(a[K-1] - a[K+1])*z + m\n",
         "output p[I=0:5, K=0:8]\nd = a*a + 0.5*z - m/(z + 1.0)\np[I=1:4, K=1:7] = d[I-1] + d[I+1] + d[K-1] + d[K+1]\n",
     ];
     let of_mesh = [
