@@ -9,7 +9,7 @@
 //! The first axes are taken in order, so that a column may be a result one step before: a row or plane never goes along them.
 //! Whoever calls has compared all shapes.
 
-use crate::native::c::locals::leaves;
+use crate::native::c::locals::{CType, leaves};
 use crate::native::c::region_text::Parts;
 use crate::native::c::regions::{Region, operator};
 use crate::native::c::routine::writer;
@@ -104,12 +104,10 @@ impl Writer<'_> {
                     "    memcpy(&{local}, (const char *)values[{position}] + {}, sizeof {local});",
                     leaf.at
                 );
-                let is_truth = leaf.ctype.name() == "uint8_t";
-                let _ = writeln!(
-                    self.text,
-                    "{}",
-                    if is_truth { format!(" {local} = {local} != 0;") } else { String::new() }
-                );
+                // A truth is 0 or 1 inside.
+                let truth =
+                    if leaf.ctype == CType::U8 { format!(" {local} = {local} != 0;") } else { String::new() };
+                let _ = writeln!(self.text, "{truth}");
             }
         }
         for ip in scalars {

@@ -192,7 +192,8 @@ fn what_does_not_fit_is_refused() {
     let operands = || [x(&plane).1, s.1, k.1].into_iter();
     let (_, memory) = &mut program;
     let none: [(usize, &mut Room<'_>); 0] = [];
-    memory.sweep(&[2, 3], SweepOrder::Any, operands(), none).expect_err("no room");
+    let error = memory.sweep(&[2, 3], SweepOrder::Any, operands(), none).expect_err("no room");
+    assert_eq!(error, BoundaryError::Rooms { expected: 1, actual: 0 });
     let slot = program.0.output_slot().clone();
     let mut room = Room::strided(&slot, &mut out, 0, &[2, 3], &[3, 1]).expect("a room");
     program

@@ -100,6 +100,14 @@ pub enum BoundaryError {
         /// The number of the result.
         number: usize,
     },
+    /// A sweep without a room for each result.
+    #[error("{expected} results need a room, {actual} have one")]
+    Rooms {
+        /// The number of results.
+        expected: usize,
+        /// The number of results with a room.
+        actual: usize,
+    },
     /// The library has no sweep: its program is not one region of operations that never raise.
     #[error("the library has no sweep")]
     NoSweep,

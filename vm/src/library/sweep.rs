@@ -129,9 +129,13 @@ impl CallMemory {
             columns[*place] = walk.column(first, strides);
             left -= 1;
         }
-        let (wanted, found) = (layout.arguments.len(), operands.len());
-        if left > 0 || wanted != found {
-            return Err(BoundaryError::Count { expected: wanted, actual: found });
+        if left > 0 {
+            let expected = layout.results.len();
+            return Err(BoundaryError::Rooms { expected, actual: expected - left });
+        }
+        let (expected_count, actual) = (layout.arguments.len(), operands.len());
+        if expected_count != actual {
+            return Err(BoundaryError::Count { expected: expected_count, actual });
         }
         let mut has_steps = false;
         for (((place, parameter), operand), list) in
