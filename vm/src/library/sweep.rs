@@ -258,17 +258,16 @@ fn elements(
         return None;
     }
     let mut strides: Strides = [0; MAX_RANK];
-    for axis in 0..rank {
-        let size = view.shape()[axis];
+    for (axis, (stride, size)) in strides.iter_mut().zip(view.shape()).enumerate() {
         let is_chosen = chosen.is_some() && axis + 1 == rank;
         let fits = match chosen {
-            Some(positions) if is_chosen => positions.end <= size && walk.order == SweepOrder::Any,
-            _ => size == walk.shape[axis] || size == 1,
+            Some(positions) if is_chosen => positions.end <= *size && walk.order == SweepOrder::Any,
+            _ => [1, walk.shape[axis]].contains(size),
         };
         if !fits {
             return None;
         }
-        strides[axis] = if size == 1 && !is_chosen { 0 } else { view.strides()[axis] };
+        *stride = if *size == 1 && !is_chosen { 0 } else { view.strides()[axis] };
     }
     let first = view.bytes().as_ptr().wrapping_add(view.start()).cast_mut();
     Some(walk.column(first, strides))
@@ -288,12 +287,12 @@ fn window(
         return None;
     }
     let (mut lowest, mut highest, mut strides) = (first as isize, first as isize, [0; MAX_RANK]);
-    for axis in 0..rank {
-        let reach = (walk.shape[axis] as isize - 1).max(0).checked_mul(steps[axis])?;
+    for ((stride, count), step) in strides.iter_mut().zip(walk.shape).zip(steps) {
+        let reach = (*count as isize - 1).max(0).checked_mul(*step)?;
         lowest = lowest.checked_add(reach.min(0))?;
         highest = highest.checked_add(reach.max(0))?;
         // Of an axis of one element the step may be anything.
-        strides[axis] = if walk.shape[axis] > 1 { steps[axis].checked_mul(size)? } else { 0 };
+        *stride = if *count > 1 { step.checked_mul(size)? } else { 0 };
     }
     if !walk.shape.contains(&0) && (lowest < 0 || highest as usize >= cells.len()) {
         return None;
