@@ -35,6 +35,9 @@ fn memory(
     (bound, memory)
 }
 
+/// The operands of [`PLANE`].
+type Operands<'o> = [(&'o str, SweepOperand<'o>); 3];
+
 /// Runs a sweep with a room of these strides for the only result; operands are in the order of the names.
 fn sweep(
     (bound, memory): &mut (BoundExpr, CallMemory),
@@ -170,7 +173,7 @@ fn what_does_not_fit_is_refused() {
     let k = ("k", SweepOperand::Value(&k));
     let before = ("s", SweepOperand::Before(0, &single));
     let several = ("s", SweepOperand::Before(0, &plane));
-    let cases: [(&[usize], SweepOrder, [(&str, SweepOperand<'_>); 3], &[usize]); 9] = [
+    let cases: [(&[usize], SweepOrder, Operands<'_>, &[usize]); 9] = [
         (&[2, 3], SweepOrder::Any, [x(&turned), s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&row), s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&narrow), s, k], &[2, 3]),
