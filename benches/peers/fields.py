@@ -20,6 +20,8 @@ import time
 
 for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
+# numpy asks for large pages, which the fields of Cembra do not have: all engines work on memory of one kind.
+os.environ["NUMPY_MADVISE_HUGEPAGE"] = "0"
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 import numpy as np

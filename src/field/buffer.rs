@@ -99,7 +99,7 @@ impl FieldCells {
     }
 
     /// The cells as an array of one axis.
-    pub(super) fn view(&self) -> NdView<'_> {
+    pub(crate) fn view(&self) -> NdView<'_> {
         let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
         view.expect("a buffer has no more cells than an array")
     }

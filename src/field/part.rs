@@ -33,6 +33,12 @@ impl PartPlace {
         &self.shape
     }
 
+    /// The first cell, and the cells to the next one along each axis.
+    #[cfg(feature = "native")]
+    pub fn window(&self) -> (usize, Strides) {
+        (self.start, self.strides)
+    }
+
     fn strides(&self) -> &[isize] {
         &self.strides[..self.shape.len()]
     }

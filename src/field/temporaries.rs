@@ -8,9 +8,10 @@
 //! ```
 //!
 //! The rule: an operation is kept if computing it once saves at least [`LEAST_SAVED`] operations a point. A kept value is
-//! stored once, loaded at each place, and costs a program of its own for each band. Saving 20 operations took 0.88 and 0.91
-//! of the time on 2048 x 2048 points, and 0.97 to 1.17 on 512 x 512 and less (docs/performance.md): the rule knows no
-//! sizes, and is a first guess.
+//! stored once, loaded at each place, and costs a program of its own for each band. The number is a first guess, which knows no
+//! sizes; docs/performance.md has figures.
+//!
+//! Of a chain of operations that nothing else reads, all at the same places, the last one is kept: `lap`, not `-4*u + u[I-1]`.
 //!
 //! 1. Only operations of numbers that nobody chose by a table or an index are kept: they are the same everywhere.
 //! 2. The box of a temporary is that of the stage with the least and greatest offsets along each axis. Its corners may be
@@ -50,14 +51,28 @@ pub(crate) fn worth_keeping(lowering: &BoxLowering<'_>) -> Vec<FieldNodeId> {
     let program = lowering.program;
     let nodes = |id: FieldNodeId| program.nodes.get(id);
     let mut plain: HashSet<FieldNodeId> = HashSet::new();
-    let mut chosen: Vec<FieldNodeId> = Vec::new();
-    for id in ids {
-        let is_plain = is_plain(program, lowering.types, id)
-            && nodes(id).operands().all(|operand| plain.contains(&operand));
-        if !is_plain {
-            continue;
+    let mut users: HashMap<FieldNodeId, Vec<FieldNodeId>> = HashMap::new();
+    for id in &ids {
+        let is_plain = is_plain(program, lowering.types, *id)
+            && nodes(*id).operands().all(|operand| plain.contains(&operand));
+        if is_plain {
+            plain.insert(*id);
         }
-        plain.insert(id);
+        for operand in nodes(*id).operands() {
+            let of_operand = users.entry(operand).or_default();
+            if !of_operand.contains(id) {
+                of_operand.push(*id);
+            }
+        }
+    }
+    let goes_on = |id: FieldNodeId| match users.get(&id).map(Vec::as_slice) {
+        Some([user]) => {
+            plain.contains(user) && is_operation(nodes(*user)) && places.get(user) == places.get(&id)
+        }
+        _ => false,
+    };
+    let mut chosen: Vec<FieldNodeId> = Vec::new();
+    for id in ids.iter().copied().filter(|id| plain.contains(id) && !goes_on(*id)) {
         let at = &places[&id];
         let saved = (at.len() - 1) * operations(program, id, &chosen);
         let varies = at.iter().all(|place| lowering.is_plain_place(*place));

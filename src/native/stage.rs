@@ -27,6 +27,8 @@ pub struct ProgramCall {
     layout: ArrayLayout,
     /// Inputs that are part of the program, by their names.
     fixed: Vec<(Arc<str>, Value)>,
+    /// Arrays from which positions choose elements when the library sweeps.
+    taken: Vec<Arc<str>>,
 }
 
 impl ProgramCall {
@@ -41,7 +43,7 @@ impl ProgramCall {
     ) -> Result<ProgramCall, NotTranslated> {
         let name = name.into();
         match is_name(&name) {
-            true => Ok(ProgramCall { name, program, layout, fixed: Vec::new() }),
+            true => Ok(ProgramCall { name, program, layout, fixed: Vec::new(), taken: Vec::new() }),
             false => Err(NotTranslated::Name { name }),
         }
     }
@@ -70,6 +72,26 @@ impl ProgramCall {
             }
         };
         Err(NotTranslated::Fixed { name, what })
+    }
+
+    /// The same with an array input from which positions choose the elements when the library
+    /// [sweeps](cembra_vm::library::CallMemory::sweep); calls take all of them, as before.
+    ///
+    /// # Errors
+    /// There is no such input, or it is no array.
+    pub fn taking(mut self, input: &str) -> Result<ProgramCall, NotTranslated> {
+        let main = self.program.main();
+        let found = main.inputs.iter().find(|(known, _)| **known == *input);
+        match found.filter(|(_, value)| main.slot(*value).qtype().nd().is_some()) {
+            Some((name, _)) => {
+                self.taken.push(name.clone());
+                Ok(self)
+            }
+            None => {
+                let what = "positions choose from arrays, and the program has no such input".to_owned();
+                Err(NotTranslated::Fixed { name: input.to_owned(), what })
+            }
+        }
     }
 
     /// The program as it is translated: fixed inputs are literals. It is not for running: its layout is that of all inputs.
@@ -108,6 +130,7 @@ impl ProgramCall {
             qtype: main.slot(*value).qtype().clone(),
             is_updated: main.updated_inputs.contains(value),
             is_contiguous: self.layout == ArrayLayout::Contiguous,
+            is_taken: self.taken.iter().any(|taken| taken == name),
         };
         let side = main.side_outputs.iter().map(|(name, value)| (name.to_string(), *value));
         let results = std::iter::once(("result".to_owned(), main.output)).chain(side);
@@ -119,7 +142,7 @@ impl ProgramCall {
     }
 }
 
-/// The program without names and places of its text, the layout, what is fixed, and the name of the function.
+/// The program without names and places of its text, the layout, what is fixed or taken, and the name of the function.
 impl Fingerprint for ProgramCall {
     fn feed(&self, to: &mut Fingerprinter) {
         let (layout, inputs) = (self.layout as u8, &self.program.main().inputs);
@@ -127,7 +150,12 @@ impl Fingerprint for ProgramCall {
         let fixed = self.fixed.iter().map(|(name, value)| (number(name), text::print_value(value)));
         let mut fixed: Vec<(usize, String)> = fixed.collect();
         fixed.sort();
-        to.group("ProgramCall", &[&self.name, &text::print(&anonymous(&self.program)), &layout, &fixed]);
+        let mut taken: Vec<usize> = self.taken.iter().map(number).collect();
+        taken.sort_unstable();
+        to.group(
+            "ProgramCall",
+            &[&self.name, &text::print(&anonymous(&self.program)), &layout, &fixed, &taken],
+        );
     }
 }
 

@@ -9,13 +9,16 @@
 //! without them is one band.
 
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, StageProgram, with_scalar};
+use crate::backend::field::stage_data::{StageData, with_scalar};
+use crate::backend::field::stage_program::StageProgram;
 use crate::backend::field::tier::FieldTier;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
-use crate::field::stage::{FieldStage, FieldTemporary, StageResult, StageSource};
+use crate::field::stage::{FieldStage, FieldTemporary, StageOutput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
+#[cfg(feature = "native")]
+use cembra_vm::library::SweepOrder;
 use cembra_vm::machine::{BoundExpr, Room};
 use cembra_vm::value::{NdView, ScalarValue};
 
@@ -159,6 +162,26 @@ impl BoundStage {
         }
     }
 
+    /// Computes all levels of a scan at once, if a library does; rooms are as those of [`BoundStage::run_plane`], of all levels.
+    /// False if it does not: nothing was written then.
+    #[cfg(feature = "native")]
+    pub fn sweep_levels<'r>(
+        &'r mut self,
+        from: StageData<'_>,
+        part: Part<'_>,
+        order: SweepOrder,
+        rooms: impl FnOnce(&'r FieldStage, &'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<bool, FieldProblem> {
+        let BoundStage { stage, program, .. } = self;
+        let stage = &*stage;
+        match program {
+            Some(program) => {
+                program.sweep_levels(stage, from, part, order, |slots, give| rooms(stage, slots, give))
+            }
+            None => Ok(false),
+        }
+    }
+
     /// Calls a function for a result of the last run, as an array with the axes of the box; axes that the result does not
     /// vary along may have size 1.
     pub fn with_result<R>(
@@ -225,6 +248,7 @@ fn run_part(
     };
     let mut is_stored = 0_u64;
     if let Some(program) = &mut program {
+        let is_native = program.is_native();
         let buffers = &mut *targets.buffers;
         program.run(stage, from, part, |slots, give| {
             for (number, (output, buffer)) in stage.outputs.iter().zip(buffers).enumerate() {
@@ -232,6 +256,7 @@ fn run_part(
                 let Some(slot) = slots.iter().find(|(known, _)| *known == node) else { continue };
                 let place = place(number, buffer);
                 if number < 64
+                    && !(is_native && is_shared(stage, number))
                     && is_full(&slot.1, part)
                     && let Some(room) = buffer.room_at(&slot.1, &place)
                 {
@@ -258,6 +283,15 @@ pub(super) fn is_full(slot: &TypedSlot, part: Part<'_>) -> bool {
         qtype.rank() == part.shape.len()
             && qtype.units().zip(part.shape).all(|(is_unit, size)| !is_unit || *size == 1)
     })
+}
+
+/// True if an output has the value of another one: the interpreter gives it to two rooms, a library to one.
+pub(super) fn is_shared(stage: &FieldStage, number: usize) -> bool {
+    let same = |(other, output): (usize, &StageOutput)| {
+        let results = (&output.result, &stage.outputs[number].result);
+        other != number && matches!(results, (StageResult::Node(one), StageResult::Node(two)) if one == two)
+    };
+    stage.outputs.iter().enumerate().any(same)
 }
 
 fn with_result<R>(

@@ -10,7 +10,7 @@ use crate::backend::field::bound_stage::{BoundStage, Targets};
 use crate::backend::field::levels::{LevelBuffers, Levels, has_planes_apart, run_levels};
 use crate::backend::field::limits::StageLimits;
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::StageData;
+use crate::backend::field::stage_data::StageData;
 use crate::backend::field::tier::FieldTier;
 use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::error::FieldProblem;

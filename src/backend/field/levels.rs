@@ -5,20 +5,26 @@
 //! ```
 //!
 //! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
-//! target itself; else it is memory of the statement, which is stored at the end.
+//! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels at once.
 
-use crate::backend::field::bound_stage::{BoundStage, is_full};
+use crate::backend::field::bound_stage::{BoundStage, is_full, is_shared};
 use crate::backend::field::limits::ours;
 use crate::backend::field::results::{Destination, Part};
-use crate::backend::field::stage_program::{StageData, with_scalar};
+use crate::backend::field::stage_data::{StageData, with_scalar};
+use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::lower::ScanLevels;
 use crate::field::part::{CellsOfPart, PartPlace};
 use crate::field::program::ScanDirection;
-use crate::field::stage::StageResult;
+use crate::field::stage::{FieldStage, StageResult};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use cembra_vm::layout::TypedSlot;
+#[cfg(feature = "native")]
+use cembra_vm::library::SweepOrder;
+#[cfg(feature = "native")]
+use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// The buffers that levels are written to, one for each carry; without destinations they have the axes of the box.
@@ -70,6 +76,13 @@ pub(super) fn run_levels(
     from: StageData<'_>,
 ) -> Result<(), FieldProblem> {
     let Levels { scan, first, shape, arena } = levels;
+    #[cfg(feature = "native")]
+    if stage.is_native() {
+        arena.reset();
+        if sweep_levels(stage, scan, (&mut *first, shape, arena), into, from)? {
+            return Ok(());
+        }
+    }
     let step = if scan.direction == ScanDirection::Forward { 1 } else { -1 };
     for number in 0..scan.levels.len() as i64 {
         let level = match scan.direction {
@@ -117,11 +130,12 @@ fn run_level<'a>(
     part: Part<'_>,
     cells: &mut [Option<CellsOfPart<'a>>],
 ) -> Result<(), FieldProblem> {
+    let is_native = stage.is_native();
     stage.run_plane(from, part, |stage, slots, give| {
-        for (output, cells) in stage.outputs.iter().zip(&mut *cells) {
-            let StageResult::Node(node) = output.result else { continue };
-            let Some((_, slot)) = slots.iter().find(|(known, _)| *known == node) else { continue };
+        for (number, cells) in (0..stage.outputs.len()).zip(&mut *cells) {
+            let Some(slot) = slot_of(stage, slots, number) else { continue };
             if is_full(slot, part)
+                && !(is_native && is_shared(stage, number))
                 && cells.as_ref().is_some_and(CellsOfPart::has_room)
                 && let Some(room) = cells.take().and_then(|cells| cells.room(slot))
             {
@@ -135,6 +149,51 @@ fn run_level<'a>(
         }
     }
     Ok(())
+}
+
+/// The slot of an output that an operation computes.
+fn slot_of<'s>(stage: &FieldStage, slots: &'s [(NodeId, TypedSlot)], output: usize) -> Option<&'s TypedSlot> {
+    let StageResult::Node(node) = stage.outputs[output].result else { return None };
+    slots.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot)
+}
+
+/// Computes all levels at once; false if no library does.
+#[cfg(feature = "native")]
+fn sweep_levels(
+    stage: &mut BoundStage,
+    scan: &ScanLevels,
+    (first, shape, arena): (&mut [i64], &[usize], &Bump),
+    into: &mut LevelBuffers<'_>,
+    from: StageData<'_>,
+) -> Result<bool, FieldProblem> {
+    let mut whole: PerAxis = shape.iter().copied().collect();
+    whole[scan.axis] = scan.levels.len();
+    first[scan.axis] = scan.levels.first;
+    let part = Part { first, shape: &whole };
+    let order = match scan.direction {
+        ScanDirection::Forward => SweepOrder::Up(scan.axis),
+        ScanDirection::Backward => SweepOrder::Down(scan.axis),
+    };
+    let LevelBuffers { buffers, destinations } = into;
+    let mut is_swept = false;
+    with_first(&scan.init, &[], &BumpVec::new_in(arena), arena, &mut |carries| {
+        is_swept = stage.sweep_levels(StageData { carries, ..from }, part, order, |stage, slots, give| {
+            for (number, buffer) in buffers.iter_mut().enumerate() {
+                let place = match destinations.get(number) {
+                    Some(destination) => destination.place(buffer, part),
+                    None => part.place(buffer),
+                };
+                if let Some(slot) = slot_of(stage, slots, number)
+                    && is_full(slot, part)
+                    && let Some(room) = buffer.room_at(slot, &place)
+                {
+                    give(room);
+                }
+            }
+        })?;
+        Ok(())
+    })?;
+    Ok(is_swept)
 }
 
 /// Calls a function with the values that the first level gets, each as a plane.

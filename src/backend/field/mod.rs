@@ -5,6 +5,7 @@
 //! | [`plan`] | a program bound to data: checked, lowered, compiled; runs any number of times |
 //! | `bound_statement` | a statement: how its values get to the targets |
 //! | `bound_stage` | a stage: bands, temporaries |
+//! | `stage_data`, `lent` | what a stage reads, and how a run lends it to the program |
 //! | `stage_program` | the program of a stage with its frame: views in, results out |
 //! | `levels` | the loop of a scan over its levels |
 //! | [`tier`] | what runs the programs of stages |
@@ -14,12 +15,14 @@
 
 mod bound_stage;
 mod bound_statement;
+mod lent;
 mod levels;
 mod limits;
 #[cfg(feature = "native")]
 mod native_stage;
 pub mod plan;
 mod results;
+mod stage_data;
 mod stage_program;
 pub mod tier;
 

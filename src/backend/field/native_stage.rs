@@ -6,6 +6,9 @@
 //! ```
 //!
 //! A library knows types and no sizes: plans for fields of other sizes find it in the cache.
+//!
+//! Where all results have rooms and the library has a sweep, it goes over the elements at once: without a comparison of its own, along
+//! the levels of a scan, and with elements that lists choose. Else the library is called.
 
 use crate::backend::field::limits::{StageLimits, ours};
 use crate::field::error::FieldProblem;
@@ -13,8 +16,9 @@ use crate::native::cache::NativeCache;
 use crate::native::error::NativeError;
 use crate::native::stage::{ArrayLayout, ProgramCall};
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::library::{Argument, CallMemory};
+use cembra_vm::library::{Argument, CallMemory, Positions, SweepOperand, SweepOrder};
 use cembra_vm::machine::{BoundExpr, Room};
+use cembra_vm::value::shape::Strides;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -25,6 +29,19 @@ pub(super) enum ArgumentOf {
     View(usize),
     /// A scalar of the run, by its number in the program of fields.
     Scalar(usize),
+}
+
+/// A view that is lent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LentView<'a> {
+    /// Its elements; axes of size 1 repeat.
+    Elements(&'a NdView<'a>),
+    /// Those of a buffer from a cell on, by cells from one to the next along each axis.
+    Window(&'a NdView<'a>, usize, Strides),
+    /// Those at positions along the last axis, from a number on.
+    Taken(&'a NdView<'a>, &'a Positions, usize),
+    /// The plane of the level before, of the result that has this slot; at the first level the only element of a view.
+    Before(&'a TypedSlot, &'a NdView<'a>),
 }
 
 /// The library of a stage, with the memory of its calls.
@@ -42,7 +59,8 @@ pub(super) struct NativeStage {
 }
 
 impl NativeStage {
-    /// Finds or builds the library. `argument` says where the input of a name comes from; `outputs` are slots, with the name
+    /// Finds or builds the library. `argument` says where the input of a name comes from, `is_taken` whether lists choose its
+    /// elements; `outputs` are slots, with the name
     /// of a side output for all but the first.
     ///
     /// # Errors
@@ -51,11 +69,15 @@ impl NativeStage {
         cache: &NativeCache,
         bound: &BoundExpr,
         argument: impl Fn(&str) -> Option<ArgumentOf>,
+        is_taken: impl Fn(&str) -> bool,
         outputs: impl Iterator<Item = (Option<Arc<str>>, &'n TypedSlot)>,
     ) -> Result<NativeStage, NativeError> {
         let program = bound.program();
         let main = program.main();
-        let call = ProgramCall::new("stage", program.clone(), ArrayLayout::Strided)?;
+        let mut call = ProgramCall::new("stage", program.clone(), ArrayLayout::Strided)?;
+        for (name, _) in main.inputs.iter().filter(|(name, _)| is_taken(name)) {
+            call = call.taking(name)?;
+        }
         let library = cache.library(&call)?;
         let inputs = main.inputs.iter();
         let argument = |(name, _): &(Arc<str>, _)| argument(name).expect("an input of the stage");
@@ -69,6 +91,47 @@ impl NativeStage {
         let memory = library.call_memory().map_err(|error| NativeError::file("memory", error))?;
         let operators = main.body.instructions().len();
         Ok(NativeStage { memory, arguments, results, operators, has_results: false })
+    }
+
+    /// True if the library can go over elements at once, into these rooms.
+    pub fn can_sweep(&self, rooms: &[Room<'_>]) -> bool {
+        let has_room = |slot: &TypedSlot| rooms.iter().filter(|room| room.slot() == slot).count() == 1;
+        self.memory.can_sweep()
+            && rooms.len() == self.results.len()
+            && self.results.iter().all(|(_, slot, _)| has_room(slot))
+    }
+
+    /// Goes over the elements of a box.
+    ///
+    /// # Errors
+    /// The budget is used up.
+    pub fn sweep(
+        &mut self,
+        (shape, order): (&[usize], SweepOrder),
+        views: &[LentView<'_>],
+        scalars: &[ScalarValue],
+        rooms: &mut [Room<'_>],
+        limits: StageLimits<'_>,
+    ) -> Result<(), FieldProblem> {
+        let NativeStage { memory, arguments, results, operators, has_results } = self;
+        *has_results = false;
+        let points: usize = shape.iter().product();
+        limits.charge(points.saturating_mul(*operators))?;
+        set_scalars(arguments, scalars);
+        let number = |slot: &TypedSlot| results.iter().find(|(_, known, _)| known == slot).map(|of| of.0);
+        let all = arguments.iter().map(|(of, value)| match *of {
+            ArgumentOf::Scalar(_) => SweepOperand::Value(value),
+            ArgumentOf::View(view) => match views[view] {
+                LentView::Elements(view) => SweepOperand::Elements(view),
+                LentView::Window(cells, first, steps) => SweepOperand::Window(cells, first, steps),
+                LentView::Taken(view, positions, from) => SweepOperand::Taken(view, positions, from),
+                LentView::Before(slot, first) => {
+                    SweepOperand::Before(number(slot).unwrap_or(usize::MAX), first)
+                }
+            },
+        });
+        let rooms = rooms.iter_mut().map(|room| (number(room.slot()).unwrap_or(usize::MAX), room));
+        memory.sweep(shape, order, all, rooms).map_err(ours)
     }
 
     /// Computes all results: into rooms, or into memory of the call. False if the library refuses a value: the interpreter
@@ -87,11 +150,7 @@ impl NativeStage {
         let NativeStage { memory, arguments, results, operators, has_results } = self;
         *has_results = false;
         limits.charge(points.saturating_mul(*operators))?;
-        for (of, value) in &mut *arguments {
-            if let ArgumentOf::Scalar(number) = *of {
-                *value = Value::Scalar(scalars[number].clone());
-            }
-        }
+        set_scalars(arguments, scalars);
         let all = arguments.iter().map(|(of, value)| match *of {
             ArgumentOf::View(view) => Argument::Elements(views[view]),
             ArgumentOf::Scalar(_) => Argument::Value(value),
@@ -122,6 +181,15 @@ impl NativeStage {
         match self.memory.elements(number) {
             Some(view) => NativeOutput::Elements(view),
             None => NativeOutput::Plain(self.memory.result(number)),
+        }
+    }
+}
+
+/// Takes the scalars of a run.
+fn set_scalars(arguments: &mut [(ArgumentOf, Value)], scalars: &[ScalarValue]) {
+    for (of, value) in arguments {
+        if let ArgumentOf::Scalar(number) = *of {
+            *value = Value::Scalar(scalars[number].clone());
         }
     }
 }

@@ -9,19 +9,23 @@
 //! grown to their size. On the native tier a library takes the same views and rooms; what it refuses, the interpreter runs
 //! again, which says what is wrong.
 
-use crate::backend::field::limits::{StageLimits, ours};
+use crate::backend::field::lent::LentInput;
+#[cfg(feature = "native")]
+use crate::backend::field::lent::{positions_along_last, sweep_views};
+use crate::backend::field::limits::ours;
 #[cfg(feature = "native")]
 use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
 use crate::backend::field::results::Part;
+use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 use crate::backend::field::tier::FieldTier;
 use crate::compile::tier::run_as_machine_code;
 use crate::compile::{Options, compile};
 use crate::expr::NodeId;
-use crate::field::buffer::{FieldBuffer, FieldCells, FieldData};
+use crate::field::buffer::FieldCells;
 use crate::field::error::FieldProblem;
-use crate::field::part::{PartPlace, TakenAxis};
-use crate::field::program::FieldProgram;
-use crate::field::stage::{AxisRead, FieldRead, FieldStage, ReadOf, StageSource};
+use crate::field::stage::{FieldStage, StageSource};
+#[cfg(feature = "native")]
+use crate::field::stage::{StageOutput, StageResult};
 use crate::prepare::Prepare;
 use crate::prepare::join::joined;
 use crate::registry::{Dialect, Registry};
@@ -30,111 +34,17 @@ use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
+#[cfg(feature = "native")]
+use cembra_vm::library::SweepOrder;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
-/// What a stage reads besides its program: the data, what is kept, and the state of a scan.
-#[derive(Clone, Copy)]
-pub(super) struct StageData<'d> {
-    pub program: &'d FieldProgram,
-    pub data: &'d FieldData,
-    pub scalars: &'d [ScalarValue],
-    /// The temporaries that come before.
-    pub temporaries: &'d [FieldBuffer],
-    /// What a scan hands on, by number.
-    pub carries: &'d [NdView<'d>],
-    pub limits: StageLimits<'d>,
-}
-
-impl<'d> StageData<'d> {
-    /// What is read.
-    fn buffer(&self, read: &FieldRead) -> &'d FieldBuffer {
-        match read.of {
-            ReadOf::Field(field) => &self.data.fields[&*self.program.fields[field.0].name],
-            ReadOf::Temporary(number) => &self.temporaries[number],
-        }
-    }
-
-    /// Where the elements of a part stand; lists choose others from the first one on.
-    fn place(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> PartPlace {
-        let buffer = self.buffer(read);
-        let axis = |(axis, of): (usize, &AxisRead)| match *of {
-            AxisRead::Absent => None,
-            AxisRead::Window { place, first } => {
-                Some((place, first + part.first[axis] - stage.first[axis], part.shape[axis]))
-            }
-            AxisRead::Taken { place, .. } => Some((place, buffer.origin()[place], part.shape[axis])),
-        };
-        buffer.place(read.axes.iter().enumerate().map(axis), &read.fixed)
-    }
-
-    /// The elements that a read without lists has.
-    pub fn view(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>) -> NdView<'d> {
-        self.buffer(read).view_at(&self.place(stage, read, part))
-    }
-
-    /// Calls a function for the elements that a read has.
-    pub fn with_read<R>(
-        &self,
-        stage: &FieldStage,
-        read: &FieldRead,
-        part: Part<'_>,
-        each: impl FnOnce(&NdView<'_>) -> R,
-    ) -> Result<R, FieldProblem> {
-        if read.lists.is_empty() {
-            return Ok(each(&self.view(stage, read, part)));
-        }
-        let mut cells = FieldCells::filled(&ScalarValue::zero(self.buffer(read).dtype()), 0)?;
-        self.take(stage, read, part, &Bump::new(), &mut cells);
-        Ok(each(&cells.view_as(&read.sizes(part.shape))))
-    }
-
-    /// The elements that lists choose, one after the other.
-    fn take(&self, stage: &FieldStage, read: &FieldRead, part: Part<'_>, arena: &Bump, to: &mut FieldCells) {
-        let mut taken = BumpVec::new_in(arena);
-        for (axis, of) in read.axes.iter().enumerate() {
-            if let AxisRead::Taken { place, list } = *of {
-                let from = (part.first[axis] - stage.first[axis]) as usize;
-                taken.push(TakenAxis { axis, place, positions: &read.lists[list][from..] });
-            }
-        }
-        self.buffer(read).take_into(&self.place(stage, read, part), &taken, to);
-    }
-}
-
-/// Calls a function for a scalar as an array without axes.
-pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-    fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-        each(&NdView::from_slice(&[value], &[]).expect("one element"))
-    }
-    match *value {
-        ScalarValue::Boolean(value) => one(value, each),
-        ScalarValue::Int32(value) => one(value, each),
-        ScalarValue::Int64(value) => one(value, each),
-        ScalarValue::Float32(value) => one(value, each),
-        ScalarValue::Float64(value) => one(value, each),
-        _ => unreachable!("fields have elements of five types"),
-    }
-}
-
 /// The name of a side output; names are sorted as numbers are.
 fn output_name(number: usize) -> Arc<str> {
     format!("o{number:07}").into()
-}
-
-/// An input that a run lends.
-#[derive(Debug)]
-struct LentInput {
-    /// Its number in the stage.
-    number: usize,
-    slot: TypedSlot,
-    /// Its number in the layout.
-    bit: u32,
-    /// The memory for elements that lists choose.
-    taken: Option<FieldCells>,
 }
 
 /// A stage's program, and the frame it runs on.
@@ -186,7 +96,14 @@ impl StageProgram {
                 }
                 _ => None,
             };
-            lent.push(LentInput { number, slot: slot.clone(), bit, taken });
+            lent.push(LentInput {
+                number,
+                slot: slot.clone(),
+                bit,
+                taken,
+                #[cfg(feature = "native")]
+                positions: positions_along_last(&input.source),
+            });
         }
         Ok(StageProgram {
             bound,
@@ -226,7 +143,10 @@ impl StageProgram {
                 };
                 let name = |number: usize| (number > 0).then(|| output_name(number));
                 let outputs = outputs.iter().enumerate().map(|(number, (_, slot))| (name(number), slot));
-                let native = NativeStage::new(cache, bound, argument, outputs);
+                let is_taken = |name: &str| {
+                    lent.iter().any(|of| of.positions.is_some() && *stage.inputs[of.number].name == *name)
+                };
+                let native = NativeStage::new(cache, bound, argument, is_taken, outputs);
                 self.native = Some(native.map_err(|error| error.to_string())?);
                 Ok(())
             }
@@ -274,28 +194,27 @@ impl StageProgram {
         let StageProgram { bound, frame, lent, scalars, outputs, arena, .. } = self;
         arena.reset();
         let arena = &*arena;
-        for LentInput { number, taken, .. } in lent.iter_mut() {
-            if let (StageSource::Field(read), Some(cells)) = (&stage.inputs[*number].source, taken) {
-                from.take(stage, read, part, arena, cells);
+        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
+        rooms(outputs, &mut |room| all.push(room));
+        #[cfg(feature = "native")]
+        if let Some(native) = self.native.as_mut().filter(|native| native.can_sweep(&all)) {
+            for input in lent.iter_mut().filter(|input| input.positions.is_none()) {
+                input.take(stage, from, part, arena);
             }
+            let views = sweep_views(stage, from, part, lent, &[], arena)?;
+            return native.sweep((part.shape, SweepOrder::Any), &views, from.scalars, &mut all, from.limits);
         }
+        lent.iter_mut().for_each(|input| input.take(stage, from, part, arena));
         let mut views = BumpVec::with_capacity_in(lent.len(), arena);
         for LentInput { number, taken, .. } in &*lent {
             views.push(match (&stage.inputs[*number].source, taken) {
                 (StageSource::Field(read), None) => from.view(stage, read, part),
                 (StageSource::Field(read), Some(cells)) => cells.view_as(&read.sizes(part.shape)),
                 (StageSource::Carry(number), _) => from.carries[*number],
-                (StageSource::Mask { axis, values }, _) => {
-                    let mut shape = BumpVec::from_iter_in(part.shape.iter().map(|_| 1), arena);
-                    shape[*axis] = part.shape[*axis];
-                    let from = (part.first[*axis] - stage.first[*axis]) as usize;
-                    NdView::from_slice(&values[from..][..part.shape[*axis]], &shape).map_err(ours)?
-                }
+                (StageSource::Mask { axis, values }, _) => mask(stage, part, *axis, values)?,
                 (StageSource::Scalar(_), _) => unreachable!("scalars are written"),
             });
         }
-        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
-        rooms(outputs, &mut |room| all.push(room));
         #[cfg(feature = "native")]
         if let Some(native) = &mut self.native {
             let points = part.shape.iter().product();
@@ -330,6 +249,38 @@ impl StageProgram {
             }
             Err(error) => Err(ours(error)),
         }
+    }
+
+    /// Goes over all levels of a scan at once, if a library does; what is handed on has the values of the first level. False if it
+    /// does not: nothing was written then.
+    #[cfg(feature = "native")]
+    pub fn sweep_levels<'r>(
+        &'r mut self,
+        stage: &FieldStage,
+        from: StageData<'_>,
+        part: Part<'_>,
+        order: SweepOrder,
+        rooms: impl FnOnce(&'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
+    ) -> Result<bool, FieldProblem> {
+        let StageProgram { lent, outputs, arena, native: Some(native), .. } = self else { return Ok(false) };
+        let slot = |output: &StageOutput| match output.result {
+            StageResult::Node(node) => outputs.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot),
+            _ => None,
+        };
+        arena.reset();
+        let mut carried = BumpVec::with_capacity_in(stage.outputs.len(), arena);
+        for output in &stage.outputs {
+            let Some(slot) = slot(output) else { return Ok(false) };
+            carried.push(slot);
+        }
+        let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
+        rooms(outputs, &mut |room| all.push(room));
+        if !native.can_sweep(&all) || lent.iter().any(|input| input.taken.is_some()) {
+            return Ok(false);
+        }
+        let views = sweep_views(stage, from, part, lent, &carried, arena)?;
+        native.sweep((part.shape, order), &views, from.scalars, &mut all, from.limits)?;
+        Ok(true)
     }
 
     /// Calls a function for a result of the last run that has no room.

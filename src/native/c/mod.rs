@@ -6,6 +6,7 @@
 //! r0, r1, …    a function for each routine
 //! NAME_call    takes addresses of all arguments and results: what loaders call
 //! NAME         the same with types, for people
+//! NAME_sweep   goes over elements where the host says that they stand, if the program is one region
 //! ```
 //!
 //! An error leaves through every function as its category; where it was raised, and with which operands, stands in the
@@ -30,6 +31,7 @@ mod regions;
 mod routine;
 mod rules;
 mod special;
+mod sweeps;
 mod writer;
 
 pub use entry::header;
@@ -156,6 +158,7 @@ impl Step<ProgramCall> for TranslateToC {
             text.push('\n');
             text += &routine::function(number, program, call.layout(), &line, false)?;
         }
+        text += &sweeps::sweep(&call, program).unwrap_or_default();
         text.push('\n');
         text += &entry::entry(call.name(), program, &signature)?;
         Ok(ProgramSource::new(call.name().to_owned(), signature, text, vec!["m".to_owned()]))

@@ -24,12 +24,14 @@ pub(super) const REGIONS: &str = include_str!("regions.c");
 
 /// An array from outside.
 pub(super) struct Column {
-    array: ValueId,
+    pub(super) array: ValueId,
     pub(super) element: ScalarType,
     /// Bytes to the next element along each axis of the component.
     strides: Vec<String>,
     /// Bytes to the next element of a row that stands in order: 0 where the array repeats.
     pub(super) usual: usize,
+    /// True if positions choose its elements along the last axis.
+    pub(super) is_taken: bool,
 }
 
 impl Column {
@@ -37,13 +39,18 @@ impl Column {
     pub(super) fn initial(&self) -> String {
         format!("{{ {}, {{ {} }} }}", self.array, self.strides.join(", "))
     }
+
+    /// What follows the column of this number in a list of parameters or arguments: its positions.
+    pub(super) fn with_positions(&self, text: String, positions: &str) -> String {
+        if self.is_taken { format!("{text}, {positions}") } else { text }
+    }
 }
 
 /// What a component reads and writes.
 pub(super) struct Parts {
     pub(super) columns: Vec<Column>,
     /// Scalars that are no literals: the local and its type.
-    scalars: Vec<(String, CType)>,
+    pub(super) scalars: Vec<(String, CType)>,
     /// The number of each member in its name: that of its instruction.
     pub(super) members: Vec<Member>,
     /// For each axis its size.
@@ -99,7 +106,7 @@ impl Writer<'_> {
             let parts = self.parts(component, &sizes);
             let name = parts.members[0].ip;
             if self.written.insert(name) {
-                let functions = self.functions_of(&parts, name);
+                let functions = self.functions_of(&parts, name, "");
                 self.functions += &functions;
             }
             text += &self.walk(&parts, name);
@@ -160,7 +167,7 @@ impl Writer<'_> {
         text
     }
 
-    fn parts(&self, members: &[Member], sizes: &HashMap<ValueId, Vec<String>>) -> Parts {
+    pub(super) fn parts(&self, members: &[Member], sizes: &HashMap<ValueId, Vec<String>>) -> Parts {
         let own =
             |member: &Member| operator(self.routine, member.ip).map(|(.., result)| self.locals.owner(result));
         let inside: Vec<ValueId> = members.iter().filter_map(own).collect();
@@ -196,14 +203,17 @@ impl Writer<'_> {
         self.literals.contains_key(&value)
     }
 
-    /// The functions of a component.
-    fn functions_of(&self, parts: &Parts, name: usize) -> String {
+    /// The functions of a component; their names begin with `of` behind the routine.
+    pub(super) fn functions_of(&self, parts: &Parts, name: usize, of: &str) -> String {
         let number = self.number;
         let parameters = |is_strided: bool| {
             parts.list(
-                |i, _| match is_strided {
-                    true => format!("const char *c{i}, int64_t d{i}"),
-                    false => format!("const char *c{i}"),
+                |i, column| {
+                    let strided = if is_strided { format!(", int64_t d{i}") } else { String::new() };
+                    column.with_positions(
+                        format!("const char *c{i}{strided}"),
+                        &format!("const uint32_t *l{i}"),
+                    )
                 },
                 |i, (_, ctype)| format!("{} s{i}", ctype.name()),
                 |i, _| match is_strided {
@@ -216,7 +226,8 @@ impl Writer<'_> {
         let arguments = |is_strided: bool| {
             parts.list(
                 |i, column| {
-                    if is_strided { format!("c{i}, d{i}") } else { format!("c{i}, {}", column.usual) }
+                    let step = if is_strided { format!("d{i}") } else { column.usual.to_string() };
+                    column.with_positions(format!("c{i}, {step}"), &format!("l{i}"))
                 },
                 |i, _| format!("s{i}"),
                 |i, of| match is_strided {
@@ -231,7 +242,7 @@ impl Writer<'_> {
             None => ("void", "", ""),
         };
         let mut text = format!(
-            "static inline __attribute__((always_inline)) {gives} r{number}_rows{name}(int64_t n{})\n{{\n{begin}    \
+            "static inline __attribute__((always_inline)) {gives} r{number}_{of}rows{name}(int64_t n{})\n{{\n{begin}    \
              for (int64_t i = 0; i < n; i++) {{\n",
             parameters(true)
         );
@@ -242,8 +253,11 @@ impl Writer<'_> {
             } else {
                 String::new()
             };
-            let _ =
-                writeln!(text, "        {element} x{i}; memcpy(&x{i}, c{i} + i * d{i}, sizeof x{i});{truth}");
+            let at = if column.is_taken { format!("(int64_t)l{i}[i]") } else { "i".to_owned() };
+            let _ = writeln!(
+                text,
+                "        {element} x{i}; memcpy(&x{i}, c{i} + {at} * d{i}, sizeof x{i});{truth}"
+            );
         }
         let (mut output, mut buffer) = (0, 0);
         for member in &parts.members {
@@ -280,8 +294,8 @@ impl Writer<'_> {
         for (what, is_strided) in [("flat", false), ("strided", true)] {
             let _ = write!(
                 text,
-                "static __attribute__((noinline)) {gives} r{number}_{what}{name}(int64_t n{})\n{{\n    \
-                 {returned}r{number}_rows{name}(n{});\n}}\n",
+                "static __attribute__((noinline)) {gives} r{number}_{of}{what}{name}(int64_t n{})\n{{\n    \
+                 {returned}r{number}_{of}rows{name}(n{});\n}}\n",
                 parameters(is_strided),
                 arguments(is_strided)
             );
@@ -386,5 +400,5 @@ fn column(array: ValueId, of: NdType, whole: NdType) -> Column {
     let last = (0..whole.rank()).rev().find(|axis| !whole.is_unit(*axis));
     let usual = last.and_then(stride).map_or(0, |_| cell_size(of.element()));
     let strides = (0..whole.rank()).map(|axis| stride(axis).unwrap_or_else(|| "0".to_owned())).collect();
-    Column { array, element: of.element(), strides, usual }
+    Column { array, element: of.element(), strides, usual, is_taken: false }
 }

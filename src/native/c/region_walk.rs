@@ -83,7 +83,7 @@ impl Writer<'_> {
             )
         };
         let ordered = match self.layout == ArrayLayout::Strided && stored > 0 {
-            true => format!("order_axes({rank}, n, {columns}, c); "),
+            true => format!("order_axes(0, {rank}, n, {columns}, c); "),
             false => String::new(),
         };
         let (begin, taken, end) = match parts.refusing() {
@@ -94,7 +94,7 @@ impl Writer<'_> {
             None => ("", "", String::new()),
         };
         format!(
-            "cembra_column c[{columns}] = {{ {} }}; if (count > 0) {{ {ordered}int last = join_axes({rank}, n, {columns}, c) - 1; \
+            "cembra_column c[{columns}] = {{ {} }}; if (count > 0) {{ {ordered}int last = join_axes(0, {rank}, n, {columns}, c) - 1; \
              int64_t index[6] = {{ 0 }}; int is_flat = {}; {begin}do {{ if (is_flat) {taken}r{number}_flat{name}(n[last]{}); else \
              {taken}r{number}_strided{name}(n[last]{}); }} while (next_row(last + 1, n, index, {columns}, c)); {end}}} ",
             all.join(", "),
@@ -122,7 +122,7 @@ impl Writer<'_> {
         let mut text = format!(
             "int64_t joined[6]; memcpy(joined, n, sizeof n); cembra_column w[{columns}]; memcpy(w, c, sizeof c); \
              cembra_array copies[{columns}] = {{ 0 }}; const int64_t bytes[{columns}] = {{ {} }}; \
-             if (join_axes({rank}, joined, {columns}, w) == 1) memcpy(c, w, sizeof c); else {{ \
+             if (join_axes(0, {rank}, joined, {columns}, w) == 1) memcpy(c, w, sizeof c); else {{ \
              int32_t k = flatten({rank}, n, {columns}, bytes, c, copies); {refused} }} \
              r{number}_known{name} z = r{number}_tree{name}({}, count{arguments}); \
              for (int i = 0; i < {columns}; i++) free(copies[i].data); ",

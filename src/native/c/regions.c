@@ -6,31 +6,31 @@ typedef struct {
     int64_t strides[6];
 } cembra_column;
 
-/* Joins the axes that all columns walk alike; gives how many are left, at least one. */
-static inline int join_axes(int rank, int64_t *shape, int count, cembra_column *columns)
+/* Joins the axes behind the first ones that all columns walk alike; gives how many are left, at least one behind those. */
+static inline int join_axes(int first, int rank, int64_t *shape, int count, cembra_column *columns)
 {
-    int left = 0;
-    for (int axis = 0; axis < rank; axis++) {
+    int left = first;
+    for (int axis = first; axis < rank; axis++) {
         int64_t size = shape[axis];
         if (size == 1) continue;
-        int is_alike = left > 0;
+        int is_alike = left > first;
         for (int i = 0; i < count && is_alike; i++)
             is_alike = columns[i].strides[left - 1] == mul_i64(columns[i].strides[axis], size);
         left += !is_alike;
         shape[left - 1] = is_alike ? shape[left - 1] * size : size;
         for (int i = 0; i < count; i++) columns[i].strides[left - 1] = columns[i].strides[axis];
     }
-    if (left > 0) return left;
-    shape[0] = 1;
-    for (int i = 0; i < count; i++) columns[i].strides[0] = 0;
-    return 1;
+    if (left > first) return left;
+    shape[first] = 1;
+    for (int i = 0; i < count; i++) columns[i].strides[first] = 0;
+    return first + 1;
 }
 
-/* Puts the axes in another order: the one along which the last column has the shortest steps becomes the last one. */
-static inline void order_axes(int rank, int64_t *shape, int count, cembra_column *columns)
+/* Puts the axes behind the first ones in another order: the one along which the last column has the shortest steps becomes the last one. */
+static inline void order_axes(int first, int rank, int64_t *shape, int count, cembra_column *columns)
 {
-    for (int from = 1; from < rank; from++) {
-        for (int axis = from; axis > 0; axis--) {
+    for (int from = first + 1; from < rank; from++) {
+        for (int axis = from; axis > first; axis--) {
             const int64_t *steps = columns[count - 1].strides;
             if (shape[axis] == 1 || (shape[axis - 1] != 1 && steps[axis - 1] >= steps[axis])) break;
             int64_t size = shape[axis];

@@ -41,10 +41,22 @@ pub(super) fn function(
     line: LineOf<'_>,
     is_explained: bool,
 ) -> Result<String, NotTranslated> {
-    let routine = &program.routines()[number];
-    if routine.parallel.is_some() {
+    if program.routines()[number].parallel.is_some() {
         return Err(NotTranslated::Parallel { routine: number });
     }
+    let mut writer = writer(number, program, layout, line);
+    writer.is_explained = is_explained;
+    writer.function()
+}
+
+/// The writer of a routine.
+pub(super) fn writer<'p>(
+    number: usize,
+    program: &'p Program,
+    layout: ArrayLayout,
+    line: LineOf<'p>,
+) -> Writer<'p> {
+    let routine = &program.routines()[number];
     let literals = routine.literals.iter();
     let scalars = literals.filter_map(|(value, literal)| match literal {
         Value::Scalar(scalar) => Some((*value, scalar.clone())),
@@ -52,7 +64,7 @@ pub(super) fn function(
     });
     let scalars: HashMap<ValueId, ScalarValue> = scalars.collect();
     let locals = Locals::new(routine);
-    let writer = Writer {
+    Writer {
         regions: regions(routine, &locals, &scalars),
         number,
         program,
@@ -67,10 +79,9 @@ pub(super) fn function(
         lent: made_results(routine),
         written: HashSet::new(),
         functions: String::new(),
-        is_explained,
+        is_explained: false,
         text: String::new(),
-    };
-    writer.function()
+    }
 }
 
 /// The routines that are called, once for each call.
@@ -163,13 +174,7 @@ impl Writer<'_> {
                 let (routine, qtype) = (self.number, info.slot.qtype().to_string());
                 return Err(NotTranslated::Value { routine, value, qtype });
             }
-            let mut constants = Vec::new();
-            literals.get(&value).into_iter().for_each(|literal| constants_of(literal, &mut constants));
-            for (position, (local, ctype)) in self.locals.all(value).into_iter().enumerate() {
-                let constant = constants.get(position).cloned().unwrap_or_else(|| "0".to_owned());
-                let _ = writeln!(self.text, "    {} {local} = {constant};", ctype.name());
-                bytes += 8;
-            }
+            bytes += 8 * self.declare_plain(value, literals.get(&value).copied());
         }
         for number in 0..self.kept() {
             let _ = writeln!(self.text, "    cembra_error kept{number} = *run->error;");
@@ -187,6 +192,18 @@ impl Writer<'_> {
             }
         }
         Ok(bytes)
+    }
+
+    /// Declares the locals of a plain value, which may be a literal; gives how many there are.
+    pub(super) fn declare_plain(&mut self, value: ValueId, literal: Option<&Value>) -> usize {
+        let mut constants = Vec::new();
+        literal.into_iter().for_each(|literal| constants_of(literal, &mut constants));
+        let all = self.locals.all(value);
+        for (position, (local, ctype)) in all.iter().enumerate() {
+            let constant = constants.get(position).map_or("0", String::as_str);
+            let _ = writeln!(self.text, "    {} {local} = {constant};", ctype.name());
+        }
+        all.len()
     }
 
     fn declare_array(&mut self, value: ValueId, array: NdType) {
@@ -305,7 +322,7 @@ impl Writer<'_> {
         Ok(text)
     }
 
-    fn instruction(&mut self, ip: usize) -> Result<String, NotTranslated> {
+    pub(super) fn instruction(&mut self, ip: usize) -> Result<String, NotTranslated> {
         let body = &self.routine.body;
         let target = || self.label(body.target(ip).unwrap_or_default());
         match body.instructions()[ip] {

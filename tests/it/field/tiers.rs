@@ -10,7 +10,8 @@ use crate::function::native::SANITIZE;
 use cembra::backend::{FieldPlan, FieldTier};
 use cembra::field::json::read_field_case;
 use cembra::field::{
-    FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, check_program, parse_field_program,
+    FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries, check_program,
+    parse_field_program,
 };
 use cembra::native::{CompileC, Compiler, NativeBuild, NativeCache};
 use cembra::vm::machine::{Budget, SharedBudget};
@@ -136,6 +137,68 @@ fn refused_values_are_the_same_errors() {
         let error = outcome.expect_err("NaN is no integer");
         assert_eq!(error.statement, Some((3, "d".to_owned())), "{tier:?}: {error}");
         assert_eq!(d, FieldCells::Int64(vec![0; 3]), "{tier:?}");
+    }
+}
+
+/// Scans, lists, truth values and temporaries, with buffers in any order of memory: what a library goes over at once, and what it
+/// does not.
+#[test]
+fn sweeps_agree_with_the_interpreter() {
+    const HEAD: &str = "horizontal I\nvertical K\ninput a[I, K]\ninput m[I]\ninput z[K]\n";
+    const MESH: &str = "horizontal Edge, Cell\nvertical K\ntable C2E: Cell -> Edge width 2 skip -1\ninput e[Edge]\n\
+        input w[Cell]\ninput l[Edge, K]\n";
+    let bodies = [
+        "output p[I=0:5, K=0:8], n[I=0:5, K=0:8]: int32\np, n = scan(K forward; s = 0.5, c = int32(2); s*0.5 + a*m, c + 1)\n",
+        "output p[I=0:5, K=0:8] fill 7.0\np[I=1:4, K=2:7] = scan(K backward; s = -0.0; s - a*z)\n",
+        "output p[I=0:5, K=0:8], q[I=0:5, K=0:8]\np, q = scan(K forward; s = 0.0, t = 1.0; t, s)\n",
+        "output p[I=0:5, K=0:8], q[I=0:5, K=0:8]\np, q = scan(K forward; s = 0.0, t = 1.0; s + t, s + t)\n",
+        "output p[I=0:5, K=0:8], q[I=0:5, K=0:8]\np, q = a + m, a + m\n",
+        "output p[K=0:8]\np = scan(K backward; s = 0.25; max(s, z) - 0.5*s)\n",
+        "output b[I=0:5, K=0:8]: bool\nb = scan(K forward; s = false; not s or a > 0.75)\n",
+        "output p[I=0:5, K=0:8]\np[I=0:5, K=0:1] = scan(K forward; s = 0.25; s + a)\n",
+        "output p[I=0:5, K=0:8]\np[I=0:5, K=3:3] = scan(K forward; s = 0.25; s + a)\n",
+        "output p[I=0:5, K=0:8] fill 0.5\np = scan(K forward; s = 0.25; s + p*a)\n",
+        "output p[I=0:5, K=0:8]\nscalar k = 0.5\np[I=0:5, K=1:7] = 2.0*k*(a[K-1] - a[K+1])*z + m\n",
+        "output p[I=0:5, K=0:8]\nd = a*a + 0.5*z - m/(z + 1.0)\np[I=1:4, K=1:7] = d[I-1] + d[I+1] + d[K-1] + d[K+1]\n",
+    ];
+    let of_mesh = [
+        "output p[Cell=0:6]\np = neighbor_sum(e[C2E], C2E) - w\n",
+        "output p[Cell=0:6, K=0:4]\np = neighbor_sum(l[C2E], C2E)*w\n",
+        "output p[Cell=0:6, K=0:4]\np = scan(K forward; s = 0.0; s + neighbor_sum(e[C2E], C2E))\n",
+    ];
+    let mut rng = Rng::with_seed(23);
+    let heads = bodies.map(|body| (HEAD, body)).into_iter().chain(of_mesh.map(|body| (MESH, body)));
+    for (head, body) in heads {
+        let program = parse(&format!("{head}{body}"));
+        let mut data = FieldData::default();
+        let sizes = |name: &str| match name {
+            "a" => vec![5, 8],
+            "z" => vec![8],
+            "m" => vec![5],
+            "l" => vec![7, 4],
+            "w" => vec![6],
+            _ => vec![7],
+        };
+        for field in program.fields.iter().filter(|field| field.role == FieldRole::Input) {
+            let shape = sizes(&field.name);
+            let count = shape.iter().product::<usize>();
+            let cells = FieldCells::Float64((0..count).map(|_| f64::from(rng.u8(..)) / 128.0).collect());
+            let origin = vec![0; shape.len()];
+            let buffer = FieldBuffer::row_major(cells, &origin, &shape).expect("as many cells");
+            data.fields.insert(field.name.to_string(), buffer);
+        }
+        let entries = vec![3, 6, 0, 0, 5, -1, 1, 2, -1, -1, 6, 4];
+        data.tables.insert("C2E".to_owned(), TableEntries::new(entries, 2).expect("whole rows"));
+        data.complete(&program).expect("outputs have extents");
+        let (expected, _) = outputs_on(&FieldTier::Interpreter, &program, data.clone()).expect("values");
+        for _ in 0..4 {
+            let fields = data.fields.iter().map(|(name, buffer)| (name.clone(), scattered(buffer, &mut rng)));
+            let moved = FieldData { fields: fields.collect(), ..data.clone() };
+            for data in [&data, &moved] {
+                let (found, reasons) = outputs_on(&native(), &program, data.clone()).expect("values");
+                assert_eq!((compare(&expected, &found), &reasons[..]), (None, &[][..]), "{body}");
+            }
+        }
     }
 }
 

@@ -39,7 +39,7 @@ fn array(rng: &mut Rng, name: &str, shape: &[usize]) -> Value {
 }
 
 /// Libraries that stop the process where C leaves open what happens.
-fn sanitized() -> (tempfile::TempDir, NativeCache) {
+pub(super) fn sanitized() -> (tempfile::TempDir, NativeCache) {
     let (folder, _) = fresh();
     let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
     let compile = SANITIZE.iter().fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
@@ -47,7 +47,7 @@ fn sanitized() -> (tempfile::TempDir, NativeCache) {
     (folder, cache)
 }
 
-fn compiled(text: &str, inputs: &[(&str, Value)]) -> BoundExpr {
+pub(super) fn compiled(text: &str, inputs: &[(&str, Value)]) -> BoundExpr {
     let types = inputs.iter().map(|(name, value)| (*name, value.qtype()));
     bind(Source::new(parse(text, Dialect::Cembra), types), &Prepare::standard(), Options::default())
 }

@@ -8,6 +8,7 @@ mod commands;
 mod loops;
 mod operators;
 mod stress;
+mod sweeps;
 
 use cembra::function::{CompiledFunction, FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::native::{ArrayLayout, NativeCache, ProgramCall};

@@ -4,7 +4,7 @@ use crate::frame::Frame;
 use crate::frame::typed::read_value;
 use crate::library::call_layout::Place;
 use crate::library::error::{BoundaryError, Raised};
-use crate::library::open::{Library, Loaded, RawArray, RawError};
+use crate::library::open::{Library, Loaded, RawArray, RawColumn, RawError};
 use crate::library::signature::Parameter;
 use crate::machine::{NdViewMut, Room};
 use crate::value::array::cell_size;
@@ -43,17 +43,23 @@ pub enum Argument<'a> {
 /// # }
 /// ```
 pub struct CallMemory {
-    library: Library,
+    pub(super) library: Library,
     /// Plain arguments and results.
-    frame: Frame,
+    pub(super) frame: Frame,
     /// The addresses of arguments and results; those of arrays lead into `arrays`.
-    addresses: Box<[*mut c_void]>,
+    pub(super) addresses: Box<[*mut c_void]>,
     /// Arrays of arguments, then those of results: lent, or made by the library and freed by this memory.
     arrays: Box<[RawArray]>,
     /// For each array the memory that is lent for it, if it is a result; without data if none is.
     lent: Box<[RawArray]>,
     /// For each array whether it stands in memory that was lent for the last run.
     is_lent: Box<[bool]>,
+    /// Where the operands and the results of a sweep stand, in the order of `arrays`.
+    pub(super) columns: Box<[RawColumn]>,
+    /// The same for the first step of a sweep in order.
+    pub(super) first_columns: Box<[RawColumn]>,
+    /// For each argument the positions of a sweep.
+    pub(super) lists: Box<[*const u32]>,
 }
 
 impl fmt::Debug for CallMemory {
@@ -113,7 +119,12 @@ impl Library {
         let addresses = layout.arguments.iter().chain(&layout.results).map(address).collect();
         let lent = vec![NO_ARRAY; layout.arrays].into_boxed_slice();
         let is_lent = vec![false; layout.arrays].into_boxed_slice();
-        Ok(CallMemory { library: self.clone(), frame, addresses, arrays, lent, is_lent })
+        let no_column = RawColumn { data: std::ptr::null_mut(), strides: [0; MAX_RANK] };
+        let columns = vec![no_column; layout.arrays].into_boxed_slice();
+        let first_columns = columns.clone();
+        let lists = vec![std::ptr::null(); layout.arguments.len()].into_boxed_slice();
+        let library = self.clone();
+        Ok(CallMemory { library, frame, addresses, arrays, lent, is_lent, columns, first_columns, lists })
     }
 
     /// Checks arguments, and keeps them for calls.

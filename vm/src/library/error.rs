@@ -1,5 +1,6 @@
 //! What can be wrong with a library, with a call of one, and inside of it.
 
+use crate::library::sweep_order::SweepOrder;
 use crate::value::Category;
 use std::fmt;
 use std::path::PathBuf;
@@ -98,6 +99,25 @@ pub enum BoundaryError {
     NoArray {
         /// The number of the result.
         number: usize,
+    },
+    /// A sweep without a room for each result.
+    #[error("{expected} results need a room, {actual} have one")]
+    Rooms {
+        /// The number of results.
+        expected: usize,
+        /// The number of results with a room.
+        actual: usize,
+    },
+    /// The library has no sweep: its program is not one region of operations that never raise.
+    #[error("the library has no sweep")]
+    NoSweep,
+    /// A sweep along an axis that there is not, or of no axes or too many.
+    #[error("there is no sweep {order:?} over the axes of {shape:?}")]
+    Sweep {
+        /// Sizes of the axes.
+        shape: Vec<usize>,
+        /// The order.
+        order: SweepOrder,
     },
     /// There is no memory for values.
     #[error("{message}")]

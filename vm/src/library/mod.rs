@@ -11,7 +11,8 @@
 //! 3. Arguments are checked when they are bound: number, type, element, axes, layout. What is bound stays borrowed.
 //! 4. Memory of calls is used again: `CallMemory::bind` makes every check and allocates nothing. A result is made in memory
 //!    of the host, if he lends some.
-//! 5. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
+//! 5. `CallMemory::sweep` has a library without errors go over elements where the host says, with the same checks.
+//! 6. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
 //!    it was lent to change, and to its results.
 
 mod call;
@@ -19,8 +20,12 @@ mod call_layout;
 mod error;
 mod open;
 mod signature;
+mod sweep;
+mod sweep_order;
 
 pub use call::{Argument, BoundCall, CallMemory};
 pub use error::{BoundaryError, LibraryError, Raised};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};
+pub use sweep::{Positions, SweepOperand};
+pub use sweep_order::SweepOrder;

@@ -16,6 +16,19 @@ pub(super) type Entry = unsafe extern "C" fn(*const *mut c_void, *mut RawError) 
 /// The function that frees an array.
 pub(super) type Free = unsafe extern "C" fn(*mut RawArray);
 
+/// The function that goes over elements: addresses of arguments and results, number of axes, of those that are taken first in
+/// order, their sizes, columns of arrays and positions.
+pub(super) type SweepEntry =
+    unsafe extern "C" fn(*const *mut c_void, i64, i64, *mut i64, *mut RawColumn, *const *const u32);
+
+/// An operand or a result of a sweep in C: `cembra_column`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawColumn {
+    pub(super) data: *mut u8,
+    pub(super) strides: [i64; MAX_RANK],
+}
+
 /// An array in C: `cembra_array`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +74,8 @@ pub struct Library {
 
 pub(super) struct Loaded {
     pub(super) entry: Entry,
+    /// There if its program is one region without errors.
+    pub(super) sweep: Option<SweepEntry>,
     /// There if the library gives arrays.
     pub(super) free: Option<Free>,
     pub(super) signature: Signature,
@@ -120,6 +135,9 @@ impl Library {
         let symbol = format!("{entry}_call");
         // SAFETY: in this version of the boundary it is a function of this type.
         let call = unsafe { code.get::<Entry>(&symbol) }.map_err(|_| missing(&symbol))?;
+        let symbol = format!("{entry}_sweep");
+        // SAFETY: in this version of the boundary it is a function of this type, if it is there.
+        let sweep = unsafe { code.get::<SweepEntry>(&symbol) }.ok().map(|sweep| *sweep);
         let free = match signature.gives_arrays() {
             true => {
                 let symbol = format!("{entry}_free");
@@ -130,7 +148,7 @@ impl Library {
         };
         let (entry, signature) = (*call, signature.clone());
         let layout = CallLayout::new(&signature).map_err(|error| file(&error))?;
-        let loaded = Loaded { entry, free, signature, layout, path: path.into(), _code: code };
+        let loaded = Loaded { entry, sweep, free, signature, layout, path: path.into(), _code: code };
         Ok(Library { inner: Arc::new(loaded) })
     }
 

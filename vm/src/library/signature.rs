@@ -4,7 +4,7 @@ use crate::value::QType;
 use std::fmt::{self, Write};
 
 /// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Parameter {
     pub is_updated: bool,
     /// True if the elements of an array have to stand one after the other, the last axis fastest.
     pub is_contiguous: bool,
+    /// True if positions choose the elements of a [sweep](crate::library::CallMemory::sweep) along the last axis of the array.
+    pub is_taken: bool,
 }
 
 /// What a library takes and gives, in order. It is written like `(a: NDARRAY_FLOAT64_N updated, n: INT64) -> result: FLOAT64`.
@@ -50,6 +52,7 @@ impl Signature {
             if parameter.qtype.nd().is_some() {
                 text.push_str(if parameter.is_contiguous { " contiguous" } else { "" });
                 text.push_str(if parameter.is_updated { " updated" } else { "" });
+                text.push_str(if parameter.is_taken { " taken" } else { "" });
             }
         }
         text.push_str(") -> ");
