@@ -32,6 +32,9 @@ const LONGEST_FUNCTION: usize = 80;
 /// with more is slower than passes.
 const MOST_OF_FUNCTIONS: usize = 128;
 
+/// Passes over rows that one takes as long as which looks at each row by itself.
+const SLOW_PASS: usize = 4;
+
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
 /// every row for what can raise; or if strips would leave as many steps as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
 /// what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
@@ -85,11 +88,22 @@ pub(super) fn plan(
         items = ordered(&fold_of);
     }
     items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
-    let saved = match items[..] {
-        // A strip alone saves the loop over blocks as well.
-        [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
-        _ => passes.saturating_sub(items.len()),
-    };
+    let mut alone = 0;
+    for item in &mut items {
+        if let Item::Pass(member) = *item
+            && is_slow(member)
+            && recipes[member].is_some()
+        {
+            *item = Item::Strip { members: vec![member], stored: vec![member] };
+            alone += 1;
+        }
+    }
+    let saved = SLOW_PASS * alone
+        + match items[..] {
+            // A strip alone saves the loop over blocks as well.
+            [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
+            _ => passes.saturating_sub(items.len()),
+        };
     if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
