@@ -173,7 +173,10 @@ fn what_does_not_fit_is_refused() {
     let k = ("k", SweepOperand::Value(&k));
     let before = ("s", SweepOperand::Before(0, &single));
     let several = ("s", SweepOperand::Before(0, &plane));
-    let cases: [(&[usize], SweepOrder, Operands<'_>, &[usize]); 9] = [
+    let gaps = row.with_validity(&[0b0001_1111], 0).expect("six bits");
+    let with_gaps = ("x", SweepOperand::Window(&gaps, 0, [3, 1, 0, 0, 0, 0]));
+    let cases: [(&[usize], SweepOrder, Operands<'_>, &[usize]); 10] = [
+        (&[2, 3], SweepOrder::Any, [with_gaps, s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&turned), s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&row), s, k], &[2, 3]),
         (&[2, 3], SweepOrder::Any, [x(&narrow), s, k], &[2, 3]),

@@ -95,8 +95,8 @@ impl CallMemory {
     /// Computes elements of this shape: operands in the order of the parameters, and a room for each result, by its number.
     ///
     /// # Errors
-    /// There is no sweep; an operand or a room has another type or another shape, is missing or one too many; positions lead
-    /// beyond their axis.
+    /// There is no sweep; an operand or a room has another type or another shape, is missing or one too many; elements of an
+    /// operand may be missing; positions lead beyond their axis.
     pub fn sweep<'a, 'r: 'a>(
         &mut self,
         shape: &[usize],
@@ -180,6 +180,7 @@ impl CallMemory {
                     };
                     let is_one = first.element() == array.element()
                         && !first.is_empty()
+                        && first.validity().is_none()
                         && first
                             .shape()
                             .iter()
@@ -254,7 +255,9 @@ fn elements(
     chosen: Option<&Positions>,
 ) -> Option<RawColumn> {
     let rank = walk.shape.len();
-    if (view.element(), view.rank(), array.rank()) != (array.element(), rank, rank) {
+    if (view.element(), view.rank(), array.rank()) != (array.element(), rank, rank)
+        || view.validity().is_some()
+    {
         return None;
     }
     let mut strides: Strides = [0; MAX_RANK];
@@ -283,6 +286,7 @@ fn window(
 ) -> Option<RawColumn> {
     let (size, rank) = (cell_size(array.element()) as isize, walk.shape.len());
     let is_row = cells.rank() == 1 && (cells.len() < 2 || cells.strides()[0] == size);
+    let is_row = is_row && cells.validity().is_none();
     if cells.element() != array.element() || array.rank() != rank || !is_row {
         return None;
     }
@@ -298,7 +302,7 @@ fn window(
         return None;
     }
     let begin = cells.bytes().as_ptr().wrapping_add(cells.start());
-    Some(walk.column(begin.wrapping_offset(first as isize * size).cast_mut(), strides))
+    Some(walk.column(begin.wrapping_offset((first as isize).wrapping_mul(size)).cast_mut(), strides))
 }
 
 fn expected(array: NdType, shape: &[usize]) -> String {
