@@ -78,6 +78,8 @@ WORKS = {
         "d = b*b - 4.0*a*c\ncore.where(d >= 0.0, (-b + math.sqrt(d)) / (2.0*a), float64(nan))",
         lambda a, b, c: (-b + math.sqrt(b*b - 4.0*a*c)) / (2.0*a) if b*b - 4.0*a*c >= 0.0 else np.nan,
         lambda a, b, c: jnp.where(b*b - 4.0*a*c >= 0.0, (-b + jnp.sqrt(b*b - 4.0*a*c)) / (2.0*a), jnp.nan)),
+    "squares": Work("plain", {"x": U(-3, 3), "y": U(-3, 3)}, "x**2 + y**2", lambda x, y: x**2 + y**2, lambda x, y: x**2 + y**2),
+    "angle": Work("plain", {"x": U(-720, 720)}, "math.mod(x, 360.0)", lambda x: x % 360.0, lambda x: x % 360.0),
     # Choice and comparison.
     "bands": Work("plain", {"x": U(0, 100)},
         "core.where(x < 10.0, 0.1*x, core.where(x < 25.0, 0.15*x - 0.5, core.where(x < 50.0, 0.2*x - 1.75, "
@@ -122,6 +124,8 @@ WORKS = {
         lambda t: t // 3600 % 24, lambda t: t // 3600 % 24, out=I8),
     "weekday": Work("plain", {"t": integers(0, 2_000_000_000)}, "(t // 86400 + 4) % 7",
         lambda t: (t // 86400 + 4) % 7, lambda t: (t // 86400 + 4) % 7, out=I8),
+    "quotient": Work("plain", {"a": integers(0, 1 << 30), "b": integers(1, 1000)}, "a // b",
+        lambda a, b: a // b, lambda a, b: a // b, out=I8),
     "int_to_float": Work("plain", {"n": integers(0, 100_000), "x": U(0, 1)}, "core.to_float64(n) * 0.01 + x",
         lambda n, x: n * 0.01 + x, lambda n, x: n.astype(jnp.float64) * 0.01 + x),
     # Missing values.
@@ -144,6 +148,10 @@ WORKS = {
         lambda x: jnp.max(x) - jnp.min(x), fold=True),
     "weighted": Work("fold", {"x": U(-1, 1), "w": U(0, 1)}, "math.sum(x*w) / math.sum(w)", "weighted",
         lambda x, w: jnp.sum(x*w) / jnp.sum(w), fold=True),
+    "int_sum": Work("fold", {"n": integers(0, 1000)}, "math.sum(n)", "int_sum", lambda n: jnp.sum(n), out=I8, fold=True),
+    "count_if": Work("fold", {"x": U(0, 1)}, "math.sum(core.where(x > 0.5, int64(1), int64(0)))", "count_if",
+        lambda x: jnp.sum(x > 0.5), out=I8, fold=True),
+    "running": Work("fold", {"x": U(-1, 1)}, "math.cum_sum(x)", "running", lambda x: jnp.cumsum(x), fold=True),
     # Special functions.
     "gauss": Work("special", {"x": U(-3, 3)}, "math.exp(-0.5*x*x) * 0.3989422804014327",
         lambda x: math.exp(-0.5*x*x) * 0.3989422804014327, lambda x: jnp.exp(-0.5*x*x) * 0.3989422804014327),
@@ -170,6 +178,27 @@ def sum_loop(x):
     for i in range(x.size):
         total += x[i]
     return total
+
+
+def int_sum_loop(n):
+    total = 0
+    for i in range(n.size):
+        total += n[i]
+    return total
+
+
+def count_if_loop(x):
+    count = 0
+    for i in range(x.size):
+        count += 1 if x[i] > 0.5 else 0
+    return count
+
+
+def running_loop(x, out):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+        out[i] = total
 
 
 def standardise_loop(x, out):
@@ -271,7 +300,7 @@ def measure(name, work, rows, program, directory):
     assert program.process.stdout.readline() == "ok\n", name
 
     args = (*columns.values(), *presence.values())
-    is_scalar = work.fold and work.row != "standardise"
+    is_scalar = work.fold and work.row not in ("standardise", "running")
     out = np.empty(rows, work.out)
     engines = {"cembra": lambda times: program.elapsed("run", times)}
     found = np.fromfile(directory / "out.0", work.out)

@@ -355,10 +355,7 @@ impl<T: Number> Fold for Mean<T> {
 /// The least element, with `GREATEST` the greatest; NaN if there is one.
 pub struct Best<T, const GREATEST: bool>(PhantomData<T>);
 
-/// Elements among which the best one is found at once.
-const FEW_OF_BEST: usize = 128;
-
-/// Lanes in which it is found.
+/// Lanes in which the best element of a leaf is found.
 const LANES_OF_BEST: usize = 16;
 
 #[inline(always)]
@@ -371,11 +368,17 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
     fn is_better(x: T, best: T) -> bool {
         if GREATEST { x > best } else { x < best }
     }
+}
+
+impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
+    type Element = T;
+    type Part = T;
+    type Out = T;
 
     /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up. One comparison of two
     /// elements tells whether either is NaN.
     #[inline(always)]
-    fn of_few(values: &[T]) -> T {
+    fn leaf(values: &[T]) -> T {
         let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
         let mut best: [T; LANES_OF_BEST] =
             rows.first().map_or([T::ZERO; _], |row| std::array::from_fn(|lane| row[lane]));
@@ -404,19 +407,6 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
             true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
             false => best,
         }
-    }
-}
-
-impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
-    type Element = T;
-    type Part = T;
-    type Out = T;
-    const HAS_ANY_PARTS: bool = true;
-
-    /// Of a few elements after the other: what is found among them does not wait for what was found before.
-    #[inline(always)]
-    fn leaf(values: &[T]) -> T {
-        values.chunks(FEW_OF_BEST).map(Self::of_few).reduce(Self::join).unwrap_or(T::ZERO)
     }
 
     #[inline(always)]
