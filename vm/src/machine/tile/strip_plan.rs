@@ -36,8 +36,9 @@ const MOST_OF_FUNCTIONS: usize = 128;
 const SLOW_PASS: usize = 4;
 
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise; or if strips would leave as many steps as there are `passes` without them. `joined` are passes that compute other members on the way, `is_read_outside` says
-/// what is laid out, `own_step` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
+/// every row for what can raise; or if strips would leave as many steps as there are `passes` without them. `joined` are
+/// passes that compute other members on the way, `is_read_outside` says what is laid out, `own_step` gives the pass of a
+/// member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
     passes: usize,
@@ -46,10 +47,8 @@ pub(super) fn plan(
     own_step: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
-    let is_slow = |member: usize| {
-        let recipe = columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
-        matches!(recipe, Some(Recipe::Rare(_)))
-    };
+    let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
+    let is_slow = |member| matches!(recipe_of_row(member), Some(Recipe::Rare(_)));
     let can_gain = columns.members().len() > 1 || columns.members().any(is_slow);
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
