@@ -3,7 +3,9 @@
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::draft::{Draft, Drafts, Pass};
 use crate::machine::tile::plan::{Extent, Group};
-use crate::machine::tile::region::{Fold, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region};
+use crate::machine::tile::region::{
+    Fold, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
+};
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
 use crate::machine::tile::strip_plan::{self, Lanes, complete_if};
@@ -40,7 +42,8 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     });
     let streams = columns.streams(group.extent) + outputs.len();
     let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
-    let block = block_of(&scratch);
+    let is_lone_fold = matches!(columns.kernels[..], [Kernel::Reduction(_)]) && group.extent == Extent::Rows;
+    let block = if is_lone_fold { LONE_BLOCK } else { block_of(&scratch) };
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
         None if drafts.is_fused[number] => Place::Registers,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows      chunk 0            | chunk 1            | …       65,536 rows each, dealt to threads
-//! blocks    b0 | b1 | … | b127 | b0 | …                       256 to 1,024 rows, 512 to 1,024 elements
+//! blocks    b0 | b1 | … | b127 | b0 | …                       256 to 1,024 rows (8,192 of a fold alone), 512 to 1,024 elements
 //! members   m0 m1 m2 …                                        all of a block before the next one
 //! ```
 //!
@@ -14,7 +14,7 @@
 
 use crate::machine::tile::blocks::{Blocks, Outcome};
 use crate::machine::tile::region::{Fold, MemberFault};
-use crate::machine::tile::strip_sums::{MOST_ROWS, StripSums};
+use crate::machine::tile::strip_sums::StripSums;
 use crate::machine::tile::strips::LoadedStrip;
 use crate::machine::tile::worker::Worker;
 use crate::operator::block::Column;
@@ -87,7 +87,7 @@ impl Blocks<'_> {
             }
             let end = match &mut sums {
                 None => rows.end.min(start + CHUNK),
-                Some(sums) => sums.begin((rows.end - start).min(MOST_ROWS), start),
+                Some(sums) => sums.begin((rows.end - start).min(sums.most_rows()), start),
             };
             // SAFETY: the caller's promise; chunks and calls of rows with presence begin at words.
             unsafe { strip.run(columns, start..end) };

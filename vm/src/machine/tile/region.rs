@@ -23,6 +23,8 @@ use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
+/// Rows of a block that one fold reads and nothing else: as many as may be computed between two polls.
+pub(super) const LONE_BLOCK: usize = 8192;
 /// Fewest rows of a block: of shorter ones the steps cost more than misses of the first cache do.
 pub(super) const MIN_BLOCK: usize = 256;
 /// Fewest elements of a block of arrays with axes, which ends where a run of elements does: two halves of a run cost

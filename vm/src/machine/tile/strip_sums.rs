@@ -9,11 +9,11 @@
 //!
 //! A call ends with a leaf, or a multiple of eight rows behind the begin of one, as [strips](crate::strip) want it. All
 //! folds in strips of a region have the same leaves. Sums of integers are the same in any order: those of one run are
-//! taken in as if the leaves of a call were one.
+//! taken in as if the rows of a call were a leaf.
 
 use crate::machine::tile::strips::{LoadedStrip, Present, StripSum};
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{Folded, Runs};
+use crate::operator::fold_kernel::{CHUNK, Folded, Runs};
 use crate::strip::Lane;
 use crate::vector::leaves::Leaves;
 use bumpalo::Bump;
@@ -23,8 +23,8 @@ use std::{ptr, slice};
 /// Lanes of a sum before its parts, in words.
 const LANES: usize = 8;
 
-/// Most rows of a call of a strip with sums.
-pub(super) const MOST_ROWS: usize = 4096;
+/// Most rows of a call of a strip with sums in leaves.
+const MOST_ROWS: usize = 4096;
 
 /// Fewest rows or elements of a run, so that there are not many leaves in a call.
 pub(super) const LEAST_RUN: usize = 16;
@@ -47,7 +47,7 @@ pub(super) struct StripSums<'a> {
     /// At the first row of the next call, and at that of the one after.
     cursor: Cursor,
     next: Cursor,
-    /// True if leaves are taken in together.
+    /// True if the rows of a call are taken in as a leaf.
     has_any_order: bool,
     /// Leaves of the call.
     count: usize,
@@ -104,10 +104,21 @@ impl<'a> StripSums<'a> {
         Some(StripSums { next, cursor, has_any_order, count: 0, ends, strips, places })
     }
 
-    /// Where a call ends that begins with the next row and takes at most so many, which are not more than [`MOST_ROWS`].
-    /// The first row of the call has the number `base`.
+    /// Most rows of a call.
+    pub(super) fn most_rows(&self) -> usize {
+        if self.has_any_order { CHUNK } else { MOST_ROWS }
+    }
+
+    /// Where a call ends that begins with the next row and takes at most so many, which are not more than
+    /// [`StripSums::most_rows`]. The first row of the call has the number `base`.
     pub(super) fn begin(&mut self, rows: usize, base: usize) -> usize {
-        assert!(rows <= MOST_ROWS, "a call for few rows");
+        assert!(rows <= self.most_rows(), "a call for few rows");
+        if self.has_any_order {
+            // SAFETY: there is room for one.
+            unsafe { self.ends.write(base + rows) };
+            self.count = 1;
+            return base + rows;
+        }
         self.next.clone_from(&self.cursor);
         let Cursor { leaves, leaf, kept } = &mut self.next;
         self.count = 0;
@@ -121,9 +132,6 @@ impl<'a> StripSums<'a> {
             };
             if taken == 0 {
                 break;
-            }
-            if self.has_any_order {
-                self.count = 0;
             }
             row += taken;
             assert!(self.count < MOST_LEAVES, "leaves of {LEAST_RUN} rows");

@@ -8,6 +8,7 @@
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
+use crate::machine::tile::region::LONE_BLOCK;
 use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
 use crate::machine::tile::strip_sums::StripSums;
@@ -29,7 +30,7 @@ const CACHED_BYTES: usize = 512 << 10;
 const PAGE: usize = 4096;
 
 /// Rows between two polls: some blocks.
-const POLLED_ROWS: usize = 8192;
+const POLLED_ROWS: usize = LONE_BLOCK;
 
 /// Bytes of the next block that are worth asking for at a time.
 const LEAST_SHARE: usize = 512;
