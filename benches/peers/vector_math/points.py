@@ -35,6 +35,7 @@ def power(x, y):
 FUNCTIONS = {
     "exp": g.exp, "exp2": g.exp2, "expm1": g.expm1, "sigmoid": lambda x: 1 / (1 + g.exp(-x)),
     "ln": g.log, "log2": g.log2, "log10": g.log10, "log1p": g.log1p, "sqrt": g.sqrt, "cbrt": g.cbrt,
+    "cube": lambda x: x * x * x, "fourth": lambda x: x * x * x * x,
     "sin": g.sin, "cos": g.cos, "tan": g.tan, "asin": g.asin, "acos": g.acos, "atan": g.atan,
     "sinh": g.sinh, "cosh": g.cosh, "tanh": g.tanh, "asinh": g.asinh, "acosh": g.acosh, "atanh": g.atanh,
     "erf": g.erf, "erfc": g.erfc, "lgamma": log_gamma, "pow": power, "hypot": g.hypot, "atan2": g.atan2,
@@ -47,6 +48,7 @@ RANGES = {
     "expm1": [(-40, 710), (-1, 1), TINY], "sigmoid": [(-746, 40), (-2, 2), TINY],
     "ln": [WIDE, (0.5, 2)], "log2": [WIDE, (0.5, 2)], "log10": [WIDE, (0.5, 2)],
     "log1p": [(-1, 2), WIDE, TINY], "sqrt": [WIDE], "cbrt": [("±", -1074, 1024), (-8, 8)],
+    "cube": [("±", -360, 342), (-8, 8)], "fourth": [("±", -270, 256), (-8, 8)],
     "sin": [(-4, 4), (-1e6, 1e6), (1.5e6, 3e6), ("±", -1074, 1024)],
     "cos": [(-4, 4), (-1e6, 1e6), (1.5e6, 3e6), ("±", -40, 1024)],
     "tan": [(-4, 4), (-1e6, 1e6), (1.5e6, 3e6), ("±", -1074, 1024)],

@@ -1,9 +1,9 @@
-//! Rules of arithmetic: neutral elements, double negation, sums of four, products that are added.
+//! Rules of arithmetic: neutral elements, double negation, sums of four, products that are added, bounds on both sides of zero.
 
 use crate::expr::NodeId;
 use crate::prepare::optimize::{Rewriter, Rule, RuleClass};
 use crate::registry::define::LowerError;
-use cembra_vm::builtins::math;
+use cembra_vm::builtins::{core, math};
 use cembra_vm::value::{ScalarType, ScalarValue, Value};
 
 /// The rules of this file.
@@ -44,6 +44,13 @@ pub const RULES: &[Rule] = &[
         apply: square,
     },
     Rule {
+        name: "cube",
+        class: RuleClass::Strict,
+        meaning: "x ** 3 -> math._cube(x), x ** 4 -> math._fourth(x)",
+        operators: &[math::POW],
+        apply: cube,
+    },
+    Rule {
         name: "subtract_zero",
         class: RuleClass::Strict,
         meaning: "x - 0 -> x",
@@ -66,6 +73,13 @@ pub const RULES: &[Rule] = &[
     },
     Rule { name: "pos", class: RuleClass::Strict, meaning: "+x -> x", operators: &[math::POS], apply: pos },
     Rule {
+        name: "bounds_around_zero",
+        class: RuleClass::Strict,
+        meaning: "(-c < x) & (x < c) -> math.abs(x) < c for floats, with <= as well",
+        operators: &[core::PRESENCE_AND],
+        apply: bounds_around_zero,
+    },
+    Rule {
         name: "add_zero_float",
         class: RuleClass::FastMath,
         meaning: "x + 0 -> x, 0 + x -> x for floats (wrong for -0.0)",
@@ -75,7 +89,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "small_power",
         class: RuleClass::FastMath,
-        meaning: "x ** n -> products of x for n = 3 and 4, 1 / x for -1 (up to 1.5 units in the last place)",
+        meaning: "x ** -1 -> 1 / x (up to a unit in the last place), x ** 0.5 -> math.sqrt(x) (wrong for -0.0 and -inf)",
         operators: &[math::POW],
         apply: small_power,
     },
@@ -167,23 +181,28 @@ fn square(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerErro
     cx.make(math::MULTIPLY, &[x, x], id).map(Some)
 }
 
-fn small_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    if let Some(x) = base(cx, id, -1.0) {
-        let one = match cx.draft().qtype_of(id).scalar_inside() {
-            Some(ScalarType::Float32) => Value::from(1.0f32),
-            Some(ScalarType::Float64) => Value::from(1.0f64),
-            _ => return Ok(None),
-        };
-        let one = cx.literal(one)?;
-        return cx.make(math::DIVIDE, &[one, x], id).map(Some);
+/// The kernel of the power has the same function.
+fn cube(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    for (exponent, operator) in [(3.0, math::CUBE), (4.0, math::FOURTH)] {
+        if let Some(x) = base(cx, id, exponent) {
+            return cx.make(operator, &[x], id).map(Some);
+        }
     }
-    let Some((x, is_fourth)) =
-        base(cx, id, 3.0).map(|x| (x, false)).or_else(|| base(cx, id, 4.0).map(|x| (x, true)))
-    else {
-        return Ok(None);
+    Ok(None)
+}
+
+fn small_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    if let Some(x) = base(cx, id, 0.5) {
+        return cx.make(math::SQRT, &[x], id).map(Some);
+    }
+    let Some(x) = base(cx, id, -1.0) else { return Ok(None) };
+    let one = match cx.draft().qtype_of(id).scalar_inside() {
+        Some(ScalarType::Float32) => Value::from(1.0f32),
+        Some(ScalarType::Float64) => Value::from(1.0f64),
+        _ => return Ok(None),
     };
-    let square = cx.make(math::MULTIPLY, &[x, x], id)?;
-    cx.make(math::MULTIPLY, &[square, if is_fourth { square } else { x }], id).map(Some)
+    let one = cx.literal(one)?;
+    cx.make(math::DIVIDE, &[one, x], id).map(Some)
 }
 
 fn subtract_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
@@ -214,6 +233,39 @@ fn negate_twice(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, Low
 
 fn pos(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
     Ok(cx.operands(id).map(|[x]| x))
+}
+
+/// The two bounds may have others between them: `&` of masks is the same in any order.
+fn bounds_around_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    let Some([left, right]) = cx.operands(id) else { return Ok(None) };
+    if let Some(joined) = joined_bounds(cx, left, right)? {
+        return Ok(Some(joined));
+    }
+    let Some([first, second]) = cx.matches(left, core::PRESENCE_AND) else { return Ok(None) };
+    if let Some(joined) = joined_bounds(cx, second, right)? {
+        return cx.make(core::PRESENCE_AND, &[first, joined], id).map(Some);
+    }
+    match joined_bounds(cx, first, right)? {
+        Some(joined) => cx.make(core::PRESENCE_AND, &[joined, second], id).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A comparison of a size for two comparisons, if they say that a float is between a number and its negation.
+fn joined_bounds(cx: &mut Rewriter<'_>, one: NodeId, other: NodeId) -> Result<Option<NodeId>, LowerError> {
+    for comparison in [core::LESS, core::LESS_EQUAL] {
+        let both = cx.matches::<2>(one, comparison).zip(cx.matches::<2>(other, comparison));
+        let Some((one, other)) = both else { continue };
+        for ([low, x], [same, high]) in [(one, other), (other, one)] {
+            let are_opposite = |low: f64, high: f64| (-low).to_bits() == high.to_bits();
+            let bounds = cx.value(low).and_then(number).zip(cx.value(high).and_then(number));
+            if x == same && is_float(cx, x) && bounds.is_some_and(|(low, high)| are_opposite(low, high)) {
+                let size = cx.make(math::ABS, &[x], x)?;
+                return cx.make(comparison, &[size, high], x).map(Some);
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn add4(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {

@@ -52,6 +52,10 @@ pub const MOD: &str = "math.mod";
 pub const POS: &str = "math.pos";
 /// Name of `math.pow`.
 pub const POW: &str = "math.pow";
+/// Name of `math._cube`.
+pub const CUBE: &str = "math._cube";
+/// Name of `math._fourth`.
+pub const FOURTH: &str = "math._fourth";
 /// Name of `math.sign`.
 pub const SIGN: &str = "math.sign";
 /// Name of `math.sqrt`.
@@ -325,6 +329,22 @@ fn exponential() -> Vec<Family> {
             cbrt,
             cbrt_into
         ),
+        special_row!(
+            CUBE,
+            "x to the power 3, as `math.pow` has it; made by the optimizer rule `cube`.",
+            10,
+            ["3.0 * x * x"],
+            cube,
+            cube_into
+        ),
+        special_row!(
+            FOURTH,
+            "x to the power 4, as `math.pow` has it; made by the optimizer rule `cube`.",
+            10,
+            ["4.0 * x * x * x"],
+            fourth,
+            fourth_into
+        ),
         special_row!(EXP, "e to the power x.", 20, ["math.exp(x)"], exp, exp_into),
         special_row!(EXP2, "2 to the power x.", 20, ["math.exp2(x) * 0.6931471805599453"], exp2, exp2_into),
         special_row!(
@@ -393,7 +413,7 @@ fn exponential() -> Vec<Family> {
         Family::new(
             POW,
             &["x", "y"],
-            "C pow: x to the power y; NaN for a negative x and a fractional y. A square is x * x.",
+            "C pow: x to the power y; NaN for a negative x and a fractional y. Exponents 1 to 4 give products.",
         )
         .cost_of(40)
         .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])

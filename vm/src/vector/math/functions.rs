@@ -143,6 +143,8 @@ macro_rules! functions {
             "`ln(1 + x)` without cancellation." log1p log1p_into logarithm Log1p;
             "Square root, correctly rounded." sqrt sqrt_into root Sqrt;
             "Cube root." cbrt cbrt_into root Cbrt;
+            "x to the power 3." cube cube_into power Cube;
+            "x to the power 4." fourth fourth_into power Fourth;
             "Sine of an angle in radians." sin sin_into trigonometry Sin;
             "Cosine of an angle in radians." cos cos_into trigonometry Cos;
             "Tangent of an angle in radians." tan tan_into trigonometry Tan;

@@ -5,7 +5,7 @@
 //! precision but for T.
 
 use crate::vector::math::arithmetic::{Double, LN2_HIGH, LN2_LOW, flip_sign, polynomial};
-use crate::vector::math::dispatch::Binary;
+use crate::vector::math::dispatch::{Binary, Unary};
 use crate::vector::math::exponential::{clamp, exp_double, scale};
 use crate::vector::math::logarithm::split;
 use crate::vector::math::real::Real;
@@ -26,8 +26,22 @@ const LOG_TAIL: [f64; 9] = [
 /// 2/3, which no binary number is.
 const TWO_THIRDS: Double<f64> = Double { high: 2.0 / 3.0, low: 3.700743415417188e-17 };
 
+/// Below it the rest of a third or fourth power may be too small for a number.
+const SMALL: f64 = power_of_2(-220);
+
+/// What smaller numbers are multiplied by first.
+const GROWTH: f64 = power_of_2(200);
+
 /// x to the power y.
 pub struct Pow;
+/// x to the power 3.
+pub struct Cube;
+/// x to the power 4.
+pub struct Fourth;
+
+const fn power_of_2(exponent: i64) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
 
 /// `ln x` of a positive finite x, in twice the precision but for a lower part that may overlap the higher.
 #[inline(always)]
@@ -59,6 +73,50 @@ fn power<N: Real>(x: N, y: N) -> N {
     scale(value.value(), n)
 }
 
+/// A number that is not small, and its square.
+#[inline(always)]
+fn square<N: Real>(x: N) -> (N, Double<N>, N::Mask) {
+    let is_small = x.abs().lt(SMALL);
+    let x = x * N::select(is_small, GROWTH, 1.0);
+    (x, Double::product(x, x), is_small)
+}
+
+/// The square times a factor, rounded once but for what is below its rest; `slope` is what the square's own rest counts.
+#[inline(always)]
+fn square_times<N: Real>(square: Double<N>, factor: N, slope: N) -> N {
+    let value = square.high * factor;
+    let rest = slope.fma(square.low, square.high.fma(factor, -value));
+    // Of zeros the sum would lose the sign.
+    let size = value.abs();
+    N::select(size.gt(0.0) & size.lt(f64::INFINITY), value + rest, value)
+}
+
+impl Unary for Cube {
+    #[inline(always)]
+    fn lane<N: Real>(x: N) -> N {
+        let (x, square, is_small) = square(x);
+        square_times(square, x, x) * N::select(is_small, power_of_2(-600), 1.0)
+    }
+}
+
+impl Unary for Fourth {
+    #[inline(always)]
+    fn lane<N: Real>(x: N) -> N {
+        let (_, square, is_small) = square(x);
+        square_times(square, square.high, square.high * 2.0) * N::select(is_small, power_of_2(-800), 1.0)
+    }
+}
+
+/// [`Cube`] or [`Fourth`].
+#[inline(always)]
+fn cube_or_fourth<N: Real>(x: N, is_fourth: N::Mask) -> N {
+    let (x, square, is_small) = square(x);
+    let factor = N::select(is_fourth, square.high, x);
+    let slope = N::select(is_fourth, square.high * 2.0, x);
+    let shrinks = N::select(is_fourth, power_of_2(-800), power_of_2(-600));
+    square_times(square, factor, slope) * N::select(is_small, shrinks, 1.0)
+}
+
 impl Binary for Pow {
     #[inline(always)]
     fn lane<N: Real>(x: N, y: N) -> N {
@@ -78,8 +136,10 @@ impl Binary for Pow {
         let value = N::select(x.is_nan() | y.is_nan(), f64::NAN, value);
         let one = x.eq(1.0) | y.eq(0.0) | magnitude.eq(1.0) & y.abs().eq(f64::INFINITY);
         let value = N::select(one, 1.0, value);
-        // Exactly, so that a square may be a product.
+        // As products, so that a literal exponent makes one.
         let value = N::select(y.eq(2.0), x * x, value);
+        let is_fourth = y.eq(4.0);
+        let value = N::select(y.eq(3.0) | is_fourth, cube_or_fourth(x, is_fourth), value);
         N::select(y.eq(1.0), x, value)
     }
 }
