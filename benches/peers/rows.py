@@ -79,6 +79,7 @@ WORKS = {
         lambda a, b, c: (-b + math.sqrt(b*b - 4.0*a*c)) / (2.0*a) if b*b - 4.0*a*c >= 0.0 else np.nan,
         lambda a, b, c: jnp.where(b*b - 4.0*a*c >= 0.0, (-b + jnp.sqrt(b*b - 4.0*a*c)) / (2.0*a), jnp.nan)),
     "squares": Work("plain", {"x": U(-3, 3), "y": U(-3, 3)}, "x**2 + y**2", lambda x, y: x**2 + y**2, lambda x, y: x**2 + y**2),
+    "cubes": Work("plain", {"x": U(-3, 3)}, "x**3 - 2.0*x", lambda x: x**3 - 2.0*x, lambda x: x**3 - 2.0*x),
     "angle": Work("plain", {"x": U(-720, 720)}, "math.mod(x, 360.0)", lambda x: x % 360.0, lambda x: x % 360.0),
     # Choice and comparison.
     "bands": Work("plain", {"x": U(0, 100)},
@@ -152,6 +153,7 @@ WORKS = {
     "count_if": Work("fold", {"x": U(0, 1)}, "math.sum(core.where(x > 0.5, int64(1), int64(0)))", "count_if",
         lambda x: jnp.sum(x > 0.5), out=I8, fold=True),
     "running": Work("fold", {"x": U(-1, 1)}, "math.cum_sum(x)", "running", lambda x: jnp.cumsum(x), fold=True),
+    "record": Work("fold", {"x": U(-1, 1)}, "math.cum_max(x)", "record", jax.lax.cummax, fold=True),
     # Special functions.
     "gauss": Work("special", {"x": U(-3, 3)}, "math.exp(-0.5*x*x) * 0.3989422804014327",
         lambda x: math.exp(-0.5*x*x) * 0.3989422804014327, lambda x: jnp.exp(-0.5*x*x) * 0.3989422804014327),
@@ -199,6 +201,13 @@ def running_loop(x, out):
     for i in range(x.size):
         total += x[i]
         out[i] = total
+
+
+def record_loop(x, out):
+    best = x[0]
+    for i in range(x.size):
+        best = max(best, x[i])
+        out[i] = best
 
 
 def standardise_loop(x, out):
@@ -300,7 +309,7 @@ def measure(name, work, rows, program, directory):
     assert program.process.stdout.readline() == "ok\n", name
 
     args = (*columns.values(), *presence.values())
-    is_scalar = work.fold and work.row not in ("standardise", "running")
+    is_scalar = work.fold and work.row not in ("standardise", "running", "record")
     out = np.empty(rows, work.out)
     engines = {"cembra": lambda times: program.elapsed("run", times)}
     found = np.fromfile(directory / "out.0", work.out)

@@ -266,7 +266,18 @@ fn running_max<T: Ordered + PartialOrd>(
     out: &mut [T],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    running(x, out, meter, |max, x| if max.is_nan() || max >= x { max } else { x })
+    let Some(mut max) = x.values().first().copied() else { return Ok(()) };
+    for stride in meter.strides(x.len()) {
+        let stride = stride?;
+        let values = &x.values()[stride.clone()];
+        // Each result waits for the one before: without NaN, for one comparison only. NaN is not less than any value.
+        let has_nan = values.iter().fold(false, |found, value| found | value.is_nan());
+        for (value, out) in values.iter().zip(&mut out[stride]) {
+            max = if *value > max || has_nan && !max.is_nan() && value.is_nan() { *value } else { max };
+            *out = max;
+        }
+    }
+    Ok(())
 }
 
 /// The places of values in their order.
