@@ -24,9 +24,11 @@ use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
 use crate::backend::state::{Ahead, State};
 use crate::backend::{step, trace};
+use crate::compile::CompileError;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::Kind;
 use crate::dag::{Array, Dag, Element, Node, NodeId, ToExpr, ValueType};
+use crate::expr::GraphError;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::nd_view::Cell;
 use hashbrown::HashSet;
@@ -390,7 +392,7 @@ impl Plan {
         let mut expr = ToExpr::new();
         let mut sorted = Sorted::default();
         for place in std::mem::take(&mut self.remaining) {
-            match self.sort(place, &mut expr, state)? {
+            match self.sort(place, &mut expr, state).map_err(CompileError::from)? {
                 Sort::Lowered => sorted.lowered.push(place),
                 Sort::Apart => sorted.apart.push(place),
                 Sort::Deferred => sorted.deferred.push(place),
@@ -409,7 +411,7 @@ impl Plan {
         Ok((!nodes.is_empty()).then_some(Stage { program, apart: sorted.apart, nodes }))
     }
 
-    fn sort(&self, place: usize, expr: &mut ToExpr, state: &State) -> Result<Sort, ProgramError> {
+    fn sort(&self, place: usize, expr: &mut ToExpr, state: &State) -> Result<Sort, GraphError> {
         let data = &self.nodes[place];
         let operands = data.kind.operands();
         let value = |id: NodeId| state.value_or_ahead(id);
@@ -425,7 +427,7 @@ impl Plan {
                 return Ok(Sort::Apart);
             }
         }
-        match expr.lower(data)? {
+        match expr.lower(data.id, &data.kind)? {
             true => Ok(Sort::Lowered),
             false => Ok(Sort::Apart),
         }

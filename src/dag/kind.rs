@@ -174,7 +174,7 @@ pub type Clause = (NodeId, NodeId);
 pub type Branch = (Arc<str>, Vec<NodeId>);
 
 /// What a node computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A scalar of the graph.
     Constant(Scalar),

@@ -17,7 +17,6 @@
 
 use crate::dag::array::{Array, DType};
 use crate::dag::cells::{Texts, literal};
-use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduction, UnaryOp};
 use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
@@ -85,10 +84,10 @@ impl ToExpr {
     ///
     /// # Errors
     /// The expression is full.
-    pub fn lower(&mut self, data: &NodeData) -> Result<bool, GraphError> {
-        let lowered = self.kind(&data.kind)?.filter(|(_, of)| of.qtype().is_some());
+    pub fn lower(&mut self, id: NodeId, kind: &Kind) -> Result<bool, GraphError> {
+        let lowered = self.kind(kind)?.filter(|(_, of)| of.qtype().is_some());
         if let Some(typed) = lowered {
-            self.nodes.insert(data.id, typed);
+            self.nodes.insert(id, typed);
         }
         Ok(lowered.is_some())
     }
@@ -265,10 +264,9 @@ impl ToExpr {
                 let dtype = operand.1.dtype;
                 let is_defined = !dtype.is_text() && dtype != DType::Bool && (0.0..=1.0).contains(&q);
                 let axes = machine_axes(operand.1, axis.numbers()).filter(|_| is_defined);
-                let Some(axes) = axes.filter(|_| divided(dtype) == DType::Float64) else { return Ok(None) };
-                let operand = self.cast(operand, DType::Float64)?;
+                let Some(axes) = axes else { return Ok(None) };
                 let share = self.value(q)?;
-                self.reduction(reduce::QUANTILE, dims, operand, axes, Some(share), DType::Float64)
+                self.rank(reduce::QUANTILE, dims, operand, axes, Some(share))
             }
         }
     }
@@ -321,6 +319,7 @@ impl ToExpr {
             Reduction::CountNonzero => (reduce::COUNT, operand, DType::Int64),
             Reduction::Min => (reduce::MIN, operand, dtype),
             Reduction::Max => (reduce::MAX, operand, dtype),
+            Reduction::Median => return self.rank(reduce::MEDIAN, dims, operand, axes, None),
             // What follows rounds, and rounds float16 in other places.
             _ if dtype == DType::Float16 => return Ok(None),
             Reduction::Sum => (reduce::SUM, operand, summed(dtype)),
@@ -328,7 +327,6 @@ impl ToExpr {
             Reduction::Mean => (reduce::MEAN, self.cast(operand, divided(dtype))?, divided(dtype)),
             // The mean of float32 is taken in float64 by these.
             _ if dtype == DType::Float32 => return Ok(None),
-            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
             Reduction::Var => (reduce::VAR, self.cast(operand, DType::Float64)?, DType::Float64),
             Reduction::Std => (reduce::STD, self.cast(operand, DType::Float64)?, DType::Float64),
         };
@@ -337,6 +335,26 @@ impl ToExpr {
             _ => None,
         };
         self.reduction(operator, dims, operand, axes, used, result)
+    }
+
+    /// A reduction to a place in the order of the elements: between two elements as float64, then rounded.
+    fn rank(
+        &mut self,
+        operator: &str,
+        dims: Dims,
+        operand: Typed,
+        axes: Axes,
+        more: Option<expr::NodeId>,
+    ) -> Lowered {
+        let dtype = divided(operand.1.dtype);
+        let operand = self.cast(operand, DType::Float64)?;
+        let Some((wide, of)) = self.reduction(operator, dims, operand, axes, more, DType::Float64)? else {
+            return Ok(None);
+        };
+        match dtype {
+            DType::Float16 => Ok(Some((self.apply("graph._round_float16", &[wide])?, of.with_dtype(dtype)))),
+            dtype => self.cast((wide, of), dtype).map(Some),
+        }
     }
 
     fn reduction(
