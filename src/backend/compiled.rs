@@ -200,6 +200,7 @@ impl Compiled {
 
     /// Gives back the memory of the values of earlier runs.
     pub fn forget_values(&mut self) -> Result<(), FrameError> {
+        self.texts.truncate(self.own_texts);
         self.rooms.fill_with(Room::default);
         self.frame = self.bound.new_frame()?;
         Ok(())

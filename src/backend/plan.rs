@@ -142,11 +142,9 @@ impl Plan {
             compilations: 0,
             failure: None,
         };
-        for node in dag.placeholders.iter().chain(&dag.constants).chain(dag.body_nodes()) {
+        let leaves = dag.placeholders.iter().chain(&dag.constants);
+        for node in leaves.chain(dag.body_nodes()).chain(&dag.roots) {
             plan.add(node.data());
-        }
-        for root in &dag.roots {
-            plan.add(root.data());
         }
         plan
     }

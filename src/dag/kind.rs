@@ -269,6 +269,27 @@ impl Kind {
         }
     }
 
+    /// The operation, as `add`; in node texts reductions have `reduce_` or `project_using_` before it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Constant(_) => "constant",
+            Kind::Placeholder { .. } => "placeholder",
+            Kind::TimeseriesConstant(_) => "timeseries_constant",
+            Kind::TimeseriesPlaceholder => "timeseries_placeholder",
+            Kind::Unary(op, _) => op.name(),
+            Kind::Binary(op, ..) => op.name(),
+            Kind::Where { .. } => "where",
+            Kind::MultiClauseWhere { .. } => "multi_clause_where",
+            Kind::ExclusiveMultiClauseWhere { .. } => "exclusive_multi_clause_where",
+            Kind::VariantSelector { .. } => "variant_selector",
+            Kind::Axis { op: AxisOp::ExpandDims, .. } => "expand_dims",
+            Kind::Axis { op: AxisOp::Squeeze, .. } => "squeeze",
+            Kind::Axis { op: AxisOp::Reduce(reduction, _), .. } => reduction.name(),
+            Kind::Axis { op: AxisOp::Quantile { .. }, .. } => "quantile",
+            Kind::FunctionCall { .. } => "function_call",
+        }
+    }
+
     /// The single operand in the field of a name, as `left`.
     pub(crate) fn field_mut(&mut self, field: &str) -> Option<&mut NodeId> {
         match (self, field) {

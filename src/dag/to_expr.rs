@@ -265,8 +265,10 @@ impl ToExpr {
                 let is_defined = !dtype.is_text() && dtype != DType::Bool && (0.0..=1.0).contains(&q);
                 let axes = machine_axes(operand.1, axis.numbers()).filter(|_| is_defined);
                 let Some(axes) = axes else { return Ok(None) };
-                let share = self.value(q)?;
-                self.rank(reduce::QUANTILE, dims, operand, axes, Some(share))
+                let (operand, share) = (self.cast(operand, DType::Float64)?, self.value(q)?);
+                let place =
+                    self.reduction(reduce::QUANTILE, dims, operand, axes, Some(share), DType::Float64)?;
+                self.rounded(place, divided(dtype))
             }
         }
     }
@@ -319,7 +321,7 @@ impl ToExpr {
             Reduction::CountNonzero => (reduce::COUNT, operand, DType::Int64),
             Reduction::Min => (reduce::MIN, operand, dtype),
             Reduction::Max => (reduce::MAX, operand, dtype),
-            Reduction::Median => return self.rank(reduce::MEDIAN, dims, operand, axes, None),
+            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
             // What follows rounds, and rounds float16 in other places.
             _ if dtype == DType::Float16 => return Ok(None),
             Reduction::Sum => (reduce::SUM, operand, summed(dtype)),
@@ -334,26 +336,21 @@ impl ToExpr {
             Reduction::Var | Reduction::Std => Some(self.value(0i64)?),
             _ => None,
         };
-        self.reduction(operator, dims, operand, axes, used, result)
+        let reduced = self.reduction(operator, dims, operand, axes, used, result)?;
+        match reduction {
+            Reduction::Median => self.rounded(reduced, divided(dtype)),
+            _ => Ok(reduced),
+        }
     }
 
-    /// A reduction to a place in the order of the elements: between two elements as float64, then rounded.
-    fn rank(
-        &mut self,
-        operator: &str,
-        dims: Dims,
-        operand: Typed,
-        axes: Axes,
-        more: Option<expr::NodeId>,
-    ) -> Lowered {
-        let dtype = divided(operand.1.dtype);
-        let operand = self.cast(operand, DType::Float64)?;
-        let Some((wide, of)) = self.reduction(operator, dims, operand, axes, more, DType::Float64)? else {
-            return Ok(None);
-        };
-        match dtype {
-            DType::Float16 => Ok(Some((self.apply("graph._round_float16", &[wide])?, of.with_dtype(dtype)))),
-            dtype => self.cast((wide, of), dtype).map(Some),
+    /// A place in the order of elements, taken as float64, in the type of the result.
+    fn rounded(&mut self, place: Option<Typed>, dtype: DType) -> Lowered {
+        match (place, dtype) {
+            (Some((node, of)), DType::Float16) => {
+                Ok(Some((self.apply("graph._round_float16", &[node])?, of.with_dtype(dtype))))
+            }
+            (Some(place), dtype) => self.cast(place, dtype).map(Some),
+            (None, _) => Ok(None),
         }
     }
 

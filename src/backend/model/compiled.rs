@@ -136,14 +136,6 @@ impl CompiledModel {
         self.program(Beside::Nothing).expect("it has been compiled").bound()
     }
 
-    /// The program of the spectrum with its derivatives, for dumps.
-    ///
-    /// # Errors
-    /// The derivatives are beyond a limit of expressions or frames.
-    pub fn bound_jacobian(&self) -> Result<&BoundExpr, ModelCompileError> {
-        Ok(self.program(Beside::Columns)?.bound())
-    }
-
     /// A frame, which serves any number of evaluations one after the other.
     ///
     /// # Errors

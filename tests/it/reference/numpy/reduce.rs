@@ -148,8 +148,10 @@ reduced! {
 
 /// How an array is cut into runs.
 struct Runs {
-    /// Axes of the array: those that stay, then those reduced.
-    order: Vec<usize>,
+    /// Axes that stay.
+    kept: Vec<usize>,
+    /// Their sizes.
+    places: Vec<usize>,
     /// Sizes of the result.
     shape: Vec<usize>,
     /// Elements of a run.
@@ -160,45 +162,45 @@ struct Runs {
 
 impl Runs {
     fn new(array: &Array, axes: &[isize], dims: Dims) -> Result<Runs, OpError> {
-        let shape = array.shape();
-        let mut reduced = resolve(axes, shape.len())?;
-        reduced.sort_unstable();
-        let stay = (0..shape.len()).filter(|axis| !reduced.contains(axis));
-        let result = match dims {
-            Dims::Drop => stay.clone().map(|axis| shape[axis]).collect(),
-            Dims::Keep => shape
-                .iter()
-                .enumerate()
-                .map(|(axis, size)| if reduced.contains(&axis) { 1 } else { *size })
-                .collect(),
-        };
-        Ok(Runs {
-            order: stay.chain(reduced.iter().copied()).collect(),
-            shape: result,
-            length: reduced.iter().map(|axis| shape[*axis]).product(),
-            is_contiguous: reduced.contains(&shape.len().wrapping_sub(1)),
-        })
+        let sizes = array.shape();
+        let reduced = resolve(axes, sizes.len())?;
+        let mut runs = Runs { kept: vec![], places: vec![], shape: vec![], length: 1, is_contiguous: false };
+        for (axis, size) in sizes.iter().enumerate() {
+            // The last axis decides.
+            runs.is_contiguous = reduced.contains(&axis);
+            match (runs.is_contiguous, dims) {
+                (true, Dims::Keep) => runs.shape.push(1),
+                (true, Dims::Drop) => {}
+                (false, _) => {
+                    runs.shape.push(*size);
+                    runs.kept.push(axis);
+                    runs.places.push(*size);
+                }
+            }
+            runs.length *= if runs.is_contiguous { *size } else { 1 };
+        }
+        Ok(runs)
     }
 
     fn is_empty_result(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// One element of the result for each run.
+    /// One element of the result for each place along the axes that stay.
     fn each<T: Element, R: Element>(
         &self,
         elements: &Elements<T>,
         mut reduce: impl FnMut(&mut [T]) -> R,
     ) -> Array {
-        let ordered = elements.view().permuted_axes(IxDyn(&self.order));
-        let mut elements = ordered.iter().copied();
-        let mut run = Vec::with_capacity(self.length);
-        let result = (0..self.shape.iter().product()).map(|_| {
-            run.clear();
-            run.extend(elements.by_ref().take(self.length));
-            reduce(&mut run)
-        });
-        Array::new(result.collect(), &self.shape).expect("there is a run for each element of the result")
+        let run = |place: &IxDyn| -> Vec<T> {
+            let is_of = |index: &IxDyn| {
+                self.kept.iter().enumerate().all(|(number, axis)| index[*axis] == place[number])
+            };
+            elements.indexed_iter().filter(|(index, _)| is_of(index)).map(|(_, value)| *value).collect()
+        };
+        let places = ndarray::indices(IxDyn(&self.places)).into_iter();
+        let result: Vec<R> = places.map(|place| reduce(&mut run(&place))).collect();
+        Array::new(result, &self.shape).expect("there is a run for each element of the result")
     }
 
     fn sum<T: Reduced>(&self, run: &[T]) -> T {
@@ -230,29 +232,24 @@ impl Runs {
     }
 }
 
-/// Sums blocks of 128 with eight running sums each, and the blocks in pairs.
+/// Sums blocks of up to 128 in eight strands, and the blocks in pairs; fewer than eight in order.
 fn pairwise_sum<T: Reduced>(run: &[T]) -> T {
-    const BLOCK: usize = 128;
-    if run.len() < 8 {
-        return run.iter().copied().fold(T::ZERO, T::plus);
-    }
-    if run.len() > BLOCK {
-        // The first half is a multiple of eight. Halving bounds the depth by the length of the number.
-        let half = run.len() / 2;
-        let (first, second) = run.split_at(half - half % 8);
-        return pairwise_sum(first).plus(pairwise_sum(second));
-    }
-    let (eights, rest) = run.split_at(run.len() - run.len() % 8);
-    let mut sums = [T::ZERO; 8];
-    sums.copy_from_slice(&eights[..8]);
-    for eight in eights[8..].chunks_exact(8) {
-        for (sum, value) in sums.iter_mut().zip(eight) {
-            *sum = sum.plus(*value);
+    let whole = run.len() - run.len() % 8;
+    let strand = |number: usize| {
+        run[..whole].iter().skip(number).step_by(8).copied().reduce(T::plus).expect("eight elements and more")
+    };
+    let two = |number: usize| strand(number).plus(strand(number + 1));
+    match run.len() {
+        0..8 => run.iter().copied().fold(T::ZERO, T::plus),
+        8..=128 => {
+            let total = two(0).plus(two(2)).plus(two(4).plus(two(6)));
+            run[whole..].iter().copied().fold(total, T::plus)
+        }
+        count => {
+            let (first, second) = run.split_at(count / 2 / 8 * 8);
+            pairwise_sum(first).plus(pairwise_sum(second))
         }
     }
-    let [a, b, c, d, e, f, g, h] = sums;
-    let total = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
-    rest.iter().copied().fold(total, T::plus)
 }
 
 /// The first element that all others are not better than; a NaN if there is one.
