@@ -4,7 +4,7 @@ use crate::backend::error::OpError;
 use crate::dag::Array;
 use crate::dag::array::Elements;
 use cembra_vm::value::broadcast::{SizesDiffer, common_sizes};
-use ndarray::{IxDyn, Zip};
+use ndarray::IxDyn;
 
 /// Elements an array may have.
 pub const ELEMENT_LIMIT: usize = 1 << 31;
@@ -40,20 +40,6 @@ pub fn check_size(shape: &[usize]) -> Result<(), OpError> {
         Some(_) => Ok(()),
         None => Err(OpError::TooLarge { shape: shape.to_vec(), limit: ELEMENT_LIMIT }),
     }
-}
-
-/// A function of each pair of elements.
-///
-/// # Errors
-/// The shapes do not broadcast.
-pub fn zip<A: Clone, B: Clone, R: Clone>(
-    left: &Elements<A>,
-    right: &Elements<B>,
-    function: impl Fn(A, B) -> R,
-) -> Result<Elements<R>, OpError> {
-    let shape = common_shape(&[left.shape(), right.shape()])?;
-    let (left, right) = (spread(left, &shape), spread(right, &shape));
-    Ok(Zip::from(left).and(right).map_collect(|l, r| function(l.clone(), r.clone())).into_shared())
 }
 
 /// A view of an array in a shape it broadcasts to.

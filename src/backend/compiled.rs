@@ -9,15 +9,11 @@
 
 use crate::backend::error::EvalError;
 use crate::backend::operators::registry;
-use crate::compile::{CompileError, Options, compile};
+use crate::compile::CompileError;
+use crate::compile::binder::compile_nodes;
 use crate::dag::cells::{Cells, Room, Texts, array_of, each_cell};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
-use crate::expr::GraphError;
-use crate::prepare::join::joined;
-use crate::prepare::{Prepare, PrepareError};
-use crate::registry::Dialect;
 use cembra_vm::frame::{Frame, FrameError};
-use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr, CallError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::nd_view::Cell;
@@ -29,24 +25,15 @@ use thiserror::Error;
 /// Why there is no program, or it has no result.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// The expression is refused; a constant part of it may raise.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    /// A limit of compilation.
+    /// The expression is refused, a limit of compilation is reached, or a constant part of it may raise.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The program is refused.
-    #[error(transparent)]
-    Bind(#[from] BindError),
     /// There is no memory for the frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// An input is refused, or an operator raises.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The graph has too many nodes.
-    #[error(transparent)]
-    Full(#[from] GraphError),
     /// A node that is computed apart has an error.
     #[error("a node that is computed apart has no value")]
     Apart,
@@ -126,12 +113,11 @@ impl Compiled {
         let Expression { graph, inputs, outputs, texts } = expression;
         let roots: Vec<_> = outputs.iter().map(|(_, node, _)| *node).collect();
         let names = outputs[1..].iter().map(|(id, ..)| name(*id)).collect();
-        let mut draft = joined(graph, &roots, names, registry(), Dialect::default())?;
         let qtype = |of: &ValueType| of.qtype().expect("inputs have types of the machine");
-        draft.inputs = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
-        let prepared = Prepare::standard().run_joined(draft)?;
-        let bound = compile(&prepared, &Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() })?;
-        let (mut inputs, outputs) = (input_places(&bound, &inputs)?, output_places(&bound, &outputs)?);
+        let leaves = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
+        let bound = compile_nodes(graph, &roots, names, leaves, registry())?;
+        let places = input_places(&bound, &inputs).and_then(|i| Ok((i, output_places(&bound, &outputs)?)));
+        let (mut inputs, outputs) = places.map_err(CompileError::from)?;
         for input in &mut inputs {
             input.is_output = outputs.iter().any(|output| output.place.is_array_of(&input.place));
         }
@@ -210,6 +196,14 @@ impl Compiled {
             true => Err(Fault::from(Exhausted::Bytes { asked, alive, limit }).into()),
             false => Ok(()),
         }
+    }
+
+    /// Gives back the memory of the values of earlier runs.
+    pub fn forget_values(&mut self) -> Result<(), FrameError> {
+        self.texts.truncate(self.own_texts);
+        self.rooms.fill_with(Room::default);
+        self.frame = self.bound.new_frame()?;
+        Ok(())
     }
 
     /// The nodes whose values it gives.

@@ -2,11 +2,10 @@
 
 use crate::backend::axes::{expand_dims, squeeze};
 use crate::backend::broadcast::shape_of;
-use crate::backend::elementwise::{binary, unary};
+use crate::backend::elementwise::{binary, select, unary, where_};
 use crate::backend::error::{EvalError, OpError, Place};
 use crate::backend::function::{Arguments, Function};
 use crate::backend::reduce::{quantile, reduce};
-use crate::backend::select::{select, where_};
 use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, Clause, Kind};
 use crate::dag::printing::Spelling;

@@ -1,20 +1,21 @@
-//! Element-wise operations, with numpy's rules.
+//! Element-wise operations with numpy's rules: the machine computes, and errors are told as numpy would.
 //!
-//! - Arithmetic works in the promoted type. Integers wrap; `divide` of integers is float64.
-//! - Truth values add by `or`, multiply by `and`, have the power int8, and do not subtract.
-//! - Comparisons and logic give truth values; a NaN equals nothing.
-//! - Texts compare by code point through their interned codes, and add by concatenation.
+//! ```text
+//! operands ──types──> program, or an error ──shapes──> one shape, or an error ──flat──> elements ──> the shape again
+//! ```
+//!
+//! [`ToExpr`](crate::dag::ToExpr) says which operators have the meaning of an operation. Texts that are put in order or
+//! joined have none on the machine: they are put in order by the places of their tables, and joined here.
 
-use crate::backend::broadcast::{shape_of, zip};
+use crate::backend::broadcast::{shape_of, spread};
+use crate::backend::compiled::ProgramError;
 use crate::backend::error::OpError;
-use crate::backend::promote::{Promoted, cast, truth, with_type};
-use crate::dag::array::{Element, TextArray};
-use crate::dag::kind::{BinaryOp, UnaryOp};
-use crate::dag::promotion::{divided, promote, transcendental};
-use crate::dag::{Array, DType};
-use cembra_vm::vector::float::Float;
-use half::f16;
-use std::cmp::Ordering;
+use crate::backend::one_node::{FIRST, OneNode, SECOND, THIRD};
+use crate::dag::array::{Elements, TextArray, same_type};
+use crate::dag::kind::{BinaryOp, Kind, NodeId, UnaryOp};
+use crate::dag::{Array, DType, ValueType};
+use cembra_vm::machine::CallError;
+use ndarray::IxDyn;
 use std::sync::Arc;
 
 /// A function of each element.
@@ -22,29 +23,7 @@ use std::sync::Arc;
 /// # Errors
 /// It is not defined for the type.
 pub fn unary(op: UnaryOp, operand: &Array) -> Result<Array, OpError> {
-    let dtype = operand.dtype();
-    let not_defined = || OpError::NotDefined { operation: op.numpy_name(), dtypes: vec![dtype] };
-    match op {
-        UnaryOp::LogicalNot => Ok(Array::Bool(truth(operand).mapv(|v| !v).into_shared())),
-        UnaryOp::Negate if dtype == DType::Bool => Err(not_defined()),
-        UnaryOp::Negate => with_type!(
-            dtype,
-            T => Ok(T::wrap(cast::<T>(operand).mapv(Number::negate).into_shared())),
-            text => Err(not_defined())
-        ),
-        UnaryOp::Exp | UnaryOp::Log if dtype.is_text() => Err(not_defined()),
-        UnaryOp::Exp | UnaryOp::Log => Ok(match transcendental(dtype) {
-            DType::Float16 => real::<f16>(op, operand),
-            DType::Float32 => real::<f32>(op, operand),
-            _ => real::<f64>(op, operand),
-        }),
-    }
-}
-
-/// An exponential or a logarithm in a type of floats.
-fn real<T: Real>(op: UnaryOp, operand: &Array) -> Array {
-    let function = if op == UnaryOp::Exp { T::exponential } else { T::logarithm };
-    T::wrap(cast::<T>(operand).mapv(function).into_shared())
+    compute(op.numpy_name(), Kind::Unary(op, FIRST), &[operand], &[operand])
 }
 
 /// A function of each pair of elements.
@@ -52,237 +31,112 @@ fn real<T: Real>(op: UnaryOp, operand: &Array) -> Array {
 /// # Errors
 /// It is not defined for the types, the shapes do not broadcast, or an integer has a negative power.
 pub fn binary(op: BinaryOp, left: &Array, right: &Array) -> Result<Array, OpError> {
-    match op {
-        BinaryOp::LogicalAnd => logic(left, right, |l, r| l && r),
-        BinaryOp::LogicalOr => logic(left, right, |l, r| l || r),
-        BinaryOp::LogicalXor => logic(left, right, |l, r| l != r),
-        BinaryOp::Equal => compare(op, left, right, Ordering::is_eq),
-        BinaryOp::NotEqual => compare(op, left, right, Ordering::is_ne),
-        BinaryOp::Less => compare(op, left, right, Ordering::is_lt),
-        BinaryOp::LessEqual => compare(op, left, right, Ordering::is_le),
-        BinaryOp::Greater => compare(op, left, right, Ordering::is_gt),
-        BinaryOp::GreaterEqual => compare(op, left, right, Ordering::is_ge),
-        BinaryOp::Add
-        | BinaryOp::Subtract
-        | BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Power
-        | BinaryOp::Maximum => arithmetic(op, left, right),
+    use BinaryOp::{Add, Greater, GreaterEqual, Less, LessEqual};
+    match (op, left, right) {
+        (Add, Array::Text(left), Array::Text(right)) => concatenate(left, right),
+        (Less | LessEqual | Greater | GreaterEqual, Array::Text(left), Array::Text(right)) => {
+            let [left, right] = places(left, right);
+            binary(op, &left, &right)
+        }
+        _ => {
+            let operands = [left, right];
+            compute(op.numpy_name(), Kind::Binary(op, FIRST, SECOND), &operands, &operands)
+        }
     }
 }
 
-fn logic(left: &Array, right: &Array, function: fn(bool, bool) -> bool) -> Result<Array, OpError> {
-    Ok(Array::Bool(zip(&truth(left), &truth(right), function)?))
+/// `then` where the condition is true, else `otherwise`.
+///
+/// # Errors
+/// The types have none in common, or the shapes do not broadcast.
+pub fn where_(condition: &Array, then: &Array, otherwise: &Array) -> Result<Array, OpError> {
+    let kind = Kind::Where { condition: FIRST, then: SECOND, otherwise: THIRD };
+    compute("where", kind, &[condition, then, otherwise], &[then, otherwise])
 }
 
-fn not_defined(op: BinaryOp, left: &Array, right: &Array) -> OpError {
-    OpError::NotDefined { operation: op.numpy_name(), dtypes: vec![left.dtype(), right.dtype()] }
-}
-
-fn compare(op: BinaryOp, left: &Array, right: &Array, holds: fn(Ordering) -> bool) -> Result<Array, OpError> {
-    if let (Array::Text(left), Array::Text(right)) = (left, right) {
-        let (lefts, rights) = ranks(left, right);
-        let rank = |l: u32, r: u32| holds(lefts[l as usize].cmp(&rights[r as usize]));
-        return Ok(Array::Bool(zip(&left.codes, &right.codes, rank)?));
+/// The value of the first clause that holds, else the default.
+///
+/// # Errors
+/// A condition is no truth value, there are no clauses, the types have none in common, or the shapes do
+/// not broadcast.
+pub fn select(conditions: &[&Array], values: &[&Array], default: &Array) -> Result<Array, OpError> {
+    if conditions.is_empty() {
+        return Err(OpError::NoClauses);
     }
-    let dtype = promote(left.dtype(), right.dtype()).ok_or_else(|| not_defined(op, left, right))?;
-    // Only `not_equal` holds beside a NaN.
-    let unordered = op == BinaryOp::NotEqual;
-    with_type!(
-        dtype,
-        T => {
-            let pair = |l: T, r: T| l.partial_cmp(&r).map_or(unordered, holds);
-            Ok(Array::Bool(zip(&cast::<T>(left), &cast::<T>(right), pair)?))
-        },
-        text => Err(not_defined(op, left, right))
-    )
+    if let Some(clause) = conditions.iter().position(|condition| condition.dtype() != DType::Bool) {
+        return Err(OpError::ConditionNotBool { clause, dtype: conditions[clause].dtype() });
+    }
+    // Conditions are numbered before values: errors name shapes in this order.
+    let count = conditions.len() as u32;
+    let clauses = (1..=count).map(|number| (NodeId(number), NodeId(count + number))).collect();
+    let kind = Kind::MultiClauseWhere { clauses, default: NodeId(2 * count + 1) };
+    let chosen: Vec<&Array> = values.iter().copied().chain([default]).collect();
+    let operands: Vec<&Array> = conditions.iter().copied().chain(chosen.iter().copied()).collect();
+    compute("select", kind, &operands, &chosen)
 }
 
-/// Places of the texts of two tables in their common order, by code.
-fn ranks(left: &TextArray, right: &TextArray) -> (Vec<usize>, Vec<usize>) {
+/// The result of an operation on operands that broadcast; `named` are those whose types an error names.
+fn compute(
+    operation: &'static str,
+    kind: Kind,
+    operands: &[&Array],
+    named: &[&Array],
+) -> Result<Array, OpError> {
+    let is_power = matches!(kind, Kind::Binary(BinaryOp::Power, ..));
+    let flat =
+        |array: &&Array| ValueType::of_axes(array.dtype(), (!array.shape().is_empty()).then_some(false));
+    let program = OneNode::find(kind, operands.iter().map(flat).collect())?;
+    let dtypes = || named.iter().map(|array| array.dtype()).collect();
+    let program = program.ok_or_else(|| OpError::NotDefined { operation, dtypes: dtypes() })?;
+    let shape = shape_of(operands)?;
+    let flat: Vec<Array> = operands.iter().map(|array| flattened(array, &shape)).collect();
+    let result = program.run(&flat).map_err(|error| match error {
+        ProgramError::Call(CallError::Run(error)) if is_power && !error.is_exhausted() => {
+            OpError::NegativePower
+        }
+        error => error.into(),
+    })?;
+    Ok(reshaped(&result, &shape))
+}
+
+/// The elements of an array in a shape it broadcasts to, along one axis; a single value stays one.
+fn flattened(array: &Array, shape: &[usize]) -> Array {
+    match array.shape() {
+        [] => array.clone(),
+        own if own == shape => reshaped(array, &[array.len()]),
+        _ => {
+            let whole = same_type!(array, elements => spread(elements, shape).to_owned().into_shared());
+            reshaped(&whole, &[whole.len()])
+        }
+    }
+}
+
+/// The elements in another shape, in row-major order.
+pub(super) fn reshaped(array: &Array, shape: &[usize]) -> Array {
+    fn elements<T: Clone>(elements: &Elements<T>, shape: &[usize]) -> Elements<T> {
+        let in_order = elements.as_standard_layout().into_owned().into_shared();
+        in_order.into_shape_with_order(IxDyn(shape)).expect("the shape has as many places")
+    }
+    same_type!(array, of_array => elements(of_array, shape))
+}
+
+/// The places of texts among all texts of both tables, in order.
+fn places(left: &TextArray, right: &TextArray) -> [Array; 2] {
     let mut all: Vec<&Arc<str>> = left.table.iter().chain(right.table.iter()).collect();
     all.sort_unstable();
     all.dedup();
-    let rank = |text: &Arc<str>| all.partition_point(|other| *other < text);
-    (left.table.iter().map(rank).collect(), right.table.iter().map(rank).collect())
+    [left, right].map(|texts| {
+        let place = |text: &Arc<str>| all.partition_point(|other| *other < text) as i64;
+        let places: Vec<i64> = texts.table.iter().map(place).collect();
+        Array::Int64(texts.codes.mapv(|code| places[code as usize]).into_shared())
+    })
 }
 
-fn arithmetic(op: BinaryOp, left: &Array, right: &Array) -> Result<Array, OpError> {
-    let undefined = || not_defined(op, left, right);
-    if let (Array::Text(l), Array::Text(r)) = (left, right) {
-        return if op == BinaryOp::Add { concatenate(l, r) } else { Err(undefined()) };
-    }
-    let dtype = promote(left.dtype(), right.dtype()).ok_or_else(undefined)?;
-    let dtype = match (op, dtype) {
-        (BinaryOp::Subtract, DType::Bool) => return Err(undefined()),
-        (BinaryOp::Divide, dtype) => divided(dtype),
-        (BinaryOp::Power, DType::Bool) => DType::Int8,
-        (_, dtype) => dtype,
-    };
-    with_type!(
-        dtype,
-        T => {
-            let (l, r) = (cast::<T>(left), cast::<T>(right));
-            let result = match op {
-                BinaryOp::Add => zip(&l, &r, T::plus),
-                BinaryOp::Subtract => zip(&l, &r, T::minus),
-                BinaryOp::Multiply => zip(&l, &r, T::times),
-                BinaryOp::Divide => zip(&l, &r, T::over),
-                BinaryOp::Maximum => zip(&l, &r, T::larger),
-                _ => {
-                    let is_read = !shape_of(&[left, right])?.contains(&0);
-                    if is_read && r.iter().any(|exponent| exponent.is_forbidden_exponent()) {
-                        return Err(OpError::NegativePower);
-                    }
-                    zip(&l, &r, T::power)
-                }
-            };
-            Ok(T::wrap(result?))
-        },
-        text => Err(undefined())
-    )
-}
-
-/// Each pair of texts as one; every pair of codes is joined once.
+/// Each pair of texts as one.
 fn concatenate(left: &TextArray, right: &TextArray) -> Result<Array, OpError> {
     let shape = shape_of(&[&Array::Text(left.clone()), &Array::Text(right.clone())])?;
-    let pairs = zip(&left.codes, &right.codes, |l, r| (l, r))?;
-    let joined: Vec<String> =
-        pairs.iter().map(|(l, r)| format!("{}{}", left.text(*l), right.text(*r))).collect();
+    let pairs = spread(&left.codes, &shape).into_iter().zip(spread(&right.codes, &shape));
+    let joined: Vec<String> = pairs.map(|(l, r)| format!("{}{}", left.text(*l), right.text(*r))).collect();
     let texts = TextArray::new(&joined, &shape, left.width + right.width);
     Ok(Array::Text(texts.expect("there is a text for each pair of the shape")))
-}
-
-/// Numbers and truth values with numpy's arithmetic.
-pub(crate) trait Number: Promoted + PartialOrd {
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn larger(self, other: Self) -> Self;
-    fn power(self, exponent: Self) -> Self;
-    fn negate(self) -> Self;
-    fn is_forbidden_exponent(&self) -> bool;
-}
-
-/// Floats with the functions of the one mathematics library.
-pub(crate) trait Real: Number {
-    fn exponential(self) -> Self;
-    fn logarithm(self) -> Self;
-}
-
-impl Number for bool {
-    fn plus(self, other: bool) -> bool {
-        self | other
-    }
-    fn minus(self, _: bool) -> bool {
-        unreachable!("truth values do not subtract")
-    }
-    fn times(self, other: bool) -> bool {
-        self & other
-    }
-    fn over(self, _: bool) -> bool {
-        unreachable!("truth values divide as float64")
-    }
-    fn larger(self, other: bool) -> bool {
-        self | other
-    }
-    fn power(self, _: bool) -> bool {
-        unreachable!("powers of truth values are int8")
-    }
-    fn negate(self) -> bool {
-        unreachable!("truth values have no negative")
-    }
-    fn is_forbidden_exponent(&self) -> bool {
-        false
-    }
-}
-
-macro_rules! integers {
-    ($($T:ty),*) => { $(
-        impl Number for $T {
-            fn plus(self, other: $T) -> $T {
-                self.wrapping_add(other)
-            }
-            fn minus(self, other: $T) -> $T {
-                self.wrapping_sub(other)
-            }
-            fn times(self, other: $T) -> $T {
-                self.wrapping_mul(other)
-            }
-            fn over(self, _: $T) -> $T {
-                unreachable!("integers divide as float64")
-            }
-            fn larger(self, other: $T) -> $T {
-                self.max(other)
-            }
-            /// By squaring: at most 63 steps, also where exponents exceed `u32`.
-            fn power(self, exponent: $T) -> $T {
-                let (mut result, mut base, mut left) = (1 as $T, self, exponent);
-                while left > 0 {
-                    if left & 1 == 1 {
-                        result = result.wrapping_mul(base);
-                    }
-                    base = base.wrapping_mul(base);
-                    left >>= 1;
-                }
-                result
-            }
-            fn negate(self) -> $T {
-                self.wrapping_neg()
-            }
-            fn is_forbidden_exponent(&self) -> bool {
-                *self < 0
-            }
-        }
-    )* };
-}
-
-integers!(i8, i32, i64);
-
-/// Floats compute in a type that has the functions, and round to their own.
-macro_rules! floats {
-    ($($T:ty, $wide:ty, $widen:expr, $narrow:expr;)*) => { $(
-        impl Number for $T {
-            fn plus(self, other: $T) -> $T {
-                self + other
-            }
-            fn minus(self, other: $T) -> $T {
-                self - other
-            }
-            fn times(self, other: $T) -> $T {
-                self * other
-            }
-            fn over(self, other: $T) -> $T {
-                self / other
-            }
-            fn larger(self, other: $T) -> $T {
-                if self.is_nan() || self >= other { self } else { other }
-            }
-            fn power(self, exponent: $T) -> $T {
-                $narrow(Float::pow($widen(self), $widen(exponent)))
-            }
-            fn negate(self) -> $T {
-                -self
-            }
-            fn is_forbidden_exponent(&self) -> bool {
-                false
-            }
-        }
-
-        impl Real for $T {
-            fn exponential(self) -> $T {
-                $narrow(<$wide as Float>::exp($widen(self)))
-            }
-            fn logarithm(self) -> $T {
-                $narrow(<$wide as Float>::ln($widen(self)))
-            }
-        }
-    )* };
-}
-
-floats! {
-    f16, f32, f16::to_f32, f16::from_f32;
-    f32, f32, |v: f32| v, |v: f32| v;
-    f64, f64, |v: f64| v, |v: f64| v;
 }

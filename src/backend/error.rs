@@ -96,6 +96,12 @@ pub enum OpError {
         /// The largest number of elements.
         limit: usize,
     },
+    /// The program of the operation is refused or fails: a limit of the machine.
+    #[error("{problem}")]
+    Program {
+        /// What is wrong.
+        problem: String,
+    },
     /// The budget is used up.
     #[error(transparent)]
     Budget(#[from] Fault),

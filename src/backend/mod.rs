@@ -8,7 +8,8 @@
 //!                  └──> console: trace, dump, breakpoints;  profile: time and bytes
 //! ```
 //!
-//! [`step`] evaluates one node after the other, [`plan`] compiles graphs for the machine; values and errors are the same.
+//! [`step`] evaluates one node after the other, [`plan`] compiles graphs for the machine; values and errors are the same. Both are a
+//! [`Backend`], and a host may have its own.
 //!
 //! ```
 //! use cembra::backend::{State, evaluate_dag};
@@ -41,14 +42,13 @@ pub mod field;
 pub mod flags;
 pub mod function;
 pub mod model;
+mod one_node;
 mod operators;
 mod parallel;
 pub mod plan;
 pub mod profile;
-mod promote;
 pub mod recorded;
 mod reduce;
-mod select;
 pub mod state;
 pub mod step;
 mod trace;
@@ -56,7 +56,9 @@ mod trace;
 pub use compiled::ProgramError;
 pub use console::{Console, Standard, Transcript};
 pub use error::{EvalError, OpError, UserFunctionError};
-pub use evaluate::{evaluate_dag, evaluate_in_parallel, evaluate_nodes};
+pub use evaluate::{
+    Backend, MachineBackend, StepBackend, evaluate_dag, evaluate_in_parallel, evaluate_nodes,
+};
 pub use field::{FieldPlan, FieldTier, InterpretedStage, run_field_program};
 pub use flags::Flags;
 pub use function::{Arguments, Function};

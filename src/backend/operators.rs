@@ -7,14 +7,14 @@
 //! | `graph._…_int8` | arithmetic on INT32 that stand for int8 |
 //! | `graph._…_float16` | arithmetic on FLOAT32 that stand for float16, rounded to it |
 //!
-//! Each is the function of the step backend on one element, so that both backends have one semantics; the machine
-//! makes of it what runs over arrays.
+//! Each is a function of one element; the machine makes of it what runs over arrays.
 
-use crate::backend::elementwise::{Number, Real};
 use crate::registry::Registry;
 use cembra_vm::operator::Family;
 use cembra_vm::value::Fault;
+use cembra_vm::vector::float::Float;
 use half::f16;
+use std::ops::{Add, Div, Mul, Sub};
 use std::sync::LazyLock;
 
 /// The standard operators and those of this file.
@@ -32,84 +32,112 @@ pub fn registry() -> Registry {
 fn rows() -> Vec<Family> {
     let mut rows = vec![
         Family::new("graph._maximum", &["x", "y"], "The greater number, or a NaN; the first of equal ones.")
-            .exact_binary(<i32 as Number>::larger)
-            .exact_binary(<i64 as Number>::larger)
-            .exact_binary(<f32 as Number>::larger)
-            .exact_binary(<f64 as Number>::larger),
+            .exact_binary(larger::<i32>)
+            .exact_binary(larger::<i64>)
+            .exact_binary(larger::<f32>)
+            .exact_binary(larger::<f64>),
         Family::new("graph._power", &["x", "y"], "Power of integers. Raises for a negative exponent.")
             .cost_of(20)
             .raises()
-            .exact_binary(power::<i32>)
-            .exact_binary(power::<i64>),
+            .exact_binary(|x: i32, y: i32| power(x.into(), y.into()).map(|power| power as i32))
+            .exact_binary(power),
     ];
     rows.extend(int8());
     rows.extend(float16());
     rows
 }
 
-fn power<T: Number>(base: T, exponent: T) -> Result<T, Fault> {
-    match exponent.is_forbidden_exponent() {
-        true => {
-            Err(Fault::Range { message: "integers to negative integer powers are not allowed".to_owned() })
-        }
-        false => Ok(base.power(exponent)),
-    }
+fn larger<T: PartialOrd>(x: T, y: T) -> T {
+    let is_second = match x.partial_cmp(&y) {
+        Some(order) => order.is_lt(),
+        None => x.partial_cmp(&x).is_some(),
+    };
+    if is_second { y } else { x }
 }
 
-/// Rows of operators on int8, each with the function on one element; kernels capture nothing, so that the functions
+/// By squaring, in at most 63 steps. Narrower integers wrap alike: their bits are the last of these.
+fn power(base: i64, exponent: i64) -> Result<i64, Fault> {
+    if exponent < 0 {
+        let message = "integers to negative integer powers are not allowed".to_owned();
+        return Err(Fault::Range { message });
+    }
+    let (mut result, mut base, mut left) = (1i64, base, exponent);
+    while left > 0 {
+        if left & 1 == 1 {
+            result = result.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        left >>= 1;
+    }
+    Ok(result)
+}
+
+/// Rows of operators on int8, each with its function of INT32; kernels capture nothing, so that the functions
 /// stand in the code of the rows.
 macro_rules! on_int8 {
-    ($($name:literal $function:path, $meaning:literal;)*) => {
-        [$(Family::new($name, &["x", "y"], $meaning)
-            .exact_binary(|x: i32, y: i32| i32::from($function(x as i8, y as i8))),)*]
+    ($($name:literal $function:expr, $meaning:literal;)*) => {
+        [$(Family::new($name, &["x", "y"], $meaning).exact_binary(|x: i32, y: i32| wrapped($function(x, y))),)*]
     };
+}
+
+fn wrapped(value: i32) -> i32 {
+    i32::from(value as i8)
 }
 
 fn int8() -> Vec<Family> {
     let mut rows = Vec::from(on_int8! {
-        "graph._add_int8" Number::plus, "Sum of int8.";
-        "graph._subtract_int8" Number::minus, "Difference of int8.";
-        "graph._multiply_int8" Number::times, "Product of int8.";
+        "graph._add_int8" i32::wrapping_add, "Sum of int8.";
+        "graph._subtract_int8" i32::wrapping_sub, "Difference of int8.";
+        "graph._multiply_int8" i32::wrapping_mul, "Product of int8.";
     });
     rows.push(
         Family::new("graph._negate_int8", &["x"], "Negative of int8.")
-            .exact_unary(|x: i32| i32::from((x as i8).negate())),
+            .exact_unary(|x: i32| wrapped(x.wrapping_neg())),
     );
     rows.push(
         Family::new("graph._power_int8", &["x", "y"], "Power of int8. Raises for a negative exponent.")
             .cost_of(20)
             .raises()
-            .exact_binary(|x: i32, y: i32| power(x as i8, y as i8).map(i32::from)),
+            .exact_binary(|x: i32, y: i32| power(x.into(), y.into()).map(|power| wrapped(power as i32))),
     );
     rows
 }
 
 /// As `on_int8`, on float16.
 macro_rules! on_float16 {
-    ($($name:literal $function:path, $meaning:literal;)*) => {
+    ($($name:literal $function:expr, $meaning:literal;)*) => {
         [$(Family::new($name, &["x", "y"], $meaning)
             .cost_of(5)
-            .exact_binary(|x: f32, y: f32| $function(f16::from_f32(x), f16::from_f32(y)).to_f32()),)*]
+            .exact_binary(|x: f32, y: f32| rounded($function(x, y))),)*]
     };
+}
+
+fn rounded(value: f32) -> f32 {
+    f16::from_f32(value).to_f32()
 }
 
 fn float16() -> Vec<Family> {
     let mut rows = Vec::from(on_float16! {
-        "graph._add_float16" Number::plus, "Sum of float16.";
-        "graph._subtract_float16" Number::minus, "Difference of float16.";
-        "graph._multiply_float16" Number::times, "Product of float16.";
-        "graph._divide_float16" Number::over, "Quotient of float16.";
-        "graph._power_float16" Number::power, "Power of float16.";
+        "graph._add_float16" f32::add, "Sum of float16.";
+        "graph._subtract_float16" f32::sub, "Difference of float16.";
+        "graph._multiply_float16" f32::mul, "Product of float16.";
+        "graph._divide_float16" f32::div, "Quotient of float16.";
+        "graph._power_float16" Float::pow, "Power of float16.";
     });
+    rows.push(
+        Family::new("graph._round_float16", &["x"], "The nearest float16.")
+            .cost_of(5)
+            .exact_unary(|x: f64| f16::from_f64(x).to_f32()),
+    );
     rows.push(
         Family::new("graph._exp_float16", &["x"], "e to the power of float16.")
             .cost_of(20)
-            .exact_unary(|x: f32| f16::from_f32(x).exponential().to_f32()),
+            .exact_unary(|x: f32| rounded(Float::exp(x))),
     );
     rows.push(
         Family::new("graph._log_float16", &["x"], "Natural logarithm of float16.")
             .cost_of(20)
-            .exact_unary(|x: f32| f16::from_f32(x).logarithm().to_f32()),
+            .exact_unary(|x: f32| rounded(Float::ln(x))),
     );
     rows
 }

@@ -24,9 +24,11 @@ use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
 use crate::backend::state::{Ahead, State};
 use crate::backend::{step, trace};
+use crate::compile::CompileError;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::Kind;
 use crate::dag::{Array, Dag, Element, Node, NodeId, ToExpr, ValueType};
+use crate::expr::GraphError;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::value::nd_view::Cell;
 use hashbrown::HashSet;
@@ -140,11 +142,9 @@ impl Plan {
             compilations: 0,
             failure: None,
         };
-        for node in dag.placeholders.iter().chain(&dag.constants).chain(dag.body_nodes()) {
+        let leaves = dag.placeholders.iter().chain(&dag.constants);
+        for node in leaves.chain(dag.body_nodes()).chain(&dag.roots) {
             plan.add(node.data());
-        }
-        for root in &dag.roots {
-            plan.add(root.data());
         }
         plan
     }
@@ -390,7 +390,7 @@ impl Plan {
         let mut expr = ToExpr::new();
         let mut sorted = Sorted::default();
         for place in std::mem::take(&mut self.remaining) {
-            match self.sort(place, &mut expr, state)? {
+            match self.sort(place, &mut expr, state).map_err(CompileError::from)? {
                 Sort::Lowered => sorted.lowered.push(place),
                 Sort::Apart => sorted.apart.push(place),
                 Sort::Deferred => sorted.deferred.push(place),
@@ -409,7 +409,7 @@ impl Plan {
         Ok((!nodes.is_empty()).then_some(Stage { program, apart: sorted.apart, nodes }))
     }
 
-    fn sort(&self, place: usize, expr: &mut ToExpr, state: &State) -> Result<Sort, ProgramError> {
+    fn sort(&self, place: usize, expr: &mut ToExpr, state: &State) -> Result<Sort, GraphError> {
         let data = &self.nodes[place];
         let operands = data.kind.operands();
         let value = |id: NodeId| state.value_or_ahead(id);
@@ -425,7 +425,7 @@ impl Plan {
                 return Ok(Sort::Apart);
             }
         }
-        match expr.lower(data)? {
+        match expr.lower(data.id, &data.kind)? {
             true => Ok(Sort::Lowered),
             false => Ok(Sort::Apart),
         }

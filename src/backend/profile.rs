@@ -9,7 +9,7 @@
 
 use crate::dag::NodeId;
 use crate::dag::graph::NodeData;
-use crate::dag::kind::{AxisOp, Kind};
+use crate::dag::kind::Kind;
 use std::fmt;
 use std::time::Duration;
 
@@ -119,21 +119,8 @@ fn duration(time: Duration) -> String {
 
 /// What a node computes, in a word.
 fn operation(data: &NodeData) -> String {
-    match &data.kind {
-        Kind::Constant(_) => "constant".to_owned(),
-        Kind::Placeholder { .. } => "placeholder".to_owned(),
-        Kind::TimeseriesConstant(_) => "timeseries_constant".to_owned(),
-        Kind::TimeseriesPlaceholder => "timeseries_placeholder".to_owned(),
-        Kind::Unary(op, _) => op.name().to_owned(),
-        Kind::Binary(op, ..) => op.name().to_owned(),
-        Kind::Where { .. } => "where".to_owned(),
-        Kind::MultiClauseWhere { .. } => "multi_clause_where".to_owned(),
-        Kind::ExclusiveMultiClauseWhere { .. } => "exclusive_multi_clause_where".to_owned(),
-        Kind::VariantSelector { .. } => "variant_selector".to_owned(),
-        Kind::Axis { op: AxisOp::ExpandDims, .. } => "expand_dims".to_owned(),
-        Kind::Axis { op: AxisOp::Squeeze, .. } => "squeeze".to_owned(),
-        Kind::Axis { op: AxisOp::Reduce(reduction, _), .. } => reduction.name().to_owned(),
-        Kind::Axis { op: AxisOp::Quantile { .. }, .. } => "quantile".to_owned(),
+    match data.kind {
         Kind::FunctionCall { .. } => format!("{}()", data.name.escape_debug()),
+        _ => data.kind.name().to_owned(),
     }
 }

@@ -100,7 +100,7 @@ fn operation_class(error: &OpError) -> &'static str {
     match error {
         OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => "TypeError",
         OpError::AxisOutOfBounds { .. } => "AxisError",
-        OpError::Budget(_) => "RuntimeError",
+        OpError::Budget(_) | OpError::Program { .. } => "RuntimeError",
         _ => "ValueError",
     }
 }

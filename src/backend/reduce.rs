@@ -1,23 +1,24 @@
 //! Reductions over axes.
 //!
-//! The reduced axes are brought to the end; each run of elements over them gives one element of the
-//! result. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is
-//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`.
+//! The reduced axes are brought to the end; each run of elements over them gives one element of the result. The machine
+//! reduces runs, but for sums and products of floats, and what is made of them: there numpy's order of rounding stands
+//! here. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is among the reduced
+//! ones, and in order otherwise. No axes reduce nothing: `axis=()`.
 //!
 //! A single value has no axes. Of the reductions that are one operation between elements (sum, prod, min, max, any,
 //! all, and the count of what is true) numpy takes `axis=0` and `axis=-1` all the same, and gives the value; of means, variances and
 //! quantiles it does not, nor of `axis=(0,)`.
 
 use crate::backend::axes::resolve;
+use crate::backend::elementwise::reshaped;
 use crate::backend::error::OpError;
-use crate::backend::promote::{Promoted, cast, truth, with_type};
-use crate::dag::array::{Element, Elements};
-use crate::dag::kind::{Axis, Dims, Reduction};
-use crate::dag::promotion::{divided, summed};
-use crate::dag::{Array, DType};
+use crate::backend::one_node::{FIRST, OneNode};
+use crate::dag::array::{Element, Elements, same_type};
+use crate::dag::kind::{Axis, AxisOp, Dims, Kind, Reduction};
+use crate::dag::{Array, DType, ValueType};
 use half::f16;
-use ndarray::IxDyn;
-use std::cmp::Ordering;
+use ndarray::{ArrayViewD, IxDyn};
+use std::ops::{Add, Mul};
 
 /// Reduces axes of an array.
 ///
@@ -31,32 +32,21 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axis: &Axis) -> R
         }
         axis => Runs::new(array, axis.numbers(), dims)?,
     };
-    let dtype = array.dtype();
-    let operation = reduction.numpy_name();
-    let not_defined = || OpError::NotDefined { operation, dtypes: vec![dtype] };
-    match reduction {
-        Reduction::Any => return Ok(runs.each(&truth(array), |run| run.contains(&true))),
-        Reduction::All => return Ok(runs.each(&truth(array), |run| !run.contains(&false))),
-        Reduction::CountNonzero => {
-            let count = |run: &mut [bool]| run.iter().filter(|v| **v).count() as i64;
-            return Ok(runs.each(&truth(array), count));
+    let is_extreme = matches!(reduction, Reduction::Min | Reduction::Max);
+    match (reduction, array) {
+        (Reduction::Any | Reduction::All | Reduction::CountNonzero | Reduction::Median, _)
+        | (_, Array::Text(_)) => {}
+        _ if is_extreme && runs.is_without_elements() => {
+            return Err(OpError::NoElements { operation: reduction.numpy_name() });
         }
-        _ if dtype.is_text() => return Err(not_defined()),
-        Reduction::Min | Reduction::Max if runs.length == 0 && !runs.is_empty_result() => {
-            return Err(OpError::NoElements { operation });
-        }
-        _ => {}
+        _ if is_extreme => {}
+        (_, Array::Float16(elements)) => return Ok(runs.of_floats(reduction, elements, f16::from_f64)),
+        (_, Array::Float32(elements)) => return Ok(runs.of_floats(reduction, elements, |v| v as f32)),
+        (_, Array::Float64(elements)) => return Ok(runs.of_floats(reduction, elements, |v| v)),
+        (Reduction::Sum | Reduction::Prod, _) => {}
+        _ => return Ok(runs.of_floats(reduction, &wide(array), |v| v)),
     }
-    let working = match reduction {
-        Reduction::Min | Reduction::Max => dtype,
-        Reduction::Sum | Reduction::Prod => summed(dtype),
-        _ => divided(dtype),
-    };
-    with_type!(
-        working,
-        T => Ok(number_reduction::<T>(reduction, &runs, &cast::<T>(array))),
-        text => Err(not_defined())
-    )
+    runs.on_machine(reduction.numpy_name(), AxisOp::Reduce(reduction, Dims::Drop), array)
 }
 
 /// True for a reduction that puts one operation between all elements.
@@ -74,76 +64,25 @@ fn joins_elements(reduction: Reduction) -> bool {
 /// As [`reduce`]; the share is not between 0 and 1.
 pub fn quantile(q: f64, dims: Dims, array: &Array, axes: &[isize]) -> Result<Array, OpError> {
     let runs = Runs::new(array, axes, dims)?;
-    let dtype = array.dtype();
-    let not_defined = || OpError::NotDefined { operation: "quantile", dtypes: vec![dtype] };
-    if dtype.is_text() || dtype == DType::Bool {
-        return Err(not_defined());
-    }
-    if runs.length == 0 && !runs.is_empty_result() {
+    let has_order = !matches!(array, Array::Text(_) | Array::Bool(_));
+    if has_order && runs.is_without_elements() {
         return Err(OpError::NoElements { operation: "quantile" });
     }
-    if !(0.0..=1.0).contains(&q) {
+    if has_order && !(0.0..=1.0).contains(&q) {
         return Err(OpError::QuantileRange { q });
     }
-    with_type!(
-        divided(dtype),
-        T => Ok(runs.each(&cast::<T>(array), |run| run_quantile(run, q))),
-        text => Err(not_defined())
-    )
+    runs.on_machine("quantile", AxisOp::Quantile { q, dims: Dims::Drop }, array)
 }
 
-fn number_reduction<T: Reduced>(reduction: Reduction, runs: &Runs, elements: &Elements<T>) -> Array {
-    match reduction {
-        Reduction::Sum => runs.each(elements, |run| runs.sum(run)),
-        Reduction::Prod => runs.each(elements, |run| run.iter().copied().fold(T::ONE, T::times)),
-        Reduction::Min => runs.each(elements, |run| extreme(run, |new, old| new < old)),
-        Reduction::Max => runs.each(elements, |run| extreme(run, |new, old| new > old)),
-        Reduction::Median => runs.each(elements, |run| run_median(run)),
-        Reduction::Mean => runs.each(elements, |run| T::from_float(runs.mean(run))),
-        Reduction::Var => runs.each(elements, |run| T::from_float(runs.variance(run))),
-        Reduction::Std => runs.each(elements, |run| T::from_float(runs.variance(run).sqrt())),
-        Reduction::Any | Reduction::All | Reduction::CountNonzero => {
-            unreachable!("these read truth values")
-        }
+/// Truth values and integers as float64.
+fn wide(array: &Array) -> Elements<f64> {
+    match array {
+        Array::Bool(elements) => elements.mapv(|v| f64::from(u8::from(v))).into_shared(),
+        Array::Int8(elements) => elements.mapv(f64::from).into_shared(),
+        Array::Int32(elements) => elements.mapv(f64::from).into_shared(),
+        Array::Int64(elements) => elements.mapv(|v| v as f64).into_shared(),
+        _ => unreachable!("floats are reduced as they are, and texts are refused"),
     }
-}
-
-/// Numbers as reductions need them.
-trait Reduced: Promoted + PartialOrd {
-    const ONE: Self;
-    const ZERO: Self;
-    fn plus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    /// The order of numbers, in which -0 stands before 0.
-    fn order(&self, other: &Self) -> Ordering;
-}
-
-macro_rules! reduced {
-    ($($T:ty, $zero:expr, $one:expr, $plus:expr, $times:expr, $order:ident;)*) => { $(
-        impl Reduced for $T {
-            const ONE: $T = $one;
-            const ZERO: $T = $zero;
-            fn plus(self, other: $T) -> $T {
-                $plus(self, other)
-            }
-            fn times(self, other: $T) -> $T {
-                $times(self, other)
-            }
-            fn order(&self, other: &$T) -> Ordering {
-                self.$order(other)
-            }
-        }
-    )* };
-}
-
-reduced! {
-    bool, false, true, |l, r| l | r, |l, r| l & r, cmp;
-    i8, 0, 1, i8::wrapping_add, i8::wrapping_mul, cmp;
-    i32, 0, 1, i32::wrapping_add, i32::wrapping_mul, cmp;
-    i64, 0, 1, i64::wrapping_add, i64::wrapping_mul, cmp;
-    f16, f16::ZERO, f16::ONE, |l, r| l + r, |l, r| l * r, total_cmp;
-    f32, 0.0, 1.0, |l, r| l + r, |l, r| l * r, total_cmp;
-    f64, 0.0, 1.0, |l, r| l + r, |l, r| l * r, total_cmp;
 }
 
 /// How an array is cut into runs.
@@ -180,122 +119,110 @@ impl Runs {
         })
     }
 
-    fn is_empty_result(&self) -> bool {
-        self.shape.contains(&0)
+    /// True if an element of the result has no elements.
+    fn is_without_elements(&self) -> bool {
+        self.length == 0 && self.count() > 0
     }
 
-    /// One element of the result for each run.
-    fn each<T: Element, R: Element>(
-        &self,
-        elements: &Elements<T>,
-        mut reduce: impl FnMut(&mut [T]) -> R,
-    ) -> Array {
-        let ordered = elements.view().permuted_axes(IxDyn(&self.order));
+    /// Elements of the result.
+    fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn ordered<'e, T>(&self, elements: &'e Elements<T>) -> ArrayViewD<'e, T> {
+        elements.view().permuted_axes(IxDyn(&self.order))
+    }
+
+    /// The reduction of rows, each a run.
+    fn on_machine(&self, operation: &'static str, op: AxisOp, array: &Array) -> Result<Array, OpError> {
+        let kind = Kind::Axis { op, node: FIRST, axis: Axis::One(1) };
+        let program = OneNode::find(kind, vec![ValueType::of_axes(array.dtype(), [false; 2])])?;
+        let not_defined = || OpError::NotDefined { operation, dtypes: vec![array.dtype()] };
+        let program = program.ok_or_else(not_defined)?;
+        let ordered = same_type!(array, e => self.ordered(e).to_owned().into_shared());
+        // Without runs their length does not matter, and there are rows of one element as well as of none.
+        let length = if self.count() == 0 { 1 } else { self.length };
+        let rows = reshaped(&ordered, &[self.count(), length]);
+        Ok(reshaped(&program.run(&[rows])?, &self.shape))
+    }
+
+    /// What adds or multiplies floats, in numpy's order.
+    fn of_floats<T>(&self, reduction: Reduction, elements: &Elements<T>, narrow: fn(f64) -> T) -> Array
+    where
+        T: Element + Default + Add<Output = T> + Mul<Output = T> + From<i8> + Into<f64>,
+    {
+        let ordered = self.ordered(elements);
         let mut elements = ordered.iter().copied();
         let mut run = Vec::with_capacity(self.length);
-        let result = (0..self.shape.iter().product()).map(|_| {
+        let result = (0..self.count()).map(|_| {
             run.clear();
             run.extend(elements.by_ref().take(self.length));
-            reduce(&mut run)
+            match reduction {
+                Reduction::Sum => self.sum(&run),
+                Reduction::Prod => run.iter().fold(T::from(1), |product, v| product * *v),
+                Reduction::Mean => narrow(self.mean(&run)),
+                Reduction::Var => narrow(self.variance(&run)),
+                Reduction::Std => narrow(self.variance(&run).sqrt()),
+                _ => unreachable!("the machine reduces what adds no floats"),
+            }
         });
         Array::new(result.collect(), &self.shape).expect("there is a run for each element of the result")
     }
 
-    fn sum<T: Reduced>(&self, run: &[T]) -> T {
+    fn sum<T: Copy + Default + Add<Output = T>>(&self, run: &[T]) -> T {
         match self.is_contiguous {
             true => pairwise_sum(run),
-            false => run.iter().copied().fold(T::ZERO, T::plus),
+            false => in_order(T::default(), run),
         }
     }
 
     /// The mean; NaN of no elements. Narrow floats are added as float32, as numpy does for float16.
-    fn mean<T: Reduced>(&self, run: &[T]) -> f64 {
+    fn mean<T: Element + Into<f64>>(&self, run: &[T]) -> f64 {
         match T::DTYPE {
             DType::Float64 => {
-                let wide: Vec<f64> = run.iter().map(|v| v.wide()).collect();
+                let wide: Vec<f64> = run.iter().map(|v| (*v).into()).collect();
                 self.sum(&wide) / run.len() as f64
             }
             _ => {
-                let narrow: Vec<f32> = run.iter().map(|v| v.wide() as f32).collect();
+                let narrow: Vec<f32> = run.iter().map(|v| (*v).into() as f32).collect();
                 f64::from(self.sum(&narrow) / run.len() as f32)
             }
         }
     }
 
     /// The mean of squared distances from the mean.
-    fn variance<T: Reduced>(&self, run: &[T]) -> f64 {
+    fn variance<T: Element + Into<f64>>(&self, run: &[T]) -> f64 {
         let mean = self.mean(run);
-        let squares: Vec<f64> = run.iter().map(|v| (v.wide() - mean) * (v.wide() - mean)).collect();
+        let distances = run.iter().map(|v| (*v).into() - mean);
+        let squares: Vec<f64> = distances.map(|distance| distance * distance).collect();
         self.sum(&squares) / run.len() as f64
     }
 }
 
+fn in_order<T: Copy + Add<Output = T>>(first: T, run: &[T]) -> T {
+    run.iter().fold(first, |sum, v| sum + *v)
+}
+
 /// Sums blocks of 128 with eight running sums each, and the blocks in pairs.
-fn pairwise_sum<T: Reduced>(run: &[T]) -> T {
+fn pairwise_sum<T: Copy + Default + Add<Output = T>>(run: &[T]) -> T {
     const BLOCK: usize = 128;
     if run.len() < 8 {
-        return run.iter().copied().fold(T::ZERO, T::plus);
+        return in_order(T::default(), run);
     }
     if run.len() > BLOCK {
         // The first half is a multiple of eight. Halving bounds the depth by the length of the number.
         let half = run.len() / 2;
         let (first, second) = run.split_at(half - half % 8);
-        return pairwise_sum(first).plus(pairwise_sum(second));
+        return pairwise_sum(first) + pairwise_sum(second);
     }
     let (eights, rest) = run.split_at(run.len() - run.len() % 8);
-    let mut sums = [T::ZERO; 8];
+    let mut sums = [T::default(); 8];
     sums.copy_from_slice(&eights[..8]);
     for eight in eights[8..].chunks_exact(8) {
         for (sum, value) in sums.iter_mut().zip(eight) {
-            *sum = sum.plus(*value);
+            *sum = *sum + *value;
         }
     }
     let [a, b, c, d, e, f, g, h] = sums;
-    let total = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
-    rest.iter().copied().fold(total, T::plus)
-}
-
-/// The first element that all others are not better than; a NaN if there is one.
-fn extreme<T: Reduced>(run: &[T], is_better: fn(&T, &T) -> bool) -> T {
-    let better =
-        |old: T, new: &T| if is_nan(old) || !(is_nan(*new) || is_better(new, &old)) { old } else { *new };
-    run[1..].iter().fold(run[0], better)
-}
-
-/// True only for a NaN.
-fn is_nan<T: PartialOrd>(value: T) -> bool {
-    value.partial_cmp(&value).is_none()
-}
-
-/// Puts the elements in order; false, and nothing is done, if one of them is a NaN, which has no place.
-fn sort<T: Reduced>(run: &mut [T]) -> bool {
-    let has_order = !run.iter().any(|v| is_nan(*v));
-    if has_order {
-        run.sort_unstable_by(T::order);
-    }
-    has_order
-}
-
-/// The middle element, or the mean of the two in the middle; NaN of nothing.
-fn run_median<T: Reduced>(run: &mut [T]) -> T {
-    if !sort(run) || run.is_empty() {
-        return T::from_float(f64::NAN);
-    }
-    let middle = run.len() / 2;
-    match run.len() % 2 {
-        1 => run[middle],
-        _ => T::from_float((run[middle - 1].wide() + run[middle].wide()) / 2.0),
-    }
-}
-
-/// Between the neighbours of `q * (n - 1)`, from the nearer of both.
-fn run_quantile<T: Reduced>(run: &mut [T], q: f64) -> T {
-    if !sort(run) {
-        return T::from_float(f64::NAN);
-    }
-    let place = q * (run.len() - 1) as f64;
-    let below = place.floor() as usize;
-    let (a, b) = (run[below].wide(), run[(below + 1).min(run.len() - 1)].wide());
-    let share = place - below as f64;
-    T::from_float(if share >= 0.5 { b - (b - a) * (1.0 - share) } else { a + (b - a) * share })
+    in_order(((a + b) + (c + d)) + ((e + f) + (g + h)), rest)
 }

@@ -36,8 +36,11 @@ use crate::compile::emit::emit;
 use crate::compile::error::CompileError;
 use crate::compile::slots::SlotArena;
 use crate::compile::tier;
-use crate::prepare::Prepared;
-use cembra_vm::layout::builder::DEFAULT_FRAME_LIMIT;
+use crate::expr::{Graph, NodeId};
+use crate::prepare::join::joined;
+use crate::prepare::{Prepare, Prepared, Source};
+use crate::registry::{Dialect, Registry};
+use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
 use cembra_vm::layout::{FrameLayout, TypedSlot};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::program::ValueInfo;
@@ -87,6 +90,31 @@ pub fn compile(prepared: &Prepared, options: &Options) -> Result<BoundExpr, Comp
     let mut binder = Binder::new(options.clone());
     binder.add(prepared)?;
     Ok(binder.build()?.swap_remove(0))
+}
+
+/// Prepares an expression by the standard steps, and compiles it into a layout of its own.
+///
+/// # Errors
+/// The expression is refused, or the frame would be too large.
+pub(crate) fn compile_source(source: Source, options: &Options) -> Result<BoundExpr, CompileError> {
+    compile(&Prepare::standard().run(source)?, options)
+}
+
+/// The program of nodes of one graph: the main output, then side outputs, whose names are sorted.
+///
+/// # Errors
+/// The expression is refused, or the frame would be too large.
+pub(crate) fn compile_nodes(
+    graph: Graph,
+    outputs: &[NodeId],
+    side_outputs: Vec<Arc<str>>,
+    inputs: Vec<(Arc<str>, QType)>,
+    registry: Registry,
+) -> Result<BoundExpr, CompileError> {
+    let mut draft = joined(graph, outputs, side_outputs, registry, Dialect::default())?;
+    draft.inputs = inputs;
+    let prepared = Prepare::standard().run_joined(draft)?;
+    compile(&prepared, &Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() })
 }
 
 /// Gives the values of an emission slots in a layout of their own.

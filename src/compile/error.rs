@@ -1,5 +1,6 @@
 //! Why a prepared expression cannot be compiled.
 
+use crate::expr::GraphError;
 use crate::prepare::PrepareError;
 use cembra_vm::layout::LayoutError;
 use cembra_vm::machine::BindError;
@@ -36,6 +37,12 @@ pub enum CompileError {
     /// The compiler assigned a slot wrongly: a bug.
     #[error("internal error: {0}")]
     Slots(#[from] SlotCheckError),
+}
+
+impl From<GraphError> for CompileError {
+    fn from(error: GraphError) -> CompileError {
+        CompileError::Prepare(error.into())
+    }
 }
 
 impl CompileError {

@@ -174,7 +174,7 @@ pub type Clause = (NodeId, NodeId);
 pub type Branch = (Arc<str>, Vec<NodeId>);
 
 /// What a node computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A scalar of the graph.
     Constant(Scalar),
@@ -266,6 +266,27 @@ impl Kind {
             Kind::FunctionCall { args, kwargs } => {
                 args.iter().copied().chain(kwargs.iter().map(|(_, node)| *node)).collect()
             }
+        }
+    }
+
+    /// The operation, as `add`; in node texts reductions have `reduce_` or `project_using_` before it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Constant(_) => "constant",
+            Kind::Placeholder { .. } => "placeholder",
+            Kind::TimeseriesConstant(_) => "timeseries_constant",
+            Kind::TimeseriesPlaceholder => "timeseries_placeholder",
+            Kind::Unary(op, _) => op.name(),
+            Kind::Binary(op, ..) => op.name(),
+            Kind::Where { .. } => "where",
+            Kind::MultiClauseWhere { .. } => "multi_clause_where",
+            Kind::ExclusiveMultiClauseWhere { .. } => "exclusive_multi_clause_where",
+            Kind::VariantSelector { .. } => "variant_selector",
+            Kind::Axis { op: AxisOp::ExpandDims, .. } => "expand_dims",
+            Kind::Axis { op: AxisOp::Squeeze, .. } => "squeeze",
+            Kind::Axis { op: AxisOp::Reduce(reduction, _), .. } => reduction.name(),
+            Kind::Axis { op: AxisOp::Quantile { .. }, .. } => "quantile",
+            Kind::FunctionCall { .. } => "function_call",
         }
     }
 

@@ -69,14 +69,9 @@ pub fn node_text(node: &NodeData, spelling: Spelling) -> String {
 /// A tree as a function of its inputs.
 pub fn tree_text(tree: &Tree, spelling: Spelling) -> String {
     let parameter = |node: &Node| {
-        let kind = match node.data().kind {
-            Kind::Placeholder { .. } => "placeholder",
-            Kind::TimeseriesPlaceholder => "timeseries_placeholder",
-            Kind::Constant(_) => "constant",
-            Kind::TimeseriesConstant(_) => "timeseries_constant",
-            _ => "Node",
-        };
-        format!("{}: graph.{kind}", node.id())
+        let kind = &node.data().kind;
+        let is_leaf = kind.is_constant() || kind.is_placeholder();
+        format!("{}: graph.{}", node.id(), if is_leaf { kind.name() } else { "Node" })
     };
     let parameters: Vec<String> = tree.inputs().iter().map(parameter).collect();
     let root = tree.root().id().number();
@@ -115,41 +110,38 @@ struct Text<'n> {
 impl Text<'_> {
     /// `graph.add(left=n4, right=n6, name='c')`.
     fn call(&self) -> String {
-        let name = self.name();
-        match &self.node.kind {
-            Kind::Constant(value) => format!("graph.constant(value={}, {name})", self.scalar(value)),
+        let (kind, name) = (&self.node.kind, self.name());
+        let fields = match kind {
+            Kind::Constant(value) => format!("value={}", self.scalar(value)),
             Kind::Placeholder { default } => {
                 let default = default.as_ref().map_or("None".to_owned(), |value| self.scalar(value));
-                format!("graph.placeholder({name}, default_value={default})")
+                return format!("graph.placeholder({name}, default_value={default})");
             }
-            Kind::TimeseriesConstant(values) => {
-                format!("graph.timeseries_constant(values={}, {name})", self.values(values))
-            }
-            Kind::TimeseriesPlaceholder => format!("graph.timeseries_placeholder({name})"),
-            Kind::Unary(op, node) => format!("graph.{}(node={node}, {name})", op.name()),
-            Kind::Binary(op, left, right) => {
-                format!("graph.{}(left={left}, right={right}, {name})", op.name())
-            }
+            Kind::TimeseriesConstant(values) => format!("values={}", self.values(values)),
+            Kind::TimeseriesPlaceholder => return format!("graph.timeseries_placeholder({name})"),
+            Kind::Unary(_, node) => format!("node={node}"),
+            Kind::Binary(_, left, right) => format!("left={left}, right={right}"),
             Kind::Where { condition, then, otherwise } => {
-                format!("graph.where(condition={condition}, then={then}, otherwise={otherwise}, {name})")
+                format!("condition={condition}, then={then}, otherwise={otherwise}")
             }
-            Kind::MultiClauseWhere { clauses, default } => format!(
-                "graph.multi_clause_where(clauses={}, default_value={default}, {name})",
-                clause_list(clauses)
-            ),
-            Kind::ExclusiveMultiClauseWhere { clauses, default, companion } => format!(
-                "graph.exclusive_multi_clause_where(clauses={}, default_value={default}, \
-                 companion={companion}, {name})",
-                clause_list(clauses)
-            ),
+            Kind::MultiClauseWhere { clauses, default } => {
+                format!("clauses={}, default_value={default}", clause_list(clauses))
+            }
+            Kind::ExclusiveMultiClauseWhere { clauses, default, companion } => {
+                format!("clauses={}, default_value={default}, companion={companion}", clause_list(clauses))
+            }
             Kind::VariantSelector { selector, branches, merge_nodes } => format!(
-                "graph.variant_selector(selector_node={selector}, branch_map={{{}}}, merge_nodes={}, {name})",
+                "selector_node={selector}, branch_map={{{}}}, merge_nodes={}",
                 self.branches(branches),
                 list(merge_nodes)
             ),
-            Kind::Axis { op, node, axis } => self.axis_call(*op, *node, axis),
-            Kind::FunctionCall { args, kwargs } => self.function_call(args, kwargs),
-        }
+            Kind::Axis { op: AxisOp::Quantile { q, .. }, node, axis } => {
+                format!("node={node}, q={}, axis={axis}", python_float(*q))
+            }
+            Kind::Axis { node, axis, .. } => format!("node={node}, axis={axis}"),
+            Kind::FunctionCall { args, kwargs } => return self.function_call(args, kwargs),
+        };
+        format!("graph.{}{}({fields}, {name})", self.prefix(), kind.name())
     }
 
     /// `name='c'`.
@@ -190,24 +182,16 @@ impl Text<'_> {
         branches.iter().map(branch).collect::<Vec<_>>().join(", ")
     }
 
-    fn axis_call(&self, op: AxisOp, node: NodeId, axis: &Axis) -> String {
-        let name = self.name();
-        let prefix = match op {
-            AxisOp::Reduce(_, dims) | AxisOp::Quantile { dims, .. } => match (self.spelling, dims) {
-                (Spelling::Cembra, Dims::Drop) => "reduce",
-                _ => "project_using",
-            },
-            AxisOp::ExpandDims | AxisOp::Squeeze => "",
-        };
-        match op {
-            AxisOp::ExpandDims => format!("graph.expand_dims(node={node}, axis={axis}, {name})"),
-            AxisOp::Squeeze => format!("graph.squeeze(node={node}, axis={axis}, {name})"),
-            AxisOp::Reduce(reduction, _) => {
-                format!("graph.{prefix}_{}(node={node}, axis={axis}, {name})", reduction.name())
+    /// What a reduction does with its axes; the published engine has one word for both.
+    fn prefix(&self) -> &'static str {
+        match self.node.kind {
+            Kind::Axis { op: AxisOp::Reduce(_, dims) | AxisOp::Quantile { dims, .. }, .. } => {
+                match (self.spelling, dims) {
+                    (Spelling::Cembra, Dims::Drop) => "reduce_",
+                    _ => "project_using_",
+                }
             }
-            AxisOp::Quantile { q, .. } => {
-                format!("graph.{prefix}_quantile(node={node}, q={}, axis={axis}, {name})", python_float(q))
-            }
+            _ => "",
         }
     }
 

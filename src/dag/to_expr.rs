@@ -17,7 +17,6 @@
 
 use crate::dag::array::{Array, DType};
 use crate::dag::cells::{Texts, literal};
-use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduction, UnaryOp};
 use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
@@ -85,10 +84,10 @@ impl ToExpr {
     ///
     /// # Errors
     /// The expression is full.
-    pub fn lower(&mut self, data: &NodeData) -> Result<bool, GraphError> {
-        let lowered = self.kind(&data.kind)?.filter(|(_, of)| of.qtype().is_some());
+    pub fn lower(&mut self, id: NodeId, kind: &Kind) -> Result<bool, GraphError> {
+        let lowered = self.kind(kind)?.filter(|(_, of)| of.qtype().is_some());
         if let Some(typed) = lowered {
-            self.nodes.insert(data.id, typed);
+            self.nodes.insert(id, typed);
         }
         Ok(lowered.is_some())
     }
@@ -265,10 +264,11 @@ impl ToExpr {
                 let dtype = operand.1.dtype;
                 let is_defined = !dtype.is_text() && dtype != DType::Bool && (0.0..=1.0).contains(&q);
                 let axes = machine_axes(operand.1, axis.numbers()).filter(|_| is_defined);
-                let Some(axes) = axes.filter(|_| divided(dtype) == DType::Float64) else { return Ok(None) };
-                let operand = self.cast(operand, DType::Float64)?;
-                let share = self.value(q)?;
-                self.reduction(reduce::QUANTILE, dims, operand, axes, Some(share), DType::Float64)
+                let Some(axes) = axes else { return Ok(None) };
+                let (operand, share) = (self.cast(operand, DType::Float64)?, self.value(q)?);
+                let place =
+                    self.reduction(reduce::QUANTILE, dims, operand, axes, Some(share), DType::Float64)?;
+                self.rounded(place, divided(dtype))
             }
         }
     }
@@ -321,6 +321,7 @@ impl ToExpr {
             Reduction::CountNonzero => (reduce::COUNT, operand, DType::Int64),
             Reduction::Min => (reduce::MIN, operand, dtype),
             Reduction::Max => (reduce::MAX, operand, dtype),
+            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
             // What follows rounds, and rounds float16 in other places.
             _ if dtype == DType::Float16 => return Ok(None),
             Reduction::Sum => (reduce::SUM, operand, summed(dtype)),
@@ -328,7 +329,6 @@ impl ToExpr {
             Reduction::Mean => (reduce::MEAN, self.cast(operand, divided(dtype))?, divided(dtype)),
             // The mean of float32 is taken in float64 by these.
             _ if dtype == DType::Float32 => return Ok(None),
-            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
             Reduction::Var => (reduce::VAR, self.cast(operand, DType::Float64)?, DType::Float64),
             Reduction::Std => (reduce::STD, self.cast(operand, DType::Float64)?, DType::Float64),
         };
@@ -336,7 +336,22 @@ impl ToExpr {
             Reduction::Var | Reduction::Std => Some(self.value(0i64)?),
             _ => None,
         };
-        self.reduction(operator, dims, operand, axes, used, result)
+        let reduced = self.reduction(operator, dims, operand, axes, used, result)?;
+        match reduction {
+            Reduction::Median => self.rounded(reduced, divided(dtype)),
+            _ => Ok(reduced),
+        }
+    }
+
+    /// A place in the order of elements, taken as float64, in the type of the result.
+    fn rounded(&mut self, place: Option<Typed>, dtype: DType) -> Lowered {
+        match (place, dtype) {
+            (Some((node, of)), DType::Float16) => {
+                Ok(Some((self.apply("graph._round_float16", &[node])?, of.with_dtype(dtype))))
+            }
+            (Some(place), dtype) => self.cast(place, dtype).map(Some),
+            (None, _) => Ok(None),
+        }
     }
 
     fn reduction(

@@ -11,6 +11,7 @@ use crate::schema::builtin::Datum;
 use crate::schema::definition::Multiplicity;
 use crate::schema::document::{Document, DocumentError, TermId, TermValue};
 use crate::schema::model::{ConstructorId, FieldDef, Schema, SortId};
+use crate::schema::scan::BrokenOff;
 use crate::schema::text_error::{TextError, TextProblem};
 use crate::schema::validate::validate;
 use cembra_vm::program::instruction::Span;
@@ -343,13 +344,19 @@ impl<'s> Assembler<'s> {
         self.values.pop().unwrap_or(TermValue::Missing)
     }
 
-    /// The document, validated, with this root; or all that is wrong with it, in order of the text.
+    /// The document, validated, with this root; or all that is wrong with it, in order of the text. A document whose text
+    /// breaks off is not validated.
     pub(super) fn finish(
         mut self,
-        root: TermValue,
+        root: Result<TermValue, BrokenOff>,
         wanted: SortId,
-        found: Vec<TextError>,
+        mut found: Vec<TextError>,
     ) -> Result<Document, Vec<TextError>> {
+        let Ok(root) = root else {
+            found.extend(self.problems);
+            found.sort_by_key(|problem| problem.span.start);
+            return Err(found);
+        };
         self.document.set_root(root);
         self.problems.extend(found);
         let undefined: Vec<(u64, Span)> =

@@ -19,7 +19,7 @@ use crate::schema::datum_text::{push, push_datum};
 use crate::schema::definition::Multiplicity;
 use crate::schema::document::{Document, TermId, TermValue};
 use crate::schema::model::{FieldDef, Schema, SortId};
-use crate::schema::scan::{Lexeme, Scanner};
+use crate::schema::scan::{BrokenOff, Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
 use crate::schema::tree_text::MAX_TREE_BYTES;
 use cembra_vm::program::instruction::Span;
@@ -181,13 +181,7 @@ enum AtermPlace {
 pub fn read_aterm(schema: &Schema, wanted: SortId, text: &str) -> Result<Document, Vec<TextError>> {
     let scanner = Scanner::new(text, "%%");
     let mut reader = AtermReader { scanner, assembler: Assembler::new(schema), places: Vec::new() };
-    if reader.read().is_err() {
-        let mut found = reader.scanner.problems;
-        found.extend(reader.assembler.problems);
-        found.sort_by_key(|problem| problem.span.start);
-        return Err(found);
-    }
-    let root = reader.assembler.take_value();
+    let root = reader.read().map(|()| reader.assembler.take_value());
     reader.assembler.finish(root, wanted, reader.scanner.problems)
 }
 
@@ -196,9 +190,6 @@ struct AtermReader<'t, 's> {
     assembler: Assembler<'s>,
     places: Vec<AtermPlace>,
 }
-
-/// The text breaks off; the problem is in the list.
-struct BrokenOff;
 
 impl AtermReader<'_, '_> {
     fn read(&mut self) -> Result<(), BrokenOff> {
@@ -218,7 +209,7 @@ impl AtermReader<'_, '_> {
             let Some(place) = self.places.last().copied() else {
                 return match self.scanner.peek() {
                     Lexeme::End => Ok(false),
-                    _ => self.broken_off("the end of the text"),
+                    _ => self.scanner.broken_off("the end of the text"),
                 };
             };
             let has_more = matches!(place, AtermPlace::List | AtermPlace::Fields);
@@ -232,7 +223,7 @@ impl AtermReader<'_, '_> {
                 AtermPlace::Option | AtermPlace::Annotation => (')', "`)`"),
             };
             if !self.scanner.take_sign(sign) {
-                return self.broken_off(expected);
+                return self.scanner.broken_off(expected);
             }
             self.places.pop();
             let begins_value = match place {
@@ -298,18 +289,18 @@ impl AtermReader<'_, '_> {
         }
         match self.scanner.take_sign(')') {
             true => Ok(false),
-            false => self.broken_off("`)`"),
+            false => self.scanner.broken_off("`)`"),
         }
     }
 
     fn reference(&mut self, span: Span) -> Result<(), BrokenOff> {
         let (Lexeme::Datum(Datum::Text(name)), place) = self.scanner.take() else {
-            return self.broken_off("the name of a constructor");
+            return self.scanner.broken_off("the name of a constructor");
         };
         if !self.scanner.take_sign(',') {
-            return self.broken_off("`,`");
+            return self.scanner.broken_off("`,`");
         }
-        let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+        let Some(number) = self.scanner.take_number() else { return self.scanner.broken_off("a number") };
         let constructor = self.assembler.find_constructor(&name, place);
         let term = constructor.and_then(|id| self.assembler.declare(id, number, span));
         self.assembler.value(term.map_or(TermValue::Broken, TermValue::Term));
@@ -318,7 +309,7 @@ impl AtermReader<'_, '_> {
 
     fn bytes(&mut self) -> Result<(), BrokenOff> {
         let (Lexeme::Datum(Datum::Text(digits)), span) = self.scanner.take() else {
-            return self.broken_off("hexadecimal digits in quotes");
+            return self.scanner.broken_off("hexadecimal digits in quotes");
         };
         let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
         let bytes: Option<Vec<u8>> = match digits.len() % 2 {
@@ -337,7 +328,7 @@ impl AtermReader<'_, '_> {
         loop {
             let Some(number) = self.scanner.take_number().and_then(|number| u32::try_from(number).ok())
             else {
-                return self.broken_off("a line or a column");
+                return self.scanner.broken_off("a line or a column");
             };
             numbers.push(number);
             if numbers.len() == 4 || !self.scanner.take_sign(',') {
@@ -347,7 +338,7 @@ impl AtermReader<'_, '_> {
         let (line, column, end) = match numbers[..] {
             [line, column] => (line, column, None),
             [line, column, end_line, end_column] => (line, column, Some((end_line, end_column))),
-            _ => return self.broken_off("`,`"),
+            _ => return self.scanner.broken_off("`,`"),
         };
         self.assembler.datum(Datum::Position(SourcePosition { line, column, end }));
         Ok(())
@@ -377,10 +368,10 @@ impl AtermReader<'_, '_> {
             let is_number = self.scanner.take_sign('(');
             let span = self.scanner.span();
             let Some(number) = self.scanner.take_number().filter(|_| is_number) else {
-                return self.broken_off("`id(number)`");
+                return self.scanner.broken_off("`id(number)`");
             };
             if !self.scanner.take_sign(')') {
-                return self.broken_off("`)`");
+                return self.scanner.broken_off("`)`");
             }
             self.assembler.number_term(number, span);
             self.assembler.begin_attributes();
@@ -397,7 +388,7 @@ impl AtermReader<'_, '_> {
         }
         let end = self.scanner.span().end;
         if !self.scanner.take_sign('}') {
-            return self.broken_off("`,` or `}`");
+            return self.scanner.broken_off("`,` or `}`");
         }
         self.assembler.close(end);
         Ok(false)
@@ -410,17 +401,12 @@ impl AtermReader<'_, '_> {
             Lexeme::Word(_) if is_wanted => {
                 self.scanner.take();
             }
-            _ => return self.broken_off("the next attribute's name"),
+            _ => return self.scanner.broken_off("the next attribute's name"),
         }
         if !self.scanner.take_sign('(') {
-            return self.broken_off("`(`");
+            return self.scanner.broken_off("`(`");
         }
         self.places.push(AtermPlace::Annotation);
         Ok(true)
-    }
-
-    fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
-        self.scanner.expected(expected);
-        Err(BrokenOff)
     }
 }

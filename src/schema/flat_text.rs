@@ -17,7 +17,7 @@ use crate::schema::datum_text::{push, push_datum};
 use crate::schema::document::{Document, TermId, TermValue};
 use crate::schema::model::{Constructor, Schema, SortId};
 use crate::schema::print::schema_id;
-use crate::schema::scan::{Lexeme, Scanner};
+use crate::schema::scan::{BrokenOff, Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
 use crate::schema::walk::plain_first;
 use cembra_vm::program::instruction::Span;
@@ -112,12 +112,6 @@ pub fn read_flat(schema: &Schema, wanted: SortId, text: &str) -> Result<Document
         plain: Vec::new(),
     };
     let root = reader.read();
-    let Ok(root) = root else {
-        let mut found = reader.scanner.problems;
-        found.extend(reader.assembler.problems);
-        found.sort_by_key(|problem| problem.span.start);
-        return Err(found);
-    };
     reader.assembler.finish(root, wanted, reader.scanner.problems)
 }
 
@@ -129,13 +123,10 @@ struct FlatReader<'t, 's> {
     plain: Vec<TermValue>,
 }
 
-/// The text breaks off; the problem is in the list.
-struct BrokenOff;
-
 impl FlatReader<'_, '_> {
     fn read(&mut self) -> Result<TermValue, BrokenOff> {
         if !self.scanner.take_word("flat") {
-            return self.broken_off("`flat`");
+            return self.scanner.broken_off("`flat`");
         }
         check_schema(self.schema, &mut self.scanner);
         loop {
@@ -146,7 +137,7 @@ impl FlatReader<'_, '_> {
                     let root = self.assembler.take_value();
                     return match self.scanner.peek() {
                         Lexeme::End => Ok(root),
-                        _ => self.broken_off("the end of the text"),
+                        _ => self.scanner.broken_off("the end of the text"),
                     };
                 }
                 Lexeme::Sign('!') => self.unique_line(span)?,
@@ -162,10 +153,10 @@ impl FlatReader<'_, '_> {
     }
 
     fn unique_line(&mut self, span: Span) -> Result<(), BrokenOff> {
-        let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+        let Some(number) = self.scanner.take_number() else { return self.scanner.broken_off("a number") };
         if self.scanner.take_sign(':') {
             let (Lexeme::Word(name), place) = self.scanner.take() else {
-                return self.broken_off("a constructor");
+                return self.scanner.broken_off("a constructor");
             };
             if let Some(id) = self.assembler.find_constructor(name, place) {
                 self.assembler.declare(id, number, span);
@@ -173,7 +164,7 @@ impl FlatReader<'_, '_> {
             return Ok(());
         }
         if !self.scanner.take_sign('=') {
-            return self.broken_off("`:` or `=`");
+            return self.scanner.broken_off("`:` or `=`");
         }
         let Some(constructor) = self.assembler.declared(number) else {
             self.assembler.problem(TextProblem::UnknownReference { sign: '!', number }, span);
@@ -188,16 +179,16 @@ impl FlatReader<'_, '_> {
     }
 
     fn plain_line(&mut self, span: Span) -> Result<(), BrokenOff> {
-        let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+        let Some(number) = self.scanner.take_number() else { return self.scanner.broken_off("a number") };
         if number != self.plain.len() as u64 {
             self.scanner.problem(TextProblem::DuplicateReference { sign: '%', number }, span);
             return Err(BrokenOff);
         }
         if !self.scanner.take_sign('=') {
-            return self.broken_off("`=`");
+            return self.scanner.broken_off("`=`");
         }
         let (Lexeme::Word(name), place) = self.scanner.take() else {
-            return self.broken_off("a constructor");
+            return self.scanner.broken_off("a constructor");
         };
         self.assembler.open_term(name, UniqueNumber::None, place);
         self.fields()?;
@@ -239,17 +230,17 @@ impl FlatReader<'_, '_> {
         let (_, span) = self.scanner.take();
         self.assembler.open_list(span);
         let Some(count) = self.scanner.take_number() else {
-            return self.broken_off("the number of elements");
+            return self.scanner.broken_off("the number of elements");
         };
         for _ in 0..count {
             if *self.scanner.peek() == Lexeme::Sign(']') {
-                return self.broken_off("another element");
+                return self.scanner.broken_off("another element");
             }
             self.item()?;
         }
         let end = self.scanner.span().end;
         if !self.scanner.take_sign(']') {
-            return self.broken_off("`]`");
+            return self.scanner.broken_off("`]`");
         }
         self.assembler.close(end);
         Ok(())
@@ -258,12 +249,14 @@ impl FlatReader<'_, '_> {
     fn item(&mut self) -> Result<(), BrokenOff> {
         match self.scanner.peek() {
             Lexeme::Sign('%' | '!') | Lexeme::Word(_) | Lexeme::Datum(_) => {}
-            _ => return self.broken_off("an operand"),
+            _ => return self.scanner.broken_off("an operand"),
         }
         let (lexeme, span) = self.scanner.take();
         match lexeme {
             Lexeme::Sign(sign) => {
-                let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+                let Some(number) = self.scanner.take_number() else {
+                    return self.scanner.broken_off("a number");
+                };
                 match sign {
                     '!' => self.assembler.reference(number, span),
                     _ => self.plain_reference(number, span),
@@ -286,11 +279,6 @@ impl FlatReader<'_, '_> {
             self.assembler.problem(TextProblem::UnknownReference { sign: '%', number }, span);
         }
         self.assembler.value(found.unwrap_or(TermValue::Broken));
-    }
-
-    fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
-        self.scanner.expected(expected);
-        Err(BrokenOff)
     }
 }
 

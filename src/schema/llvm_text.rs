@@ -24,7 +24,7 @@ use crate::schema::document::{Document, TermId, TermValue};
 use crate::schema::flat_text::{check_schema_name, is_immediate, name_of};
 use crate::schema::model::{ConstructorId, Schema, SortId};
 use crate::schema::print::schema_id;
-use crate::schema::scan::{Lexeme, Scanner};
+use crate::schema::scan::{BrokenOff, Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
 use crate::schema::typed_operand::{TypedOperand, push_typed, take_register_name, take_typed};
 use crate::schema::walk::plain_first;
@@ -150,12 +150,7 @@ pub fn read_llvm(schema: &Schema, wanted: SortId, text: &str) -> Result<Document
         plain: HashMap::new(),
     };
     reader.check_schema(text);
-    let Ok(root) = reader.read() else {
-        let mut found = reader.scanner.problems;
-        found.extend(reader.assembler.problems);
-        found.sort_by_key(|problem| problem.span.start);
-        return Err(found);
-    };
+    let root = reader.read();
     reader.assembler.finish(root, wanted, reader.scanner.problems)
 }
 
@@ -167,9 +162,6 @@ struct LlvmReader<'t, 's> {
     metadata: HashMap<u64, String>,
     plain: HashMap<u64, TermValue>,
 }
-
-/// The text breaks off; the problem is in the list.
-struct BrokenOff;
 
 impl LlvmReader<'_, '_> {
     /// The first line is a comment for LLVM; it may be left out.
@@ -196,7 +188,7 @@ impl LlvmReader<'_, '_> {
                 None => self.scanner.take_word(word),
             };
             if !found {
-                return self.broken_off("`define i8* @document() {` and `entry:`");
+                return self.scanner.broken_off("`define i8* @document() {` and `entry:`");
             }
         }
         loop {
@@ -213,7 +205,7 @@ impl LlvmReader<'_, '_> {
         self.operand()?;
         let root = self.assembler.take_value();
         if !self.scanner.take_sign('}') || *self.scanner.peek() != Lexeme::End {
-            return self.broken_off("`}` and the end of the text");
+            return self.scanner.broken_off("`}` and the end of the text");
         }
         Ok(root)
     }
@@ -230,10 +222,10 @@ impl LlvmReader<'_, '_> {
         let (Some(number), true, (Lexeme::Datum(Datum::Text(name)), place)) =
             (number, is_begun && has_sort && is_pointer, self.scanner.take())
         else {
-            return self.broken_off("`= metadata !{ metadata !\"type\", i8* \"Constructor\" }`");
+            return self.scanner.broken_off("`= metadata !{ metadata !\"type\", i8* \"Constructor\" }`");
         };
         if !self.scanner.take_sign('}') {
-            return self.broken_off("`}`");
+            return self.scanner.broken_off("`}`");
         }
         self.assembler.find_constructor(&name, place);
         if self.metadata.insert(number, name.into()).is_some() {
@@ -245,17 +237,17 @@ impl LlvmReader<'_, '_> {
     /// The last part of `@name.Constructor` or `@name.new.Constructor`, and the bracket behind it.
     fn function(&mut self) -> Result<(String, Span), BrokenOff> {
         if !self.scanner.take_sign('@') {
-            return self.broken_off("`@`");
+            return self.scanner.broken_off("`@`");
         }
         loop {
             let (Lexeme::Word(part), span) = self.scanner.take() else {
-                return self.broken_off("the name of a function");
+                return self.scanner.broken_off("the name of a function");
             };
             if self.scanner.take_sign('(') {
                 return Ok((part.to_owned(), span));
             }
             if !self.scanner.take_sign('.') {
-                return self.broken_off("`.` or `(`");
+                return self.scanner.broken_off("`.` or `(`");
             }
         }
     }
@@ -263,14 +255,14 @@ impl LlvmReader<'_, '_> {
     /// `%0 = call i8* @name.Constructor(…)`, `%u0 = call i8* @name.new.Constructor()`.
     fn call(&mut self, span: Span) -> Result<(), BrokenOff> {
         let Some((number, is_unique)) = take_register_name(&mut self.scanner) else {
-            return self.broken_off("`%0 = call`, `call` or `ret`");
+            return self.scanner.broken_off("`%0 = call`, `call` or `ret`");
         };
         let is_call = self.scanner.take_sign('=')
             && self.scanner.take_word("call")
             && self.scanner.take_word("i8")
             && self.scanner.take_sign('*');
         if !is_call {
-            return self.broken_off("`= call i8*`");
+            return self.scanner.broken_off("`= call i8*`");
         }
         let (name, place) = self.function()?;
         if is_unique {
@@ -279,7 +271,7 @@ impl LlvmReader<'_, '_> {
             }
             return match self.scanner.take_sign(')') {
                 true => Ok(()),
-                false => self.broken_off("`)`"),
+                false => self.scanner.broken_off("`)`"),
             };
         }
         self.assembler.open_term(&name, UniqueNumber::None, place);
@@ -294,11 +286,11 @@ impl LlvmReader<'_, '_> {
     /// `call void @name.fill.Constructor(i8* %u0, …)`.
     fn fill(&mut self, span: Span) -> Result<(), BrokenOff> {
         if !self.scanner.take_word("void") {
-            return self.broken_off("`void`");
+            return self.scanner.broken_off("`void`");
         }
         let (name, place) = self.function()?;
         let Some(TypedOperand::Register { number, is_unique: true }) = take_typed(&mut self.scanner) else {
-            return self.broken_off("`i8* %u0`");
+            return self.scanner.broken_off("`i8* %u0`");
         };
         self.scanner.take_sign(',');
         let id = self.assembler.find_constructor(&name, place).ok_or(BrokenOff)?;
@@ -326,7 +318,7 @@ impl LlvmReader<'_, '_> {
             }
             self.operand()?;
             if !self.scanner.take_sign(',') && *self.scanner.peek() != Lexeme::Sign(')') {
-                return self.broken_off("`,` or `)`");
+                return self.scanner.broken_off("`,` or `)`");
             }
         }
     }
@@ -345,7 +337,7 @@ impl LlvmReader<'_, '_> {
             }
             self.item()?;
             if !self.scanner.take_sign(',') && *self.scanner.peek() != Lexeme::Sign(']') {
-                return self.broken_off("`,` or `]`");
+                return self.scanner.broken_off("`,` or `]`");
             }
         }
     }
@@ -385,10 +377,5 @@ impl LlvmReader<'_, '_> {
                 self.assembler.value(TermValue::Broken);
             }
         }
-    }
-
-    fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
-        self.scanner.expected(expected);
-        Err(BrokenOff)
     }
 }

@@ -30,6 +30,10 @@ impl Lexeme<'_> {
     }
 }
 
+/// The text breaks off; the problem is in the list.
+#[derive(Debug)]
+pub(super) struct BrokenOff;
+
 /// Reads lexemes one by one.
 pub(super) struct Scanner<'t> {
     text: &'t str,
@@ -121,6 +125,12 @@ impl<'t> Scanner<'t> {
             self.advance();
         }
         (found, span(from + blanks, from + blanks + found.len()))
+    }
+
+    /// Says that something else was expected, and that the rest of the text cannot be read.
+    pub(super) fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
+        self.expected(expected);
+        Err(BrokenOff)
     }
 
     pub(super) fn expected(&mut self, expected: &'static str) {

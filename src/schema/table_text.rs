@@ -20,7 +20,7 @@ use crate::schema::document::{Document, TermId, TermValue};
 use crate::schema::flat_text::{check_schema, name_of};
 use crate::schema::model::{Constructor, ConstructorId, Schema, SortId};
 use crate::schema::print::schema_id;
-use crate::schema::scan::{Lexeme, Scanner};
+use crate::schema::scan::{BrokenOff, Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
 use crate::schema::tree_text::MAX_TREE_BYTES;
 use crate::schema::typed_operand::{TypedOperand, push_typed, take_typed};
@@ -181,12 +181,7 @@ pub fn read_table(schema: &Schema, wanted: SortId, text: &str) -> Result<Documen
         places: Vec::new(),
     };
     reader.declare(text);
-    let Ok(root) = reader.read() else {
-        let mut found = reader.scanner.problems;
-        found.extend(reader.assembler.problems);
-        found.sort_by_key(|problem| problem.span.start);
-        return Err(found);
-    };
+    let root = reader.read();
     reader.assembler.finish(root, wanted, reader.scanner.problems)
 }
 
@@ -209,9 +204,6 @@ struct TableReader<'t, 's> {
     places: Vec<TablePlace>,
 }
 
-/// The text breaks off; the problem is in the list.
-struct BrokenOff;
-
 impl TableReader<'_, '_> {
     /// Makes room for the rows of all tables: a row may refer to any other.
     fn declare(&mut self, text: &str) {
@@ -233,7 +225,7 @@ impl TableReader<'_, '_> {
 
     fn read(&mut self) -> Result<TermValue, BrokenOff> {
         if !self.scanner.take_word("table") {
-            return self.broken_off("`table`");
+            return self.scanner.broken_off("`table`");
         }
         check_schema(self.schema, &mut self.scanner);
         let mut constructor = None;
@@ -258,18 +250,18 @@ impl TableReader<'_, '_> {
         }
         match self.scanner.peek() {
             Lexeme::End => Ok(self.assembler.take_value()),
-            _ => self.broken_off("the end of the text"),
+            _ => self.scanner.broken_off("the end of the text"),
         }
     }
 
     fn row(&mut self, constructor: Option<ConstructorId>, span: Span) -> Result<(), BrokenOff> {
-        let Some(id) = constructor else { return self.broken_off("the constructor of the table") };
-        let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+        let Some(id) = constructor else { return self.scanner.broken_off("the constructor of the table") };
+        let Some(number) = self.scanner.take_number() else { return self.scanner.broken_off("a number") };
         if !self.scanner.take_sign('=') {
-            return self.broken_off("`=`");
+            return self.scanner.broken_off("`=`");
         }
         let Some(TypedOperand::Braces) = take_typed(&mut self.scanner) else {
-            return self.broken_off("`metadata !{`");
+            return self.scanner.broken_off("`metadata !{`");
         };
         let Some(term) = self.assembler.define(id, number, span) else { return Err(BrokenOff) };
         self.assembler.open_reserved(term, span);
@@ -317,7 +309,7 @@ impl TableReader<'_, '_> {
         }
         match self.scanner.peek() {
             Lexeme::Sign(']' | '}') => Ok(()),
-            _ => self.broken_off("`,` or the end of the row"),
+            _ => self.scanner.broken_off("`,` or the end of the row"),
         }
     }
 
@@ -363,7 +355,7 @@ impl TableReader<'_, '_> {
             Some(TypedOperand::Braces) => {
                 let place = self.scanner.span();
                 let Some(TypedOperand::Datum(Datum::Text(name))) = take_typed(&mut self.scanner) else {
-                    return self.broken_off("the name of a constructor");
+                    return self.scanner.broken_off("the name of a constructor");
                 };
                 self.assembler.open_term(&name, UniqueNumber::None, place);
                 self.places.push(TablePlace::Term);
@@ -376,10 +368,5 @@ impl TableReader<'_, '_> {
             }
         }
         Ok(false)
-    }
-
-    fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
-        self.scanner.expected(expected);
-        Err(BrokenOff)
     }
 }

@@ -20,7 +20,7 @@ use crate::schema::assemble::{Assembler, UniqueNumber};
 use crate::schema::datum_text::{push, push_datum};
 use crate::schema::document::{Document, ListId, TermId, TermValue};
 use crate::schema::model::{Schema, SortId};
-use crate::schema::scan::{Lexeme, Scanner};
+use crate::schema::scan::{BrokenOff, Lexeme, Scanner};
 use crate::schema::text_error::{TextError, TextProblem};
 use cembra_vm::program::instruction::Span;
 
@@ -277,13 +277,7 @@ pub fn read_tree(schema: &Schema, wanted: SortId, text: &str) -> Result<Document
         assembler: Assembler::new(schema),
         places: Vec::new(),
     };
-    if reader.read().is_err() {
-        let mut found = reader.scanner.problems;
-        found.extend(reader.assembler.problems);
-        found.sort_by_key(|problem| problem.span.start);
-        return Err(found);
-    }
-    let root = reader.assembler.take_value();
+    let root = reader.read().map(|()| reader.assembler.take_value());
     reader.assembler.finish(root, wanted, reader.scanner.problems)
 }
 
@@ -292,9 +286,6 @@ struct TreeReader<'t, 's> {
     assembler: Assembler<'s>,
     places: Vec<TreePlace>,
 }
-
-/// The text breaks off; the problem is in the list.
-struct BrokenOff;
 
 impl TreeReader<'_, '_> {
     fn read(&mut self) -> Result<(), BrokenOff> {
@@ -312,7 +303,7 @@ impl TreeReader<'_, '_> {
                 }
                 let end = self.scanner.span().end;
                 if !self.scanner.take_sign(closing) {
-                    return self.broken_off(expected);
+                    return self.scanner.broken_off(expected);
                 }
                 self.places.pop();
                 if place == TreePlace::Fields && self.begin_attributes(end)? {
@@ -341,7 +332,7 @@ impl TreeReader<'_, '_> {
             }
             Lexeme::Sign('!') => return self.unique(),
             Lexeme::Word(_) | Lexeme::Datum(_) => self.scanner.take(),
-            _ => return self.broken_off("a value"),
+            _ => return self.scanner.broken_off("a value"),
         };
         match lexeme {
             Lexeme::Word("_") => self.assembler.value(TermValue::Absent),
@@ -354,14 +345,14 @@ impl TreeReader<'_, '_> {
 
     fn unique(&mut self) -> Result<bool, BrokenOff> {
         let (_, span) = self.scanner.take();
-        let Some(number) = self.scanner.take_number() else { return self.broken_off("a number") };
+        let Some(number) = self.scanner.take_number() else { return self.scanner.broken_off("a number") };
         if !self.scanner.take_sign(':') {
             self.assembler.reference(number, span);
             return Ok(false);
         }
         match self.scanner.take() {
             (Lexeme::Word(name), span) => self.begin_term(name, UniqueNumber::Known(number), span),
-            _ => self.broken_off("a constructor"),
+            _ => self.scanner.broken_off("a constructor"),
         }
     }
 
@@ -396,7 +387,7 @@ impl TreeReader<'_, '_> {
         }
         match self.scanner.peek() {
             Lexeme::Datum(_) => {}
-            _ => return self.broken_off("a datum or `{`"),
+            _ => return self.scanner.broken_off("a datum or `{`"),
         }
         if let (Lexeme::Datum(datum), _) = self.scanner.take() {
             self.assembler.datum(datum);
@@ -408,12 +399,7 @@ impl TreeReader<'_, '_> {
     fn end(&mut self) -> Result<(), BrokenOff> {
         match self.scanner.peek() {
             Lexeme::End => Ok(()),
-            _ => self.broken_off("the end of the text"),
+            _ => self.scanner.broken_off("the end of the text"),
         }
-    }
-
-    fn broken_off<T>(&mut self, expected: &'static str) -> Result<T, BrokenOff> {
-        self.scanner.expected(expected);
-        Err(BrokenOff)
     }
 }

@@ -1,12 +1,14 @@
-//! Random graphs: the step backend, trees in parallel and the machine give the same values and errors.
+//! Random graphs: the step backend, trees in parallel and the machine give the same values and errors, and nodes have
+//! the values and errors of a reference.
 //!
 //! Values are compared bit by bit. Reductions are over fewer than eight elements, which all add in one order; longer
 //! sums are another test's. `CEMBRA_RANDOM_GRAPHS` asks for more graphs than the usual 5,000.
 
+use crate::reference::numpy;
 use cembra::backend::{Arguments, Flags, Function, Plan, State, elementwise};
 use cembra::backend::{evaluate_dag, evaluate_in_parallel};
 use cembra::dag::kind::BinaryOp;
-use cembra::dag::{Array, Graph, Node, forest, ir, linearize, multi_clause_where, where_};
+use cembra::dag::{Array, Graph, Node, NodeId, forest, ir, linearize, multi_clause_where, where_};
 use fastrand::Rng;
 use half::f16;
 
@@ -156,6 +158,33 @@ fn random_graph(rng: &mut Rng) -> (Graph, Vec<(Node, Array)>, Vec<Node>) {
     (graph, inputs, roots)
 }
 
+/// Compares the nodes that have values, and the one that failed, with the [reference](numpy).
+fn check_with_reference(state: &State, nodes: &[Node], outcome: &Result<Vec<String>, String>) {
+    let value = |id: NodeId| state.get_node_value(&state.graph().node(id.number())?).ok().cloned();
+    for node in nodes {
+        let data = node.data();
+        if !data.kind.operands().iter().all(|id| value(*id).is_some()) {
+            continue;
+        }
+        let operand = |id| value(id).expect("all operands have values");
+        let reference = numpy::value(&data.kind, &operand);
+        match (reference, value(node.id())) {
+            (Some(reference), Some(value)) => assert_eq!(reference.as_ref().map(text), Ok(text(&value))),
+            (None, Some(_)) => {}
+            // The first node without a value is the one that failed.
+            (reference, None) => {
+                let error = outcome.as_ref().expect_err("all nodes have values");
+                let problem = reference.map(|reference| reference.expect_err("it fails").to_string());
+                assert!(
+                    problem.is_none_or(|what| *error == format!("node {}: {what}", node.id())),
+                    "{error}"
+                );
+                return;
+            }
+        }
+    }
+}
+
 #[test]
 fn step_machine_and_parallel_agree() {
     let asked = std::env::var("CEMBRA_RANDOM_GRAPHS").ok().and_then(|count| count.parse().ok());
@@ -175,6 +204,7 @@ fn step_machine_and_parallel_agree() {
         let mut parallel = new_state(&graph, &inputs);
         let result = evaluate_in_parallel(&mut parallel, &trees, 3);
         let by_trees = outcome(&parallel, &nodes, result);
+        check_with_reference(&step, &nodes, &expected);
         // Another order may meet another error first.
         assert_eq!(by_trees.is_err(), expected.is_err(), "graph {number}:\n{trees}");
         if expected.is_ok() {

@@ -48,7 +48,8 @@ struct BoundTemporary {
     reach: Vec<Option<(i64, i64)>>,
 }
 
-/// Where results go while a stage runs, by number of the output.
+/// Where results go while a stage or its levels run, by number of the output; buffers without destinations have the axes
+/// of the box.
 pub(super) struct Targets<'t> {
     pub buffers: &'t mut [FieldBuffer],
     pub destinations: &'t [Destination],
@@ -242,10 +243,7 @@ fn run_part(
     targets: &mut Targets<'_>,
 ) -> Result<(), FieldProblem> {
     let destinations = targets.destinations;
-    let place = |number: usize, buffer: &FieldBuffer| match destinations.get(number) {
-        Some(destination) => destination.place(buffer, part),
-        None => part.place(buffer),
-    };
+    let place = |number: usize, buffer: &FieldBuffer| part.place_in(buffer, destinations.get(number));
     let mut is_stored = 0_u64;
     if let Some(program) = &mut program {
         let is_native = program.is_native();

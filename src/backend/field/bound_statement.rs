@@ -7,7 +7,7 @@
 //! ```
 
 use crate::backend::field::bound_stage::{BoundStage, Targets};
-use crate::backend::field::levels::{LevelBuffers, Levels, has_planes_apart, run_levels};
+use crate::backend::field::levels::{Levels, has_planes_apart, run_levels};
 use crate::backend::field::limits::StageLimits;
 use crate::backend::field::results::{Destination, Part};
 use crate::backend::field::stage_data::StageData;
@@ -117,12 +117,10 @@ impl BoundStatement {
         match self.way {
             Way::Straight => {
                 for (stage, destinations) in &mut self.stages {
-                    let name = |destination: &Destination| &*program.fields[destination.field.0].name;
-                    lend_targets(&mut self.targets, destinations.iter().map(name), data);
-                    let mut targets = Targets { buffers: &mut self.targets, destinations };
-                    let outcome = stage.run_into(stage_data(program, scalars, limits, data), &mut targets);
-                    return_targets(&mut self.targets, destinations.iter().map(name), data);
-                    outcome?;
+                    with_targets(&mut self.targets, program, destinations, data, |buffers, data| {
+                        let mut targets = Targets { buffers, destinations };
+                        stage.run_into(stage_data(program, scalars, limits, data), &mut targets)
+                    })?;
                 }
             }
             Way::Frame => {
@@ -167,19 +165,16 @@ impl BoundStatement {
         };
         let Some((stage, destinations)) = stages.first_mut() else { return Ok(()) };
         let destinations = &*destinations;
-        let name = |destination: &Destination| &*program.fields[destination.field.0].name;
         let rank = stage.stage.shape.len();
         let all: PerAxis = stage.stage.shape.iter().copied().collect();
         let (mut first, mut shape) = (padded(&stage.stage.first, 0), all);
         let first = &mut first[..rank];
         shape[scan.axis] = 1;
         let is_straight = *way == Way::Straight && {
-            lend_targets(targets, destinations.iter().map(name), data);
-            let mut into = LevelBuffers { buffers: targets, destinations };
             let mut levels = Levels { scan, first, shape: &shape, arena };
-            let is_apart = has_planes_apart(&mut levels, &mut into);
-            return_targets(targets, destinations.iter().map(name), data);
-            is_apart
+            with_targets(targets, program, destinations, data, |buffers, _| {
+                has_planes_apart(&mut levels, &mut Targets { buffers, destinations })
+            })
         };
         // Bands along the first axis; what the statement reads and writes is computed in one.
         let row = shape[1..].iter().product::<usize>().max(1);
@@ -199,12 +194,10 @@ impl BoundStatement {
             let band_begin = first[0];
             if is_straight {
                 let levels = Levels { scan, first, shape: &shape, arena };
-                lend_targets(targets, destinations.iter().map(name), data);
-                let mut into = LevelBuffers { buffers: targets, destinations };
-                let outcome =
-                    run_levels(stage, levels, &mut into, stage_data(program, scalars, limits, data));
-                return_targets(targets, destinations.iter().map(name), data);
-                outcome?;
+                with_targets(targets, program, destinations, data, |buffers, data| {
+                    let mut into = Targets { buffers, destinations };
+                    run_levels(stage, levels, &mut into, stage_data(program, scalars, limits, data))
+                })?;
             } else {
                 let mut whole = shape;
                 whole[scan.axis] = scan.levels.len();
@@ -216,7 +209,7 @@ impl BoundStatement {
                 }
                 kept[0].iter_mut().for_each(|room| room.begin_at(band_begin));
                 let levels = Levels { scan, first, shape: &shape, arena };
-                let mut into = LevelBuffers { buffers: &mut kept[0], destinations: &[] };
+                let mut into = Targets { buffers: &mut kept[0], destinations: &[] };
                 run_levels(stage, levels, &mut into, stage_data(program, scalars, limits, data))?;
                 store(program, destinations, &kept[0], data);
             }
@@ -254,22 +247,21 @@ fn store(program: &FieldProgram, destinations: &[Destination], kept: &[FieldBuff
     }
 }
 
-/// Takes the buffers of targets out of the data, to write them while others are read.
-fn lend_targets<'n>(
+/// Runs with the buffers of the targets taken out of the data, and puts them back.
+fn with_targets<R>(
     targets: &mut Vec<FieldBuffer>,
-    names: impl Iterator<Item = &'n str>,
+    program: &FieldProgram,
+    destinations: &[Destination],
     data: &mut FieldData,
-) {
+    run: impl FnOnce(&mut [FieldBuffer], &FieldData) -> R,
+) -> R {
+    let name = |destination: &Destination| &*program.fields[destination.field.0].name;
     targets.clear();
-    targets.extend(names.map(|name| take(data, name)));
-}
-
-fn return_targets<'n>(
-    targets: &mut Vec<FieldBuffer>,
-    names: impl Iterator<Item = &'n str>,
-    data: &mut FieldData,
-) {
-    targets.drain(..).zip(names).for_each(|(target, name)| give_back(data, name, target));
+    targets.extend(destinations.iter().map(|destination| take(data, name(destination))));
+    let result = run(targets, data);
+    let taken = targets.drain(..).zip(destinations);
+    taken.for_each(|(target, destination)| give_back(data, name(destination), target));
+    result
 }
 
 fn take(data: &mut FieldData, name: &str) -> FieldBuffer {

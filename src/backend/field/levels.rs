@@ -7,15 +7,14 @@
 //! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
 //! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels at once.
 
-use crate::backend::field::bound_stage::{BoundStage, is_full, is_shared};
+use crate::backend::field::bound_stage::{BoundStage, Targets, is_full, is_shared};
 use crate::backend::field::limits::ours;
-use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::results::Part;
 use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::expr::NodeId;
-use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::lower::ScanLevels;
-use crate::field::part::{CellsOfPart, PartPlace};
+use crate::field::part::CellsOfPart;
 use crate::field::program::ScanDirection;
 use crate::field::stage::{FieldStage, StageResult};
 use bumpalo::Bump;
@@ -26,22 +25,6 @@ use cembra_vm::library::SweepOrder;
 #[cfg(feature = "native")]
 use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue};
-
-/// The buffers that levels are written to, one for each carry; without destinations they have the axes of the box.
-pub(super) struct LevelBuffers<'b> {
-    pub buffers: &'b mut [FieldBuffer],
-    pub destinations: &'b [Destination],
-}
-
-impl LevelBuffers<'_> {
-    fn place(&self, number: usize, part: Part<'_>) -> PartPlace {
-        let buffer = &self.buffers[number];
-        match self.destinations.get(number) {
-            Some(destination) => destination.place(buffer, part),
-            None => part.place(buffer),
-        }
-    }
-}
 
 /// A box of a scan while its levels are computed.
 pub(super) struct Levels<'l> {
@@ -54,7 +37,7 @@ pub(super) struct Levels<'l> {
 }
 
 /// True if the planes of all levels can be read and written where they are.
-pub(super) fn has_planes_apart(levels: &mut Levels<'_>, into: &mut LevelBuffers<'_>) -> bool {
+pub(super) fn has_planes_apart(levels: &mut Levels<'_>, into: &mut Targets<'_>) -> bool {
     let axis = levels.scan.axis;
     if levels.scan.levels.len() < 2 {
         return true;
@@ -62,7 +45,8 @@ pub(super) fn has_planes_apart(levels: &mut Levels<'_>, into: &mut LevelBuffers<
     (0..into.buffers.len()).all(|number| {
         let [read, written] = [0, 1].map(|at| {
             levels.first[axis] = levels.scan.levels.first + at;
-            into.place(number, Part { first: levels.first, shape: levels.shape })
+            let part = Part { first: levels.first, shape: levels.shape };
+            part.place_in(&into.buffers[number], into.destinations.get(number))
         });
         into.buffers[number].view_beside(&read, &written).is_some()
     })
@@ -72,7 +56,7 @@ pub(super) fn has_planes_apart(levels: &mut Levels<'_>, into: &mut LevelBuffers<
 pub(super) fn run_levels(
     stage: &mut BoundStage,
     levels: Levels<'_>,
-    into: &mut LevelBuffers<'_>,
+    into: &mut Targets<'_>,
     from: StageData<'_>,
 ) -> Result<(), FieldProblem> {
     let Levels { scan, first, shape, arena } = levels;
@@ -92,7 +76,8 @@ pub(super) fn run_levels(
         arena.reset();
         let arena = &*arena;
         let places = |first: &[i64]| {
-            let place = |number| into.place(number, Part { first, shape });
+            let part = Part { first, shape };
+            let place = |number: usize| part.place_in(&into.buffers[number], into.destinations.get(number));
             BumpVec::from_iter_in((0..into.buffers.len()).map(place), arena)
         };
         first[scan.axis] = level - if number > 0 { step } else { 0 };
@@ -163,7 +148,7 @@ fn sweep_levels(
     stage: &mut BoundStage,
     scan: &ScanLevels,
     (first, shape, arena): (&mut [i64], &[usize], &Bump),
-    into: &mut LevelBuffers<'_>,
+    into: &mut Targets<'_>,
     from: StageData<'_>,
 ) -> Result<bool, FieldProblem> {
     let mut whole: PerAxis = shape.iter().copied().collect();
@@ -174,15 +159,12 @@ fn sweep_levels(
         ScanDirection::Forward => SweepOrder::Up(scan.axis),
         ScanDirection::Backward => SweepOrder::Down(scan.axis),
     };
-    let LevelBuffers { buffers, destinations } = into;
+    let Targets { buffers, destinations } = into;
     let mut is_swept = false;
     with_first(&scan.init, &[], &BumpVec::new_in(arena), arena, &mut |carries| {
         is_swept = stage.sweep_levels(StageData { carries, ..from }, part, order, |stage, slots, give| {
             for (number, buffer) in buffers.iter_mut().enumerate() {
-                let place = match destinations.get(number) {
-                    Some(destination) => destination.place(buffer, part),
-                    None => part.place(buffer),
-                };
+                let place = part.place_in(buffer, destinations.get(number));
                 if let Some(slot) = slot_of(stage, slots, number)
                     && is_full(slot, part)
                     && let Some(room) = buffer.room_at(slot, &place)

@@ -64,9 +64,12 @@ pub(super) struct Part<'p> {
 }
 
 impl Part<'_> {
-    /// Where the points stand in a buffer with the axes of the box, which has one point along axes that it does not vary
-    /// along.
-    pub fn place(&self, buffer: &FieldBuffer) -> PartPlace {
+    /// Where the points stand in the buffer of a destination. Without one, the buffer has the axes of the box, and one point
+    /// along axes that it does not vary along.
+    pub fn place_in(self, buffer: &FieldBuffer, destination: Option<&Destination>) -> PartPlace {
+        if let Some(destination) = destination {
+            return destination.place(buffer, self);
+        }
         let axes = self.first.iter().zip(self.shape).zip(buffer.shape()).enumerate();
         buffer.place(axes.map(|(axis, ((first, size), _))| Some((axis, *first, *size))), &[])
     }

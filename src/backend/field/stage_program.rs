@@ -18,22 +18,19 @@ use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage}
 use crate::backend::field::results::Part;
 use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 use crate::backend::field::tier::FieldTier;
+use crate::compile::binder::compile_nodes;
 use crate::compile::tier::run_as_machine_code;
-use crate::compile::{Options, compile};
 use crate::expr::NodeId;
 use crate::field::buffer::FieldCells;
 use crate::field::error::FieldProblem;
 use crate::field::stage::{FieldStage, StageSource};
 #[cfg(feature = "native")]
 use crate::field::stage::{StageOutput, StageResult};
-use crate::prepare::Prepare;
-use crate::prepare::join::joined;
-use crate::registry::{Dialect, Registry};
+use crate::registry::Registry;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::layout::builder::MAX_FRAME_LIMIT;
 #[cfg(feature = "native")]
 use cembra_vm::library::SweepOrder;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
@@ -69,13 +66,9 @@ impl StageProgram {
     pub fn new(stage: &FieldStage, roots: &[NodeId]) -> Result<StageProgram, FieldProblem> {
         let limit = |what: String| FieldProblem::Limit { limit: "field-operations", what };
         let names: Vec<Arc<str>> = (1..roots.len()).map(output_name).collect();
-        let registry = REGISTRY.clone();
-        let draft = joined(stage.graph.clone(), roots, names, registry, Dialect::default());
-        let mut draft = draft.map_err(|error| limit(error.to_string()))?;
-        draft.inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
-        let prepared = Prepare::standard().run_joined(draft).map_err(|error| limit(error.to_string()))?;
-        let options = Options { frame_limit: MAX_FRAME_LIMIT, ..Options::default() };
-        let bound = compile(&prepared, &options).map_err(|error| limit(error.to_string()))?;
+        let inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
+        let bound = compile_nodes(stage.graph.clone(), roots, names, inputs, REGISTRY.clone());
+        let bound = bound.map_err(|error| limit(error.to_string()))?;
         let slot = |(number, node): (usize, &NodeId)| match number {
             0 => Ok((*node, bound.output_slot().clone())),
             _ => Ok((*node, bound.side_output_slot(&output_name(number)).map_err(ours)?.clone())),

@@ -8,6 +8,7 @@ use crate::autodiff::{self, Dependence, jacobian};
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::Part;
 use crate::backend::model::program::{Late, ModelFrame, Parts, Program, Squares, leaves};
+use crate::compile::CompileError;
 use crate::expr::Expr;
 use crate::model::lower::{Lowered, lower};
 use crate::model::schedule::Schedule;
@@ -43,9 +44,10 @@ impl CompiledModel {
     /// The model is beyond a limit of expressions or frames.
     pub fn new(schedule: &Schedule) -> Result<CompiledModel, ModelCompileError> {
         schedule.check_convolutions()?;
-        let mut lowered = lower(schedule)?;
+        let mut lowered = lower(schedule).map_err(CompileError::from)?;
         // Every program has the spectrum in it: what does not depend on theta is computed once for all of them.
-        lowered.spectrum = folded(Source::new(lowered.spectrum.clone(), leaves(&lowered)))?;
+        let spectrum = folded(Source::new(lowered.spectrum.clone(), leaves(&lowered)));
+        lowered.spectrum = spectrum.map_err(CompileError::from)?;
         let found = dependences(&lowered);
         let linear = (0..found.len()).filter(|place| found[*place] == Dependence::Linear).collect();
         let model = CompiledModel { lowered, programs: Default::default(), squares: Late::default(), linear };
@@ -134,14 +136,6 @@ impl CompiledModel {
         self.program(Beside::Nothing).expect("it has been compiled").bound()
     }
 
-    /// The program of the spectrum with its derivatives, for dumps.
-    ///
-    /// # Errors
-    /// The derivatives are beyond a limit of expressions or frames.
-    pub fn bound_jacobian(&self) -> Result<&BoundExpr, ModelCompileError> {
-        Ok(self.program(Beside::Columns)?.bound())
-    }
-
     /// A frame, which serves any number of evaluations one after the other.
     ///
     /// # Errors
@@ -175,7 +169,7 @@ impl CompiledModel {
         data: &[f64],
         frame: &mut ModelFrame,
     ) -> Result<f64, ModelRunError> {
-        let squares = self.squares.get(|| Squares::new(&self.lowered))?;
+        let squares = self.squares.get(|| Ok(Squares::new(&self.lowered)?))?;
         let share = frame.budget.as_deref().map(SharedBudget::share);
         squares.run(theta, data, &mut frame.squares, self.lowered.sizes, share.as_ref())
     }

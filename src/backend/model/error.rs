@@ -2,35 +2,24 @@
 
 use crate::autodiff::AutodiffError;
 use crate::compile::CompileError;
-use crate::expr::GraphError;
 use crate::model::kernel::LargeMatrix;
-use crate::prepare::PrepareError;
 use cembra_vm::frame::FrameError;
-use cembra_vm::machine::{BindError, CallError, RunError};
+use cembra_vm::machine::{CallError, RunError};
 use cembra_vm::value::NdError;
 use thiserror::Error;
 
 /// A schedule that does not become a program.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ModelCompileError {
-    /// Too many nodes.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
     /// A convolution whose matrices are too large.
     #[error(transparent)]
     Convolution(#[from] LargeMatrix),
     /// No derivatives.
     #[error(transparent)]
     Autodiff(#[from] AutodiffError),
-    /// An expression that cannot be prepared.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    /// A program that cannot be made.
+    /// An expression that is too large, or does not become a program.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// A slot of another type than planned.
-    #[error(transparent)]
-    Bind(#[from] BindError),
 }
 
 /// An evaluation that gives no spectrum.

@@ -3,10 +3,11 @@
 use crate::autodiff::Products;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
 use crate::backend::model::part::{Part, PartSlot, ResultSlot};
-use crate::compile::{Binder, Options, SlotReuse};
+use crate::compile::binder::compile_source;
+use crate::compile::{CompileError, Options, SlotReuse};
 use crate::expr::{Expr, ExprBuilder};
 use crate::model::lower::Lowered;
-use crate::prepare::{Prepare, Source};
+use crate::prepare::Source;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::builtins::nd::dot;
@@ -25,10 +26,9 @@ struct OfTheta {
 }
 
 impl OfTheta {
-    fn new(lowered: &Lowered, source: Source) -> Result<OfTheta, ModelCompileError> {
-        let mut binder = Binder::new(Options { slot_reuse: SlotReuse::Distinct, ..Options::default() });
-        binder.add(&Prepare::standard().run(source)?)?;
-        let bound = binder.build()?.swap_remove(0);
+    fn new(lowered: &Lowered, source: Source) -> Result<OfTheta, CompileError> {
+        let options = Options { slot_reuse: SlotReuse::Distinct, ..Options::default() };
+        let bound = compile_source(source, &options)?;
         let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
         Ok(OfTheta { bound, theta })
     }
@@ -138,7 +138,8 @@ impl Program {
             }
             Some(_) => result(part_name(index)).map(PartSlot::Values),
         };
-        let parts: Vec<PartSlot> = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>()?;
+        let parts = parts.iter().enumerate().map(part).collect::<Result<_, BindError>>();
+        let parts: Vec<PartSlot> = parts.map_err(CompileError::from)?;
         let ways = Way::of_parts(&parts, code.bound.output_slot(), lowered.sizes);
         Ok(Program { code, parts, ways })
     }
@@ -221,7 +222,7 @@ pub(super) struct Squares {
 const DATA: &str = "measured data";
 
 impl Squares {
-    pub(super) fn new(lowered: &Lowered) -> Result<Squares, ModelCompileError> {
+    pub(super) fn new(lowered: &Lowered) -> Result<Squares, CompileError> {
         let builder = ExprBuilder::new();
         let (data, spectrum) = (builder.leaf(DATA), builder.import(&lowered.spectrum));
         let sum = match lowered.sizes.contains(&1) {

@@ -64,7 +64,7 @@ fn operation_category(error: &OpError) -> Category {
         OpError::NotDefined { .. } | OpError::ConditionNotBool { .. } => Category::Type,
         OpError::Broadcast { .. } | OpError::SqueezeSize { .. } => Category::SizeMismatch,
         OpError::AxisOutOfBounds { .. } | OpError::RepeatedAxis { .. } => Category::IndexOutOfRange,
-        OpError::TooLarge { .. } | OpError::TooManyAxes { .. } => Category::Limit,
+        OpError::TooLarge { .. } | OpError::TooManyAxes { .. } | OpError::Program { .. } => Category::Limit,
         OpError::NegativePower
         | OpError::NoClauses
         | OpError::NoElements { .. }

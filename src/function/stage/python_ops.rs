@@ -14,41 +14,19 @@ use crate::schema::{TermId, TermValue};
 use crate::ssa::InstId;
 use cembra_vm::value::ScalarType;
 
-/// The stage without types.
+/// A stage of operations on Python values, with types or without.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UntypedForm;
+pub(super) struct PythonForm<const TYPED: bool>;
+
+/// The stage without types.
+pub(super) type UntypedForm = PythonForm<false>;
 
 /// The stage with types.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TypedForm;
+pub(super) type TypedForm = PythonForm<true>;
 
-impl StageForm for UntypedForm {
-    const STAGE: StageName = StageName::Ussa;
-    const HAS_TYPES: bool = false;
-    const HAS_DEFAULTS: bool = true;
-    type Op = FunctionOp;
-    type Type = FunctionType;
-
-    fn op_term(terms: &mut TermWriter<'_>, op: &FunctionOp, args: &[TermValue]) -> TermValue {
-        op_term(terms, op, args)
-    }
-
-    fn read_op(terms: &mut TermReader<'_>, term: TermId) -> Option<(FunctionOp, Vec<InstId>)> {
-        read_op(terms, term)
-    }
-
-    fn type_term(_: &mut TermWriter<'_>, _: &FunctionType) -> TermValue {
-        TermValue::Absent
-    }
-
-    fn read_type(_: &mut TermReader<'_>, _: TermValue, _: TermId) -> Option<FunctionType> {
-        None
-    }
-}
-
-impl StageForm for TypedForm {
-    const STAGE: StageName = StageName::Tssa;
-    const HAS_TYPES: bool = true;
+impl<const TYPED: bool> StageForm for PythonForm<TYPED> {
+    const STAGE: StageName = if TYPED { StageName::Tssa } else { StageName::Ussa };
+    const HAS_TYPES: bool = TYPED;
     const HAS_DEFAULTS: bool = true;
     type Op = FunctionOp;
     type Type = FunctionType;
@@ -62,43 +40,46 @@ impl StageForm for TypedForm {
     }
 
     fn type_term(terms: &mut TermWriter<'_>, of: &FunctionType) -> TermValue {
-        match of {
-            FunctionType::None => terms.term("Nothing", &[]),
-            FunctionType::Bool => terms.term("Bool", &[]),
-            FunctionType::Int => terms.term("Int", &[]),
-            FunctionType::Float => terms.term("Float", &[]),
-            FunctionType::Text => terms.term("Text", &[]),
-            FunctionType::Char => terms.term("Char", &[]),
-            FunctionType::Dict(dict) => {
-                let key = terms.text(dict.key.name());
-                let value = dict.value.map_or(TermValue::Absent, |value| terms.text(value.name()));
-                terms.term("DictOf", &[key, value])
-            }
-            FunctionType::Optional(of) => {
-                let of = TypedForm::type_term(terms, of);
-                terms.term("Optional", &[of])
-            }
-            FunctionType::Tuple(fields) => {
-                let fields: Vec<TermValue> =
-                    fields.iter().map(|field| TypedForm::type_term(terms, field)).collect();
-                let fields = terms.list(&fields);
-                terms.term("TupleOf", &[fields])
-            }
-            FunctionType::Array(array) => {
-                let element = terms.text(array.element.name());
-                match array.is_list {
-                    true => terms.term("ListOf", &[element]),
-                    false => {
-                        let axes = terms.int(array.rank as i64);
-                        terms.term("ArrayOf", &[element, axes])
-                    }
-                }
-            }
-        }
+        if TYPED { type_term(terms, of) } else { TermValue::Absent }
     }
 
     fn read_type(terms: &mut TermReader<'_>, value: TermValue, around: TermId) -> Option<FunctionType> {
-        read_type(terms, value, around, 0)
+        if TYPED { read_type(terms, value, around, 0) } else { None }
+    }
+}
+
+fn type_term(terms: &mut TermWriter<'_>, of: &FunctionType) -> TermValue {
+    match of {
+        FunctionType::None => terms.term("Nothing", &[]),
+        FunctionType::Bool => terms.term("Bool", &[]),
+        FunctionType::Int => terms.term("Int", &[]),
+        FunctionType::Float => terms.term("Float", &[]),
+        FunctionType::Text => terms.term("Text", &[]),
+        FunctionType::Char => terms.term("Char", &[]),
+        FunctionType::Dict(dict) => {
+            let key = terms.text(dict.key.name());
+            let value = dict.value.map_or(TermValue::Absent, |value| terms.text(value.name()));
+            terms.term("DictOf", &[key, value])
+        }
+        FunctionType::Optional(of) => {
+            let of = type_term(terms, of);
+            terms.term("Optional", &[of])
+        }
+        FunctionType::Tuple(fields) => {
+            let fields: Vec<TermValue> = fields.iter().map(|field| type_term(terms, field)).collect();
+            let fields = terms.list(&fields);
+            terms.term("TupleOf", &[fields])
+        }
+        FunctionType::Array(array) => {
+            let element = terms.text(array.element.name());
+            match array.is_list {
+                true => terms.term("ListOf", &[element]),
+                false => {
+                    let axes = terms.int(array.rank as i64);
+                    terms.term("ArrayOf", &[element, axes])
+                }
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! # }
 //! ```
 
+use crate::compile::CompileError;
 use crate::expr::{Expr, ExprBuilder, Node, NodeId};
 use crate::model::formula::build::{Built, build, constant, is_truth, number};
 use crate::model::formula::program::{FormulaError, Program};
@@ -44,7 +45,7 @@ struct Own {
     names: Vec<String>,
     has_axis: bool,
     has_truth_values: bool,
-    program: OnceLock<Result<Program, FormulaError>>,
+    program: OnceLock<Result<Program, CompileError>>,
 }
 
 /// Formulas are equal if they are the same text.
@@ -146,7 +147,7 @@ impl Formula {
     /// The value, given the values of names by their index.
     pub fn evaluate(&self, value: impl Fn(usize) -> f64) -> f64 {
         let values = (0..self.names.len()).map(value);
-        let computed = self.program().and_then(|program| program.value(values));
+        let computed = self.program().map_err(FormulaError::from).and_then(|program| program.value(values));
         computed.expect("operators of numbers do not fail, and a formula has a text of limited length")
     }
 
@@ -158,7 +159,7 @@ impl Formula {
         self.program()?.values(points, parameters)
     }
 
-    fn program(&self) -> Result<&Program, FormulaError> {
+    fn program(&self) -> Result<&Program, CompileError> {
         let Own { expr, names, has_axis, program, .. } = &*self.own;
         program.get_or_init(|| Program::new(expr, names, *has_axis)).as_ref().map_err(Clone::clone)
     }

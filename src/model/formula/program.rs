@@ -1,13 +1,14 @@
 //! Formulas as programs of the machine, for one number at a time or for all points of an axis.
 
-use crate::compile::{Binder, CompileError, Options};
-use crate::expr::{Expr, ExprBuilder, GraphError};
+use crate::compile::binder::compile_source;
+use crate::compile::{CompileError, Options};
+use crate::expr::{Expr, ExprBuilder};
 use crate::model::formula::build::build;
 use crate::model::lower::term::{Rates, Term};
-use crate::prepare::{Prepare, PrepareError, Source};
+use crate::prepare::Source;
 use cembra_vm::frame::{FrameError, FramePool};
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError, RunError};
+use cembra_vm::machine::{BoundExpr, CallError, RunError};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdError, NdType, NdView, QType, ScalarType};
 use thiserror::Error;
@@ -17,13 +18,7 @@ use thiserror::Error;
 #[allow(missing_docs)] // Each is the error of the step it is named after.
 pub enum FormulaError {
     #[error(transparent)]
-    Graph(#[from] GraphError),
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    #[error(transparent)]
     Compile(#[from] CompileError),
-    #[error(transparent)]
-    Bind(#[from] BindError),
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
@@ -47,7 +42,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Compiles a formula of these names; the first one stands for an axis if `has_axis`.
-    pub(super) fn new(expr: &Expr, names: &[String], has_axis: bool) -> Result<Program, FormulaError> {
+    pub(super) fn new(expr: &Expr, names: &[String], has_axis: bool) -> Result<Program, CompileError> {
         let builder = ExprBuilder::new();
         let leaf = |name: &str| {
             let known = names.iter().any(|known| known == name);
@@ -58,7 +53,7 @@ impl Program {
         let (axis, numbers) = names.split_at(usize::from(has_axis));
         let axes = axis.iter().map(|name| (name.as_str(), array.clone()));
         let leaves = axes.chain(numbers.iter().map(|name| (name.as_str(), FLOAT64)));
-        let bound = bind(Source::new(value, leaves))?;
+        let bound = compile_source(Source::new(value, leaves), &Options::default())?;
         let axis = axis.first().map(|name| bound.input_slot(name).cloned()).transpose()?;
         let numbers = numbers.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
         Ok(Program { axis, numbers, frames: bound.new_pool(), bound })
@@ -69,7 +64,7 @@ impl Program {
         let mut frame = self.frames.take()?;
         self.numbers.iter().zip(values).for_each(|(slot, value)| frame.set(*slot, value));
         self.bound.execute(&mut frame)?;
-        Ok(frame.get(self.bound.output::<f64>()?))
+        Ok(frame.get(self.bound.output::<f64>().map_err(CompileError::from)?))
     }
 
     /// The values at the points of an axis.
@@ -86,7 +81,10 @@ impl Program {
         let slot = self.bound.output_slot();
         match slot.qtype().nd() {
             Some(_) => Ok(outputs.elements(slot)?.as_slice().expect("results are contiguous").to_vec()),
-            None => Ok(vec![outputs.frame().get(self.bound.output::<f64>()?); points.len()]),
+            None => {
+                let number = self.bound.output::<f64>().map_err(CompileError::from)?;
+                Ok(vec![outputs.frame().get(number); points.len()])
+            }
         }
     }
 }
@@ -98,21 +96,15 @@ pub(crate) fn values_of(expressions: &[Expr]) -> Result<Vec<Vec<f64>>, FormulaEr
     let mut source = Source::new(expressions[0].clone(), none);
     let named = expressions.iter().enumerate().map(|(index, expr)| (name(index).into(), expr.clone()));
     source.side_outputs.extend(named);
-    let bound = bind(source)?;
+    let bound = compile_source(source, &Options::default())?;
     let mut frame = bound.new_frame()?;
     bound.execute(&mut frame)?;
     let value = |index| {
-        let slot = bound.side_output_slot(&name(index))?;
+        let slot = bound.side_output_slot(&name(index)).map_err(CompileError::from)?;
         Ok(match slot.qtype().nd() {
             Some(_) => frame.nd_view(slot)?.as_slice().expect("results are contiguous").to_vec(),
-            None => vec![frame.get(bound.side_output::<f64>(&name(index))?)],
+            None => vec![frame.get(bound.side_output::<f64>(&name(index)).map_err(CompileError::from)?)],
         })
     };
     (0..expressions.len()).map(value).collect()
-}
-
-fn bind(source: Source) -> Result<BoundExpr, FormulaError> {
-    let mut binder = Binder::new(Options::default());
-    binder.add(&Prepare::standard().run(source)?)?;
-    Ok(binder.build()?.swap_remove(0))
 }

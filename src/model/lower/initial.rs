@@ -2,6 +2,7 @@
 //!
 //! It is the lowering itself, with numbers in place of the free parameters, run once.
 
+use crate::compile::CompileError;
 use crate::expr::{Expr, ExprBuilder};
 use crate::model::error::ModelErrorKind;
 use crate::model::formula::{FormulaError, values_of};
@@ -35,7 +36,7 @@ pub fn initial_values(schedule: &Schedule) -> Result<InitialValues, ModelErrorKi
     let sums = [sum(|_| true), sum(|operation| operation.is_peak)];
     let rows = lowering.rows.iter().map(|row| row.node.build());
     let expressions: Result<Vec<Expr>, _> = sums.into_iter().chain(rows).collect();
-    let expressions = expressions.map_err(FormulaError::from)?;
+    let expressions = expressions.map_err(CompileError::from).map_err(FormulaError::from)?;
     let mut values = values_of(&expressions)?.into_iter();
     let mut next = || values.next().unwrap_or_default();
     Ok(InitialValues { constant: next(), constant_peaks: next(), rows: values.collect() })

@@ -12,9 +12,10 @@
 //!   a value nobody needs, so where the strict reading fails it may still give the lazy value.
 //!
 //! Models of spectra have a reference of their own: schedules are played back ([`replay`]) with formulas written by hand
-//! ([`shape`]).
+//! ([`shape`]). So have graphs of array operations: numpy's operations in plain loops ([`numpy`]).
 
 pub mod lazy;
+pub mod numpy;
 pub mod replay;
 pub mod scalar;
 pub mod shape;

@@ -1,42 +1,43 @@
-//! Elements in another type: casts to the type that [`crate::dag::promotion`] chose, and truth.
+//! Elements in another type: casts to the type that [`cembra::dag::promotion`] chose, and truth.
 
-use crate::dag::array::Elements;
-use crate::dag::{Array, Element};
+use super::texts_of;
+use cembra::dag::array::Elements;
+use cembra::dag::{Array, Element};
 use half::f16;
 
 /// Runs an expression for the Rust type of a type of numbers or truth values.
 macro_rules! with_type {
     ($dtype:expr, $T:ident => $body:expr, text => $text:expr) => {
         match $dtype {
-            $crate::dag::DType::Bool => {
+            cembra::dag::DType::Bool => {
                 type $T = bool;
                 $body
             }
-            $crate::dag::DType::Int8 => {
+            cembra::dag::DType::Int8 => {
                 type $T = i8;
                 $body
             }
-            $crate::dag::DType::Int32 => {
+            cembra::dag::DType::Int32 => {
                 type $T = i32;
                 $body
             }
-            $crate::dag::DType::Int64 => {
+            cembra::dag::DType::Int64 => {
                 type $T = i64;
                 $body
             }
-            $crate::dag::DType::Float16 => {
+            cembra::dag::DType::Float16 => {
                 type $T = half::f16;
                 $body
             }
-            $crate::dag::DType::Float32 => {
+            cembra::dag::DType::Float32 => {
                 type $T = f32;
                 $body
             }
-            $crate::dag::DType::Float64 => {
+            cembra::dag::DType::Float64 => {
                 type $T = f64;
                 $body
             }
-            $crate::dag::DType::Text(_) => $text,
+            cembra::dag::DType::Text(_) => $text,
         }
     };
 }
@@ -101,7 +102,7 @@ pub fn cast<T: Promoted>(array: &Array) -> Elements<T> {
 /// Truth of each element: not zero, not empty.
 pub fn truth(array: &Array) -> Elements<bool> {
     match array {
-        Array::Text(texts) => texts.codes.mapv(|code| !texts.text(code).is_empty()).into_shared(),
+        Array::Text(texts) => texts_of(array, texts).mapv(|text| !text.is_empty()).into_shared(),
         numbers => with_type!(
             numbers.dtype(),
             T => match T::unwrap(numbers) {

@@ -1,11 +1,11 @@
 //! Choosing between arrays: `where` and the clauses of a multi-clause where.
 
-use crate::backend::broadcast::{common_shape, spread};
-use crate::backend::error::OpError;
-use crate::backend::promote::{cast, truth, with_type};
-use crate::dag::array::{Element, Elements, TextArray};
-use crate::dag::promotion::promote;
-use crate::dag::{Array, DType};
+use super::promote::{cast, truth, with_type};
+use super::{common_shape, spread, texts_of};
+use cembra::backend::OpError;
+use cembra::dag::array::{Element, Elements, TextArray};
+use cembra::dag::promotion::promote;
+use cembra::dag::{Array, DType};
 use ndarray::Zip;
 
 /// `then` where the condition is true, else `otherwise`.
@@ -83,12 +83,12 @@ fn choose_texts(
     dtype: DType,
 ) -> Array {
     let texts = |array: &Array| match array {
-        Array::Text(texts) => texts.codes.mapv(|code| texts.table[code as usize].clone()).into_shared(),
+        Array::Text(texts) => texts_of(array, texts),
         _ => unreachable!("numbers and texts have no type in common"),
     };
     let values: Vec<_> = values.iter().map(|value| texts(value)).collect();
     let chosen = overlay(conditions, &values, &texts(default), shape);
-    let chosen: Vec<&str> = chosen.iter().map(|text| &**text).collect();
+    let chosen: Vec<&String> = chosen.iter().collect();
     let DType::Text(width) = dtype else { unreachable!("texts have a type of texts") };
     Array::Text(TextArray::new(&chosen, shape, width).expect("there is a text for each place of the shape"))
 }
