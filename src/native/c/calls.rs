@@ -4,8 +4,9 @@ use crate::native::c::locals::{CType, Leaf, leaves};
 use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
 use crate::native::stage::is_plain;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::{Routine, ValueId};
-use cembra_vm::value::{NdType, QType};
+use cembra_vm::value::QType;
 use std::fmt::Write;
 
 /// The parameters of a routine's function, in C.
@@ -13,7 +14,7 @@ pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, Not
     let mut text = format!("static {} r{number}(cembra_run *run, int32_t depth", returns(routine)?);
     for (position, (name, value)) in routine.inputs.iter().enumerate() {
         let qtype = routine.slot(*value).qtype();
-        if qtype.nd().is_some() {
+        if BoundaryArray::of(qtype).is_some() {
             let _ = write!(text, ", const cembra_array *p{position}");
             continue;
         }
@@ -37,7 +38,7 @@ pub(super) enum Through {
     /// A plain scalar of a result.
     Leaf(Leaf),
     /// An array, whose memory becomes that of the caller.
-    Array(NdType),
+    Array(BoundaryArray),
 }
 
 /// The parts of all results, with the numbers of their results.
@@ -45,7 +46,7 @@ fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
     let mut all = Vec::new();
     for (position, value) in routine.results().enumerate() {
         let qtype = routine.slot(value).qtype();
-        match qtype.nd() {
+        match BoundaryArray::of(qtype) {
             Some(array) => all.push((position, Through::Array(array))),
             None => {
                 let leaves = plain_leaves(qtype, || format!("result {position}"))?;

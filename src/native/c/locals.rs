@@ -4,12 +4,14 @@
 //! v3: FLOAT64 [0x10]             double v3;
 //! v4: OPTIONAL_INT64 [0x18]      uint8_t v4_0; int64_t v4_8;      by the offset in the value
 //! v5: NDARRAY_FLOAT64_NN         char *v5; int64_t v5_n0, v5_n1, v5_s0, v5_s1;
+//! v7: DENSE_ARRAY_FLOAT64         the same with const uint8_t *v7_valid; int64_t v7_bit;    its bitmap, and the bit of the first row
 //! v6, a view of v4               the locals of v4
 //! ```
 
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::program::Owners;
 use cembra_vm::program::{Routine, ValueId};
-use cembra_vm::value::{NdType, QType, ScalarType};
+use cembra_vm::value::{QType, ScalarType};
 
 /// A type of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ impl CType {
 /// The name in C of the elements of an array.
 pub(super) fn element_name(element: ScalarType) -> &'static str {
     match element {
-        ScalarType::Boolean | ScalarType::Uint8 => "uint8_t",
+        ScalarType::Unit | ScalarType::Boolean | ScalarType::Uint8 => "uint8_t",
         ScalarType::Int8 => "int8_t",
         ScalarType::Int16 => "int16_t",
         ScalarType::Uint16 => "uint16_t",
@@ -146,7 +148,13 @@ impl<'r> Locals<'r> {
     }
 
     /// The array type of a value.
-    pub(super) fn array(&self, value: ValueId) -> Option<NdType> {
-        self.routine.slot(value).qtype().nd()
+    pub(super) fn array(&self, value: ValueId) -> Option<BoundaryArray> {
+        BoundaryArray::of(self.routine.slot(value).qtype())
+    }
+
+    /// What says whether a plain value that may be missing is there; `None` of one that always is.
+    pub(super) fn presence(&self, value: ValueId) -> Option<String> {
+        let is_optional = self.routine.slot(value).qtype().is_optional();
+        self.all(value).into_iter().next().filter(|_| is_optional).map(|(name, _)| name)
     }
 }

@@ -3,7 +3,7 @@
 use crate::native::c::constants::integer;
 use crate::native::c::locals::{CType, leaves};
 use crate::native::c::recipes;
-use crate::native::c::rules::{Gives, rule};
+use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
@@ -44,6 +44,13 @@ impl Writer<'_> {
         if let Some((function, gives)) = rule(overload) {
             return Some(self.helper(ip, function, gives, operands, result));
         }
+        if let Some((function, gives)) = optional_rule(overload) {
+            return Some(self.optional_helper(ip, function, gives, operands, result));
+        }
+        if &**overload.name() == "array.size" {
+            let array = operands.first().filter(|array| self.locals.array(**array).is_some())?;
+            return Some(format!("{} = {}_n0;", self.locals.only(result), self.locals.owner(*array)));
+        }
         match overload.primitive() {
             Some(Primitive::Get(element, _)) => return Some(self.get(ip, element, operands, result)),
             Some(Primitive::Set(element, _)) => return Some(self.set(ip, element, operands)),
@@ -78,6 +85,32 @@ impl Writer<'_> {
             "python.floordiv" => Some(format!("{result} = {x} >> {};", power.trailing_zeros())),
             _ => None,
         }
+    }
+
+    /// A function of values that are all there; the result is missing where one is.
+    fn optional_helper(
+        &self,
+        ip: usize,
+        function: &str,
+        gives: Gives,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> String {
+        let from = operands.iter().filter_map(|value| self.locals.all(*value).pop());
+        let from: Vec<(String, CType)> = from.collect();
+        let args: Vec<&str> = from.iter().map(|(name, _)| name.as_str()).collect();
+        let present: Vec<String> = operands.iter().filter_map(|value| self.locals.presence(*value)).collect();
+        let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
+        let [(presence, _), (cells, ctype)] = &self.locals.all(result)[..] else { return String::new() };
+        let (args, ctype) = (args.join(", "), ctype.name());
+        let call = match gives {
+            Gives::Value => format!("if (p) z = {function}({args}); "),
+            Gives::ValueOrCategory => format!(
+                "int32_t k = p ? {function}({args}, &z) : 0; if (CEMBRA_RARE(k)) {{ {} }} ",
+                self.raise(ip, "NULL", &from)
+            ),
+        };
+        format!("{{ uint8_t p = {present}; {ctype} z = 0; {call}{cells} = z; {presence} = p; }}")
     }
 
     fn helper(

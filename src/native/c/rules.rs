@@ -1,5 +1,6 @@
 //! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
 
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
 
@@ -79,11 +80,17 @@ pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     function_of(overload, plain)
 }
 
+/// The function of C for an operator on plain values of which some may be missing: of those behind them.
+pub(super) fn optional_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+    let is_of_python = overload.name().starts_with("python.");
+    (overload.result().is_optional() && !is_of_python).then(|| function_of(overload, QType::scalar))?
+}
+
 /// The function of C for an element of an operator on arrays. One that gives a category gives a value as well, always.
 pub(super) fn element_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     let is_of_python = overload.name().starts_with("python.");
-    let element = |qtype: &QType| qtype.nd().map_or_else(|| qtype.element(), |array| Some(array.element()));
-    overload.result().nd().filter(|_| !is_of_python)?;
+    BoundaryArray::of(overload.result()).filter(|_| !is_of_python)?;
+    let element = |qtype: &QType| qtype.scalar_inside();
     function_of(overload, element)
 }
 

@@ -7,6 +7,7 @@
 
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::recipes::Lowered;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::program::ValueId;
@@ -35,8 +36,7 @@ pub(super) fn special(overload: &Overload) -> Option<Special> {
     let (scalar, is_optional) = match overload.result() {
         QType::Scalar(scalar) => (*scalar, false),
         QType::Optional(scalar) => (*scalar, true),
-        QType::NdArray(array) => (array.element(), false),
-        _ => return None,
+        other => (BoundaryArray::of(other)?.element(), false),
     };
     let lane = match scalar {
         ScalarType::Float64 => Lane::F64,

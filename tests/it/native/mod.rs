@@ -7,6 +7,7 @@ mod cache;
 mod commands;
 mod loops;
 mod operators;
+mod rows;
 mod stress;
 mod sweeps;
 
