@@ -14,6 +14,7 @@ use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
 use crate::native::stage::ArrayLayout;
+use cembra_vm::builtins::core::WHERE;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
@@ -82,6 +83,17 @@ impl Writer<'_> {
                 });
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
+            }
+            WHERE => {
+                let made = refused(&match array.has_rows() {
+                    true => format!("copied_rows(chosen, {}, &t)", array.size()),
+                    false => format!("copied_array(chosen, {rank}, sizeof({element}), &t)"),
+                });
+                let mask = self.locals.presence(operands[0])?;
+                let (yes, no) = (self.descriptor(operands[1]), self.descriptor(operands[2]));
+                Some(format!(
+                    "{{ cembra_array f = {yes}, g = {no}, t, *chosen = {mask} ? &f : &g; {made} {taken} }}"
+                ))
             }
             "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
                 let axes = self.axes_of(overload, operands[0], rank)?;

@@ -3,6 +3,7 @@
 use crate::native::c::recipes::{Lowered, operand};
 use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
+use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::recipe::Recorded;
@@ -39,6 +40,9 @@ pub(super) fn cell(
     local: impl Fn(usize, bool) -> String,
 ) -> Option<Cell> {
     let has_rows = BoundaryArray::of(overload.result())?.has_rows();
+    if &**overload.name() == HAS_ARRAY {
+        return Some(Cell { present: Some(local(0, true)), ..Cell::default() });
+    }
     let found = special(overload).and_then(|special| special.total_call(&locals(overload, &local)));
     if let Some(call) = found {
         return lifted(overload, &local, CellValue::Total(call));

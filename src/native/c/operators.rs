@@ -6,6 +6,7 @@ use crate::native::c::recipes;
 use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
 use crate::native::c::writer::Writer;
+use cembra_vm::builtins::aggregate::SIZE;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
@@ -47,7 +48,7 @@ impl Writer<'_> {
         if let Some((function, gives)) = optional_rule(overload) {
             return Some(self.optional_helper(ip, function, gives, operands, result));
         }
-        if &**overload.name() == "array.size" {
+        if &**overload.name() == SIZE {
             let array = operands.first().filter(|array| self.locals.array(**array).is_some())?;
             return Some(format!("{} = {}_n0;", self.locals.only(result), self.locals.owner(*array)));
         }

@@ -7,6 +7,9 @@
 //! ```
 
 use crate::native::c::locals::CType;
+use cembra_vm::builtins::aggregate::{
+    ALL_ROWS, ANY_ROW, COUNT_ROWS, MAX_ROWS, MEAN_ROWS, MIN_ROWS, SUM_ROWS,
+};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
@@ -59,14 +62,14 @@ impl RowFold {
             _ => ("", CType::U8),
         };
         let (gives, kind, missing) = match name {
-            "array._count" => return counting(Gives::Count),
-            "core._any_row" => return counting(Gives::Any),
-            "core._all_rows" => return counting(Gives::All),
+            COUNT_ROWS => return counting(Gives::Count),
+            ANY_ROW => return counting(Gives::Any),
+            ALL_ROWS => return counting(Gives::All),
             _ if code.is_empty() => return None,
-            "math._sum" => (Gives::Value, "sum", "0"),
-            "math._mean" if is_float => (Gives::Mean, "sum", "0"),
-            "math._min" => (Gives::ValueIfAny, "min", greatest(element)),
-            "math._max" => (Gives::ValueIfAny, "max", least(element)),
+            SUM_ROWS => (Gives::Value, "sum", "0"),
+            MEAN_ROWS if is_float => (Gives::Mean, "sum", "0"),
+            MIN_ROWS => (Gives::ValueIfAny, "min", greatest(element)),
+            MAX_ROWS => (Gives::ValueIfAny, "max", least(element)),
             _ => return None,
         };
         // Sums of floats are sums of doubles.
