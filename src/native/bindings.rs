@@ -2,12 +2,12 @@
 
 use crate::native::c::header;
 use crate::native::error::NotTranslated;
-use crate::native::stage::{C, CompilableSource, ProgramSource};
+use crate::native::stage::{CompilableSource, Language, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::library::{BoundaryArray, Signature};
 use cembra_vm::value::{Category, QType, ScalarType};
 
-/// A C header and a Python module that uses ctypes: neither needs Cembra.
+/// A C header and a Python module that uses ctypes: neither needs Cembra. They are those of sources of any language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CBindings;
 
@@ -17,15 +17,15 @@ impl Fingerprint for CBindings {
     }
 }
 
-impl Step<ProgramSource<C>> for CBindings {
-    type Out = CompilableSource<C>;
+impl<L: Language> Step<ProgramSource<L>> for CBindings {
+    type Out = CompilableSource<L>;
     type Err = NotTranslated;
 
     fn name(&self) -> &str {
         "bind"
     }
 
-    fn run(&self, source: ProgramSource<C>) -> Result<CompilableSource<C>, NotTranslated> {
+    fn run(&self, source: ProgramSource<L>) -> Result<CompilableSource<L>, NotTranslated> {
         let entry = &source.entry;
         let files = [
             (format!("{entry}.h"), header(entry, &source.signature)?),

@@ -10,7 +10,7 @@ use cembra_vm::value::QType;
 use std::fmt::Write;
 
 /// The parameters of a routine's function, in C.
-pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, NotTranslated> {
+pub(in crate::native) fn parameters(number: usize, routine: &Routine) -> Result<String, NotTranslated> {
     let mut text = format!("static {} r{number}(cembra_run *run, int32_t depth", returns(routine)?);
     for (position, (name, value)) in routine.inputs.iter().enumerate() {
         let qtype = routine.slot(*value).qtype();
@@ -34,7 +34,7 @@ pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, Not
 
 /// What a function gives through a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Through {
+pub(in crate::native) enum Through {
     /// A plain scalar of a result.
     Leaf(Leaf),
     /// An array, whose memory becomes that of the caller.
@@ -58,13 +58,13 @@ fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
 }
 
 /// The parts of all results that go through pointers: all, unless there is a single number.
-pub(super) fn results(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
+pub(in crate::native) fn results(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
     let all = parts(routine)?;
     Ok(if let [(_, Through::Leaf(_))] = all[..] { Vec::new() } else { all })
 }
 
 /// The type that the function of a routine returns: a status, and the result if that is a single number.
-pub(super) fn returns(routine: &Routine) -> Result<&'static str, NotTranslated> {
+pub(in crate::native) fn returns(routine: &Routine) -> Result<&'static str, NotTranslated> {
     let [(_, Through::Leaf(leaf))] = parts(routine)?[..] else { return Ok("cembra_status") };
     Ok(match leaf.ctype {
         CType::U8 => "cembra_u8",
@@ -82,7 +82,13 @@ fn plain_leaves(qtype: &QType, what: impl FnOnce() -> String) -> Result<Vec<Leaf
 
 impl Writer<'_> {
     /// Calls a routine.
-    pub(super) fn call(&self, ip: usize, callee: usize, operands: &[ValueId], results: &[ValueId]) -> String {
+    pub(in crate::native) fn call(
+        &self,
+        ip: usize,
+        callee: usize,
+        operands: &[ValueId],
+        results: &[ValueId],
+    ) -> String {
         let (mut text, mut args) = (String::from("{ "), String::from("run, depth"));
         for (position, operand) in operands.iter().enumerate() {
             match self.locals.array(*operand) {

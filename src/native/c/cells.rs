@@ -3,6 +3,7 @@
 use crate::native::c::recipes::{Lowered, operand};
 use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
+use crate::native::c::syntax::CSyntax;
 use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -100,7 +101,7 @@ fn recorded(
         return None;
     }
     let cells = cells.filter(|_| has_cells);
-    let lowered = Lowered::new(&list, cells.into_iter().chain(present), |number, is_presence| {
+    let lowered = Lowered::new(&CSyntax, &list, cells.into_iter().chain(present), |number, is_presence| {
         local(usize::from(number), is_presence)
     });
     let value = cells.map_or(CellValue::Nothing, |cells| CellValue::Total(lowered.of(cells)));

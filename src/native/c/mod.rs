@@ -13,27 +13,28 @@
 //! `cembra_error` of the call.
 
 mod arrays;
-mod calls;
+pub(in crate::native) mod calls;
 mod cells;
-mod constants;
+pub(in crate::native) mod constants;
 mod elements;
 mod entry;
 mod fold_kinds;
 mod folds;
-mod locals;
+pub(in crate::native) mod locals;
 mod loops;
 mod makes;
 mod operators;
-mod recipes;
+pub(in crate::native) mod recipes;
 mod region_functions;
 mod region_text;
 mod region_walk;
 mod regions;
 mod routine;
 mod row_folds;
-mod rules;
-mod special;
+pub(in crate::native) mod rules;
+pub(in crate::native) mod special;
 mod sweeps;
+mod syntax;
 mod writer;
 
 pub use entry::header;

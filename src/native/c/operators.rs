@@ -5,6 +5,7 @@ use crate::native::c::locals::{CType, leaves};
 use crate::native::c::recipes;
 use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
+use crate::native::c::syntax::CSyntax;
 use crate::native::c::writer::Writer;
 use cembra_vm::builtins::aggregate::SIZE;
 use cembra_vm::operator::Overload;
@@ -24,7 +25,8 @@ impl Writer<'_> {
         // A copy of a plain value is a tuple of one field: its scalars go to other locals.
         let is_plain = leaves(self.routine.slot(result).qtype()).is_some();
         if overload.assembles() || (is_plain && &**overload.name() == "core._copy") {
-            return self.assemble(operands, result);
+            let qtype = self.routine.slot(result).qtype();
+            return recipes::assembled(operands, result, qtype, &self.locals);
         }
         if let Some(folded) = self.fold(ip, overload, operands, result) {
             return Some(folded);
@@ -37,7 +39,7 @@ impl Writer<'_> {
                 operands.iter().flat_map(|value| self.locals.all(*value)).collect();
             let raise =
                 |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
-            return Some(special.statements(operands, result, &self.locals, raise));
+            return Some(special.statements(&CSyntax, operands, result, &self.locals, raise));
         }
         if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
             return Some(shifted);
@@ -58,21 +60,9 @@ impl Writer<'_> {
             Some(Primitive::Length) => return self.length(operands, result),
             _ => {}
         }
-        recipes::statements(overload, operands, result, &self.locals, |value| {
+        recipes::statements(&CSyntax, overload, operands, result, &self.locals, |value| {
             self.literals.get(&value).cloned()
         })
-    }
-
-    fn assemble(&self, operands: &[ValueId], result: ValueId) -> Option<String> {
-        leaves(self.routine.slot(result).qtype())?;
-        let sources = operands.iter().flat_map(|operand| self.locals.all(*operand));
-        let moved = self.locals.all(result).into_iter().zip(sources);
-        Some(
-            moved
-                .filter(|((to, _), (from, _))| to != from)
-                .map(|((to, _), (from, _))| format!("{to} = {from}; "))
-                .collect(),
-        )
     }
 
     /// A quotient or remainder of integers by a literal that is a power of two: bits.

@@ -43,7 +43,7 @@ pub(super) fn function(
     is_explained: bool,
 ) -> Result<String, NotTranslated> {
     if program.routines()[number].parallel.is_some() {
-        return Err(NotTranslated::Parallel { routine: number });
+        return Err(NotTranslated::Parallel { language: C::NAME, routine: number });
     }
     let mut writer = writer(number, program, layout, line);
     writer.is_explained = is_explained;
@@ -174,7 +174,7 @@ impl Writer<'_> {
             }
             if leaves(info.slot.qtype()).is_none() {
                 let (routine, qtype) = (self.number, info.slot.qtype().to_string());
-                return Err(NotTranslated::Value { routine, value, qtype });
+                return Err(NotTranslated::Value { language: C::NAME, routine, value, qtype });
             }
             bytes += 8 * self.declare_plain(value, literals.get(&value).copied());
         }
@@ -363,6 +363,7 @@ impl Writer<'_> {
                 let overload = &body.operators()[operator as usize];
                 let operands = body.list(operands);
                 self.operator(ip, overload, operands, result).ok_or_else(|| NotTranslated::Operator {
+                    language: C::NAME,
                     routine: self.number,
                     instruction: ip,
                     operator: overload.to_string(),
