@@ -73,8 +73,8 @@ fn function(entry: &str, signature: &Signature) -> String {
     let names: Vec<String> =
         numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
     format!(
-        "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
-         return _{entry}({typed}out=out)\n",
+        "\n\n_function_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
+         return _function_{entry}({typed}out=out)\n",
         parameters.join(", "),
         results.join(", "),
         signature.to_string().replace('"', "'").replace('\\', "/"),

@@ -329,7 +329,8 @@ fn touch(folder: &Path) {
 /// processor.
 fn known_compiler<L: CompiledLanguage>(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeError> {
     let program = compiler::chosen::<L>(named);
-    let identity = program.as_deref().and_then(identity);
+    // Another file may be what is run, and is replaced by an update: it is asked each time.
+    let identity = program.as_deref().filter(|_| L::FOLLOWS_LINKS).and_then(identity);
     let path = root.join(VERSION).join("compilers.json");
     let text = fs::read_to_string(&path).unwrap_or_default();
     let mut known: Map<String, Json> = serde_json::from_str(&text).unwrap_or_default();

@@ -134,11 +134,11 @@ impl Compiler {
     /// There is none.
     pub fn find_for<L: CompiledLanguage>(named: Option<&Path>) -> Result<Compiler, NativeError> {
         if let Some(named) = preferred::<L>(named) {
-            return Compiler::at::<L>(&named);
+            return Compiler::at_for::<L>(&named);
         }
         let mut tried = Vec::new();
         for name in L::NAMES {
-            match Compiler::at::<L>(Path::new(name)) {
+            match Compiler::at_for::<L>(Path::new(name)) {
                 Ok(compiler) => return Ok(compiler),
                 Err(error) => tried.push(error.to_string()),
             }
@@ -146,11 +146,19 @@ impl Compiler {
         Err(NativeError::NoCompiler { language: L::NAME, hint: L::HINT, tried: tried.join("; ") })
     }
 
-    /// The compiler of this name, along `PATH` if it is a plain one.
+    /// The C compiler of this name, along `PATH` if it is a plain one.
     ///
     /// # Errors
     /// It does not run.
-    pub fn at<L: CompiledLanguage>(program: &Path) -> Result<Compiler, NativeError> {
+    pub fn at(program: &Path) -> Result<Compiler, NativeError> {
+        Compiler::at_for::<C>(program)
+    }
+
+    /// The same of a language.
+    ///
+    /// # Errors
+    /// As [`Compiler::at`].
+    pub fn at_for<L: CompiledLanguage>(program: &Path) -> Result<Compiler, NativeError> {
         let none = |why: String| NativeError::NoCompiler {
             language: L::NAME,
             hint: L::HINT,

@@ -34,6 +34,12 @@ const PRELUDE: &str = include_str!("prelude.txt");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TranslateToRust;
 
+/// The root of a library of several sources, which are its modules, by the names of their functions.
+pub fn root_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
+    let modules = entries.into_iter().map(|entry| format!("mod {entry};\n"));
+    std::iter::once("#![allow(warnings)]\n\n".to_owned()).chain(modules).collect()
+}
+
 impl Fingerprint for TranslateToRust {
     fn feed(&self, to: &mut Fingerprinter) {
         to.leaf("TranslateToRust", env!("CARGO_PKG_VERSION").as_bytes());

@@ -8,6 +8,7 @@ mod commands;
 mod loops;
 mod operators;
 mod rows;
+mod rust;
 mod stress;
 mod sweeps;
 
