@@ -8,6 +8,7 @@ use crate::native::c::special::special;
 use crate::native::c::syntax::CSyntax;
 use crate::native::c::writer::Writer;
 use cembra_vm::builtins::aggregate::SIZE;
+use cembra_vm::builtins::core::COPY;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
@@ -24,7 +25,7 @@ impl Writer<'_> {
     ) -> Option<String> {
         // A copy of a plain value is a tuple of one field: its scalars go to other locals.
         let is_plain = leaves(self.routine.slot(result).qtype()).is_some();
-        if overload.assembles() || (is_plain && &**overload.name() == "core._copy") {
+        if overload.assembles() || (is_plain && &**overload.name() == COPY) {
             let qtype = self.routine.slot(result).qtype();
             return recipes::assembled(operands, result, qtype, &self.locals);
         }

@@ -9,22 +9,18 @@ use cembra_vm::program::Program;
 use cembra_vm::value::QType;
 use std::fmt::Write;
 
+/// The functions that others call, with marks for what differs.
+const ENTRY: &str = include_str!("entry.txt");
+
 /// The functions that others call.
 pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Result<String, NotTranslated> {
-    let types = signature.types();
-    let mut text = format!(
-        "#[no_mangle]\npub static {name}_abi: u32 = {ABI_VERSION};\n#[no_mangle]\npub static {name}_signature: [u8; {}] = *b\"{types}\\0\";\n\n\
-         #[no_mangle]\npub unsafe extern \"C\" fn {name}_call(values: *const *mut u8, error: *mut CembraError) -> i32 {{\n    \
-         let mut own = NO_ERROR;\n    let run = if error.is_null() {{ &mut own }} else {{ error.write(NO_ERROR); &mut *error }};\n",
-        types.len() + 1
-    );
-    let mut args = String::new();
+    let (mut read, mut args) = (String::new(), String::new());
     for (number, parameter) in signature.parameters.iter().enumerate() {
         plain(&parameter.qtype, || format!("argument {}", parameter.name))?;
         for leaf in leaves(&parameter.qtype).unwrap_or_default() {
             let local = format!("p{number}_{}", leaf.at);
             let ctype = type_name(leaf.ctype);
-            let _ = writeln!(text, "    let {local}: {ctype} = cembra_read(values, {number}, {});", leaf.at);
+            let _ = writeln!(read, "    let {local}: {ctype} = cembra_read(values, {number}, {});", leaf.at);
             // A truth is 0 or 1 inside.
             let truth = if leaf.ctype == CType::U8 { format!("({local} != 0) as u8") } else { local };
             let _ = write!(args, ", {truth}");
@@ -39,28 +35,31 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
         }
     }
     debug_assert_eq!(program.main().inputs.len(), first);
-    let _ = write!(
-        text,
-        "    match r0(run, 0{args}) {{\n        Ok(({names})) => {{ {put}0 }}\n        Err(k) => k,\n    }}\n}}\n\n"
-    );
-    let mut declared = Types { name, count: 0, declared: String::new() };
+    let mut types = Types { name, count: 0, declared: String::new() };
     let (mut parameters, mut addresses) = (String::new(), String::new());
     for (number, parameter) in signature.parameters.iter().enumerate() {
-        let _ = write!(parameters, "mut p{number}: {}, ", declared.of(&parameter.qtype));
+        let _ = write!(parameters, "mut p{number}: {}, ", types.of(&parameter.qtype));
         let _ = write!(addresses, "(&raw mut p{number}).cast(), ");
     }
     for (number, (_, qtype)) in signature.results.iter().enumerate() {
-        let _ = write!(parameters, "result{number}: *mut {}, ", declared.of(qtype));
+        let _ = write!(parameters, "result{number}: *mut {}, ", types.of(qtype));
         let _ = write!(addresses, "result{number}.cast(), ");
     }
-    let _ = write!(
-        text,
-        "{}#[no_mangle]\npub unsafe extern \"C\" fn {name}({parameters}error: *mut CembraError) -> i32 {{\n    \
-         let values: [*mut u8; {}] = [{addresses}];\n    {name}_call(values.as_ptr(), error)\n}}\n",
-        declared.declared,
-        first + signature.results.len()
-    );
-    Ok(text)
+    let marks = [
+        ("@NAME@", name.to_owned()),
+        ("@ABI@", ABI_VERSION.to_string()),
+        ("@LENGTH@", (signature.types().len() + 1).to_string()),
+        ("@TYPES@", signature.types()),
+        ("@READ@", read),
+        ("@ARGS@", args),
+        ("@NAMES@", names),
+        ("@PUT@", put),
+        ("@DECLARED@", types.declared),
+        ("@PARAMETERS@", parameters),
+        ("@COUNT@", (first + signature.results.len()).to_string()),
+        ("@ADDRESSES@", addresses),
+    ];
+    Ok(marks.into_iter().fold(ENTRY.to_owned(), |text, (mark, by)| text.replace(mark, &by)))
 }
 
 /// Declares types for tuples and optionals, as the header does.

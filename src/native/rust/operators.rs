@@ -6,6 +6,7 @@ use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
 use crate::native::rust::routine::Routines;
 use crate::native::rust::syntax::{RustSyntax, zero};
+use cembra_vm::builtins::core::COPY;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::special::Refusals;
 use cembra_vm::program::ValueId;
@@ -21,7 +22,7 @@ impl Routines<'_> {
     ) -> Option<String> {
         let qtype = self.routine.slot(result).qtype();
         leaves(qtype)?;
-        if overload.assembles() || &**overload.name() == "core._copy" {
+        if overload.assembles() || &**overload.name() == COPY {
             return recipes::assembled(operands, result, qtype, &self.locals);
         }
         if let Some(function) = overload.special_function() {

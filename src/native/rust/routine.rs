@@ -136,10 +136,10 @@ impl Routines<'_> {
         let body = &self.routine.body;
         let instructions = body.instructions();
         let mut firsts: BTreeSet<usize> = [0].into();
-        for ip in 0..instructions.len() {
+        for (ip, instruction) in instructions.iter().enumerate() {
             firsts.extend(body.target(ip));
             let is_jump = matches!(
-                instructions[ip],
+                instruction,
                 Instruction::Jump { .. } | Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. }
             );
             firsts.extend(is_jump.then_some(ip + 1));

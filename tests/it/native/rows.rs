@@ -222,7 +222,7 @@ fn expression(rng: &mut Rng, depth: usize) -> String {
 #[test]
 fn random_expressions_of_rows() {
     let seed = 20_271;
-    let count = if std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1") { 250 } else { 25 };
+    let count = if std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1") { 120 } else { 12 };
     let (_folder, cache) = sanitized();
     for number in 0..count {
         let rng = &mut Rng::with_seed(seed + number);

@@ -271,7 +271,7 @@ impl CallMemory {
     }
 
     /// An array that the library has made, and its bitmap.
-    fn memory_of(&self, number: usize, array: BoundaryArray) -> Option<(PerAxis, &[u8], Option<&[u8]>)> {
+    fn memory_of(&self, number: usize, array: BoundaryArray) -> Option<MadeMemory<'_>> {
         assert!(!self.is_lent[number], "the result stands in memory of the host");
         let raw = &self.arrays[number];
         if raw.data.is_null() {
@@ -404,6 +404,9 @@ impl Drop for CallMemory {
         self.free_results();
     }
 }
+
+/// Sizes, cells and the bitmap of an array that a library has made.
+type MadeMemory<'m> = (PerAxis, &'m [u8], Option<&'m [u8]>);
 
 #[cold]
 fn raised(status: i32, error: &RawError) -> Raised {
