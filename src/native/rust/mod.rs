@@ -34,6 +34,22 @@ const PRELUDE: &str = include_str!("prelude.txt");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TranslateToRust;
 
+/// Words of Rust that names of C may be.
+const WORDS: &str = "as async await become box crate dyn final fn gen impl in let loop macro match mod move mut override priv pub ref \
+    self super trait try type typeof unsafe unsized use virtual where yield abstract false true";
+
+/// True for names that the text uses itself, and for words of Rust.
+fn is_used(name: &str) -> bool {
+    let is_routine = name
+        .strip_prefix('r')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
+    let is_of_text = ["cembra_", "CEMBRA_", "special_"].iter().any(|prefix| name.starts_with(prefix));
+    is_routine
+        || is_of_text
+        || PRELUDE.contains(&format!("fn {name}("))
+        || WORDS.split_whitespace().any(|word| word == name)
+}
+
 /// The root of a library of several sources, which are its modules, by the names of their functions.
 pub fn root_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
     let modules = entries.into_iter().map(|entry| format!("mod {entry};\n"));
@@ -57,9 +73,7 @@ impl Step<ProgramCall> for TranslateToRust {
     fn run(&self, call: ProgramCall) -> Result<ProgramSource<Rust>, NotTranslated> {
         let (program, signature) = (&call.translated(), call.signature());
         let name = call.name();
-        if name.starts_with("cembra_")
-            || name.strip_prefix('r').is_some_and(|rest| rest.parse::<u32>().is_ok())
-        {
+        if is_used(name) {
             return Err(NotTranslated::Name { name: name.to_owned() });
         }
         let mut text = String::from("#![allow(warnings)]\n\n");

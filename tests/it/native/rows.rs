@@ -252,7 +252,6 @@ fn rows_are_made_in_memory_of_the_host() {
     let cells = NdViewMut::from_slice(&mut out, &[4]).expect("four cells");
     call.lend_rows(0, cells, &mut bitmap).expect("it fits");
     call.run().expect("no error");
-    drop(call);
     assert_eq!((out[0], out[1], out[3], bitmap), (2.0, 3.0, 5.0, [0b0000_1011]));
     // Without a bitmap, with one that is too short, of another number of rows.
     let mut call = memory.bind([Argument::Elements(view)]).expect("it fits");

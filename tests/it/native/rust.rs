@@ -2,7 +2,7 @@
 
 use crate::native::{fresh, function};
 use cembra::function::run::FunctionCallError;
-use cembra::native::{ArrayLayout, NativeCache, NativeCallError, call_library};
+use cembra::native::{ArrayLayout, NativeCache, NativeCallError, ProgramCall, call_library};
 use cembra::vm::library::Argument;
 use cembra::vm::value::{Budget, Category, ScalarValue, Value};
 use std::process::Command;
@@ -119,6 +119,12 @@ fn arrays_are_refused_by_name() {
     let call = function("def f(x):\n    return x[0]\n", &x.expect("an array"), ArrayLayout::Strided);
     let error = rust.library(&call).expect_err("it has no form").to_string();
     assert!(error.contains("NDARRAY_FLOAT64_N"), "{error}");
+    for name in ["python_add", "fn", "special_exp", "r7"] {
+        let program = function(COLLATZ, &[integer(1)], ArrayLayout::Strided).program().clone();
+        let call = ProgramCall::new(name, program, ArrayLayout::Strided).expect("a name in C");
+        let error = rust.library(&call).expect_err("it is taken").to_string();
+        assert!(error.contains("cannot name a function"), "{error}");
+    }
 }
 
 #[test]
