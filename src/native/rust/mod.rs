@@ -35,8 +35,7 @@ const PRELUDE: &str = include_str!("prelude.txt");
 pub struct TranslateToRust;
 
 /// Words of Rust that names of C may be.
-const WORDS: &str = "as async await become box crate dyn final fn gen impl in let loop macro match mod move mut override priv pub ref \
-    self super trait try type typeof unsafe unsized use virtual where yield abstract false true";
+const WORDS: &str = include_str!("words.txt");
 
 /// True for names that the text uses itself, and for words of Rust.
 fn is_used(name: &str) -> bool {
