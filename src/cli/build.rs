@@ -1,6 +1,6 @@
 //! `cembra build`: functions and programs as a library for C and Python. `cembra cache`: the builds of other commands.
 
-use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
+use crate::cli::build_args::{BackendArg, BuildArgs, CacheCommand, LayoutArg};
 use crate::cli::eval::read_text;
 use crate::cli::export::{Export, leaf_type};
 use crate::cli::function_call::{options, report};
@@ -12,8 +12,8 @@ use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
 use crate::native::{
-    ArrayLayout, C, CompileC, Compiler, NativeError, ProgramCall, ProgramSource, Scripted, TranslateToC,
-    c::header,
+    ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, NativeError, NotTranslated, ProgramCall,
+    ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
 };
 use crate::prepare::{Prepare, Source as Preparation};
 use crate::registry::{Dialect, Registry};
@@ -29,9 +29,33 @@ use std::time::SystemTime;
 
 type Failed = (Vec<Report>, Option<Source>);
 
+/// Translates a program, which may be made of a text.
+type Translate<L> = fn(ProgramCall, Option<&str>) -> Result<ProgramSource<L>, NotTranslated>;
+
+/// A file besides the sources, by its name, of which they are parts.
+type Root<L> = fn(&str, &[ProgramSource<L>]) -> Option<(String, String)>;
+
+fn to_c(call: ProgramCall, text: Option<&str>) -> Result<ProgramSource<C>, NotTranslated> {
+    text.map_or_else(TranslateToC::default, TranslateToC::with_lines_of).run(call)
+}
+
+fn to_rust(call: ProgramCall, _: Option<&str>) -> Result<ProgramSource<Rust>, NotTranslated> {
+    TranslateToRust.run(call)
+}
+
+/// Several sources of Rust are modules. No function begins like the name of the root.
+fn rust_root(name: &str, sources: &[ProgramSource<Rust>]) -> Option<(String, String)> {
+    let entries = sources.iter().map(|source| source.entry.as_str());
+    (sources.len() > 1).then(|| (format!("_{name}.rs"), root_of(entries)))
+}
+
 /// Builds a library.
 pub fn run(args: &BuildArgs) -> ExitCode {
-    match built(args) {
+    let built = match args.backend {
+        BackendArg::C => built::<C>(args, to_c, |_, _| None),
+        BackendArg::Rust => built::<Rust>(args, to_rust, rust_root),
+    };
+    match built {
         Ok(text) => {
             print(&text);
             ExitCode::SUCCESS
@@ -43,8 +67,12 @@ pub fn run(args: &BuildArgs) -> ExitCode {
     }
 }
 
-fn built(args: &BuildArgs) -> Result<String, Failed> {
-    let sources = sources(args)?;
+fn built<L: CompiledLanguage>(
+    args: &BuildArgs,
+    translate: Translate<L>,
+    root: Root<L>,
+) -> Result<String, Failed> {
+    let sources = sources(args, translate)?;
     let Some(first) = sources.first() else {
         return Err(usage(
             "no function to build: name one by --export 'FUNCTION(TYPES)', or --expr 'NAME=EXPR'",
@@ -65,20 +93,26 @@ fn built(args: &BuildArgs) -> Result<String, Failed> {
     };
     let mut headers = String::new();
     for source in &sources {
-        write(format!("{}.c", source.entry), &source.text)?;
+        write(format!("{}.{}", source.entry, L::EXTENSION), &source.text)?;
         headers += &header(&source.entry, &source.signature).map_err(|error| native(&error.into()))?;
         headers.push('\n');
+    }
+    let root = root(&name, &sources);
+    if let Some((file, text)) = &root {
+        write(file.clone(), text)?;
     }
     let library = format!("lib{name}.so");
     write(format!("{name}.h"), &headers)?;
     write(format!("{name}.py"), &module(&library, sources.iter().map(|s| (s.entry.as_str(), &s.signature))))?;
     if !args.source_only {
-        let compiler = Compiler::find(args.compiler.as_deref()).map_err(|error| native(&error))?;
-        let mut compile = CompileC::new(compiler, &out);
+        let compiler = Compiler::find_for::<L>(args.compiler.as_deref()).map_err(|error| native(&error))?;
+        let mut compile = CompileSource::<L>::new(compiler, &out);
         if args.debug {
             compile = compile.flag("-g");
         }
-        let files: Vec<PathBuf> = sources.iter().map(|source| format!("{}.c", source.entry).into()).collect();
+        let root = root.into_iter().map(|(file, _)| file);
+        let files = sources.iter().map(|source| format!("{}.{}", source.entry, L::EXTENSION));
+        let files: Vec<PathBuf> = root.chain(files).map(PathBuf::from).collect();
         let (library_file, dependencies) = (Path::new(&library), &first.dependencies);
         let linked = match args.makefile {
             true => compile.by(Scripted).link(&files, library_file, dependencies),
@@ -92,11 +126,15 @@ fn built(args: &BuildArgs) -> Result<String, Failed> {
 }
 
 /// The sources of all functions and programs.
-fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
+fn sources<L>(args: &BuildArgs, translate: Translate<L>) -> Result<Vec<ProgramSource<L>>, Failed> {
     let exports: Result<Vec<Export>, String> = args.exports.iter().map(|text| Export::parse(text)).collect();
     let exports = exports.map_err(|message| usage(&message))?;
     let mut is_found = vec![false; exports.len()];
-    let mut all: Vec<ProgramSource<C>> = Vec::new();
+    let mut all: Vec<ProgramSource<L>> = Vec::new();
+    let translated = |name: &str, program: Program, text: Option<&str>| {
+        let call = ProgramCall::new(name, Arc::new(program), layout(args));
+        call.and_then(|call| translate(call, text)).map_err(|error| native(&error.into()))
+    };
     for file in &args.files {
         let source = Source {
             name: file.display().to_string(),
@@ -107,7 +145,7 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
                 (vec![Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())], None)
             })?;
             let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            all.push(translated(args, stem, program, &TranslateToC::default())?);
+            all.push(translated(stem, program, None)?);
             continue;
         }
         let failed = |errors: Vec<crate::function::FunctionError>| {
@@ -123,8 +161,7 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
             let types = export.types.clone();
             let compiled = compile_function(&module, &export.function, &types, &options(&args.semantics));
             let bound = compiled.map_err(failed)?.into_bound();
-            let lines = TranslateToC::with_lines_of(&source.text);
-            all.push(translated(args, &export.function, (**bound.program()).clone(), &lines)?);
+            all.push(translated(&export.function, (**bound.program()).clone(), Some(&source.text))?);
         }
     }
     if let Some(number) = is_found.iter().position(|found| !found) {
@@ -136,7 +173,7 @@ fn sources(args: &BuildArgs) -> Result<Vec<ProgramSource<C>>, Failed> {
     }
     for text in &args.expressions {
         let (name, program) = of_expression(text, &mut leaves)?;
-        all.push(translated(args, &name, program, &TranslateToC::default())?);
+        all.push(translated(&name, program, None)?);
     }
     if let Some(((name, _), _)) = leaves.iter().find(|(_, is_read)| !is_read) {
         return Err(usage(&format!("--type of {name}: no expression has a leaf of this name")));
@@ -178,18 +215,11 @@ fn of_expression(text: &str, types: &mut [((Arc<str>, QType), bool)]) -> Result<
     Ok((name.trim().to_owned(), (**bound.program()).clone()))
 }
 
-fn translated(
-    args: &BuildArgs,
-    name: &str,
-    program: Program,
-    translate: &TranslateToC,
-) -> Result<ProgramSource<C>, Failed> {
-    let layout = match args.layout {
+fn layout(args: &BuildArgs) -> ArrayLayout {
+    match args.layout {
         LayoutArg::Contiguous => ArrayLayout::Contiguous,
         LayoutArg::Strided => ArrayLayout::Strided,
-    };
-    let call = ProgramCall::new(name, Arc::new(program), layout);
-    call.and_then(|call| translate.run(call)).map_err(|error| native(&error.into()))
+    }
 }
 
 fn usage(message: &str) -> Failed {

@@ -30,7 +30,10 @@ pub struct BuildArgs {
     /// How the elements of arrays stand in memory.
     #[arg(long, value_enum, default_value_t = LayoutArg::Contiguous)]
     pub layout: LayoutArg,
-    /// The compiler; `CEMBRA_CC`, `CC`, cc, clang or gcc if not given.
+    /// The language that functions are written in.
+    #[arg(long, value_enum, default_value_t = BackendArg::C)]
+    pub backend: BackendArg,
+    /// The compiler; of C it is `CEMBRA_CC`, `CC`, cc, clang or gcc if not given, of Rust `CEMBRA_RUSTC`, `RUSTC` or rustc.
     #[arg(long, value_name = "PROGRAM")]
     pub compiler: Option<PathBuf>,
     /// Write `build.sh` and a Makefile too, by which the folder builds again without Cembra.
@@ -54,6 +57,15 @@ pub enum LayoutArg {
     Contiguous,
     /// Anywhere.
     Strided,
+}
+
+/// The language of sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendArg {
+    /// C11.
+    C,
+    /// Rust, for functions on scalars, tuples and optional values.
+    Rust,
 }
 
 /// Commands on the cache of native builds.

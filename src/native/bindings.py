@@ -20,7 +20,13 @@ _classes = {
 
 
 class _Array(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("shape", ctypes.c_int64 * 6), ("strides", ctypes.c_int64 * 6)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("shape", ctypes.c_int64 * 6),
+        ("strides", ctypes.c_int64 * 6),
+        ("validity", ctypes.c_void_p),
+        ("offset", ctypes.c_int64),
+    ]
 
 
 class _Error(ctypes.Structure):
@@ -80,6 +86,56 @@ class _Elements:
         return array
 
 
+class _Rows(_Elements):
+    """Rows that may be missing: a list with None, or an array, of which those are missing where its `mask` is set."""
+
+    def __init__(self, name, code, is_contiguous):
+        super().__init__(name, code or "b1", 1, False, is_contiguous)
+        self.is_mask = not code
+
+    def __call__(self, value):
+        if isinstance(value, Rows) and value.code == ("" if self.is_mask else self.code):
+            array = _Array.from_buffer_copy(value._array)
+            array.keep = value
+            return array
+        if isinstance(value, (list, tuple)):
+            there = bytes(row is not None and not (self.is_mask and row is False) for row in value)
+            cells = (_kinds[self.code] * max(len(value), 1))(*(row if row is not None else 0 for row in value))
+            array = _Array(ctypes.addressof(cells))
+            array.shape[0], array.strides[0] = len(value), ctypes.sizeof(cells._type_)
+        else:
+            array, cells = super().__call__(value), value
+            mask = getattr(value, "mask", False)
+            missing = mask.tolist() if hasattr(mask, "tolist") else mask
+            count = array.shape[0]
+            missing = [bool(missing)] * count if not isinstance(missing, list) else missing
+            if len(missing) != count:
+                raise ValueError(f"{self.name}: {count} rows have a mask of {len(missing)}")
+            there = bytes(not row for row in missing)
+            if self.is_mask:
+                there = bytes(bool(row and is_there) for row, is_there in zip(value.tolist(), there))
+        self.keep(array, cells, there)
+        return array
+
+    def keep(self, array, cells, there):
+        bits = ctypes.create_string_buffer(_bits(there), len(there) // 8 + 1)
+        array.validity, array.keep = ctypes.addressof(bits), (cells, bits)
+
+
+def _bits(there):
+    """Bytes that are 0 or 1 as bits, the lowest one first."""
+    digits = there.translate(b"0" + b"1" * 255)[::-1]
+    return int(digits or b"0", 2).to_bytes((len(there) + 7) // 8, "little")
+
+
+def _there(array):
+    """For each row whether it is there."""
+    if not array.validity:
+        return [True] * array.shape[0]
+    bits = int.from_bytes(ctypes.string_at(array.validity, (array.offset + array.shape[0] + 7) // 8), "little")
+    return [bits >> array.offset + row & 1 == 1 for row in range(array.shape[0])]
+
+
 class Array:
     """An array that a function has made. `numpy.asarray` takes it as it lies; it frees its memory with its last user."""
 
@@ -107,6 +163,28 @@ class Array:
         return cells
 
 
+class Rows(Array):
+    """Rows that a function has made: `present` says which are there, `values` has the cells, as an array; a mask has none. With all rows
+    there, `numpy.asarray` takes it as it lies."""
+
+    def __init__(self, array, free, code):
+        super().__init__(array, free, code or "b1", 1)
+        self.code, self._cells, self.present = code, self.__dict__.pop("__array_interface__"), _there(array)
+
+    def __getattr__(self, name):
+        if name == "values" and self.code:
+            return type("Cells", (), {"__array_interface__": self._cells, "rows": self})()
+        if name == "__array_interface__" and self.code and all(self.present):
+            return self._cells
+        raise AttributeError(f"rows have no {name}")
+
+    def tolist(self):
+        cells = self.present
+        if self.code and cells:
+            cells = (_kinds[self.code] * len(cells)).from_address(self._array.data)
+        return [cell if is_there else None for cell, is_there in zip(cells, self.present)]
+
+
 _kinds = {
     "b1": ctypes.c_bool, "i1": ctypes.c_int8, "i2": ctypes.c_int16, "i4": ctypes.c_int32, "i8": ctypes.c_int64,
     "u1": ctypes.c_uint8, "u2": ctypes.c_uint16, "u4": ctypes.c_uint32, "u8": ctypes.c_uint64,
@@ -119,6 +197,21 @@ def _made(entry, code, rank):
     free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
     lent = _Elements("result", code, rank, True, True)
     return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank), "lent": lent})
+
+
+def _made_rows(entry, code):
+    free = getattr(_library, entry + "_free")
+    free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
+
+    def lent(out):
+        if not code or not hasattr(out, "mask"):
+            raise TypeError("rows that may be missing are made in masked arrays, masks in none")
+        array = _Elements("result", code, 1, True, True)(out)
+        _Rows("result", code, True).keep(array, out, bytes(array.shape[0]))
+        array.finish = lambda: setattr(out, "mask", [not is_there for is_there in _there(array)])
+        return array
+
+    return type("MadeRows", (_Array,), {"read": lambda self: Rows(self, free, code), "lent": staticmethod(lent)})
 
 
 def _struct(*fields):
@@ -189,6 +282,7 @@ class _Function:
         if self.entry((ctypes.c_void_p * len(places))(*places), error) != 0:
             raise error.exception()
         if out is not None:
+            getattr(results[0], "finish", lambda: None)()
             return out
         read = [_plain(result) for result in results]
         return read[0] if len(read) == 1 else tuple(read)

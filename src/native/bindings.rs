@@ -2,12 +2,12 @@
 
 use crate::native::c::header;
 use crate::native::error::NotTranslated;
-use crate::native::stage::{C, CompilableSource, ProgramSource};
+use crate::native::stage::{CompilableSource, Language, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
-use cembra_vm::library::Signature;
+use cembra_vm::library::{BoundaryArray, Signature};
 use cembra_vm::value::{Category, QType, ScalarType};
 
-/// A C header and a Python module that uses ctypes: neither needs Cembra.
+/// A C header and a Python module that uses ctypes: neither needs Cembra. They are those of sources of any language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CBindings;
 
@@ -17,15 +17,15 @@ impl Fingerprint for CBindings {
     }
 }
 
-impl Step<ProgramSource<C>> for CBindings {
-    type Out = CompilableSource<C>;
+impl<L: Language> Step<ProgramSource<L>> for CBindings {
+    type Out = CompilableSource<L>;
     type Err = NotTranslated;
 
     fn name(&self) -> &str {
         "bind"
     }
 
-    fn run(&self, source: ProgramSource<C>) -> Result<CompilableSource<C>, NotTranslated> {
+    fn run(&self, source: ProgramSource<L>) -> Result<CompilableSource<L>, NotTranslated> {
         let entry = &source.entry;
         let files = [
             (format!("{entry}.h"), header(entry, &source.signature)?),
@@ -45,7 +45,13 @@ pub fn module<'s>(library: &str, functions: impl IntoIterator<Item = (&'s str, &
 }
 
 fn function(entry: &str, signature: &Signature) -> String {
-    let parameters = signature.parameters.iter().map(|parameter| match parameter.qtype.nd() {
+    let parameters = signature.parameters.iter().map(|parameter| match BoundaryArray::of(&parameter.qtype) {
+        Some(array) if array.has_rows() => format!(
+            "_Rows({:?}, {:?}, {})",
+            parameter.name,
+            code(array.element()),
+            truth(parameter.is_contiguous)
+        ),
         Some(array) => format!(
             "_Elements({:?}, {:?}, {}, {}, {})",
             parameter.name,
@@ -57,7 +63,8 @@ fn function(entry: &str, signature: &Signature) -> String {
         None => ctype(&parameter.qtype),
     });
     let parameters: Vec<String> = parameters.collect();
-    let results = signature.results.iter().map(|(_, qtype)| match qtype.nd() {
+    let results = signature.results.iter().map(|(_, qtype)| match BoundaryArray::of(qtype) {
+        Some(array) if array.has_rows() => format!("_made_rows({entry:?}, {:?})", code(array.element())),
         Some(array) => format!("_made({entry:?}, {:?}, {})", code(array.element()), array.rank()),
         None => ctype(qtype),
     });
@@ -66,8 +73,8 @@ fn function(entry: &str, signature: &Signature) -> String {
     let names: Vec<String> =
         numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
     format!(
-        "\n\n_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
-         return _{entry}({typed}out=out)\n",
+        "\n\n_function_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
+         return _function_{entry}({typed}out=out)\n",
         parameters.join(", "),
         results.join(", "),
         signature.to_string().replace('"', "'").replace('\\', "/"),
@@ -94,9 +101,10 @@ const KEYWORDS: [&str; 33] = [
     "or", "out", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// The letter of an element in the array interface of Python, with its size.
+/// The letter of an element in the array interface of Python, with its size; a mask has none.
 fn code(element: ScalarType) -> &'static str {
     match element {
+        ScalarType::Unit => "",
         ScalarType::Boolean => "b1",
         ScalarType::Int8 => "i1",
         ScalarType::Int16 => "i2",

@@ -1,10 +1,12 @@
 //! The sequence of a native build, and loading, which is no part of it.
 
 use crate::native::bindings::CBindings;
+use crate::native::build_system::BuildSystem;
 use crate::native::c::TranslateToC;
-use crate::native::compiler::CompileC;
+use crate::native::compiler::{CompileC, CompileRust, CompileSource, CompiledLanguage};
 use crate::native::error::NativeError;
 use crate::native::folder::Artifact;
+use crate::native::rust::TranslateToRust;
 use crate::workflow::{Fingerprint, Fingerprinter, named_sequence};
 use cembra_vm::library::Library;
 
@@ -26,20 +28,29 @@ impl NativeBuild {
     pub fn c(compile: CompileC) -> NativeBuild {
         NativeBuild::new(TranslateToC::default(), CBindings, compile, ())
     }
+}
 
+impl NativeBuild<TranslateToRust, CBindings, CompileRust> {
+    /// Rust, with the same header and module.
+    pub fn rust(compile: CompileRust) -> NativeBuild<TranslateToRust, CBindings, CompileRust> {
+        NativeBuild::new(TranslateToRust, CBindings, compile, ())
+    }
+}
+
+impl<L: CompiledLanguage, T: Clone, B: Clone, S: BuildSystem + Clone> NativeBuild<T, B, CompileSource<L, S>> {
     /// The last step.
-    pub fn compiling(&self) -> &CompileC {
+    pub fn compiling(&self) -> &CompileSource<L, S> {
         &self.compile
     }
 
     /// The same build in another folder.
-    pub fn in_folder(&self, folder: &std::path::Path) -> NativeBuild {
+    pub fn in_folder(&self, folder: &std::path::Path) -> NativeBuild<T, B, CompileSource<L, S>> {
         self.clone().with_compile(self.compile.clone().in_folder(folder))
     }
 }
 
 /// The steps; not the folder, which results do not depend on.
-impl Fingerprint for NativeBuild {
+impl<T: Fingerprint, B: Fingerprint, K: Fingerprint> Fingerprint for NativeBuild<T, B, K> {
     fn feed(&self, to: &mut Fingerprinter) {
         to.group("NativeBuild", &[&self.translate, &self.bind, &self.compile]);
     }

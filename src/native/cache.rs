@@ -14,17 +14,19 @@
 //! 2. A hit neither translates nor asks the compiler anything.
 //! 3. What does not load any more is built again, once.
 
+use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
-use crate::native::compiler::{self, CompileC, Compiler};
+use crate::native::compiler::{self, CompileC, CompileRust, CompiledLanguage, Compiler};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_JSON, hex};
-use crate::native::stage::ProgramCall;
+use crate::native::stage::{C, ProgramCall, Rust};
 use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Digest, Library};
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -39,7 +41,7 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, Debug)]
 pub struct NativeCache {
     root: PathBuf,
-    build: NativeBuild,
+    backend: Arc<dyn Backend>,
     size_limit: u64,
 }
 
@@ -79,13 +81,23 @@ impl NativeCache {
     /// There is no compiler.
     pub fn new(root: impl Into<PathBuf>, compiler: Option<&Path>) -> Result<NativeCache, NativeError> {
         let root = root.into();
-        let compiler = known_compiler(&root, compiler)?;
+        let compiler = known_compiler::<C>(&root, compiler)?;
         Ok(NativeCache::of(NativeBuild::c(CompileC::new(compiler, &root)), root))
     }
 
+    /// The same with libraries made of Rust, by a compiler of Rust.
+    ///
+    /// # Errors
+    /// There is no compiler.
+    pub fn rust(root: impl Into<PathBuf>, compiler: Option<&Path>) -> Result<NativeCache, NativeError> {
+        let root = root.into();
+        let compiler = known_compiler::<Rust>(&root, compiler)?;
+        Ok(NativeCache::of(NativeBuild::rust(CompileRust::new(compiler, &root)), root))
+    }
+
     /// The cache in a folder for builds by these steps.
-    pub fn of(build: NativeBuild, root: impl Into<PathBuf>) -> NativeCache {
-        NativeCache { root: root.into(), build, size_limit: SIZE_LIMIT }
+    pub fn of(backend: impl Backend + 'static, root: impl Into<PathBuf>) -> NativeCache {
+        NativeCache { root: root.into(), backend: Arc::new(backend), size_limit: SIZE_LIMIT }
     }
 
     /// The same cache with another limit of bytes; 512 MiB is the usual one. After a build, folders go that were not used
@@ -162,17 +174,19 @@ impl NativeCache {
 
     /// The key of a program, and its parts for people.
     fn key(&self, call: &ProgramCall) -> (String, Map<String, Json>) {
-        let key = StepKey::of(&(env!("CARGO_PKG_VERSION"), ABI_VERSION, call, &self.build)).to_string();
-        let compile = self.build.compiling();
+        let steps = StepKey::of(&*self.backend).to_string();
+        let key = StepKey::of(&(env!("CARGO_PKG_VERSION"), ABI_VERSION, call, &steps)).to_string();
+        let compiler = self.backend.compiler();
         let parts = json!({
             "cembra": env!("CARGO_PKG_VERSION"),
             "program": StepKey::of(call).to_string(),
             "layout": format!("{:?}", call.layout()),
-            "steps": StepKey::of(&self.build).to_string(),
-            "compiler": compile.compiler().path,
-            "compiler version": compile.compiler().version,
-            "target": compile.compiler().target,
-            "flags": compile.flags(),
+            "steps": steps,
+            "language": self.backend.language(),
+            "compiler": compiler.path,
+            "compiler version": compiler.version,
+            "target": compiler.target,
+            "flags": self.backend.flags(),
         });
         let Json::Object(parts) = parts else { unreachable!("an object") };
         (key[..32].to_owned(), parts)
@@ -202,7 +216,7 @@ impl NativeCache {
             tempfile::tempdir_in(&under_way)
         };
         let private = private().map_err(|error| NativeError::file(&under_way, error))?;
-        let artifact = self.build.in_folder(private.path()).run(call.clone())?;
+        let artifact = self.backend.build(call, private.path())?;
         artifact.write(key)?;
         // Loads, or is not published.
         load(&artifact)?;
@@ -313,9 +327,10 @@ fn touch(folder: &Path) {
 
 /// The compiler, as the cache knows it: what it said about itself is kept as long as its file stays the same, and the
 /// processor.
-fn known_compiler(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeError> {
-    let program = compiler::chosen(named);
-    let identity = program.as_deref().and_then(identity);
+fn known_compiler<L: CompiledLanguage>(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeError> {
+    let program = compiler::chosen::<L>(named);
+    // Another file may be what is run, and is replaced by an update: it is asked each time.
+    let identity = program.as_deref().filter(|_| L::FOLLOWS_LINKS).and_then(identity);
     let path = root.join(VERSION).join("compilers.json");
     let text = fs::read_to_string(&path).unwrap_or_default();
     let mut known: Map<String, Json> = serde_json::from_str(&text).unwrap_or_default();
@@ -328,7 +343,7 @@ fn known_compiler(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeE
             return Ok(compiler);
         }
     }
-    let compiler = Compiler::find(named)?;
+    let compiler = Compiler::find_for::<L>(named)?;
     if let Some(identity) = identity.filter(|_| program.as_ref() == Some(&compiler.path)) {
         known.insert(identity, json!({ "version": compiler.version, "target": compiler.target }));
         // What cannot be written is asked again.

@@ -1,18 +1,21 @@
-//! Compilers of C: which one there is, and what it is asked to do.
+//! Compilers: which one there is, and what it is asked to do.
 //!
 //! ```text
 //! named, CEMBRA_CC, CC, cc, clang, gcc     the first that runs
 //! cc --version, cc -march=native -dM -E    what it is, and what it takes the processor for: parts of keys
 //! cc FLAGS -shared -o libNAME.so NAME.c    in the build folder, within a time limit; all it prints goes to build.log
 //! ```
+//!
+//! What differs between languages is in [`CompiledLanguage`].
 
 use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_LOG};
-use crate::native::stage::{C, CompilableSource, Language};
+use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -24,17 +27,78 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of a log that an error carries.
 const LONGEST_LOG: u64 = 16 << 10;
 
-/// Optimised for this processor. Nothing is contracted or reordered: values are those of the interpreter.
-const FLAGS: [&str; 8] = [
-    "-std=gnu11",
-    "-O3",
-    "-march=native",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fPIC",
-    "-w",
-];
+/// A language with compilers.
+pub trait CompiledLanguage: Language + Clone + std::fmt::Debug {
+    /// What a step that compiles is called in keys.
+    const STEP: &'static str;
+    /// Variables that name a compiler, the first one that is set.
+    const VARIABLES: &'static [&'static str];
+    /// Names of compilers, the first one that there is being taken.
+    const NAMES: &'static [&'static str];
+    /// True if a compiler may be called by another name than its own.
+    const FOLLOWS_LINKS: bool;
+    /// The question what it takes the processor for.
+    const TARGET: &'static [&'static str];
+    /// Optimised for this processor. Nothing is contracted or reordered: values are those of the interpreter.
+    const FLAGS: &'static [&'static str];
+    /// What to do without a compiler.
+    const HINT: &'static str;
+
+    /// What follows the flags: sources become a library, linked with others.
+    fn arguments(sources: &[PathBuf], library: &Path, dependencies: &[String]) -> Vec<String>;
+}
+
+impl CompiledLanguage for C {
+    const STEP: &'static str = "CompileC";
+    const VARIABLES: &'static [&'static str] = &["CEMBRA_CC", "CC"];
+    const NAMES: &'static [&'static str] = &["cc", "clang", "gcc"];
+    const FOLLOWS_LINKS: bool = true;
+    const TARGET: &'static [&'static str] = &["-march=native", "-dM", "-E", "-x", "c", "/dev/null"];
+    const FLAGS: &'static [&'static str] = &[
+        "-std=gnu11",
+        "-O3",
+        "-march=native",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fPIC",
+        "-w",
+    ];
+    const HINT: &'static str = "install gcc or clang, or name one by CEMBRA_CC";
+
+    fn arguments(sources: &[PathBuf], library: &Path, dependencies: &[String]) -> Vec<String> {
+        let mut arguments =
+            vec!["-shared".to_owned(), "-o".to_owned(), library.to_string_lossy().into_owned()];
+        arguments.extend(sources.iter().map(|path| path.to_string_lossy().into_owned()));
+        arguments.extend(dependencies.iter().map(|dependency| format!("-l{dependency}")));
+        arguments
+    }
+}
+
+impl CompiledLanguage for Rust {
+    const STEP: &'static str = "CompileRust";
+    const VARIABLES: &'static [&'static str] = &["CEMBRA_RUSTC", "RUSTC"];
+    const NAMES: &'static [&'static str] = &["rustc"];
+    // rustup looks at the name that it is called by.
+    const FOLLOWS_LINKS: bool = false;
+    const TARGET: &'static [&'static str] = &["--print", "cfg", "-C", "target-cpu=native"];
+    const FLAGS: &'static [&'static str] = &[
+        "--edition=2021",
+        "--crate-type=cdylib",
+        "-Copt-level=3",
+        "-Ctarget-cpu=native",
+        "-Cpanic=abort",
+        "-Cstrip=debuginfo",
+    ];
+    const HINT: &'static str = "install rustc, or name one by CEMBRA_RUSTC";
+
+    fn arguments(sources: &[PathBuf], library: &Path, _: &[String]) -> Vec<String> {
+        // One source is the root; it has the others as modules.
+        let root = sources.first().map(|path| path.to_string_lossy().into_owned());
+        let output = ["-o".to_owned(), library.to_string_lossy().into_owned()];
+        output.into_iter().chain(root).collect()
+    }
+}
 
 /// A compiler that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,26 +125,46 @@ impl Compiler {
     /// # Errors
     /// There is none.
     pub fn find(named: Option<&Path>) -> Result<Compiler, NativeError> {
-        if let Some(named) = preferred(named) {
-            return Compiler::at(&named);
+        Compiler::find_for::<C>(named)
+    }
+
+    /// The compiler of a language: the one that is named, by an argument or a variable, or the first one that runs.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find_for<L: CompiledLanguage>(named: Option<&Path>) -> Result<Compiler, NativeError> {
+        if let Some(named) = preferred::<L>(named) {
+            return Compiler::at_for::<L>(&named);
         }
         let mut tried = Vec::new();
-        for name in NAMES {
-            match Compiler::at(Path::new(name)) {
+        for name in L::NAMES {
+            match Compiler::at_for::<L>(Path::new(name)) {
                 Ok(compiler) => return Ok(compiler),
                 Err(error) => tried.push(error.to_string()),
             }
         }
-        Err(NativeError::NoCompiler { tried: tried.join("; ") })
+        Err(NativeError::NoCompiler { language: L::NAME, hint: L::HINT, tried: tried.join("; ") })
     }
 
-    /// The compiler of this name, along `PATH` if it is a plain one.
+    /// The C compiler of this name, along `PATH` if it is a plain one.
     ///
     /// # Errors
     /// It does not run.
     pub fn at(program: &Path) -> Result<Compiler, NativeError> {
-        let none = |why: String| NativeError::NoCompiler { tried: format!("{}: {why}", program.display()) };
-        let path = found(program).ok_or_else(|| none("not found".to_owned()))?;
+        Compiler::at_for::<C>(program)
+    }
+
+    /// The same of a language.
+    ///
+    /// # Errors
+    /// As [`Compiler::at`].
+    pub fn at_for<L: CompiledLanguage>(program: &Path) -> Result<Compiler, NativeError> {
+        let none = |why: String| NativeError::NoCompiler {
+            language: L::NAME,
+            hint: L::HINT,
+            tried: format!("{}: {why}", program.display()),
+        };
+        let path = found(program, L::FOLLOWS_LINKS).ok_or_else(|| none("not found".to_owned()))?;
         let answer = |arguments: &[&str]| {
             let mut output = tempfile::tempfile().map_err(|error| none(error.to_string()))?;
             let copy = output.try_clone().map_err(|error| none(error.to_string()))?;
@@ -99,40 +183,36 @@ impl Compiler {
             Ok(text)
         };
         let version = answer(&["--version"])?.lines().next().unwrap_or_default().to_owned();
-        let macros = answer(&["-march=native", "-dM", "-E", "-x", "c", "/dev/null"])?;
-        let target = StepKey::of(&macros).to_string()[..32].to_owned();
+        let target = StepKey::of(&answer(L::TARGET)?).to_string()[..32].to_owned();
         Ok(Compiler { path, version, target })
     }
 }
 
-/// Names of compilers, the first one that there is being taken.
-const NAMES: [&str; 3] = ["cc", "clang", "gcc"];
-
 /// The compiler that somebody named.
-fn preferred(named: Option<&Path>) -> Option<PathBuf> {
-    let of_variable = || ["CEMBRA_CC", "CC"].into_iter().find_map(std::env::var_os).map(PathBuf::from);
+fn preferred<L: CompiledLanguage>(named: Option<&Path>) -> Option<PathBuf> {
+    let of_variable = || L::VARIABLES.iter().find_map(std::env::var_os).map(PathBuf::from);
     named.map(Path::to_owned).or_else(of_variable)
 }
 
 /// The file of the compiler that [`Compiler::find`] asks first.
-pub(super) fn chosen(named: Option<&Path>) -> Option<PathBuf> {
-    match preferred(named) {
-        Some(named) => found(&named),
-        None => NAMES.iter().find_map(|name| found(Path::new(name))),
+pub(super) fn chosen<L: CompiledLanguage>(named: Option<&Path>) -> Option<PathBuf> {
+    match preferred::<L>(named) {
+        Some(named) => found(&named, L::FOLLOWS_LINKS),
+        None => L::NAMES.iter().find_map(|name| found(Path::new(name), L::FOLLOWS_LINKS)),
     }
 }
 
-/// A program along `PATH`, with all links followed.
-fn found(program: &Path) -> Option<PathBuf> {
+/// A program along `PATH`, with all links followed or none.
+fn found(program: &Path, follows_links: bool) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| match follows_links {
+        true => path.canonicalize().ok(),
+        false => std::path::absolute(path).ok().filter(|path| path.is_file()),
+    };
     if program.components().count() > 1 {
-        return program.canonicalize().ok();
+        return absolute(program.to_owned());
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())?
-        .canonicalize()
-        .ok()
+    absolute(std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())?)
 }
 
 /// Runs a command to its end; `None` if it has not ended in time, and is stopped.
@@ -166,45 +246,63 @@ fn stop(child: &mut std::process::Child) {
     let _ = child.wait();
 }
 
-/// The step that compiles a C source in a folder, by a build system.
+/// The step that compiles a source of a language in a folder, by a build system.
+///
+/// A source of another language does not meet it:
+///
+/// ```compile_fail,E0308
+/// use cembra::native::{CompilableSource, CompileC, Rust};
+/// use cembra::workflow::Step;
+/// fn compiled(compile: &CompileC, source: CompilableSource<Rust>) {
+///     let _ = compile.run(source);
+/// }
+/// ```
 #[derive(Clone, Debug)]
-pub struct CompileC<S = Direct> {
+pub struct CompileSource<L, S = Direct> {
     compiler: Compiler,
     folder: PathBuf,
     flags: Vec<String>,
     time_limit: Duration,
     system: S,
+    language: PhantomData<fn() -> L>,
 }
 
-impl CompileC {
+/// Compiles C.
+pub type CompileC<S = Direct> = CompileSource<C, S>;
+
+/// Compiles Rust.
+pub type CompileRust<S = Direct> = CompileSource<Rust, S>;
+
+impl<L: CompiledLanguage> CompileSource<L> {
     /// Compiles in a folder that exists. What stands there under the names of the build is replaced.
-    pub fn new(compiler: Compiler, folder: impl Into<PathBuf>) -> CompileC {
-        let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
-        CompileC { compiler, folder: folder.into(), flags, time_limit: TIME_LIMIT, system: Direct }
+    pub fn new(compiler: Compiler, folder: impl Into<PathBuf>) -> CompileSource<L> {
+        let (folder, time_limit, language) = (folder.into(), TIME_LIMIT, PhantomData);
+        let flags = L::FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
+        CompileSource { compiler, folder, flags, time_limit, system: Direct, language }
     }
 }
 
-impl<S: BuildSystem> CompileC<S> {
+impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
     /// The same by another build system.
-    pub fn by<T: BuildSystem>(self, system: T) -> CompileC<T> {
-        let CompileC { compiler, folder, flags, time_limit, .. } = self;
-        CompileC { compiler, folder, flags, time_limit, system }
+    pub fn by<T: BuildSystem>(self, system: T) -> CompileSource<L, T> {
+        let CompileSource { compiler, folder, flags, time_limit, language, .. } = self;
+        CompileSource { compiler, folder, flags, time_limit, system, language }
     }
 
     /// The same with further flags behind the usual ones, such as `-g`.
-    pub fn flag(mut self, flag: impl Into<String>) -> CompileC<S> {
+    pub fn flag(mut self, flag: impl Into<String>) -> CompileSource<L, S> {
         self.flags.push(flag.into());
         self
     }
 
     /// The same with another time limit; 120 s is the usual one.
-    pub fn time_limit(mut self, limit: Duration) -> CompileC<S> {
+    pub fn time_limit(mut self, limit: Duration) -> CompileSource<L, S> {
         self.time_limit = limit;
         self
     }
 
     /// The same in another folder.
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> CompileC<S> {
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> CompileSource<L, S> {
         self.folder = folder.into();
         self
     }
@@ -231,9 +329,7 @@ impl<S: BuildSystem> CompileC<S> {
     ) -> Result<(), NativeError> {
         let log_path = self.folder.join(BUILD_LOG);
         let mut arguments = self.flags.clone();
-        arguments.extend(["-shared".to_owned(), "-o".to_owned(), library.to_string_lossy().into_owned()]);
-        arguments.extend(sources.iter().map(|path| path.to_string_lossy().into_owned()));
-        arguments.extend(dependencies.iter().map(|dependency| format!("-l{dependency}")));
+        arguments.extend(L::arguments(sources, library, dependencies));
         let job =
             BuildJob { folder: &self.folder, compiler: &self.compiler.path, library, sources, arguments };
         let mut command = self.system.command(&job)?;
@@ -268,13 +364,13 @@ fn end_of(path: &Path) -> String {
 }
 
 /// All that a library depends on besides its source; the folder is not part of it.
-impl<S: BuildSystem> Fingerprint for CompileC<S> {
+impl<L: CompiledLanguage, S: BuildSystem> Fingerprint for CompileSource<L, S> {
     fn feed(&self, to: &mut Fingerprinter) {
-        to.group("CompileC", &[&self.compiler, &self.flags, &self.system]);
+        to.group(L::STEP, &[&self.compiler, &self.flags, &self.system]);
     }
 }
 
-impl<S: BuildSystem> Step<CompilableSource<C>> for CompileC<S> {
+impl<L: CompiledLanguage, S: BuildSystem> Step<CompilableSource<L>> for CompileSource<L, S> {
     type Out = Artifact;
     type Err = NativeError;
 
@@ -282,9 +378,9 @@ impl<S: BuildSystem> Step<CompilableSource<C>> for CompileC<S> {
         "compile"
     }
 
-    fn run(&self, compilable: CompilableSource<C>) -> Result<Artifact, NativeError> {
+    fn run(&self, compilable: CompilableSource<L>) -> Result<Artifact, NativeError> {
         let source = &compilable.source;
-        let file = format!("{}.{}", source.entry, C::EXTENSION);
+        let file = format!("{}.{}", source.entry, L::EXTENSION);
         let bindings = compilable.bindings.iter().map(|(name, text)| (name.clone(), text));
         for (name, text) in std::iter::once((file.clone(), &source.text)).chain(bindings) {
             let path = self.folder.join(name);

@@ -17,8 +17,10 @@ pub enum NotTranslated {
         name: String,
     },
     /// An operator has no rule.
-    #[error("routine {routine}, instruction {instruction}: {operator} has no form in C")]
+    #[error("routine {routine}, instruction {instruction}: {operator} has no form in {language}")]
     Operator {
+        /// The language.
+        language: &'static str,
         /// The routine.
         routine: usize,
         /// The instruction.
@@ -35,8 +37,10 @@ pub enum NotTranslated {
         qtype: String,
     },
     /// A value has a type without locals.
-    #[error("routine {routine}: {value} has the type {qtype}, which has no form in C")]
+    #[error("routine {routine}: {value} has the type {qtype}, which has no form in {language}")]
     Value {
+        /// The language.
+        language: &'static str,
         /// The routine.
         routine: usize,
         /// The value.
@@ -53,8 +57,10 @@ pub enum NotTranslated {
         what: String,
     },
     /// A call may run in pieces, on several threads.
-    #[error("routine {routine} is parallel, which has no form in C yet")]
+    #[error("routine {routine} is parallel, which has no form in {language} yet")]
     Parallel {
+        /// The language.
+        language: &'static str,
         /// The routine.
         routine: usize,
     },
@@ -67,8 +73,12 @@ pub enum NativeError {
     #[error(transparent)]
     NotTranslated(#[from] NotTranslated),
     /// There is no compiler.
-    #[error("no C compiler: {tried}; install gcc or clang, or name one by CEMBRA_CC")]
+    #[error("no {language} compiler: {tried}; {hint}")]
     NoCompiler {
+        /// The language.
+        language: &'static str,
+        /// What to do.
+        hint: &'static str,
         /// What was tried.
         tried: String,
     },

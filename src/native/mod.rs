@@ -13,6 +13,8 @@
 //! | --- | --- |
 //! | [`stage`] | the stages, and the language that a source is written in |
 //! | [`c`] | programs as C11: locals, operators, elements, jumps, calls, errors |
+//! | [`rust`] | programs on scalars as Rust, at the same boundary |
+//! | [`backend`] | the sets of steps that there are |
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
@@ -26,6 +28,7 @@
 //! 3. No operand of any operator is undefined behaviour in C.
 //! 4. A folder is complete when its `build.json` says so, and that is written last.
 
+pub mod backend;
 pub mod bindings;
 pub mod build;
 pub mod build_system;
@@ -35,15 +38,19 @@ pub mod call;
 pub mod compiler;
 pub mod error;
 pub mod folder;
+pub mod rust;
 pub mod stage;
+mod syntax;
 
+pub use backend::Backend;
 pub use bindings::CBindings;
 pub use build::{NativeBuild, load};
 pub use build_system::{BuildSystem, Direct, Scripted};
 pub use c::TranslateToC;
 pub use cache::NativeCache;
 pub use call::{NativeCallError, NativeResult, call_library};
-pub use compiler::{CompileC, Compiler};
+pub use compiler::{CompileC, CompileRust, CompileSource, CompiledLanguage, Compiler};
 pub use error::{NativeError, NotTranslated};
 pub use folder::Artifact;
-pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource};
+pub use rust::TranslateToRust;
+pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource, Rust};

@@ -181,6 +181,8 @@ pub fn anonymous(program: &Program) -> Program {
 
 /// A language that sources are written in. It is a type, so that a source cannot meet the compiler of another language.
 pub trait Language: 'static {
+    /// Its name for people.
+    const NAME: &'static str;
     /// The ending of source files, such as `c`.
     const EXTENSION: &'static str;
     /// A comment of one line.
@@ -192,10 +194,24 @@ pub trait Language: 'static {
 pub enum C {}
 
 impl Language for C {
+    const NAME: &'static str = "C";
     const EXTENSION: &'static str = "c";
 
     fn comment(text: &str) -> String {
         format!("/* {} */", text.replace("*/", "* /"))
+    }
+}
+
+/// Rust, of the edition 2021.
+#[derive(Clone, Copy, Debug)]
+pub enum Rust {}
+
+impl Language for Rust {
+    const NAME: &'static str = "Rust";
+    const EXTENSION: &'static str = "rs";
+
+    fn comment(text: &str) -> String {
+        C::comment(text)
     }
 }
 

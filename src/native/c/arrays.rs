@@ -3,6 +3,7 @@
 //! ```text
 //! char *v3; int64_t v3_n0, v3_s0;       where the elements stand
 //! void *v3_own; int64_t v3_room;        their memory, if the local has made it; elements that it has room for
+//! const uint8_t *v3_valid; …            of rows: the bitmap, which is behind the cells in the memory that a local makes
 //! ```
 //!
 //! Values of a program share no elements that somebody changes, so that a copy is a copy here. A local that gets another array
@@ -13,6 +14,8 @@ use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
 use crate::native::stage::ArrayLayout;
+use cembra_vm::builtins::core::WHERE;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
 use cembra_vm::value::QType;
@@ -23,11 +26,19 @@ impl Writer<'_> {
         let (value, rank) = (self.locals.owner(array), self.rank(array));
         let list =
             |what: &str| (0..rank).map(|axis| format!("{value}_{what}{axis}")).collect::<Vec<_>>().join(", ");
-        format!("{{ {value}, {{ {} }}, {{ {} }} }}", list("n"), list("s"))
+        let rows = match self.has_rows(array) {
+            true => format!(", (uint8_t *){value}_valid, {value}_bit"),
+            false => String::new(),
+        };
+        format!("{{ {value}, {{ {} }}, {{ {} }}{rows} }}", list("n"), list("s"))
     }
 
     fn rank(&self, array: ValueId) -> usize {
         self.locals.array(array).map_or(0, |array| array.rank())
+    }
+
+    fn has_rows(&self, array: ValueId) -> bool {
+        self.locals.array(array).is_some_and(BoundaryArray::has_rows)
     }
 
     /// Makes a new array that of a local.
@@ -36,8 +47,12 @@ impl Writer<'_> {
         let axes = (0..self.rank(array)).map(|axis| {
             format!(" {value}_n{axis} = {from}.shape[{axis}]; {value}_s{axis} = {from}.strides[{axis}];")
         });
+        let rows = match self.has_rows(array) {
+            true => format!(" {value}_valid = {from}.validity; {value}_bit = {from}.offset;"),
+            false => String::new(),
+        };
         format!(
-            "free({value}_own); {value} = {value}_own = {from}.data; {value}_room = {from}.shape[0];{}",
+            "free({value}_own); {value} = {value}_own = {from}.data; {value}_room = {from}.shape[0];{}{rows}",
             axes.collect::<String>()
         )
     }
@@ -62,9 +77,23 @@ impl Writer<'_> {
         let taken = self.taken(result, "t");
         match &**overload.name() {
             "core._copy" => {
-                let made = refused(&format!("copied_array(&f, {rank}, sizeof({element}), &t)"));
+                let made = refused(&match array.has_rows() {
+                    true => format!("copied_rows(&f, {}, &t)", array.size()),
+                    false => format!("copied_array(&f, {rank}, sizeof({element}), &t)"),
+                });
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
+            }
+            WHERE => {
+                let made = refused(&match array.has_rows() {
+                    true => format!("copied_rows(chosen, {}, &t)", array.size()),
+                    false => format!("copied_array(chosen, {rank}, sizeof({element}), &t)"),
+                });
+                let mask = self.locals.presence(operands[0])?;
+                let (yes, no) = (self.descriptor(operands[1]), self.descriptor(operands[2]));
+                Some(format!(
+                    "{{ cembra_array f = {yes}, g = {no}, t, *chosen = {mask} ? &f : &g; {made} {taken} }}"
+                ))
             }
             "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
                 let axes = self.axes_of(overload, operands[0], rank)?;
@@ -144,8 +173,11 @@ impl Writer<'_> {
     /// Gives an array to the caller, and a copy of one that is not this routine's own.
     pub(super) fn given(&self, array: ValueId, position: usize) -> String {
         let value = self.locals.owner(array);
-        let (descriptor, rank) = (self.descriptor(array), self.rank(array));
-        let element = self.locals.array(array).map_or("double", |array| element_name(array.element()));
+        let descriptor = self.descriptor(array);
+        let give = self.locals.array(array).map_or(String::new(), |of| match of.has_rows() {
+            true => format!("give_rows(&a, {}", of.size()),
+            false => format!("give_array(&a, {}, {}", of.rank(), of.size()),
+        });
         let own = if self.made.contains(&value) { format!("&{value}_own") } else { "NULL".to_owned() };
         let message = format!(
             "k == CEMBRA_LIMIT ? {} : {}",
@@ -154,7 +186,7 @@ impl Writer<'_> {
         );
         let number = self.number;
         format!(
-            "{{ cembra_array a = {descriptor}; int32_t k = give_array(&a, {rank}, sizeof({element}), {own}, q{position}); \
+            "{{ cembra_array a = {descriptor}; int32_t k = {give}, {own}, q{position}); \
              if (CEMBRA_RARE(k)) {{ status = cembra_raise(run, k, {number}, 0, 0, {message}, CEMBRA_OPERANDS(0)); goto out; }} }}"
         )
     }
@@ -162,15 +194,18 @@ impl Writer<'_> {
     /// Memory for an array as `t`: that which the caller has lent for the result that it is, else what `make` makes. For
     /// some, elements have to stand one after the other.
     pub(super) fn lent_or(&self, array: ValueId, t: usize, make: &str, needs_order: bool) -> String {
-        let (rank, element) = (self.rank(array), self.locals.array(array).map(|array| array.element()));
-        let size = element.map_or("1".to_owned(), |element| format!("sizeof({})", element_name(element)));
+        let (rank, size) = (self.rank(array), self.locals.array(array).map_or(1, BoundaryArray::size));
         let order = |position: &usize| match needs_order && self.layout == ArrayLayout::Strided {
             true => format!("is_in_order(q{position}, {rank}, {size}) && "),
             false => String::new(),
         };
         match self.lent.get(&self.locals.owner(array)) {
             Some(position) => {
-                format!("{}takes_lent(q{position}, {rank}, &t{t}) ? 0 : {make}", order(position))
+                let takes = match self.has_rows(array) {
+                    true => format!("takes_lent_rows(q{position}, &t{t})"),
+                    false => format!("takes_lent(q{position}, {rank}, &t{t})"),
+                };
+                format!("{}{takes} ? 0 : {make}", order(position))
             }
             None => make.to_owned(),
         }

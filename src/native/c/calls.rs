@@ -4,16 +4,17 @@ use crate::native::c::locals::{CType, Leaf, leaves};
 use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
 use crate::native::stage::is_plain;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::{Routine, ValueId};
-use cembra_vm::value::{NdType, QType};
+use cembra_vm::value::QType;
 use std::fmt::Write;
 
 /// The parameters of a routine's function, in C.
-pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, NotTranslated> {
+pub(in crate::native) fn parameters(number: usize, routine: &Routine) -> Result<String, NotTranslated> {
     let mut text = format!("static {} r{number}(cembra_run *run, int32_t depth", returns(routine)?);
     for (position, (name, value)) in routine.inputs.iter().enumerate() {
         let qtype = routine.slot(*value).qtype();
-        if qtype.nd().is_some() {
+        if BoundaryArray::of(qtype).is_some() {
             let _ = write!(text, ", const cembra_array *p{position}");
             continue;
         }
@@ -33,11 +34,11 @@ pub(super) fn parameters(number: usize, routine: &Routine) -> Result<String, Not
 
 /// What a function gives through a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Through {
+pub(in crate::native) enum Through {
     /// A plain scalar of a result.
     Leaf(Leaf),
     /// An array, whose memory becomes that of the caller.
-    Array(NdType),
+    Array(BoundaryArray),
 }
 
 /// The parts of all results, with the numbers of their results.
@@ -45,7 +46,7 @@ fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
     let mut all = Vec::new();
     for (position, value) in routine.results().enumerate() {
         let qtype = routine.slot(value).qtype();
-        match qtype.nd() {
+        match BoundaryArray::of(qtype) {
             Some(array) => all.push((position, Through::Array(array))),
             None => {
                 let leaves = plain_leaves(qtype, || format!("result {position}"))?;
@@ -57,13 +58,13 @@ fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
 }
 
 /// The parts of all results that go through pointers: all, unless there is a single number.
-pub(super) fn results(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
+pub(in crate::native) fn results(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
     let all = parts(routine)?;
     Ok(if let [(_, Through::Leaf(_))] = all[..] { Vec::new() } else { all })
 }
 
 /// The type that the function of a routine returns: a status, and the result if that is a single number.
-pub(super) fn returns(routine: &Routine) -> Result<&'static str, NotTranslated> {
+pub(in crate::native) fn returns(routine: &Routine) -> Result<&'static str, NotTranslated> {
     let [(_, Through::Leaf(leaf))] = parts(routine)?[..] else { return Ok("cembra_status") };
     Ok(match leaf.ctype {
         CType::U8 => "cembra_u8",
@@ -81,7 +82,13 @@ fn plain_leaves(qtype: &QType, what: impl FnOnce() -> String) -> Result<Vec<Leaf
 
 impl Writer<'_> {
     /// Calls a routine.
-    pub(super) fn call(&self, ip: usize, callee: usize, operands: &[ValueId], results: &[ValueId]) -> String {
+    pub(in crate::native) fn call(
+        &self,
+        ip: usize,
+        callee: usize,
+        operands: &[ValueId],
+        results: &[ValueId],
+    ) -> String {
         let (mut text, mut args) = (String::from("{ "), String::from("run, depth"));
         for (position, operand) in operands.iter().enumerate() {
             match self.locals.array(*operand) {

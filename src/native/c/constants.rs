@@ -4,7 +4,7 @@ use cembra_vm::value::{Category, ScalarType, ScalarValue, Value};
 use std::fmt::Write;
 
 /// A FLOAT64 as C reads it back.
-pub(super) fn float(value: f64) -> String {
+pub(in crate::native) fn float(value: f64) -> String {
     match value.is_finite() {
         true => format!("{value:?}"),
         false => format!("f64_of(UINT64_C(0x{:016x}))", value.to_bits()),
@@ -12,7 +12,7 @@ pub(super) fn float(value: f64) -> String {
 }
 
 /// A FLOAT32 as C reads it back.
-pub(super) fn single(value: f32) -> String {
+pub(in crate::native) fn single(value: f32) -> String {
     match value.is_finite() {
         true => format!("{value:?}f"),
         false => format!("f32_of(UINT32_C(0x{:08x}))", value.to_bits()),
@@ -20,7 +20,7 @@ pub(super) fn single(value: f32) -> String {
 }
 
 /// An INT64 as C reads it back.
-pub(super) fn integer(value: i64) -> String {
+pub(in crate::native) fn integer(value: i64) -> String {
     match value {
         i64::MIN => "INT64_MIN".to_owned(),
         value => format!("INT64_C({value})"),
@@ -28,7 +28,7 @@ pub(super) fn integer(value: i64) -> String {
 }
 
 /// An INT32 as C reads it back.
-pub(super) fn narrow(value: i32) -> String {
+pub(in crate::native) fn narrow(value: i32) -> String {
     match value {
         i32::MIN => "INT32_MIN".to_owned(),
         value => value.to_string(),
@@ -36,12 +36,12 @@ pub(super) fn narrow(value: i32) -> String {
 }
 
 /// The name in C of a category.
-pub(super) fn category_name(category: Category) -> String {
+pub(in crate::native) fn category_name(category: Category) -> String {
     format!("CEMBRA_{}", category.name())
 }
 
 /// The constants of the leaves of a literal.
-pub(super) fn constants_of(value: &Value, constants: &mut Vec<String>) {
+pub(in crate::native) fn constants_of(value: &Value, constants: &mut Vec<String>) {
     match value {
         Value::Scalar(scalar) => constants.extend(constant(scalar)),
         Value::Present(scalar) => {
@@ -71,7 +71,7 @@ fn constant(scalar: &ScalarValue) -> Option<String> {
 }
 
 /// A string of C.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::native) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
         match byte {

@@ -2,11 +2,11 @@
 
 use crate::native::c::calls::{Through, results, returns};
 use crate::native::c::constants::{category_name, quoted};
-use crate::native::c::locals::{CType, Leaf, element_name, leaves};
+use crate::native::c::locals::{CType, Leaf, leaves};
 use crate::native::error::NotTranslated;
-use cembra_vm::library::{ABI_VERSION, Parameter, Signature};
+use cembra_vm::library::{ABI_VERSION, BoundaryArray, Parameter, Signature};
 use cembra_vm::program::Program;
-use cembra_vm::value::{Category, NdType, QType};
+use cembra_vm::value::{Category, QType};
 use std::fmt::Write;
 
 /// The header of a function: what a program in C includes.
@@ -93,7 +93,7 @@ fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result
     let mut all = Vec::new();
     for (number, parameter) in signature.parameters.iter().enumerate() {
         let local = local_name(number, &parameter.name);
-        all.push(match parameter.qtype.nd() {
+        all.push(match BoundaryArray::of(&parameter.qtype) {
             Some(_) => format!("const cembra_array *{local}"),
             None => {
                 let what = || refused(&format!("argument {}", parameter.name), &parameter.qtype);
@@ -103,7 +103,7 @@ fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result
     }
     for (number, (result, qtype)) in signature.results.iter().enumerate() {
         let what = || refused(&format!("result {result}"), qtype);
-        let ctype = match qtype.nd() {
+        let ctype = match BoundaryArray::of(qtype) {
             Some(_) => "cembra_array".to_owned(),
             None => types.of(qtype).ok_or_else(what)?,
         };
@@ -136,7 +136,7 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     );
     let mut args = String::from("run, 0");
     for (number, parameter) in signature.parameters.iter().enumerate() {
-        if let Some(array) = parameter.qtype.nd() {
+        if let Some(array) = BoundaryArray::of(&parameter.qtype) {
             let _ = write!(args, ", values[{number}]");
             text += &checked_axes(number, parameter, array);
             continue;
@@ -202,7 +202,7 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     let typed = prototype(name, signature, &mut types)?;
     let address = |(number, parameter): (usize, &Parameter)| {
         let local = local_name(number, &parameter.name);
-        match parameter.qtype.nd() {
+        match BoundaryArray::of(&parameter.qtype) {
             Some(_) => format!("(void *){local}"),
             None => format!("&{local}"),
         }
@@ -227,67 +227,93 @@ fn plain(qtype: &QType, what: &str) -> Result<Vec<Leaf>, NotTranslated> {
 }
 
 /// Looks at the memory that is lent for a result: it is not used while the result is made if an argument lies there.
-fn lent(number: usize, array: NdType, signature: &Signature, results: &[(usize, Through)]) -> String {
-    let (element, rank) = (element_name(array.element()), array.rank());
+fn lent(number: usize, array: BoundaryArray, signature: &Signature, results: &[(usize, Through)]) -> String {
     let refuse = |what: &str| {
         let message = quoted(&format!("the memory for result {number} {what}"));
         format!("return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, {message}, CEMBRA_OPERANDS({number}));")
     };
-    let order = match signature.has_contiguous_results {
+    let order = match signature.has_contiguous_results && array.size() > 0 {
         true => format!(
-            "if (!is_in_order(&m{number}, {rank}, sizeof({element}))) {} ",
+            "if (!is_in_order(&m{number}, {}, {})) {} ",
+            array.rank(),
+            array.size(),
             refuse("has elements that are not one after the other")
         ),
         false => String::new(),
     };
-    let mut text = format!(
-        "    if (m{number}.data != NULL) {{ uint64_t x[2], y[2]; {order}extent_of(&m{number}, {rank}, sizeof({element}), x); "
-    );
-    for (other, array) in results.iter().filter_map(|(other, through)| match through {
-        Through::Array(array) if *other < number => Some((other, array)),
-        _ => None,
-    }) {
-        let _ = write!(
-            text,
-            "if (q{other}->data != NULL) {{ extent_of(q{other}, {}, sizeof({}), y); if (overlaps(x, y)) {} }} ",
-            array.rank(),
-            element_name(array.element()),
-            refuse("is that for another one")
-        );
-    }
-    for (argument, parameter) in signature.parameters.iter().enumerate() {
-        if let Some(array) = parameter.qtype.nd() {
-            let _ = write!(
-                text,
-                "extent_of(values[{argument}], {}, sizeof({}), y); if (overlaps(x, y)) m{number}.data = NULL; ",
-                array.rank(),
-                element_name(array.element())
-            );
+    let bitmap = match array.has_rows() {
+        true => format!(
+            "if (m{number}.validity == NULL || m{number}.offset < 0) {} ",
+            refuse("has no bitmap of the rows that are there")
+        ),
+        false => String::new(),
+    };
+    let mut text = format!("    if (m{number}.data != NULL) {{ uint64_t x[2], y[2]; {order}{bitmap}");
+    for own in extents(&format!("(&m{number})"), array, "x") {
+        text += &own;
+        for (other, array) in results.iter().filter_map(|(other, through)| match through {
+            Through::Array(array) if *other < number => Some((other, array)),
+            _ => None,
+        }) {
+            for extent in extents(&format!("q{other}"), *array, "y") {
+                let taken = refuse("is that for another one");
+                let _ =
+                    write!(text, "if (q{other}->data != NULL) {{ {extent}if (overlaps(x, y)) {taken} }} ");
+            }
+        }
+        for (argument, parameter) in signature.parameters.iter().enumerate() {
+            let of_argument = BoundaryArray::of(&parameter.qtype);
+            for extent in
+                of_argument.into_iter().flat_map(|array| extents(&format!("values[{argument}]"), array, "y"))
+            {
+                let _ = write!(text, "{extent}if (overlaps(x, y)) m{number}.data = NULL; ");
+            }
         }
     }
     text + "}\n"
 }
 
+/// Statements that find the bytes of an array, each as two numbers: those of its cells, and those of its bitmap.
+fn extents(array: &str, of: BoundaryArray, to: &str) -> Vec<String> {
+    let cells = (of.size() > 0).then(|| format!("extent_of({array}, {}, {}, {to}); ", of.rank(), of.size()));
+    let bits = of.has_rows().then(|| format!("extent_of_bits({array}, {to}); "));
+    cells.into_iter().chain(bits).collect()
+}
+
 /// Stores an array that the main routine has given.
-fn given(number: usize, array: NdType) -> String {
-    let (element, rank) = (element_name(array.element()), array.rank());
+fn given(number: usize, array: BoundaryArray) -> String {
     let message = quoted("the memory for a result has another shape than the result");
+    let give = match array.has_rows() {
+        true => format!("give_rows(&m{number}, {}", array.size()),
+        false => format!("give_array(&m{number}, {}, {}", array.rank(), array.size()),
+    };
     format!(
         "    if (q{number}->data == NULL) *q{number} = m{number}; else if (m{number}.data != q{number}->data) {{ \
-         int32_t k = give_array(&m{number}, {rank}, sizeof({element}), NULL, q{number}); free(m{number}.data); \
+         int32_t k = {give}, NULL, q{number}); free(m{number}.data); \
          if (k != 0) return cembra_raise(run, k, 0, 0, 0, {message}, CEMBRA_OPERANDS(0)); }}\n"
     )
 }
 
 /// Refuses an array of a negative size, or whose elements do not stand as the library needs them.
-fn checked_axes(number: usize, parameter: &Parameter, array: NdType) -> String {
-    let element = element_name(array.element());
-    let mut text = format!(
-        "    {{ const cembra_array *a = values[{number}]; int64_t stride = sizeof({element}); int is = 1; "
-    );
+fn checked_axes(number: usize, parameter: &Parameter, array: BoundaryArray) -> String {
+    let size = array.size();
+    let mut text =
+        format!("    {{ const cembra_array *a = values[{number}]; int64_t stride = {size}; int is = 1; ");
+    text += &match array.has_rows() {
+        true => {
+            let what = "has a bitmap that begins before its memory";
+            format!("if (a->validity != NULL && a->offset < 0) {} ", refuse(number, parameter, what))
+        }
+        false => {
+            format!(
+                "if (a->validity != NULL) {} ",
+                refuse(number, parameter, "has elements that may be missing")
+            )
+        }
+    };
     for axis in (0..array.rank()).rev() {
         let size = format!("a->shape[{axis}]");
-        if parameter.is_contiguous {
+        if parameter.is_contiguous && array.size() > 0 {
             let _ = write!(
                 text,
                 "is &= {size} == 1 || a->strides[{axis}] == stride; stride = mul_i64(stride, {size}); "

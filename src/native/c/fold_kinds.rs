@@ -1,9 +1,11 @@
 //! Which operators are folds, and their functions in `folds.c`.
 
-use crate::native::c::locals::CType;
+use crate::native::c::locals::{CType, element_name};
+use crate::native::c::row_folds::RowFold;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::Program;
-use cembra_vm::value::{Axes, NdType, QType, ScalarType};
+use cembra_vm::value::{Axes, QType, ScalarType};
 
 /// The text that programs with folds need.
 pub(super) const FOLDS: &str = include_str!("folds.c");
@@ -20,12 +22,29 @@ pub(super) struct Fold {
     /// True if there is no result without elements.
     pub(super) needs_elements: bool,
     pub(super) axes: Axes,
-    pub(super) operand: NdType,
+    pub(super) operand: BoundaryArray,
+    /// What else there is to one of rows.
+    pub(super) rows: Option<RowFold>,
 }
 
 impl Fold {
     /// The fold that an operator is, if it has a form in C.
     pub(super) fn of(overload: &Overload) -> Option<Fold> {
+        if let Some(rows) = RowFold::of(overload) {
+            let (operand, axes) = (BoundaryArray::of(&overload.args()[0])?, Axes::new([0])?);
+            let (kind, element) = rows.of.unwrap_or(("count", "u8"));
+            // Integers are added as INT64.
+            let part = if kind == "sum" && element != "f64" { CType::I64 } else { rows.element };
+            return Some(Fold {
+                kind,
+                element,
+                part,
+                needs_elements: false,
+                axes,
+                operand,
+                rows: Some(rows),
+            });
+        }
         let [QType::NdArray(operand), QType::Axes(axes)] = overload.args() else { return None };
         let name = overload.name().strip_prefix("nd._")?;
         let (name, element) = (name.strip_suffix("_kept").unwrap_or(name), operand.element());
@@ -53,12 +72,28 @@ impl Fold {
         };
         let needs_elements = ["min", "max"].contains(&name);
         let element = code(element)?;
-        Some(Fold { kind, element, part, needs_elements, axes: *axes, operand: *operand })
+        let (axes, operand) = (*axes, BoundaryArray::Nd(*operand));
+        Some(Fold { kind, element, part, needs_elements, axes, operand, rows: None })
     }
 
     /// True if all elements become one scalar.
     pub(super) fn is_whole(&self, overload: &Overload) -> bool {
-        self.axes.len() == self.operand.rank() && overload.result().nd().is_none()
+        self.axes.len() == self.operand.rank() && BoundaryArray::of(overload.result()).is_none()
+    }
+
+    /// The type of what is folded, in C.
+    pub(super) fn element_type(&self) -> &'static str {
+        self.rows.map_or(element_name(self.operand.element()), |rows| rows.element.name())
+    }
+
+    /// True unless only the number of rows matters.
+    pub(super) fn has_value(&self) -> bool {
+        self.rows.is_none_or(|rows| rows.of.is_some())
+    }
+
+    /// True if the number of rows that are there matters.
+    pub(super) fn counts(&self) -> bool {
+        self.rows.is_some_and(|rows| rows.counts())
     }
 
     /// A call of the function of this beginning: `leaf`, `join`, `finish` or `fold`.

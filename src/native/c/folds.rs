@@ -11,7 +11,6 @@ use crate::native::c::locals::element_name;
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
-use cembra_vm::value::array::cell_size;
 use std::fmt::Write;
 
 impl Writer<'_> {
@@ -23,9 +22,9 @@ impl Writer<'_> {
         operands: &[ValueId],
         result: ValueId,
     ) -> Option<String> {
-        let fold = Fold::of(overload)?;
+        let fold = Fold::of(overload).filter(|fold| fold.rows.is_none())?;
         let (array, rank) = (self.locals.owner(operands[0]), fold.operand.rank());
-        let size = cell_size(fold.operand.element());
+        let size = fold.operand.size();
         let kept: Vec<usize> = (0..rank).filter(|axis| !fold.axes.contains(*axis)).collect();
         let order: Vec<usize> =
             kept.iter().copied().chain((0..rank).filter(|axis| fold.axes.contains(*axis))).collect();

@@ -2,11 +2,14 @@
 #define CEMBRA_TYPES
 #include <stdint.h>
 
-/* An array: its first element, and for each axis the size and the bytes from one element to the next. */
+/* An array: its first element, and for each axis the size and the bytes from one element to the next. Rows have one axis, and may be
+   missing; elements of other arrays are all there. */
 typedef struct {
     void *data;
     int64_t shape[6];
     int64_t strides[6];
+    uint8_t *validity;    /* of rows: a bitmap of those that are there, lowest bit first; NULL if all are */
+    int64_t offset;       /* the bit of the first row */
 } cembra_array;
 
 /* Why a call has failed. */

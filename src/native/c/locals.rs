@@ -4,16 +4,18 @@
 //! v3: FLOAT64 [0x10]             double v3;
 //! v4: OPTIONAL_INT64 [0x18]      uint8_t v4_0; int64_t v4_8;      by the offset in the value
 //! v5: NDARRAY_FLOAT64_NN         char *v5; int64_t v5_n0, v5_n1, v5_s0, v5_s1;
+//! v7: DENSE_ARRAY_FLOAT64         the same with const uint8_t *v7_valid; int64_t v7_bit;    its bitmap, and the bit of the first row
 //! v6, a view of v4               the locals of v4
 //! ```
 
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::program::Owners;
 use cembra_vm::program::{Routine, ValueId};
-use cembra_vm::value::{NdType, QType, ScalarType};
+use cembra_vm::value::{QType, ScalarType};
 
 /// A type of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CType {
+pub(in crate::native) enum CType {
     U8,
     I32,
     I64,
@@ -23,7 +25,7 @@ pub(super) enum CType {
 
 impl CType {
     /// That of a plain scalar.
-    pub(super) fn of(scalar: ScalarType) -> Option<CType> {
+    pub(in crate::native) fn of(scalar: ScalarType) -> Option<CType> {
         match scalar {
             ScalarType::Unit | ScalarType::Boolean => Some(CType::U8),
             ScalarType::Int32 => Some(CType::I32),
@@ -35,7 +37,7 @@ impl CType {
     }
 
     /// Its name in C.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::native) fn name(self) -> &'static str {
         match self {
             CType::U8 => "uint8_t",
             CType::I32 => "int32_t",
@@ -46,7 +48,7 @@ impl CType {
     }
 
     /// The bits of a local, as an operand of an error.
-    pub(super) fn bits(self, local: &str) -> String {
+    pub(in crate::native) fn bits(self, local: &str) -> String {
         match self {
             CType::F64 => format!("bits_f64({local})"),
             CType::F32 => format!("bits_f32({local})"),
@@ -56,9 +58,9 @@ impl CType {
 }
 
 /// The name in C of the elements of an array.
-pub(super) fn element_name(element: ScalarType) -> &'static str {
+pub(in crate::native) fn element_name(element: ScalarType) -> &'static str {
     match element {
-        ScalarType::Boolean | ScalarType::Uint8 => "uint8_t",
+        ScalarType::Unit | ScalarType::Boolean | ScalarType::Uint8 => "uint8_t",
         ScalarType::Int8 => "int8_t",
         ScalarType::Int16 => "int16_t",
         ScalarType::Uint16 => "uint16_t",
@@ -73,14 +75,14 @@ pub(super) fn element_name(element: ScalarType) -> &'static str {
 
 /// A plain scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leaf {
+pub(in crate::native) struct Leaf {
     /// Its offset in the value.
-    pub(super) at: u32,
-    pub(super) ctype: CType,
+    pub(in crate::native) at: u32,
+    pub(in crate::native) ctype: CType,
 }
 
 /// The scalars that a type consists of, in order; `None` if it is not plain.
-pub(super) fn leaves(qtype: &QType) -> Option<Vec<Leaf>> {
+pub(in crate::native) fn leaves(qtype: &QType) -> Option<Vec<Leaf>> {
     let mut found = Vec::new();
     gather(0, qtype, &mut found).then_some(found)
 }
@@ -108,23 +110,23 @@ fn gather(at: u32, qtype: &QType, found: &mut Vec<Leaf>) -> bool {
 }
 
 /// Names of locals.
-pub(super) struct Locals<'r> {
+pub(in crate::native) struct Locals<'r> {
     routine: &'r Routine,
     owners: Owners,
 }
 
 impl<'r> Locals<'r> {
-    pub(super) fn new(routine: &'r Routine) -> Locals<'r> {
+    pub(in crate::native) fn new(routine: &'r Routine) -> Locals<'r> {
         Locals { routine, owners: routine.owners() }
     }
 
     /// The value whose locals these are.
-    pub(super) fn owner(&self, value: ValueId) -> ValueId {
+    pub(in crate::native) fn owner(&self, value: ValueId) -> ValueId {
         self.owners.owner(value)
     }
 
     /// The local of a leaf of a value.
-    pub(super) fn name(&self, value: ValueId, leaf: Leaf) -> String {
+    pub(in crate::native) fn name(&self, value: ValueId, leaf: Leaf) -> String {
         let owner = self.owners.owner(value);
         let slot = self.routine.slot(owner);
         let at = self.routine.slot(value).offset() - slot.offset() + leaf.at;
@@ -135,18 +137,24 @@ impl<'r> Locals<'r> {
     }
 
     /// The locals of a plain value, in order.
-    pub(super) fn all(&self, value: ValueId) -> Vec<(String, CType)> {
+    pub(in crate::native) fn all(&self, value: ValueId) -> Vec<(String, CType)> {
         let leaves = leaves(self.routine.slot(value).qtype()).unwrap_or_default();
         leaves.into_iter().map(|leaf| (self.name(value, leaf), leaf.ctype)).collect()
     }
 
     /// The only local of a scalar or a mask.
-    pub(super) fn only(&self, value: ValueId) -> String {
+    pub(in crate::native) fn only(&self, value: ValueId) -> String {
         self.all(value).pop().map(|(name, _)| name).unwrap_or_default()
     }
 
     /// The array type of a value.
-    pub(super) fn array(&self, value: ValueId) -> Option<NdType> {
-        self.routine.slot(value).qtype().nd()
+    pub(in crate::native) fn array(&self, value: ValueId) -> Option<BoundaryArray> {
+        BoundaryArray::of(self.routine.slot(value).qtype())
+    }
+
+    /// What says whether a plain value that may be missing is there; `None` of one that always is.
+    pub(in crate::native) fn presence(&self, value: ValueId) -> Option<String> {
+        let is_optional = self.routine.slot(value).qtype().is_optional();
+        self.all(value).into_iter().next().filter(|_| is_optional).map(|(name, _)| name)
     }
 }

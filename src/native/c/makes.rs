@@ -1,5 +1,6 @@
 //! Which instructions make arrays, and which change more of them than elements.
 
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::{Instruction, Routine, ValueId};
 use hashbrown::{HashMap, HashSet};
@@ -12,7 +13,7 @@ pub(super) fn made(routine: &Routine) -> HashSet<ValueId> {
         _ => true,
     };
     let written = body.instructions().iter().filter(makes).flat_map(|instruction| body.writes(instruction));
-    let arrays = written.filter(|value| routine.slot(**value).qtype().nd().is_some());
+    let arrays = written.filter(|value| BoundaryArray::of(routine.slot(**value).qtype()).is_some());
     arrays.map(|value| owners.owner(*value)).collect()
 }
 

@@ -13,25 +13,28 @@
 //! `cembra_error` of the call.
 
 mod arrays;
-mod calls;
+pub(in crate::native) mod calls;
 mod cells;
-mod constants;
+pub(in crate::native) mod constants;
 mod elements;
 mod entry;
 mod fold_kinds;
 mod folds;
-mod locals;
+pub(in crate::native) mod locals;
 mod loops;
 mod makes;
 mod operators;
-mod recipes;
+pub(in crate::native) mod recipes;
+mod region_functions;
 mod region_text;
 mod region_walk;
 mod regions;
 mod routine;
-mod rules;
-mod special;
+mod row_folds;
+pub(in crate::native) mod rules;
+pub(in crate::native) mod special;
 mod sweeps;
+mod syntax;
 mod writer;
 
 pub use entry::header;
@@ -42,11 +45,15 @@ use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// The text that programs with rows need.
+const ROWS: &str = include_str!("rows.c");
 
 /// What operators do, as functions of C.
 const PRELUDE: &str = include_str!("prelude.c");
@@ -55,7 +62,7 @@ const PRELUDE: &str = include_str!("prelude.c");
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     // Functions and macros; its locals are in nobody's way.
-    let called = [PRELUDE, REGIONS, FOLDS]
+    let called = [PRELUDE, REGIONS, FOLDS, ROWS]
         .into_iter()
         .flat_map(|text| text.split('('))
         .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
@@ -102,11 +109,17 @@ impl TranslateToC {
     }
 }
 
+/// True if a program has rows that may be missing.
+fn has_rows(program: &Program) -> bool {
+    let mut values = program.routines().iter().flat_map(|routine| &routine.values);
+    values.any(|info| BoundaryArray::of(info.slot.qtype()).is_some_and(BoundaryArray::has_rows))
+}
+
 /// True if a program has operators on whole arrays.
 fn walks(program: &Program) -> bool {
     let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
     overloads.any(|overload| {
-        let takes_arrays = overload.args().iter().any(|qtype| qtype.nd().is_some());
+        let takes_arrays = overload.args().iter().any(|qtype| BoundaryArray::of(qtype).is_some());
         takes_arrays && !overload.reads_lent() && !overload.updates()
     })
 }
@@ -146,6 +159,7 @@ impl Step<ProgramCall> for TranslateToC {
         let mut text = header(call.name(), &signature)?;
         text.push_str("\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
         text.push_str(PRELUDE);
+        text += if has_rows(program) { ROWS } else { "" };
         text += if walks(program) { REGIONS } else { "" };
         text += fold_functions(program);
         text += &special_functions(program);

@@ -3,9 +3,12 @@
 use crate::native::c::constants::integer;
 use crate::native::c::locals::{CType, leaves};
 use crate::native::c::recipes;
-use crate::native::c::rules::{Gives, rule};
+use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
+use crate::native::c::syntax::CSyntax;
 use crate::native::c::writer::Writer;
+use cembra_vm::builtins::aggregate::SIZE;
+use cembra_vm::builtins::core::COPY;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
@@ -22,8 +25,9 @@ impl Writer<'_> {
     ) -> Option<String> {
         // A copy of a plain value is a tuple of one field: its scalars go to other locals.
         let is_plain = leaves(self.routine.slot(result).qtype()).is_some();
-        if overload.assembles() || (is_plain && &**overload.name() == "core._copy") {
-            return self.assemble(operands, result);
+        if overload.assembles() || (is_plain && &**overload.name() == COPY) {
+            let qtype = self.routine.slot(result).qtype();
+            return recipes::assembled(operands, result, qtype, &self.locals);
         }
         if let Some(folded) = self.fold(ip, overload, operands, result) {
             return Some(folded);
@@ -36,7 +40,7 @@ impl Writer<'_> {
                 operands.iter().flat_map(|value| self.locals.all(*value)).collect();
             let raise =
                 |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
-            return Some(special.statements(operands, result, &self.locals, raise));
+            return Some(special.statements(&CSyntax, operands, result, &self.locals, raise));
         }
         if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
             return Some(shifted);
@@ -44,27 +48,22 @@ impl Writer<'_> {
         if let Some((function, gives)) = rule(overload) {
             return Some(self.helper(ip, function, gives, operands, result));
         }
+        if let Some((function, gives)) = optional_rule(overload) {
+            return Some(self.optional_helper(ip, function, gives, operands, result));
+        }
+        if &**overload.name() == SIZE {
+            let array = operands.first().filter(|array| self.locals.array(**array).is_some())?;
+            return Some(format!("{} = {}_n0;", self.locals.only(result), self.locals.owner(*array)));
+        }
         match overload.primitive() {
             Some(Primitive::Get(element, _)) => return Some(self.get(ip, element, operands, result)),
             Some(Primitive::Set(element, _)) => return Some(self.set(ip, element, operands)),
             Some(Primitive::Length) => return self.length(operands, result),
             _ => {}
         }
-        recipes::statements(overload, operands, result, &self.locals, |value| {
+        recipes::statements(&CSyntax, overload, operands, result, &self.locals, |value| {
             self.literals.get(&value).cloned()
         })
-    }
-
-    fn assemble(&self, operands: &[ValueId], result: ValueId) -> Option<String> {
-        leaves(self.routine.slot(result).qtype())?;
-        let sources = operands.iter().flat_map(|operand| self.locals.all(*operand));
-        let moved = self.locals.all(result).into_iter().zip(sources);
-        Some(
-            moved
-                .filter(|((to, _), (from, _))| to != from)
-                .map(|((to, _), (from, _))| format!("{to} = {from}; "))
-                .collect(),
-        )
     }
 
     /// A quotient or remainder of integers by a literal that is a power of two: bits.
@@ -78,6 +77,32 @@ impl Writer<'_> {
             "python.floordiv" => Some(format!("{result} = {x} >> {};", power.trailing_zeros())),
             _ => None,
         }
+    }
+
+    /// A function of values that are all there; the result is missing where one is.
+    fn optional_helper(
+        &self,
+        ip: usize,
+        function: &str,
+        gives: Gives,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> String {
+        let from = operands.iter().filter_map(|value| self.locals.all(*value).pop());
+        let from: Vec<(String, CType)> = from.collect();
+        let args: Vec<&str> = from.iter().map(|(name, _)| name.as_str()).collect();
+        let present: Vec<String> = operands.iter().filter_map(|value| self.locals.presence(*value)).collect();
+        let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
+        let [(presence, _), (cells, ctype)] = &self.locals.all(result)[..] else { return String::new() };
+        let (args, ctype) = (args.join(", "), ctype.name());
+        let call = match gives {
+            Gives::Value => format!("if (p) z = {function}({args}); "),
+            Gives::ValueOrCategory => format!(
+                "int32_t k = p ? {function}({args}, &z) : 0; if (CEMBRA_RARE(k)) {{ {} }} ",
+                self.raise(ip, "NULL", &from)
+            ),
+        };
+        format!("{{ uint8_t p = {present}; {ctype} z = 0; {call}{cells} = z; {presence} = p; }}")
     }
 
     fn helper(

@@ -9,12 +9,10 @@
 //! the shortest steps is the inner one.
 
 use crate::native::c::constants::quoted;
-use crate::native::c::locals::element_name;
 use crate::native::c::region_text::{Column, Parts};
 use crate::native::c::regions::{Member, operator};
 use crate::native::c::writer::Writer;
 use crate::native::stage::ArrayLayout;
-use cembra_vm::value::array::cell_size;
 use std::fmt::Write;
 
 impl Writer<'_> {
@@ -33,11 +31,16 @@ impl Writer<'_> {
         let has_folds = parts.folds().next().is_some();
         for (i, member) in parts.stored().enumerate() {
             let Some((.., result)) = operator(self.routine, member.ip) else { continue };
-            let element = element_name(member.array.element());
-            let make = format!("new_array({rank}, sizeof({element}), &t{i})");
+            let (make, bitmap) = match member.array.has_rows() {
+                true => (
+                    format!("new_rows({}, &t{i})", member.array.size()),
+                    format!("uint8_t *y{i} = t{i}.validity + t{i}.offset / 8; "),
+                ),
+                false => (format!("new_array({rank}, {}, &t{i})", member.array.size()), String::new()),
+            };
             let _ = write!(
                 text,
-                "cembra_array t{i} = {{ NULL, {{ {sizes} }} }}; {{ int32_t k = {}; {} }} char *o{i} = t{i}.data; ",
+                "cembra_array t{i} = {{ NULL, {{ {sizes} }} }}; {{ int32_t k = {}; {} }} char *o{i} = t{i}.data; {bitmap}",
                 self.lent_or(result, i, &make, has_folds),
                 refused(member.ip, &freed)
             );
@@ -65,19 +68,20 @@ impl Writer<'_> {
             parts.columns.iter().map(Column::initial).chain((0..stored).map(of_output)).collect();
         let columns = all.len();
         let usual = parts.columns.iter().map(|column| column.usual);
-        let usual = usual.chain(parts.stored().map(|member| cell_size(member.array.element())));
+        let usual = usual.chain(parts.stored().map(|member| member.array.size()));
         let is_usual = |(i, usual): (usize, usize)| format!("c[{i}].strides[last] == {usual}");
         let is_flat: Vec<String> = usual.enumerate().map(is_usual).collect();
         let call = |is_strided: bool| {
             parts.list(
-                |i, _| match is_strided {
-                    true => format!("c[{i}].data, c[{i}].strides[last]"),
-                    false => format!("c[{i}].data"),
+                |i, column| match is_strided {
+                    true => column.with_bits(format!("c[{i}].data, c[{i}].strides[last]")),
+                    false => column.with_bits(format!("c[{i}].data")),
                 },
                 |_, (local, _)| local.clone(),
-                |i, _| match (i + inputs, is_strided) {
-                    (i, true) => format!("(char *)c[{i}].data, c[{i}].strides[last]"),
-                    (i, false) => format!("(char *)c[{i}].data"),
+                |number, of| {
+                    let i = number + inputs;
+                    let step = if is_strided { format!(", c[{i}].strides[last]") } else { String::new() };
+                    of.with_bits(format!("(char *)c[{i}].data{step}"), &format!("y{number}"))
                 },
                 |_, _| String::new(),
             )
@@ -110,13 +114,12 @@ impl Writer<'_> {
         let flat = parts.columns.iter().enumerate();
         let flat =
             flat.map(|(i, column)| format!("c[{i}].strides[0] == {}", column.usual)).collect::<Vec<_>>();
-        let sizes: Vec<String> =
-            parts.columns.iter().map(|column| cell_size(column.element).to_string()).collect();
+        let sizes: Vec<String> = parts.columns.iter().map(|column| column.size.to_string()).collect();
         let none = |_: usize, _: &Member| String::new();
         let arguments = parts.list(
-            |i, _| format!("c[{i}].data, c[{i}].strides[0]"),
+            |i, column| column.with_bits(format!("c[{i}].data, c[{i}].strides[0]")),
             |_, (local, _)| local.clone(),
-            |i, _| format!("o{i}"),
+            |i, of| of.with_bits(format!("o{i}"), &format!("y{i}")),
             none,
         );
         let mut text = format!(
@@ -133,8 +136,18 @@ impl Writer<'_> {
             let Some((fold, (.., result))) = member.fold.zip(operator(self.routine, member.ip)) else {
                 continue;
             };
-            let value = fold.call("finish", &format!("z.f{i}, count"));
-            let _ = write!(text, "{} = {value}; ", self.locals.only(result));
+            let value = match fold.has_value() {
+                true => fold.call("finish", &format!("z.f{i}, count")),
+                false => String::new(),
+            };
+            let Some(rows) = fold.rows else {
+                let _ = write!(text, "{} = {value}; ", self.locals.only(result));
+                continue;
+            };
+            let values = rows.results(&value, &format!("z.p{i}"), "count");
+            for ((local, _), value) in self.locals.all(result).into_iter().zip(values) {
+                let _ = write!(text, "{local} = {value}; ");
+            }
         }
         text
     }

@@ -13,12 +13,13 @@
 //! 1. Nothing is written in a region that was read or written in it before.
 //! 2. No member reads the result of a fold of the region, or a member of another component.
 
-use crate::native::c::cells::{Cell, cell};
+use crate::native::c::cells::{CellValue, cell};
 use crate::native::c::fold_kinds::Fold;
 use crate::native::c::locals::{CType, Locals};
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::{Instruction, Routine, ValueId};
-use cembra_vm::value::{NdType, QType, ScalarValue};
+use cembra_vm::value::{QType, ScalarValue};
 use hashbrown::{HashMap, HashSet};
 
 /// Instructions of a region at most: a compiler takes long for a loop with very many statements.
@@ -42,7 +43,7 @@ pub(super) struct Region {
 pub(super) struct Member {
     pub(super) ip: usize,
     /// The array of its result, or of the operand of a fold.
-    pub(super) array: NdType,
+    pub(super) array: BoundaryArray,
     pub(super) fold: Option<Fold>,
     /// True if its result has memory, of an array.
     pub(super) is_stored: bool,
@@ -53,9 +54,9 @@ pub(super) struct Member {
 /// What an instruction is in a region.
 enum Kind {
     Scalar,
-    Elements(NdType),
+    Elements(BoundaryArray),
     /// The same, but some may be refused.
-    Refusing(NdType),
+    Refusing(BoundaryArray),
     Fold(Fold),
 }
 
@@ -105,20 +106,16 @@ fn kind(routine: &Routine, literals: &HashMap<ValueId, ScalarValue>, ip: usize) 
     if let Some(fold) = Fold::of(overload) {
         return fold.is_whole(overload).then_some(Kind::Fold(fold));
     }
-    match overload.result() {
-        QType::NdArray(result) => {
-            let literal = |number: usize| literals.get(&operands[number]).cloned();
-            Some(match cell(overload, literal, |_| String::new())? {
-                Cell::Total(..) => Kind::Elements(*result),
-                Cell::Refusing(_) => Kind::Refusing(*result),
-            })
-        }
-        result if is_plain(result) => {
-            let is_total = overload.effects().is_total() && overload.args().iter().all(is_plain);
-            is_total.then_some(Kind::Scalar)
-        }
-        _ => None,
+    if let Some(result) = BoundaryArray::of(overload.result()) {
+        let literal = |number: usize| literals.get(&operands[number]).cloned();
+        return Some(match cell(overload, literal, |_, _| String::new())?.value {
+            CellValue::Refusing(_) => Kind::Refusing(result),
+            _ => Kind::Elements(result),
+        });
     }
+    let is_total =
+        overload.effects().is_total() && overload.args().iter().chain([overload.result()]).all(is_plain);
+    is_total.then_some(Kind::Scalar)
 }
 
 /// Who reads values of a routine.
@@ -174,8 +171,10 @@ impl Window {
         let is_of_member = |value: &ValueId| self.by_result.contains_key(value);
         let is_new = !self.seen.contains(&result) && !operands.contains(&result);
         let fits = match kind {
-            // A fold of an array that is there needs no loop of its own.
-            Kind::Fold(_) => is_of_member(&operands[0]) && self.of_folds.len() < MOST_FOLDS,
+            // A fold of elements that are there needs no loop of its own; one of rows has its presence from this one.
+            Kind::Fold(fold) => {
+                (is_of_member(&operands[0]) || fold.operand.has_rows()) && self.of_folds.len() < MOST_FOLDS
+            }
             // Folds are computed leaf by leaf: an element that is refused would be found behind others.
             Kind::Refusing(_) => self.of_folds.is_empty(),
             _ => true,
@@ -271,6 +270,19 @@ impl Window {
 }
 
 impl Member {
+    /// What follows an output in any list if rows may be missing.
+    pub(super) fn with_bits(&self, text: String, bits: &str) -> String {
+        if self.array.has_rows() { format!("{text}, {bits}") } else { text }
+    }
+
+    /// Where the function of a row puts elements of a fold, and presence, as far as the fold needs them.
+    pub(super) fn buffers(&self, elements: &str, presence: &str) -> String {
+        let Some(fold) = self.fold else { return String::new() };
+        let elements = fold.has_value().then_some(elements);
+        let presence = fold.counts().then_some(presence);
+        elements.into_iter().chain(presence).collect::<Vec<_>>().join(", ")
+    }
+
     /// The type of C of its value: of an element, or of what a fold gives.
     pub(super) fn ctype(&self) -> CType {
         self.fold.map_or(CType::of(self.array.element()).unwrap_or(CType::F64), |fold| fold.part)

@@ -15,15 +15,16 @@
 
 use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
-use crate::native::c::locals::{Locals, element_name, leaves};
+use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
 use crate::native::c::makes::{made, made_results};
 use crate::native::c::regions::{Region, regions};
 use crate::native::c::writer::{LineOf, Writer};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{ArrayLayout, C, Language};
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::{Instruction, Program, ValueId, dump};
-use cembra_vm::value::{NdType, QType, ScalarValue, Value};
+use cembra_vm::value::{QType, ScalarValue, Value};
 use hashbrown::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -42,7 +43,7 @@ pub(super) fn function(
     is_explained: bool,
 ) -> Result<String, NotTranslated> {
     if program.routines()[number].parallel.is_some() {
-        return Err(NotTranslated::Parallel { routine: number });
+        return Err(NotTranslated::Parallel { language: C::NAME, routine: number });
     }
     let mut writer = writer(number, program, layout, line);
     writer.is_explained = is_explained;
@@ -165,14 +166,15 @@ impl Writer<'_> {
             if let QType::Axes(_) = info.slot.qtype() {
                 continue;
             }
-            if let Some(array) = info.slot.qtype().nd().filter(|_| !literals.contains_key(&value)) {
+            let array = self.locals.array(value).filter(|_| !literals.contains_key(&value));
+            if let Some(array) = array {
                 self.declare_array(value, array);
                 bytes += 8 + 16 * array.rank();
                 continue;
             }
             if leaves(info.slot.qtype()).is_none() {
                 let (routine, qtype) = (self.number, info.slot.qtype().to_string());
-                return Err(NotTranslated::Value { routine, value, qtype });
+                return Err(NotTranslated::Value { language: C::NAME, routine, value, qtype });
             }
             bytes += 8 * self.declare_plain(value, literals.get(&value).copied());
         }
@@ -206,26 +208,36 @@ impl Writer<'_> {
         all.len()
     }
 
-    fn declare_array(&mut self, value: ValueId, array: NdType) {
+    fn declare_array(&mut self, value: ValueId, array: BoundaryArray) {
         let axes: Vec<String> =
             (0..array.rank()).map(|axis| format!("{value}_n{axis} = 0, {value}_s{axis} = 0")).collect();
         let own = match self.made.contains(&value) {
             true => format!(" void *{value}_own = NULL; int64_t {value}_room = 0;"),
             false => String::new(),
         };
-        let _ = writeln!(self.text, "    char *{value} = NULL; int64_t {};{own}", axes.join(", "));
+        let rows = match array.has_rows() {
+            true => format!(" const uint8_t *{value}_valid = NULL; int64_t {value}_bit = 0;"),
+            false => String::new(),
+        };
+        let _ = writeln!(self.text, "    char *{value} = NULL; int64_t {};{rows}{own}", axes.join(", "));
     }
 
     /// Takes an array argument apart. One of the main routine stands as the call says.
-    fn take_array(&mut self, position: usize, value: ValueId, array: NdType) {
+    fn take_array(&mut self, position: usize, value: ValueId, array: BoundaryArray) {
         let _ = writeln!(self.text, "    {value} = p{position}->data;");
+        if array.has_rows() {
+            let _ = writeln!(
+                self.text,
+                "    {value}_valid = p{position}->validity; {value}_bit = p{position}->offset;"
+            );
+        }
         for axis in 0..array.rank() {
             let _ = writeln!(self.text, "    {value}_n{axis} = p{position}->shape[{axis}];");
         }
         let is_given = self.layout == ArrayLayout::Contiguous && self.number == 0 && !self.is_called;
         for axis in (0..array.rank()).rev() {
             let stride = match is_given {
-                true if axis + 1 == array.rank() => format!("sizeof({})", element_name(array.element())),
+                true if axis + 1 == array.rank() => array.size().to_string(),
                 true => format!("{value}_s{0} * {value}_n{0}", axis + 1),
                 false => format!("p{position}->strides[{axis}]"),
             };
@@ -351,6 +363,7 @@ impl Writer<'_> {
                 let overload = &body.operators()[operator as usize];
                 let operands = body.list(operands);
                 self.operator(ip, overload, operands, result).ok_or_else(|| NotTranslated::Operator {
+                    language: C::NAME,
                     routine: self.number,
                     instruction: ip,
                     operator: overload.to_string(),

@@ -1,11 +1,12 @@
 //! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
 
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
 
 /// How a function of C gives what it computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gives {
+pub(in crate::native) enum Gives {
     /// As its value.
     Value,
     /// Through its last parameter; its value is a category, or 0.
@@ -71,7 +72,7 @@ const RULES: [(&str, &str, &str, Gives); 52] = [
 ];
 
 /// The function of C for an operator on plain values.
-pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+pub(in crate::native) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     let plain = |qtype: &QType| match qtype {
         QType::Scalar(scalar) => Some(*scalar),
         _ => None,
@@ -79,11 +80,17 @@ pub(super) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     function_of(overload, plain)
 }
 
-/// The function of C for an element of an operator on arrays. One that gives a category gives a value as well, always.
-pub(super) fn element_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+/// The function of C for an operator on plain values of which some may be missing: of those behind them.
+pub(in crate::native) fn optional_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     let is_of_python = overload.name().starts_with("python.");
-    let element = |qtype: &QType| qtype.nd().map_or_else(|| qtype.element(), |array| Some(array.element()));
-    overload.result().nd().filter(|_| !is_of_python)?;
+    (overload.result().is_optional() && !is_of_python).then(|| function_of(overload, QType::scalar))?
+}
+
+/// The function of C for an element of an operator on arrays. One that gives a category gives a value as well, always.
+pub(in crate::native) fn element_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
+    let is_of_python = overload.name().starts_with("python.");
+    BoundaryArray::of(overload.result()).filter(|_| !is_of_python)?;
+    let element = |qtype: &QType| qtype.scalar_inside();
     function_of(overload, element)
 }
 

@@ -7,10 +7,13 @@
 
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::recipes::Lowered;
+use crate::native::c::syntax::CSyntax;
+use crate::native::syntax::Syntax;
+use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::program::ValueId;
-use cembra_vm::strip::{Lane, List, Term, record_binary, record_domain, record_unary};
+use cembra_vm::strip::{Lane, List, RecordedFunction, Term, record_binary, record_domain, record_unary};
 use cembra_vm::value::{QType, ScalarType};
 use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 
@@ -19,14 +22,14 @@ pub(super) const ANGLES: &str = include_str!("angles.c");
 
 /// A special function of an operator, on plain values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Special {
+pub(in crate::native) struct Special {
     function: SpecialFunction,
     lane: Lane,
     is_optional: bool,
 }
 
 /// The special function that an operator is, if it has a form in C.
-pub(super) fn special(overload: &Overload) -> Option<Special> {
+pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
     let function = overload.special_function()?;
     let has_form = match function.kind {
         FunctionKind::Unary(kind) => kind != UnaryKind::Lgamma,
@@ -35,8 +38,7 @@ pub(super) fn special(overload: &Overload) -> Option<Special> {
     let (scalar, is_optional) = match overload.result() {
         QType::Scalar(scalar) => (*scalar, false),
         QType::Optional(scalar) => (*scalar, true),
-        QType::NdArray(array) => (array.element(), false),
-        _ => return None,
+        other => (BoundaryArray::of(other)?.element(), false),
     };
     let lane = match scalar {
         ScalarType::Float64 => Lane::F64,
@@ -50,7 +52,7 @@ pub(super) fn special(overload: &Overload) -> Option<Special> {
 
 impl Special {
     /// The name of the function in C.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::native) fn name(&self) -> String {
         let ending = if self.lane == Lane::F32 { "_f32" } else { "" };
         match self.function.kind {
             FunctionKind::Unary(kind) => format!("special_{}{ending}", kind.name()),
@@ -59,29 +61,20 @@ impl Special {
     }
 
     /// True if rare arguments are left to [`ANGLES`].
-    pub(super) fn has_rare(&self) -> bool {
+    pub(in crate::native) fn has_rare(&self) -> bool {
         let angles = [UnaryKind::Sin, UnaryKind::Cos, UnaryKind::Tan];
         matches!(self.function.kind, FunctionKind::Unary(kind) if angles.contains(&kind))
     }
 
     /// The text of the function.
     pub(super) fn text(&self) -> String {
-        let mut list = List::new();
-        let x = list.column(0, self.lane);
-        let (recorded, parameters, names) = match self.function.kind {
-            FunctionKind::Unary(kind) => (record_unary(kind, &mut list, x), 1, ["x", ""]),
-            FunctionKind::Binary(kind) => {
-                let y = list.column(1, self.lane);
-                (record_binary(kind, &mut list, x, y), 2, ["x", "y"])
-            }
-        };
+        let (list, recorded, names) = self.recorded();
         let ctype = self.ctype().name();
         let rare = recorded.rare.filter(|_| self.has_rare());
-        let lowered = Lowered::new(&list, [Some(recorded.value), rare].into_iter().flatten(), |number, _| {
-            names[usize::from(number)].to_owned()
-        });
-        let parameters: Vec<String> =
-            names[..parameters].iter().map(|name| format!("{ctype} {name}")).collect();
+        let values = [Some(recorded.value), rare].into_iter().flatten();
+        let lowered =
+            Lowered::new(&CSyntax, &list, values, |number, _| names[usize::from(number)].to_owned());
+        let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
         let rare = rare.map_or(String::new(), |rare| {
             let FunctionKind::Unary(kind) = self.function.kind else { return String::new() };
             format!("    if (CEMBRA_RARE({})) return ({ctype})rare_{}(x);\n", lowered.of(rare), kind.name())
@@ -95,19 +88,38 @@ impl Special {
         )
     }
 
-    fn ctype(&self) -> CType {
+    /// The operations of the function, and the names of its parameters.
+    pub(in crate::native) fn recorded(&self) -> (List, RecordedFunction, &'static [&'static str]) {
+        let mut list = List::new();
+        let x = list.column(0, self.lane);
+        match self.function.kind {
+            FunctionKind::Unary(kind) => {
+                let recorded = record_unary(kind, &mut list, x);
+                (list, recorded, &["x"])
+            }
+            FunctionKind::Binary(kind) => {
+                let y = list.column(1, self.lane);
+                let recorded = record_binary(kind, &mut list, x, y);
+                (list, recorded, &["x", "y"])
+            }
+        }
+    }
+
+    /// The type of its operands and of what it gives.
+    pub(in crate::native) fn ctype(&self) -> CType {
         if self.lane == Lane::F32 { CType::F32 } else { CType::F64 }
     }
 
     /// A call of the function; `None` if operands may be refused.
-    pub(super) fn total_call(&self, args: &[String]) -> Option<String> {
+    pub(in crate::native) fn total_call(&self, args: &[String]) -> Option<String> {
         let is_total = self.function.refusals == Refusals::Nothing;
         is_total.then(|| format!("{}({})", self.name(), args.join(", ")))
     }
 
     /// The statements of the operator; the functions raise what it refuses.
-    pub(super) fn statements(
+    pub(in crate::native) fn statements(
         &self,
+        syntax: &dyn Syntax,
         operands: &[ValueId],
         result: ValueId,
         locals: &Locals<'_>,
@@ -122,7 +134,8 @@ impl Special {
             let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
             return match &to[..] {
                 [(presence, _), (cells, _)] => {
-                    format!("{{ uint8_t p = {present}; {cells} = {call}; {presence} = p; }}")
+                    let declared = syntax.declared("p", CType::U8, &present);
+                    format!("{{ {declared}{cells} = {call}; {presence} = p; }}")
                 }
                 _ => String::new(),
             };
@@ -155,7 +168,7 @@ impl Special {
         let mut list = List::new();
         let column = list.column(0, self.lane);
         let mask: Term = record_domain(domain, &mut list, column);
-        let lowered = Lowered::new(&list, std::iter::once(mask), |_, _| x.to_owned());
+        let lowered = Lowered::new(&CSyntax, &list, std::iter::once(mask), |_, _| x.to_owned());
         // A number that is used twice is an operand; what is computed twice is short.
         match lowered.temporaries.is_empty() {
             true => format!("({})", lowered.of(mask)),

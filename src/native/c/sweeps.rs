@@ -16,7 +16,6 @@ use crate::native::c::routine::writer;
 use crate::native::c::writer::Writer;
 use crate::native::stage::{ArrayLayout, ProgramCall};
 use cembra_vm::program::{Program, ValueId};
-use cembra_vm::value::array::cell_size;
 use cembra_vm::value::{QType, Value};
 use hashbrown::HashMap;
 use std::fmt::Write;
@@ -36,7 +35,8 @@ pub(super) fn sweep(call: &ProgramCall, program: &Program) -> Option<String> {
         return None;
     }
     let mut parts = writer.parts(component, &HashMap::new());
-    if parts.folds().next().is_some() || parts.refusing().is_some() || parts.array().rank() == 0 {
+    let array = parts.array();
+    if parts.folds().next().is_some() || parts.refusing().is_some() || array.rank() == 0 || array.has_rows() {
         return None;
     }
     let name = component[0].ip;
@@ -129,7 +129,7 @@ fn planes(parts: &Parts, name: usize) -> String {
     let arguments = parts.list(
         |i, column| format!("c{i} + j * w{i}, {}", column.usual),
         |i, _| format!("s{i}"),
-        |i, member| format!("o{i} + j * u{i}, {}", cell_size(member.array.element())),
+        |i, member| format!("o{i} + j * u{i}, {}", member.array.size()),
         |_, _| String::new(),
     );
     format!(
@@ -148,11 +148,8 @@ fn walked(
     is_taken: bool,
 ) -> String {
     let inputs = parts.columns.len();
-    let usual = parts
-        .columns
-        .iter()
-        .map(|column| if column.is_taken { cell_size(column.element) } else { column.usual });
-    let usual = usual.chain(parts.stored().map(|member| cell_size(member.array.element())));
+    let usual = parts.columns.iter().map(|column| if column.is_taken { column.size } else { column.usual });
+    let usual = usual.chain(parts.stored().map(|member| member.array.size()));
     let is_flat: Vec<String> = places
         .iter()
         .zip(usual)

@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Every how many functions one is compared.
 const USUAL: u64 = 40;
 
+/// Every how many of these one is compared in Rust, too.
+const USUAL_OF_RUST: u64 = 3;
+
 /// How many calls there were.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -39,6 +42,12 @@ fn root() -> PathBuf {
 pub fn cache() -> &'static NativeCache {
     static CACHE: OnceLock<NativeCache> = OnceLock::new();
     CACHE.get_or_init(|| NativeCache::new(root(), None).expect("cargo needs a C compiler to link"))
+}
+
+/// The same of libraries made of Rust.
+fn rust() -> &'static NativeCache {
+    static CACHE: OnceLock<NativeCache> = OnceLock::new();
+    CACHE.get_or_init(|| NativeCache::rust(root(), None).expect("cargo has a compiler"))
 }
 
 /// The same of libraries that stop the process where C leaves open what happens.
@@ -67,7 +76,15 @@ pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &
         _ => (ArrayLayout::Contiguous, cache()),
     };
     let call = ProgramCall::new("f", program, layout).expect("a name");
-    let library = match cache.library(&call) {
+    if compared.is_multiple_of(USUAL_OF_RUST) {
+        compare(rust(), &call, first, args, source);
+    }
+    compare(cache, &call, first, args, source);
+}
+
+/// Compares a call with that of a library of a cache, if the function has a form in its language.
+fn compare(cache: &NativeCache, call: &ProgramCall, first: &Ran, args: &[Value], source: &str) {
+    let library = match cache.library(call) {
         Ok(library) => library,
         Err(NativeError::NotTranslated(_)) => return,
         Err(error) => panic!("{error}\n{source}"),

@@ -16,7 +16,7 @@ use fastrand::Rng;
 use std::sync::Arc;
 
 /// Numbers at which something changes, among others.
-fn numbers(rng: &mut Rng, element: ScalarType, count: usize) -> Vec<ScalarValue> {
+pub(super) fn numbers(rng: &mut Rng, element: ScalarType, count: usize) -> Vec<ScalarValue> {
     const SPECIAL: [f64; 9] = [0.0, -0.0, 1.0, -1.5, f64::NAN, f64::INFINITY, 1e-310, 1e300, 1e5];
     let float = |rng: &mut Rng| match rng.usize(..8) {
         0 => SPECIAL[rng.usize(..SPECIAL.len())],
@@ -52,29 +52,32 @@ pub(super) fn compiled(text: &str, inputs: &[(&str, Value)]) -> BoundExpr {
     bind(Source::new(parse(text, Dialect::Cembra), types), &Prepare::standard(), Options::default())
 }
 
-fn library(cache: &NativeCache, bound: &BoundExpr, layout: ArrayLayout) -> Library {
+pub(super) fn library(cache: &NativeCache, bound: &BoundExpr, layout: ArrayLayout) -> Library {
     let call = ProgramCall::new("f", bound.program().clone(), layout).expect("a name");
     cache.library(&call).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The inputs of a program in their order.
-fn arguments<'i>(bound: &BoundExpr, inputs: &'i [(&str, Value)]) -> Vec<&'i Value> {
+pub(super) fn arguments<'i>(bound: &BoundExpr, inputs: &'i [(&str, Value)]) -> Vec<&'i Value> {
     let of = |name: &str| &inputs.iter().find(|(known, _)| *known == name).expect("an input").1;
     bound.program().main().inputs.iter().map(|(name, _)| of(name)).collect()
 }
 
 /// A value as text: any NaN is one value, the zeros are two.
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::NdArray(rows) => {
             format!("{} {:?} {:?}", rows.qtype(), rows.shape(), rows.view().scalars().collect::<Vec<_>>())
+        }
+        Value::Array(class, rows) => {
+            format!("{}{} {:?}", class.prefix(), rows.element(), rows.iter().collect::<Vec<_>>())
         }
         other => format!("{other:?}"),
     }
 }
 
 /// Compares a library with the interpreter; what both give.
-fn compare(
+pub(super) fn compare(
     text: &str,
     bound: &BoundExpr,
     library: &Library,

@@ -125,6 +125,65 @@ for call, kind in [
         raise SystemExit(f"{kind} was not raised")
 "#;
 
+const MAIN_OF_ROWS: &str = r#"
+#include "rows.h"
+int main(void)
+{
+    double x[3] = { 1.0, 2.0, 3.0 }, y[3] = { 0.5, 0.25, -1.0 }, z[3];
+    uint8_t of_x[1] = { 0x5 << 2 }, of_z[1] = { 0xff };
+    cembra_array a = { x, { 3 }, { 8 }, of_x, 2 }, b = { y, { 3 }, { 8 } }, made = { 0 }, lent = { z, { 3 }, { 8 }, of_z };
+    cembra_error error;
+    rows_type1 o = { 0, 0.0 };
+    if (rows(&a, &b, o, &made, &error) != 0 || made.shape[0] != 3 || made.validity[0] != 0x5) return 1;
+    if (((double *)made.data)[0] != 0.5 || ((double *)made.data)[2] != -3.0) return 2;
+    rows_free(&made);
+    o = (rows_type1){ 1, 8.0 };
+    if (rows(&a, &b, o, &lent, &error) != 0 || lent.data != z || z[1] != 8.0 || of_z[0] != 0x7) return 3;
+    /* A bitmap that begins within a byte, and memory where an argument lies. */
+    lent.offset = 3;
+    if (rows(&a, &b, (rows_type1){ 0 }, &lent, &error) != 0 || of_z[0] != (0x7 | 0x5 << 3)) return 4;
+    lent = (cembra_array){ y, { 3 }, { 8 }, of_x, 0 };
+    if (rows(&a, &b, o, &lent, &error) != 0 || y[0] != 0.5 || y[1] != 8.0 || y[2] != -3.0) return 5;
+    lent.validity = 0;
+    if (rows(&a, &b, o, &lent, &error) != CEMBRA_TYPE) return 6;
+    a.offset = -1;
+    if (rows(&a, &b, o, &made, &error) != CEMBRA_TYPE) return 7;
+    return 0;
+}
+"#;
+
+const CALLER_OF_ROWS: &str = r#"
+import ctypes, rows
+
+class Masked:
+    def __init__(self, *rows):
+        self.rows = (ctypes.c_double * len(rows))(*(row or 0.0 for row in rows))
+        self.mask = [row is None for row in rows]
+        self.__array_interface__ = {"shape": (len(rows),), "typestr": "<f8", "data": (ctypes.addressof(self.rows), False), "version": 3}
+
+x, y, out = Masked(1.0, None, 3.0), [0.5, 0.25, -1.0], Masked(0.0, 0.0, 0.0)
+made = rows.rows(x, y, None)
+assert made.tolist() == [0.5, None, -3.0] and made.present == [True, False, True] and not hasattr(made, "__array_interface__")
+assert made.values.__array_interface__["shape"] == (3,)
+assert rows.rows(made, [None, 2.0, 1.0], 7.0).tolist() == [7.0, 7.0, -3.0]
+assert rows.rows(x, y, 8.0).__array_interface__["typestr"] == "<f8"
+assert rows.rows(x, y, None, out=out) is out and list(out.rows)[::2] == [0.5, -3.0] and out.mask == [False, True, False]
+assert rows.there(x).tolist() == [True, None, True] and rows.there([]).tolist() == []
+assert rows.chosen(x, [True, True, None]).tolist() == [1.0, None, None] and rows.chosen(x, rows.there(x)).tolist() == [1.0, None, 3.0]
+assert rows.mean(x) == 2.0 and rows.mean([None]) is None
+for call, kind in [
+    (lambda: rows.rows(x, [1.0], None), ValueError),
+    (lambda: rows.rows(x, y, None, out=y), TypeError),
+    (lambda: rows.mean(1.0), TypeError),
+]:
+    try:
+        call()
+    except kind:
+        pass
+    else:
+        raise SystemExit(f"{kind} was not raised")
+"#;
+
 fn cembra(args: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cembra"))
         .args(args)
@@ -212,6 +271,40 @@ fn expressions_on_arrays_are_called_from_c_and_from_python() {
     assert!(refused(&["-x", "f=x*2.0", "--type", "x=f64[:"]).contains("axes are written x=f64[:]"));
     let unread = refused(&["-x", "f=x*2.0", "--type", "x=f64[:]", "--type", "z=f64"]);
     assert!(unread.contains("--type of z: no expression has a leaf of this name"), "{unread}");
+}
+
+#[test]
+fn rows_that_may_be_missing_are_called_from_c_and_from_python() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    let types = [
+        "--type=x=DENSE_ARRAY_FLOAT64",
+        "--type=y=DENSE_ARRAY_FLOAT64",
+        "--type=o=OPTIONAL_FLOAT64",
+        "--type=m=DENSE_ARRAY_UNIT",
+    ];
+    let expressions = [
+        "--expr=rows=core.presence_or(x*y, o)",
+        "--expr=mean=math.mean(x)",
+        "--expr=there=core.has(x)",
+        "--expr=chosen=core.presence_and(x, m)",
+    ];
+    let built = cembra(&[&["build", "-o", "out"], &expressions[..], &types].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    let out = folder.join("out");
+    fs::write(out.join("main.c"), MAIN_OF_ROWS).expect("it is written");
+    let compiled = Command::new("cc")
+        .args(["-o", "main", "main.c", "librows.so", "-Wall", "-Werror"])
+        .current_dir(&out)
+        .output();
+    let compiled = compiled.expect("cargo needs a C compiler to link");
+    assert!(compiled.status.success(), "{}", text(&compiled));
+    let ran = Command::new(out.join("main")).env("LD_LIBRARY_PATH", &out).output().expect("it runs");
+    assert!(ran.status.success(), "{:?}", ran.status);
+    fs::write(out.join("caller.py"), CALLER_OF_ROWS).expect("it is written");
+    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
+        assert!(ran.status.success(), "{}", text(&ran));
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod cache;
 mod commands;
 mod loops;
 mod operators;
+mod rows;
+mod rust;
 mod stress;
 mod sweeps;
 

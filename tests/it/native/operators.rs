@@ -1,11 +1,12 @@
-//! Operators on plain values: C gives the bits of the machine, and refuses what it refuses.
+//! Operators on plain values: C and Rust give the bits of the machine, and refuse what it refuses.
 //!
 //! `CEMBRA_NATIVE=1` compares all that have a form in C, not some.
 
 use crate::function::native::SANITIZE;
 use crate::native::fresh;
 use cembra::native::{
-    ArrayLayout, CompileC, Compiler, NotTranslated, ProgramCall, ProgramSource, TranslateToC,
+    ArrayLayout, CompileC, CompileRust, Compiler, NotTranslated, ProgramCall, ProgramSource, Rust,
+    TranslateToC, TranslateToRust, rust::root_of,
 };
 use cembra::vm::builtins::table;
 use cembra::vm::layout::FrameLayout;
@@ -22,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Operators on plain values that have a form in C.
-const TRANSLATED: usize = 456;
+const TRANSLATED: usize = 467;
+/// The same with a form in Rust: no angles, and no special functions that refuse operands.
+const TRANSLATED_TO_RUST: usize = 438;
 /// Families besides those of Python that have rules of their own.
 const KEPT_BY_HAND: [&str; 5] =
     ["math.floordiv", "math.mod", "math.fmod", "core._to_int32", "core._to_int64"];
@@ -118,8 +121,10 @@ fn program(overload: &Arc<Overload>) -> Program {
     Program::new(vec![routine])
 }
 
-/// The operators on plain values that have a form in C, with their sources.
-fn translated() -> Vec<(Arc<Overload>, ProgramSource<cembra::native::C>)> {
+/// The operators on plain values that have a form in a language, with their sources.
+fn translated<L>(
+    translate: &impl Step<ProgramCall, Out = ProgramSource<L>, Err = NotTranslated>,
+) -> Vec<(Arc<Overload>, ProgramSource<L>)> {
     let table = table();
     let overloads = table.families().flat_map(|family| family.overloads().iter().cloned());
     let plain = overloads.filter(|overload| overload.args().iter().chain([overload.result()]).all(is_plain));
@@ -128,7 +133,7 @@ fn translated() -> Vec<(Arc<Overload>, ProgramSource<cembra::native::C>)> {
         let name = format!("f{}", all.len());
         let call =
             ProgramCall::new(name, Arc::new(program(&overload)), ArrayLayout::Strided).expect("a name");
-        match TranslateToC::default().run(call) {
+        match translate.run(call) {
             Ok(source) => all.push((overload, source)),
             Err(NotTranslated::Operator { operator, .. }) => assert_eq!(operator, overload.to_string()),
             Err(other) => panic!("{overload}: {other}"),
@@ -174,23 +179,50 @@ fn compare(overload: &Arc<Overload>, library: &Library) {
     }
 }
 
+/// All operators, or one of some; those with rules of their own are text kept by hand.
+fn chosen<L>(
+    all: &[(Arc<Overload>, ProgramSource<L>)],
+    one_of: usize,
+) -> Vec<&(Arc<Overload>, ProgramSource<L>)> {
+    let is_all = std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1");
+    let is_chosen = |n: usize, overload: &Overload| {
+        let is_by_hand = overload.name().starts_with("python.") || KEPT_BY_HAND.contains(&&**overload.name());
+        is_all || n.is_multiple_of(one_of) || is_by_hand
+    };
+    let numbered = all.iter().enumerate();
+    numbered.filter(|(n, (overload, _))| is_chosen(*n, overload)).map(|(_, chosen)| chosen).collect()
+}
+
+#[test]
+fn operators_in_rust_give_what_the_machine_gives() {
+    let all = translated(&TranslateToRust);
+    assert_eq!(all.len(), TRANSLATED_TO_RUST);
+    let compiler = Compiler::find_for::<Rust>(None).expect("cargo has a compiler");
+    for (number, part) in chosen(&all, 12).chunks(2 * TOGETHER).enumerate() {
+        let (folder, _) = fresh();
+        for (_, source) in part {
+            let path = folder.path().join(format!("{}.rs", source.entry));
+            std::fs::write(path, &source.text).expect("it is written");
+        }
+        let root = root_of(part.iter().map(|(_, source)| source.entry.as_str()));
+        std::fs::write(folder.path().join("part.rs"), root).expect("it is written");
+        let file = format!("libpart{number}.so");
+        let compile = CompileRust::new(compiler.clone(), folder.path()).flag("-Copt-level=1");
+        compile.link(&["part.rs".into()], Path::new(&file), &[]).expect("it compiles");
+        let path = folder.path().join(file);
+        let digest = Digest::of(&std::fs::read(&path).expect("the library"));
+        for (overload, source) in part {
+            let library = Library::open(&path, digest, &source.entry, &source.signature).expect("it loads");
+            compare(overload, &library);
+        }
+    }
+}
+
 #[test]
 fn operators_in_c_give_what_the_machine_gives() {
-    let all = translated();
+    let all = translated(&TranslateToC::default());
     assert_eq!(all.len(), TRANSLATED);
-    let is_all = std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1");
-    let chosen: Vec<_> = match is_all {
-        true => all.iter().collect(),
-        // Those with rules of their own are text kept by hand.
-        false => all
-            .iter()
-            .enumerate()
-            .filter(|(n, (o, _))| {
-                n % 8 == 0 || o.name().starts_with("python.") || KEPT_BY_HAND.contains(&&**o.name())
-            })
-            .map(|(_, x)| x)
-            .collect(),
-    };
+    let chosen = chosen(&all, 8);
     let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
     for (number, part) in chosen.chunks(TOGETHER).enumerate() {
         let (folder, _) = fresh();

@@ -22,19 +22,32 @@ use crate::vector::stop::Stop;
 /// Name of `core._any_row`.
 pub const ANY_ROW: &str = "core._any_row";
 
+/// Name of `core._all_rows`.
+pub const ALL_ROWS: &str = "core._all_rows";
+/// Name of `array._count`.
+pub const COUNT_ROWS: &str = "array._count";
+/// Name of `math._max`.
+pub const MAX_ROWS: &str = "math._max";
+/// Name of `math._mean`.
+pub const MEAN_ROWS: &str = "math._mean";
+/// Name of `math._min`.
+pub const MIN_ROWS: &str = "math._min";
+/// Name of `array.size`.
+pub const SIZE: &str = "array.size";
+/// Name of `math._sum`.
+pub const SUM_ROWS: &str = "math._sum";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new(
-            "math._sum",
-            &["x", "*grouping"],
-            "Sum of the present rows; 0 without any. Integers wrap.",
-        )
-        .cost_of(10)
-        .on_demand(|family, args| Some(with_number!(grouped(args)?, T => folded::<SumOf<T>>(family, args)))),
+        Family::new(SUM_ROWS, &["x", "*grouping"], "Sum of the present rows; 0 without any. Integers wrap.")
+            .cost_of(10)
+            .on_demand(|family, args| {
+                Some(with_number!(grouped(args)?, T => folded::<SumOf<T>>(family, args)))
+            }),
         numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
-        best::<false>("math._min", "The least present row; NaN if there is one."),
-        best::<true>("math._max", "The greatest present row; NaN if there is one."),
+        best::<false>(MIN_ROWS, "The least present row; NaN if there is one."),
+        best::<true>(MAX_ROWS, "The greatest present row; NaN if there is one."),
         numbers(
             "math._median",
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
@@ -53,7 +66,7 @@ pub fn rows() -> Vec<Family> {
             |_| QType::Optional(ScalarType::Int64),
             ArgMax,
         ),
-        Family::new("math._mean", &["x", "*grouping"], "Arithmetic mean of the present rows.")
+        Family::new(MEAN_ROWS, &["x", "*grouping"], "Arithmetic mean of the present rows.")
             .cost_of(20)
             .on_demand(|family, args| match grouped(args)? {
                 ScalarType::Float32 => Some(folded::<MeanOf<f32>>(family, args)),
@@ -79,7 +92,7 @@ pub fn rows() -> Vec<Family> {
             reduce::var,
         ),
         reals("math._std", "Square root of the variance of the present rows.", reduce::std, reduce::std),
-        Family::new("array._count", &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
+        Family::new(COUNT_ROWS, &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
             |family, args| {
                 grouped(args)?;
                 if let [QType::Array(_)] = args {
@@ -94,16 +107,14 @@ pub fn rows() -> Vec<Family> {
                 ))
             },
         ),
-        Family::new("array.size", &["x"], "Number of rows.").on_demand(|family, args| {
+        Family::new(SIZE, &["x"], "Number of rows.").on_demand(|family, args| {
             let [QType::Array(_)] = args else { return None };
             Some(family.make_general(args, QType::Scalar(ScalarType::Int64), |call| {
                 call.set_plain(call.array(0).len() as i64);
                 Ok(())
             }))
         }),
-        mask::<ALL>("core._all_rows", "Present if every row of the mask is.", |rows| {
-            rows.values.len() == rows.size
-        }),
+        mask::<ALL>(ALL_ROWS, "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
         mask::<ANY>(ANY_ROW, "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
         kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
         kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),

@@ -2,31 +2,22 @@
 
 use crate::frame::Frame;
 use crate::frame::typed::read_value;
+use crate::library::argument::{Argument, Expected, NO_ARRAY, array_of, raw_array};
+use crate::library::boundary_array::BoundaryArray;
 use crate::library::call_layout::Place;
 use crate::library::error::{BoundaryError, Raised};
 use crate::library::open::{Library, Loaded, RawArray, RawColumn, RawError};
 use crate::library::signature::Parameter;
 use crate::machine::{NdViewMut, Room};
-use crate::value::array::cell_size;
-use crate::value::nd_type::{MAX_RANK, NdType};
+use crate::value::array::{ArrayType, ROWS_OF_A_WORD};
+use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::{PerAxis, c_strides};
-use crate::value::{Category, NdRows, NdView, QType, ScalarType, Value};
+use crate::value::{ArrayRows, Category, NdRows, NdView, Value};
 use std::borrow::BorrowMut;
 use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// An argument.
-#[derive(Debug)]
-pub enum Argument<'a> {
-    /// A plain value, or an array that is read.
-    Value(&'a Value),
-    /// An array that is read where it lies.
-    Elements(NdView<'a>),
-    /// An array that is changed where it lies.
-    Update(NdViewMut<'a>),
-}
 
 /// The memory of calls of a library, which is used again from call to call.
 ///
@@ -171,7 +162,7 @@ impl CallMemory {
         {
             match place {
                 Place::Array(number, array) => {
-                    self.arrays[*number] = array_of(Expected::of(parameter, *array), &argument)?;
+                    self.arrays[*number] = array_of(&Expected::of(parameter, *array), &argument)?;
                 }
                 Place::Plain(slot) => {
                     let Argument::Value(value) = argument else {
@@ -208,14 +199,35 @@ impl CallMemory {
 
     fn lend(&mut self, number: usize, memory: NdViewMut<'_>) -> Result<(), BoundaryError> {
         let (place, result) = self.array_result(number)?;
-        self.lent[place] = array_of(result, &Argument::Update(memory))?;
+        result.needs_no_bitmap(memory.element(), memory.shape())?;
+        self.lent[place] = array_of(&result, &Argument::Update(memory))?;
+        Ok(())
+    }
+
+    fn lend_rows(
+        &mut self,
+        number: usize,
+        cells: NdViewMut<'_>,
+        bitmap: &mut [u8],
+    ) -> Result<(), BoundaryError> {
+        let (place, result) = self.array_result(number)?;
+        let fits =
+            result.array.has_rows() && bitmap.len() >= cells.shape().iter().product::<usize>().div_ceil(8);
+        if !fits {
+            let (shape, bits) = (cells.shape(), 8 * bitmap.len());
+            return Err(result
+                .mismatch(format!("an array of {} of shape {shape:?} with {bits} bits", cells.element())));
+        }
+        let raw = array_of(&result, &Argument::Update(cells))?;
+        self.lent[place] = RawArray { validity: bitmap.as_mut_ptr(), ..raw };
         Ok(())
     }
 
     fn lend_room(&mut self, number: usize, room: &mut Room<'_>) -> Result<(), BoundaryError> {
         let (place, result) = self.array_result(number)?;
         let (first, element, shape, strides) = room.elements();
-        self.lent[place] = raw_array(result, element, (shape, &strides[..shape.len()]), first)?;
+        result.needs_no_bitmap(element, shape)?;
+        self.lent[place] = raw_array(&result, element, (shape, &strides[..shape.len()]), first)?;
         Ok(())
     }
 
@@ -238,48 +250,83 @@ impl CallMemory {
     pub fn result(&self, number: usize) -> Value {
         let slot = match &self.library.inner.layout.results[number] {
             Place::Plain(slot) => slot,
-            Place::Array(number, qtype) => return self.array(*number, *qtype),
+            Place::Array(number, array) => return self.array(*number, *array),
         };
         // SAFETY: the slot is plain and in the frame; a library gives values of the types that it says.
         let value = unsafe { read_value(self.frame.base(), slot.offset(), slot.qtype()) };
         value.expect("plain values take no memory")
     }
 
-    /// An array that the last run has made, by the number of the result, where it lies; nothing if the result is no array,
-    /// or none was made.
+    /// An array that the last run has made, by the number of the result, where it lies; nothing if the result is no array or
+    /// a mask, or none was made.
     ///
     /// # Panics
     /// There is no such result, or it was made in memory of the host.
     pub fn elements(&self, number: usize) -> Option<NdView<'_>> {
         match &self.library.inner.layout.results[number] {
             Place::Plain(_) => None,
-            Place::Array(number, qtype) => self.made(*number, *qtype),
+            Place::Array(_, array) if array.size() == 0 => None,
+            Place::Array(number, array) => self.made(*number, *array),
         }
     }
 
-    /// An array that the library has made.
-    fn made(&self, number: usize, qtype: NdType) -> Option<NdView<'_>> {
+    /// An array that the library has made, and its bitmap.
+    fn memory_of(&self, number: usize, array: BoundaryArray) -> Option<MadeMemory<'_>> {
         assert!(!self.is_lent[number], "the result stands in memory of the host");
         let raw = &self.arrays[number];
         if raw.data.is_null() {
             return None;
         }
-        let shape: PerAxis = raw.shape[..qtype.rank()].iter().map(|size| *size as usize).collect();
-        let bytes = shape.iter().product::<usize>() * cell_size(qtype.element());
+        let shape: PerAxis = raw.shape[..array.rank()].iter().map(|size| *size as usize).collect();
+        let count = shape.iter().product::<usize>();
         // SAFETY: the elements of an array that a library makes stand one after the other, and stay until the next run.
-        let bytes = unsafe { std::slice::from_raw_parts(raw.data, bytes) };
-        let strides = c_strides(&shape, cell_size(qtype.element()));
-        let view = NdView::new(qtype.element(), bytes, 0, &shape, &strides[..shape.len()]);
-        Some(view.expect("a library gives arrays of the types that it says"))
+        let cells = unsafe { std::slice::from_raw_parts(raw.data, count * array.size()) };
+        // SAFETY: so does its bitmap, which begins with a byte.
+        let bitmap = (!raw.validity.is_null())
+            .then(|| unsafe { std::slice::from_raw_parts(raw.validity, count.div_ceil(8)) });
+        Some((shape, cells, bitmap))
+    }
+
+    /// The view of an array that the library has made.
+    fn made(&self, number: usize, array: BoundaryArray) -> Option<NdView<'_>> {
+        let (shape, cells, bitmap) = self.memory_of(number, array)?;
+        let strides = c_strides(&shape, array.size());
+        let view = NdView::new(array.element(), cells, 0, &shape, &strides[..shape.len()]);
+        let view = view.expect("a library gives arrays of the types that it says");
+        Some(match bitmap {
+            Some(bitmap) => view.with_validity(bitmap, 0).expect("a bit for each row"),
+            None => view,
+        })
     }
 
     /// A copy of an array that the library has made; one without elements if it has made none.
-    fn array(&self, number: usize, qtype: NdType) -> Value {
-        let Some(view) = self.made(number, qtype) else {
+    fn array(&self, number: usize, array: BoundaryArray) -> Value {
+        let qtype = match array {
+            BoundaryArray::Nd(qtype) => qtype,
+            BoundaryArray::Rows(rows) => return self.rows(number, rows),
+        };
+        let Some(view) = self.made(number, array) else {
             return Value::NdArray(Arc::new(NdRows::empty(qtype)));
         };
         let rows = NdRows::from_view(qtype, &view);
         Value::NdArray(Arc::new(rows.expect("a library gives arrays of the types that it says")))
+    }
+
+    fn rows(&self, number: usize, array: ArrayType) -> Value {
+        let mut rows = ArrayRows::new(array.element);
+        if let Some((shape, cells, bitmap)) = self.memory_of(number, BoundaryArray::Rows(array)) {
+            rows.resize(array.element, shape[0]);
+            rows.cells_mut()[..cells.len()].copy_from_slice(cells);
+            if let Some(bitmap) = bitmap {
+                for (word, bits) in rows.presence_mut().iter_mut().zip(bitmap.chunks(ROWS_OF_A_WORD / 8)) {
+                    let mut bytes = [0; ROWS_OF_A_WORD / 8];
+                    bytes[..bits.len()].copy_from_slice(bits);
+                    *word &= u64::from_le_bytes(bytes);
+                }
+            }
+            rows.normalize();
+        }
+        Value::Array(array.class, Arc::new(rows))
     }
 
     /// Frees the arrays of the last run, and lends memory for those of the next one.
@@ -319,6 +366,20 @@ impl<'a, M: BorrowMut<CallMemory>> BoundCall<'a, M> {
         self.memory.borrow_mut().lend(number, memory)
     }
 
+    /// The same for a result whose rows may be missing: memory for cells, and for a bitmap, lowest bit first. Bits behind the last
+    /// row become 0 as far as its byte goes.
+    ///
+    /// # Errors
+    /// The result has no rows, or ones of another element, or is a mask; or the bitmap has no bit for a row.
+    pub fn lend_rows(
+        &mut self,
+        number: usize,
+        cells: NdViewMut<'a>,
+        bitmap: &'a mut [u8],
+    ) -> Result<(), BoundaryError> {
+        self.memory.borrow_mut().lend_rows(number, cells, bitmap)
+    }
+
     /// The same in memory of any strides, if the library was built for these ([`has_contiguous_results`](crate::library::Signature::has_contiguous_results)). The slot
     /// of the room does not matter.
     ///
@@ -344,9 +405,8 @@ impl Drop for CallMemory {
     }
 }
 
-/// A place for an array that is not there yet.
-const NO_ARRAY: RawArray =
-    RawArray { data: std::ptr::null_mut(), shape: [0; MAX_RANK], strides: [0; MAX_RANK] };
+/// Sizes, cells and the bitmap of an array that a library has made.
+type MadeMemory<'m> = (PerAxis, &'m [u8], Option<&'m [u8]>);
 
 #[cold]
 fn raised(status: i32, error: &RawError) -> Raised {
@@ -366,75 +426,6 @@ fn raised(status: i32, error: &RawError) -> Raised {
     }
 }
 
-/// What an array has to be.
-#[derive(Clone, Copy)]
-struct Expected<'s> {
-    name: &'s str,
-    array: NdType,
-    is_updated: bool,
-    is_contiguous: bool,
-}
-
-impl Expected<'_> {
-    fn of(parameter: &Parameter, array: NdType) -> Expected<'_> {
-        let Parameter { name, is_updated, is_contiguous, .. } = parameter;
-        Expected { name, array, is_updated: *is_updated, is_contiguous: *is_contiguous }
-    }
-
-    fn mismatch(&self, actual: String) -> BoundaryError {
-        let expected = QType::NdArray(self.array).to_string();
-        BoundaryError::Type { name: self.name.to_owned(), expected, actual }
-    }
-}
-
 fn mismatch(parameter: &Parameter, actual: String) -> BoundaryError {
     BoundaryError::Type { name: parameter.name.clone(), expected: parameter.qtype.to_string(), actual }
-}
-
-/// The array of an argument.
-fn array_of(expected: Expected<'_>, argument: &Argument<'_>) -> Result<RawArray, BoundaryError> {
-    let of_view = |view: &NdView<'_>| {
-        let first = view.bytes().as_ptr().wrapping_add(view.start()).cast_mut();
-        raw_array(expected, view.element(), (view.shape(), view.strides()), first)
-    };
-    let is_read = || match expected.is_updated {
-        true => Err(BoundaryError::ReadOnly { name: expected.name.to_owned() }),
-        false => Ok(()),
-    };
-    match argument {
-        Argument::Update(view) => {
-            let strides = c_strides(view.shape(), cell_size(view.element()));
-            let axes = (view.shape(), &strides[..view.shape().len()]);
-            raw_array(expected, view.element(), axes, view.first())
-        }
-        Argument::Elements(view) => is_read().and_then(|()| of_view(view)),
-        Argument::Value(Value::NdArray(rows)) => is_read().and_then(|()| of_view(&rows.view())),
-        Argument::Value(value) => Err(expected.mismatch(value.qtype().to_string())),
-    }
-}
-
-fn raw_array(
-    expected: Expected<'_>,
-    element: ScalarType,
-    (shape, strides): (&[usize], &[isize]),
-    data: *mut u8,
-) -> Result<RawArray, BoundaryError> {
-    let array = expected.array;
-    let is_unit = |axis: usize| !array.is_unit(axis) || shape[axis] == 1;
-    let fits = element == array.element() && shape.len() == array.rank() && (0..shape.len()).all(is_unit);
-    if !fits {
-        return Err(expected.mismatch(format!("an array of {element} of shape {shape:?}")));
-    }
-    let own = c_strides(shape, cell_size(element));
-    let is_along = |axis: usize| shape[axis] == 1 || strides[axis] == own[axis];
-    let is_empty = shape.contains(&0);
-    if expected.is_contiguous && !is_empty && !(0..shape.len()).all(is_along) {
-        let (shape, strides) = (shape.to_vec(), strides.to_vec());
-        return Err(BoundaryError::Layout { name: expected.name.to_owned(), shape, strides });
-    }
-    let mut raw = RawArray { data, shape: [1; MAX_RANK], strides: [0; MAX_RANK] };
-    for axis in 0..shape.len() {
-        (raw.shape[axis], raw.strides[axis]) = (shape[axis] as i64, strides[axis] as i64);
-    }
-    Ok(raw)
 }

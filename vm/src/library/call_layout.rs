@@ -1,8 +1,9 @@
 //! How the memory of calls of a library is laid out: plain values in a frame, arrays one after the other.
 
 use crate::layout::{FrameLayout, TypedSlot};
+use crate::library::boundary_array::BoundaryArray;
 use crate::library::signature::Signature;
-use crate::value::{NdType, QType};
+use crate::value::QType;
 use std::sync::Arc;
 
 /// Where an argument or a result stands in the memory of a call.
@@ -11,7 +12,7 @@ pub(super) enum Place {
     /// In the frame.
     Plain(TypedSlot),
     /// Among the arrays.
-    Array(usize, NdType),
+    Array(usize, BoundaryArray),
 }
 
 /// How the memory of calls of a library is laid out.
@@ -28,7 +29,7 @@ impl CallLayout {
     /// The layout for a signature; the error is told for people.
     pub(super) fn new(signature: &Signature) -> Result<CallLayout, String> {
         let (mut builder, mut arrays) = (FrameLayout::builder(), 0);
-        let mut place = |qtype: &QType| match qtype.nd() {
+        let mut place = |qtype: &QType| match BoundaryArray::of(qtype) {
             Some(array) => {
                 arrays += 1;
                 Place::Array(arrays - 1, array)

@@ -15,6 +15,8 @@
 //! 6. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
 //!    it was lent to change, and to its results.
 
+mod argument;
+mod boundary_array;
 mod call;
 mod call_layout;
 mod error;
@@ -23,7 +25,9 @@ mod signature;
 mod sweep;
 mod sweep_order;
 
-pub use call::{Argument, BoundCall, CallMemory};
+pub use argument::Argument;
+pub use boundary_array::BoundaryArray;
+pub use call::{BoundCall, CallMemory};
 pub use error::{BoundaryError, LibraryError, Raised};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};

@@ -36,6 +36,10 @@ pub(super) struct RawArray {
     pub(super) data: *mut u8,
     pub(super) shape: [i64; MAX_RANK],
     pub(super) strides: [i64; MAX_RANK],
+    /// A bitmap of the rows that are there; without one all are.
+    pub(super) validity: *mut u8,
+    /// The bit of the first row.
+    pub(super) offset: i64,
 }
 
 /// What a library says about an error; `cembra_error` in C.

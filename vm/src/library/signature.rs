@@ -1,17 +1,18 @@
 //! What a library takes and gives.
 
+use crate::library::boundary_array::BoundaryArray;
 use crate::value::QType;
 use std::fmt::{self, Write};
 
 /// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its type: a plain one, or an n-dimensional array.
+    /// Its type: a plain one, or an array.
     pub qtype: QType,
     /// True if the library changes the elements of the array in place.
     pub is_updated: bool,
@@ -26,7 +27,7 @@ pub struct Parameter {
 pub struct Signature {
     /// The arguments.
     pub parameters: Vec<Parameter>,
-    /// Names and types of the results: plain ones, and n-dimensional arrays, which the library makes.
+    /// Names and types of the results: plain ones, and arrays, which the library makes.
     pub results: Vec<(String, QType)>,
     /// True if memory that is lent for an array of the results has to have its elements one after the other.
     pub has_contiguous_results: bool,
@@ -40,7 +41,7 @@ impl Signature {
 
     /// True if the library makes arrays.
     pub fn gives_arrays(&self) -> bool {
-        self.results.iter().any(|(_, qtype)| qtype.nd().is_some())
+        self.results.iter().any(|(_, qtype)| BoundaryArray::of(qtype).is_some())
     }
 
     fn text(&self, has_names: bool) -> String {
@@ -49,7 +50,7 @@ impl Signature {
         for (number, parameter) in self.parameters.iter().enumerate() {
             let between = if number == 0 { "" } else { ", " };
             let _ = write!(text, "{between}{}{}", name(&parameter.name), parameter.qtype);
-            if parameter.qtype.nd().is_some() {
+            if BoundaryArray::of(&parameter.qtype).is_some() {
                 text.push_str(if parameter.is_contiguous { " contiguous" } else { "" });
                 text.push_str(if parameter.is_updated { " updated" } else { "" });
                 text.push_str(if parameter.is_taken { " taken" } else { "" });
@@ -59,7 +60,7 @@ impl Signature {
         for (number, (result, qtype)) in self.results.iter().enumerate() {
             let between = if number == 0 { "" } else { ", " };
             let _ = write!(text, "{between}{}{qtype}", name(result));
-            let is_contiguous = qtype.nd().is_some() && self.has_contiguous_results;
+            let is_contiguous = BoundaryArray::of(qtype).is_some() && self.has_contiguous_results;
             text.push_str(if is_contiguous { " contiguous" } else { "" });
         }
         text

@@ -11,16 +11,16 @@
 //!    an operand of the next step alone.
 //! 2. Positions are compared with the axis that they choose from, by their greatest one.
 
+use crate::library::boundary_array::BoundaryArray;
 use crate::library::call::CallMemory;
 use crate::library::call_layout::Place;
 use crate::library::error::BoundaryError;
 use crate::library::open::{Loaded, RawColumn};
 use crate::library::sweep_order::SweepOrder;
 use crate::machine::Room;
-use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::Strides;
-use crate::value::{NdType, NdView, QType, Value};
+use crate::value::{NdView, Value};
 use std::sync::Arc;
 
 /// Positions along an axis, whose greatest one is known.
@@ -243,14 +243,14 @@ fn walk(shape: &[usize], order: SweepOrder) -> Result<Walk<'_>, BoundaryError> {
     Ok(walk)
 }
 
-fn same(array: &NdType, other: &NdType) -> bool {
+fn same(array: &BoundaryArray, other: &BoundaryArray) -> bool {
     (array.element(), array.rank()) == (other.element(), other.rank())
 }
 
 /// The column of a view; the last axis of one that positions choose from has any size that they fit in.
 fn elements(
     walk: &Walk<'_>,
-    array: NdType,
+    array: BoundaryArray,
     view: &NdView<'_>,
     chosen: Option<&Positions>,
 ) -> Option<RawColumn> {
@@ -279,12 +279,12 @@ fn elements(
 /// The column of a window.
 fn window(
     walk: &Walk<'_>,
-    array: NdType,
+    array: BoundaryArray,
     cells: &NdView<'_>,
     first: usize,
     steps: &Strides,
 ) -> Option<RawColumn> {
-    let (size, rank) = (cell_size(array.element()) as isize, walk.shape.len());
+    let (size, rank) = (array.size() as isize, walk.shape.len());
     let is_row = cells.rank() == 1 && (cells.len() < 2 || cells.strides()[0] == size);
     let is_row = is_row && cells.validity().is_none();
     if cells.element() != array.element() || array.rank() != rank || !is_row {
@@ -305,8 +305,8 @@ fn window(
     Some(walk.column(begin.wrapping_offset((first as isize).wrapping_mul(size)).cast_mut(), strides))
 }
 
-fn expected(array: NdType, shape: &[usize]) -> String {
-    format!("{} over {shape:?}", QType::NdArray(array))
+fn expected(array: BoundaryArray, shape: &[usize]) -> String {
+    format!("{array} over {shape:?}")
 }
 
 fn of_view(view: &NdView<'_>) -> String {

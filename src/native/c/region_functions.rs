@@ -1,0 +1,355 @@
+//! Functions of a component of a region: elements of a row, and leaves of its folds.
+//!
+//! ```text
+//! r0_rows3(n, c0, d0, …, s0, …, o0, e0)          n elements of the columns, which are so many bytes apart, with scalars, to outputs
+//! r0_flat3, r0_strided3                          the same with the usual distances, and with any
+//! r0_tree3                                       the same by the leaves of folds
+//!
+//! r0_rows3(n, c0, d0, h0, …, o0, e0, g0)         rows that may be missing: bytes that say which are there, of operands and results
+//! r0_flat3(n, c0, v0, j0, …, o0, y0)             the same from and to bitmaps, block by block
+//! ```
+//!
+//! Cells of missing rows are computed as all others, and are not refused.
+
+use crate::native::c::cells::{CellValue, cell};
+use crate::native::c::constants::constants_of;
+use crate::native::c::fold_kinds::Fold;
+use crate::native::c::locals::element_name;
+use crate::native::c::region_text::Parts;
+use crate::native::c::regions::{Member, operator};
+use crate::native::c::writer::Writer;
+use cembra_vm::program::ValueId;
+use cembra_vm::value::{ScalarType, Value};
+use std::fmt::Write;
+
+impl Writer<'_> {
+    /// The functions of a component; their names begin with `of` behind the routine.
+    pub(super) fn functions_of(&self, parts: &Parts, name: usize, of: &str) -> String {
+        let (number, has_rows) = (self.number, parts.array().has_rows());
+        let gives = if parts.refusing().is_some() { "int32_t" } else { "void" };
+        let mut text = self.rows_of(parts, &format!("r{number}_{of}rows{name}"));
+        for (what, is_strided) in [("flat", false), ("strided", true)] {
+            let function = format!("r{number}_{of}rows{name}");
+            let body = match has_rows {
+                true => block_by_block(parts, &function, is_strided),
+                false => {
+                    let returned = if parts.refusing().is_some() { "return " } else { "" };
+                    format!("    {returned}{function}(n{});\n", arguments(parts, is_strided, false))
+                }
+            };
+            let _ = write!(
+                text,
+                "static __attribute__((noinline)) {gives} r{number}_{of}{what}{name}(int64_t n{})\n{{\n{body}}}\n",
+                parameters(parts, is_strided, false)
+            );
+        }
+        if parts.folds().next().is_some() {
+            text += &self.tree_of(parts, name);
+        }
+        text
+    }
+
+    /// The function of some elements.
+    fn rows_of(&self, parts: &Parts, function: &str) -> String {
+        let (gives, begin, end) = match parts.refusing() {
+            Some(_) => ("int32_t", "    int32_t k = 0;\n", "    return k;\n"),
+            None => ("void", "", ""),
+        };
+        let mut text = format!(
+            "static inline __attribute__((always_inline)) {gives} {function}(int64_t n{})\n{{\n{begin}    \
+             for (int64_t i = 0; i < n; i++) {{\n",
+            parameters(parts, true, true)
+        );
+        for (i, column) in parts.columns.iter().enumerate() {
+            if column.has_rows {
+                let _ = writeln!(text, "        uint8_t p{i} = h{i}[i];");
+            }
+            if column.size == 0 {
+                continue;
+            }
+            let element = element_name(column.element);
+            let truth = if column.element == ScalarType::Boolean {
+                format!(" x{i} = x{i} != 0;")
+            } else {
+                String::new()
+            };
+            let at = if column.is_taken { format!("(int64_t)l{i}[i]") } else { "i".to_owned() };
+            let _ = writeln!(
+                text,
+                "        {element} x{i}; memcpy(&x{i}, c{i} + {at} * d{i}, sizeof x{i});{truth}"
+            );
+        }
+        let (mut output, mut buffer) = (0, 0);
+        for member in &parts.members {
+            let Some((_, operands, _)) = operator(self.routine, member.ip) else { continue };
+            if let Some(fold) = member.fold {
+                text += &self.buffered(parts, fold, buffer, operands[0]);
+                buffer += 1;
+                continue;
+            }
+            text += &self.computed(parts, member);
+            if member.is_stored {
+                text += &stored(member, output);
+                output += 1;
+            }
+        }
+        let _ = write!(text, "    }}\n{end}}}\n");
+        text
+    }
+
+    /// Statements that compute a member of one element.
+    fn computed(&self, parts: &Parts, member: &Member) -> String {
+        let Some((overload, operands, _)) = operator(self.routine, member.ip) else { return String::new() };
+        let literal = |position: usize| self.literals.get(&operands[position]).cloned();
+        let local = |position: usize, is_presence: bool| match is_presence {
+            true => self.presence_name(parts, operands[position]),
+            false => self.cell_name(parts, operands[position]),
+        };
+        let Some(cell) = cell(overload, literal, local) else { return String::new() };
+        let (ctype, ip) = (member.ctype().name(), member.ip);
+        let present = cell.present.unwrap_or_else(|| "1".to_owned());
+        let (declared, mut assigned) = match member.array.has_rows() {
+            true => (format!("uint8_t w{ip}; "), format!("w{ip} = {present}; ")),
+            false => (String::new(), String::new()),
+        };
+        let value = match cell.value {
+            CellValue::Nothing => String::new(),
+            CellValue::Total(value) => {
+                let _ = write!(assigned, "m{ip} = {value}; ");
+                format!("{ctype} m{ip}; ")
+            }
+            CellValue::Refusing(call) => {
+                let mask =
+                    if member.array.has_rows() { format!(" & -(int32_t)w{ip}") } else { String::new() };
+                let _ = write!(assigned, "k |= {call}, &m{ip}){mask}; ");
+                format!("{ctype} m{ip}; ")
+            }
+        };
+        format!("        {declared}{value}{{ {}{}}}\n", cell.temporaries, assigned)
+    }
+
+    /// Statements that put an element where the leaf of a fold finds it.
+    fn buffered(&self, parts: &Parts, fold: Fold, buffer: usize, operand: ValueId) -> String {
+        let mut text = String::new();
+        let Some(rows) = fold.rows else {
+            let from = self.cell_name(parts, operand);
+            return format!(
+                "        memcpy(b{buffer} + i * (int64_t)sizeof {from}, &{from}, sizeof {from});\n"
+            );
+        };
+        let present = self.presence_name(parts, operand);
+        if fold.has_value() {
+            let (ctype, from) = (fold.element_type(), self.cell_name(parts, operand));
+            let _ = writeln!(
+                text,
+                "        {{ {ctype} e = {present} ? {from} : {}; memcpy(b{buffer} + i * (int64_t)sizeof e, &e, sizeof e); }}",
+                rows.missing
+            );
+        }
+        if fold.counts() {
+            let _ = writeln!(text, "        q{buffer}[i] = {present};");
+        }
+        text
+    }
+
+    /// What stands for an operand in the function of a row.
+    fn cell_name(&self, parts: &Parts, value: ValueId) -> String {
+        if let Some(name) = self.name_of_array(parts, value, "x", "m") {
+            return name;
+        }
+        if let Some(literal) = self.literals.get(&value) {
+            let mut constants = Vec::new();
+            constants_of(&Value::Scalar(literal.clone()), &mut constants);
+            return constants.pop().unwrap_or_default();
+        }
+        scalar_name(parts, &self.locals.only(value))
+    }
+
+    /// What says in the function of a row whether an operand is there.
+    fn presence_name(&self, parts: &Parts, value: ValueId) -> String {
+        let of_array = self.name_of_array(parts, value, "p", "w");
+        let of_scalar = || self.locals.presence(value).map(|local| scalar_name(parts, &local));
+        of_array.or_else(of_scalar).unwrap_or_else(|| "1".to_owned())
+    }
+
+    /// The name of a column or a member, which begin like this.
+    fn name_of_array(&self, parts: &Parts, value: ValueId, column: &str, of_member: &str) -> Option<String> {
+        let owner = self.locals.owner(value);
+        if let Some(number) = parts.columns.iter().position(|column| column.array == owner) {
+            return Some(format!("{column}{number}"));
+        }
+        let is_result = |member: &&Member| {
+            operator(self.routine, member.ip).is_some_and(|(.., result)| self.locals.owner(result) == owner)
+        };
+        parts.members.iter().find(is_result).map(|member| format!("{of_member}{}", member.ip))
+    }
+
+    /// The function that computes a component leaf by leaf, and what is known of its folds.
+    fn tree_of(&self, parts: &Parts, name: usize) -> String {
+        let number = self.number;
+        let [tree, leaf, known] = ["tree", "leaf", "known"].map(|what| format!("r{number}_{what}{name}"));
+        let none = |_: usize, _: &Member| String::new();
+        let parameters = parts.list(
+            |i, column| {
+                column.with(
+                    format!("const char *c{i}, int64_t d{i}"),
+                    &format!("const uint8_t *v{i}, int64_t j{i}"),
+                )
+            },
+            |i, (_, ctype)| format!("{} s{i}", ctype.name()),
+            |i, of| of.with_bits(format!("char *o{i}"), &format!("uint8_t *y{i}")),
+            none,
+        );
+        let further = |by: &str| {
+            let add = |what: String| if by.is_empty() { what } else { format!("{what} + {by}") };
+            let bytes = |what: String, size: String| match by {
+                "" => what,
+                by => format!("{what} + {by} * {size}"),
+            };
+            parts.list(
+                |i, column| {
+                    let cells = format!("{}, d{i}", bytes(format!("c{i}"), format!("d{i}")));
+                    column.with(cells, &format!("v{i}, {}", add(format!("j{i}"))))
+                },
+                |i, _| format!("s{i}"),
+                |i, of| {
+                    let bits = if by.is_empty() { format!("y{i}") } else { format!("y{i} + {by} / 8") };
+                    of.with_bits(bytes(format!("o{i}"), of.array.size().to_string()), &bits)
+                },
+                none,
+            )
+        };
+        let (mut fields, mut joins, mut buffers, mut leaves) = <(String, String, String, String)>::default();
+        for (i, member) in parts.folds().enumerate() {
+            let Some(fold) = member.fold else { continue };
+            if fold.has_value() {
+                let _ = write!(fields, "{} f{i}; ", fold.part.name());
+                let _ = write!(joins, "z.f{i} = {}; ", fold.call("join", &format!("x.f{i}, y.f{i}")));
+                let _ = write!(buffers, "_Alignas(64) {} b{i}[128]; ", fold.element_type());
+                let _ = write!(leaves, "z.f{i} = {}; ", fold.call("leaf", &format!("(const char *)b{i}, n")));
+            }
+            if fold.counts() {
+                let _ = write!(fields, "int64_t p{i}; ");
+                let _ = write!(joins, "z.p{i} = x.p{i} + y.p{i}; ");
+                let _ = write!(buffers, "uint8_t q{i}[128]; ");
+                let _ = write!(leaves, "z.p{i} = leaf_count_u8((const char *)q{i}, n); ");
+            }
+        }
+        let call = |is_strided: bool| {
+            parts.list(
+                |i, column| {
+                    let cells = if is_strided { format!("c{i}, d{i}") } else { format!("c{i}") };
+                    column.with(cells, &format!("v{i}, j{i}"))
+                },
+                |i, _| format!("s{i}"),
+                |i, of| {
+                    let step = if is_strided { format!(", {}", of.array.size()) } else { String::new() };
+                    of.with_bits(format!("o{i}{step}"), &format!("y{i}"))
+                },
+                |i, of| of.buffers(&format!("(char *)b{i}"), &format!("q{i}")),
+            )
+        };
+        // The buffers of a leaf stand in a frame of their own, not in those of the tree above.
+        format!(
+            "typedef struct {{ {fields}}} {known};\n\
+             static __attribute__((noinline)) {known} {leaf}(int is_flat, int64_t n{parameters})\n{{\n    {known} z;\n    \
+             {buffers}\n    if (is_flat) r{number}_flat{name}(n{}); else r{number}_strided{name}(n{});\n    \
+             {leaves}\n    return z;\n}}\n\
+             static {known} {tree}(int is_flat, int64_t n{parameters})\n{{\n    \
+             if (n <= 128) return {leaf}(is_flat, n{});\n    int64_t left = left_half(n);\n    \
+             {known} z, x = {tree}(is_flat, left{}), y = {tree}(is_flat, n - left{});\n    {joins}\n    return z;\n}}\n",
+            call(false),
+            call(true),
+            further(""),
+            further(""),
+            further("left")
+        )
+    }
+}
+
+/// The scalar of a local.
+fn scalar_name(parts: &Parts, local: &str) -> String {
+    let number = parts.scalars.iter().position(|(scalar, _)| scalar == local);
+    format!("s{}", number.unwrap_or_default())
+}
+
+/// The parameters of a function; of the one of some rows, which takes presence as bytes.
+fn parameters(parts: &Parts, is_strided: bool, has_bytes: bool) -> String {
+    let step = |name: &str, i: usize| match is_strided {
+        true => format!(", int64_t {name}{i}"),
+        false => String::new(),
+    };
+    parts.list(
+        |i, column| {
+            let bits = match has_bytes {
+                true => format!("const uint8_t *h{i}"),
+                false => format!("const uint8_t *v{i}, int64_t j{i}"),
+            };
+            column.with_positions(
+                column.with(format!("const char *c{i}{}", step("d", i)), &bits),
+                &format!("const uint32_t *l{i}"),
+            )
+        },
+        |i, (_, ctype)| format!("{} s{i}", ctype.name()),
+        |i, of| {
+            let bits = format!("uint8_t *restrict {}{i}", if has_bytes { "g" } else { "y" });
+            of.with_bits(format!("char *restrict o{i}{}", step("e", i)), &bits)
+        },
+        |i, of| of.buffers(&format!("char *restrict b{i}"), &format!("uint8_t *restrict q{i}")),
+    )
+}
+
+/// The arguments of a call of the function of some rows; of a block they are those of its rows.
+fn arguments(parts: &Parts, is_strided: bool, of_block: bool) -> String {
+    let at = |name: String, step: &str| match of_block {
+        true => format!("{name} + at * {step}, {step}"),
+        false => format!("{name}, {step}"),
+    };
+    parts.list(
+        |i, column| {
+            let step = if is_strided { format!("d{i}") } else { column.usual.to_string() };
+            let cells = column.with(at(format!("c{i}"), &step), &format!("h{i}"));
+            column.with_positions(cells, &format!("l{i}"))
+        },
+        |i, _| format!("s{i}"),
+        |i, of| {
+            let step = if is_strided { format!("e{i}") } else { of.array.size().to_string() };
+            of.with_bits(at(format!("o{i}"), &step), &format!("g{i}"))
+        },
+        |i, of| of.buffers(&format!("b{i}"), &format!("q{i}")),
+    )
+}
+
+/// The body of a function that takes rows from bitmaps and gives bitmaps. A leaf of folds is one block.
+fn block_by_block(parts: &Parts, function: &str, is_strided: bool) -> String {
+    let (mut declared, mut before, mut behind) = <(String, String, String)>::default();
+    for i in 0..parts.columns.len() {
+        let _ = write!(declared, "uint8_t h{i}[CEMBRA_BLOCK]; ");
+        let _ = write!(before, "unpack_rows(v{i}, j{i} + at, m, h{i}); ");
+    }
+    for (i, _) in parts.stored().enumerate() {
+        let _ = write!(declared, "uint8_t g{i}[CEMBRA_BLOCK]; ");
+        let _ = write!(behind, "pack_rows(g{i}, m, y{i} + at / 8); ");
+    }
+    let (begin, taken, end) = match parts.refusing() {
+        Some(_) => ("    int32_t k = 0;\n", "k |= ", "    return k;\n"),
+        None => ("", "", ""),
+    };
+    format!(
+        "{begin}    {declared}\n    for (int64_t at = 0; at < n; at += CEMBRA_BLOCK) {{\n        \
+         int64_t m = n - at < CEMBRA_BLOCK ? n - at : CEMBRA_BLOCK;\n        {before}\n        \
+         {taken}{function}(m{});\n        {behind}\n    }}\n{end}",
+        arguments(parts, is_strided, true)
+    )
+}
+
+/// Statements that store an element.
+fn stored(member: &Member, output: usize) -> String {
+    let ip = member.ip;
+    let cells = match member.array.size() {
+        0 => String::new(),
+        _ => format!("memcpy(o{output} + i * e{output}, &m{ip}, sizeof m{ip}); "),
+    };
+    let bits = if member.array.has_rows() { format!("g{output}[i] = w{ip};") } else { String::new() };
+    format!("        {cells}{bits}\n")
+}
