@@ -44,11 +44,11 @@ pub const RULES: &[Rule] = &[
         apply: square,
     },
     Rule {
-        name: "cube",
+        name: "known_power",
         class: RuleClass::Strict,
-        meaning: "x ** 3 -> math._cube(x), x ** 4 -> math._fourth(x)",
+        meaning: "x ** 3 -> math._cube(x), x ** 4 -> math._fourth(x), x ** 0.5 -> math._root(x)",
         operators: &[math::POW],
-        apply: cube,
+        apply: known_power,
     },
     Rule {
         name: "subtract_zero",
@@ -89,7 +89,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "small_power",
         class: RuleClass::FastMath,
-        meaning: "x ** -1 -> 1 / x (up to a unit in the last place), x ** 0.5 -> math.sqrt(x) (wrong for -0.0 and -inf)",
+        meaning: "x ** -1 -> 1 / x (up to a unit in the last place)",
         operators: &[math::POW],
         apply: small_power,
     },
@@ -181,9 +181,9 @@ fn square(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerErro
     cx.make(math::MULTIPLY, &[x, x], id).map(Some)
 }
 
-/// The kernel of the power has the same function.
-fn cube(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    for (exponent, operator) in [(3.0, math::CUBE), (4.0, math::FOURTH)] {
+/// The kernel of the power has the same functions.
+fn known_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    for (exponent, operator) in [(3.0, math::CUBE), (4.0, math::FOURTH), (0.5, math::ROOT)] {
         if let Some(x) = base(cx, id, exponent) {
             return cx.make(operator, &[x], id).map(Some);
         }
@@ -192,9 +192,6 @@ fn cube(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError>
 }
 
 fn small_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    if let Some(x) = base(cx, id, 0.5) {
-        return cx.make(math::SQRT, &[x], id).map(Some);
-    }
     let Some(x) = base(cx, id, -1.0) else { return Ok(None) };
     let one = match cx.draft().qtype_of(id).scalar_inside() {
         Some(ScalarType::Float32) => Value::from(1.0f32),

@@ -56,6 +56,8 @@ pub const POW: &str = "math.pow";
 pub const CUBE: &str = "math._cube";
 /// Name of `math._fourth`.
 pub const FOURTH: &str = "math._fourth";
+/// Name of `math._root`.
+pub const ROOT: &str = "math._root";
 /// Name of `math.sign`.
 pub const SIGN: &str = "math.sign";
 /// Name of `math.sqrt`.
@@ -331,7 +333,7 @@ fn exponential() -> Vec<Family> {
         ),
         special_row!(
             CUBE,
-            "x to the power 3, as `math.pow` has it; made by the optimizer rule `cube`.",
+            "x to the power 3, as `math.pow` has it; made by the optimizer rule `known_power`.",
             10,
             ["3.0 * x * x"],
             cube,
@@ -339,11 +341,19 @@ fn exponential() -> Vec<Family> {
         ),
         special_row!(
             FOURTH,
-            "x to the power 4, as `math.pow` has it; made by the optimizer rule `cube`.",
+            "x to the power 4, as `math.pow` has it; made by the optimizer rule `known_power`.",
             10,
             ["4.0 * x * x * x"],
             fourth,
             fourth_into
+        ),
+        special_row!(
+            ROOT,
+            "x to the power 1/2, as `math.pow` has it; made by the optimizer rule `known_power`.",
+            6,
+            ["0.5 / math.sqrt(x)"],
+            root,
+            root_into
         ),
         special_row!(EXP, "e to the power x.", 20, ["math.exp(x)"], exp, exp_into),
         special_row!(EXP2, "2 to the power x.", 20, ["math.exp2(x) * 0.6931471805599453"], exp2, exp2_into),
@@ -413,7 +423,7 @@ fn exponential() -> Vec<Family> {
         Family::new(
             POW,
             &["x", "y"],
-            "C pow: x to the power y; NaN for a negative x and a fractional y. Exponents 1 to 4 give products.",
+            "C pow: x to the power y; NaN for a negative x and a fractional y. Exponents 1 to 4 give products, 1/2 square roots.",
         )
         .cost_of(40)
         .derivative(&["y * x ** (y - 1.0)", "x ** y * math.log(x)"])

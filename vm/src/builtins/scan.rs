@@ -270,11 +270,17 @@ fn running_max<T: Ordered + PartialOrd>(
     for stride in meter.strides(x.len()) {
         let stride = stride?;
         let values = &x.values()[stride.clone()];
-        // Each result waits for the one before: without NaN, for one comparison only. NaN is not less than any value.
-        let has_nan = values.iter().fold(false, |found, value| found | value.is_nan());
-        for (value, out) in values.iter().zip(&mut out[stride]) {
-            max = if *value > max || has_nan && !max.is_nan() && value.is_nan() { *value } else { max };
-            *out = max;
+        // Each result waits for the one before: without NaN, for one comparison only. A NaN that was found stays.
+        if values.iter().fold(false, |found, value| found | value.is_nan()) {
+            for (value, out) in values.iter().zip(&mut out[stride]) {
+                max = if max.is_nan() || max >= *value { max } else { *value };
+                *out = max;
+            }
+        } else {
+            for (value, out) in values.iter().zip(&mut out[stride]) {
+                max = if *value > max { *value } else { max };
+                *out = max;
+            }
         }
     }
     Ok(())

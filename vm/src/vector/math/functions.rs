@@ -145,6 +145,7 @@ macro_rules! functions {
             "Cube root." cbrt cbrt_into root Cbrt;
             "x to the power 3." cube cube_into power Cube;
             "x to the power 4." fourth fourth_into power Fourth;
+            "x to the power 1/2." root root_into power Root;
             "Sine of an angle in radians." sin sin_into trigonometry Sin;
             "Cosine of an angle in radians." cos cos_into trigonometry Cos;
             "Tangent of an angle in radians." tan tan_into trigonometry Tan;

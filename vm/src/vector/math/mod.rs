@@ -31,7 +31,7 @@ pub mod lanes {
     pub use super::hyperbolic::{Cosh, Sinh, Tanh};
     pub use super::inverse::{Acos, Asin, Atan, Atan2};
     pub use super::logarithm::{Ln, Log1p, Log2, Log10};
-    pub use super::power::{Cube, Fourth, Pow};
+    pub use super::power::{Cube, Fourth, Pow, Root};
     pub use super::root::{Cbrt, Hypot, Sqrt};
     pub use super::trigonometry::{Cos, Sin, Tan};
 }

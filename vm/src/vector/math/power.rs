@@ -38,6 +38,8 @@ pub struct Pow;
 pub struct Cube;
 /// x to the power 4.
 pub struct Fourth;
+/// x to the power 1/2: the square root but for -0 and minus infinity.
+pub struct Root;
 
 const fn power_of_2(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
@@ -107,6 +109,13 @@ impl Unary for Fourth {
     }
 }
 
+impl Unary for Root {
+    #[inline(always)]
+    fn lane<N: Real>(x: N) -> N {
+        (N::select(x.eq(-f64::INFINITY), f64::INFINITY, x) + 0.0).sqrt()
+    }
+}
+
 /// [`Cube`] or [`Fourth`].
 #[inline(always)]
 fn cube_or_fourth<N: Real>(x: N, is_fourth: N::Mask) -> N {
@@ -136,7 +145,8 @@ impl Binary for Pow {
         let value = N::select(x.is_nan() | y.is_nan(), f64::NAN, value);
         let one = x.eq(1.0) | y.eq(0.0) | magnitude.eq(1.0) & y.abs().eq(f64::INFINITY);
         let value = N::select(one, 1.0, value);
-        // As products, so that a literal exponent makes one.
+        // As these functions, so that a literal exponent makes one.
+        let value = N::select(y.eq(0.5), Root::lane(x), value);
         let value = N::select(y.eq(2.0), x * x, value);
         let is_fourth = y.eq(4.0);
         let value = N::select(y.eq(3.0) | is_fourth, cube_or_fourth(x, is_fourth), value);
