@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "known_power",
         class: RuleClass::Strict,
-        meaning: "x ** 3 -> math._cube(x), x ** 4 -> math._fourth(x), x ** 0.5 -> math._root(x)",
+        meaning: "x ** 3 -> math._cube(x), x ** 4 -> math._fourth(x), x ** 0.5 -> math._root(x) for arrays",
         operators: &[math::POW],
         apply: known_power,
     },
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "bounds_around_zero",
         class: RuleClass::Strict,
-        meaning: "(-c < x) & (x < c) -> math.abs(x) < c for floats, with <= as well",
+        meaning: "(-c < x) & (x < c) -> math.abs(x) < c for arrays of floats, with <= as well",
         operators: &[core::PRESENCE_AND],
         apply: bounds_around_zero,
     },
@@ -144,11 +144,17 @@ fn divide_one(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, Lower
     Ok(one.map(|[x, _]| x))
 }
 
-/// Both are the exact quotient rounded once, if the inverse is exact and no subnormal. Of scalars it would
-/// save less than it changes in the recorded programs.
+/// True for rows and n-dimensional arrays. Of scalars some rules would save less than they change in the recorded
+/// programs.
+fn is_array(cx: &Rewriter<'_>, id: NodeId) -> bool {
+    let qtype = cx.draft().qtype_of(id);
+    qtype.array().is_some() || qtype.nd().is_some()
+}
+
+/// Both are the exact quotient rounded once, if the inverse is exact and no subnormal.
 fn divide_power_of_two(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    let is_array = cx.draft().qtype_of(id).array().is_some();
-    let Some([x, y]) = cx.operands(id).filter(|_| is_array) else { return Ok(None) };
+    let is_rows = cx.draft().qtype_of(id).array().is_some();
+    let Some([x, y]) = cx.operands(id).filter(|_| is_rows) else { return Ok(None) };
     let inverse: Option<Value> = match cx.value(y) {
         Some(Value::Scalar(ScalarValue::Float64(v))) => {
             let exact = v.is_normal() && v.to_bits() << 12 == 0 && (1.0 / v).is_normal();
@@ -183,6 +189,9 @@ fn square(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerErro
 
 /// The kernel of the power has the same functions.
 fn known_power(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
+    if !is_array(cx, id) {
+        return Ok(None);
+    }
     for (exponent, operator) in [(3.0, math::CUBE), (4.0, math::FOURTH), (0.5, math::ROOT)] {
         if let Some(x) = base(cx, id, exponent) {
             return cx.make(operator, &[x], id).map(Some);
@@ -234,7 +243,7 @@ fn pos(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> 
 
 /// The two bounds may have others between them: `&` of masks is the same in any order.
 fn bounds_around_zero(cx: &mut Rewriter<'_>, id: NodeId) -> Result<Option<NodeId>, LowerError> {
-    let Some([left, right]) = cx.operands(id) else { return Ok(None) };
+    let Some([left, right]) = cx.operands(id).filter(|_| is_array(cx, id)) else { return Ok(None) };
     if let Some(joined) = joined_bounds(cx, left, right)? {
         return Ok(Some(joined));
     }
