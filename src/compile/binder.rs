@@ -61,8 +61,7 @@ pub struct Options {
     pub allow_overriding_input_slots: bool,
     /// Whether temporaries share bytes.
     pub slot_reuse: SlotReuse,
-    /// Largest frame in bytes; more than [`MAX_FRAME_LIMIT`](cembra_vm::layout::builder::MAX_FRAME_LIMIT)
-    /// is an error.
+    /// Largest frame in bytes; more than [`MAX_FRAME_LIMIT`] is an error.
     pub frame_limit: u32,
     /// Most instructions a program may have.
     pub instruction_limit: usize,

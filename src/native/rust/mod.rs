@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The boundary is that of C, and so are the names of locals and the table of operators that are kept by hand; what is written
-//! otherwise is in [`syntax`].
+//! otherwise is in `syntax`.
 
 mod entry;
 mod operators;
