@@ -10,6 +10,7 @@
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
 use crate::field::program::{FieldProgram, FieldRole};
+use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::MAX_ROWS;
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::collections::BTreeMap;
@@ -98,6 +99,11 @@ impl FieldCells {
         view.expect("a box has no more points than an array")
     }
 
+    /// The cells, to be read by a run.
+    pub(crate) fn lend(&self) -> HostCells<'_> {
+        each_cells!(self, cells => HostCells::read(cells))
+    }
+
     /// The cells as an array of one axis.
     pub(crate) fn view(&self) -> NdView<'_> {
         let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
@@ -125,7 +131,35 @@ pub struct FieldBuffer {
     pub(super) start: usize,
 }
 
+/// Where the points of a buffer stand among its cells.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferLayout {
+    origin: Vec<i64>,
+    strides: Vec<isize>,
+    start: usize,
+    cells: usize,
+}
+
 impl FieldBuffer {
+    /// Where its points stand among its cells.
+    pub(crate) fn layout(&self) -> BufferLayout {
+        let (origin, strides) = (self.origin.clone(), self.strides.clone());
+        BufferLayout { origin, strides, start: self.start, cells: self.cells.len() }
+    }
+
+    /// True if its points stand so.
+    pub(crate) fn has_layout(&self, layout: &BufferLayout) -> bool {
+        self.start == layout.start
+            && self.strides == layout.strides
+            && self.origin == layout.origin
+            && self.cells.len() == layout.cells
+    }
+
+    /// The cells, to be written by a run.
+    pub(crate) fn lend_mut(&mut self) -> HostCells<'_> {
+        each_cells!(&mut self.cells, cells => HostCells::write(cells))
+    }
+
     /// Cells one after the other, the last axis fastest, from a point on.
     ///
     /// # Errors

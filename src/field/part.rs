@@ -15,7 +15,7 @@ use cembra_vm::machine::Room;
 use cembra_vm::value::array::cell_size;
 use cembra_vm::value::nd_type::MAX_RANK;
 use cembra_vm::value::nd_view::Cell;
-use cembra_vm::value::shape::{PerAxis, Strides};
+use cembra_vm::value::shape::{PerAxis, Strides, c_strides};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::ops::Range;
 
@@ -33,8 +33,15 @@ impl PartPlace {
         &self.shape
     }
 
+    /// That of a box of these sizes in cells of its own, the last axis fastest; points along an axis of size 1 are one.
+    pub fn in_order(sizes: &[usize]) -> PartPlace {
+        let mut strides = c_strides(sizes, 1);
+        let repeated = |(stride, size): (&mut isize, &usize)| *stride = if *size == 1 { 0 } else { *stride };
+        strides.iter_mut().zip(sizes).for_each(repeated);
+        PartPlace { start: 0, shape: sizes.iter().copied().collect(), strides }
+    }
+
     /// The first cell, and the cells to the next one along each axis.
-    #[cfg(feature = "native")]
     pub fn window(&self) -> (usize, Strides) {
         (self.start, self.strides)
     }

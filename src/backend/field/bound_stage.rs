@@ -8,18 +8,17 @@
 //! Bands are there for the second-level cache: what a temporary or a list of points gives is read again soon. A stage
 //! without them is one band.
 
-use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::kept::KeptPart;
+use crate::backend::field::results::{Part, Targets, is_full, is_shared};
 use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::backend::field::stage_program::StageProgram;
 use crate::backend::field::tier::FieldTier;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
-use crate::field::stage::{FieldStage, FieldTemporary, StageOutput, StageResult, StageSource};
+use crate::field::stage::{FieldStage, FieldTemporary, StageInput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
-#[cfg(feature = "native")]
-use cembra_vm::library::SweepOrder;
-use cembra_vm::machine::{BoundExpr, Room};
+use cembra_vm::machine::{BoundExpr, Room, SweepOrder};
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
@@ -46,13 +45,6 @@ pub(super) struct BoundStage {
 struct BoundTemporary {
     stage: BoundStage,
     reach: Vec<Option<(i64, i64)>>,
-}
-
-/// Where results go while a stage or its levels run, by number of the output; buffers without destinations have the axes
-/// of the box.
-pub(super) struct Targets<'t> {
-    pub buffers: &'t mut [FieldBuffer],
-    pub destinations: &'t [Destination],
 }
 
 impl BoundStage {
@@ -163,6 +155,31 @@ impl BoundStage {
         }
     }
 
+    /// Computes all levels of a scan and stores them by a run that is kept for buffers like these; false if there is none, or it
+    /// stopped.
+    pub fn run_levels_kept(
+        &mut self,
+        from: StageData<'_>,
+        part: Part<'_>,
+        into: &mut Targets<'_>,
+    ) -> Result<bool, FieldProblem> {
+        match &mut self.program {
+            Some(program) => program.run_kept(&self.stage, from, part, into),
+            None => Ok(false),
+        }
+    }
+
+    /// Keeps a run of all levels, if that can be.
+    pub fn keep_levels(&mut self, from: StageData<'_>, part: KeptPart<'_>, into: &mut Targets<'_>) {
+        let is_taken =
+            |input: &StageInput| matches!(&input.source, StageSource::Field(read) if !read.lists.is_empty());
+        if let Some(program) = &mut self.program
+            && !self.stage.inputs.iter().any(is_taken)
+        {
+            program.keep(&self.stage, from, part, into);
+        }
+    }
+
     /// Computes all levels of a scan at once, if a library does; rooms are as those of [`BoundStage::run_plane`], of all levels.
     /// False if it does not: nothing was written then.
     #[cfg(feature = "native")]
@@ -242,6 +259,11 @@ fn run_part(
     part: Part<'_>,
     targets: &mut Targets<'_>,
 ) -> Result<(), FieldProblem> {
+    if let Some(program) = &mut program
+        && program.run_kept(stage, from, part, targets)?
+    {
+        return Ok(());
+    }
     let destinations = targets.destinations;
     let place = |number: usize, buffer: &FieldBuffer| part.place_in(buffer, destinations.get(number));
     let mut is_stored = 0_u64;
@@ -272,24 +294,10 @@ fn run_part(
             })?;
         }
     }
+    if let Some(program) = program {
+        program.keep(stage, from, KeptPart { part, order: SweepOrder::Any, init: &[] }, targets);
+    }
     Ok(())
-}
-
-/// True if a result in this slot has all points of a part.
-pub(super) fn is_full(slot: &TypedSlot, part: Part<'_>) -> bool {
-    slot.qtype().nd().is_some_and(|qtype| {
-        qtype.rank() == part.shape.len()
-            && qtype.units().zip(part.shape).all(|(is_unit, size)| !is_unit || *size == 1)
-    })
-}
-
-/// True if an output has the value of another one: the interpreter gives it to two rooms, a library to one.
-pub(super) fn is_shared(stage: &FieldStage, number: usize) -> bool {
-    let same = |(other, output): (usize, &StageOutput)| {
-        let results = (&output.result, &stage.outputs[number].result);
-        other != number && matches!(results, (StageResult::Node(one), StageResult::Node(two)) if one == two)
-    };
-    stage.outputs.iter().enumerate().any(same)
 }
 
 fn with_result<R>(

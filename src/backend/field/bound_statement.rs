@@ -6,10 +6,10 @@
 //! kept       else                                           memory of the statement, then they are stored
 //! ```
 
-use crate::backend::field::bound_stage::{BoundStage, Targets};
+use crate::backend::field::bound_stage::BoundStage;
 use crate::backend::field::levels::{Levels, has_planes_apart, run_levels};
 use crate::backend::field::limits::StageLimits;
-use crate::backend::field::results::{Destination, Part};
+use crate::backend::field::results::{Destination, Part, Targets};
 use crate::backend::field::stage_data::StageData;
 use crate::backend::field::tier::FieldTier;
 use crate::field::buffer::{FieldBuffer, FieldData};

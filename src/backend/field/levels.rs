@@ -7,9 +7,10 @@
 //! What is handed on is read where it was stored. Where all cells of a plane stand before all of the next one, that is the
 //! target itself; else it is memory of the statement, which is stored at the end. A library goes over all levels at once.
 
-use crate::backend::field::bound_stage::{BoundStage, Targets, is_full, is_shared};
+use crate::backend::field::bound_stage::BoundStage;
+use crate::backend::field::kept::KeptPart;
 use crate::backend::field::limits::ours;
-use crate::backend::field::results::Part;
+use crate::backend::field::results::{Part, Targets, is_full, is_shared};
 use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::expr::NodeId;
 use crate::field::error::FieldProblem;
@@ -20,9 +21,7 @@ use crate::field::stage::{FieldStage, StageResult};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::layout::TypedSlot;
-#[cfg(feature = "native")]
-use cembra_vm::library::SweepOrder;
-#[cfg(feature = "native")]
+use cembra_vm::machine::SweepOrder;
 use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{NdView, ScalarValue};
 
@@ -67,6 +66,12 @@ pub(super) fn run_levels(
             return Ok(());
         }
     }
+    let mut whole: PerAxis = shape.iter().copied().collect();
+    whole[scan.axis] = scan.levels.len();
+    first[scan.axis] = scan.levels.first;
+    if stage.run_levels_kept(from, Part { first, shape: &whole }, into)? {
+        return Ok(());
+    }
     let step = if scan.direction == ScanDirection::Forward { 1 } else { -1 };
     for number in 0..scan.levels.len() as i64 {
         let level = match scan.direction {
@@ -105,7 +110,18 @@ pub(super) fn run_levels(
         }
         run_level(stage, StageData { carries: &carries, ..from }, part, &mut cells)?;
     }
+    first[scan.axis] = scan.levels.first;
+    let part = Part { first, shape: &whole };
+    stage.keep_levels(from, KeptPart { part, order: order_of(scan), init: &scan.init }, into);
     Ok(())
+}
+
+/// The order of levels.
+fn order_of(scan: &ScanLevels) -> SweepOrder {
+    match scan.direction {
+        ScanDirection::Forward => SweepOrder::Up(scan.axis),
+        ScanDirection::Backward => SweepOrder::Down(scan.axis),
+    }
 }
 
 /// Computes a level and stores it.
@@ -155,10 +171,7 @@ fn sweep_levels(
     whole[scan.axis] = scan.levels.len();
     first[scan.axis] = scan.levels.first;
     let part = Part { first, shape: &whole };
-    let order = match scan.direction {
-        ScanDirection::Forward => SweepOrder::Up(scan.axis),
-        ScanDirection::Backward => SweepOrder::Down(scan.axis),
-    };
+    let order = order_of(scan);
     let Targets { buffers, destinations } = into;
     let mut is_swept = false;
     with_first(&scan.init, &[], &BumpVec::new_in(arena), arena, &mut |carries| {

@@ -7,6 +7,7 @@
 //! | `bound_stage` | a stage: bands, temporaries |
 //! | `stage_data`, `lent` | what a stage reads, and how a run lends it to the program |
 //! | `stage_program` | the program of a stage with its frame: views in, results out |
+//! | `kept` | runs that are bound to where buffers have their points |
 //! | `levels` | the loop of a scan over its levels |
 //! | [`tier`] | what runs the programs of stages |
 //! | `native_stage` | the library of a stage |
@@ -15,6 +16,7 @@
 
 mod bound_stage;
 mod bound_statement;
+mod kept;
 mod lent;
 mod levels;
 mod limits;

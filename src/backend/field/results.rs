@@ -5,7 +5,8 @@ use crate::field::error::FieldProblem;
 use crate::field::expression::FieldId;
 use crate::field::part::PartPlace;
 use crate::field::program::{FieldProgram, FieldStatement};
-use crate::field::stage::{FieldStage, StageOutput};
+use crate::field::stage::{FieldStage, StageOutput, StageResult};
+use cembra_vm::layout::TypedSlot;
 use cembra_vm::value::{ScalarType, ScalarValue};
 
 /// The field that a result of a stage is for.
@@ -54,6 +55,13 @@ impl Destination {
     }
 }
 
+/// Where results go while a stage or its levels run, by number of the output; buffers without destinations have the axes
+/// of the box.
+pub(super) struct Targets<'t> {
+    pub buffers: &'t mut [FieldBuffer],
+    pub destinations: &'t [Destination],
+}
+
 /// Some of the points of a box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'p> {
@@ -73,4 +81,21 @@ impl Part<'_> {
         let axes = self.first.iter().zip(self.shape).zip(buffer.shape()).enumerate();
         buffer.place(axes.map(|(axis, ((first, size), _))| Some((axis, *first, *size))), &[])
     }
+}
+
+/// True if a result in this slot has all points of a part.
+pub(super) fn is_full(slot: &TypedSlot, part: Part<'_>) -> bool {
+    slot.qtype().nd().is_some_and(|qtype| {
+        qtype.rank() == part.shape.len()
+            && qtype.units().zip(part.shape).all(|(is_unit, size)| !is_unit || *size == 1)
+    })
+}
+
+/// True if an output has the value of another one: the interpreter gives it to two rooms, a library to one.
+pub(super) fn is_shared(stage: &FieldStage, number: usize) -> bool {
+    let same = |(other, output): (usize, &StageOutput)| {
+        let results = (&output.result, &stage.outputs[number].result);
+        other != number && matches!(results, (StageResult::Node(one), StageResult::Node(two)) if one == two)
+    };
+    stage.outputs.iter().enumerate().any(same)
 }

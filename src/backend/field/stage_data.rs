@@ -32,7 +32,12 @@ pub(super) struct StageData<'d> {
 impl<'d> StageData<'d> {
     /// What is read.
     pub fn buffer(&self, read: &FieldRead) -> &'d FieldBuffer {
-        match read.of {
+        self.buffer_of(read.of)
+    }
+
+    /// The buffer of a field or a temporary.
+    pub fn buffer_of(&self, of: ReadOf) -> &'d FieldBuffer {
+        match of {
             ReadOf::Field(field) => &self.data.fields[&*self.program.fields[field.0].name],
             ReadOf::Temporary(number) => &self.temporaries[number],
         }

@@ -9,13 +9,14 @@
 //! grown to their size. On the native tier a library takes the same views and rooms; what it refuses, the interpreter runs
 //! again, which says what is wrong.
 
+use crate::backend::field::kept::{KeptPart, KeptRuns};
 use crate::backend::field::lent::LentInput;
 #[cfg(feature = "native")]
 use crate::backend::field::lent::{positions_along_last, sweep_views};
 use crate::backend::field::limits::ours;
 #[cfg(feature = "native")]
 use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
-use crate::backend::field::results::Part;
+use crate::backend::field::results::{Part, Targets};
 use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 use crate::backend::field::tier::FieldTier;
 use crate::compile::binder::compile_nodes;
@@ -32,7 +33,7 @@ use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
-use cembra_vm::library::SweepOrder;
+use cembra_vm::machine::SweepOrder;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
@@ -55,6 +56,8 @@ pub(super) struct StageProgram {
     scalars: Vec<(usize, TypedSlot, Option<ScalarValue>)>,
     /// The slots of nodes that are results.
     outputs: Vec<(NodeId, TypedSlot)>,
+    /// Runs that are bound to where buffers have their points.
+    kept: Option<KeptRuns>,
     /// The library, on the native tier.
     #[cfg(feature = "native")]
     native: Option<NativeStage>,
@@ -98,12 +101,14 @@ impl StageProgram {
                 positions: positions_along_last(&input.source),
             });
         }
+        let kept = KeptRuns::new(stage, &lent, &outputs);
         Ok(StageProgram {
             bound,
             frame,
             lent,
             scalars,
             outputs,
+            kept,
             #[cfg(feature = "native")]
             native: None,
             arena: Bump::new(),
@@ -215,14 +220,7 @@ impl StageProgram {
                 return Ok(());
             }
         }
-        for (number, slot, written) in scalars.iter_mut() {
-            let StageSource::Scalar(id) = stage.inputs[*number].source else { unreachable!("a scalar") };
-            let value = &from.scalars[id.0];
-            if written.as_ref() != Some(value) {
-                frame.write(slot, &Value::Scalar(value.clone())).map_err(ours)?;
-                *written = Some(value.clone());
-            }
-        }
+        write_scalars(scalars, frame, stage, from)?;
         let mut inputs = BumpVec::with_capacity_in(lent.len(), arena);
         for (LentInput { slot, bit, .. }, view) in lent.iter().zip(&views) {
             // What is lent cannot be read after the run; an input may be a result if operations cancel out.
@@ -241,6 +239,42 @@ impl StageProgram {
                 Err(FieldProblem::Run { category: error.category(), what: error.kind.to_string() })
             }
             Err(error) => Err(ours(error)),
+        }
+    }
+
+    /// Computes a part and stores it by a run that is kept for buffers like these; false if there is none, or it stopped: then
+    /// [`StageProgram::run`] is the way.
+    pub fn run_kept(
+        &mut self,
+        stage: &FieldStage,
+        from: StageData<'_>,
+        part: Part<'_>,
+        into: &mut Targets<'_>,
+    ) -> Result<bool, FieldProblem> {
+        let is_native = self.is_native();
+        let StageProgram { frame, lent, scalars, kept, arena, .. } = self;
+        let Some(kept) = kept.as_mut().filter(|kept| kept.has_some() && !is_native) else { return Ok(false) };
+        write_scalars(scalars, frame, stage, from)?;
+        arena.reset();
+        let share = from.limits.budget.map(SharedBudget::share);
+        let options =
+            share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
+        Ok(kept.run(frame, stage, lent, from, part, into.buffers, &options, arena))
+    }
+
+    /// Keeps the run of a part that was just computed for the next time, if that can be.
+    pub fn keep(
+        &mut self,
+        stage: &FieldStage,
+        from: StageData<'_>,
+        part: KeptPart<'_>,
+        into: &mut Targets<'_>,
+    ) {
+        let is_native = self.is_native();
+        let StageProgram { bound, lent, kept, arena, .. } = self;
+        if let Some(kept) = kept.as_mut().filter(|_| !is_native) {
+            arena.reset();
+            kept.keep(bound, stage, lent, from, part, into, arena);
         }
     }
 
@@ -300,4 +334,22 @@ impl StageProgram {
             },
         }
     }
+}
+
+/// Writes the scalars of a run that the frame does not have yet.
+fn write_scalars(
+    scalars: &mut [(usize, TypedSlot, Option<ScalarValue>)],
+    frame: &mut Frame,
+    stage: &FieldStage,
+    from: StageData<'_>,
+) -> Result<(), FieldProblem> {
+    for (number, slot, written) in scalars {
+        let StageSource::Scalar(id) = stage.inputs[*number].source else { unreachable!("a scalar") };
+        let value = &from.scalars[id.0];
+        if written.as_ref() != Some(value) {
+            frame.write(slot, &Value::Scalar(value.clone())).map_err(ours)?;
+            *written = Some(value.clone());
+        }
+    }
+    Ok(())
 }

@@ -23,7 +23,6 @@ mod error;
 mod open;
 mod signature;
 mod sweep;
-mod sweep_order;
 
 pub use argument::Argument;
 pub use boundary_array::BoundaryArray;
@@ -32,4 +31,4 @@ pub use error::{BoundaryError, LibraryError, Raised};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};
 pub use sweep::{Positions, SweepOperand};
-pub use sweep_order::SweepOrder;
+pub use crate::machine::SweepOrder;

@@ -16,7 +16,7 @@ use crate::library::call::CallMemory;
 use crate::library::call_layout::Place;
 use crate::library::error::BoundaryError;
 use crate::library::open::{Loaded, RawColumn};
-use crate::library::sweep_order::SweepOrder;
+use crate::machine::sweep_order::SweepOrder;
 use crate::machine::Room;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::Strides;

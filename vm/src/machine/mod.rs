@@ -27,7 +27,9 @@ mod caught;
 mod cells;
 mod code;
 pub mod error;
+pub mod host_cells;
 pub mod invoke;
+pub mod kept;
 #[cfg(test)]
 mod latency;
 #[cfg(feature = "jit")]
@@ -48,6 +50,7 @@ pub mod shared;
 #[cfg(test)]
 mod stops;
 mod stretches;
+pub mod sweep_order;
 #[cfg(feature = "jit")]
 pub mod tier;
 pub mod tile;
@@ -59,11 +62,14 @@ pub use crate::value::budget::{Budget, CancelToken};
 pub use bound::{BindError, BoundExpr};
 pub use call::{Call, CallError, Outputs};
 pub use error::{Location, RunError, RunErrorKind};
+pub use host_cells::{CellsPlace, HostCells};
 pub use invoke::invoke;
+pub use kept::{KeptOperand, KeptRun};
 pub use observer::{Observer, Profile, Trace};
 pub use options::{RunOptions, Used};
 pub use room::{Room, RoomError};
 pub use shared::{Share, SharedBudget};
+pub use sweep_order::SweepOrder;
 #[cfg(feature = "jit")]
 pub use tier::CompiledTier;
 pub use tile::RegionReport;

@@ -49,11 +49,28 @@ pub(super) fn run_directly(code: &Code, frame: &Frame, registers: &mut Registers
     run_chains(code, frame, registers)
 }
 
+/// Runs some of the cells of scalar code, the last of which ends the run; false if one of them raises.
+///
+/// The cells are of code of the routine whose layout the frame has.
+pub(super) fn run_cells(cells: &[Cell], frame: &mut Frame) -> bool {
+    let limits = &RunLimits::DEFAULT;
+    // Nothing goes over rows.
+    let meter = std::ptr::null();
+    let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
+    run_chain_of(cells, frame, &mut registers).is_ok()
+}
+
 /// Runs all chains of code without calls: the registers have what its cells read.
 #[inline(always)]
 fn run_chains(code: &Code, frame: &Frame, registers: &mut Registers) -> Result<(), Box<Halt>> {
+    run_chain_of(&code.cells, frame, registers)
+}
+
+/// Runs all chains of cells without calls.
+#[inline(always)]
+fn run_chain_of(cells: &[Cell], frame: &Frame, registers: &mut Registers) -> Result<(), Box<Halt>> {
     let base = frame.base();
-    let mut cell = code.cells.as_ptr();
+    let mut cell = cells.as_ptr();
     while !cell.is_null() {
         if !registers.refill() {
             // SAFETY: `at` is a cell of the code.

@@ -49,6 +49,11 @@ impl Space {
         space
     }
 
+    /// Sizes of the axes that are left; the last one is that of runs.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.shape[..self.rank]
+    }
+
     /// The same for who reads runs of so many elements where they lie.
     pub(crate) fn with_least_run(self, least_run: usize) -> Space {
         Space { least_run, ..self }

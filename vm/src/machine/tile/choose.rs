@@ -63,7 +63,7 @@ impl Region {
     }
 
     /// True if all members run as one strip, which has been compiled, takes in no fold and cannot fire.
-    pub(super) fn is_one_strip(&self) -> bool {
+    pub(in crate::machine) fn is_one_strip(&self) -> bool {
         let is_one = |plan: &StripPlan| plan.schedule.is_one_strip && !plan.has_folds && !plan.can_fire;
         self.strips.as_ref().is_some_and(|plan| is_one(plan) && plan.variants.get().is_some())
     }

@@ -32,6 +32,7 @@ mod chunks;
 mod columns;
 mod draft;
 mod folding;
+pub(super) mod kept;
 mod lent;
 pub(super) mod plan;
 pub(super) mod planner;

@@ -60,6 +60,23 @@ pub(in crate::machine) struct Region {
     pub(super) closed: Closed,
 }
 
+impl Region {
+    /// Number of members.
+    pub(in crate::machine) fn member_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Number of arrays that others read.
+    pub(in crate::machine) fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// True if an instruction is a member.
+    pub(in crate::machine) fn has_member(&self, ip: usize) -> bool {
+        self.members.iter().any(|member| member.ip as usize == ip)
+    }
+}
+
 /// What members read from the frame.
 #[derive(Debug)]
 pub(super) struct Input {

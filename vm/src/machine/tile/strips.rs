@@ -104,7 +104,7 @@ pub(super) struct Variant {
 const MOST_CONSTANTS: usize = 64;
 
 /// A strip, and what it wants to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LoadedStrip {
     strip: Strip,
     /// The columns that are one value, and the bytes of that, by its own numbers.
