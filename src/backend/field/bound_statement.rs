@@ -169,6 +169,18 @@ impl BoundStatement {
         let all: PerAxis = stage.stage.shape.iter().copied().collect();
         let (mut first, mut shape) = (padded(&stage.stage.first, 0), all);
         let first = &mut first[..rank];
+        if *way == Way::Straight {
+            first[scan.axis] = scan.levels.first;
+            shape[scan.axis] = scan.levels.len();
+            let part = Part { first, shape: &shape };
+            let is_done = with_targets(targets, program, destinations, data, |buffers, data| {
+                let mut into = Targets { buffers, destinations };
+                stage.run_levels_kept(stage_data(program, scalars, limits, data), part, &mut into)
+            })?;
+            if is_done {
+                return Ok(());
+            }
+        }
         shape[scan.axis] = 1;
         let is_straight = *way == Way::Straight && {
             let mut levels = Levels { scan, first, shape: &shape, arena };

@@ -10,18 +10,26 @@
 //! another one. Origins, shapes and types are compared by the plan, before all statements.
 
 use crate::backend::field::lent::LentInput;
+#[cfg(feature = "native")]
+use crate::backend::field::limits::StageLimits;
+#[cfg(feature = "native")]
+use crate::backend::field::native_stage::NativeStage;
 use crate::backend::field::results::{Part, Targets, is_full, is_shared};
 use crate::backend::field::stage_data::{StageData, place};
 use crate::expr::NodeId;
 use crate::field::buffer::{BufferLayout, FieldBuffer, FieldCells};
+use crate::field::error::FieldProblem;
 use crate::field::part::PartPlace;
-use crate::field::stage::{FieldStage, ReadOf, StageResult, StageSource};
+use crate::field::stage::{FieldStage, ReadOf, StageOutput, StageResult, StageSource};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
+#[cfg(feature = "native")]
+use cembra_vm::library::{KeptSweep, SweepSource};
 use cembra_vm::machine::{BoundExpr, CellsPlace, HostCells, KeptOperand, KeptRun, RunOptions, SweepOrder};
 use cembra_vm::value::ScalarValue;
+use cembra_vm::value::shape::PerAxis;
 
 /// Runs of a stage that are kept at most: its bands, on a few layouts.
 const MOST_KEPT: usize = 32;
@@ -48,6 +56,25 @@ pub(super) struct KeptRuns {
     /// The one that comes next, if parts and layouts come again in the same order.
     next: usize,
     attempts: usize,
+    /// True if a library runs them.
+    is_native: bool,
+}
+
+/// What runs a stage.
+pub(super) enum Runner<'r> {
+    /// The machine, within what options say.
+    Machine(&'r BoundExpr, &'r mut Frame, RunOptions<'r>),
+    /// A library, within limits.
+    #[cfg(feature = "native")]
+    Library(&'r mut NativeStage, StageLimits<'r>),
+}
+
+/// What is kept.
+#[derive(Debug)]
+enum KeptBody {
+    Strip(KeptRun),
+    #[cfg(feature = "native")]
+    Sweep(KeptSweep),
 }
 
 /// A part of a stage, as it was bound.
@@ -55,9 +82,11 @@ pub(super) struct KeptRuns {
 struct Kept {
     first: Vec<i64>,
     shape: Vec<usize>,
+    /// True if targets are fields; else they have the axes of the box.
+    is_to_fields: bool,
     /// Those of buffers that are read, then of targets.
     layouts: Vec<BufferLayout>,
-    run: KeptRun,
+    body: KeptBody,
 }
 
 /// A part of a stage, and the order of its levels.
@@ -71,11 +100,16 @@ pub(super) struct KeptPart<'p> {
 
 impl KeptRuns {
     /// None, yet. Nothing if runs of the stage cannot be kept: results are to be operations, each with a value of its own.
-    pub fn new(stage: &FieldStage, lent: &[LentInput], slots: &[(NodeId, TypedSlot)]) -> Option<KeptRuns> {
+    pub fn new(
+        stage: &FieldStage,
+        lent: &[LentInput],
+        slots: &[(NodeId, TypedSlot)],
+        is_native: bool,
+    ) -> Option<KeptRuns> {
         let mut memories = Vec::new();
         for (number, input) in lent.iter().enumerate() {
             let of = match &stage.inputs[input.number].source {
-                StageSource::Field(read) if input.taken.is_none() => MemoryOf::Buffer(read.of),
+                StageSource::Field(read) if !is_taken(input, is_native) => MemoryOf::Buffer(read.of),
                 StageSource::Field(_) | StageSource::Mask { .. } => MemoryOf::Lent(number),
                 StageSource::Carry(_) | StageSource::Scalar(_) => continue,
             };
@@ -83,7 +117,7 @@ impl KeptRuns {
                 memories.push(of);
             }
         }
-        let slot = |(number, output): (usize, &crate::field::stage::StageOutput)| match output.result {
+        let slot = |(number, output): (usize, &StageOutput)| match output.result {
             StageResult::Node(node) if !is_shared(stage, number) => {
                 slots.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot.clone())
             }
@@ -95,7 +129,7 @@ impl KeptRuns {
         if slots.iter().any(is_input) {
             return None;
         }
-        Some(KeptRuns { memories, slots, kept: Vec::new(), next: 0, attempts: 0 })
+        Some(KeptRuns { memories, slots, kept: Vec::new(), next: 0, attempts: 0, is_native })
     }
 
     /// True if there are some.
@@ -104,97 +138,175 @@ impl KeptRuns {
     }
 
     /// Runs what is kept for a part on buffers of these layouts. False if there is nothing, or it stopped.
-    #[expect(clippy::too_many_arguments, reason = "the fields of a program, borrowed apart")]
+    ///
+    /// # Errors
+    /// The budget is used up.
     pub fn run(
         &mut self,
-        frame: &mut Frame,
-        stage: &FieldStage,
-        lent: &mut [LentInput],
+        runner: Runner<'_>,
+        (stage, lent): (&FieldStage, &mut [LentInput]),
         from: StageData<'_>,
         part: Part<'_>,
-        buffers: &mut [FieldBuffer],
-        options: &RunOptions<'_>,
+        into: &mut Targets<'_>,
         arena: &Bump,
-    ) -> bool {
+    ) -> Result<bool, FieldProblem> {
         let read = read_buffers(&self.memories, from, arena);
-        let layouts = || read.iter().flatten().copied().chain(&*buffers);
-        let fits = |kept: &Kept| {
-            kept.first == part.first
-                && kept.shape == part.shape
-                && kept.layouts.iter().zip(layouts()).all(|(layout, buffer)| buffer.has_layout(layout))
-        };
-        let count = self.kept.len();
-        let found = (0..count).map(|at| (self.next + at) % count).find(|at| fits(&self.kept[*at]));
-        let Some(found) = found else { return false };
+        let found = self.position(part, &read, into);
+        let Some(found) = found else { return Ok(false) };
         self.next = found + 1;
-        lent.iter_mut().for_each(|input| input.take(stage, from, part, arena));
-        let mut cells = cells_of(&self.memories, &read, stage, lent, part, buffers, arena);
-        self.kept[found].run.run(frame, &mut cells, options)
+        for input in lent.iter_mut().filter(|input| is_taken(input, self.is_native)) {
+            input.take(stage, from, part, arena);
+        }
+        let mut cells = cells_of(&self.memories, &read, stage, lent, part, into.buffers, arena);
+        match (&mut self.kept[found].body, runner) {
+            (KeptBody::Strip(run), Runner::Machine(_, frame, options)) => {
+                Ok(run.run(frame, &mut cells, &options))
+            }
+            #[cfg(feature = "native")]
+            (KeptBody::Sweep(sweep), Runner::Library(library, limits)) => {
+                let points = part.shape.iter().product();
+                library.run_kept(sweep, from.scalars, &mut cells, points, limits)
+            }
+            #[cfg(feature = "native")]
+            _ => Ok(false),
+        }
     }
 
     /// Keeps a run of a part on these buffers, which has just run, if that can be.
-    #[expect(clippy::too_many_arguments, reason = "the fields of a program, borrowed apart")]
     pub fn keep(
         &mut self,
-        bound: &BoundExpr,
-        stage: &FieldStage,
-        lent: &[LentInput],
+        runner: &Runner<'_>,
+        (stage, lent): (&FieldStage, &[LentInput]),
         from: StageData<'_>,
         KeptPart { part, order, init }: KeptPart<'_>,
         into: &mut Targets<'_>,
         arena: &Bump,
     ) {
-        let plane = |axis: usize| match order {
-            SweepOrder::Up(steps) | SweepOrder::Down(steps) if steps == axis => 1,
-            _ => part.shape[axis],
+        let is_ready = match runner {
+            Runner::Machine(bound, ..) => bound.may_keep(),
+            #[cfg(feature = "native")]
+            Runner::Library(library, _) => library.has_sweep(),
         };
-        let plane: Vec<usize> = (0..part.shape.len()).map(plane).collect();
-        let level = Part { first: part.first, shape: &plane };
-        let is_ready = self.attempts < MOST_ATTEMPTS && bound.may_keep();
-        if !is_ready || !self.slots.iter().all(|slot| is_full(slot, level)) {
+        if !is_ready || self.attempts >= MOST_ATTEMPTS {
             return;
         }
-        let mut inputs = Vec::new();
-        for (number, input) in lent.iter().enumerate() {
-            let memory = |of: MemoryOf| self.memories.iter().position(|other| *other == of);
-            let operand = match &stage.inputs[input.number].source {
-                StageSource::Carry(number) => KeptOperand::Before(*number, init[*number].clone()),
-                StageSource::Field(read) if input.taken.is_none() => {
-                    let place = place(from.buffer(read), stage, read, part);
-                    KeptOperand::Cells(cells_at(memory(MemoryOf::Buffer(read.of)), &place))
-                }
-                StageSource::Field(read) => {
-                    let place = PartPlace::in_order(&read.sizes(part.shape));
-                    KeptOperand::Cells(cells_at(memory(MemoryOf::Lent(number)), &place))
-                }
-                StageSource::Mask { axis, .. } => {
-                    let size = |(other, size): (usize, &usize)| if other == *axis { *size } else { 1 };
-                    let sizes: Vec<usize> = part.shape.iter().enumerate().map(size).collect();
-                    KeptOperand::Cells(cells_at(memory(MemoryOf::Lent(number)), &PartPlace::in_order(&sizes)))
-                }
-                StageSource::Scalar(_) => continue,
-            };
-            inputs.push((input.bit, operand));
+        let mut plane: PerAxis = part.shape.iter().copied().collect();
+        if let SweepOrder::Up(axis) | SweepOrder::Down(axis) = order {
+            plane[axis] = 1;
         }
-        let mut results = Vec::new();
-        for (number, (slot, buffer)) in self.slots.iter().zip(&*into.buffers).enumerate() {
-            let place = part.place_in(buffer, into.destinations.get(number));
-            results.push((slot, cells_at(Some(self.memories.len() + number), &place)));
-        }
+        let level = Part { first: part.first, shape: &plane };
         let read = read_buffers(&self.memories, from, arena);
+        if self.position(part, &read, into).is_some() {
+            // It is there, and did not run this time: a budget, threads.
+            return;
+        }
         let layouts = read.iter().flatten().copied().chain(&*into.buffers).map(FieldBuffer::layout).collect();
+        let is_to_fields = !into.destinations.is_empty();
+        let place = |(number, buffer): (usize, &FieldBuffer)| {
+            let place = part.place_in(buffer, into.destinations.get(number));
+            cells_at(Some(self.memories.len() + number), &place)
+        };
+        let places: Vec<CellsPlace> = into.buffers.iter().enumerate().map(place).collect();
         let cells = cells_of(&self.memories, &read, stage, lent, part, into.buffers, arena);
-        let Some(run) = bound.keep((part.shape, order), &inputs, &results, &cells) else {
+        let results: Vec<_> = self.slots.iter().zip(places).collect();
+        let body = match runner {
+            _ if !self.slots.iter().all(|slot| is_full(slot, level)) => None,
+            Runner::Machine(bound, ..) => {
+                let operand = |(number, input): (usize, &LentInput)| {
+                    let place = || self.place_of(stage, (number, input), from, part).map(KeptOperand::Cells);
+                    let operand = match &stage.inputs[input.number].source {
+                        StageSource::Carry(carry) => Some(KeptOperand::Before(*carry, init[*carry].clone())),
+                        _ => place(),
+                    };
+                    Some((input.bit, operand?))
+                };
+                let inputs: Option<Vec<_>> = lent.iter().enumerate().map(operand).collect();
+                let keep = |inputs: Vec<_>| bound.keep((part.shape, order), &inputs, &results, &cells);
+                inputs.and_then(keep).map(KeptBody::Strip)
+            }
+            #[cfg(feature = "native")]
+            Runner::Library(library, _) => {
+                let source = |number: usize| {
+                    let input = &lent[number];
+                    let place = || self.place_of(stage, (number, input), from, part);
+                    match (&stage.inputs[input.number].source, &input.positions) {
+                        (StageSource::Carry(carry), _) => {
+                            Some(SweepSource::Before(*carry, init[*carry].clone()))
+                        }
+                        (StageSource::Field(_), Some(positions)) => {
+                            let last = part.shape.len() - 1;
+                            let first = (part.first[last] - stage.first[last]) as usize;
+                            Some(SweepSource::Taken(place()?, positions.clone(), first))
+                        }
+                        _ => place().map(SweepSource::Cells),
+                    }
+                };
+                library.keep((part.shape, order), source, &results, &cells).map(KeptBody::Sweep)
+            }
+        };
+        let Some(body) = body else {
             self.attempts += 1;
             return;
         };
-        let kept = Kept { first: part.first.to_vec(), shape: part.shape.to_vec(), layouts, run };
-        match self.kept.len() < MOST_KEPT {
-            true => self.kept.push(kept),
-            false => self.kept[self.next % MOST_KEPT] = kept,
+        if self.kept.len() == MOST_KEPT {
+            // Layouts of before, or more parts than are kept: then attempts end.
+            self.attempts += 1;
+            self.kept.clear();
         }
-        self.next = (self.next + 1) % MOST_KEPT;
+        let (first, shape) = (part.first.to_vec(), part.shape.to_vec());
+        self.kept.push(Kept { first, shape, is_to_fields, layouts, body });
+        self.next = self.kept.len();
     }
+
+    /// The number of what is kept for a part on buffers of these layouts.
+    fn position(&self, part: Part<'_>, read: &[Option<&FieldBuffer>], into: &Targets<'_>) -> Option<usize> {
+        let layouts = || read.iter().flatten().copied().chain(&*into.buffers);
+        let fits = |kept: &Kept| {
+            kept.first == part.first
+                && kept.shape == part.shape
+                && kept.is_to_fields != into.destinations.is_empty()
+                && kept.layouts.iter().zip(layouts()).all(|(layout, buffer)| buffer.has_layout(layout))
+        };
+        let count = self.kept.len();
+        (0..count).map(|at| (self.next + at) % count).find(|at| fits(&self.kept[*at]))
+    }
+
+    /// Where the elements of a lent input stand.
+    fn place_of(
+        &self,
+        stage: &FieldStage,
+        (number, input): (usize, &LentInput),
+        from: StageData<'_>,
+        part: Part<'_>,
+    ) -> Option<CellsPlace> {
+        let memory = |of: MemoryOf| self.memories.iter().position(|other| *other == of);
+        let lent = |sizes: &[usize]| cells_at(memory(MemoryOf::Lent(number)), &PartPlace::in_order(sizes));
+        match &stage.inputs[input.number].source {
+            StageSource::Field(read) if is_taken(input, self.is_native) => {
+                Some(lent(&read.sizes(part.shape)))
+            }
+            StageSource::Field(read) => {
+                let place = place(from.buffer(read), stage, read, part);
+                Some(cells_at(memory(MemoryOf::Buffer(read.of)), &place))
+            }
+            StageSource::Mask { axis, .. } => {
+                let size = |(other, size): (usize, &usize)| if other == *axis { *size } else { 1 };
+                let sizes: PerAxis = part.shape.iter().enumerate().map(size).collect();
+                Some(lent(&sizes))
+            }
+            StageSource::Carry(_) | StageSource::Scalar(_) => None,
+        }
+    }
+}
+
+/// True if elements of an input are taken by lists before the run.
+fn is_taken(input: &LentInput, is_native: bool) -> bool {
+    #[cfg(feature = "native")]
+    if is_native && input.positions.is_some() {
+        return false;
+    }
+    let _ = is_native;
+    input.taken.is_some()
 }
 
 /// The buffers that are read; nothing where memory is none.
@@ -224,13 +336,15 @@ fn cells_of<'m>(
     for (of, buffer) in memories.iter().zip(read) {
         all.push(match (*of, buffer) {
             (MemoryOf::Buffer(_), Some(buffer)) => buffer.cells().lend(),
-            (MemoryOf::Lent(number), _) => match (&lent[number].taken, &stage.inputs[lent[number].number].source) {
-                (None, StageSource::Mask { axis, values }) => {
-                    let from = (part.first[*axis] - stage.first[*axis]) as usize;
-                    HostCells::read(&values[from..][..part.shape[*axis]])
+            (MemoryOf::Lent(number), _) => {
+                match (&lent[number].taken, &stage.inputs[lent[number].number].source) {
+                    (None, StageSource::Mask { axis, values }) => {
+                        let from = (part.first[*axis] - stage.first[*axis]) as usize;
+                        HostCells::read(&values[from..][..part.shape[*axis]])
+                    }
+                    (taken, _) => taken.as_ref().map_or(HostCells::read::<f64>(&[]), FieldCells::lend),
                 }
-                (taken, _) => taken.as_ref().map_or(HostCells::read::<f64>(&[]), FieldCells::lend),
-            },
+            }
             (MemoryOf::Buffer(_), None) => HostCells::read::<f64>(&[]),
         });
     }

@@ -59,18 +59,20 @@ pub(super) fn run_levels(
     from: StageData<'_>,
 ) -> Result<(), FieldProblem> {
     let Levels { scan, first, shape, arena } = levels;
-    #[cfg(feature = "native")]
-    if stage.is_native() {
-        arena.reset();
-        if sweep_levels(stage, scan, (&mut *first, shape, arena), into, from)? {
-            return Ok(());
-        }
-    }
     let mut whole: PerAxis = shape.iter().copied().collect();
     whole[scan.axis] = scan.levels.len();
     first[scan.axis] = scan.levels.first;
     if stage.run_levels_kept(from, Part { first, shape: &whole }, into)? {
         return Ok(());
+    }
+    #[cfg(feature = "native")]
+    if stage.is_native() {
+        arena.reset();
+        if sweep_levels(stage, scan, (&mut *first, shape, arena), into, from)? {
+            let part = Part { first, shape: &whole };
+            stage.keep_levels(from, KeptPart { part, order: order_of(scan), init: &scan.init }, into);
+            return Ok(());
+        }
     }
     let step = if scan.direction == ScanDirection::Forward { 1 } else { -1 };
     for number in 0..scan.levels.len() as i64 {

@@ -16,8 +16,8 @@ use crate::native::cache::NativeCache;
 use crate::native::error::NativeError;
 use crate::native::stage::{ArrayLayout, ProgramCall};
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::library::{Argument, CallMemory, Positions, SweepOperand};
-use cembra_vm::machine::{BoundExpr, Room, SweepOrder};
+use cembra_vm::library::{Argument, CallMemory, KeptSweep, Positions, SweepOperand, SweepSource};
+use cembra_vm::machine::{BoundExpr, CellsPlace, HostCells, Room, SweepOrder};
 use cembra_vm::value::shape::Strides;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::Arc;
@@ -132,6 +132,60 @@ impl NativeStage {
         });
         let rooms = rooms.iter_mut().map(|room| (number(room.slot()).unwrap_or(usize::MAX), room));
         memory.sweep(shape, order, all, rooms).map_err(ours)
+    }
+
+    /// True if the library has a sweep.
+    pub fn has_sweep(&self) -> bool {
+        self.memory.can_sweep()
+    }
+
+    /// Keeps a sweep: the function says where the lent view of a number stands, with a result before by the number of its slot.
+    pub fn keep(
+        &self,
+        sweep: (&[usize], SweepOrder),
+        source: impl Fn(usize) -> Option<SweepSource>,
+        rooms: &[(&TypedSlot, CellsPlace)],
+        memories: &[HostCells<'_>],
+    ) -> Option<KeptSweep> {
+        let number =
+            |slot: &TypedSlot| self.results.iter().find(|(_, known, _)| known == slot).map(|of| of.0);
+        let source = |(of, _): &(ArgumentOf, Value)| match *of {
+            ArgumentOf::Scalar(_) => Some(SweepSource::Plain),
+            ArgumentOf::View(view) => match source(view)? {
+                SweepSource::Before(room, value) => {
+                    Some(SweepSource::Before(number(rooms.get(room)?.0)?, value))
+                }
+                other => Some(other),
+            },
+        };
+        let sources = self.arguments.iter().map(source).collect::<Option<Vec<_>>>()?;
+        let mut numbered: Vec<(usize, CellsPlace)> =
+            rooms.iter().map(|(slot, place)| Some((number(slot)?, *place))).collect::<Option<_>>()?;
+        numbered.sort_by_key(|(number, _)| *number);
+        let is_each = numbered.iter().enumerate().all(|(at, (number, _))| at == *number);
+        let results: Vec<CellsPlace> = numbered.into_iter().map(|(_, place)| place).collect();
+        is_each.then(|| self.memory.keep_sweep(sweep, &sources, &results, memories))?
+    }
+
+    /// Goes over so many points by a sweep that is kept; false if that is for other memory.
+    ///
+    /// # Errors
+    /// The budget is used up.
+    pub fn run_kept(
+        &mut self,
+        kept: &KeptSweep,
+        scalars: &[ScalarValue],
+        memories: &mut [HostCells<'_>],
+        points: usize,
+        limits: StageLimits<'_>,
+    ) -> Result<bool, FieldProblem> {
+        let NativeStage { memory, arguments, operators, has_results, .. } = self;
+        *has_results = false;
+        limits.charge(points.saturating_mul(*operators))?;
+        set_scalars(arguments, scalars);
+        let plain = |(_, (of, _)): &(usize, &(ArgumentOf, Value))| matches!(of, ArgumentOf::Scalar(_));
+        let mut plain = arguments.iter().enumerate().filter(plain);
+        Ok(plain.all(|(number, (_, value))| memory.write(number, value)) && memory.run_kept(kept, memories))
     }
 
     /// Computes all results: into rooms, or into memory of the call. False if the library refuses a value: the interpreter

@@ -9,7 +9,7 @@
 //! grown to their size. On the native tier a library takes the same views and rooms; what it refuses, the interpreter runs
 //! again, which says what is wrong.
 
-use crate::backend::field::kept::{KeptPart, KeptRuns};
+use crate::backend::field::kept::{KeptPart, KeptRuns, Runner};
 use crate::backend::field::lent::LentInput;
 #[cfg(feature = "native")]
 use crate::backend::field::lent::{positions_along_last, sweep_views};
@@ -76,7 +76,7 @@ impl StageProgram {
             0 => Ok((*node, bound.output_slot().clone())),
             _ => Ok((*node, bound.side_output_slot(&output_name(number)).map_err(ours)?.clone())),
         };
-        let outputs = roots.iter().enumerate().map(slot).collect::<Result<_, FieldProblem>>()?;
+        let outputs: Vec<_> = roots.iter().enumerate().map(slot).collect::<Result<_, FieldProblem>>()?;
         let frame = bound.new_frame().map_err(|error| limit(error.to_string()))?;
         let (mut lent, mut scalars) = (Vec::new(), Vec::new());
         for (number, input) in stage.inputs.iter().enumerate() {
@@ -101,7 +101,7 @@ impl StageProgram {
                 positions: positions_along_last(&input.source),
             });
         }
-        let kept = KeptRuns::new(stage, &lent, &outputs);
+        let kept = KeptRuns::new(stage, &lent, &outputs, false);
         Ok(StageProgram {
             bound,
             frame,
@@ -120,12 +120,11 @@ impl StageProgram {
     /// # Errors
     /// Why the interpreter goes on running it.
     pub fn run_on(&mut self, stage: &FieldStage, tier: &FieldTier) -> Result<(), String> {
-        #[cfg(not(feature = "native"))]
-        let _ = stage;
         #[cfg(feature = "native")]
         {
             self.native = None;
         }
+        self.kept = KeptRuns::new(stage, &self.lent, &self.outputs, false);
         match tier {
             FieldTier::Interpreter => Ok(()),
             FieldTier::Jit => run_as_machine_code(&self.bound),
@@ -146,6 +145,7 @@ impl StageProgram {
                 };
                 let native = NativeStage::new(cache, bound, argument, is_taken, outputs);
                 self.native = Some(native.map_err(|error| error.to_string())?);
+                self.kept = KeptRuns::new(stage, &self.lent, &self.outputs, true);
                 Ok(())
             }
         }
@@ -251,15 +251,19 @@ impl StageProgram {
         part: Part<'_>,
         into: &mut Targets<'_>,
     ) -> Result<bool, FieldProblem> {
-        let is_native = self.is_native();
-        let StageProgram { frame, lent, scalars, kept, arena, .. } = self;
-        let Some(kept) = kept.as_mut().filter(|kept| kept.has_some() && !is_native) else { return Ok(false) };
-        write_scalars(scalars, frame, stage, from)?;
+        let StageProgram { bound, frame, lent, scalars, kept, arena, .. } = self;
+        let Some(kept) = kept.as_mut().filter(|kept| kept.has_some()) else { return Ok(false) };
         arena.reset();
+        #[cfg(feature = "native")]
+        if let Some(native) = &mut self.native {
+            let runner = Runner::Library(native, from.limits);
+            return kept.run(runner, (stage, lent), from, part, into, arena);
+        }
+        write_scalars(scalars, frame, stage, from)?;
         let share = from.limits.budget.map(SharedBudget::share);
         let options =
             share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
-        Ok(kept.run(frame, stage, lent, from, part, into.buffers, &options, arena))
+        kept.run(Runner::Machine(bound, frame, options), (stage, lent), from, part, into, arena)
     }
 
     /// Keeps the run of a part that was just computed for the next time, if that can be.
@@ -270,12 +274,15 @@ impl StageProgram {
         part: KeptPart<'_>,
         into: &mut Targets<'_>,
     ) {
-        let is_native = self.is_native();
-        let StageProgram { bound, lent, kept, arena, .. } = self;
-        if let Some(kept) = kept.as_mut().filter(|_| !is_native) {
-            arena.reset();
-            kept.keep(bound, stage, lent, from, part, into, arena);
+        let StageProgram { bound, frame, lent, kept: Some(kept), arena, .. } = self else { return };
+        arena.reset();
+        #[cfg(feature = "native")]
+        if let Some(native) = &mut self.native {
+            let runner = Runner::Library(native, from.limits);
+            return kept.keep(&runner, (stage, lent), from, part, into, arena);
         }
+        let runner = Runner::Machine(bound, frame, RunOptions::new());
+        kept.keep(&runner, (stage, lent), from, part, into, arena);
     }
 
     /// Goes over all levels of a scan at once, if a library does; what is handed on has the values of the first level. False if it

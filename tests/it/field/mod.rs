@@ -3,6 +3,7 @@
 mod commands;
 mod errors;
 mod generate;
+mod kept;
 mod plans;
 mod random;
 mod recorded;

@@ -18,7 +18,7 @@ fn typed(name: &str) -> Value {
     }
 }
 
-fn memory(
+pub fn memory(
     cache: &NativeCache,
     text: &str,
     types: &[(&str, &str)],
@@ -53,7 +53,8 @@ fn sweep(
     memory.sweep(shape, order, all.into_iter(), [(0, &mut room)])
 }
 
-const PLANE: [(&str, &str); 3] = [("x", "NDARRAY_FLOAT64_NN"), ("s", "NDARRAY_FLOAT64_NN"), ("k", "FLOAT64")];
+pub const PLANE: [(&str, &str); 3] =
+    [("x", "NDARRAY_FLOAT64_NN"), ("s", "NDARRAY_FLOAT64_NN"), ("k", "FLOAT64")];
 
 fn view<'a>(cells: &'a [f64], shape: &[usize]) -> NdView<'a> {
     NdView::from_slice(cells, shape).expect("as many cells")

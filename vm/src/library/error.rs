@@ -1,6 +1,6 @@
 //! What can be wrong with a library, with a call of one, and inside of it.
 
-use crate::library::sweep_order::SweepOrder;
+use crate::machine::sweep_order::SweepOrder;
 use crate::value::Category;
 use std::fmt;
 use std::path::PathBuf;

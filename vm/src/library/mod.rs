@@ -12,7 +12,8 @@
 //! 4. Memory of calls is used again: `CallMemory::bind` makes every check and allocates nothing. A result is made in memory
 //!    of the host, if he lends some.
 //! 5. `CallMemory::sweep` has a library without errors go over elements where the host says, with the same checks.
-//! 6. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
+//! 6. `CallMemory::keep_sweep` binds a sweep to places in memory of the host: a time loop compares types and sizes of memory, no more.
+//! 7. What the code of a library does is up to whoever has built it. A build of this crate writes inside of arrays that
 //!    it was lent to change, and to its results.
 
 mod argument;
@@ -20,15 +21,17 @@ mod boundary_array;
 mod call;
 mod call_layout;
 mod error;
+mod kept;
 mod open;
 mod signature;
 mod sweep;
 
+pub use crate::machine::SweepOrder;
 pub use argument::Argument;
 pub use boundary_array::BoundaryArray;
 pub use call::{BoundCall, CallMemory};
 pub use error::{BoundaryError, LibraryError, Raised};
+pub use kept::{KeptSweep, SweepSource};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};
 pub use sweep::{Positions, SweepOperand};
-pub use crate::machine::SweepOrder;

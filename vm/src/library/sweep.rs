@@ -16,8 +16,8 @@ use crate::library::call::CallMemory;
 use crate::library::call_layout::Place;
 use crate::library::error::BoundaryError;
 use crate::library::open::{Loaded, RawColumn};
-use crate::machine::sweep_order::SweepOrder;
 use crate::machine::Room;
+use crate::machine::sweep_order::SweepOrder;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::Strides;
 use crate::value::{NdView, Value};
@@ -36,6 +36,15 @@ impl Positions {
     pub fn new(list: Arc<[u32]>) -> Positions {
         let end = list.iter().max().map_or(0, |most| *most as usize + 1);
         Positions { list, end }
+    }
+
+    pub(super) fn list(&self) -> &[u32] {
+        &self.list
+    }
+
+    /// Behind the greatest one.
+    pub(super) fn end(&self) -> usize {
+        self.end
     }
 }
 

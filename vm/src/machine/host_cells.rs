@@ -15,18 +15,18 @@ use std::marker::PhantomData;
 /// Cells that are lent for a run.
 #[derive(Debug)]
 pub struct HostCells<'m> {
-    pub(super) first: *mut u8,
-    pub(super) kind: CellsKind,
+    pub(crate) first: *mut u8,
+    pub(crate) kind: CellsKind,
     memory: PhantomData<&'m mut [u8]>,
 }
 
 /// What is known of cells but where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CellsKind {
-    pub(super) element: ScalarType,
-    pub(super) count: usize,
+pub(crate) struct CellsKind {
+    pub(crate) element: ScalarType,
+    pub(crate) count: usize,
     /// True if they may be written; nobody else has them then.
-    pub(super) is_written: bool,
+    pub(crate) is_written: bool,
 }
 
 impl<'m> HostCells<'m> {
@@ -57,7 +57,7 @@ pub struct CellsPlace {
 impl CellsPlace {
     /// Bytes to the next element along each axis of a shape that has elements; nothing if one of them lies outside of the
     /// cells.
-    pub(super) fn strides(&self, shape: &[usize], kind: CellsKind) -> Option<Strides> {
+    pub(crate) fn strides(&self, shape: &[usize], kind: CellsKind) -> Option<Strides> {
         let (mut strides, size) = (Strides::default(), isize::try_from(cell_size(kind.element)).ok()?);
         let first = isize::try_from(self.first).ok()?;
         let (mut lowest, mut highest) = (first, first);

@@ -62,9 +62,10 @@ unsafe impl Send for KeptRun {}
 unsafe impl Sync for KeptRun {}
 
 impl BoundExpr {
-    /// False if there is nothing to keep, or not yet: the program is to be one strip, and that has to be compiled.
+    /// Notes a run that could have been kept; false if there is nothing to keep, or not yet: the program is to be one strip, which is
+    /// compiled after some runs.
     pub fn may_keep(&self) -> bool {
-        matches!(&self.codes[0].regions[..], [region] if region.is_one_strip()) && !self.has_tiers()
+        matches!(&self.codes[0].regions[..], [region] if region.may_keep()) && !self.has_tiers()
     }
 
     /// Keeps the program for elements of a shape, which are computed in an order: where the inputs, by their
@@ -111,11 +112,13 @@ impl BoundExpr {
             sources.push((
                 slot.offset(),
                 match operand {
-                    KeptOperand::Cells(at) if targets.iter().any(|(.., to)| to.memory == at.memory) => return None,
+                    KeptOperand::Cells(at) if targets.iter().any(|(.., to)| to.memory == at.memory) => {
+                        return None;
+                    }
                     KeptOperand::Cells(at) => KeptSource::Cells(place(at, element)?),
                     KeptOperand::Before(result, value) => {
                         let (_, _, to) = targets.get(*result).filter(|(_, of, _)| *of == element)?;
-                        let value = bits(value).filter(|_| value.scalar_type() == element)?;
+                        let value = value.bits().filter(|_| value.scalar_type() == element)?;
                         (order != SweepOrder::Any).then_some(KeptSource::Before(*to, value))?
                     }
                 },
@@ -124,12 +127,16 @@ impl BoundExpr {
         let source = |offset: u32| sources.iter().find(|(at, _)| *at == offset).map(|(_, source)| *source);
         let target = |offset: u32| targets.iter().find(|(at, ..)| *at == offset).map(|(.., place)| *place);
         let is_target = |value| target(main.slot(value).offset()).is_some();
-        if targets.len() != region.outputs() || !main.results().all(is_target) || sources.iter().any(|(at, _)| target(*at).is_some()) {
+        if targets.len() != region.outputs()
+            || !main.results().all(is_target)
+            || sources.iter().any(|(at, _)| target(*at).is_some())
+        {
             return None;
         }
         let strip = region.keep(shape, order, source, target)?;
         let levels = strip.levels() as u64;
-        let rows = (strip.elements() as u64).checked_mul(region.member_count() as u64)?.checked_mul(levels)?;
+        let rows =
+            (strip.elements() as u64).checked_mul(region.member_count() as u64)?.checked_mul(levels)?;
         let used = Used { instructions: u64::from(code.entry_fuel) * levels, rows };
         let bit = |slot: &TypedSlot| layout.bit_of(slot).checked_sub(1);
         let needed = main.inputs.iter().filter_map(|(_, value)| bit(main.slot(*value)));
@@ -163,8 +170,9 @@ impl KeptRun {
             && limits.meter.rows >= self.used.rows
             && limits.meter.array_rows >= elements as u64;
         // Threads share what has more elements, and observers and passes are for the program.
-        let is_plain =
-            (limits.threads <= 1 || elements <= CHUNK) && options.observer.is_none() && limits.strips != Strips::Never;
+        let is_plain = (limits.threads <= 1 || elements <= CHUNK)
+            && options.observer.is_none()
+            && limits.strips != Strips::Never;
         if !(is_known && is_within && is_plain) {
             return false;
         }
@@ -193,18 +201,6 @@ impl KeptRun {
     }
 }
 
-/// The first bytes of a value in memory, if it is an element of fields and the like.
-fn bits(value: &ScalarValue) -> Option<u64> {
-    Some(match value {
-        ScalarValue::Boolean(value) => u64::from(*value),
-        ScalarValue::Int32(value) => u64::from(value.cast_unsigned()),
-        ScalarValue::Int64(value) => value.cast_unsigned(),
-        ScalarValue::Float32(value) => u64::from(value.to_bits()),
-        ScalarValue::Float64(value) => value.to_bits(),
-        _ => return None,
-    })
-}
-
 /// The cells in front of the only region, which compute scalars, and the last one; nothing if there is anything else.
 fn scalar_cells(code: &Code, main: &Routine) -> Option<Box<[Cell]>> {
     let is_flat = code.general.is_empty() && code.calls.is_empty() && code.guards.is_empty();
@@ -214,7 +210,8 @@ fn scalar_cells(code: &Code, main: &Routine) -> Option<Box<[Cell]>> {
     let is_plain = |value: &crate::program::ValueId| main.slot(*value).qtype().is_plain();
     let is_scalar = |(ip, instruction): (usize, &Instruction)| {
         let body = &main.body;
-        let all_plain = || body.reads(instruction).iter().all(is_plain) && body.writes(instruction).iter().all(is_plain);
+        let all_plain =
+            || body.reads(instruction).iter().all(is_plain) && body.writes(instruction).iter().all(is_plain);
         matches!(instruction, Instruction::Operator { .. }) && (region.has_member(ip) || all_plain())
     };
     if !is_flat || !is_last || !main.body.instructions().iter().enumerate().all(is_scalar) {

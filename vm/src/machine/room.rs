@@ -209,7 +209,7 @@ impl<'a> Room<'a> {
 }
 
 /// Elements from the first to behind the last one; nothing if a stride is negative or elements share memory.
-pub(super) fn span(shape: &[usize], strides: &[isize]) -> Option<usize> {
+pub(crate) fn span(shape: &[usize], strides: &[isize]) -> Option<usize> {
     if shape.len() > MAX_RANK || shape.len() != strides.len() || element_count(shape)? == 0 {
         return (shape.len() == strides.len()).then_some(0).filter(|_| shape.contains(&0));
     }

@@ -28,6 +28,18 @@ pub enum ScalarValue {
 }
 
 impl ScalarValue {
+    /// The bits that a plain value has in memory, in the lowest bytes; nothing of one that is no element of arrays with axes.
+    pub(crate) fn bits(&self) -> Option<u64> {
+        Some(match self {
+            ScalarValue::Boolean(value) => u64::from(*value),
+            ScalarValue::Int32(value) => u64::from(value.cast_unsigned()),
+            ScalarValue::Int64(value) => value.cast_unsigned(),
+            ScalarValue::Float32(value) => u64::from(value.to_bits()),
+            ScalarValue::Float64(value) => value.to_bits(),
+            _ => return None,
+        })
+    }
+
     /// The scalar's type.
     pub fn scalar_type(&self) -> ScalarType {
         match self {

@@ -6,6 +6,7 @@
 mod draft;
 mod generated;
 mod inputs;
+mod kept;
 mod operators;
 mod regions;
 mod rooms;

@@ -18,6 +18,9 @@ const WORTHWHILE: u64 = 1 << 21;
 /// As many more for each operation of special functions, which make long code.
 const FOR_EACH_OPERATION: u64 = WORTHWHILE >> 8;
 
+/// What a run that is kept saves, as rows of a pass: some microseconds.
+const RUN_THAT_IS_KEPT: u64 = 1 << 14;
+
 /// Rows from which on strips run among passes.
 const FEW_ROWS: usize = 128;
 
@@ -63,9 +66,22 @@ impl Region {
     }
 
     /// True if all members run as one strip, which has been compiled, takes in no fold and cannot fire.
-    pub(in crate::machine) fn is_one_strip(&self) -> bool {
-        let is_one = |plan: &StripPlan| plan.schedule.is_one_strip && !plan.has_folds && !plan.can_fire;
-        self.strips.as_ref().is_some_and(|plan| is_one(plan) && plan.variants.get().is_some())
+    pub(super) fn is_one_strip(&self) -> bool {
+        self.plan_of_one_strip().is_some_and(|plan| plan.variants.get().is_some())
+    }
+
+    /// Notes a run that could have been kept; true if all members run as one strip, which is compiled, or pays by now.
+    pub(in crate::machine) fn may_keep(&self) -> bool {
+        self.plan_of_one_strip().is_some_and(|plan| {
+            let is_compiled = plan.variants.get().is_some();
+            is_compiled || plan.auto == Strips::Auto && self.has_paid(plan, RUN_THAT_IS_KEPT)
+        })
+    }
+
+    /// The strips, if they are one for all members that takes in no fold and cannot fire.
+    pub(super) fn plan_of_one_strip(&self) -> Option<&StripPlan> {
+        let is_one = |plan: &&StripPlan| plan.schedule.is_one_strip && !plan.has_folds && !plan.can_fire;
+        self.strips.as_ref().filter(is_one)
     }
 
     /// The strips of a run over these columns; none if it is one for passes.
@@ -96,7 +112,11 @@ impl Region {
 
     /// Counts rows; true if there have been so many that compiling pays.
     fn is_worthwhile(&self, plan: &StripPlan, rows: usize) -> bool {
-        let more = (rows as u64).saturating_mul(plan.saved);
+        self.has_paid(plan, (rows as u64).saturating_mul(plan.saved))
+    }
+
+    /// The same for so many rows of one pass.
+    fn has_paid(&self, plan: &StripPlan, more: u64) -> bool {
         // Others may count at the same time: it need not be exact, but must not begin again.
         let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
         plan.seen.store(seen, Ordering::Relaxed);
@@ -104,7 +124,7 @@ impl Region {
     }
 
     /// The strips for these columns, compiled if that has not been done.
-    fn variant<'r>(
+    pub(super) fn variant<'r>(
         &self,
         plan: &'r StripPlan,
         columns: &[Column],

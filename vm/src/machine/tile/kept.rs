@@ -12,6 +12,7 @@ use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
+use crate::operator::cell::Strips;
 use crate::operator::fold_kernel::CHUNK;
 use crate::operator::nd_walk::Space;
 use crate::value::array::cell_size;
@@ -53,6 +54,24 @@ struct Moving {
     strides: Strides,
 }
 
+/// How columns move in a level.
+#[derive(Debug)]
+struct Level {
+    moving: Box<[Moving]>,
+    /// By axis but that of runs: columns, and by how many bytes they move from one run to the next.
+    steps: Box<[Box<[(u16, isize)]>]>,
+}
+
+impl Level {
+    fn new(moving: Vec<Moving>, axes: usize) -> Level {
+        let steps = |axis: usize| {
+            let along = moving.iter().map(|moves| (moves.column, moves.strides[axis]));
+            along.filter(|(_, by)| *by != 0).collect()
+        };
+        Level { steps: (0..axes).map(steps).collect(), moving: moving.into() }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Base {
     Memory(usize),
@@ -67,9 +86,9 @@ pub(in crate::machine) struct KeptStrip {
     columns: Box<[Column]>,
     /// Columns of one value in the frame, with their offsets.
     scalars: Box<[(u16, u32)]>,
-    moving: Box<[Moving]>,
-    /// Those of the first level, if something is handed on.
-    of_first: Option<Box<[Moving]>>,
+    level: Level,
+    /// The first level, if something is handed on.
+    first_level: Option<Level>,
     /// What is handed on to the first level.
     values: Box<[u64]>,
     /// Sizes of the axes of a level but that of runs.
@@ -102,7 +121,7 @@ impl Region {
         source: impl Fn(u32) -> Option<KeptSource>,
         target: impl Fn(u32) -> Option<KeptPlace>,
     ) -> Option<KeptStrip> {
-        let plan = self.strips.as_ref().filter(|_| self.is_one_strip())?;
+        let plan = self.plan_of_one_strip().filter(|plan| plan.auto != Strips::Never)?;
         let Extent::Elements(axes) = self.extent else { return None };
         let is_plain = self.scans == 0 && self.folds.is_empty() && plan.schedule.in_scratch.is_empty();
         if !is_plain || axes.rank() != shape.len() || shape.contains(&0) {
@@ -114,7 +133,8 @@ impl Region {
             SweepOrder::Down(axis) => (Some(axis), true),
         };
         let mut plane: PerAxis = shape.iter().copied().collect();
-        let levels = axis.map_or(Some(1), |axis| plane.get_mut(axis).map(|size| std::mem::replace(size, 1)))?;
+        let levels =
+            axis.map_or(Some(1), |axis| plane.get_mut(axis).map(|size| std::mem::replace(size, 1)))?;
         let (mut operands, mut scalars) = (Vec::new(), Vec::new());
         for (column, input) in self.inputs.iter().enumerate() {
             match input.place {
@@ -184,8 +204,8 @@ impl Region {
             strip: strip.clone(),
             columns,
             scalars: scalars.into(),
-            moving: moving.into(),
-            of_first: (!values.is_empty()).then(|| of_first.into()),
+            level: Level::new(moving, last),
+            first_level: (!values.is_empty()).then(|| Level::new(of_first, last)),
             values: values.into(),
             outer: outer.into(),
             run: *run,
@@ -245,9 +265,9 @@ impl KeptStrip {
         }
         let mut since = 0;
         for step in 0..self.levels {
-            let moving = self.of_first.as_deref().filter(|_| step == 0).unwrap_or(&self.moving);
+            let of_level = self.first_level.as_ref().filter(|_| step == 0).unwrap_or(&self.level);
             let level = if self.is_down { self.levels - 1 - step } else { step } as isize;
-            for moves in moving {
+            for moves in &of_level.moving {
                 let base = match moves.base {
                     Base::Memory(number) => base(number).cast_const(),
                     Base::First(word) => self.values[word..].as_ptr().cast(),
@@ -255,7 +275,8 @@ impl KeptStrip {
                 let first = base.wrapping_offset(moves.first + level * moves.level);
                 self.columns[moves.column as usize].data = first;
             }
-            let plane = Plane { strip: &self.strip, columns: &mut self.columns, moving, run: self.run };
+            let steps = &of_level.steps;
+            let plane = Plane { strip: &self.strip, columns: &mut self.columns, steps, run: self.run };
             // SAFETY: the caller's promise: the columns stand at the first elements of a level, or at values that are
             // repeated for a run.
             if !unsafe { plane.run(&self.outer, &mut since, &mut go_on) } {
@@ -270,7 +291,7 @@ impl KeptStrip {
 struct Plane<'k> {
     strip: &'k LoadedStrip,
     columns: &'k mut [Column],
-    moving: &'k [Moving],
+    steps: &'k [Box<[(u16, isize)]>],
     run: usize,
 }
 
@@ -278,6 +299,18 @@ impl Plane<'_> {
     /// # Safety
     /// As [`KeptStrip::run`]; the columns stand at the first elements.
     unsafe fn run(mut self, outer: &[usize], since: &mut usize, go_on: &mut impl FnMut() -> bool) -> bool {
+        if let [count] = *outer {
+            for row in 0..count {
+                if row > 0 {
+                    self.step(0, 1);
+                }
+                // SAFETY: the caller's promise.
+                if !unsafe { self.run_along(since, go_on) } {
+                    return false;
+                }
+            }
+            return true;
+        }
         let mut at = PerAxis::from_iter(outer.iter().map(|_| 0));
         loop {
             // SAFETY: the caller's promise.
@@ -324,9 +357,9 @@ impl Plane<'_> {
     /// Moves the columns along an axis.
     #[inline(always)]
     fn step(&mut self, axis: usize, by: isize) {
-        for moves in self.moving {
-            let column = &mut self.columns[moves.column as usize];
-            column.data = column.data.wrapping_offset(moves.strides[axis] * by);
+        for (column, bytes) in &self.steps[axis] {
+            let column = &mut self.columns[*column as usize];
+            column.data = column.data.wrapping_offset(bytes * by);
         }
     }
 }
