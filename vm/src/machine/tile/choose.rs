@@ -116,7 +116,7 @@ impl Region {
     }
 
     /// The same for so many rows of one pass.
-    fn has_paid(&self, plan: &StripPlan, more: u64) -> bool {
+    pub(super) fn has_paid(&self, plan: &StripPlan, more: u64) -> bool {
         // Others may count at the same time: it need not be exact, but must not begin again.
         let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
         plan.seen.store(seen, Ordering::Relaxed);

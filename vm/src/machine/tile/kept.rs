@@ -196,7 +196,11 @@ impl Region {
             values.resize(values.len() + count, word);
         }
         let rows = plane.iter().product();
-        let [strip] = self.variant(plan, &columns, &[], rows, plan.auto)? else { return None };
+        // Strips of other inputs are compiled at once: whoever asks to keep a run has run the program often.
+        if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
+            return None;
+        }
+        let [strip] = self.variant(plan, &columns, &[], rows, Strips::Always)? else { return None };
         if strip.again.is_some() || !strip.sums.is_empty() {
             return None;
         }
