@@ -54,12 +54,15 @@ struct Moving {
     strides: Strides,
 }
 
+/// Columns, and by how many bytes they move.
+type Steps = Box<[(u16, isize)]>;
+
 /// How columns move in a level.
 #[derive(Debug)]
 struct Level {
     moving: Box<[Moving]>,
-    /// By axis but that of runs: columns, and by how many bytes they move from one run to the next.
-    steps: Box<[Box<[(u16, isize)]>]>,
+    /// By axis but that of runs: from one run to the next.
+    steps: Box<[Steps]>,
 }
 
 impl Level {
@@ -295,7 +298,7 @@ impl KeptStrip {
 struct Plane<'k> {
     strip: &'k LoadedStrip,
     columns: &'k mut [Column],
-    steps: &'k [Box<[(u16, isize)]>],
+    steps: &'k [Steps],
     run: usize,
 }
 
