@@ -286,18 +286,19 @@ fn running_max<T: Ordered + PartialOrd>(
     Ok(())
 }
 
-/// The places of values in their order.
+/// The places of values in their order, and the room that sorting took: to be kept until all is done, since nobody asks
+/// while gigabytes are given back.
 fn sorted<'m, T: Ordered>(
     x: &Present<'_, T>,
     descending: bool,
     meter: &'m Meter<'m>,
-) -> Result<Scratch<'m, Place>, Fault> {
+) -> Result<(Scratch<'m, Place>, Scratch<'m, Place>), Fault> {
     let keys = x.values().iter().map(|value| order::key(*value, descending));
     let mut places = meter.collect(keys.zip(0..x.len() as u32))?;
     let mut spare = meter.zeros::<Place>(places.len())?;
     order::sort(&mut places, &mut spare, &|| meter.stop());
     meter.poll()?;
-    Ok(places)
+    Ok((places, spare))
 }
 
 fn ordinal<T: Ordered>(
@@ -306,7 +307,7 @@ fn ordinal<T: Ordered>(
     out: &mut [i64],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, descending != 0.0, meter)?;
+    let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     for stride in meter.strides(places.len()) {
         for rank in stride? {
             out[places[rank].1 as usize] = rank as i64;
@@ -321,7 +322,7 @@ fn dense<T: Ordered>(
     out: &mut [i64],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, descending != 0.0, meter)?;
+    let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     let mut ranks = order::dense(&places);
     for stride in meter.strides(places.len()) {
         for (place, rank) in places[stride?].iter().zip(&mut ranks) {
@@ -338,7 +339,7 @@ fn share<T: Ordered, R: Real>(
     out: &mut [R],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, false, meter)?;
+    let (places, _spare) = sorted(x, false, meter)?;
     let (count, mut end) = (places.len(), places.len());
     for stride in meter.strides(count) {
         for index in stride?.map(|step| count - 1 - step) {
