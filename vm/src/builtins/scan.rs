@@ -260,6 +260,9 @@ fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter
     Ok(())
 }
 
+/// Rows that are looked at together for one above the maximum so far.
+const TOGETHER: usize = 16;
+
 fn running_max<T: Ordered + PartialOrd>(
     x: &Present<'_, T>,
     _: f64,
@@ -269,16 +272,16 @@ fn running_max<T: Ordered + PartialOrd>(
     let Some(mut max) = x.values().first().copied() else { return Ok(()) };
     for stride in meter.strides(x.len()) {
         let stride = stride?;
-        let values = &x.values()[stride.clone()];
-        // Each result waits for the one before: without NaN, for one comparison only. A NaN that was found stays.
-        if values.iter().fold(false, |found, value| found | value.is_nan()) {
-            for (value, out) in values.iter().zip(&mut out[stride]) {
-                max = if max.is_nan() || max >= *value { max } else { *value };
-                *out = max;
+        for (values, out) in x.values()[stride.clone()].chunks(TOGETHER).zip(out[stride].chunks_mut(TOGETHER))
+        {
+            // Each result waits for the one before: where there is no new maximum, none has to. A NaN that was found stays.
+            let is_last = values.iter().fold(true, |is_last, value| is_last & (*value <= max));
+            if is_last || max.is_nan() {
+                out.fill(max);
+                continue;
             }
-        } else {
-            for (value, out) in values.iter().zip(&mut out[stride]) {
-                max = if *value > max { *value } else { max };
+            for (value, out) in values.iter().zip(out) {
+                max = if max.is_nan() || max >= *value { max } else { *value };
                 *out = max;
             }
         }
