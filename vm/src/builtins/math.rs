@@ -6,7 +6,6 @@
 
 use crate::builtins::recipes;
 use crate::operator::Family;
-use crate::operator::block::Arithmetic;
 use crate::operator::facts::Linear;
 use crate::operator::fusible::{FloatOp, Fusible, IntegerOp};
 use crate::operator::primitive::Primitive;
@@ -89,7 +88,7 @@ fn arithmetic() -> Vec<Family> {
             .hot_binary(|x: i64, y: i64| x.wrapping_add(y))
             .hot_binary(|x: f32, y: f32| x + y)
             .fusible(Fusible::Float(FloatOp::Add))
-            .arithmetic(Arithmetic::Add, |x, y| x + y),
+            .hot_binary(|x: f64, y: f64| x + y),
         Family::new(SUBTRACT, &["x", "y"], "Difference. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Sub, x[0], x[1])))
             .derivative(&["1.0", "-1.0"])
@@ -99,7 +98,7 @@ fn arithmetic() -> Vec<Family> {
             .hot_binary(|x: i64, y: i64| x.wrapping_sub(y))
             .hot_binary(|x: f32, y: f32| x - y)
             .fusible(Fusible::Float(FloatOp::Subtract))
-            .arithmetic(Arithmetic::Subtract, |x, y| x - y),
+            .hot_binary(|x: f64, y: f64| x - y),
         Family::new(MULTIPLY, &["x", "y"], "Product. Integers wrap around.")
             .cells(|l, x| Some(l.binary(BinaryOp::Mul, x[0], x[1])))
             .derivative(&["y", "x"])
@@ -108,7 +107,7 @@ fn arithmetic() -> Vec<Family> {
             .hot_binary(|x: i64, y: i64| x.wrapping_mul(y))
             .hot_binary(|x: f32, y: f32| x * y)
             .fusible(Fusible::Float(FloatOp::Multiply))
-            .arithmetic(Arithmetic::Multiply, |x, y| x * y),
+            .hot_binary(|x: f64, y: f64| x * y),
         Family::new(NEG, &["x"], "The number with the opposite sign; the smallest integer stays itself.")
             .cells(|l, x| Some(l.unary(UnaryOp::Neg, x[0])))
             .derivative(&["-1.0"])
@@ -175,7 +174,7 @@ fn division() -> Vec<Family> {
             .linear(Linear::In(&[0]))
             .differential("(d_x - result * d_y) / y")
             .hot_binary(|x: f32, y: f32| x / y)
-            .arithmetic(Arithmetic::Divide, |x, y| x / y),
+            .hot_binary(|x: f64, y: f64| x / y),
         Family::new(FLOORDIV, &["x", "y"], "Quotient rounded down. A zero divisor raises.")
             .rare_cells(recipes::floor_div)
             .cost_of(8)

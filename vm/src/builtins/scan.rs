@@ -260,6 +260,9 @@ fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter
     Ok(())
 }
 
+/// Rows that are looked at together for one above the maximum so far.
+const TOGETHER: usize = 16;
+
 fn running_max<T: Ordered + PartialOrd>(
     x: &Present<'_, T>,
     _: f64,
@@ -269,16 +272,16 @@ fn running_max<T: Ordered + PartialOrd>(
     let Some(mut max) = x.values().first().copied() else { return Ok(()) };
     for stride in meter.strides(x.len()) {
         let stride = stride?;
-        let values = &x.values()[stride.clone()];
-        // Each result waits for the one before: without NaN, for one comparison only. A NaN that was found stays.
-        if values.iter().fold(false, |found, value| found | value.is_nan()) {
-            for (value, out) in values.iter().zip(&mut out[stride]) {
-                max = if max.is_nan() || max >= *value { max } else { *value };
-                *out = max;
+        for (values, out) in x.values()[stride.clone()].chunks(TOGETHER).zip(out[stride].chunks_mut(TOGETHER))
+        {
+            // Each result waits for the one before: where there is no new maximum, none has to. A NaN that was found stays.
+            let is_last = values.iter().fold(true, |is_last, value| is_last & (*value <= max));
+            if is_last || max.is_nan() {
+                out.fill(max);
+                continue;
             }
-        } else {
-            for (value, out) in values.iter().zip(&mut out[stride]) {
-                max = if *value > max { *value } else { max };
+            for (value, out) in values.iter().zip(out) {
+                max = if max.is_nan() || max >= *value { max } else { *value };
                 *out = max;
             }
         }
@@ -286,18 +289,19 @@ fn running_max<T: Ordered + PartialOrd>(
     Ok(())
 }
 
-/// The places of values in their order.
+/// The places of values in their order, and the room that sorting took: to be kept until all is done, since nobody asks
+/// while gigabytes are given back.
 fn sorted<'m, T: Ordered>(
     x: &Present<'_, T>,
     descending: bool,
     meter: &'m Meter<'m>,
-) -> Result<Scratch<'m, Place>, Fault> {
+) -> Result<(Scratch<'m, Place>, Scratch<'m, Place>), Fault> {
     let keys = x.values().iter().map(|value| order::key(*value, descending));
     let mut places = meter.collect(keys.zip(0..x.len() as u32))?;
     let mut spare = meter.zeros::<Place>(places.len())?;
     order::sort(&mut places, &mut spare, &|| meter.stop());
     meter.poll()?;
-    Ok(places)
+    Ok((places, spare))
 }
 
 fn ordinal<T: Ordered>(
@@ -306,7 +310,7 @@ fn ordinal<T: Ordered>(
     out: &mut [i64],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, descending != 0.0, meter)?;
+    let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     for stride in meter.strides(places.len()) {
         for rank in stride? {
             out[places[rank].1 as usize] = rank as i64;
@@ -321,7 +325,7 @@ fn dense<T: Ordered>(
     out: &mut [i64],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, descending != 0.0, meter)?;
+    let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     let mut ranks = order::dense(&places);
     for stride in meter.strides(places.len()) {
         for (place, rank) in places[stride?].iter().zip(&mut ranks) {
@@ -338,7 +342,7 @@ fn share<T: Ordered, R: Real>(
     out: &mut [R],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let places = sorted(x, false, meter)?;
+    let (places, _spare) = sorted(x, false, meter)?;
     let (count, mut end) = (places.len(), places.len());
     for stride in meter.strides(count) {
         for index in stride?.map(|step| count - 1 - step) {

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //! where a routine begins, and whenever a cell may have changed it:
-//!     place = [frame + slot]      first, sizes, strides = [place], variables from here on
-//!     the size of the first axis is 0 if the place is unknown, of another type, or not to be written
+//!     place = [frame + slot]      found out if it is unknown
+//!     first, sizes, strides = [place], variables from here on
+//!     the size of the first axis is 0 for writing if elements may not be written in place
 //! an access:
 //!     index below the size?       element = [first + index * stride + …]
 //! ```
 //!
-//! One comparison an axis is all. Where it fails, the cell does it: an index from the end, a place to be found, an array to
-//! be copied before the first write, and every fault.
+//! One comparison an axis is all. Where it fails, the cell does it: an index from the end, an array to be copied before the
+//! first write, and every fault. Reading changes no place, and writing that of no other array, so that what is computed of a
+//! place leaves the loops that do not write to its array.
 //!
 //! 1. A slot with a handle has always one of its type, so that its place can be looked at anywhere.
 //! 2. Only cells that have the slot as an operand or a result change what it holds; whoever runs one loads the place again.
 
 use crate::jit::emitter::{Emitter, Instructed};
-use crate::jit::places::Access;
+use crate::jit::places::{Access, Place};
 use crate::layout::element_place::{Axis, ElementPlace};
 use crate::layout::nd_handle::NdHandle;
 use crate::operator::primitive::Primitive;
@@ -27,47 +29,74 @@ use cranelift_frontend::Variable;
 use std::mem::offset_of;
 
 impl Emitter<'_, '_> {
-    /// Loads the place of a slot, or all places.
-    pub(super) fn load_places(&mut self, slot: Option<u32>) {
-        let mut slots: Vec<u32> = match slot {
-            Some(slot) => self.places.of.contains_key(&slot).then_some(slot).into_iter().collect(),
-            None => self.places.of.keys().copied().collect(),
-        };
+    /// Loads all places.
+    pub(super) fn load_places(&mut self) {
+        let mut slots: Vec<u32> = self.places.of.keys().copied().collect();
         slots.sort_unstable();
-        slots.into_iter().for_each(|slot| self.load_place(slot));
+        for slot in slots {
+            let loaded = self.places.of[&slot].clone();
+            let place = self.located(slot, loaded.key);
+            self.load_bound(place, &loaded, loaded.readable, offset_of!(ElementPlace, read_key));
+            self.load_written(place, &loaded);
+            for (axis, variable) in (1..).zip(loaded.sizes) {
+                self.load_from(place, variable, of_axis(axis, offset_of!(Axis, size)));
+            }
+        }
     }
 
-    fn load_place(&mut self, slot: u32) {
-        let variables = self.places.of[&slot].clone();
-        let place = place_in(self, slot);
-        let field = |axis: usize, field: usize| {
-            (offset_of!(ElementPlace, axes) + axis * size_of::<Axis>() + field) as i32
-        };
-        let size = self.b.ins().load(types::I64, trusted(), place, field(0, offset_of!(Axis, size)));
-        let none = self.b.ins().iconst(types::I64, 0);
-        let bounds = [
-            (variables.readable, offset_of!(ElementPlace, read_key)),
-            (variables.writable, offset_of!(ElementPlace, write_key)),
-        ];
-        for (bounds, keyed) in bounds {
-            let Some(bounds) = bounds else { continue };
-            let found = self.b.ins().load(types::I32, trusted(), place, keyed as i32);
-            let is_known = self.b.ins().icmp_imm_u(IntCC::Equal, found, i64::from(variables.key));
-            let bound = self.b.ins().select(is_known, size, none);
-            self.b.def_var(bounds, bound);
-        }
-        let load = |e: &mut Self, variable: Variable, at: i32| {
-            let value = e.b.ins().load(types::I64, trusted(), place, at);
-            e.b.def_var(variable, value);
-        };
-        load(self, variables.first, offset_of!(ElementPlace, first) as i32);
-        for (axis, variable) in (1..).zip(variables.sizes) {
-            load(self, variable, field(axis, offset_of!(Axis, size)));
-        }
-        for (axis, variable) in (0..).zip(variables.strides) {
-            load(self, variable, field(axis, offset_of!(Axis, stride)));
+    /// Loads what may have changed where the array in a slot was written: it may be a copy of what it was.
+    pub(super) fn load_moved(&mut self, slot: u32) {
+        if let Some(loaded) = self.places.of.get(&slot).cloned() {
+            let place = self.located(slot, loaded.key);
+            self.load_written(place, &loaded);
         }
     }
+
+    fn load_written(&mut self, place: Value, loaded: &Place) {
+        self.load_bound(place, loaded, loaded.writable, offset_of!(ElementPlace, write_key));
+        self.load_from(place, loaded.first, offset_of!(ElementPlace, first));
+        for (axis, variable) in loaded.strides.iter().enumerate() {
+            self.load_from(place, *variable, of_axis(axis, offset_of!(Axis, stride)));
+        }
+    }
+
+    /// Loads the size of the first axis, or 0 where a key is not that of the type.
+    fn load_bound(&mut self, place: Value, loaded: &Place, bound: Option<Variable>, keyed: usize) {
+        let Some(bound) = bound else { return };
+        let found = self.b.ins().load(types::I32, trusted(), place, keyed as i32);
+        let is_known = self.b.ins().icmp_imm_u(IntCC::Equal, found, i64::from(loaded.key));
+        let size = self.b.ins().load(types::I64, trusted(), place, of_axis(0, offset_of!(Axis, size)) as i32);
+        let none = self.b.ins().iconst(types::I64, 0);
+        let size = self.b.ins().select(is_known, size, none);
+        self.b.def_var(bound, size);
+    }
+
+    fn load_from(&mut self, place: Value, variable: Variable, at: usize) {
+        let value = self.b.ins().load(types::I64, trusted(), place, at as i32);
+        self.b.def_var(variable, value);
+    }
+
+    /// The address of the place of the array in a slot, which is found out if it is unknown.
+    fn located(&mut self, slot: u32, key: u32) -> Value {
+        let place = place_in(self, slot);
+        let found =
+            self.b.ins().load(types::I32, trusted(), place, offset_of!(ElementPlace, read_key) as i32);
+        let is_known = self.b.ins().icmp_imm_u(IntCC::Equal, found, i64::from(key));
+        let (unknown, next) = (self.cold_block(), self.next_block());
+        let located = self.b.append_block_param(next, types::I64);
+        self.b.ins().brif(is_known, next, &[place.into()], unknown, &[]);
+        self.b.switch_to_block(unknown);
+        self.locate(slot);
+        let place = place_in(self, slot);
+        self.b.ins().jump(next, &[place.into()]);
+        self.b.switch_to_block(next);
+        located
+    }
+}
+
+/// Where a place has a field of an axis.
+fn of_axis(axis: usize, field: usize) -> usize {
+    offset_of!(ElementPlace, axes) + axis * size_of::<Axis>() + field
 }
 
 /// The address of the place that a handle in a slot keeps.

@@ -165,7 +165,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         };
         emitter.take_up_fuel();
         emitter.places = Places::of(routine, &mut emitter.b);
-        emitter.load_places(None);
+        emitter.load_places();
         routine.inputs.iter().for_each(|(_, value)| emitter.load(*value));
         emitter
     }
@@ -332,7 +332,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
     /// Has a cell do it that may change what arrays hold.
     pub(super) fn run_general_cell(&mut self, instructed: Instructed<'_>) {
         self.run_cell(instructed);
-        self.load_places(None);
+        self.load_places();
     }
 
     /// Has the cell of a trap, which raises.
@@ -351,7 +351,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.unless_stopped(status, self.stopped_below);
         self.take_up_fuel();
         instructed.results.iter().for_each(|value| self.load(*value));
-        self.load_places(None);
+        self.load_places();
     }
 
     /// Charges fuel behind the instruction `at`, and goes to a block, with which the run goes on at the instruction `next`.
@@ -415,10 +415,22 @@ impl<'r, 'f> Emitter<'r, 'f> {
 
     /// Goes on unless the run has stopped; in a block that is as cold as this one.
     fn unless_stopped(&mut self, status: Value, stopped: Block) {
-        let is_cold = self.b.current_block().is_some_and(|block| self.b.func.layout.is_cold(block));
-        let next = if is_cold { self.cold_block() } else { self.b.create_block() };
+        let next = self.next_block();
         self.b.ins().brif(status, stopped, &[], next, &[]);
         self.b.switch_to_block(next);
+    }
+
+    /// Finds out where the elements of the array in a slot stand, in a cold block.
+    pub(super) fn locate(&mut self, slot: u32) {
+        let slot = self.b.ins().iconst(types::I64, i64::from(slot));
+        let status = self.ask_rarely(self.of_rare_cells, self.rare.locate, &[self.frame, slot]);
+        self.unless_stopped(status, self.stopped);
+    }
+
+    /// A block that is as cold as this one.
+    pub(super) fn next_block(&mut self) -> Block {
+        let is_cold = self.b.current_block().is_some_and(|block| self.b.func.layout.is_cold(block));
+        if is_cold { self.cold_block() } else { self.b.create_block() }
     }
 
     pub(super) fn cold_block(&mut self) -> Block {
@@ -471,8 +483,10 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let status = self.ask_rarely(self.of_rare_cells, self.rare.run_cells, &[self.frame, cell]);
         self.unless_stopped(status, self.stopped);
         let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
-        let of_arrays = instructed.operands.iter().map(|value| self.routine.slot(*value).offset());
-        of_arrays.collect::<Vec<_>>().into_iter().for_each(|slot| self.load_places(Some(slot)));
+        // Only an array that is written may be another one now.
+        if let Some(result) = instructed.results.first() {
+            self.load_moved(self.routine.slot(*result).offset());
+        }
         let args: Vec<_> = loaded.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
         self.b.switch_to_block(next);

@@ -12,7 +12,7 @@
 //! They are made once a process, and stay.
 
 use crate::jit::error::NotCompiled;
-use crate::machine::native::{STATUS, go_on, run_cells};
+use crate::machine::native::{STATUS, go_on, locate, run_cells};
 use cranelift_codegen::ir::{
     AbiParam, Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName, types,
 };
@@ -22,7 +22,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module};
 use std::sync::OnceLock;
 
-/// The arguments of `run_cells` and of `go_on`.
+/// The arguments of `run_cells` and `locate`, and of `go_on`.
 pub(super) const OF_CELLS: [Type; 3] = [types::I64, types::I64, types::I64];
 pub(super) const OF_GO_ON: [Type; 3] = [types::I64, types::I32, types::I32];
 
@@ -30,6 +30,7 @@ pub(super) const OF_GO_ON: [Type; 3] = [types::I64, types::I32, types::I32];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preserving {
     pub(super) run_cells: usize,
+    pub(super) locate: usize,
     pub(super) go_on: usize,
 }
 
@@ -55,6 +56,7 @@ fn make(mut module: JITModule) -> Result<Preserving, NotCompiled> {
     let refused = |error: &dyn std::fmt::Display| NotCompiled::Memory { reason: error.to_string() };
     let wanted = [
         ("run_cells", run_cells as *const () as usize, OF_CELLS),
+        ("locate", locate as *const () as usize, OF_CELLS),
         ("go_on", go_on as *const () as usize, OF_GO_ON),
     ];
     let mut made = Vec::new();
@@ -72,7 +74,7 @@ fn make(mut module: JITModule) -> Result<Preserving, NotCompiled> {
     module.finalize_definitions().map_err(|error| refused(&error))?;
     let address = |number: usize| module.get_finalized_function(made[number]) as usize;
     // The module is dropped without being freed: its code stays.
-    Ok(Preserving { run_cells: address(0), go_on: address(1) })
+    Ok(Preserving { run_cells: address(0), locate: address(1), go_on: address(2) })
 }
 
 /// Calls the target, and leaves what it returns in the registers of the run.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! compiled code ── run_cells(run, frame, cell) ──> the cell of one instruction, then `back`
+//!       │      ── locate(run, frame, slot) ────────> finds out where the elements of an array stand
 //!       │      ── call(run, frame, cell) ───────> begins the call, runs the routine, ends the call
 //!       │      ── go_on(run, at, next) ─────────> looks at the watch, gives out the next slice of fuel
 //!       └── 0: go on    1: return 1 at once, the run has stopped
@@ -15,6 +16,7 @@
 
 use crate::frame::Frame;
 use crate::frame::frame::ActiveCall;
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::call_cells::linked;
 use crate::machine::error::RunErrorKind;
 use crate::machine::options::RunLimits;
@@ -204,6 +206,20 @@ pub(crate) unsafe extern "C" fn run_cells(native: *mut NativeRun, frame: *mut u8
             Stop::Fault => STOPPED,
             _ => DONE,
         }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { guarded(native, work) }
+}
+
+/// Finds out where the elements of an array stand.
+///
+/// # Safety
+/// As [`run_cells`]; at the offset the frame has the handle of an n-dimensional array.
+pub(crate) unsafe extern "C" fn locate(native: *mut NativeRun, frame: *mut u8, offset: usize) -> u32 {
+    // SAFETY: the caller's promise; nobody else uses the frame meanwhile.
+    let work = || unsafe {
+        (*frame.add(offset).cast::<NdHandle>()).locate();
+        DONE
     };
     // SAFETY: the caller's promise.
     unsafe { guarded(native, work) }

@@ -153,11 +153,11 @@ pub struct RowFault {
     pub fault: Fault,
 }
 
-/// Most operands of operators that run in one pass over rows.
-pub const MAX_STEP_OPERANDS: usize = 8;
+/// Most operands of an operator over rows.
+pub const MAX_OPERANDS: usize = 4;
 
 /// The positions of operands that are the first columns.
-pub const IN_ORDER: [u16; MAX_STEP_OPERANDS] = [0, 1, 2, 3, 4, 5, 6, 7];
+pub const IN_ORDER: [u16; MAX_OPERANDS] = [0, 1, 2, 3];
 
 /// Columns, and which of them are the operands; what is beyond their number is not looked at.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ pub struct Operands<'a> {
     /// The first column.
     pub columns: *const Column,
     /// Positions of the operands among the columns.
-    pub positions: &'a [u16; MAX_STEP_OPERANDS],
+    pub positions: &'a [u16; MAX_OPERANDS],
 }
 
 impl<'a> Operands<'a> {
@@ -188,19 +188,6 @@ impl<'a> Operands<'a> {
 /// with an argument.
 pub type BlockRun = unsafe fn(args: Operands<'_>, target: Target, rows: usize) -> Result<(), Box<RowFault>>;
 
-/// An operation of arithmetic on two FLOAT64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// x + y
-    Add,
-    /// x - y
-    Subtract,
-    /// x * y
-    Multiply,
-    /// x / y
-    Divide,
-}
-
 /// An operator over rows of columns.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockKernel {
@@ -210,8 +197,6 @@ pub struct BlockKernel {
     pub is_lifted: bool,
     /// True if a row can raise.
     pub is_fallible: bool,
-    /// The operation, if it is one of arithmetic on FLOAT64.
-    pub arithmetic: Option<Arithmetic>,
     /// What it computes of a row, for strips.
     pub recipe: Option<Recipe>,
     /// The special function that it is.

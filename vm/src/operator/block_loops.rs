@@ -115,7 +115,6 @@ macro_rules! block_kernel {
                 },
                 is_lifted: !R::OPTIONAL $(&& !$A::OPTIONAL)+,
                 is_fallible: O::FALLIBLE,
-                arithmetic: None,
                 recipe: None,
                 special: None,
             }

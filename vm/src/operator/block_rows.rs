@@ -53,7 +53,6 @@ fn kernel(run: BlockRun) -> BlockKernel {
         runs: [run; Level::ALL.len()],
         is_lifted: true,
         is_fallible: false,
-        arithmetic: None,
         recipe: None,
         special: None,
     }

@@ -22,7 +22,7 @@ pub fn select(element: ScalarType) -> BlockKernel {
         4 => runs::<u32>(),
         _ => runs::<u64>(),
     };
-    BlockKernel { runs, is_lifted: false, is_fallible: false, arithmetic: None, recipe: None, special: None }
+    BlockKernel { runs, is_lifted: false, is_fallible: false, recipe: None, special: None }
 }
 
 fn runs<C: Bits>() -> [BlockRun; Level::ALL.len()] {

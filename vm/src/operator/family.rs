@@ -15,7 +15,7 @@
 
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
-use crate::operator::block::{Arithmetic, BlockKernel};
+use crate::operator::block::BlockKernel;
 use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
 use crate::operator::call::Call;
 use crate::operator::facts::{Class, Facts};
@@ -320,18 +320,6 @@ impl Family {
         f: impl Fn(A, B) -> O + Copy + Send + Sync + 'static,
     ) -> Family {
         self.lift2(scalar::hot_binary::<_, A, B, R, O>(f), f)
-    }
-
-    /// Adds the overloads of an operation of arithmetic on FLOAT64, of which regions run several in one pass, such as
-    /// [pairs](crate::operator::pair).
-    pub fn arithmetic(
-        self,
-        operation: Arithmetic,
-        f: impl Fn(f64, f64) -> f64 + Copy + Send + Sync + 'static,
-    ) -> Family {
-        let mut plain = scalar::hot_binary::<_, f64, f64, f64, f64>(f);
-        plain.2.block.arithmetic = Some(operation);
-        self.lift2(plain, f)
     }
 
     fn lift2<A: PlainScalar, B: PlainScalar, R: PlainScalar, O: Outcome<R> + 'static>(

@@ -6,9 +6,10 @@
 //! math.add(NDARRAY_FLOAT64_NN, NDARRAY_FLOAT64_1N)     is math.add(FLOAT64, FLOAT64) over elements
 //! ```
 
+use crate::operator::block::MAX_OPERANDS;
 use crate::operator::block::RowFault;
 use crate::operator::call::Call;
-use crate::operator::pointwise::{MAX_OPERANDS, Pointwise, common_size, elements};
+use crate::operator::pointwise::{Pointwise, common_size, elements};
 use crate::operator::row_by_row::RowByRow;
 use crate::operator::signature::{Kernel, Overload};
 use crate::value::array::{ArrayClass, ArrayType};

@@ -9,7 +9,9 @@
 //! Rows have one size. Axes are broadcast as in [`broadcast`](crate::value::broadcast): where an array repeats, its
 //! stride is 0. Scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{BlockKernel, Column, IN_ORDER, Operands, RowFault, Target, intersect};
+use crate::operator::block::{
+    BlockKernel, Column, IN_ORDER, MAX_OPERANDS, Operands, RowFault, Target, intersect,
+};
 use crate::operator::call::Call;
 use crate::operator::meter::STRIDE;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
@@ -22,8 +24,6 @@ use crate::vector::Level;
 
 /// Elements that are gathered for one call of a block kernel.
 const GATHERED: usize = 512;
-/// Operands of a block kernel.
-pub(crate) const MAX_OPERANDS: usize = 4;
 
 /// An operator on arrays whose rows or elements are computed by a block kernel.
 #[derive(Clone, Copy, Debug)]

@@ -72,64 +72,6 @@ pub(super) trait WithRows {
     fn run(self, rows: impl Rows<Number = f64>);
 }
 
-/// Runs a loop with the numbers of a column.
-///
-/// # Safety
-/// It is a column of FLOAT64 with a row.
-#[inline(always)]
-pub(super) unsafe fn with_column(column: &Column, body: impl WithRows) {
-    let numbers = Each(column.data.cast::<f64>());
-    match column.step != 0 {
-        true => body.run(numbers),
-        // SAFETY: the caller's promise.
-        false => body.run(One(unsafe { numbers.at(0) })),
-    }
-}
-
-/// A loop over rows of two operands, as [`WithRows`].
-pub(super) trait WithBoth {
-    /// Runs it.
-    fn run(self, x: impl Rows<Number = f64>, y: impl Rows<Number = f64>);
-}
-
-/// A loop of whose two operands the second one is a column.
-pub(super) struct And<'c, B> {
-    column: &'c Column,
-    body: B,
-}
-
-impl<'c, B: WithBoth> And<'c, B> {
-    /// A loop with this column.
-    ///
-    /// # Safety
-    /// It is a column of FLOAT64 with a row.
-    #[inline(always)]
-    pub(super) unsafe fn new(column: &'c Column, body: B) -> And<'c, B> {
-        And { column, body }
-    }
-}
-
-impl<B: WithBoth> WithRows for And<'_, B> {
-    #[inline(always)]
-    fn run(self, x: impl Rows<Number = f64>) {
-        // SAFETY: who made this promised it.
-        unsafe { with_column(self.column, Second { x, body: self.body }) }
-    }
-}
-
-/// A loop whose first operand is known.
-struct Second<X, B> {
-    x: X,
-    body: B,
-}
-
-impl<X: Rows<Number = f64>, B: WithBoth> WithRows for Second<X, B> {
-    #[inline(always)]
-    fn run(self, y: impl Rows<Number = f64>) {
-        self.body.run(self.x, y);
-    }
-}
-
 /// Runs a loop with `a * b + c`.
 ///
 /// # Safety

@@ -128,8 +128,7 @@
 //! ```compile_fail,E0277
 //! # use cembra_vm::operator::Family;
 //! # let here = std::marker::PhantomData::<*const ()>;
-//! # use cembra_vm::operator::block::Arithmetic;
-//! Family::new("host.f", &["x", "y"], "x").arithmetic(Arithmetic::Add, move |x, y| { let _here = here; x + y });
+//! Family::new("host.f", &["x", "y"], "x").hot_binary(move |x: f64, y: f64| { let _here = here; x + y });
 //! ```
 //!
 //! Nor is there a loop over rows of UNIT, which have no cells:

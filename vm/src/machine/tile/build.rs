@@ -1,14 +1,15 @@
 //! Builds a region from its members: steps, scratch places, the size of blocks.
 
 use crate::machine::tile::columns::Columns;
-use crate::machine::tile::draft::{Draft, Drafts, Pass};
+use crate::machine::tile::folded_sums::fold_sums;
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
     Fold, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
 };
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
-use crate::machine::tile::strip_plan::{self, Lanes, complete_if};
+use crate::machine::tile::strip_order::Item;
+use crate::machine::tile::strip_plan::{self, Lanes, complete_if, last_readers};
 use crate::operator::Kernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::program::Routine;
@@ -24,21 +25,26 @@ const WORKING_SET: usize = 24 << 10;
 pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Group, reads: &[u32]) -> Region {
     let mut columns = Columns::new(routine);
     group.members.iter().for_each(|member| columns.add_member(member, |value| owners.same_bytes(value)));
-    let inside = columns.reads_inside();
-    let is_array = |number: usize| columns.element(number).is_some();
     // What has been overwritten meanwhile is not laid out: whoever reads the place means the other.
     let is_read_outside = |number: usize| {
         !group.members[number].is_overwritten
             && reads[columns.results[number].index()] > columns.own_reads[number]
     };
+    let is_read_outside: Vec<bool> = columns.members().map(is_read_outside).collect();
+    let is_read_outside = |number: usize| is_read_outside[number];
+    let inside = columns.reads_inside();
+    let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[number]);
+    let lanes = strip_plan::lanes(&columns);
+    let is_folded = fold_sums(&mut columns, &lanes, reads_of);
+    let is_array = |number: usize| columns.element(number).is_some();
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
-    let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[columns.of_member(number)]);
-    let drafts = Drafts::new(&columns, reads_of);
-    let last_reader = drafts.last_readers(&columns);
-    let computed: Vec<Vec<usize>> = drafts.steps.iter().map(|draft| vec![draft.member]).collect();
+    let steps: Vec<usize> = columns.members().filter(|number| !is_folded[*number]).collect();
+    let items: Vec<Item> = steps.iter().map(|number| Item::Pass(*number)).collect();
+    let last_reader = last_readers(&columns.operands, &items);
+    let computed: Vec<Vec<usize>> = steps.iter().map(|number| vec![*number]).collect();
     let scratch = Scratch::assign(&computed, |number| {
         let is_scratch = is_array(number) && !is_read_outside(number);
-        is_scratch.then(|| last_reader[columns.of_member(number)])
+        is_scratch.then(|| last_reader[number].unwrap_or(0))
     });
     let streams = columns.streams(group.extent) + outputs.len();
     let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
@@ -46,11 +52,10 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let block = if is_lone_fold { LONE_BLOCK } else { block_of(&scratch) };
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
-        None if drafts.is_fused[number] => Place::Registers,
+        None if is_folded[number] => Place::Registers,
         None if is_array(number) => Place::Output(position(&outputs, &number)),
         None => Place::Value,
     };
-    let lanes = strip_plan::lanes(&columns);
     let members: Box<[Member]> = columns
         .members()
         .map(|number| member(&columns, &lanes, number, group.members[number].ip, place(number)))
@@ -61,17 +66,9 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan(_)));
     let folds = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
     let numbers = [&scans, &folds].map(Vec::as_slice);
-    let passes = drafts.steps.iter().map(|draft| step(&columns, draft, numbers)).collect();
-    let passes = scratch.schedule(passes, &columns, block);
-    // Folds of pairs are in no strip: what they compute on the way stays there.
-    let folds_of_sums: Vec<&Draft> =
-        drafts.steps.iter().filter(|draft| matches!(draft.pass, Pass::FoldOfSum)).collect();
-    let own_step = |number: usize| match folds_of_sums.iter().find(|draft| draft.member == number) {
-        Some(draft) => step(&columns, draft, numbers),
-        None => step(&columns, &Draft::own(&columns, number), numbers),
-    };
-    let strips =
-        strip_plan::plan(&columns, passes.steps.len(), &folds_of_sums, is_read_outside, own_step, block_of);
+    let pass = |number: usize| step(&columns, number, numbers);
+    let passes = scratch.schedule(steps.iter().map(|number| pass(*number)).collect(), &columns, block);
+    let strips = strip_plan::plan(&columns, lanes, &is_folded, is_read_outside, pass, block_of);
     let fold = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
             ip: group.members[*number].ip,
@@ -127,20 +124,19 @@ fn member(columns: &Columns<'_>, lanes: &Lanes, number: usize, ip: u32, place: P
     Member { ip, args: columns.args(operands), arity: operands.len() as u8, is_lifted, complete_if, place }
 }
 
-/// The code of a draft; its number is that among the running sums or folds.
-fn step(columns: &Columns<'_>, draft: &Draft, [scans, folds]: [&[usize]; 2]) -> Step {
-    let code = match (draft.pass, columns.block_kernel(draft.member)) {
-        (Pass::Joined(run) | Pass::Sum(run), _) => Code::Rows { run, is_lifted: true },
-        (Pass::Polynomial(polynomial), _) => Code::Polynomial(polynomial),
-        (Pass::FoldOfSum, _) => Code::FoldOfSum(position(folds, &draft.member)),
-        (Pass::Own, Some(kernel)) => {
+/// The pass of a member; its number is that among the running sums or folds.
+fn step(columns: &Columns<'_>, number: usize, [scans, folds]: [&[usize]; 2]) -> Step {
+    let code = match columns.kernels[number] {
+        Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &number)),
+        Kernel::Reduction(_) if columns.operands[number].len() > 2 => {
+            Code::FoldOfSum(position(folds, &number))
+        }
+        Kernel::Reduction(_) => Code::Fold(position(folds, &number)),
+        _ => {
+            let kernel = columns.block_kernel(number).expect("a member over rows");
             Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }
         }
-        (Pass::Own, None) => match columns.kernels[draft.member] {
-            Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &draft.member)),
-            _ => Code::Fold(position(folds, &draft.member)),
-        },
     };
-    let args = columns.args(&draft.sources);
-    Step { args, arity: draft.sources.len() as u8, member: draft.member as u16, code }
+    let operands = &columns.operands[number];
+    Step { args: columns.args(operands), arity: operands.len() as u8, member: number as u16, code }
 }

@@ -1,6 +1,6 @@
 //! The choice of a run: strips where they are compiled, else passes; and when to compile them.
 
-use crate::machine::tile::region::Region;
+use crate::machine::tile::region::{Place, Region};
 use crate::machine::tile::report::{ColumnOf, StripReport};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::{Group, LoadedStrip, Lowered, StripPlan, Variant};
@@ -156,6 +156,26 @@ impl Region {
             .and_then(|made| of_variant(made))
     }
 
+    /// Instructions of the members whose results stand in registers only, those of strips and folds, in order.
+    pub(super) fn in_registers(&self) -> Vec<usize> {
+        let plan = self.strips.as_ref().filter(|plan| plan.auto != Strips::Never);
+        let groups = plan.iter().flat_map(|plan| &plan.groups);
+        let kept = groups.flat_map(|group| {
+            let columns = group.members.iter().map(|member| member.column);
+            columns.filter(|column| !group.results.contains(column))
+        });
+        let folded = self.members.iter().filter(|member| member.place == Place::Registers);
+        let folded = folded.map(|member| member.ip as usize);
+        let mut ips: Vec<usize> = kept.map(|column| self.ip_of(column)).chain(folded).collect();
+        ips.sort_unstable();
+        ips
+    }
+
+    /// The instruction of the member that computes a column.
+    fn ip_of(&self, column: u16) -> usize {
+        self.members[column as usize - self.inputs.len()].ip as usize
+    }
+
     /// What runs as strips when no input misses a row; nothing in a process without strips.
     pub(super) fn strip_reports(&self) -> Vec<StripReport> {
         let plan = self.strips.as_ref().filter(|plan| plan.auto != Strips::Never);
@@ -171,7 +191,6 @@ impl Region {
         let results = self.members.iter().map(|member| ColumnOf::Member(member.ip as usize));
         let report = |group: &Group| {
             let (inputs, results) = (inputs.clone(), results.clone());
-            let ip = |column: u16| self.members[column as usize - self.inputs.len()].ip as usize;
             let lowered = plan.lower(group, &columns, presence);
             let scalars = lowered.as_ref().map_or(Vec::new(), Lowered::scalars);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
@@ -179,7 +198,7 @@ impl Region {
             columns.extend(group.folds.iter().map(|fold| fold.sum.column));
             columns.sort_unstable();
             StripReport {
-                members: columns.into_iter().map(ip).collect(),
+                members: columns.into_iter().map(|column| self.ip_of(column)).collect(),
                 code,
                 columns: inputs.chain(results).collect(),
                 scalars,

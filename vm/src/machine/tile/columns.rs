@@ -140,10 +140,14 @@ impl<'r> Columns<'r> {
         args
     }
 
-    /// By column: how often members read it.
+    /// By member: how often members read what it computes.
     pub(super) fn reads_inside(&self) -> Vec<u32> {
-        let mut reads = vec![0; self.inputs.len() + self.results.len()];
-        self.operands.iter().flatten().for_each(|source| reads[self.index(*source)] += 1);
+        let mut reads = vec![0; self.results.len()];
+        for operand in self.operands.iter().flatten() {
+            if let Source::Member(number) = operand {
+                reads[*number] += 1;
+            }
+        }
         reads
     }
 

@@ -30,7 +30,7 @@ pub(super) mod build;
 mod choose;
 mod chunks;
 mod columns;
-mod draft;
+mod folded_sums;
 mod folding;
 pub(super) mod kept;
 mod lent;

@@ -15,7 +15,7 @@ use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
-use crate::operator::block::Column;
+use crate::operator::block::{Column, MAX_OPERANDS};
 use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::scan::Direction;
 use crate::program::ValueId;
@@ -144,7 +144,7 @@ pub(super) struct Member {
     /// Its instruction.
     pub(super) ip: u32,
     /// The columns it reads.
-    pub(super) args: [u16; 4],
+    pub(super) args: [u16; MAX_OPERANDS],
     /// How many there are.
     pub(super) arity: u8,
     /// True if a row is present where it is in all operands; else the operator says which are.
@@ -183,7 +183,7 @@ pub(super) enum Place {
     Scratch(u32),
     /// The output with this number.
     Output(u16),
-    /// Registers of the step that computes it on the way.
+    /// Registers of the fold that computes it on the way.
     Registers,
     /// The frame, when all rows have been reduced.
     Value,

@@ -2,7 +2,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
-use crate::machine::tile::region::{Input, Place, Region};
+use crate::machine::tile::region::{Input, Region};
 use crate::machine::tile::scratch::{block_bytes, place_bytes};
 use crate::machine::tile::strips::Part;
 use crate::program::ValueId;
@@ -17,8 +17,7 @@ pub struct RegionReport {
     pub extent: Extent,
     /// Instructions of the members, in order; the region runs in place of the last.
     pub members: Vec<usize>,
-    /// Those whose results stand in registers only: they run in one pass over rows with the member that reads
-    /// them.
+    /// Those whose results stand in registers only: those of strips, and sums that folds compute on the way.
     pub in_registers: Vec<usize>,
     /// Rows of a block.
     pub block: usize,
@@ -74,13 +73,12 @@ impl StripReport {
 impl RegionReport {
     pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
         let is_repeated = |input: &&Input| Some(region.extent) != input.extent();
-        let fused = region.members.iter().filter(|member| member.place == Place::Registers);
         let arrays = || region.inputs.iter().filter(|input| input.is_array());
         RegionReport {
             routine,
             extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
-            in_registers: fused.map(|member| member.ip as usize).collect(),
+            in_registers: region.in_registers(),
             block: region.passes.block,
             block_bytes: region.passes.scratch / place_bytes(region.passes.block)
                 * block_bytes(region.passes.block)

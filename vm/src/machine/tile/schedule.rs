@@ -1,7 +1,6 @@
 //! Schedule: what runs for each block of a region, in order, and where it leaves what only the region reads.
 
-use crate::operator::block::{BlockRun, MAX_STEP_OPERANDS};
-use crate::operator::polynomial::Polynomial;
+use crate::operator::block::{BlockRun, MAX_OPERANDS};
 use crate::operator::scan::ScanRun;
 
 /// What runs for each block, and where it leaves what only the region reads.
@@ -21,11 +20,11 @@ pub(super) struct Schedule {
     pub(super) at_once: usize,
 }
 
-/// What runs for a block: a member, perhaps with others on the way to it, as a [pair](crate::operator::pair) has one.
+/// What runs for a block: a member, or the strip of several.
 #[derive(Debug)]
 pub(super) struct Step {
     /// The columns that it reads.
-    pub(super) args: [u16; MAX_STEP_OPERANDS],
+    pub(super) args: [u16; MAX_OPERANDS],
     /// How many there are.
     pub(super) arity: u8,
     /// Number of the member whose result it computes.
@@ -44,8 +43,6 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
-    /// Computes a polynomial.
-    Polynomial(Polynomial),
     /// Computes running sums; the number is that of what is carried.
     Scan(ScanRun, u16),
     /// Takes the rows or elements into what the reduction with this number knows.

@@ -48,12 +48,6 @@ impl Rows<'_> {
                 let (args, target) = self.operands(step, is_lifted, count);
                 run(args, target, count).map_err(|fault| StepFault::of(step, *fault))
             },
-            // SAFETY: as above.
-            Code::Polynomial(polynomial) => unsafe {
-                let (args, target) = self.operands(step, true, count);
-                polynomial.run(args, target, count);
-                Ok(())
-            },
             Code::Strip(number) => {
                 let strip = &self.strips[number as usize];
                 // SAFETY: as above.

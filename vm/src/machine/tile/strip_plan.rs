@@ -1,7 +1,6 @@
 //! Plans strips: recipes of members, steps, and what strips leave in memory for others.
 
 use crate::machine::tile::columns::{Columns, Source};
-use crate::machine::tile::draft::Draft;
 use crate::machine::tile::rare::Again;
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
@@ -9,11 +8,10 @@ use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
 use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Present, Recording, StripPlan, StripSum};
 use crate::operator::Kernel;
-use crate::operator::block::{BlockKernel, MAX_STEP_OPERANDS};
+use crate::operator::block::{BlockKernel, MAX_OPERANDS};
 use crate::operator::cell::Strips;
-use crate::operator::pointwise::MAX_OPERANDS;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
+use crate::strip::{BinaryOp, Lane, List, Op, Term, UnaryOp};
 use crate::value::{QType, ScalarType};
 use crate::vector::Level;
 use std::sync::atomic::AtomicU64;
@@ -36,15 +34,14 @@ const MOST_OF_FUNCTIONS: usize = 128;
 const SLOW_PASS: usize = 4;
 
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise; or if strips would leave as many steps as there are `passes` without them. `joined` are
-/// passes that compute other members on the way, `is_read_outside` says what is laid out, `own_step` gives the pass of a
-/// member, `block_of` the rows of a block with so much scratch memory.
+/// every row for what can raise; or if strips would leave as many steps as there are members. `is_folded` says which members folds compute on the way. `is_read_outside` says what is
+/// laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
-    passes: usize,
-    joined: &[&Draft],
+    lanes: Vec<Option<Option<Lane>>>,
+    is_folded: &[bool],
     is_read_outside: impl Fn(usize) -> bool,
-    own_step: impl Fn(usize) -> Step,
+    pass: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
     let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
@@ -53,18 +50,16 @@ pub(super) fn plan(
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
-    let lanes = lanes(columns);
-    let is_joined = |member: usize| joined.iter().any(|draft| draft.fused.contains(&member));
     let mut trial = Lowered::default();
     let recipe_of = |member: usize| {
-        if is_joined(member) { None } else { recipe(columns, &lanes, member, &mut trial) }
+        if is_folded[member] { None } else { recipe(columns, &lanes, member, &mut trial) }
     };
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
     let mut fold_of = folds(columns, &lanes);
-    let mut operands = columns.operands.clone();
-    joined.iter().for_each(|draft| operands[draft.member].clone_from(&draft.sources));
+    let operands = &columns.operands;
+    let passes = is_folded.iter().filter(|is_folded| !**is_folded).count();
     let ordered = |fold_of: &[Option<FoldInStrip>]| {
         let is_fallible = |member: usize| match (fold_of[member], recipes[member]) {
             (Some(_), _) => false,
@@ -76,7 +71,7 @@ pub(super) fn plan(
             None => recipes[member].map(|recipe| recipe.cost),
         };
         let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
-        order(&operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some())
+        order(operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some())
     };
     let mut items = ordered(&fold_of);
     // What a strip has taken in cannot be taken back if it fires.
@@ -86,7 +81,7 @@ pub(super) fn plan(
         members.iter().for_each(|member| fold_of[*member] = None);
         items = ordered(&fold_of);
     }
-    items.retain(|item| !matches!(item, Item::Pass(member) if is_joined(*member)));
+    items.retain(|item| !matches!(item, Item::Pass(member) if is_folded[*member]));
     let mut alone = 0;
     for item in &mut items {
         if let Item::Pass(member) = *item
@@ -106,7 +101,7 @@ pub(super) fn plan(
     if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
-    let last_reader = last_readers(&operands, &items);
+    let last_reader = last_readers(operands, &items);
     let stored: Vec<Vec<usize>> = items.iter().map(|item| item.stored().to_vec()).collect();
     let scratch = Scratch::assign(&stored, |member| {
         let is_scratch = columns.element(member).is_some() && !is_read_outside(member);
@@ -116,17 +111,17 @@ pub(super) fn plan(
     let block = block_of(&scratch);
     let again = |members: &[usize], stored: &[usize]| {
         let passes: Vec<Item> = members.iter().map(|member| Item::Pass(*member)).collect();
-        let last_reader = last_readers(&operands, &passes);
+        let last_reader = last_readers(operands, &passes);
         let each: Vec<Vec<usize>> = members.iter().map(|member| vec![*member]).collect();
         let scratch = Scratch::assign(&each, |member| {
             (!stored.contains(&member)).then(|| last_reader[member].unwrap_or(0))
         });
-        let steps = members.iter().map(|member| own_step(*member)).collect();
+        let steps = members.iter().map(|member| pass(*member)).collect();
         Arc::new(Again::new(scratch.schedule(steps, columns, block)))
     };
     let mut groups = Vec::new();
     let steps = items.iter().map(|item| match item {
-        Item::Pass(member) => own_step(*member),
+        Item::Pass(member) => pass(*member),
         Item::Strip { members, stored } => {
             let recording = |member: &usize| Recording {
                 recipe: recipes[*member].expect("a member of a strip has a recipe").recipe,
@@ -143,7 +138,7 @@ pub(super) fn plan(
                 again: members.iter().any(can_fire).then(|| again(members, stored)),
             });
             let code = Code::Strip((groups.len() - 1) as u16);
-            Step { args: [0; MAX_STEP_OPERANDS], arity: 0, member: members[0] as u16, code }
+            Step { args: [0; MAX_OPERANDS], arity: 0, member: members[0] as u16, code }
         }
     });
     let mut schedule = scratch.schedule(steps.collect(), columns, block);
@@ -203,7 +198,7 @@ fn folds(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>]) -> Vec<Option<Fo
 }
 
 /// By member: the last item that reads it from memory.
-fn last_readers(operands: &[Vec<Source>], items: &[Item]) -> Vec<Option<usize>> {
+pub(super) fn last_readers(operands: &[Vec<Source>], items: &[Item]) -> Vec<Option<usize>> {
     let mut last = vec![None; operands.len()];
     let mut computed_by = vec![None; last.len()];
     for (number, item) in items.iter().enumerate() {
@@ -284,6 +279,19 @@ pub(super) fn complete_if(columns: &Columns<'_>, lanes: &Lanes, member: usize) -
         recorded.is_some_and(|recorded| recorded.cells.is_some() && recorded.present.is_none())
     };
     patterns.filter(is_complete).fold(0, |bits, pattern| bits | 1 << pattern)
+}
+
+/// The operation on FLOAT64 that a member is: of its two operands, as they are.
+pub(super) fn operation(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<BinaryOp> {
+    let mut trial = Lowered::default();
+    let cells = record(columns, lanes, member, &mut trial, |_| false)?.cells?;
+    let is_operand = |term: Term| trial.list.op(term).operands().next().is_none();
+    match trial.list.op(cells) {
+        Op::Binary(operation, x, y) if trial.list.lane(cells) == Lane::F64 => {
+            (is_operand(x) && is_operand(y)).then_some(operation)
+        }
+        _ => None,
+    }
 }
 
 /// What a member computes, recorded alone in `trial`, by which of its operands may miss rows.
