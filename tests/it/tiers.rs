@@ -68,7 +68,7 @@ fn native_code_is_shown_in_the_language_of_a_backend() {
     assert_eq!((&json["runs"], &json["c"]), (&"Rust".into(), &serde_json::Value::Null));
     assert!(json["rust"].as_str().expect("the source").contains("fn r0("), "{json}");
     let refused = explain("math.sum(x)", "x:DENSE_ARRAY_FLOAT64=[1.0, 2.0]", &["--backend", "rust"]);
-    assert!(refused.starts_with("the interpreter runs it: ") && refused.contains("Rust"), "{refused}");
+    assert!(refused.starts_with("the interpreter runs it: argument x has the type DENSE_ARRAY"), "{refused}");
     for more in [&["--backend", "rust"][..], &["--tier", "jit", "--backend", "rust"]] {
         let output = cembra(&[&["explain", "x", "-i", "x=1"], more].concat());
         assert_eq!(output.status.code(), Some(2), "{more:?}");
