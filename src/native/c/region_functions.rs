@@ -245,7 +245,7 @@ impl Writer<'_> {
         parts.members.iter().find(is_result).map(|member| format!("{of_member}{}", member.ip))
     }
 
-    /// The function that computes a component leaf by leaf, and what is known of its folds.
+    /// The function that computes a component block by block, each with some leaves of its folds, and what is known of these.
     fn tree_of(&self, parts: &Parts, name: usize) -> String {
         let number = self.number;
         let [tree, leaf, known] = ["tree", "leaf", "known"].map(|what| format!("r{number}_{what}{name}"));
@@ -286,13 +286,13 @@ impl Writer<'_> {
             if fold.has_value() {
                 let _ = write!(fields, "{} f{i}; ", fold.part.name());
                 let _ = write!(joins, "z.f{i} = {}; ", fold.call("join", &format!("x.f{i}, y.f{i}")));
-                let _ = write!(buffers, "_Alignas(64) {} b{i}[128]; ", fold.element_type());
-                let _ = write!(leaves, "z.f{i} = {}; ", fold.call("leaf", &format!("(const char *)b{i}, n")));
+                let _ = write!(buffers, "_Alignas(64) {} b{i}[CEMBRA_BLOCK]; ", fold.element_type());
+                let _ = write!(leaves, "z.f{i} = {}; ", fold.call("tree", &format!("(const char *)b{i}, n")));
             }
             if fold.counts() {
                 let _ = write!(fields, "int64_t p{i}; ");
                 let _ = write!(joins, "z.p{i} = x.p{i} + y.p{i}; ");
-                let _ = write!(buffers, "uint8_t q{i}[128]; ");
+                let _ = write!(buffers, "uint8_t q{i}[CEMBRA_BLOCK]; ");
                 let _ = write!(leaves, "z.p{i} = leaf_count_u8((const char *)q{i}, n); ");
             }
         }
@@ -310,14 +310,14 @@ impl Writer<'_> {
                 |i, of| of.buffers(&format!("(char *)b{i}"), &format!("q{i}"), Presence::Bits),
             )
         };
-        // The buffers of a leaf stand in a frame of their own, not in those of the tree above.
+        // A block has whole leaves, whose tree is a part of that of all elements; its buffers stand in a frame of their own.
         format!(
             "typedef struct {{ {fields}}} {known};\n\
              static __attribute__((noinline)) {known} {leaf}(int is_flat, int64_t n{parameters})\n{{\n    {known} z;\n    \
              {buffers}\n    if (is_flat) r{number}_flat{name}(n{}); else r{number}_strided{name}(n{});\n    \
              {leaves}\n    return z;\n}}\n\
              static {known} {tree}(int is_flat, int64_t n{parameters})\n{{\n    \
-             if (n <= 128) return {leaf}(is_flat, n{});\n    int64_t left = left_half(n);\n    \
+             if (n <= CEMBRA_BLOCK) return {leaf}(is_flat, n{});\n    int64_t left = left_half(n);\n    \
              {known} z, x = {tree}(is_flat, left{}), y = {tree}(is_flat, n - left{});\n    {joins}\n    return z;\n}}\n",
             call(false),
             call(true),
@@ -386,7 +386,7 @@ fn arguments(parts: &Parts, is_strided: bool, how: Presence, of_block: bool) -> 
 }
 
 /// The body of a function that goes over elements: at once, or block by block where presence comes from bitmaps, or blocks with rare
-/// elements are computed again. A leaf of folds is one block.
+/// elements are computed again. What the tree above takes for a leaf is one block.
 fn walked(parts: &Parts, prefix: &str, name: usize, is_strided: bool) -> String {
     let (begin, end, gives) = match parts.refusing() {
         Some(_) => ("    int32_t k = 0;\n", "    return k;\n", "return k"),
