@@ -90,6 +90,8 @@ __attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array,
         return give_edge(CEMBRA_LIMIT, &made, to);
     }
     memset(table, 0, 16 * room);
+    /* Where memory stands is not known beforehand: nobody chooses numbers that share a place. */
+    uint64_t seed = (uint64_t)(uintptr_t)table * UINT64_C(0xd6e8feb86659fd93);
     int is_wrong = 0;
     for (int64_t row = 0; row < count && !is_wrong; row++) {
         made.mapping[row] = -1;
@@ -101,7 +103,8 @@ __attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array,
             is_wrong = (key & ~sign) > infinity;
             key = key == sign ? 0 : key;
         }
-        uint64_t place = key * UINT64_C(0x9e3779b97f4a7c15);
+        if (size == 1) key = key != 0;
+        uint64_t place = (key ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
         place = (place ^ place >> 32) * UINT64_C(0xd6e8feb86659fd93);
         for (place ^= place >> 32;; place++) {
             int64_t *entry = table + 2 * (place & (room - 1));
