@@ -3,10 +3,14 @@
     cargo build --release --manifest-path benches/peers/Cargo.toml --bin rows
     python3 -m venv venv && venv/bin/pip install numpy numba jax
     venv/bin/python benches/peers/rows.py [rows] [name ...]
+    venv/bin/python benches/peers/rows.py --native [rows] [name ...]        # needs numpy and a C compiler
 
 Every workload is one expression of Cembra, one function of a row for numba (strict, and with fastmath) and one
 of columns for JAX. Results are compared first. Engines take turns within a round; times are processor nanoseconds per
 row, the medians of nine rounds. A ratio above 1 means that Cembra is faster than the better strict peer.
+
+With --native the only other engine is a library in C of the same program (`cembra build`), whose every bit is compared first; once
+with columns as they are, once with every fifth row missing. A ratio above 1 means that the library is slower.
 """
 
 import math
@@ -23,10 +27,13 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_paralleli
 os.environ["JAX_ENABLE_X64"] = "1"
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
-import jax
-import jax.numpy as jnp
-import numba
 import numpy as np
+
+NATIVE = "--native" in sys.argv
+if not NATIVE:
+    import jax
+    import jax.numpy as jnp
+    import numba
 
 from program import Program
 
@@ -153,7 +160,7 @@ WORKS = {
     "count_if": Work("fold", {"x": U(0, 1)}, "math.sum(core.where(x > 0.5, int64(1), int64(0)))", "count_if",
         lambda x: jnp.sum(x > 0.5), out=I8, fold=True),
     "running": Work("fold", {"x": U(-1, 1)}, "math.cum_sum(x)", "running", lambda x: jnp.cumsum(x), fold=True),
-    "record": Work("fold", {"x": U(-1, 1)}, "math.cum_max(x)", "record", jax.lax.cummax, fold=True),
+    "record": Work("fold", {"x": U(-1, 1)}, "math.cum_max(x)", "record", lambda x: jax.lax.cummax(x), fold=True),
     # Special functions.
     "gauss": Work("special", {"x": U(-3, 3)}, "math.exp(-0.5*x*x) * 0.3989422804014327",
         lambda x: math.exp(-0.5*x*x) * 0.3989422804014327, lambda x: jnp.exp(-0.5*x*x) * 0.3989422804014327),
@@ -290,10 +297,11 @@ def process_ns(call, times):
     return time.process_time_ns() - start
 
 
-def measure(name, work, rows, program, directory):
+def opened(name, work, rows, program, directory, missing):
+    """Writes the columns of a workload, some of which have missing rows, and opens the program; the columns and presence."""
     rng = np.random.default_rng(12345)
     columns = {column: make(rng, rows) for column, make in work.columns.items()}
-    presence = {column: rng.uniform(0, 1, rows) >= 0.2 for column in work.missing}
+    presence = {column: rng.uniform(0, 1, rows) >= 0.2 for column in missing}
     lines = []
     for column, data in columns.items():
         data.tofile(directory / f"{column}.bin")
@@ -304,10 +312,25 @@ def measure(name, work, rows, program, directory):
         lines.append(line)
     (directory / "columns.txt").write_text("\n".join(lines) + "\n")
     (directory / "expr.txt").write_text(work.expr)
-    program.process.stdin.write(f"open {directory}\n")
-    program.process.stdin.flush()
-    assert program.process.stdout.readline() == "ok\n", name
+    assert program.ask("open", directory) == "ok", name
+    return columns, presence
 
+
+def in_turn(engines, rows):
+    """The nanoseconds a row of each engine: medians of rounds in turn."""
+    times = {}
+    for engine, run in engines.items():
+        run(2)
+        times[engine] = max(1, SLICE_NS // max(1, run(1)))
+    figures = {engine: [] for engine in engines}
+    for _ in range(ROUNDS):
+        for engine, run in engines.items():
+            figures[engine].append(run(times[engine]) / times[engine] / rows)
+    return {engine: statistics.median(values) for engine, values in figures.items()}
+
+
+def measure(name, work, rows, program, directory):
+    columns, presence = opened(name, work, rows, program, directory, work.missing)
     args = (*columns.values(), *presence.values())
     is_scalar = work.fold and work.row not in ("standardise", "running", "record")
     out = np.empty(rows, work.out)
@@ -328,20 +351,49 @@ def measure(name, work, rows, program, directory):
     assert np.allclose(found, expected, rtol=1e-9 if work.out == F8 else 1e-5, equal_nan=True), (name, "jax", found[:3], expected[:3])
     engines["jax"] = lambda times: process_ns(lambda: function(*on_device).block_until_ready(), times)
 
-    times = {}
-    for engine, run in engines.items():
-        run(2)
-        times[engine] = max(1, SLICE_NS // max(1, run(1)))
-    figures = {engine: [] for engine in engines}
-    for _ in range(ROUNDS):
-        for engine, run in engines.items():
-            figures[engine].append(run(times[engine]) / times[engine] / rows)
-    return {engine: statistics.median(values) for engine, values in figures.items()}
+    return in_turn(engines, rows)
+
+
+def measure_native(name, work, rows, program, directory, missing):
+    """The nanoseconds a row of strips and of a library; the reason if there is no library."""
+    opened(name, work, rows, program, directory, missing)
+    answer = program.ask("build")
+    if answer != "ok":
+        return answer
+    return in_turn({engine: lambda times, word=word: program.elapsed(word, times)
+                    for engine, word in (("strips", "run"), ("library", "native"))}, rows)
+
+
+def native(rows, names):
+    print(f"| {rows} rows | strips | library | ratio | with missing rows: strips | library | ratio |")
+    print("| --- | --: | --: | --: | --: | --: | --: |")
+    program, ratios = Program("rows"), ([], [])
+    with tempfile.TemporaryDirectory() as directory:
+        for name in names:
+            work = WORKS[name]
+            cells = []
+            for values, missing in zip(ratios, (work.missing, tuple(work.columns))):
+                found = measure_native(name, work, rows, program, pathlib.Path(directory), missing)
+                if isinstance(found, str):
+                    cells = [f"{found} | | | | | "]
+                    break
+                values.append(found["library"] / found["strips"])
+                cells.append(f"{found['strips']:.3f} | {found['library']:.3f} | {values[-1]:.2f}")
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    for what, values in zip(("columns as they are", "with missing rows"), ratios):
+        print(f"\n{what}: {len(values)} workloads, geometric mean {geometric_mean(values):.2f}, most {max(values):.2f}")
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    names = sys.argv[2:] or list(WORKS)
+    words = [word for word in sys.argv[1:] if word != "--native"]
+    rows = int(words[0]) if words else 100_000
+    names = words[1:] or list(WORKS)
+    if NATIVE:
+        return native(rows, names)
     program = Program("rows")
     ratios = {}
     print(f"| {rows} rows | Cembra | numba | fastmath | JAX | better strict peer to Cembra |\n| --- | --: | --: | --: | --: | --: |")
@@ -354,8 +406,7 @@ def main():
             cells = " | ".join(f"{found[engine]:.3f}" for engine in ("cembra", "numba", "fastmath", "jax"))
             print(f"| {name} | {cells} | {ratio:.2f} |", flush=True)
     for kind, values in ratios.items():
-        mean = math.exp(sum(map(math.log, values)) / len(values))
-        print(f"\n{kind}: {len(values)} workloads, geometric mean {mean:.2f}, least {min(values):.2f}")
+        print(f"\n{kind}: {len(values)} workloads, geometric mean {geometric_mean(values):.2f}, least {min(values):.2f}")
 
 
 main()

@@ -1,7 +1,7 @@
 //! Arguments of the commands.
 
 use crate::cli::budget_args::BudgetArgs;
-use crate::cli::build_args::{BuildArgs, CacheCommand};
+use crate::cli::build_args::{BuildArgs, CacheCommand, SourceArg};
 use crate::cli::field_args::FieldCommand;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
@@ -175,6 +175,9 @@ pub struct ExplainArgs {
     /// Show what this tier makes of the program instead of a stage, and how long each stage takes.
     #[arg(long, value_enum, conflicts_with_all = ["stage", "format"])]
     pub tier: Option<TierArg>,
+    /// The language of `--tier native`.
+    #[arg(long, value_enum, default_value_t = SourceArg::C, requires = "tier")]
+    pub backend: SourceArg,
     /// Results may take the bytes of inputs that are no longer needed.
     #[arg(long)]
     pub allow_overriding_input_slots: bool,

@@ -1,6 +1,6 @@
 //! `cembra build`: functions and programs as a library for C and Python. `cembra cache`: the builds of other commands.
 
-use crate::cli::build_args::{BackendArg, BuildArgs, CacheCommand, LayoutArg};
+use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg, SourceArg};
 use crate::cli::eval::read_text;
 use crate::cli::export::{Export, leaf_type};
 use crate::cli::function_call::{options, report};
@@ -52,8 +52,8 @@ fn rust_root(name: &str, sources: &[ProgramSource<Rust>]) -> Option<(String, Str
 /// Builds a library.
 pub fn run(args: &BuildArgs) -> ExitCode {
     let built = match args.backend {
-        BackendArg::C => built::<C>(args, to_c, |_, _| None),
-        BackendArg::Rust => built::<Rust>(args, to_rust, rust_root),
+        SourceArg::C => built::<C>(args, to_c, |_, _| None),
+        SourceArg::Rust => built::<Rust>(args, to_rust, rust_root),
     };
     match built {
         Ok(text) => {

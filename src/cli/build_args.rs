@@ -31,8 +31,8 @@ pub struct BuildArgs {
     #[arg(long, value_enum, default_value_t = LayoutArg::Contiguous)]
     pub layout: LayoutArg,
     /// The language that functions are written in.
-    #[arg(long, value_enum, default_value_t = BackendArg::C)]
-    pub backend: BackendArg,
+    #[arg(long, value_enum, default_value_t = SourceArg::C)]
+    pub backend: SourceArg,
     /// The compiler; of C it is `CEMBRA_CC`, `CC`, cc, clang or gcc if not given, of Rust `CEMBRA_RUSTC`, `RUSTC` or rustc.
     #[arg(long, value_name = "PROGRAM")]
     pub compiler: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub enum LayoutArg {
 
 /// The language of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BackendArg {
+pub enum SourceArg {
     /// C11.
     C,
     /// Rust, for functions on scalars, tuples and optional values.

@@ -1,10 +1,12 @@
 //! `cembra explain`: what becomes of an expression, stage by stage.
 
 use crate::cli::args::{ExplainArgs, Format, Stage};
+use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::explain_tier::{StopWatch, explain_tier};
 use crate::cli::report::{Phase, Report, Source};
+use crate::cli::tier_arg::TierArg;
 use crate::cli::{input, print, usage_error};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;
@@ -55,6 +57,9 @@ fn check_form(args: &ExplainArgs) -> Result<(), &'static str> {
         Format::Dot if args.expr.json => Err("--json and --format dot exclude each other"),
         Format::Dot if !drawn => {
             Err("--format dot needs --stage expr, prepared or program; the other stages have no graph")
+        }
+        _ if args.backend != SourceArg::C && args.tier != Some(TierArg::Native) => {
+            Err("--backend needs --tier native")
         }
         _ => Ok(()),
     }
@@ -141,7 +146,7 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
     let stages = stages(args, source, dump)?;
     dump.finish()?;
     if let Some(tier) = args.tier {
-        return Ok(explain_tier(tier, &stages.bound, stages.times, json));
+        return Ok(explain_tier(tier, args.backend, &stages.bound, stages.times, json));
     }
     match (json, args.format) {
         (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),

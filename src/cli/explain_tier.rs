@@ -1,8 +1,9 @@
 //! `cembra explain --tier`: what a tier makes of a program, and how long each stage takes.
 
+use crate::cli::build_args::SourceArg;
 use crate::cli::tier_arg::TierArg;
 use crate::inspect::{Regions, machine_code_text};
-use crate::native::{ArrayLayout, ProgramCall, TranslateToC};
+use crate::native::{ArrayLayout, ProgramCall, TranslateToC, TranslateToRust};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
 use serde_json::json;
@@ -31,6 +32,7 @@ impl StopWatch {
 /// The program as the tier has it; what it takes to make it is added to the times of stages.
 pub fn explain_tier(
     tier: TierArg,
+    backend: SourceArg,
     bound: &BoundExpr,
     times: Vec<(&'static str, Duration)>,
     is_json: bool,
@@ -44,13 +46,21 @@ pub fn explain_tier(
         },
         TierArg::Native => {
             let call = ProgramCall::new("program", bound.program().clone(), ArrayLayout::Strided);
-            match call.and_then(|call| TranslateToC::default().explained(&call)) {
+            let explained = call.and_then(|call| match backend {
+                SourceArg::C => TranslateToC::default().explained(&call),
+                SourceArg::Rust => TranslateToRust.explained(&call),
+            });
+            match explained {
                 Ok(code) => (Some(code), None),
                 Err(reason) => (None, Some(reason.to_string())),
             }
         }
     };
-    let made = if tier == TierArg::Native { "C" } else { "machine code" };
+    let made = match (tier, backend) {
+        (TierArg::Native, SourceArg::C) => "C",
+        (TierArg::Native, SourceArg::Rust) => "Rust",
+        _ => "machine code",
+    };
     if code.is_some() {
         watch.done(made);
     }
@@ -59,12 +69,13 @@ pub fn explain_tier(
         let micros = |time: &Duration| time.as_secs_f64() * 1e6;
         let times: serde_json::Map<_, _> =
             watch.times.iter().map(|(stage, time)| ((*stage).to_owned(), json!(micros(time)))).collect();
-        let (c, machine_code) = if tier == TierArg::Native { (code, None) } else { (None, code) };
+        let of = |name: &str| code.as_ref().filter(|_| made == name);
         let out = json!({
             "runs": runs,
             "reason": note,
-            "machine_code": machine_code,
-            "c": c,
+            "machine_code": of("machine code"),
+            "c": of("C"),
+            "rust": of("Rust"),
             "microseconds": times,
         });
         return format!("{out:#}\n");

@@ -228,7 +228,7 @@ fn explain_programs(
     set_scalars(program, &args.scalars, &mut data).map_err(one)?;
     data.complete(program).map_err(|problem| one(field_report(&problem.into())))?;
     match FieldPlan::new(program, &data) {
-        Ok(plan) => Ok(programs_text(&plan, tier)),
+        Ok(plan) => Ok(programs_text(&plan, tier, args.backend)),
         Err(errors) => Err((errors.iter().map(field_report).collect(), source)),
     }
 }

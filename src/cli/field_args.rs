@@ -1,6 +1,7 @@
 //! Arguments of `cembra field`.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::build_args::SourceArg;
 use crate::cli::tier_arg::TierArg;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
@@ -70,6 +71,9 @@ pub struct FieldExplainArgs {
     /// Print what a tier makes of the programs of all statements, on fields of the sizes at hand.
     #[arg(long, value_enum, conflicts_with = "json")]
     pub tier: Option<TierArg>,
+    /// The language of `--tier native`.
+    #[arg(long, value_enum, default_value_t = SourceArg::C, requires = "tier")]
+    pub backend: SourceArg,
     /// The fields and tables for `--tier`, as for `run`.
     #[arg(long, value_name = "NPZ", requires = "tier")]
     pub data: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! a tier makes of the programs.
 
 use crate::backend::{FieldPlan, FieldTier};
+use crate::cli::build_args::SourceArg;
 use crate::cli::complain;
 use crate::cli::explain_tier::explain_tier;
 use crate::cli::report::{Phase, Report};
@@ -43,14 +44,14 @@ pub(super) fn note_interpreted(plan: &FieldPlan) {
 }
 
 /// What a tier makes of the programs of a plan.
-pub(super) fn programs_text(plan: &FieldPlan, tier: TierArg) -> String {
+pub(super) fn programs_text(plan: &FieldPlan, tier: TierArg, backend: SourceArg) -> String {
     let mut text = String::new();
     for (number, (statement, bound)) in plan.programs().into_iter().enumerate() {
         let declared = &plan.program().statements[statement - 1];
         let target = plan.program().target_name(declared);
         let begin = if number > 0 { "\n" } else { "" };
         text += &format!("{begin}statement {statement} (`{target}`)\n\n");
-        text += &explain_tier(tier, bound, Vec::new(), false);
+        text += &explain_tier(tier, backend, bound, Vec::new(), false);
     }
     if text.is_empty() { "no statement needs an operation\n".to_owned() } else { text }
 }

@@ -51,6 +51,31 @@ fn stages_are_timed_on_every_tier() {
 }
 
 #[test]
+fn native_code_is_shown_in_the_language_of_a_backend() {
+    let explain = |expr: &str, input: &str, more: &[&str]| {
+        shown(&[&["explain", expr, "-i", input, "--tier", "native"], more].concat())
+    };
+    let c = explain("x * x + 1.0", "x=2.0", &[]);
+    assert!(c.starts_with("runs as: C\n") && c.contains("static cembra_f64 r0("), "{c}");
+    let rust = explain("x * x + 1.0", "x=2.0", &["--backend", "rust"]);
+    assert!(rust.starts_with("runs as: Rust\n") && rust.contains("fn r0(run"), "{rust}");
+    assert!(
+        rust.contains("        /* 0: ") && rust.lines().last().expect("a line").contains("Rust "),
+        "{rust}"
+    );
+    let json = explain("x * x", "x=2.0", &["--backend", "rust", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["runs"], &json["c"]), (&"Rust".into(), &serde_json::Value::Null));
+    assert!(json["rust"].as_str().expect("the source").contains("fn r0("), "{json}");
+    let refused = explain("math.sum(x)", "x:DENSE_ARRAY_FLOAT64=[1.0, 2.0]", &["--backend", "rust"]);
+    assert!(refused.starts_with("the interpreter runs it: argument x has the type DENSE_ARRAY"), "{refused}");
+    for more in [&["--backend", "rust"][..], &["--tier", "jit", "--backend", "rust"]] {
+        let output = cembra(&[&["explain", "x", "-i", "x=1"], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+    }
+}
+
+#[test]
 #[cfg(not(feature = "jit"))]
 fn without_the_feature_the_interpreter_runs() {
     let reason = "built without the feature `jit`";

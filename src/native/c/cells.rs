@@ -1,14 +1,14 @@
 //! Cells: what an operator on elements of arrays computes of one of them.
 
-use crate::native::c::recipes::{Lowered, operand};
+use crate::native::c::recipes::{Lowered, is_certain, operand};
 use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
-use crate::native::c::syntax::CSyntax;
+use crate::native::c::syntax::CLoopSyntax;
 use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::recipe::Recorded;
-use cembra_vm::strip::List;
+use cembra_vm::strip::{List, Term};
 use cembra_vm::value::{QType, ScalarValue};
 
 /// What an operator computes of an element, or of a row.
@@ -17,7 +17,7 @@ pub(super) struct Cell {
     /// Declarations of temporaries.
     pub(super) temporaries: String,
     pub(super) value: CellValue,
-    /// Whether a row is there; `None` where it always is.
+    /// Whether a row is there: [`THERE`] if it is certain; `None` where rows are never missing.
     pub(super) present: Option<String>,
 }
 
@@ -32,6 +32,20 @@ pub(super) enum CellValue {
     /// A call of a function that gives a category, or 0, and the value through a last parameter that is missing here.
     Refusing(String),
 }
+
+/// How a function takes which rows are there, and gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// As bitmaps.
+    Bits,
+    /// As a byte for each row.
+    Bytes,
+    /// All rows of the operands are there; bytes are given where the results may miss rows all the same.
+    All,
+}
+
+/// The presence of a row that is there.
+pub(super) const THERE: &str = "1";
 
 /// The cell of an operator. The functions give the literal of an operand, by its position, and its local, or with `true` that of
 /// its presence. `None` if the operator has no form.
@@ -71,7 +85,9 @@ fn lifted(overload: &Overload, local: impl Fn(usize, bool) -> String, value: Cel
     let present = numbered.filter(|(_, qtype)| may_miss(qtype)).map(|(number, _)| local(number, true));
     let present: Vec<String> = present.collect();
     let is_lifted = present.is_empty() || overload.misses_rows();
-    let present = (!present.is_empty()).then(|| format!("({})", present.join(" & ")));
+    let certain = (!present.is_empty()).then(|| THERE.to_owned());
+    let unsure: Vec<String> = present.into_iter().filter(|present| present != THERE).collect();
+    let present = if unsure.is_empty() { certain } else { Some(format!("({})", unsure.join(" & "))) };
     is_lifted.then_some(Cell { temporaries: String::new(), value, present })
 }
 
@@ -86,6 +102,33 @@ fn recorded(
     literal: impl Fn(usize) -> Option<ScalarValue>,
     local: impl Fn(usize, bool) -> String,
 ) -> Option<Cell> {
+    let (mut list, operands) = operands(overload, literal)?;
+    let recorded = overload.record(&mut list, &operands)?;
+    Some(lowered(overload, &list, recorded, None, local)?.0)
+}
+
+/// The cell by a recipe that does not hold for rare rows, and the truth of these; they are there. `None` if it holds for all, or the
+/// operator has none.
+pub(super) fn usual_cell(
+    overload: &Overload,
+    literal: impl Fn(usize) -> Option<ScalarValue>,
+    local: impl Fn(usize, bool) -> String,
+) -> Option<(Cell, String)> {
+    BoundaryArray::of(overload.result())?;
+    if let Some(special) = special(overload) {
+        let (call, rare) = special.usual_call(&locals(overload, &local))?;
+        return Some((lifted(overload, &local, CellValue::Total(call))?, rare));
+    }
+    let (mut list, operands) = operands(overload, literal)?;
+    let (recorded, rare) = overload.record_usual(&mut list, &operands)?;
+    lowered(overload, &list, recorded, Some(rare), local)
+}
+
+/// The operands of an operator on elements as terms of a list.
+fn operands(
+    overload: &Overload,
+    literal: impl Fn(usize) -> Option<ScalarValue>,
+) -> Option<(List, Vec<Recorded>)> {
     let mut list = List::new();
     let recorded = overload.args().iter().zip(0u16..).map(|(qtype, number)| {
         let of_element = BoundaryArray::of(qtype).map(|array| match array.has_rows() {
@@ -95,19 +138,33 @@ fn recorded(
         operand(&mut list, of_element.as_ref().unwrap_or(qtype), number, literal(usize::from(number)))
     });
     let recorded: Option<Vec<Recorded>> = recorded.collect();
-    let Recorded { cells, present } = overload.record(&mut list, &recorded?)?;
+    Some((list, recorded?))
+}
+
+/// A cell that was recorded, and what another truth of the list is in C.
+fn lowered(
+    overload: &Overload,
+    list: &List,
+    recorded: Recorded,
+    truth: Option<Term>,
+    local: impl Fn(usize, bool) -> String,
+) -> Option<(Cell, String)> {
+    let Recorded { cells, present } = recorded;
     let has_cells = BoundaryArray::of(overload.result()).is_some_and(|array| array.size() > 0);
     if has_cells && cells.is_none() {
         return None;
     }
     let cells = cells.filter(|_| has_cells);
-    let lowered = Lowered::new(&CSyntax, &list, cells.into_iter().chain(present), |number, is_presence| {
+    let needed = cells.into_iter().chain(present).chain(truth);
+    let lowered = Lowered::new(&CLoopSyntax, list, needed, |number, is_presence| {
         local(usize::from(number), is_presence)
     });
     let value = cells.map_or(CellValue::Nothing, |cells| CellValue::Total(lowered.of(cells)));
-    Some(Cell {
-        present: present.map(|present| lowered.of(present)),
-        value,
-        temporaries: lowered.temporaries,
-    })
+    let is_there = |number: u16| local(usize::from(number), true) == THERE;
+    let present = present.map(|term| match is_certain(list, term, is_there) {
+        true => THERE.to_owned(),
+        false => lowered.of(term),
+    });
+    let truth = truth.map_or(String::new(), |truth| lowered.of(truth));
+    Some((Cell { present, value, temporaries: lowered.temporaries }, truth))
 }

@@ -20,6 +20,7 @@ mod elements;
 mod entry;
 mod fold_kinds;
 mod folds;
+mod groups;
 pub(in crate::native) mod locals;
 mod loops;
 mod makes;
@@ -40,6 +41,7 @@ mod writer;
 pub use entry::header;
 
 use crate::native::c::fold_kinds::{FOLDS, fold_functions};
+use crate::native::c::groups::{GROUPS, group_functions, needs_folds};
 use crate::native::c::region_text::REGIONS;
 use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::error::NotTranslated;
@@ -62,7 +64,7 @@ const PRELUDE: &str = include_str!("prelude.c");
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     // Functions and macros; its locals are in nobody's way.
-    let called = [PRELUDE, REGIONS, FOLDS, ROWS]
+    let called = [PRELUDE, REGIONS, FOLDS, ROWS, GROUPS]
         .into_iter()
         .flat_map(|text| text.split('('))
         .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
@@ -70,7 +72,9 @@ fn is_used(name: &str) -> bool {
     let is_own = name.starts_with("cembra_")
         || name.starts_with("CEMBRA_")
         || called.into_iter().any(|word| word == name)
-        || ["leaf_", "join_", "tree_", "finish_", "fold_"].iter().any(is_of_folds);
+        || ["leaf_", "join_", "tree_", "finish_", "fold_", "group_", "scan_", "moments_", "key_"]
+            .iter()
+            .any(is_of_folds);
     is_own || name.strip_prefix('r').and_then(|rest| rest.split('_').next()).is_some_and(is_number)
 }
 
@@ -161,7 +165,8 @@ impl Step<ProgramCall> for TranslateToC {
         text.push_str(PRELUDE);
         text += if has_rows(program) { ROWS } else { "" };
         text += if walks(program) { REGIONS } else { "" };
-        text += fold_functions(program);
+        text += if needs_folds(program) { FOLDS } else { fold_functions(program) };
+        text += group_functions(program);
         text += &special_functions(program);
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {

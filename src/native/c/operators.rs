@@ -29,6 +29,9 @@ impl Writer<'_> {
             let qtype = self.routine.slot(result).qtype();
             return recipes::assembled(operands, result, qtype, &self.locals);
         }
+        if let Some(grouped) = self.groups(ip, overload, operands, result) {
+            return Some(grouped);
+        }
         if let Some(folded) = self.fold(ip, overload, operands, result) {
             return Some(folded);
         }

@@ -69,6 +69,20 @@ static inline int32_t i32_of_f64(double x)
     return x != x ? 0 : x < 0 ? INT32_MIN : INT32_MAX;
 }
 
+/* The same without a way out, and with a zero that the compiler does not know. */
+static inline int64_t i64_in_loop(double x, int64_t zero)
+{
+    int64_t z = (int64_t)(x >= -0x1p63 && x < 0x1p63 ? x : 0.0) + zero;
+    z = x < -0x1p63 ? INT64_MIN : z;
+    return x >= 0x1p63 ? INT64_MAX : z;
+}
+static inline int32_t i32_in_loop(double x, int64_t zero)
+{
+    int32_t z = (int32_t)(x > -0x1p31 - 1.0 && x < 0x1p31 ? x : 0.0) + (int32_t)zero;
+    z = x <= -0x1p31 - 1.0 ? INT32_MIN : z;
+    return x >= 0x1p31 ? INT32_MAX : z;
+}
+
 /* Integers of Python, as far as 64 bits go. */
 
 static inline int32_t python_add(int64_t x, int64_t y, int64_t *z)
@@ -167,6 +181,25 @@ static inline int32_t math_mod_i32(int32_t x, int32_t y, int32_t *z)
     *z = (int32_t)wide;
     return k;
 }
+/* The floor of the rounded quotient, -1 where the exact one is a negative number that rounds to zero, NaN where it is not finite; and
+   what that leaves. */
+#define CEMBRA_FLOAT_QUOTIENTS(type, name, floor, copysign) \
+static inline int32_t math_floordiv_##name(type x, type y, type *z) \
+{ \
+    type quotient = x / y; \
+    type of_zero = x != 0 && copysign(1, quotient) < 0 ? -1 : quotient; \
+    *z = quotient == 0 ? of_zero : isfinite(quotient) ? floor(quotient) : NAN; \
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0; \
+} \
+static inline int32_t math_mod_##name(type x, type y, type *z) \
+{ \
+    type quotient = x / y, rest = x - floor(quotient) * y; \
+    if (quotient == 0) rest = x == 0 || (x > 0) == (y > 0) ? x : INFINITY; \
+    *z = isfinite(quotient) ? copysign(rest, y) : NAN; \
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0; \
+}
+CEMBRA_FLOAT_QUOTIENTS(double, f64, floor, copysign)
+CEMBRA_FLOAT_QUOTIENTS(float, f32, floorf, copysignf)
 static inline int32_t to_int64_f64(double x, int64_t *z)
 {
     *z = i64_of_f64(x);

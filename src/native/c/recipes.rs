@@ -5,7 +5,7 @@ use crate::native::syntax::Syntax;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::recipe::Recorded;
 use cembra_vm::program::ValueId;
-use cembra_vm::strip::{Lane, List, Op, Term};
+use cembra_vm::strip::{BinaryOp, Lane, List, Op, Term, UnaryOp};
 use cembra_vm::value::{QType, ScalarType, ScalarValue};
 use std::fmt::Write;
 
@@ -92,6 +92,59 @@ pub(super) fn operand(
     let cells = literal.or_else(|| lane(scalar).map(|lane| list.column(number, lane)));
     let present = is_optional.then(|| list.presence(number));
     Some(Recorded { cells, present })
+}
+
+/// What is known of a truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// It is this one for certain.
+    Certain(bool),
+    /// It is that of a term, or the opposite.
+    As(Term, bool),
+}
+
+impl Known {
+    fn not(self) -> Known {
+        match self {
+            Known::Certain(truth) => Known::Certain(!truth),
+            Known::As(term, truth) => Known::As(term, !truth),
+        }
+    }
+
+    /// True if both are; `None` if that depends on two terms.
+    fn and(self, other: Known) -> Option<Known> {
+        match (self, other) {
+            (Known::Certain(true), known) | (known, Known::Certain(true)) => Some(known),
+            (Known::Certain(false), _) | (_, Known::Certain(false)) => Some(Known::Certain(false)),
+            _ if self == other => Some(self),
+            _ => (self == other.not()).then_some(Known::Certain(false)),
+        }
+    }
+}
+
+/// True if a truth holds wherever the operands are there that the function names.
+pub(super) fn is_certain(list: &List, truth: Term, is_there: impl Fn(u16) -> bool) -> bool {
+    let mut known: Vec<Known> = Vec::new();
+    for (term, op, lane) in list.terms() {
+        let of = |term: Term| known[term.index()];
+        let found = match op {
+            Op::Presence(number) if is_there(number) => Some(Known::Certain(true)),
+            _ if lane != Lane::Mask => None,
+            Op::Literal(bits) => Some(Known::Certain(bits & 1 == 1)),
+            Op::Unary(UnaryOp::Not, x) => Some(of(x).not()),
+            Op::Binary(BinaryOp::And, x, y) => of(x).and(of(y)),
+            Op::Binary(BinaryOp::AndNot, x, y) => of(x).and(of(y).not()),
+            Op::Binary(BinaryOp::Or, x, y) => of(x).not().and(of(y).not()).map(Known::not),
+            Op::Select(mask, yes, no) => match (of(mask), of(yes) == of(no)) {
+                (_, true) => Some(of(yes)),
+                (Known::Certain(mask), _) => Some(of(if mask { yes } else { no })),
+                _ => None,
+            },
+            _ => None,
+        };
+        known.push(found.unwrap_or(Known::As(term, true)));
+    }
+    known.get(truth.index()) == Some(&Known::Certain(true))
 }
 
 pub(in crate::native) fn ctype(lane: Lane) -> CType {

@@ -49,7 +49,7 @@ impl Column {
 
     /// What follows the column in any list if rows may be missing.
     pub(super) fn with(&self, text: String, presence: &str) -> String {
-        if self.has_rows { format!("{text}, {presence}") } else { text }
+        if self.has_rows && !presence.is_empty() { format!("{text}, {presence}") } else { text }
     }
 
     /// What follows the column of this number in a list of parameters or arguments: its positions.
@@ -67,6 +67,8 @@ pub(super) struct Parts {
     pub(super) members: Vec<Member>,
     /// For each axis its size.
     pub(super) sizes: Vec<String>,
+    /// True if there are functions of usual elements.
+    pub(super) has_rare: bool,
 }
 
 impl Parts {
@@ -188,6 +190,7 @@ impl Writer<'_> {
             scalars: Vec::new(),
             members: members.to_vec(),
             sizes: sizes.get(&inside[0]).cloned().unwrap_or_default(),
+            has_rare: false,
         };
         let operands = members.iter().filter_map(|member| operator(self.routine, member.ip));
         for value in operands.flat_map(|(_, operands, _)| operands) {
@@ -207,6 +210,10 @@ impl Writer<'_> {
                     parts.scalars.extend(all);
                 }
             }
+        }
+        parts.has_rare = self.has_rare(&parts);
+        for number in 0..parts.members.len() {
+            parts.members[number].is_certain = self.is_certain(&parts, &parts.members[number]);
         }
         parts
     }

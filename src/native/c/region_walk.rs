@@ -8,6 +8,7 @@
 //! Elements are independent of each other, so that rows may be taken in any order: the axis along which the last output has
 //! the shortest steps is the inner one.
 
+use crate::native::c::cells::Presence;
 use crate::native::c::constants::quoted;
 use crate::native::c::region_text::{Column, Parts};
 use crate::native::c::regions::{Member, operator};
@@ -81,7 +82,7 @@ impl Writer<'_> {
                 |number, of| {
                     let i = number + inputs;
                     let step = if is_strided { format!(", c[{i}].strides[last]") } else { String::new() };
-                    of.with_bits(format!("(char *)c[{i}].data{step}"), &format!("y{number}"))
+                    of.with_bits(format!("(char *)c[{i}].data{step}"), &format!("y{number}"), Presence::Bits)
                 },
                 |_, _| String::new(),
             )
@@ -119,7 +120,7 @@ impl Writer<'_> {
         let arguments = parts.list(
             |i, column| column.with_bits(format!("c[{i}].data, c[{i}].strides[0]")),
             |_, (local, _)| local.clone(),
-            |i, of| of.with_bits(format!("o{i}"), &format!("y{i}")),
+            |i, of| of.with_bits(format!("o{i}"), &format!("y{i}"), Presence::Bits),
             none,
         );
         let mut text = format!(

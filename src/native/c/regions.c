@@ -1,5 +1,8 @@
 /* Walks over arrays that are broadcast to one shape, and over those that are made. */
 
+/* Elements of a block. */
+enum { CEMBRA_BLOCK = 512 };
+
 /* An operand: its next element, and for each axis of the shape the bytes to the next one; 0 where it repeats. */
 typedef struct {
     const char *data;

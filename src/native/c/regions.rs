@@ -13,7 +13,7 @@
 //! 1. Nothing is written in a region that was read or written in it before.
 //! 2. No member reads the result of a fold of the region, or a member of another component.
 
-use crate::native::c::cells::{CellValue, cell};
+use crate::native::c::cells::{CellValue, Presence, cell};
 use crate::native::c::fold_kinds::Fold;
 use crate::native::c::locals::{CType, Locals};
 use cembra_vm::library::BoundaryArray;
@@ -49,6 +49,8 @@ pub(super) struct Member {
     pub(super) is_stored: bool,
     /// True if it may refuse elements.
     pub(super) refuses: bool,
+    /// True if its rows are all there where all of the operands of its component are; of a fold, those of its operand.
+    pub(super) is_certain: bool,
 }
 
 /// What an instruction is in a region.
@@ -250,7 +252,8 @@ impl Window {
         for ((ip, kind), group) in members.into_iter().zip(groups) {
             let fold = if let Kind::Fold(fold) = kind { Some(fold) } else { None };
             let refuses = matches!(kind, Kind::Refusing(_));
-            let member = Member { ip, array: array(&kind)?, fold, is_stored: false, refuses };
+            let member =
+                Member { ip, array: array(&kind)?, fold, is_stored: false, refuses, is_certain: false };
             match components.iter_mut().find(|(of, _)| *of == group) {
                 Some((_, component)) => component.push(member),
                 None => components.push((group, vec![member])),
@@ -270,16 +273,21 @@ impl Window {
 }
 
 impl Member {
-    /// What follows an output in any list if rows may be missing.
-    pub(super) fn with_bits(&self, text: String, bits: &str) -> String {
-        if self.array.has_rows() { format!("{text}, {bits}") } else { text }
+    /// True if rows of what it gives may be missing, as far as a function knows.
+    pub(super) fn may_miss(&self, how: Presence) -> bool {
+        self.array.has_rows() && !(self.is_certain && how == Presence::All)
+    }
+
+    /// What follows an output in a list if rows may be missing.
+    pub(super) fn with_bits(&self, text: String, bits: &str, how: Presence) -> String {
+        if self.may_miss(how) { format!("{text}, {bits}") } else { text }
     }
 
     /// Where the function of a row puts elements of a fold, and presence, as far as the fold needs them.
-    pub(super) fn buffers(&self, elements: &str, presence: &str) -> String {
+    pub(super) fn buffers(&self, elements: &str, presence: &str, how: Presence) -> String {
         let Some(fold) = self.fold else { return String::new() };
         let elements = fold.has_value().then_some(elements);
-        let presence = fold.counts().then_some(presence);
+        let presence = (fold.counts() && self.may_miss(how)).then_some(presence);
         elements.into_iter().chain(presence).collect::<Vec<_>>().join(", ")
     }
 

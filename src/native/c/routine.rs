@@ -15,6 +15,7 @@
 
 use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
+use crate::native::c::groups::is_edge;
 use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
 use crate::native::c::makes::{made, made_results};
@@ -78,6 +79,7 @@ pub(super) fn writer<'p>(
         without_checks: None,
         made: made(routine),
         lent: made_results(routine),
+        edges: Vec::new(),
         written: HashSet::new(),
         functions: String::new(),
         is_explained: false,
@@ -137,6 +139,9 @@ impl Writer<'_> {
             false => String::new(),
         };
         self.text.push_str("out: __attribute__((unused));\n");
+        for edge in &self.edges {
+            let _ = writeln!(self.text, "    free_edge(&{edge});");
+        }
         let mut made: Vec<&ValueId> = self.made.iter().collect();
         made.sort();
         for value in made {
@@ -170,6 +175,12 @@ impl Writer<'_> {
             if let Some(array) = array {
                 self.declare_array(value, array);
                 bytes += 8 + 16 * array.rank();
+                continue;
+            }
+            if is_edge(info.slot.qtype()) && !literals.contains_key(&value) {
+                let _ = writeln!(self.text, "    cembra_edge {value} = {{ 0 }};");
+                self.edges.push(value);
+                bytes += 40;
                 continue;
             }
             if leaves(info.slot.qtype()).is_none() {

@@ -5,10 +5,61 @@
 #error "bits become bytes where the lowest byte comes first"
 #endif
 
-/* Rows of a block. */
-enum { CEMBRA_BLOCK = 512 };
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define CEMBRA_SHUFFLES
+#endif
+#endif
 
-/* Which of some rows are there, from a bit on: a byte for each, and up to 7 more. */
+/* 64 bits as bytes: each vector of 16 bytes has all bits twice, and takes those of its own rows. */
+static inline void bytes_of_bits(uint64_t bits, uint8_t *to)
+{
+#ifdef CEMBRA_SHUFFLES
+    typedef uint8_t u8x64 __attribute__((vector_size(64)));
+    typedef uint64_t u64x8 __attribute__((vector_size(64)));
+    const u8x64 x = (u8x64)(u64x8){ bits, bits, bits, bits, bits, bits, bits, bits };
+    const u8x64 one = (u8x64)((u64x8){ 0 } + UINT64_C(0x8040201008040201));
+    u8x64 y = __builtin_shufflevector(x, x, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 18, 18, 18, 18, 18, 18, 18, 18, 19, 19, 19,
+        19, 19, 19, 19, 19, 36, 36, 36, 36, 36, 36, 36, 36, 37, 37, 37, 37, 37, 37, 37, 37, 54, 54, 54, 54, 54, 54, 54, 54, 55, 55, 55, 55,
+        55, 55, 55, 55);
+    y = (u8x64)((y & one) != 0) & 1;
+    memcpy(to, &y, sizeof y);
+#else
+    for (int byte = 0; byte < 8; byte++, to += 8) {
+        uint64_t y = ((bits >> 8 * byte & 255) * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+        y = ((y + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7) & UINT64_C(0x0101010101010101);
+        memcpy(to, &y, 8);
+    }
+#endif
+}
+/* The opposite. */
+static inline uint64_t bits_of_bytes(const uint8_t *from)
+{
+    uint64_t bits = 0;
+#if defined(__AVX2__)
+    typedef char i8x32 __attribute__((vector_size(32)));
+    for (int part = 0; part < 2; part++) {
+        i8x32 x;
+        memcpy(&x, from + 32 * part, sizeof x);
+        bits |= (uint64_t)(uint32_t)__builtin_ia32_pmovmskb256((i8x32)(x != 0)) << 32 * part;
+    }
+#elif defined(__SSE2__)
+    typedef char i8x16 __attribute__((vector_size(16)));
+    for (int part = 0; part < 4; part++) {
+        i8x16 x;
+        memcpy(&x, from + 16 * part, sizeof x);
+        bits |= (uint64_t)(uint32_t)__builtin_ia32_pmovmskb128((i8x16)(x != 0)) << 16 * part;
+    }
+#else
+    for (int byte = 0; byte < 8; byte++) {
+        uint64_t x;
+        memcpy(&x, from + 8 * byte, 8);
+        bits |= ((x * UINT64_C(0x0102040810204080)) >> 56) << 8 * byte;
+    }
+#endif
+    return bits;
+}
+/* Which of some rows are there, from a bit on: a byte for each, in memory for whole words. */
 __attribute__((unused)) static void unpack_rows(const uint8_t *bitmap, int64_t bit, int64_t count, uint8_t *to)
 {
     if (bitmap == NULL) {
@@ -17,22 +68,33 @@ __attribute__((unused)) static void unpack_rows(const uint8_t *bitmap, int64_t b
     }
     bitmap += bit >> 3;
     int shift = (int)(bit & 7);
-    for (int64_t i = 0; i < count; i += 8) {
-        uint64_t bits = (uint64_t)bitmap[i >> 3] >> shift;
-        if (shift + (count - i < 8 ? count - i : 8) > 8) bits |= (uint64_t)bitmap[(i >> 3) + 1] << (8 - shift);
-        bits = ((bits & 255) * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
-        bits = ((bits + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7) & UINT64_C(0x0101010101010101);
-        memcpy(to + i, &bits, 8);
+    for (int64_t i = 0; i < count; i += 64) {
+        int64_t left = shift + (count - i < 64 ? count - i : 64);
+        uint64_t bits = 0, more = 0;
+        memcpy(&bits, bitmap + (i >> 3), left < 64 ? (uint64_t)(left + 7) >> 3 : 8);
+        if (left > 64) more = bitmap[(i >> 3) + 8];
+        bytes_of_bits(shift == 0 ? bits : bits >> shift | more << (64 - shift), to + i);
     }
 }
 /* The opposite, from a whole byte on; bits behind the last row are 0. */
 __attribute__((unused)) static void pack_rows(const uint8_t *from, int64_t count, uint8_t *bitmap)
 {
-    for (int64_t i = 0; i < count; i += 8) {
-        uint64_t bits = 0;
-        memcpy(&bits, from + i, count - i < 8 ? (uint64_t)(count - i) : 8);
-        bitmap[i >> 3] = (uint8_t)((bits * UINT64_C(0x0102040810204080)) >> 56);
+    int64_t i = 0;
+    for (; count - i >= 64; i += 64) {
+        uint64_t bits = bits_of_bytes(from + i);
+        memcpy(bitmap + (i >> 3), &bits, 8);
     }
+    if (i == count) return;
+    uint8_t last[64] = { 0 };
+    memcpy(last, from + i, (uint64_t)(count - i));
+    uint64_t bits = bits_of_bytes(last);
+    memcpy(bitmap + (i >> 3), &bits, (uint64_t)(count - i + 7) >> 3);
+}
+/* So many rows that are all there; bits behind the last one are 0. */
+__attribute__((unused)) static void all_rows(int64_t count, uint8_t *bitmap)
+{
+    memset(bitmap, 255, (uint64_t)count >> 3);
+    if ((count & 7) != 0) bitmap[count >> 3] = (uint8_t)((1 << (count & 7)) - 1);
 }
 static inline int is_present(const cembra_array *array, int64_t row)
 {

@@ -1,5 +1,6 @@
 //! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
 
+use cembra_vm::builtins::math::{FLOORDIV, MOD};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
@@ -16,11 +17,15 @@ pub(in crate::native) enum Gives {
 use Gives::{Value, ValueOrCategory};
 
 /// The operator, the types of its operands (I: INT64, i: INT32, F: FLOAT64, f: FLOAT32), the function.
-const RULES: [(&str, &str, &str, Gives); 52] = [
-    ("math.floordiv", "II", "math_floordiv_i64", ValueOrCategory),
-    ("math.floordiv", "ii", "math_floordiv_i32", ValueOrCategory),
-    ("math.mod", "II", "math_mod_i64", ValueOrCategory),
-    ("math.mod", "ii", "math_mod_i32", ValueOrCategory),
+const RULES: [(&str, &str, &str, Gives); 56] = [
+    (FLOORDIV, "II", "math_floordiv_i64", ValueOrCategory),
+    (FLOORDIV, "ii", "math_floordiv_i32", ValueOrCategory),
+    (MOD, "II", "math_mod_i64", ValueOrCategory),
+    (MOD, "ii", "math_mod_i32", ValueOrCategory),
+    (FLOORDIV, "FF", "math_floordiv_f64", ValueOrCategory),
+    (FLOORDIV, "ff", "math_floordiv_f32", ValueOrCategory),
+    (MOD, "FF", "math_mod_f64", ValueOrCategory),
+    (MOD, "ff", "math_mod_f32", ValueOrCategory),
     ("core._to_int64", "F", "to_int64_f64", ValueOrCategory),
     ("core._to_int64", "f", "to_int64_f32", ValueOrCategory),
     ("core._to_int32", "F", "to_int32_f64", ValueOrCategory),

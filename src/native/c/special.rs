@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! static double special_exp(double x) { double t5 = fma(x, …, …); …; return t60; }
-//! static double special_sin(double x) { …; if (rare) return rare_sin(x); return t70; }      angles.c
+//! static double special_sin(double x) { return special_sin_is_rare(x) ? rare_sin(x) : special_sin_of_usual(x); }      angles.c
 //! ```
 
 use crate::native::c::locals::{CType, Locals};
@@ -19,6 +19,10 @@ use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 
 /// The text that rare arguments need.
 pub(super) const ANGLES: &str = include_str!("angles.c");
+
+/// The ends of the names of functions for usual operands, and of those that say whether operands are none.
+const USUAL: &str = "_of_usual";
+const RARE: &str = "_is_rare";
 
 /// A special function of an operator, on plain values.
 #[derive(Clone, Copy, Debug)]
@@ -70,22 +74,39 @@ impl Special {
     pub(super) fn text(&self) -> String {
         let (list, recorded, names) = self.recorded();
         let ctype = self.ctype().name();
-        let rare = recorded.rare.filter(|_| self.has_rare());
-        let values = [Some(recorded.value), rare].into_iter().flatten();
-        let lowered =
-            Lowered::new(&CSyntax, &list, values, |number, _| names[usize::from(number)].to_owned());
         let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
-        let rare = rare.map_or(String::new(), |rare| {
-            let FunctionKind::Unary(kind) = self.function.kind else { return String::new() };
-            format!("    if (CEMBRA_RARE({})) return ({ctype})rare_{}(x);\n", lowered.of(rare), kind.name())
-        });
+        let function = |of: &str, gives: &str, term: Term| {
+            let value = std::iter::once(term);
+            let lowered =
+                Lowered::new(&CSyntax, &list, value, |number, _| names[usize::from(number)].to_owned());
+            format!(
+                "static inline {gives} {}{of}({})\n{{\n    {}\n    return {};\n}}\n",
+                self.name(),
+                parameters.join(", "),
+                lowered.temporaries.trim_end().replace("; ", ";\n    "),
+                lowered.of(term)
+            )
+        };
+        let (FunctionKind::Unary(kind), Some(rare), true) =
+            (self.function.kind, recorded.rare, self.has_rare())
+        else {
+            return function("", ctype, recorded.value);
+        };
+        let (usual, is_rare) = (function(USUAL, ctype, recorded.value), function(RARE, "uint8_t", rare));
         format!(
-            "static inline {ctype} {}({})\n{{\n    {}\n{rare}    return {};\n}}\n",
+            "{usual}{is_rare}static inline {ctype} {0}({ctype} x)\n{{\n    \
+             return CEMBRA_RARE({0}{RARE}(x)) ? ({ctype})rare_{1}(x) : {0}{USUAL}(x);\n}}\n",
             self.name(),
-            parameters.join(", "),
-            lowered.temporaries.trim_end().replace("; ", ";\n    "),
-            lowered.of(recorded.value)
+            kind.name()
         )
+    }
+
+    /// A call of the function that holds for usual operands, and of one that says whether an operand is not; `None` if all are
+    /// usual, or may be refused.
+    pub(super) fn usual_call(&self, args: &[String]) -> Option<(String, String)> {
+        let (name, args) = (self.name(), args.join(", "));
+        let is_rare = self.has_rare() && self.function.refusals == Refusals::Nothing;
+        is_rare.then(|| (format!("{name}{USUAL}({args})"), format!("{name}{RARE}({args})")))
     }
 
     /// The operations of the function, and the names of its parameters.

@@ -126,6 +126,9 @@ fn planes(parts: &Parts, name: usize) -> String {
         |i, _| format!("char *restrict o{i}, int64_t u{i}"),
         |_, _| String::new(),
     );
+    // Blocks are those of the function of a row.
+    let of = if parts.has_rare { "strided" } else { "rows" };
+    let function = format!("r0_{of}{name}");
     let arguments = parts.list(
         |i, column| format!("c{i} + j * w{i}, {}", column.usual),
         |i, _| format!("s{i}"),
@@ -134,7 +137,7 @@ fn planes(parts: &Parts, name: usize) -> String {
     );
     format!(
         "static __attribute__((noinline)) void r0_planes{name}(int64_t m, int64_t n{parameters})\n{{\n    \
-         for (int64_t j = 0; j < m; j++) r0_rows{name}(n{arguments});\n}}\n"
+         for (int64_t j = 0; j < m; j++) {function}(n{arguments});\n}}\n"
     )
 }
 

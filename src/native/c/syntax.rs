@@ -9,6 +9,13 @@ use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, Unar
 /// C11.
 pub(super) struct CSyntax;
 
+/// The same in loops over elements, where [`ZERO`] is declared.
+pub(super) struct CLoopSyntax;
+
+/// The name of a number that is 0, which the compiler does not know. Added to an integer made of a float it keeps gcc from taking
+/// that, as a float again, for the float without its fraction, whose zero has a sign; loops become vectors with it.
+pub(super) const ZERO: &str = "cembra_zero";
+
 impl Syntax for CSyntax {
     fn literal(&self, bits: u64, lane: Lane) -> String {
         match lane {
@@ -62,6 +69,25 @@ impl Syntax for CSyntax {
     }
 }
 
+impl Syntax for CLoopSyntax {
+    fn literal(&self, bits: u64, lane: Lane) -> String {
+        CSyntax.literal(bits, lane)
+    }
+
+    fn declared(&self, name: &str, ctype: CType, value: &str) -> String {
+        CSyntax.declared(name, ctype, value)
+    }
+
+    fn operation(&self, list: &List, op: Op, lane: Lane, of: &dyn Fn(Term) -> String) -> String {
+        match op {
+            Op::Cast(x) if list.lane(x).is_float() && matches!(lane, Lane::I64 | Lane::I32) => {
+                format!("{}_in_loop({}, {ZERO})", ending(lane), of(x))
+            }
+            op => CSyntax.operation(list, op, lane, of),
+        }
+    }
+}
+
 fn sign(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Equal => "==",
@@ -96,7 +122,8 @@ fn unary(op: UnaryOp, x: &str, lane: Lane) -> String {
         UnaryOp::Ceil => function("ceil"),
         UnaryOp::Trunc => function("trunc"),
         UnaryOp::Nearest => function("rint"),
-        UnaryOp::Not if lane == Lane::Mask => format!("(!{x})"),
+        // Loops become vectors with this one, and not with the opposite of a number of one byte.
+        UnaryOp::Not if lane == Lane::Mask => format!("({x} ^ 1)"),
         UnaryOp::Not => format!("(~{x})"),
     }
 }
@@ -117,7 +144,7 @@ fn binary(op: BinaryOp, x: &str, y: &str, lane: Lane) -> String {
         BinaryOp::And => format!("({x} & {y})"),
         BinaryOp::Or => format!("({x} | {y})"),
         BinaryOp::Xor => format!("({x} ^ {y})"),
-        BinaryOp::AndNot if lane == Lane::Mask => format!("({x} & !{y})"),
+        BinaryOp::AndNot if lane == Lane::Mask => format!("({x} & ({y} ^ 1))"),
         BinaryOp::AndNot => format!("({x} & ~{y})"),
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Writer<'p> {
     pub(super) made: HashSet<ValueId>,
     /// Arrays that are made in memory of the caller if he lends some, with the numbers of the results that they are.
     pub(super) lent: HashMap<ValueId, usize>,
+    /// The edges, which the routine frees.
+    pub(super) edges: Vec<ValueId>,
     /// The regions, by their first instructions.
     pub(super) regions: HashMap<usize, Region>,
     /// The components of regions whose functions are written.

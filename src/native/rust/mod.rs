@@ -34,6 +34,18 @@ const PRELUDE: &str = include_str!("prelude.txt");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TranslateToRust;
 
+impl TranslateToRust {
+    /// The functions of the routines, with the instruction in front of its statements: for people.
+    ///
+    /// # Errors
+    /// As for the step.
+    pub fn explained(&self, call: &ProgramCall) -> Result<String, NotTranslated> {
+        let program = call.translated();
+        let functions = (0..program.routines().len()).map(|number| routine::function(number, &program, true));
+        Ok(functions.collect::<Result<Vec<String>, _>>()?.join("\n"))
+    }
+}
+
 /// Words of Rust that names of C may be.
 const WORDS: &str = include_str!("words.txt");
 
@@ -92,7 +104,7 @@ impl Step<ProgramCall> for TranslateToRust {
             .for_each(|special| text += &special_function(special));
         for number in 0..program.routines().len() {
             text.push('\n');
-            text += &routine::function(number, program)?;
+            text += &routine::function(number, program, false)?;
         }
         text.push('\n');
         text += &entry::entry(name, program, &signature)?;

@@ -18,7 +18,7 @@ use crate::native::c::locals::{CType, Locals, leaves};
 use crate::native::error::NotTranslated;
 use crate::native::rust::syntax::{bits, constants_of, type_name, zero};
 use crate::native::stage::{Language, Rust, is_plain};
-use cembra_vm::program::{Instruction, Program, Routine, ValueId};
+use cembra_vm::program::{Instruction, Program, Routine, ValueId, dump};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -36,13 +36,18 @@ pub(super) struct Routines<'p> {
     pub(super) locals: Locals<'p>,
     /// Literals of one scalar.
     pub(super) literals: HashMap<ValueId, ScalarValue>,
+    is_explained: bool,
 }
 
-/// The function of a routine.
+/// The function of a routine; one that `is_explained` has the instructions as comments.
 ///
 /// # Errors
 /// Something has no form in Rust.
-pub(super) fn function(number: usize, program: &Program) -> Result<String, NotTranslated> {
+pub(super) fn function(
+    number: usize,
+    program: &Program,
+    is_explained: bool,
+) -> Result<String, NotTranslated> {
     let routine = &program.routines()[number];
     if routine.parallel.is_some() {
         return Err(NotTranslated::Parallel { language: Rust::NAME, routine: number });
@@ -51,7 +56,8 @@ pub(super) fn function(number: usize, program: &Program) -> Result<String, NotTr
         Value::Scalar(scalar) => Some((*value, scalar.clone())),
         _ => None,
     });
-    Routines { number, routine, locals: Locals::new(routine), literals: scalars.collect() }.function()
+    Routines { number, routine, locals: Locals::new(routine), literals: scalars.collect(), is_explained }
+        .function()
 }
 
 /// The types of all results, in order.
@@ -149,6 +155,10 @@ impl Routines<'_> {
             let end = firsts.get(number + 1).copied().unwrap_or(instructions.len());
             let _ = writeln!(text, "    {first} => {{");
             for ip in *first..end {
+                if self.is_explained {
+                    let comment = format!("{ip}: {}", dump::instruction(self.routine, ip));
+                    let _ = writeln!(text, "        {}", Rust::comment(&comment));
+                }
                 let _ = writeln!(text, "        {}", self.instruction(ip)?);
             }
             let _ = writeln!(text, "        at = {end}; continue;\n    }}");

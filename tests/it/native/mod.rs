@@ -5,6 +5,7 @@ mod arrays;
 mod boundary;
 mod cache;
 mod commands;
+mod groups;
 mod kept_sweeps;
 mod loops;
 mod operators;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const COUNTS: [usize; 9] = [0, 1, 7, 64, 65, 128, 130, 600, 1100];
 
 /// Rows, of which some are missing: none, many, or all.
-fn rows(rng: &mut Rng, element: ScalarType, count: usize) -> Value {
+pub(super) fn rows(rng: &mut Rng, element: ScalarType, count: usize) -> Value {
     let share = [0, 3, 50, 100][rng.usize(..4)];
     let cells: Vec<ScalarValue> = match element {
         ScalarType::Unit => vec![ScalarValue::Unit; count],
@@ -54,7 +54,7 @@ fn inputs(rng: &mut Rng, count: usize) -> [(&'static str, Value); 9] {
 }
 
 /// Those that a text reads.
-fn read(text: &str, mut all: Vec<(&'static str, Value)>) -> Vec<(&'static str, Value)> {
+pub(super) fn read(text: &str, mut all: Vec<(&'static str, Value)>) -> Vec<(&'static str, Value)> {
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     all.retain(|(name, _)| words.contains(name));
     all

@@ -32,6 +32,22 @@ pub const MAX_ROWS: &str = "math._max";
 pub const MEAN_ROWS: &str = "math._mean";
 /// Name of `math._min`.
 pub const MIN_ROWS: &str = "math._min";
+/// Name of `math._prod`.
+pub const PROD_ROWS: &str = "math._prod";
+/// Name of `math._median`.
+pub const MEDIAN_ROWS: &str = "math._median";
+/// Name of `math._argmin`.
+pub const ARGMIN_ROWS: &str = "math._argmin";
+/// Name of `math._argmax`.
+pub const ARGMAX_ROWS: &str = "math._argmax";
+/// Name of `math._var`.
+pub const VAR_ROWS: &str = "math._var";
+/// Name of `math._std`.
+pub const STD_ROWS: &str = "math._std";
+/// Name of `bool._logical_all`.
+pub const EVERY_TRUTH: &str = "bool._logical_all";
+/// Name of `bool._logical_any`.
+pub const ONE_TRUTH: &str = "bool._logical_any";
 /// Name of `array.size`.
 pub const SIZE: &str = "array.size";
 /// Name of `math._sum`.
@@ -45,23 +61,23 @@ pub fn rows() -> Vec<Family> {
             .on_demand(|family, args| {
                 Some(with_number!(grouped(args)?, T => folded::<SumOf<T>>(family, args)))
             }),
-        numbers("math._prod", "Product of the present rows. Integers wrap.", QType::Optional, Prod),
+        numbers(PROD_ROWS, "Product of the present rows. Integers wrap.", QType::Optional, Prod),
         best::<false>(MIN_ROWS, "The least present row; NaN if there is one."),
         best::<true>(MAX_ROWS, "The greatest present row; NaN if there is one."),
         numbers(
-            "math._median",
+            MEDIAN_ROWS,
             "The present row in the middle of their order, of an even number the lower one; NaN if there is one.",
             QType::Optional,
             Median,
         ),
         numbers(
-            "math._argmin",
+            ARGMIN_ROWS,
             "Number of the first row of the group that is the least, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
             ArgMin,
         ),
         numbers(
-            "math._argmax",
+            ARGMAX_ROWS,
             "Number of the first row of the group that is the greatest, or of the first NaN.",
             |_| QType::Optional(ScalarType::Int64),
             ArgMax,
@@ -86,12 +102,12 @@ pub fn rows() -> Vec<Family> {
             |x, _, stop| reduce::kurtosis(x, stop),
         ),
         reals(
-            "math._var",
+            VAR_ROWS,
             "Variance of the present rows: of the squares over their number, less one if unbiased.",
             reduce::var,
             reduce::var,
         ),
-        reals("math._std", "Square root of the variance of the present rows.", reduce::std, reduce::std),
+        reals(STD_ROWS, "Square root of the variance of the present rows.", reduce::std, reduce::std),
         Family::new(COUNT_ROWS, &["x", "*grouping"], "Number of present rows.").cost_of(5).on_demand(
             |family, args| {
                 grouped(args)?;
@@ -116,8 +132,8 @@ pub fn rows() -> Vec<Family> {
         }),
         mask::<ALL>(ALL_ROWS, "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
         mask::<ANY>(ANY_ROW, "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
-        kleene("bool._logical_all", "False if a row is false, else missing if one is, else true.", false),
-        kleene("bool._logical_any", "True if a row is true, else missing if one is, else false.", true),
+        kleene(EVERY_TRUTH, "False if a row is false, else missing if one is, else true.", false),
+        kleene(ONE_TRUTH, "True if a row is true, else missing if one is, else false.", true),
     ]
 }
 

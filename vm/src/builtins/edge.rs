@@ -15,35 +15,44 @@ use crate::value::{
 use crate::vector::order::{self, Ordered};
 use std::sync::Arc;
 
+/// Name of `edge.from_sizes`.
+pub const FROM_SIZES: &str = "edge.from_sizes";
+/// Name of `edge.from_split_points`.
+pub const FROM_SPLIT_POINTS: &str = "edge.from_split_points";
+/// Name of `edge.from_mapping`.
+pub const FROM_MAPPING: &str = "edge.from_mapping";
+/// Name of `edge.group_by`.
+pub const GROUP_BY: &str = "edge.group_by";
+/// Name of `edge.to_scalar`.
+pub const TO_SCALAR: &str = "edge.to_scalar";
+/// Name of `edge.mapping`.
+pub const MAPPING: &str = "edge.mapping";
+/// Name of `edge.sizes`.
+pub const SIZES: &str = "edge.sizes";
+/// Name of `edge.child_size`.
+pub const CHILD_SIZE: &str = "edge.child_size";
+/// Name of `edge.parent_size`.
+pub const PARENT_SIZE: &str = "edge.parent_size";
+/// Name of `array._expand`.
+pub const EXPAND: &str = "array._expand";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
+        Family::new(FROM_SIZES, &["sizes"], "The edge whose groups have these sizes, one after the other.")
+            .cost_of(10)
+            .raises()
+            .on_demand(from_sizes),
+        Family::new(FROM_SPLIT_POINTS, &["split_points"], "The edge whose groups begin at these rows.")
+            .cost_of(10)
+            .raises()
+            .on_demand(from_split_points),
+        Family::new(FROM_MAPPING, &["mapping", "parent_size"], "The edge from each row to its parent.")
+            .cost_of(10)
+            .raises()
+            .on_demand(from_mapping),
         Family::new(
-            "edge.from_sizes",
-            &["sizes"],
-            "The edge whose groups have these sizes, one after the other.",
-        )
-        .cost_of(10)
-        .raises()
-        .on_demand(from_sizes),
-        Family::new(
-            "edge.from_split_points",
-            &["split_points"],
-            "The edge whose groups begin at these rows.",
-        )
-        .cost_of(10)
-        .raises()
-        .on_demand(from_split_points),
-        Family::new(
-            "edge.from_mapping",
-            &["mapping", "parent_size"],
-            "The edge from each row to its parent.",
-        )
-        .cost_of(10)
-        .raises()
-        .on_demand(from_mapping),
-        Family::new(
-            "edge.group_by",
+            GROUP_BY,
             &["x"],
             "The edge that groups equal rows, in order of first appearance. Raises for NaN.",
         )
@@ -51,20 +60,18 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(group_by),
         Family::new(
-            "edge.to_scalar",
+            TO_SCALAR,
             &["x"],
             "The edge that takes all rows of an array or edge's parent for one group.",
         )
         .on_demand(to_scalar),
-        Family::new("edge.mapping", &["edge"], "The parent of each row.").cost_of(10).on_demand(mapping),
-        Family::new("edge.sizes", &["edge"], "The number of rows in each group.")
-            .cost_of(10)
-            .on_demand(sizes),
-        Family::new("edge.child_size", &["edge"], "The number of rows that are grouped.")
+        Family::new(MAPPING, &["edge"], "The parent of each row.").cost_of(10).on_demand(mapping),
+        Family::new(SIZES, &["edge"], "The number of rows in each group.").cost_of(10).on_demand(sizes),
+        Family::new(CHILD_SIZE, &["edge"], "The number of rows that are grouped.")
             .on_demand(|family, args| size(family, args, Edge::child_size)),
-        Family::new("edge.parent_size", &["edge"], "The number of groups.")
+        Family::new(PARENT_SIZE, &["edge"], "The number of groups.")
             .on_demand(|family, args| size(family, args, Edge::parent_size)),
-        Family::new("array._expand", &["x", "over"], "The row of its parent for each child.")
+        Family::new(EXPAND, &["x", "over"], "The row of its parent for each child.")
             .cost_of(10)
             .raises()
             .on_demand(expand),

@@ -19,15 +19,20 @@ use crate::vector::order::{self, Ordered, Place};
 use crate::vector::reduce::Real;
 use bytemuck::Pod;
 
+/// Name of `math._cum_sum`.
+pub const CUM_SUM: &str = "math._cum_sum";
+/// Name of `math._cum_max`.
+pub const CUM_MAX: &str = "math._cum_max";
+/// Name of `array._cum_count`.
+pub const CUM_COUNT: &str = "array._cum_count";
+/// Name of `array._agg_index`.
+pub const ROW_OF_GROUP: &str = "array._agg_index";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        family(
-            "math._cum_sum",
-            "Sum of the present rows up to this one. Integers wrap.",
-            None,
-            numbers,
-            |element| match element {
+        family(CUM_SUM, "Sum of the present rows up to this one. Integers wrap.", None, numbers, |element| {
+            match element {
                 ScalarType::Int32 => {
                     Some(kernel(|x, _, out: &mut [i32], m| running(x, out, m, i32::wrapping_add)))
                 }
@@ -37,21 +42,21 @@ pub fn rows() -> Vec<Family> {
                 ScalarType::Float32 => Some(kernel(running_sum::<f32>)),
                 ScalarType::Float64 => Some(kernel(running_sum::<f64>)),
                 _ => None,
-            },
-        ),
+            }
+        }),
         family(
-            "math._cum_max",
+            CUM_MAX,
             "The greatest present row up to this one; NaN from the first NaN on.",
             None,
             numbers,
             |element| Some(with_number!(element, T => kernel(running_max::<T>))),
         ),
-        family("array._cum_count", "Number of present rows up to this one.", None, counts, |_| {
+        family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
             Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
                 write(x.len(), out, meter, |value| value as i64 + 1)
             }))
         }),
-        family("array._agg_index", "Number of the row in its group.", None, counts, |_| {
+        family(ROW_OF_GROUP, "Number of the row in its group.", None, counts, |_| {
             Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
                 write(x.len(), out, meter, |value| x.place(value))
             }))

@@ -12,7 +12,7 @@ use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
 use crate::operator::special::SpecialFunction;
 use crate::operator::threaded::Threaded;
-use crate::strip::List;
+use crate::strip::{List, Term};
 use crate::value::{Fault, QType};
 use std::fmt;
 use std::sync::Arc;
@@ -264,6 +264,14 @@ impl Overload {
     pub fn record(&self, list: &mut List, operands: &[Recorded]) -> Option<Recorded> {
         let kernel = self.rows_kernel()?;
         kernel.recipe?.record(list, operands, kernel.is_lifted)
+    }
+
+    /// The same of a recipe that does not hold for all operands, with a truth of those for which it does not: they are refused, or
+    /// give another value. `None` too if there are none.
+    pub fn record_usual(&self, list: &mut List, operands: &[Recorded]) -> Option<(Recorded, Term)> {
+        let kernel = self.rows_kernel()?;
+        let (recorded, rare) = kernel.recipe?.record_with_rare(list, operands, kernel.is_lifted)?;
+        Some((recorded, rare?))
     }
 
     /// The special function that the operator is, of one row or of plain values: of present operands, where the result

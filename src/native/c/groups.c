@@ -1,0 +1,513 @@
+/* Rows in groups: edges, and what becomes of the rows of each group that are there.
+
+   child     a  b  c  d          mapping 0, 0, -1, 2 of 3 parents: group 0 is a, b; group 2 is d
+   starts    0  2  2  3          where the rows of each parent begin among `rows`; one more at the end */
+
+typedef struct {
+    int64_t children, parents;
+    int64_t *mapping;   /* the parent of each child, -1 where there is none; NULL if groups stand one after the other */
+    int64_t *starts;    /* NULL of a mapping whose groups nobody has needed yet, and of all rows in one group */
+    int64_t *rows;      /* NULL if groups stand one after the other */
+} cembra_edge;
+
+static inline void free_edge(cembra_edge *edge)
+{
+    free(edge->mapping);
+    free(edge->starts);
+    free(edge->rows);
+    *edge = (cembra_edge){ 0 };
+}
+/* Memory for numbers: one at least. */
+static inline int64_t *numbers_of(uint64_t count)
+{
+    return count <= CEMBRA_BYTES / 8 ? malloc(8 * count + 8) : NULL;
+}
+static inline int64_t number_at(const cembra_array *array, int64_t row)
+{
+    int64_t x;
+    memcpy(&x, (const char *)array->data + row * array->strides[0], sizeof x);
+    return x;
+}
+/* Takes the place of an edge, if all went well. */
+static inline int32_t give_edge(int32_t status, cembra_edge *made, cembra_edge *to)
+{
+    if (status != 0) {
+        free_edge(made);
+        return status;
+    }
+    free_edge(to);
+    *to = *made;
+    return 0;
+}
+/* Points are sizes that are added up, or where groups begin, from 0 on. */
+__attribute__((unused)) static int32_t edge_of_points(const cembra_array *array, int are_sizes, cembra_edge *to)
+{
+    int64_t count = array->shape[0], first = are_sizes != 0, last = 0;
+    cembra_edge made = { 0, count - !first, NULL, numbers_of((uint64_t)(count + first)), NULL };
+    if (made.starts == NULL) return CEMBRA_LIMIT;
+    if (first) made.starts[0] = 0;
+    int is_wrong = count + first == 0;
+    for (int64_t row = 0; row < count && !is_wrong; row++) {
+        int64_t x = is_present(array, row) ? number_at(array, row) : -1;
+        if (are_sizes) {
+            is_wrong = x < 0 || x > (int64_t)CEMBRA_ELEMENTS - last;
+            last += is_wrong ? 0 : x;
+        } else {
+            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ELEMENTS;
+            last = x;
+        }
+        made.starts[row + first] = last;
+    }
+    made.children = last;
+    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+}
+__attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array, int64_t parents, cembra_edge *to)
+{
+    if (parents < 0 || parents > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_INDEX_OUT_OF_RANGE;
+    int64_t count = array->shape[0];
+    cembra_edge made = { count, parents, numbers_of((uint64_t)count), NULL, NULL };
+    if (made.mapping == NULL) return CEMBRA_LIMIT;
+    int is_wrong = 0;
+    for (int64_t row = 0; row < count; row++) {
+        int is = is_present(array, row);
+        int64_t x = number_at(array, row);
+        is_wrong |= is && (x < 0 || x >= parents);
+        made.mapping[row] = is ? x : -1;
+    }
+    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+}
+/* Numbers of so many bytes, each in the group of those of its bits, in order of first appearance; zeros of both signs are one. */
+__attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array, int64_t size, int is_float, cembra_edge *to)
+{
+    int64_t count = array->shape[0];
+    uint64_t room = 16;
+    while (room < 2 * (uint64_t)count) room *= 2;
+    cembra_edge made = { count, 0, numbers_of((uint64_t)count), NULL, NULL };
+    /* For each place a number, and its group from 1 on. */
+    int64_t *table = numbers_of(2 * room);
+    if (made.mapping == NULL || table == NULL) {
+        free(table);
+        return give_edge(CEMBRA_LIMIT, &made, to);
+    }
+    memset(table, 0, 16 * room);
+    /* Where memory stands is not known beforehand: nobody chooses numbers that share a place. */
+    uint64_t seed = (uint64_t)(uintptr_t)table * UINT64_C(0xd6e8feb86659fd93);
+    int is_wrong = 0;
+    for (int64_t row = 0; row < count && !is_wrong; row++) {
+        made.mapping[row] = -1;
+        if (!is_present(array, row)) continue;
+        uint64_t key = 0;
+        memcpy(&key, (const char *)array->data + row * array->strides[0], (uint64_t)size);
+        if (is_float) {
+            uint64_t sign = UINT64_C(1) << (8 * size - 1), infinity = size == 8 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
+            is_wrong = (key & ~sign) > infinity;
+            key = key == sign ? 0 : key;
+        }
+        if (size == 1) key = key != 0;
+        uint64_t place = (key ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
+        place = (place ^ place >> 32) * UINT64_C(0xd6e8feb86659fd93);
+        for (place ^= place >> 32;; place++) {
+            int64_t *entry = table + 2 * (place & (room - 1));
+            if (entry[1] == 0) {
+                entry[0] = (int64_t)key;
+                entry[1] = ++made.parents;
+            }
+            if (entry[0] == (int64_t)key) {
+                made.mapping[row] = entry[1] - 1;
+                break;
+            }
+        }
+    }
+    free(table);
+    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+}
+/* Finds the rows of each parent. */
+static int32_t find_groups(cembra_edge *edge)
+{
+    if (edge->mapping == NULL || edge->starts != NULL) return 0;
+    int64_t *starts = numbers_of((uint64_t)edge->parents + 2), *rows = numbers_of((uint64_t)edge->children);
+    if (starts == NULL || rows == NULL) {
+        free(starts);
+        free(rows);
+        return CEMBRA_LIMIT;
+    }
+    /* One more than there are parents: a start is counted behind its place, and moves on to its end. */
+    memset(starts, 0, 8 * ((uint64_t)edge->parents + 2));
+    for (int64_t row = 0; row < edge->children; row++) if (edge->mapping[row] >= 0) starts[edge->mapping[row] + 2]++;
+    for (int64_t parent = 0; parent < edge->parents; parent++) starts[parent + 2] += starts[parent + 1];
+    for (int64_t row = 0; row < edge->children; row++) if (edge->mapping[row] >= 0) rows[starts[edge->mapping[row] + 1]++] = row;
+    edge->starts = starts;
+    edge->rows = rows;
+    return 0;
+}
+
+/* The rows of a group that are there, and their places in it: NULL if none is missing. */
+typedef struct {
+    int64_t size, count, first;
+    const char *values;
+    const int64_t *places, *rows;
+    int64_t *own_values, *own_places, *results;
+} cembra_group;
+
+/* Finds the groups, and makes memory for the rows of any one. */
+__attribute__((unused)) static int32_t begin_groups(cembra_edge *edge, const cembra_array *x, cembra_group *group)
+{
+    uint64_t count = (uint64_t)x->shape[0];
+    int32_t status = edge->starts == NULL && edge->mapping == NULL ? 0 : find_groups(edge);
+    *group = (cembra_group){ 0, 0, 0, NULL, NULL, NULL, numbers_of(count), numbers_of(count), numbers_of(count) };
+    if (status == 0 && (group->own_values == NULL || group->own_places == NULL || group->results == NULL)) status = CEMBRA_LIMIT;
+    return status;
+}
+/* No row is there, of memory that may be the caller's. */
+__attribute__((unused)) static void clear_rows(cembra_array *to, int64_t size)
+{
+    to->validity += to->offset >> 3;
+    to->offset = 0;
+    memset(to->validity, 0, (uint64_t)(to->shape[0] + 7) >> 3);
+    if (size > 0) memset(to->data, 0, (uint64_t)(to->shape[0] * size));
+}
+/* True if rows that stand in order are all there, and one group. */
+__attribute__((unused)) static inline int is_one_run(const cembra_array *x, int64_t size, const cembra_edge *edge)
+{
+    return size > 0 && x->validity == NULL && edge->parents == 1 && edge->starts == NULL && edge->mapping == NULL
+        && (x->strides[0] == size || x->shape[0] < 2);
+}
+__attribute__((unused)) static void end_groups(cembra_group *group)
+{
+    free(group->own_values);
+    free(group->own_places);
+    free(group->results);
+}
+/* Takes the rows of a group, whose cells have this size. */
+__attribute__((unused)) static inline void gather_rows(const cembra_array *x, int64_t size, const cembra_edge *edge, int64_t parent,
+    cembra_group *group)
+{
+    int64_t first = edge->starts == NULL ? 0 : edge->starts[parent];
+    int64_t end = edge->starts == NULL ? edge->children : edge->starts[parent + 1];
+    const int64_t *rows = edge->rows;
+    group->size = group->count = end - first;
+    group->first = first;
+    group->rows = rows;
+    if (rows == NULL && x->validity == NULL && (x->strides[0] == size || end - first < 2)) {
+        group->values = (const char *)x->data + first * x->strides[0];
+        group->places = NULL;
+        return;
+    }
+    char *values = (char *)group->own_values;
+    int64_t count = 0;
+    for (int64_t place = first; place < end; place++) {
+        int64_t row = rows == NULL ? place : rows[place];
+        if (!is_present(x, row)) continue;
+        if (size > 0) memcpy(values + count * size, (const char *)x->data + row * x->strides[0], (uint64_t)size);
+        group->own_places[count++] = place - first;
+    }
+    group->count = count;
+    group->values = values;
+    group->places = group->own_places;
+}
+static inline int64_t place_of(const cembra_group *group, int64_t value) { return group->places == NULL ? value : group->places[value]; }
+/* The row of a value of a group. */
+__attribute__((unused)) static inline int64_t row_of(const cembra_group *group, int64_t value)
+{
+    int64_t place = group->first + place_of(group, value);
+    return group->rows == NULL ? place : group->rows[place];
+}
+__attribute__((unused)) static inline void put_row(cembra_array *to, int64_t row, int is, const void *value, uint64_t size)
+{
+    if (!is) {
+        if (size > 0) memset((char *)to->data + row * (int64_t)size, 0, size);
+        return;
+    }
+    if (size > 0) memcpy((char *)to->data + row * (int64_t)size, value, size);
+    to->validity[row >> 3] |= (uint8_t)(1 << (row & 7));
+}
+/* The row of its parent for each child. */
+__attribute__((unused)) static int32_t expand_rows(const cembra_array *x, int64_t size, cembra_edge *edge, cembra_array *to)
+{
+    int32_t status = find_groups(edge);
+    to->shape[0] = edge->children;
+    if (status == 0) status = new_rows(size, to);
+    if (status != 0) return status;
+    if (size > 0) memset(to->data, 0, (uint64_t)(edge->children * size));
+    for (int64_t parent = 0; parent < edge->parents; parent++) {
+        int is = is_present(x, parent);
+        const char *from = (const char *)x->data + parent * x->strides[0];
+        for (int64_t place = edge->starts[parent]; place < edge->starts[parent + 1]; place++)
+            put_row(to, edge->rows == NULL ? place : edge->rows[place], is, from, (uint64_t)size);
+    }
+    return 0;
+}
+/* Numbers that an edge consists of: the parent of each child, or the size of each group. */
+__attribute__((unused)) static int32_t mapping_of(cembra_edge *edge, cembra_array *to)
+{
+    int32_t status = edge->mapping == NULL && edge->starts == NULL ? 0 : find_groups(edge);
+    to->shape[0] = edge->children;
+    if (status == 0) status = new_rows(8, to);
+    if (status != 0) return status;
+    for (int64_t parent = 0, row = 0; parent < edge->parents && edge->mapping == NULL; parent++) {
+        int64_t end = edge->starts == NULL ? edge->children : edge->starts[parent + 1];
+        for (; row < end; row++) put_row(to, row, 1, &parent, 8);
+    }
+    for (int64_t row = 0; row < edge->children && edge->mapping != NULL; row++)
+        put_row(to, row, edge->mapping[row] >= 0, edge->mapping + row, 8);
+    return 0;
+}
+__attribute__((unused)) static int32_t sizes_of(cembra_edge *edge, cembra_array *to)
+{
+    int32_t status = edge->mapping == NULL && edge->starts == NULL ? 0 : find_groups(edge);
+    to->shape[0] = edge->parents;
+    if (status == 0) status = new_rows(8, to);
+    if (status != 0) return status;
+    for (int64_t parent = 0; parent < edge->parents; parent++) {
+        int64_t size = edge->starts == NULL ? edge->children : edge->starts[parent + 1] - edge->starts[parent];
+        put_row(to, parent, 1, &size, 8);
+    }
+    return 0;
+}
+
+/* What the rows of a group become: 0 if that is missing. */
+
+/* Folds: missing rows count as a number where they stand. */
+#define CEMBRA_GROUP_TREE(kind, name, code, part, type, wide, missing) \
+static part tree_of_##kind##_##name(const cembra_group *g, int64_t first, int64_t size, int64_t *taken) \
+{ \
+    if (size > 128) { \
+        int64_t left = left_half(size); \
+        part x = tree_of_##kind##_##name(g, first, left, taken); \
+        return join_##kind##_##code(x, tree_of_##kind##_##name(g, first + left, size - left, taken)); \
+    } \
+    wide values[128]; \
+    for (int64_t i = 0; i < size; i++) { \
+        type e = missing; \
+        if (g->places == NULL) memcpy(&e, g->values + (first + i) * (int64_t)sizeof e, sizeof e); \
+        values[i] = (wide)e; \
+    } \
+    for (; g->places != NULL && *taken < g->count && g->places[*taken] < first + size; ++*taken) { \
+        type e; \
+        memcpy(&e, g->values + *taken * (int64_t)sizeof e, sizeof e); \
+        values[g->places[*taken] - first] = (wide)e; \
+    } \
+    return leaf_##kind##_##code((const char *)values, size); \
+}
+#define CEMBRA_GROUP_SUM(type, name, wide, code, part) \
+CEMBRA_GROUP_TREE(sum, name, code, part, type, wide, 0) \
+__attribute__((unused)) static inline int group_sum_##name(const cembra_group *g, int64_t option, type *z) \
+{ \
+    int64_t taken = 0; \
+    part sum = tree_of_sum_##name(g, 0, g->size, &taken); \
+    (void)option; \
+    *z = (type)finish_sum_##code(sum, g->size); \
+    return 1; \
+}
+CEMBRA_GROUP_SUM(double, f64, double, f64, double)
+CEMBRA_GROUP_SUM(float, f32, double, f64, double)
+CEMBRA_GROUP_SUM(int64_t, i64, int64_t, i64, int64_t)
+CEMBRA_GROUP_SUM(int32_t, i32, int32_t, i32, int64_t)
+#define CEMBRA_GROUP_MEAN(type, name) \
+__attribute__((unused)) static inline int group_mean_##name(const cembra_group *g, int64_t option, type *z) \
+{ \
+    int64_t taken = 0; \
+    double sum = finish_sum_f64(tree_of_sum_##name(g, 0, g->size, &taken), g->size); \
+    (void)option; \
+    *z = (type)(sum / (double)g->count); \
+    return g->count > 0; \
+}
+CEMBRA_GROUP_MEAN(double, f64)
+CEMBRA_GROUP_MEAN(float, f32)
+#define CEMBRA_GROUP_BEST(type, name, kind, missing) \
+CEMBRA_GROUP_TREE(kind, name, name, type, type, type, missing) \
+__attribute__((unused)) static inline int group_##kind##_##name(const cembra_group *g, int64_t option, type *z) \
+{ \
+    int64_t taken = 0; \
+    (void)option; \
+    *z = tree_of_##kind##_##name(g, 0, g->size, &taken); \
+    return g->count > 0; \
+}
+CEMBRA_GROUP_BEST(double, f64, min, INFINITY)
+CEMBRA_GROUP_BEST(double, f64, max, -INFINITY)
+CEMBRA_GROUP_BEST(float, f32, min, INFINITY)
+CEMBRA_GROUP_BEST(float, f32, max, -INFINITY)
+CEMBRA_GROUP_BEST(int64_t, i64, min, INT64_MAX)
+CEMBRA_GROUP_BEST(int64_t, i64, max, INT64_MIN)
+CEMBRA_GROUP_BEST(int32_t, i32, min, INT32_MAX)
+CEMBRA_GROUP_BEST(int32_t, i32, max, INT32_MIN)
+
+__attribute__((unused)) static inline int group_count_u8(const cembra_group *g, int64_t option, int64_t *z)
+{
+    (void)option;
+    *z = g->count;
+    return 1;
+}
+__attribute__((unused)) static inline int group_any_u8(const cembra_group *g, int64_t option, uint8_t *z)
+{
+    (void)option;
+    *z = 0;
+    return g->count > 0;
+}
+__attribute__((unused)) static inline int group_all_u8(const cembra_group *g, int64_t option, uint8_t *z)
+{
+    (void)option;
+    *z = 0;
+    return g->count == g->size;
+}
+/* The truth that decides wherever it stands, else missing if a row is, else the other one. */
+static inline int decided(const cembra_group *g, uint8_t decides, uint8_t *z)
+{
+    for (int64_t i = 0; i < g->count; i++) {
+        if ((g->values[i] != 0) == decides) {
+            *z = decides;
+            return 1;
+        }
+    }
+    *z = !decides;
+    return g->count == g->size;
+}
+__attribute__((unused)) static inline int group_logical_all_u8(const cembra_group *g, int64_t option, uint8_t *z)
+{
+    (void)option;
+    return decided(g, 0, z);
+}
+__attribute__((unused)) static inline int group_logical_any_u8(const cembra_group *g, int64_t option, uint8_t *z)
+{
+    (void)option;
+    return decided(g, 1, z);
+}
+
+/* Keys of the order of numbers: -0 is below 0. */
+static inline uint64_t key_i64(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
+static inline uint64_t key_i32(int32_t x) { return (uint64_t)((uint32_t)x ^ UINT32_C(1) << 31) << 32; }
+static inline uint64_t key_f64(double x)
+{
+    int64_t bits = (int64_t)bits_f64(x);
+    return key_i64(bits ^ ((bits >> 63) & INT64_MAX));
+}
+static inline uint64_t key_f32(float x)
+{
+    int32_t bits = (int32_t)bits_f32(x);
+    return key_i32(bits ^ ((bits >> 31) & INT32_MAX));
+}
+
+/* Takes each value of a group as `e`. */
+#define CEMBRA_EACH(g, type, first, statement) \
+for (int64_t i = first; i < (g)->count; i++) { type e; memcpy(&e, (g)->values + i * (int64_t)sizeof e, sizeof e); statement }
+
+#define CEMBRA_GROUP_PLACES(type, name, times) \
+__attribute__((unused)) static inline int group_prod_##name(const cembra_group *g, int64_t option, type *z) \
+{ \
+    type product = 1; \
+    (void)option; \
+    CEMBRA_EACH(g, type, 0, product = i == 0 ? e : times(product, e);) \
+    *z = product; \
+    return g->count > 0; \
+} \
+__attribute__((unused)) static inline int group_argmin_##name(const cembra_group *g, int64_t option, int64_t *z) \
+{ \
+    int64_t at = 0; \
+    type best = 0; \
+    (void)option; \
+    CEMBRA_EACH(g, type, 0, if (i == 0 || (best == best && (e != e || e < best))) { at = i; best = e; }) \
+    *z = g->count > 0 ? place_of(g, at) : 0; \
+    return g->count > 0; \
+} \
+__attribute__((unused)) static inline int group_argmax_##name(const cembra_group *g, int64_t option, int64_t *z) \
+{ \
+    int64_t at = 0; \
+    type best = 0; \
+    (void)option; \
+    CEMBRA_EACH(g, type, 0, if (i == 0 || (best == best && (e != e || e > best))) { at = i; best = e; }) \
+    *z = g->count > 0 ? place_of(g, at) : 0; \
+    return g->count > 0; \
+} \
+/* The value in the middle: digit by digit of its key, from the first one on. */ \
+__attribute__((unused)) static int group_median_##name(const cembra_group *g, int64_t option, type *z) \
+{ \
+    uint64_t prefix = 0, counts[256]; \
+    int64_t place = (g->count - 1) / 2, at = 0; \
+    (void)option; \
+    *z = 0; \
+    if (g->count == 0) return 0; \
+    CEMBRA_EACH(g, type, 0, if (e != e) { *z = e; return 1; }) \
+    for (int digit = 56; digit >= 0; digit -= 8) { \
+        uint64_t known = digit == 56 ? 0 : ~UINT64_C(0) << (digit + 8), byte = 0; \
+        memset(counts, 0, sizeof counts); \
+        CEMBRA_EACH(g, type, 0, uint64_t key = key_##name(e); if ((key & known) == prefix) counts[key >> digit & 255]++;) \
+        for (; place >= (int64_t)counts[byte]; byte++) place -= (int64_t)counts[byte]; \
+        prefix |= byte << digit; \
+    } \
+    CEMBRA_EACH(g, type, 0, if (key_##name(e) == prefix) at = i;) \
+    memcpy(z, g->values + at * (int64_t)sizeof *z, sizeof *z); \
+    return 1; \
+}
+CEMBRA_GROUP_PLACES(double, f64, times_f64)
+CEMBRA_GROUP_PLACES(float, f32, times_f32)
+CEMBRA_GROUP_PLACES(int64_t, i64, mul_i64)
+CEMBRA_GROUP_PLACES(int32_t, i32, mul_i32)
+
+/* What is known of stretches of at most 1,024 values. */
+typedef struct { double count, sum, squares; } cembra_moments;
+
+static inline cembra_moments join_moments(cembra_moments x, cembra_moments y)
+{
+    double difference = y.sum * x.count - x.sum * y.count, count = x.count + y.count;
+    double between = difference * difference / (x.count * y.count * count);
+    return (cembra_moments){ count, x.sum + y.sum, x.squares + y.squares + between };
+}
+#define CEMBRA_GROUP_VARIANCE(type, name) \
+static cembra_moments moments_##name(const char *x, int64_t count) \
+{ \
+    if (count > 1024) { \
+        int64_t left = (count + 1023) / 1024 / 2 * 1024; \
+        cembra_moments of_left = moments_##name(x, left); \
+        return join_moments(of_left, moments_##name(x + left * (int64_t)sizeof(type), count - left)); \
+    } \
+    double values[1024]; \
+    for (int64_t i = 0; i < count; i++) { type e; memcpy(&e, x + i * (int64_t)sizeof e, sizeof e); values[i] = (double)e; } \
+    double sum = 0 + tree_sum_f64((const char *)values, count), mean = sum / (double)count; \
+    for (int64_t i = 0; i < count; i++) values[i] = (values[i] - mean) * (values[i] - mean); \
+    return (cembra_moments){ (double)count, sum, tree_sum_f64((const char *)values, count) }; \
+} \
+__attribute__((unused)) static inline int group_var_##name(const cembra_group *g, int64_t unbiased, type *z) \
+{ \
+    *z = 0; \
+    if (g->count <= unbiased) return 0; \
+    *z = (type)(moments_##name(g->values, g->count).squares / (double)(g->count - unbiased)); \
+    return 1; \
+} \
+__attribute__((unused)) static inline int group_std_##name(const cembra_group *g, int64_t unbiased, type *z) \
+{ \
+    *z = 0; \
+    if (g->count <= unbiased) return 0; \
+    *z = (type)sqrt(moments_##name(g->values, g->count).squares / (double)(g->count - unbiased)); \
+    return 1; \
+}
+CEMBRA_GROUP_VARIANCE(double, f64)
+CEMBRA_GROUP_VARIANCE(float, f32)
+
+/* Scans: a result for each row of a group that is there. */
+#define CEMBRA_SCANS(type, name, wide, plus) \
+__attribute__((unused)) static inline void scan_sum_##name(const cembra_group *g, int64_t option, char *results) \
+{ \
+    wide sum = 0; \
+    (void)option; \
+    CEMBRA_EACH(g, type, 0, sum = i == 0 ? (wide)e : plus; e = (type)sum; memcpy(results + i * (int64_t)sizeof e, &e, sizeof e);) \
+} \
+__attribute__((unused)) static inline void scan_max_##name(const cembra_group *g, int64_t option, char *results) \
+{ \
+    type max = 0; \
+    (void)option; \
+    CEMBRA_EACH(g, type, 0, max = i == 0 ? e : max != max || max >= e ? max : e; memcpy(results + i * (int64_t)sizeof e, &max, sizeof e);) \
+}
+CEMBRA_SCANS(double, f64, double, sum + e)
+CEMBRA_SCANS(float, f32, double, sum + (double)e)
+CEMBRA_SCANS(int64_t, i64, int64_t, add_i64(sum, e))
+CEMBRA_SCANS(int32_t, i32, int32_t, add_i32(sum, e))
+__attribute__((unused)) static inline void scan_count_u8(const cembra_group *g, int64_t option, char *results)
+{
+    (void)option;
+    for (int64_t i = 0; i < g->count; i++) { int64_t number = i + 1; memcpy(results + 8 * i, &number, 8); }
+}
+__attribute__((unused)) static inline void scan_index_u8(const cembra_group *g, int64_t option, char *results)
+{
+    (void)option;
+    for (int64_t i = 0; i < g->count; i++) { int64_t place = place_of(g, i); memcpy(results + 8 * i, &place, 8); }
+}
