@@ -85,11 +85,11 @@ impl Emitter<'_, '_> {
         let (unknown, next) = (self.cold_block(), self.next_block());
         let located = self.b.append_block_param(next, types::I64);
         self.b.ins().brif(is_known, next, &[place.into()], unknown, &[]);
-        self.b.switch_to_block(unknown);
+        self.enter(unknown);
         self.locate(slot);
         let place = place_in(self, slot);
         self.b.ins().jump(next, &[place.into()]);
-        self.b.switch_to_block(next);
+        self.enter(next);
         located
     }
 }
@@ -132,11 +132,11 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>)
             let (yes, none) = (e.b.ins().iconst(types::I8, 1), e.b.ins().iconst(types::I64, 0));
             let refused = refused.into_iter().reduce(|a, b| e.b.ins().bor(a, b)).expect("an array has axes");
             e.b.ins().brif(refused, next, &[yes.into(), none.into()], narrow, &[]);
-            e.b.switch_to_block(narrow);
+            e.enter(narrow);
             let value = e.b.ins().load(types::I64, anywhere(), at, 0);
             let is_beyond = e.b.ins().icmp_imm_s(IntCC::SignedLessThan, value, 0);
             e.b.ins().jump(next, &[is_beyond.into(), value.into()]);
-            e.b.switch_to_block(next);
+            e.enter(next);
             e.unless(&[is_refused], instructed, |_| Some(loaded));
         }
         _ => e.unless(&refused, instructed, |e| Some(read(e, element, at))),

@@ -131,6 +131,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
+        b.seal_block(entry);
         let [run, frame] = *b.block_params(entry) else { unreachable!("an entry has two parameters") };
         let (stopped, stopped_below) = (b.create_block(), b.create_block());
         b.set_cold_block(stopped);
@@ -181,10 +182,17 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.b.finalize(isa.frontend_config());
     }
 
-    /// Goes on in another block.
+    /// Goes on in a block that jumps lead to, some of which may be made later.
     pub(super) fn begin(&mut self, block: Block) {
         self.b.switch_to_block(block);
         self.clean.clear();
+    }
+
+    /// Goes on in a block to which all jumps have been made: it is known at once which variables differ by the way there.
+    /// Where it is not, every variable differs, and nothing that is computed of one leaves a loop.
+    pub(super) fn enter(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
     }
 
     /// Ends the routine: results are put down.
@@ -367,7 +375,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let is_over = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
         let over = self.cold_block();
         self.b.ins().brif(is_over, over, &[], block, &[]);
-        self.b.switch_to_block(over);
+        self.enter(over);
         self.pause(at, next);
         self.b.ins().jump(block, &[]);
     }
@@ -377,10 +385,10 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let watch = self.b.ins().load(types::I64, MemFlagsData::trusted(), self.run, WATCH as i32);
         let (watched, next) = (self.cold_block(), self.b.create_block());
         self.b.ins().brif(watch, watched, &[], next, &[]);
-        self.b.switch_to_block(watched);
+        self.enter(watched);
         self.pause(ip, ip);
         self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
+        self.enter(next);
     }
 
     fn pause(&mut self, at: usize, next: usize) {
@@ -417,7 +425,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
     fn unless_stopped(&mut self, status: Value, stopped: Block) {
         let next = self.next_block();
         self.b.ins().brif(status, stopped, &[], next, &[]);
-        self.b.switch_to_block(next);
+        self.enter(next);
     }
 
     /// Finds out where the elements of the array in a slot stand, in a cold block.
@@ -470,12 +478,12 @@ impl<'r, 'f> Emitter<'r, 'f> {
         for (number, refused) in refused.iter().enumerate() {
             let next = if number + 1 == of_refused { fast } else { self.b.create_block() };
             self.b.ins().brif(*refused, rare, &[], next, &[]);
-            self.b.switch_to_block(next);
+            self.enter(next);
         }
         let computed = usual(self);
         let args: Vec<_> = computed.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
-        self.b.switch_to_block(rare);
+        self.enter(rare);
         let clean = self.clean.clone();
         instructed.operands.iter().for_each(|value| self.store(*value));
         self.clean = clean;
@@ -489,7 +497,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         }
         let args: Vec<_> = loaded.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
-        self.b.switch_to_block(next);
+        self.enter(next);
         if let Some(((value, leaf), joined)) = leaf.zip(joined) {
             self.define(value, leaf, joined);
         }

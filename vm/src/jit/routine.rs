@@ -41,8 +41,14 @@ pub(super) fn translate(
     let emitter =
         Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
     let reads = reads(&emitter);
-    let mut translator =
-        Translator { e: emitter, blocks: Vec::new(), gains: has_jumps, since_look: 0, reads };
+    let mut translator = Translator {
+        e: emitter,
+        blocks: Vec::new(),
+        last_jumps: HashMap::new(),
+        gains: has_jumps,
+        since_look: 0,
+        reads,
+    };
     translator.make_blocks();
     translator.instructions();
     translator.end();
@@ -83,6 +89,8 @@ struct Translator<'r, 'f> {
     e: Emitter<'r, 'f>,
     /// By instruction, and behind the last one: its block, if one begins there.
     blocks: Vec<Option<Block>>,
+    /// By instruction that a jump leads to: the last such jump.
+    last_jumps: HashMap<usize, usize>,
     /// True if code does what a cell would.
     gains: bool,
     /// Instructions since the watch was looked at.
@@ -99,7 +107,10 @@ impl<'r> Translator<'r, '_> {
         begins[len] = true;
         for ip in (0..len).filter(|ip| self.e.parts.steps[*ip] == Step::Jump) {
             begins[ip + 1] = true;
-            body.target(ip).into_iter().for_each(|target| begins[target] = true);
+            if let Some(target) = body.target(ip) {
+                begins[target] = true;
+                self.last_jumps.insert(target, ip);
+            }
         }
         let block = |begins: bool| begins.then(|| self.e.b.create_block());
         self.blocks = begins.into_iter().map(block).collect();
@@ -111,7 +122,7 @@ impl<'r> Translator<'r, '_> {
         while ip < self.e.parts.steps.len() {
             self.e.b.set_srcloc(SourceLoc::new(ip as u32));
             if let Some(block) = self.blocks[ip] {
-                self.enter(block);
+                self.enter(ip, block);
             }
             if self.e.b.is_unreachable() || self.is_filled() {
                 ip += 1;
@@ -231,17 +242,21 @@ impl<'r> Translator<'r, '_> {
         })
     }
 
-    fn enter(&mut self, block: Block) {
+    fn enter(&mut self, ip: usize, block: Block) {
         if !self.is_filled() {
             self.e.b.ins().jump(block, &[]);
         }
         self.e.begin(block);
+        // What loops jump back to is sealed behind the last of them.
+        if self.last_jumps.get(&ip).is_none_or(|jump| *jump < ip) {
+            self.e.b.seal_block(block);
+        }
     }
 
     fn end(&mut self) {
         self.e.b.set_srcloc(SourceLoc::default());
         let last = self.blocks.last().copied().flatten().expect("a block begins at the end");
-        self.enter(last);
+        self.enter(self.e.parts.steps.len(), last);
         self.e.leave();
     }
 
@@ -250,19 +265,27 @@ impl<'r> Translator<'r, '_> {
         let target = self.e.routine.body.target(ip).expect("the verifier checked every jump");
         let block = |to: usize| self.blocks[to].expect("a block begins where a jump leads");
         let (taken, fall) = (block(target), block(ip + 1));
-        let (condition, sense) = match *instruction {
-            Instruction::JumpIf { condition, .. } => (condition, true),
-            Instruction::JumpIfNot { condition, .. } => (condition, false),
-            _ => return self.e.go(ip, target, taken),
+        let branch = match *instruction {
+            Instruction::JumpIf { condition, .. } => Some((condition, true)),
+            Instruction::JumpIfNot { condition, .. } => Some((condition, false)),
+            _ => None,
         };
-        let condition = self.e.scalar(condition);
-        let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
-        let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
-        self.e.b.ins().brif(condition, yes, &[], no, &[]);
-        self.e.b.switch_to_block(to_taken);
-        self.e.go(ip, target, taken);
-        self.e.b.switch_to_block(to_fall);
-        self.e.go(ip, ip + 1, fall);
+        match branch {
+            None => self.e.go(ip, target, taken),
+            Some((condition, sense)) => {
+                let condition = self.e.scalar(condition);
+                let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
+                let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
+                self.e.b.ins().brif(condition, yes, &[], no, &[]);
+                self.e.enter(to_taken);
+                self.e.go(ip, target, taken);
+                self.e.enter(to_fall);
+                self.e.go(ip, ip + 1, fall);
+            }
+        }
+        if target <= ip && self.last_jumps[&target] == ip {
+            self.e.b.seal_block(taken);
+        }
     }
 
     /// Gives a value the leaves of others, one after the other.
