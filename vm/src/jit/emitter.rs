@@ -8,6 +8,7 @@
 //!
 //! A leaf is *clean* if the frame has its value too: it is not stored again, up to the next block.
 
+use crate::jit::abilities::Abilities;
 use crate::jit::places::Places;
 use crate::jit::preserving::{self, OF_CELLS, OF_GO_ON, Preserving};
 use crate::jit::variables::{Leaf, leaves};
@@ -26,30 +27,6 @@ use hashbrown::{HashMap, HashSet};
 
 /// A leaf of an owner.
 type Key = (ValueId, u32);
-
-/// What a processor can do beyond what every one can.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Abilities {
-    /// Rounds floats to integers.
-    pub(super) rounds: bool,
-    /// Multiplies and adds with one rounding.
-    pub(super) fuses: bool,
-}
-
-impl Abilities {
-    /// Those of a target.
-    pub(super) fn of(isa: &dyn TargetIsa) -> Abilities {
-        let flags = isa.isa_flags();
-        let has = |name: &str| flags.iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
-        match isa.triple().architecture {
-            target_lexicon::Architecture::X86_64 => {
-                Abilities { rounds: has("has_sse41"), fuses: has("has_avx") && has("has_fma") }
-            }
-            target_lexicon::Architecture::Aarch64(_) => Abilities { rounds: true, fuses: true },
-            _ => Abilities { rounds: false, fuses: false },
-        }
-    }
-}
 
 /// The owners that have more than one definition, or one behind a use in the list of instructions.
 pub(super) fn redefined(routine: &Routine) -> HashSet<ValueId> {

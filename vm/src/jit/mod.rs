@@ -24,6 +24,7 @@
 //! What compiling takes: about 0.1 ms a routine and 2 µs an instruction. It pays for loops, calls, and wide and branching
 //! programs that run often.
 
+mod abilities;
 mod compiled;
 mod elements;
 mod emitter;
@@ -36,6 +37,7 @@ mod preserving;
 mod primitives;
 mod recipes;
 mod routine;
+mod sealing;
 mod variables;
 
 pub use compiled::compile;

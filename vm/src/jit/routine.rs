@@ -13,6 +13,7 @@ use crate::jit::order::{Operation, order};
 use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
 use crate::jit::recipes::{self, Recording};
+use crate::jit::sealing::Sealing;
 use crate::jit::variables::{is_all_leaves, leaves};
 use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
@@ -44,7 +45,7 @@ pub(super) fn translate(
     let mut translator = Translator {
         e: emitter,
         blocks: Vec::new(),
-        last_jumps: HashMap::new(),
+        sealing: Sealing::default(),
         gains: has_jumps,
         since_look: 0,
         reads,
@@ -89,8 +90,7 @@ struct Translator<'r, 'f> {
     e: Emitter<'r, 'f>,
     /// By instruction, and behind the last one: its block, if one begins there.
     blocks: Vec<Option<Block>>,
-    /// By instruction that a jump leads to: the last such jump.
-    last_jumps: HashMap<usize, usize>,
+    sealing: Sealing,
     /// True if code does what a cell would.
     gains: bool,
     /// Instructions since the watch was looked at.
@@ -109,7 +109,7 @@ impl<'r> Translator<'r, '_> {
             begins[ip + 1] = true;
             if let Some(target) = body.target(ip) {
                 begins[target] = true;
-                self.last_jumps.insert(target, ip);
+                self.sealing.note(ip, target);
             }
         }
         let block = |begins: bool| begins.then(|| self.e.b.create_block());
@@ -247,8 +247,7 @@ impl<'r> Translator<'r, '_> {
             self.e.b.ins().jump(block, &[]);
         }
         self.e.begin(block);
-        // What loops jump back to is sealed behind the last of them.
-        if self.last_jumps.get(&ip).is_none_or(|jump| *jump < ip) {
+        if self.sealing.begin(ip, block) {
             self.e.b.seal_block(block);
         }
     }
@@ -283,8 +282,8 @@ impl<'r> Translator<'r, '_> {
                 self.e.go(ip, ip + 1, fall);
             }
         }
-        if target <= ip && self.last_jumps[&target] == ip {
-            self.e.b.seal_block(taken);
+        for block in self.sealing.behind(ip, target, taken) {
+            self.e.b.seal_block(block);
         }
     }
 
