@@ -165,8 +165,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.clean.clear();
     }
 
-    /// Goes on in a block to which all jumps have been made: it is known at once which variables differ by the way there.
-    /// Where it is not, every variable differs, and nothing that is computed of one leaves a loop.
+    /// Goes on in a block to which all jumps have been made, and [seals](crate::jit::sealing) it.
     pub(super) fn enter(&mut self, block: Block) {
         self.b.switch_to_block(block);
         self.b.seal_block(block);

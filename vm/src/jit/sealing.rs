@@ -7,9 +7,10 @@
 //!         jump if … ───┘                   `begin` is sealed here
 //! ```
 //!
-//! In a sealed block it is known which variables differ by the way there; only these become its parameters. A block that
-//! is sealed too late has one for each variable, and nothing that is computed of one leaves a loop. So does the test of a
-//! loop that is sealed before its begin: of what the loop does not change it is not known yet that it comes back as it was.
+//! Where a block is sealed, the compiler looks which variables have different values on the ways there; only these become
+//! parameters of the block. Of a parameter nothing can be computed outside of the loop. Two mistakes make all variables
+//! parameters: to seal all blocks at the end, and to seal the test of a loop before its begin, when it is not yet known
+//! that what the loop does not change comes back as it was.
 
 use cranelift_codegen::ir::Block;
 use hashbrown::HashMap;
