@@ -9,6 +9,15 @@ def climb(n):
         s += i * i
     return s
 
+def counted(a, n):
+    if n == 0:
+        return a
+    a[0] += 1
+    return counted(a, n - 1)
+
+def handed_on(a):
+    return counted(a, 3)
+
 def caught(a, i):
     try:
         return a[i]
@@ -121,6 +130,8 @@ fn functions_run_as_machine_code_or_say_why_not() {
         };
         let output = run("climb", "[4]");
         assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"14\n"[..], &b""[..]));
+        // The main routine has nothing but a call.
+        assert_eq!(run("handed_on", "[[0, 1]]").stdout, b"[3,1]\n");
         let output = run("caught", "[[1.5], 3]");
         assert_eq!(output.stdout, b"-1.0\n");
         let note = String::from_utf8_lossy(&output.stderr).into_owned();

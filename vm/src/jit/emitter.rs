@@ -107,7 +107,9 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let of_go_on = b.import_signature(preserving::signature(&OF_GO_ON));
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
+        // A sealed block without jumps to it is taken for unreachable, unless it is known as the entry.
         b.switch_to_block(entry);
+        b.ensure_inserted_block();
         b.seal_block(entry);
         let [run, frame] = *b.block_params(entry) else { unreachable!("an entry has two parameters") };
         let (stopped, stopped_below) = (b.create_block(), b.create_block());
