@@ -105,14 +105,16 @@ fn place_in(e: &mut Emitter<'_, '_>, slot: u32) -> Value {
     e.b.ins().load(types::I64, trusted(), e.frame, at as i32)
 }
 
-/// Reads or writes an element, or gives a size; false if there is no rule.
+/// Reads or writes an element, or gives a size; false if there is no rule. `varies` says which operands the innermost loop
+/// changes.
 pub(super) fn emit(
     e: &mut Emitter<'_, '_>,
     primitive: Option<Primitive>,
     instructed: Instructed<'_>,
+    varies: &[bool],
 ) -> bool {
     match primitive {
-        Some(Primitive::Get(element, _)) => get(e, element, instructed),
+        Some(Primitive::Get(element, _)) => get(e, element, instructed, varies),
         Some(Primitive::Set(element, _)) => set(e, element, instructed),
         Some(Primitive::Length) => length(e, instructed),
         _ => return false,
@@ -120,9 +122,11 @@ pub(super) fn emit(
     true
 }
 
-fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>) {
+fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>, varies: &[bool]) {
     let [array, indices @ ..] = instructed.operands else { unreachable!("an array and indices") };
-    let (refused, at) = element_at(e, *array, indices, Access::Read);
+    let (checks, at) = element_at(e, *array, indices, Access::Read);
+    let checks = folded(e, checks, &varies[1..]);
+    let refused = outside(e, checks);
     match element {
         // A UINT64 beyond INT64 cannot be read: the cell says so.
         ScalarType::Uint64 => {
@@ -139,7 +143,7 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>)
             e.enter(next);
             e.unless(&[is_refused], instructed, |_| Some(loaded));
         }
-        _ => e.unless(&refused, instructed, |e| Some(read(e, element, at))),
+        _ => e.unless_before(&refused, Some(at), instructed, |e, at| at.map(|at| read(e, element, at))),
     }
 }
 
@@ -148,8 +152,10 @@ fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>)
         unreachable!("an array, a value, indices")
     };
     let value = e.scalar(*value);
-    let (refused, at) = element_at(e, *array, indices, Access::Write);
-    e.unless(&refused, instructed, |e| {
+    let (checks, at) = element_at(e, *array, indices, Access::Write);
+    let refused = outside(e, checks);
+    e.unless_before(&refused, Some(at), instructed, |e, at| {
+        let at = at.expect("it was computed before");
         match element {
             ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, 0),
             ScalarType::Int16 | ScalarType::Uint16 => e.b.ins().istore16(anywhere(), value, at, 0),
@@ -176,13 +182,16 @@ fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
     });
 }
 
-/// Where an element is refused: if one of these holds; and its address otherwise.
+/// An index, and the size that it has to be below.
+type Check = (Value, Value);
+
+/// What an element asks for, axis by axis, and its address.
 fn element_at(
     e: &mut Emitter<'_, '_>,
     array: ValueId,
     indices: &[ValueId],
     access: Access,
-) -> (Vec<Value>, Value) {
+) -> (Vec<Check>, Value) {
     let place = e.places.of[&e.routine.slot(array).offset()].clone();
     let bounds = match access {
         Access::Read => place.readable,
@@ -190,17 +199,39 @@ fn element_at(
     };
     let bounds = bounds.expect("it was seen that the routine does this");
     let mut at = e.b.use_var(place.first);
-    let mut refused = Vec::with_capacity(indices.len());
+    let mut checks = Vec::with_capacity(indices.len());
     for (axis, index) in indices.iter().enumerate() {
         let index = e.scalar(*index);
         let size = e.b.use_var(if axis == 0 { bounds } else { place.sizes[axis - 1] });
-        let is_outside = e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, size);
-        refused.push(is_outside);
+        checks.push((index, size));
         let stride = e.b.use_var(place.strides[axis]);
         let distance = e.b.ins().imul(index, stride);
         at = e.b.ins().iadd(at, distance);
     }
-    (refused, at)
+    (checks, at)
+}
+
+/// Fewer checks: what does not vary in the loop makes the size of another axis 0 where it is outside, so that it is looked
+/// at before the loop.
+fn folded(e: &mut Emitter<'_, '_>, checks: Vec<Check>, varies: &[bool]) -> Vec<Check> {
+    let with = varies.iter().position(|varies| *varies).unwrap_or(checks.len() - 1);
+    let mut folded = vec![checks[with]];
+    for (axis, check) in checks.into_iter().enumerate().filter(|(axis, _)| *axis != with) {
+        if varies[axis] {
+            folded.push(check);
+            continue;
+        }
+        let is_inside = e.b.ins().icmp(IntCC::UnsignedLessThan, check.0, check.1);
+        let none = e.b.ins().iconst(types::I64, 0);
+        folded[0].1 = e.b.ins().select(is_inside, folded[0].1, none);
+    }
+    folded
+}
+
+/// Where an element is refused: if one of these holds.
+fn outside(e: &mut Emitter<'_, '_>, checks: Vec<Check>) -> Vec<Value> {
+    let outside = |(index, size)| e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, size);
+    checks.into_iter().map(outside).collect()
 }
 
 /// The value of an element that stands anywhere.

@@ -59,7 +59,7 @@ pub(super) struct Emitter<'r, 'f> {
     pub(super) routine: &'r Routine,
     pub(super) parts: &'r RoutineParts,
     pub(super) abilities: Abilities,
-    owners: Owners,
+    pub(super) owners: Owners,
     /// Literals of one scalar.
     literals: HashMap<ValueId, ScalarValue>,
     /// All literals, which are never written.
@@ -69,20 +69,20 @@ pub(super) struct Emitter<'r, 'f> {
     /// The other owners: their leaves are variables, which take more work.
     redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
-    clean: HashSet<Key>,
+    pub(super) clean: HashSet<Key>,
     /// The registers of the run, and the frame.
     run: Value,
     pub(super) frame: Value,
     /// What is left of the slice, if the routine charges fuel itself.
-    fuel: Option<Variable>,
+    pub(super) fuel: Option<Variable>,
     /// Where elements stand, of arrays whose elements the routine reads or writes.
     pub(super) places: Places,
     of_cells: SigRef,
-    of_rare_cells: SigRef,
+    pub(super) of_rare_cells: SigRef,
     of_go_on: SigRef,
-    rare: Preserving,
+    pub(super) rare: Preserving,
     /// Returns that the run has stopped; before that, the fuel is put down.
-    stopped: Block,
+    pub(super) stopped: Block,
     /// The same where it is down already.
     stopped_below: Block,
 }
@@ -234,6 +234,18 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.b.def_var(variable, to);
     }
 
+    /// Gives a value the leaves of others, one after the other.
+    pub(super) fn assign(&mut self, operands: &[ValueId], result: ValueId) {
+        let mut read = Vec::new();
+        for operand in operands {
+            for leaf in self.leaves(*operand) {
+                read.push(self.leaf(*operand, leaf));
+            }
+        }
+        let leaves = self.leaves(result);
+        leaves.into_iter().zip(read).for_each(|(leaf, value)| self.define(result, leaf, value));
+    }
+
     /// A value of one leaf.
     pub(super) fn scalar(&mut self, value: ValueId) -> Value {
         let leaf = self.leaves(value)[0];
@@ -270,7 +282,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         }
     }
 
-    fn load_leaf(&mut self, leaf: Leaf) -> Value {
+    pub(super) fn load_leaf(&mut self, leaf: Leaf) -> Value {
         self.b.ins().load(leaf.variable, MemFlagsData::trusted(), self.frame, leaf.offset as i32)
     }
 
@@ -387,20 +399,20 @@ impl<'r, 'f> Emitter<'r, 'f> {
     }
 
     /// The same, and all registers are kept.
-    fn ask_rarely(&mut self, signature: SigRef, function: usize, args: &[Value]) -> Value {
+    pub(super) fn ask_rarely(&mut self, signature: SigRef, function: usize, args: &[Value]) -> Value {
         let function = self.b.ins().iconst(types::I64, function as i64);
         let args: Vec<Value> = [self.run].iter().chain(args).copied().collect();
         self.b.ins().call_indirect(signature, function, &args);
         self.b.ins().load(types::I32, MemFlagsData::trusted(), self.run, STATUS as i32)
     }
 
-    fn cell(&mut self, cell: usize) -> Value {
+    pub(super) fn cell(&mut self, cell: usize) -> Value {
         let address = (&raw const self.parts.cells[cell]).expose_provenance();
         self.b.ins().iconst(types::I64, address as i64)
     }
 
     /// Goes on unless the run has stopped; in a block that is as cold as this one.
-    fn unless_stopped(&mut self, status: Value, stopped: Block) {
+    pub(super) fn unless_stopped(&mut self, status: Value, stopped: Block) {
         let next = self.next_block();
         self.b.ins().brif(status, stopped, &[], next, &[]);
         self.enter(next);
@@ -436,48 +448,6 @@ impl<'r, 'f> Emitter<'r, 'f> {
         if let Some(fuel) = self.fuel {
             let left = self.b.ins().load(types::I64, MemFlagsData::trusted(), self.run, FUEL as i32);
             self.b.def_var(fuel, left);
-        }
-    }
-
-    // Rules that refuse operands.
-
-    /// Computes the usual case of an instruction, and has the cell do it where operands are refused.
-    pub(super) fn unless(
-        &mut self,
-        refused: &[Value],
-        instructed: Instructed<'_>,
-        usual: impl FnOnce(&mut Self) -> Option<Value>,
-    ) {
-        let (rare, fast, next) = (self.cold_block(), self.b.create_block(), self.b.create_block());
-        let of_refused = refused.len();
-        let result = instructed.results.first().map(|value| (*value, self.leaves(*value)));
-        let leaf = result.and_then(|(value, leaves)| Some((value, *leaves.first()?)));
-        let joined = leaf.map(|(_, leaf)| self.b.append_block_param(next, leaf.variable));
-        for (number, refused) in refused.iter().enumerate() {
-            let next = if number + 1 == of_refused { fast } else { self.b.create_block() };
-            self.b.ins().brif(*refused, rare, &[], next, &[]);
-            self.enter(next);
-        }
-        let computed = usual(self);
-        let args: Vec<_> = computed.into_iter().map(Into::into).collect();
-        self.b.ins().jump(next, &args);
-        self.enter(rare);
-        let clean = self.clean.clone();
-        instructed.operands.iter().for_each(|value| self.store(*value));
-        self.clean = clean;
-        let cell = self.cell(instructed.cell);
-        let status = self.ask_rarely(self.of_rare_cells, self.rare.run_cells, &[self.frame, cell]);
-        self.unless_stopped(status, self.stopped);
-        let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
-        // Only an array that is written may be another one now.
-        if let Some(result) = instructed.results.first() {
-            self.load_moved(self.routine.slot(*result).offset());
-        }
-        let args: Vec<_> = loaded.into_iter().map(Into::into).collect();
-        self.b.ins().jump(next, &args);
-        self.enter(next);
-        if let Some(((value, leaf), joined)) = leaf.zip(joined) {
-            self.define(value, leaf, joined);
         }
     }
 }

@@ -25,17 +25,20 @@
 //! programs that run often.
 
 mod abilities;
+mod choosing;
 mod compiled;
 mod elements;
 mod emitter;
 mod error;
 mod hot;
 mod listing;
+mod loops;
 mod order;
 mod places;
 mod preserving;
 mod primitives;
 mod recipes;
+mod refusing;
 mod routine;
 mod sealing;
 mod variables;

@@ -6,9 +6,11 @@
 //! end        store results, put down fuel, return
 //! ```
 
+use crate::jit::choosing;
 use crate::jit::elements;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::error::NotCompiled;
+use crate::jit::loops::Written;
 use crate::jit::order::{Operation, order};
 use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
@@ -42,6 +44,7 @@ pub(super) fn translate(
     let emitter =
         Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
     let reads = reads(&emitter);
+    let written = Written::of(routine, &emitter.owners);
     let mut translator = Translator {
         e: emitter,
         blocks: Vec::new(),
@@ -49,6 +52,7 @@ pub(super) fn translate(
         gains: has_jumps,
         since_look: 0,
         reads,
+        written,
     };
     translator.make_blocks();
     translator.instructions();
@@ -97,6 +101,7 @@ struct Translator<'r, 'f> {
     since_look: usize,
     /// By value that has leaves of its own: how often it is read.
     reads: Vec<u32>,
+    written: Written,
 }
 
 impl<'r> Translator<'r, '_> {
@@ -156,7 +161,7 @@ impl<'r> Translator<'r, '_> {
             Step::Nothing => {}
             Step::Jump => self.jump(ip, instruction),
             // A handle that stays where it is keeps its place.
-            Step::InPlace => self.assign(reads, writes[0]),
+            Step::InPlace => self.e.assign(reads, writes[0]),
             Step::Call(cell) => {
                 self.since_look = 0;
                 self.e.call(Instructed { cell: *cell, operands: reads, results: writes });
@@ -272,6 +277,12 @@ impl<'r> Translator<'r, '_> {
         match branch {
             None => self.e.go(ip, target, taken),
             Some((condition, sense)) => {
+                let begins = |ip: usize| self.blocks[ip].is_some();
+                if let Some(sides) = choosing::sides(&self.e, ip, begins) {
+                    let join = block(sides.join);
+                    sides.begins().for_each(|ip| self.e.b.set_cold_block(block(ip)));
+                    choosing::emit(&mut self.e, &sides, condition, join);
+                }
                 let condition = self.e.scalar(condition);
                 let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
                 let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
@@ -287,16 +298,13 @@ impl<'r> Translator<'r, '_> {
         }
     }
 
-    /// Gives a value the leaves of others, one after the other.
-    fn assign(&mut self, operands: &[ValueId], result: ValueId) {
-        let mut read = Vec::new();
-        for operand in operands {
-            for leaf in self.e.leaves(*operand) {
-                read.push(self.e.leaf(*operand, leaf));
-            }
-        }
-        let leaves = self.e.leaves(result);
-        leaves.into_iter().zip(read).for_each(|(leaf, value)| self.e.define(result, leaf, value));
+    /// By value: true if the innermost loop changes it.
+    fn varies(&self, values: &[ValueId]) -> Vec<bool> {
+        let inner = self.sealing.inner();
+        let varies = |value: &ValueId| {
+            inner.as_ref().is_some_and(|inner| self.written.within(self.e.owner(*value), inner))
+        };
+        values.iter().map(varies).collect()
     }
 
     fn by_recipe(&mut self, overload: &Overload, instructed: Instructed<'_>) -> bool {
@@ -310,10 +318,13 @@ impl<'r> Translator<'r, '_> {
     fn operator(&mut self, overload: &Overload, instructed: Instructed<'_>) {
         let has_rule = match overload.kernel() {
             Kernel::Assemble if is_all_leaves(overload.result()) => {
-                self.assign(instructed.operands, instructed.results[0]);
+                self.e.assign(instructed.operands, instructed.results[0]);
                 true
             }
-            Kernel::Element(_) => elements::emit(&mut self.e, overload.primitive(), instructed),
+            Kernel::Element(_) => {
+                let varies = self.varies(instructed.operands);
+                elements::emit(&mut self.e, overload.primitive(), instructed, &varies)
+            }
             Kernel::Scalar(_) => {
                 primitives::emit(&mut self.e, overload.primitive(), overload, instructed)
                     || self.by_recipe(overload, instructed)

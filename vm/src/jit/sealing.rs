@@ -49,6 +49,11 @@ impl Sealing {
         })
     }
 
+    /// The instructions of the innermost loop that goes on.
+    pub(super) fn inner(&self) -> Option<RangeInclusive<usize>> {
+        self.open.last().map(|begin| *begin..=*self.jumps[begin].end())
+    }
+
     /// The blocks that are sealed behind a jump to a block, in order.
     pub(super) fn behind(&mut self, jump: usize, target: usize, block: Block) -> Vec<Block> {
         if target > jump || *self.jumps[&target].end() != jump {

@@ -5,6 +5,7 @@
 #![cfg(feature = "jit")]
 
 mod agree;
+mod branches;
 #[path = "../support/draft.rs"]
 mod draft;
 mod elements;

@@ -8,10 +8,10 @@ use cembra_vm::program::{Routine, ValueId};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
