@@ -12,7 +12,8 @@
 //! 1. A side has nothing but operators with a recipe, on integers and truths, and copies. None of them has an effect.
 //! 2. The branch stays in the code, for the end of a slice of fuel: it stops and goes on at the same instructions.
 
-use crate::jit::emitter::Emitter;
+use crate::jit::emitter::{Emitter, Instructed};
+use crate::jit::primitives;
 use crate::jit::recipes::{self, Recording};
 use crate::jit::variables::Leaf;
 use crate::machine::parts::Step;
@@ -92,9 +93,20 @@ fn cycles(e: &Emitter<'_, '_>, ip: usize) -> Option<u64> {
     }
     match e.parts.steps[ip] {
         Step::InPlace => Some(0),
-        Step::Alone(_) => recording(e, ip).filter(Recording::has_no_floats).map(|recording| recording.latency()),
+        Step::Alone(_) if is_shift(e, ip) => Some(1),
+        Step::Alone(_) => {
+            recording(e, ip).filter(Recording::has_no_floats).map(|recording| recording.latency())
+        }
         _ => None,
     }
+}
+
+/// True of a shift that takes all operands.
+fn is_shift(e: &Emitter<'_, '_>, ip: usize) -> bool {
+    let body = &e.routine.body;
+    let Instruction::Operator { operator, .. } = body.instructions()[ip] else { return false };
+    let overload = &body.operators()[operator as usize];
+    primitives::is_wrapping_shift(overload)
 }
 
 fn recording(e: &Emitter<'_, '_>, ip: usize) -> Option<Recording> {
@@ -139,9 +151,15 @@ fn compute(e: &mut Emitter<'_, '_>, ip: usize) {
     let body = &e.routine.body;
     let instruction = &body.instructions()[ip];
     let (operands, results) = (body.reads(instruction), body.writes(instruction));
-    match recording(e, ip) {
-        Some(recording) => recipes::emit(e, &recording, operands, results[0]),
-        None => e.assign(operands, results[0]),
+    match (recording(e, ip), instruction) {
+        (Some(recording), _) => recipes::emit(e, &recording, operands, results[0]),
+        (None, Instruction::Operator { operator, .. }) if is_shift(e, ip) => {
+            let overload = &body.operators()[*operator as usize];
+            // The cell is for operands that are refused.
+            let instructed = Instructed { cell: 0, operands, results };
+            primitives::emit(e, overload.primitive(), overload, instructed);
+        }
+        _ => e.assign(operands, results[0]),
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) struct Compiler<'b> {
     /// Freed also where compiling ends early.
     compiled: Compiled,
     functions: Vec<Option<FuncId>>,
-    rare: Preserving,
+    rare: Preserving<FuncId>,
 }
 
 impl<'b> Compiler<'b> {
@@ -106,9 +106,13 @@ impl<'b> Compiler<'b> {
         let parts: Vec<RoutineParts> =
             (0..bound.program().routines().len()).map(|routine| parts(bound, routine)).collect();
         let has_jumps = parts.iter().any(|parts| parts.steps.contains(&Step::Jump));
-        let new_module =
-            || Ok(JITModule::new(JITBuilder::with_isa(target(has_jumps)?, default_libcall_names())));
-        let (rare, module) = (preserving(new_module)?, new_module()?);
+        let builder = || target(has_jumps).map(|isa| JITBuilder::with_isa(isa, default_libcall_names()));
+        let preserving = preserving(|| Ok(JITModule::new(builder()?)))?;
+        let mut builder = builder()?;
+        preserving.name(&mut builder);
+        let mut module = JITModule::new(builder);
+        let rare = Preserving::declare(&mut module)
+            .map_err(|error| NotCompiled::Memory { reason: error.to_string() })?;
         let module = Mutex::new(ManuallyDrop::new(module));
         let compiled = Compiled { module, entries: Vec::new(), parts };
         Ok(Compiler { bound, compiled, functions: Vec::new(), rare })
@@ -148,8 +152,9 @@ impl<'b> Compiler<'b> {
             context.func.signature = signature(module);
             context.func.name = UserFuncName::user(0, number as u32);
             let parts = &self.compiled.parts[number];
+            let rare = self.rare.for_routine(module, &mut context.func);
             let gains =
-                translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts, self.rare)?;
+                translate(&mut context.func, &mut frontend, module.isa(), number, routine, parts, rare)?;
             let calls_code = number == 0 && self.functions.iter().any(Option::is_some);
             if !gains && !calls_code {
                 module.clear_context(&mut context);

@@ -115,7 +115,7 @@ pub(super) fn emit(
 ) -> bool {
     match primitive {
         Some(Primitive::Get(element, _)) => get(e, element, instructed, varies),
-        Some(Primitive::Set(element, _)) => set(e, element, instructed),
+        Some(Primitive::Set(element, _)) => set(e, element, instructed, varies),
         Some(Primitive::Length) => length(e, instructed),
         _ => return false,
     }
@@ -124,8 +124,9 @@ pub(super) fn emit(
 
 fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>, varies: &[bool]) {
     let [array, indices @ ..] = instructed.operands else { unreachable!("an array and indices") };
-    let (checks, at) = element_at(e, *array, indices, Access::Read);
-    let checks = folded(e, checks, &varies[1..]);
+    let varies = &varies[1..];
+    let (checks, at) = element_at(e, *array, indices, varies, Access::Read);
+    let checks = folded(e, checks, varies);
     let refused = outside(e, checks);
     match element {
         // A UINT64 beyond INT64 cannot be read: the cell says so.
@@ -143,19 +144,18 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>,
             e.enter(next);
             e.unless(&[is_refused], instructed, |_| Some(loaded));
         }
-        _ => e.unless_before(&refused, Some(at), instructed, |e, at| at.map(|at| read(e, element, at))),
+        _ => e.unless(&refused, instructed, |e| Some(read(e, element, at))),
     }
 }
 
-fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>) {
+fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>, varies: &[bool]) {
     let [array, value, indices @ ..] = instructed.operands else {
         unreachable!("an array, a value, indices")
     };
     let value = e.scalar(*value);
-    let (checks, at) = element_at(e, *array, indices, Access::Write);
+    let (checks, at) = element_at(e, *array, indices, &varies[2..], Access::Write);
     let refused = outside(e, checks);
-    e.unless_before(&refused, Some(at), instructed, |e, at| {
-        let at = at.expect("it was computed before");
+    e.unless(&refused, instructed, |e| {
         match element {
             ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, 0),
             ScalarType::Int16 | ScalarType::Uint16 => e.b.ins().istore16(anywhere(), value, at, 0),
@@ -190,6 +190,7 @@ fn element_at(
     e: &mut Emitter<'_, '_>,
     array: ValueId,
     indices: &[ValueId],
+    varies: &[bool],
     access: Access,
 ) -> (Vec<Check>, Value) {
     let place = e.places.of[&e.routine.slot(array).offset()].clone();
@@ -198,7 +199,8 @@ fn element_at(
         Access::Write => place.writable,
     };
     let bounds = bounds.expect("it was seen that the routine does this");
-    let mut at = e.b.use_var(place.first);
+    // What the loop does not change is added up first, and so before the loop.
+    let (mut at, mut moving) = (e.b.use_var(place.first), Vec::new());
     let mut checks = Vec::with_capacity(indices.len());
     for (axis, index) in indices.iter().enumerate() {
         let index = e.scalar(*index);
@@ -206,9 +208,12 @@ fn element_at(
         checks.push((index, size));
         let stride = e.b.use_var(place.strides[axis]);
         let distance = e.b.ins().imul(index, stride);
-        at = e.b.ins().iadd(at, distance);
+        match varies[axis] {
+            true => moving.push(distance),
+            false => at = e.b.ins().iadd(at, distance),
+        }
     }
-    (checks, at)
+    (checks, moving.into_iter().fold(at, |at, distance| e.b.ins().iadd(at, distance)))
 }
 
 /// Fewer checks: what does not vary in the loop makes the size of another axis 0 where it is outside, so that it is looked

@@ -1,16 +1,10 @@
 //! Emitter: values as variables, and what compiled code has the machine do.
 //!
-//! ```text
-//!             usual ──> compute ──────────────────────────────> next block
-//!  refused? <                                                     ^
-//!             rare ───> store operands ─> run_cells ─> load ──────┘      or return, if the run has stopped
-//! ```
-//!
 //! A leaf is *clean* if the frame has its value too: it is not stored again, up to the next block.
 
 use crate::jit::abilities::Abilities;
 use crate::jit::places::Places;
-use crate::jit::preserving::{self, OF_CELLS, OF_GO_ON, Preserving};
+use crate::jit::preserving::{OF_CELLS, Preserving};
 use crate::jit::variables::{Leaf, leaves};
 use crate::machine::native::{DONE, FUEL, STATUS, STOPPED, WATCH, call, run_cells};
 use crate::machine::parts::RoutineParts;
@@ -19,7 +13,7 @@ use crate::program::{Routine, ValueId};
 use crate::value::{ScalarValue, Value as Literal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -78,9 +72,7 @@ pub(super) struct Emitter<'r, 'f> {
     /// Where elements stand, of arrays whose elements the routine reads or writes.
     pub(super) places: Places,
     of_cells: SigRef,
-    pub(super) of_rare_cells: SigRef,
-    of_go_on: SigRef,
-    pub(super) rare: Preserving,
+    pub(super) rare: Preserving<FuncRef>,
     /// Returns that the run has stopped; before that, the fuel is put down.
     pub(super) stopped: Block,
     /// The same where it is down already.
@@ -95,7 +87,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         routine: &'r Routine,
         parts: &'r RoutineParts,
         has_jumps: bool,
-        rare: Preserving,
+        rare: Preserving<FuncRef>,
     ) -> Emitter<'r, 'f> {
         let signature = |params: &[Type]| Signature {
             params: params.iter().map(|qtype| AbiParam::new(*qtype)).collect(),
@@ -103,8 +95,6 @@ impl<'r, 'f> Emitter<'r, 'f> {
             call_conv: isa.default_call_conv(),
         };
         let of_cells = b.import_signature(signature(&OF_CELLS));
-        let of_rare_cells = b.import_signature(preserving::signature(&OF_CELLS));
-        let of_go_on = b.import_signature(preserving::signature(&OF_GO_ON));
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         // A sealed block without jumps to it is taken for unreachable, unless it is known as the entry.
@@ -137,8 +127,6 @@ impl<'r, 'f> Emitter<'r, 'f> {
             fuel,
             places: Places::default(),
             of_cells,
-            of_rare_cells,
-            of_go_on,
             rare,
             stopped,
             stopped_below,
@@ -385,7 +373,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.put_down_fuel();
         let [at, next] = [at as i64, i64::from(self.parts.resumed[next])];
         let [at, next] = [at, next].map(|ip| self.b.ins().iconst(types::I32, ip));
-        let status = self.ask_rarely(self.of_go_on, self.rare.go_on, &[at, next]);
+        let status = self.ask_rarely(self.rare.go_on, &[at, next]);
         self.unless_stopped(status, self.stopped_below);
         self.take_up_fuel();
     }
@@ -399,10 +387,9 @@ impl<'r, 'f> Emitter<'r, 'f> {
     }
 
     /// The same, and all registers are kept.
-    pub(super) fn ask_rarely(&mut self, signature: SigRef, function: usize, args: &[Value]) -> Value {
-        let function = self.b.ins().iconst(types::I64, function as i64);
+    pub(super) fn ask_rarely(&mut self, function: FuncRef, args: &[Value]) -> Value {
         let args: Vec<Value> = [self.run].iter().chain(args).copied().collect();
-        self.b.ins().call_indirect(signature, function, &args);
+        self.b.ins().call(function, &args);
         self.b.ins().load(types::I32, MemFlagsData::trusted(), self.run, STATUS as i32)
     }
 
@@ -421,7 +408,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
     /// Finds out where the elements of the array in a slot stand, in a cold block.
     pub(super) fn locate(&mut self, slot: u32) {
         let slot = self.b.ins().iconst(types::I64, i64::from(slot));
-        let status = self.ask_rarely(self.of_rare_cells, self.rare.locate, &[self.frame, slot]);
+        let status = self.ask_rarely(self.rare.locate, &[self.frame, slot]);
         self.unless_stopped(status, self.stopped);
     }
 

@@ -9,33 +9,74 @@
 //! Code around a call of the usual convention keeps no float in a register, even if the call is rare: every value would be
 //! stored where it is made. These calls change nothing but memory.
 //!
-//! They are made once a process, and stay.
+//! They are made once a process, and stay. Code calls them by name: an address as a constant would be used in many places, and
+//! so be kept in a register, all along a loop.
 
 use crate::jit::error::NotCompiled;
 use crate::machine::native::{STATUS, go_on, locate, run_cells};
 use cranelift_codegen::ir::{
-    AbiParam, Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName, types,
+    AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::JITModule;
-use cranelift_module::{Linkage, Module};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError};
 use std::sync::OnceLock;
 
-/// The arguments of `run_cells` and `locate`, and of `go_on`.
+/// The arguments of `run_cells` and `locate`.
 pub(super) const OF_CELLS: [Type; 3] = [types::I64, types::I64, types::I64];
-pub(super) const OF_GO_ON: [Type; 3] = [types::I64, types::I32, types::I32];
+/// Those of `go_on`.
+const OF_GO_ON: [Type; 3] = [types::I64, types::I32, types::I32];
 
-/// Addresses of the functions.
+/// The functions: their addresses, how a module knows them, or the code of a routine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Preserving {
-    pub(super) run_cells: usize,
-    pub(super) locate: usize,
-    pub(super) go_on: usize,
+pub(super) struct Preserving<F> {
+    pub(super) run_cells: F,
+    pub(super) locate: F,
+    pub(super) go_on: F,
+}
+
+impl Preserving<usize> {
+    /// Gives the functions names, for a module.
+    pub(super) fn name(&self, builder: &mut JITBuilder) {
+        let addresses = [self.run_cells, self.locate, self.go_on];
+        for ((name, ..), address) in wanted().into_iter().zip(addresses) {
+            builder.symbol(name, std::ptr::with_exposed_provenance(address));
+        }
+    }
+}
+
+impl Preserving<FuncId> {
+    /// Makes the functions known to a module that has their names.
+    ///
+    /// # Errors
+    /// The module has others of these names.
+    pub(super) fn declare(module: &mut JITModule) -> Result<Preserving<FuncId>, ModuleError> {
+        let mut declare = |(name, _, params): (&str, usize, [Type; 3])| {
+            module.declare_function(name, Linkage::Import, &signature(&params))
+        };
+        let [run_cells, locate, go_on] = wanted();
+        Ok(Preserving { run_cells: declare(run_cells)?, locate: declare(locate)?, go_on: declare(go_on)? })
+    }
+
+    /// The same for the code of a routine.
+    pub(super) fn for_routine(&self, module: &mut JITModule, function: &mut Function) -> Preserving<FuncRef> {
+        let mut known = |id| module.declare_func_in_func(id, function);
+        Preserving { run_cells: known(self.run_cells), locate: known(self.locate), go_on: known(self.go_on) }
+    }
+}
+
+/// Names, what is called, and arguments.
+fn wanted() -> [(&'static str, usize, [Type; 3]); 3] {
+    [
+        ("run_cells", run_cells as *const () as usize, OF_CELLS),
+        ("locate", locate as *const () as usize, OF_CELLS),
+        ("go_on", go_on as *const () as usize, OF_GO_ON),
+    ]
 }
 
 /// The signature of such a function.
-pub(super) fn signature(params: &[Type]) -> Signature {
+fn signature(params: &[Type]) -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
     signature.params = params.iter().map(|qtype| AbiParam::new(*qtype)).collect();
     signature
@@ -47,20 +88,15 @@ pub(super) fn signature(params: &[Type]) -> Signature {
 /// They cannot be made, now or when it was tried before.
 pub(super) fn preserving(
     module: impl FnOnce() -> Result<JITModule, NotCompiled>,
-) -> Result<Preserving, NotCompiled> {
-    static MADE: OnceLock<Result<Preserving, NotCompiled>> = OnceLock::new();
+) -> Result<Preserving<usize>, NotCompiled> {
+    static MADE: OnceLock<Result<Preserving<usize>, NotCompiled>> = OnceLock::new();
     MADE.get_or_init(|| make(module()?)).clone()
 }
 
-fn make(mut module: JITModule) -> Result<Preserving, NotCompiled> {
+fn make(mut module: JITModule) -> Result<Preserving<usize>, NotCompiled> {
     let refused = |error: &dyn std::fmt::Display| NotCompiled::Memory { reason: error.to_string() };
-    let wanted = [
-        ("run_cells", run_cells as *const () as usize, OF_CELLS),
-        ("locate", locate as *const () as usize, OF_CELLS),
-        ("go_on", go_on as *const () as usize, OF_GO_ON),
-    ];
     let mut made = Vec::new();
-    for (number, (name, target, params)) in (0..).zip(wanted) {
+    for (number, (name, target, params)) in (0..).zip(wanted()) {
         let mut context = module.make_context();
         context.func.signature = signature(&params);
         context.func.name = UserFuncName::user(1, number);
@@ -72,7 +108,7 @@ fn make(mut module: JITModule) -> Result<Preserving, NotCompiled> {
         made.push(id);
     }
     module.finalize_definitions().map_err(|error| refused(&error))?;
-    let address = |number: usize| module.get_finalized_function(made[number]) as usize;
+    let address = |number: usize| module.get_finalized_function(made[number]).expose_provenance();
     // The module is dropped without being freed: its code stays.
     Ok(Preserving { run_cells: address(0), locate: address(1), go_on: address(2) })
 }

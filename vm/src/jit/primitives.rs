@@ -110,6 +110,13 @@ pub(super) fn emit(
     true
 }
 
+/// True of a shift of INT64 that refuses no operands.
+pub(super) fn is_wrapping_shift(overload: &Overload) -> bool {
+    let is_shift =
+        matches!(overload.primitive(), Some(Primitive::WrappingShiftLeft | Primitive::WrappingShiftRight));
+    is_shift && overload.args().iter().all(|qtype| *qtype == INT64)
+}
+
 struct Rule<'i, 'e, 'r, 'f> {
     e: &'e mut Emitter<'r, 'f>,
     instructed: Instructed<'i>,

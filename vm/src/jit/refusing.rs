@@ -17,18 +17,6 @@ impl Emitter<'_, '_> {
         instructed: Instructed<'_>,
         usual: impl FnOnce(&mut Self) -> Option<Value>,
     ) {
-        self.unless_before(refused, None, instructed, |e, _| usual(e));
-    }
-
-    /// The same with a value that the usual case needs and that is computed before anything is refused: what others
-    /// compute of the same operands then need not be computed again.
-    pub(super) fn unless_before(
-        &mut self,
-        refused: &[Value],
-        mut before: Option<Value>,
-        instructed: Instructed<'_>,
-        usual: impl FnOnce(&mut Self, Option<Value>) -> Option<Value>,
-    ) {
         let (rare, fast, next) = (self.cold_block(), self.b.create_block(), self.b.create_block());
         let of_refused = refused.len();
         let result = instructed.results.first().map(|value| (*value, self.leaves(*value)));
@@ -36,15 +24,10 @@ impl Emitter<'_, '_> {
         let joined = leaf.map(|(_, leaf)| self.b.append_block_param(next, leaf.variable));
         for (number, refused) in refused.iter().enumerate() {
             let next = if number + 1 == of_refused { fast } else { self.b.create_block() };
-            let args: Vec<_> = before.into_iter().map(Into::into).collect();
-            self.b.ins().brif(*refused, rare, &[], next, &args);
+            self.b.ins().brif(*refused, rare, &[], next, &[]);
             self.enter(next);
-            before = before.map(|value| {
-                let of = self.b.func.dfg.value_type(value);
-                self.b.append_block_param(next, of)
-            });
         }
-        let computed = usual(self, before);
+        let computed = usual(self);
         let args: Vec<_> = computed.into_iter().map(Into::into).collect();
         self.b.ins().jump(next, &args);
         self.enter(rare);
@@ -52,7 +35,7 @@ impl Emitter<'_, '_> {
         instructed.operands.iter().for_each(|value| self.store(*value));
         self.clean = clean;
         let cell = self.cell(instructed.cell);
-        let status = self.ask_rarely(self.of_rare_cells, self.rare.run_cells, &[self.frame, cell]);
+        let status = self.ask_rarely(self.rare.run_cells, &[self.frame, cell]);
         self.unless_stopped(status, self.stopped);
         let loaded = leaf.map(|(_, leaf)| self.load_leaf(leaf));
         // Only an array that is written may be another one now.

@@ -21,7 +21,7 @@ use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, Routine, ValueId};
-use cranelift_codegen::ir::{Block, Function, InstBuilder, SourceLoc};
+use cranelift_codegen::ir::{Block, FuncRef, Function, InstBuilder, SourceLoc};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hashbrown::HashMap;
@@ -37,7 +37,7 @@ pub(super) fn translate(
     number: usize,
     routine: &Routine,
     parts: &RoutineParts,
-    rare: Preserving,
+    rare: Preserving<FuncRef>,
 ) -> Result<bool, NotCompiled> {
     check_views(number, routine)?;
     let has_jumps = parts.steps.contains(&Step::Jump);
