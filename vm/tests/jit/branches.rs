@@ -22,9 +22,10 @@ impl Variables {
             let (x, y, z) = (any(&self.integers), any(&self.integers), any(&self.integers));
             let (literal, o, p) = (any(literals), any(&self.optionals), any(&self.optionals));
             let operator = ["math.add", "math.multiply", "math.subtract", "bitwise.bitwise_xor"];
-            match random.below(8) {
+            match random.below(9) {
                 0..4 => draft.run(operator[random.below(4)], &[x, literal], y),
                 4 => draft.run("core._copy", &[x], y),
+                7 => draft.run("python.wrapping_shift_right", &[x, literals[1]], y),
                 5 => draft.run("core.to_optional._scalar", &[x], o),
                 6 => draft.run("math.add", &[o, p], o),
                 _ if random.below(3) == 0 => draft.run("math.add", &[self.float, self.float], self.float),
