@@ -16,12 +16,11 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::meter::{STRIDE, Watch};
-use crate::strip::Lane;
 use crate::value::nd_view::Cell;
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Exhausted, Fault, NdType};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, RowOfLeaf, SumOf, join_leaves};
+use crate::vector::fold::{FirstStage, Fold, LANE_WORDS, Merged, RowOfLeaf, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
@@ -53,15 +52,20 @@ pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
     pub(super) needs: Option<&'static str>,
     pub(super) step: Step,
-    pub(super) step_of_sum: Option<StepOfSum>,
     pub(super) finish: Finish,
     /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
     /// shorter runs.
     pub(super) lanes: usize,
     /// Where threads may begin.
     pub(super) cut: Cut,
-    /// What the parts are plain sums of.
-    pub(super) sum: Option<SumOf>,
+    /// How a strip takes rows or elements in, if it can.
+    pub(super) first: Option<FirstStage>,
+    /// What comes of the elements of two operands before.
+    pub(super) pairs: Option<OfPairs>,
+    /// Takes in what lanes have that rows went to in any order.
+    pub(super) take_lanes: Option<TakeLanes>,
+    /// Takes in what 32 lanes have of a chunk.
+    pub(super) take_spread: Option<TakeSpread>,
     /// True if the result depends on how many rows are present.
     pub(super) counts: bool,
 }
@@ -78,6 +82,24 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 /// The contract of [`FoldKernel::finish`].
 pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, Stop<'_>);
 
+/// What comes of a pair of elements, as numbers of the sum's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfPairs {
+    /// Their product.
+    Product,
+    /// The square of their difference.
+    SquaredDifference,
+}
+
+/// Words of 32 lanes.
+pub(crate) const SPREAD_WORDS: usize = 32;
+
+/// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
+pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
+
+/// Takes in that many rows or elements of a single run, which went to lanes in any order.
+pub(crate) type TakeLanes = fn(&mut Folded<'_>, &[u64; LANE_WORDS], usize);
+
 /// What is known of all rows or elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'p> {
@@ -86,13 +108,6 @@ pub(crate) struct Known<'p> {
     /// How many rows are present.
     pub(crate) present: u64,
 }
-
-/// Takes in the elements of `a * b + c` as those of one of two operands; the columns are a, b, c and the other operand.
-///
-/// # Safety
-/// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows, and a first one
-/// even if no element is taken in.
-type StepOfSum = unsafe fn(&mut Folded<'_>, [&Column; 4], usize);
 
 /// What is known of elements by itself, and joined in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +140,13 @@ impl FoldKernel {
         FoldKernel {
             needs,
             step: step::<F>,
-            step_of_sum: None,
             finish: finish::<F>,
             lanes: F::LANES,
             cut: Cut::Leaves,
-            sum: F::SUM,
+            first: F::FIRST,
+            pairs: None,
+            take_lanes: take_lanes_of::<F>(),
+            take_spread: None,
             counts: false,
         }
     }
@@ -163,13 +180,24 @@ impl FoldKernel {
         self.cut == other.cut
     }
 
-    /// What rows or elements, as numbers of a type, are added up to in leaves, if that is what the kernel does.
-    pub(crate) fn sum(&self) -> Option<Lane> {
-        self.sum.map(|sum| match sum {
-            SumOf::Singles => Lane::F32,
-            SumOf::Doubles => Lane::F64,
-            SumOf::Integers => Lane::I64,
-        })
+    /// How a strip takes rows or elements in, if it can; that of rows of presence asks for nothing but how many there are.
+    pub(crate) fn first_stage(&self) -> Option<FirstStage> {
+        self.first
+    }
+
+    /// Takes in what lanes have that rows or elements went to in any order, if they may.
+    pub(crate) fn take_lanes(&self) -> Option<TakeLanes> {
+        self.take_lanes
+    }
+
+    /// What comes of the elements of two operands before they are taken in.
+    pub(crate) fn pairs(&self) -> Option<OfPairs> {
+        self.pairs
+    }
+
+    /// Takes in the 32 lanes of a chunk, if elements are added up so.
+    pub(crate) fn take_spread(&self) -> Option<TakeSpread> {
+        self.take_spread
     }
 
     /// True if the result depends on how many rows are present.
@@ -216,6 +244,7 @@ impl FoldKernel {
         Ok(Folded {
             parts,
             present: 0,
+            is_open: false,
             leaves,
             leaf,
             kept,
@@ -245,11 +274,6 @@ impl FoldKernel {
     pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
         // SAFETY: the caller's promise.
         unsafe { (self.step)(state, from, count) }
-    }
-
-    /// The code that takes in sums with a product; `None` if there is none.
-    pub(crate) fn step_of_sum(&self) -> Option<StepOfSum> {
-        self.step_of_sum
     }
 
     /// Writes the results of all runs; some of them, if it is told to stop.
@@ -296,6 +320,8 @@ pub(crate) struct Folded<'a> {
     pub(crate) parts: BumpVec<'a, u64>,
     /// How many rows are present, if that is counted.
     pub(crate) present: u64,
+    /// True if the result may depend on the order of elements that lanes have not told: it has to be found anew.
+    pub(crate) is_open: bool,
     /// The leaves that come next.
     pub(super) leaves: Leaves,
     /// The size of the leaf that the next element is in.
@@ -372,6 +398,31 @@ fn take_stretch<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
     match state.parts.last_mut() {
         Some(last) => *last = to_word(F::join(of_word(*last), part)),
         None => state.parts.push(to_word(part)),
+    }
+}
+
+/// Takes in lanes, if elements may go to any of them.
+pub(super) fn take_lanes_of<F: Fold>() -> Option<TakeLanes> {
+    F::MERGE.map(|_| take_lanes::<F> as TakeLanes)
+}
+
+/// Takes in elements that went to lanes.
+fn take_lanes<F: Fold>(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], count: usize) {
+    let Some(merge) = F::MERGE else { unreachable!("elements went to lanes") };
+    let Merged { part, is_open } = merge(lanes, count);
+    match state.parts.last_mut() {
+        Some(last) => {
+            let joined = to_word(F::join(of_word(*last), part));
+            // What decides the result so far decides whether that is open.
+            if joined != *last {
+                state.is_open = is_open;
+            }
+            *last = joined;
+        }
+        None => {
+            state.is_open = is_open;
+            state.parts.push(to_word(part));
+        }
     }
 }
 

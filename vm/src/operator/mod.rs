@@ -41,7 +41,6 @@ pub(crate) mod reduction;
 mod results;
 pub mod row_by_row;
 pub(crate) mod row_fold;
-mod row_numbers;
 pub mod rows_out;
 pub mod scalar;
 pub mod scan;

@@ -75,6 +75,8 @@ pub enum SumOf {
     Doubles,
     /// Integers, which wrap.
     Integers,
+    /// Integers of which only the lower 32 bits are asked for.
+    Halves,
 }
 
 /// What can be added up.
@@ -149,7 +151,38 @@ macro_rules! summand {
 
 summand!(f32: Singles, f64: Doubles);
 
-/// How elements become one.
+/// How a loop over registers takes elements in, which is all but the end of a fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstStage {
+    /// Adds elements, as numbers of a type, each to one of eight lanes of its leaf. Integers go to any lane.
+    Sum(SumOf),
+    /// Keeps the least element of each lane.
+    Least,
+    /// Keeps the greatest element of each lane.
+    Greatest,
+    /// Counts elements that are not zero.
+    Count,
+    /// Adds floats of a type, each to the one of [32 lanes](super::lanes) that its number says.
+    Spread(SumOf),
+}
+
+/// Words of lanes.
+pub const LANE_WORDS: usize = 8;
+
+/// What lanes tell of elements that went to them in any order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Merged<P> {
+    /// What is known of the elements.
+    pub part: P,
+    /// True if that depends on the order of elements after all, which lanes do not tell.
+    pub is_open: bool,
+}
+
+/// Joins lanes, of that many elements.
+pub type Merge<P> = fn(lanes: &[u64; LANE_WORDS], count: usize) -> Merged<P>;
+
+/// How elements become one: by parts of leaves, or by what a loop over registers takes in and lanes are merged to, which are
+/// joined, and finished at last.
 pub trait Fold: 'static {
     /// An element.
     type Element: Number;
@@ -167,9 +200,12 @@ pub trait Fold: 'static {
     /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
     const HAS_ANY_PARTS: bool = false;
 
-    /// What the parts are plain sums of, if they are: elements as numbers of that type, each of which a leaf adds to
-    /// one of eight lanes.
-    const SUM: Option<SumOf> = None;
+    /// How a loop over registers takes elements in, if one can.
+    const FIRST: Option<FirstStage> = None;
+
+    /// How lanes become a part, if elements may go to any lane: sums and counts are words of 64 bits, extremes have the type of
+    /// an element.
+    const MERGE: Option<Merge<Self::Part>> = None;
 
     /// What a leaf is kept in for each column while its elements come row by row.
     const LANES: usize = 1;
@@ -222,6 +258,19 @@ fn add_row<T: Copy, S: Summand>(lanes: &mut [S], at: RowOfLeaf, values: &[T], f:
             s0[index] = low.plus(s4[index].plus(s5[index]).plus(s6[index].plus(s7[index])));
         }
     }
+}
+
+/// The sum of lanes of integers.
+fn sum_of_lanes<S: Summand>(lanes: &[u64; LANE_WORDS], _: usize) -> Merged<S> {
+    let add = |sum: S, word: &u64| {
+        sum.plus(bytemuck::pod_read_unaligned(&bytemuck::bytes_of(word)[..size_of::<S>()]))
+    };
+    Merged { part: lanes.iter().fold(S::zeroed(), add), is_open: false }
+}
+
+/// How many elements were counted.
+fn counted(lanes: &[u64; LANE_WORDS]) -> u64 {
+    lanes.iter().fold(0, |count, lane| count.wrapping_add(*lane))
 }
 
 /// Running sums of a leaf.
@@ -286,7 +335,8 @@ impl<T: Number> Fold for Sum<T> {
 
     // Integers wrap.
     const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
-    const SUM: Option<SumOf> = Some(T::Wide::KIND);
+    const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Wide::KIND));
+    const MERGE: Option<Merge<T::Wide>> = if Self::HAS_ANY_PARTS { Some(sum_of_lanes) } else { None };
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -339,7 +389,7 @@ impl<T: Number> Fold for Mean<T> {
         left.plus(right)
     }
 
-    const SUM: Option<SumOf> = Some(T::Real::KIND);
+    const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Real::KIND));
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -409,6 +459,22 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         }
     }
 
+    // The first of several zeros or NaN is the result, whatever the stretches are.
+    const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = match (size_of::<T>() < 4, GREATEST) {
+        (true, _) => None,
+        (false, true) => Some(FirstStage::Greatest),
+        (false, false) => Some(FirstStage::Least),
+    };
+    const MERGE: Option<Merge<T>> = Some(|lanes, _| {
+        let lanes: &[T] = bytemuck::cast_slice(lanes);
+        let part = lanes.iter().copied().reduce(Self::join).unwrap_or(T::ZERO);
+        // Zeros of both signs: which of them came first is not told.
+        let mut zeros = lanes.iter().filter(|x| **x == T::ZERO);
+        let is_other = |x: &T| bytemuck::bytes_of(x) != bytemuck::bytes_of(&part);
+        Merged { part, is_open: T::IS_FLOAT && part == T::ZERO && zeros.any(is_other) }
+    });
+
     #[inline(always)]
     fn join(best: T, next: T) -> T {
         if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
@@ -427,6 +493,11 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     type Part = u8;
     type Out = bool;
     const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
+    const MERGE: Option<Merge<u8>> = Some(|lanes, count| {
+        let has = if ALL { counted(lanes) == count as u64 } else { counted(lanes) > 0 };
+        Merged { part: has.into(), is_open: false }
+    });
 
     #[inline(always)]
     fn leaf(values: &[T]) -> u8 {
@@ -458,6 +529,8 @@ impl<T: Number> Fold for Count<T> {
     type Part = i64;
     type Out = i64;
     const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
+    const MERGE: Option<Merge<i64>> = Some(|lanes, _| Merged { part: counted(lanes) as i64, is_open: false });
 
     #[inline(always)]
     fn leaf(values: &[T]) -> i64 {
