@@ -12,7 +12,8 @@ use crate::operator::fold_kernel::{
 };
 use crate::value::Exhausted;
 use crate::vector::Level;
-use crate::vector::fold::{FirstStage, LANE_WORDS, Number, SumOf, Summand};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, SumOf, sum_of_lanes};
+use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
@@ -79,7 +80,7 @@ pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
 
 /// Takes in sums of integers, whose order does not count.
 fn take_integers(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], _: usize) {
-    let sum = lanes.iter().fold(0, |sum: u64, lane| sum.wrapping_add(*lane));
+    let sum = sum_of_lanes(lanes);
     match state.parts.last_mut() {
         Some(last) => *last = last.wrapping_add(sum),
         None => state.parts.push(sum),

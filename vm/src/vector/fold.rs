@@ -9,6 +9,7 @@
 //! The tree is that of the [pairwise sum](super::spread), whatever is folded. It depends on the number of elements
 //! only: neither blocks nor threads change a bit of the result.
 
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merge, Merged, SumOf, sum_of_lanes};
 use crate::vector::level::{Level, Loop};
 use crate::vector::spread::{self, Real, left_half};
 use bytemuck::Pod;
@@ -64,19 +65,6 @@ number! {
     i64: i64, f64, |x| x;
     f32: f32, f32, |x| x;
     f64: f64, f64, |x| x;
-}
-
-/// What is added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SumOf {
-    /// Numbers of single precision.
-    Singles,
-    /// Numbers of double precision.
-    Doubles,
-    /// Integers, which wrap.
-    Integers,
-    /// Integers of which only the lower 32 bits are asked for.
-    Halves,
 }
 
 /// What can be added up.
@@ -150,36 +138,6 @@ macro_rules! summand {
 }
 
 summand!(f32: Singles, f64: Doubles);
-
-/// How a loop over registers takes elements in, which is all but the end of a fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstStage {
-    /// Adds elements, as numbers of a type, each to one of eight lanes of its leaf. Integers go to any lane.
-    Sum(SumOf),
-    /// Keeps the least element of each lane.
-    Least,
-    /// Keeps the greatest element of each lane.
-    Greatest,
-    /// Counts elements that are not zero.
-    Count,
-    /// Adds floats of a type, each to the one of [32 lanes](super::lanes) that its number says.
-    Spread(SumOf),
-}
-
-/// Words of lanes.
-pub const LANE_WORDS: usize = 8;
-
-/// What lanes tell of elements that went to them in any order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Merged<P> {
-    /// What is known of the elements.
-    pub part: P,
-    /// True if that depends on the order of elements after all, which lanes do not tell.
-    pub is_open: bool,
-}
-
-/// Joins lanes, of that many elements.
-pub type Merge<P> = fn(lanes: &[u64; LANE_WORDS], count: usize) -> Merged<P>;
 
 /// How elements become one: by parts of leaves, or by what a loop over registers takes in and lanes are merged to, which are
 /// joined, and finished at last.
@@ -260,17 +218,10 @@ fn add_row<T: Copy, S: Summand>(lanes: &mut [S], at: RowOfLeaf, values: &[T], f:
     }
 }
 
-/// The sum of lanes of integers.
-fn sum_of_lanes<S: Summand>(lanes: &[u64; LANE_WORDS], _: usize) -> Merged<S> {
-    let add = |sum: S, word: &u64| {
-        sum.plus(bytemuck::pod_read_unaligned(&bytemuck::bytes_of(word)[..size_of::<S>()]))
-    };
-    Merged { part: lanes.iter().fold(S::zeroed(), add), is_open: false }
-}
-
-/// How many elements were counted.
-fn counted(lanes: &[u64; LANE_WORDS]) -> u64 {
-    lanes.iter().fold(0, |count, lane| count.wrapping_add(*lane))
+/// The part of lanes of integers.
+fn merge_sums<S: Summand>(lanes: &[u64; LANE_WORDS], _: usize) -> Merged<S> {
+    let sum = sum_of_lanes(lanes);
+    Merged::known(bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&sum)[..size_of::<S>()]))
 }
 
 /// Running sums of a leaf.
@@ -336,7 +287,7 @@ impl<T: Number> Fold for Sum<T> {
     // Integers wrap.
     const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
     const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Wide::KIND));
-    const MERGE: Option<Merge<T::Wide>> = if Self::HAS_ANY_PARTS { Some(sum_of_lanes) } else { None };
+    const MERGE: Option<Merge<T::Wide>> = if Self::HAS_ANY_PARTS { Some(merge_sums) } else { None };
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -495,8 +446,8 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
     const MERGE: Option<Merge<u8>> = Some(|lanes, count| {
-        let has = if ALL { counted(lanes) == count as u64 } else { counted(lanes) > 0 };
-        Merged { part: has.into(), is_open: false }
+        let has = if ALL { sum_of_lanes(lanes) == count as u64 } else { sum_of_lanes(lanes) > 0 };
+        Merged::known(has.into())
     });
 
     #[inline(always)]
@@ -530,7 +481,7 @@ impl<T: Number> Fold for Count<T> {
     type Out = i64;
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
-    const MERGE: Option<Merge<i64>> = Some(|lanes, _| Merged { part: counted(lanes) as i64, is_open: false });
+    const MERGE: Option<Merge<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
 
     #[inline(always)]
     fn leaf(values: &[T]) -> i64 {

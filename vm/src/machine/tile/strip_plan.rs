@@ -15,7 +15,7 @@ use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::{Axes, QType, ScalarType};
 use crate::vector::Level;
-use crate::vector::fold::FirstStage;
+use crate::vector::first_stage::FirstStage;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -47,7 +47,8 @@ pub(super) fn plan(
 ) -> Option<StripPlan> {
     let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
     let is_slow = |member| matches!(recipe_of_row(member), Some(Recipe::Rare(_)));
-    let can_gain = columns.members().len() > 1 || columns.members().any(is_slow);
+    let can_gain = columns.members().len() > 1
+        || columns.members().any(|member| is_slow(member) || is_extreme(columns, member));
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
@@ -80,17 +81,19 @@ pub(super) fn plan(
         members.iter().for_each(|member| fold_of[*member] = None);
         items = ordered(&fold_of);
     }
-    let mut alone = 0;
+    let (mut slow, mut extremes) = (0, 0);
     for item in &mut items {
-        if let Item::Pass(member) = *item
-            && is_slow(member)
-            && recipes[member].is_some()
-        {
+        let Item::Pass(member) = *item else { continue };
+        let is_slow = is_slow(member) && recipes[member].is_some();
+        let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
+        if is_slow || is_extreme {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
-            alone += 1;
+            slow += usize::from(is_slow);
+            extremes += usize::from(is_extreme);
         }
     }
-    let saved = SLOW_PASS * alone
+    let saved = SLOW_PASS * slow
+        + extremes
         + match items[..] {
             // A strip alone saves the loop over blocks as well.
             [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
@@ -223,6 +226,16 @@ fn folds(
             .for_each(|fold| *fold = None);
     }
     folds
+}
+
+/// True if a member is a fold that keeps the least or greatest, which a pass takes twice as long for as a strip.
+fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
+    match columns.kernels[member] {
+        Kernel::Reduction(reduction) => {
+            matches!(reduction.fold.first_stage(), Some(FirstStage::Least | FirstStage::Greatest))
+        }
+        _ => false,
+    }
 }
 
 /// What types tell of rows or elements that become one along axes: whether there is one run of them, and whether those of a

@@ -45,12 +45,12 @@ pub struct FoldPlan {
     pub column: u16,
     pub lane: Lane,
     pub lanes: Vec<Lanes>,
-    pub order: Order,
+    pub order: RowOrder,
 }
 
 /// In which order rows are taken in.
 #[derive(Clone, Copy, Debug)]
-pub enum Order {
+pub enum RowOrder {
     /// The sum of each leaf.
     Leaves {
         /// What the lanes begin with.
@@ -92,13 +92,13 @@ pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Consta
             Sink::Sum(column, _) => {
                 let zero = if lane.is_float() { 1 << (8 * lane.bytes() - 1) } else { 0 };
                 let start = constants.literal(lane, zero);
-                (column, Order::Leaves { start, rest: constants.reserve(64) })
+                (column, RowOrder::Leaves { start, rest: constants.reserve(64) })
             }
-            Sink::Lanes(fold, column, _) => (column, Order::Any(fold)),
-            Sink::Spread(column, _) => (column, Order::Spread),
+            Sink::Lanes(fold, column, _) => (column, RowOrder::Any(fold)),
+            Sink::Spread(column, _) => (column, RowOrder::Spread),
             _ => continue,
         };
-        let eights = if matches!(order, Order::Spread) { EIGHTS } else { 1 };
+        let eights = if matches!(order, RowOrder::Spread) { EIGHTS } else { 1 };
         let lanes = (0..eights * target.parts(lane)).map(|_| {
             match usize::from(plan.registers) < room.min(MOST_REGISTERS) {
                 true => {

@@ -10,7 +10,7 @@
 use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::encode::Assembler;
-use crate::strip::x86::folds::{FoldPlan, FoldsPlan, Lanes, Order};
+use crate::strip::x86::folds::{FoldPlan, FoldsPlan, Lanes, RowOrder};
 use crate::strip::x86::inst::{Home, View};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 
@@ -45,7 +45,7 @@ impl Assembler<'_> {
 
     /// Behind the last row: lanes that went on all the time go to the columns of their folds.
     pub fn end_folds(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
-        let goes_on = |fold: &&FoldPlan| matches!(fold.order, Order::Any(_) | Order::Spread);
+        let goes_on = |fold: &&FoldPlan| matches!(fold.order, RowOrder::Any(_) | RowOrder::Spread);
         plan.folds.iter().filter(goes_on).try_for_each(|fold| self.store_lanes_of(fold))
     }
 
@@ -252,7 +252,7 @@ impl Assembler<'_> {
 /// The sums of leaves, what their lanes begin with, and where the stack frame has rows of the rest.
 fn sums(plan: &FoldsPlan) -> impl Iterator<Item = (&FoldPlan, Home, u32)> {
     plan.folds.iter().filter_map(|fold| match fold.order {
-        Order::Leaves { start, rest } => Some((fold, start, rest)),
-        Order::Any(_) | Order::Spread => None,
+        RowOrder::Leaves { start, rest } => Some((fold, start, rest)),
+        RowOrder::Any(_) | RowOrder::Spread => None,
     })
 }

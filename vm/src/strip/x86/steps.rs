@@ -10,7 +10,7 @@
 use crate::strip::op::{Lane, LaneFold};
 use crate::strip::x86::arithmetic::UNORDERED;
 use crate::strip::x86::codes::{self, Codes, code};
-use crate::strip::x86::folds::{EIGHTS, FoldPlan, Lanes, Order};
+use crate::strip::x86::folds::{EIGHTS, FoldPlan, Lanes, RowOrder};
 use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual, WriteMask};
 use crate::strip::x86::lower::{Lower, RowCount};
@@ -22,10 +22,10 @@ impl Lower<'_> {
     /// Takes the rows of a group, one of several, into the lanes of a fold.
     pub fn take_in(&mut self, fold: &FoldPlan, copy: usize, value: Parts) {
         let view = self.target.view(fold.lane);
-        let first = if let Order::Spread = fold.order { copy % EIGHTS * value.len() } else { 0 };
+        let first = if let RowOrder::Spread = fold.order { copy % EIGHTS * value.len() } else { 0 };
         for (part, lanes) in fold.lanes[first..][..value.len()].iter().enumerate() {
             let value = value.part(part);
-            if let (Order::Leaves { rest, .. }, RowCount::Rest) = (fold.order, self.extent) {
+            if let (RowOrder::Leaves { rest, .. }, RowCount::Rest) = (fold.order, self.extent) {
                 // They are added in turn.
                 let place = Address::Stack(rest + (part * view.bytes()) as u32);
                 self.store_lanes(fold.lane, place, value);
@@ -61,7 +61,7 @@ impl Lower<'_> {
     pub fn move_on(&mut self, fold: &FoldPlan) {
         let RowCount::Groups(groups) = self.extent else { return };
         let count = groups % EIGHTS * self.target.parts(fold.lane);
-        if !matches!(fold.order, Order::Spread) || count == 0 {
+        if !matches!(fold.order, RowOrder::Spread) || count == 0 {
             return;
         }
         let (form, view) = (self.target.form(fold.lane), self.target.view(fold.lane));
@@ -128,11 +128,11 @@ impl Lower<'_> {
         let is_float = lane.is_float();
         let simple = |codes: &Codes| Inst::new(code(codes, form), [RESULT, old, operand]);
         let is_least = match fold.order {
-            Order::Leaves { .. } | Order::Spread if is_float => return simple(&codes::ADD_FLOAT),
-            Order::Leaves { .. } | Order::Spread | Order::Any(LaneFold::Sum) => {
+            RowOrder::Leaves { .. } | RowOrder::Spread if is_float => return simple(&codes::ADD_FLOAT),
+            RowOrder::Leaves { .. } | RowOrder::Spread | RowOrder::Any(LaneFold::Sum) => {
                 return simple(&codes::ADD_INT);
             }
-            Order::Any(best) => best == LaneFold::Least,
+            RowOrder::Any(best) => best == LaneFold::Least,
         };
         if !is_float && !self.lacks_int64(lane) {
             return simple(if is_least { &codes::MIN_INT } else { &codes::MAX_INT });
