@@ -16,11 +16,11 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::meter::{STRIDE, Watch};
+use crate::operator::runs::{Runs, check_elements};
 use crate::value::nd_view::Cell;
-use crate::value::shape::PerAxis;
-use crate::value::{Axes, Exhausted, Fault, NdType};
+use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
-use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD_WORDS};
 use crate::vector::fold::{Fold, RowOfLeaf, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
@@ -35,17 +35,6 @@ use std::ops::Range;
 
 /// Rows or elements of a chunk: a region is polled, and dealt to threads, by chunks.
 pub const CHUNK: usize = 1 << 16;
-
-/// How elements become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Runs {
-    /// Elements that become one.
-    pub(crate) run: usize,
-    /// Results.
-    pub(crate) count: usize,
-    /// Runs side by side: how far it is from one element of a run to the next.
-    pub(crate) width: usize,
-}
 
 /// The code of a reduction over blocks.
 #[derive(Clone, Copy)]
@@ -82,18 +71,6 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
 pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, Stop<'_>);
-
-/// What comes of a pair of elements, as numbers of the sum's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OfPairs {
-    /// Their product.
-    Product,
-    /// The square of their difference.
-    SquaredDifference,
-}
-
-/// Words of 32 lanes.
-pub(crate) const SPREAD_WORDS: usize = 32;
 
 /// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
 pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
@@ -521,35 +498,6 @@ pub(super) fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }
 
-/// An error if runs have no element, but results are asked for, of which there are none then.
-pub(crate) fn check_elements(what: &str, runs: Runs) -> Result<(), Fault> {
-    match runs.run == 0 && runs.count > 0 {
-        true => Err(Fault::Range { message: format!("no elements, of which there is no {what}") }),
-        false => Ok(()),
-    }
-}
-
-/// How elements of an array of a shape become one along axes between which there are unit axes only.
-pub(crate) fn runs(shape: &[usize], axes: Axes) -> Runs {
-    let product = |reduced: bool| {
-        let of = shape.iter().enumerate().filter(|(axis, _)| axes.contains(*axis) == reduced);
-        of.map(|(_, size)| size).product()
-    };
-    let last = (0..shape.len()).rev().find(|axis| axes.contains(*axis) && shape[*axis] != 1);
-    let width = last.map_or(1, |last| shape[last + 1..].iter().product());
-    Runs { run: product(true), count: product(false), width }
-}
-
-/// The shape of an array of results: without the axes, or with unit axes for them if its type has as many.
-pub(crate) fn result_shape(shape: &[usize], axes: Axes, result: NdType) -> PerAxis {
-    let drops = result.rank() < shape.len();
-    let size = |(axis, size): (usize, &usize)| match axes.contains(axis) {
-        true => (!drops).then_some(1),
-        false => Some(*size),
-    };
-    shape.iter().enumerate().filter_map(size).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -615,19 +563,5 @@ mod tests {
         check::<Best<f64, false>>(f64::to_bits);
         check::<Truth<f64, true>>(u64::from);
         check::<Count<f64>>(|count| count as u64);
-    }
-
-    #[test]
-    fn runs_of_a_shape() {
-        let axes = |list: &[usize]| Axes::new(list.iter().copied()).expect("few axes");
-        let of = |shape: &[usize], list: &[usize]| {
-            let Runs { run, count, width } = runs(shape, axes(list));
-            (run, count, width)
-        };
-        assert_eq!(of(&[2, 300], &[1]), (300, 2, 1));
-        assert_eq!(of(&[300, 2], &[0]), (300, 2, 2));
-        assert_eq!(of(&[4, 300, 2, 5], &[1]), (300, 40, 10));
-        assert_eq!(of(&[4, 300, 1, 5], &[1, 2]), (300, 20, 5));
-        assert_eq!(of(&[1, 5], &[0]), (1, 5, 1));
     }
 }

@@ -42,6 +42,7 @@ mod results;
 pub mod row_by_row;
 pub(crate) mod row_fold;
 pub mod rows_out;
+pub(crate) mod runs;
 pub mod scalar;
 pub mod scan;
 pub mod signature;

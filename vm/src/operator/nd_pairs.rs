@@ -7,12 +7,11 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{
-    CHUNK, Cut, FoldKernel, Folded, Known, OfPairs, Runs, SPREAD_WORDS, TakeLanes, of_word, to_word,
-};
+use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes, of_word, to_word};
+use crate::operator::runs::Runs;
 use crate::value::Exhausted;
 use crate::vector::Level;
-use crate::vector::first_stage::{FirstStage, LANE_WORDS, SumOf, sum_of_lanes};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, OfPairs, SPREAD_WORDS, SumOf, sum_of_lanes};
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;

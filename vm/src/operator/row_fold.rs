@@ -13,9 +13,10 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::Call;
-use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, Runs, TakeIn, results, take_lanes_of};
+use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeIn, results, take_lanes_of};
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
+use crate::operator::runs::Runs;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{Axes, Fault};
 use crate::vector::Level;

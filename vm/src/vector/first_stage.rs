@@ -39,6 +39,18 @@ pub enum FirstStage {
 /// Words of lanes.
 pub const LANE_WORDS: usize = 8;
 
+/// What comes of a pair of elements, as numbers of the sum's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfPairs {
+    /// Their product.
+    Product,
+    /// The square of their difference.
+    SquaredDifference,
+}
+
+/// Words of 32 lanes.
+pub const SPREAD_WORDS: usize = 32;
+
 /// What lanes tell of elements that went to them in any order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Merged<P> {

@@ -7,11 +7,11 @@
 //! ```
 
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{OfPairs, TakeLanes, TakeSpread};
+use crate::operator::fold_kernel::{TakeLanes, TakeSpread};
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
 use crate::vector::Level;
-use crate::vector::first_stage::{FirstStage, SumOf};
+use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
 use std::fmt;
 use std::mem::offset_of;
 

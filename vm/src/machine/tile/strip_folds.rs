@@ -16,9 +16,10 @@
 use crate::machine::tile::lowered::{Present, Stage, StripFold};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Folded, Runs, SPREAD_WORDS};
+use crate::operator::fold_kernel::{CHUNK, Folded};
+use crate::operator::runs::Runs;
 use crate::strip::{Lane, LaneFold};
-use crate::vector::first_stage::LANE_WORDS;
+use crate::vector::first_stage::{LANE_WORDS, SPREAD_WORDS};
 use crate::vector::lanes::LANES as SPREAD_LANES;
 use crate::vector::leaves::Leaves;
 use bumpalo::Bump;
