@@ -219,7 +219,7 @@ impl Lowered {
                         self.list.sum(Part::Cells.number(fold.column), added);
                         Stage::Leaves(lane)
                     }
-                    Some(merge) => self.to_lanes(LaneFold::Sum, fold.column, added, merge),
+                    Some(merge) => self.take_in_lanes(LaneFold::Sum, fold.column, added, merge),
                 }
             }
             Some(best @ (FirstStage::Least | FirstStage::Greatest)) => {
@@ -227,7 +227,7 @@ impl Lowered {
                 let cells = rows.cells?;
                 let lane = self.list.lane(cells);
                 let cells = self.or(rows.present, cells, step.start(lane));
-                self.to_lanes(step, fold.column, cells, fold.merge?)
+                self.take_in_lanes(step, fold.column, cells, fold.merge?)
             }
         };
         let present = match (fold.counts, rows.present) {
@@ -259,7 +259,7 @@ impl Lowered {
     }
 
     /// Takes rows to the lanes of a column in any order.
-    fn to_lanes(&mut self, step: LaneFold, column: u16, rows: Term, merge: TakeLanes) -> Stage {
+    fn take_in_lanes(&mut self, step: LaneFold, column: u16, rows: Term, merge: TakeLanes) -> Stage {
         self.list.fold(step, Part::Cells.number(column), rows);
         Stage::Lanes { step, lane: self.list.lane(rows), merge }
     }
