@@ -48,6 +48,13 @@ pub struct FoldPlan {
     pub order: RowOrder,
 }
 
+impl FoldPlan {
+    /// True if lanes are ready many cycles after they were read, so that groups of an iteration should not wait for each other.
+    pub fn is_slow(&self) -> bool {
+        self.lane.is_float() && matches!(self.order, RowOrder::Any(_))
+    }
+}
+
 /// In which order rows are taken in.
 #[derive(Clone, Copy, Debug)]
 pub enum RowOrder {

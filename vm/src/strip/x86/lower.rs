@@ -284,8 +284,9 @@ impl Lower<'_> {
     fn folds(&mut self) {
         let terms = self.list.sinks().iter().filter(|sink| sink.is_fold()).map(Sink::term);
         for (fold, term) in self.folds.iter().zip(terms) {
-            for copy in 0..self.extent.copies() {
-                let value = self.number(copy, term);
+            let values: Vec<Parts> = (0..self.extent.copies()).map(|copy| self.number(copy, term)).collect();
+            let values = if fold.is_slow() { vec![self.best_of(fold, values)] } else { values };
+            for (copy, value) in values.into_iter().enumerate() {
                 self.take_in(fold, copy, value);
             }
             self.move_on(fold);

@@ -57,6 +57,24 @@ impl Lower<'_> {
         }
     }
 
+    /// What comes of several groups, taken in by pairs.
+    pub fn best_of(&mut self, fold: &FoldPlan, mut values: Vec<Parts>) -> Parts {
+        let view = self.target.view(fold.lane);
+        while values.len() > 1 {
+            let pairs = values.chunks(2).map(|pair| match *pair {
+                [first, second] => Parts::new(first.len(), |part| {
+                    let step = self.step_of_group(fold, Arg::Use(first.part(part), view), second.part(part));
+                    let best = self.body.fresh(view);
+                    self.push_to(Arg::Def(best, view), step);
+                    best
+                }),
+                _ => pair[0],
+            });
+            values = pairs.collect();
+        }
+        values[0]
+    }
+
     /// Moves the lanes of a spread sum on behind the groups of an iteration.
     pub fn move_on(&mut self, fold: &FoldPlan) {
         let RowCount::Groups(groups) = self.extent else { return };
