@@ -134,6 +134,8 @@ WORKS = {
         lambda t: (t // 86400 + 4) % 7, lambda t: (t // 86400 + 4) % 7, out=I8),
     "quotient": Work("plain", {"a": integers(0, 1 << 30), "b": integers(1, 1000)}, "a // b",
         lambda a, b: a // b, lambda a, b: a // b, out=I8),
+    "to_int32": Work("plain", {"x": U(-1000, 1000)}, "core.to_int32(x * 100.0)", lambda x: np.int32(x * 100.0),
+        lambda x: (x * 100.0).astype(jnp.int32), out=I4),
     "int_to_float": Work("plain", {"n": integers(0, 100_000), "x": U(0, 1)}, "core.to_float64(n) * 0.01 + x",
         lambda n, x: n * 0.01 + x, lambda n, x: n.astype(jnp.float64) * 0.01 + x),
     # Missing values.
@@ -159,6 +161,17 @@ WORKS = {
     "int_sum": Work("fold", {"n": integers(0, 1000)}, "math.sum(n)", "int_sum", lambda n: jnp.sum(n), out=I8, fold=True),
     "count_if": Work("fold", {"x": U(0, 1)}, "math.sum(core.where(x > 0.5, int64(1), int64(0)))", "count_if",
         lambda x: jnp.sum(x > 0.5), out=I8, fold=True),
+    "count": Work("fold", {"x": U(0, 1)}, "array.count(x > 0.5)", "count_if", lambda x: jnp.sum(x > 0.5), out=I8, fold=True),
+    "count_inside": Work("fold", {"x": U(0, 1), "y": U(0, 1)}, "array.count((x*x + y*y < 1.0) & (x > 0.25))", "count_inside",
+        lambda x, y: jnp.sum((x*x + y*y < 1.0) & (x > 0.25)), out=I8, fold=True),
+    "int32_sum": Work("fold", {"n": integers(0, 1000, I4)}, "math.sum(n)", "int_sum", lambda n: jnp.sum(n), out=I4, fold=True),
+    "int32_dot": Work("fold", {"a": integers(0, 30, I4), "b": integers(0, 30, I4)}, "math.sum(a*b)", "int_dot",
+        lambda a, b: jnp.sum(a*b), out=I4, fold=True),
+    "greatest": Work("fold", {"x": U(-1, 1)}, "math.max(x)", "greatest", lambda x: jnp.max(x), fold=True),
+    "worst_error": Work("fold", {"x": U(-1, 1), "y": U(-1, 1)}, "math.max(math.abs(x - y))", "worst_error",
+        lambda x, y: jnp.max(jnp.abs(x - y)), fold=True),
+    "int_range": Work("fold", {"n": integers(0, 1000)}, "math.max(n) - math.min(n)", "range_of", lambda n: jnp.max(n) - jnp.min(n), out=I8, fold=True),
+    "range32": Work("fold", {"x": U(-1, 1, F4)}, "math.max(x) - math.min(x)", "range_of", lambda x: jnp.max(x) - jnp.min(x), out=F4, fold=True),
     "running": Work("fold", {"x": U(-1, 1)}, "math.cum_sum(x)", "running", lambda x: jnp.cumsum(x), fold=True),
     "record": Work("fold", {"x": U(-1, 1)}, "math.cum_max(x)", "record", lambda x: jax.lax.cummax(x), fold=True),
     # Special functions.
@@ -201,6 +214,34 @@ def count_if_loop(x):
     for i in range(x.size):
         count += 1 if x[i] > 0.5 else 0
     return count
+
+
+def count_inside_loop(x, y):
+    count = 0
+    for i in range(x.size):
+        count += 1 if x[i] * x[i] + y[i] * y[i] < 1.0 and x[i] > 0.25 else 0
+    return count
+
+
+def int_dot_loop(a, b):
+    total = 0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+def greatest_loop(x):
+    best = x[0]
+    for i in range(x.size):
+        best = max(best, x[i])
+    return best
+
+
+def worst_error_loop(x, y):
+    worst = 0.0
+    for i in range(x.size):
+        worst = max(worst, abs(x[i] - y[i]))
+    return worst
 
 
 def running_loop(x, out):

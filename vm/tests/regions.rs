@@ -7,7 +7,8 @@ use cembra_vm::builtins;
 use cembra_vm::frame::Frame;
 use cembra_vm::machine::{BoundExpr, RunOptions, Strips};
 use cembra_vm::program::{Program, ValueId};
-use cembra_vm::value::{ArrayClass, ArrayRows, QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::{ArrayClass, ArrayRows, NdRows, NdType, QType, ScalarType, ScalarValue, Value};
 use draft::Draft;
 use fastrand::Rng;
 use std::sync::Arc;
@@ -57,7 +58,10 @@ const OF_INTEGERS: [(&str, usize); 9] = [
     ("core.presence_and", 2),
 ];
 
-const FOLDS: [&str; 4] = ["math._sum", "math._mean", "math._min", "math._max"];
+const FOLDS: [&str; 5] = ["math._sum", "math._mean", "math._min", "math._max", "array._count"];
+
+/// Of masks.
+const FOLDS_OF_MASKS: [&str; 3] = ["array._count", "core._any_row", "core._all_rows"];
 
 /// A program of one region, or some, over x and y, of which all results in `read` are outputs.
 struct Case {
@@ -77,6 +81,7 @@ fn bits(cell: &ScalarValue) -> u64 {
         ScalarValue::Int64(x) => *x as u64,
         ScalarValue::Int32(x) => *x as u64,
         ScalarValue::Boolean(x) => u64::from(*x),
+        ScalarValue::Unit => 1,
         other => panic!("{other:?} is no cell of the test"),
     }
 }
@@ -333,10 +338,16 @@ fn random_regions() {
         if read.is_empty() {
             continue;
         }
-        if rng.bool() && matches!(element, ScalarType::Float64 | ScalarType::Float32) {
-            for fold in FOLDS.iter().filter(|_| rng.bool()) {
+        if rng.bool() {
+            let is_float = matches!(element, ScalarType::Float64 | ScalarType::Float32);
+            let of_rows = FOLDS.iter().filter(|fold| is_float || **fold != "math._mean");
+            let mut folds: Vec<String> = of_rows.map(|fold| format!("{fold} @{}", read[0])).collect();
+            if let Some(mask) = lines.iter().position(|line| !is_rows(line)) {
+                folds.extend(FOLDS_OF_MASKS.iter().map(|fold| format!("{fold} @{mask}")));
+            }
+            for fold in folds.into_iter().filter(|_| rng.bool()) {
                 read.push(lines.len());
-                lines.push(format!("{fold} @{}", read[0]));
+                lines.push(fold);
             }
         }
         let mut case = Case::new(&[("x", &of_x), ("y", &of_y)], &lines, &read);
@@ -472,6 +483,152 @@ fn folds_of_integers_over_many_leaves() {
             let least = present().map(|value| value.wrapping_add(3)).min().expect("a value");
             let expected = [sum, greatest, least].map(|value| vec![Some(value as u64)]);
             assert_eq!(found, expected, "{count} rows");
+        }
+    }
+}
+
+/// Extremes of floats: the first of several zeros is the result, whatever lanes they stood in, and NaN wins; missing rows
+/// are none of them. Lengths around groups, leaves and calls.
+#[test]
+fn extremes_keep_the_first_zero_and_nan() {
+    let mut rng = Rng::with_seed(0x2a);
+    for element in [ScalarType::Float64, ScalarType::Float32] {
+        for count in (1..40).chain([63, 64, 65, 127, 128, 200, 4097, 66_000]) {
+            for gaps in [usize::MAX, 2, 5] {
+                let special = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+                let special = &special[..rng.usize(1..=special.len())];
+                let sign = if rng.bool() { 1.0 } else { -1.0 };
+                let every = rng.usize(1..20);
+                let cells: Vec<Option<ScalarValue>> = (0..count)
+                    .map(|row| {
+                        let x = match rng.usize(..every) {
+                            0 => *rng.choice(special).expect("some"),
+                            _ => sign * f64::from(rng.i32(1..9)),
+                        };
+                        (row % gaps != gaps - 1).then(|| cell(element, x))
+                    })
+                    .collect();
+                let rows = ArrayRows::from_values(element, &cells);
+                let x = Value::Array(ArrayClass::Dense, Arc::new(rows));
+                let lines = [
+                    "math._max x",
+                    "math._min x",
+                    "math.neg x",
+                    "math._max @2",
+                    "math._min @2",
+                    "math._sum @2",
+                ];
+                let lines = lines.map(str::to_owned);
+                let mut case = Case::new(&[("x", &x)], &lines, &[0, 1, 3, 4, 5]);
+                let found = case.check().expect("nothing raises");
+                let present: Vec<f64> = cells
+                    .iter()
+                    .flatten()
+                    .map(|cell| match cell {
+                        ScalarValue::Float32(x) => f64::from(*x),
+                        ScalarValue::Float64(x) => *x,
+                        other => panic!("{other:?} is no float"),
+                    })
+                    .collect();
+                let best = |is_better: fn(f64, f64) -> bool, negated: bool| {
+                    let values = present.iter().map(|x| if negated { -x } else { *x });
+                    let best = values.reduce(|best, x| {
+                        if !best.is_nan() && (x.is_nan() || is_better(x, best)) { x } else { best }
+                    });
+                    vec![best.map(|best| bits(&cell(element, best)))]
+                };
+                let (greater, less) = (|x: f64, y: f64| x > y, |x: f64, y: f64| x < y);
+                let expected =
+                    [(greater as fn(f64, f64) -> bool, false), (less, false), (greater, true), (less, true)];
+                let expected = expected.map(|(is_better, negated)| best(is_better, negated));
+                assert_eq!(found[..4], expected, "{count} rows of {element}, {special:?}");
+            }
+        }
+    }
+}
+
+/// Counts of what comparisons say, and whether one or all rows hold.
+#[test]
+fn counts_of_computed_masks() {
+    let mut rng = Rng::with_seed(0x3b);
+    for element in [ScalarType::Float64, ScalarType::Float32, ScalarType::Int64, ScalarType::Int32] {
+        for count in (1..40).chain([63, 64, 65, 127, 200, 1025, 4097, 66_000, 131_072]) {
+            for (gaps, limit) in
+                [(usize::MAX, 500), (3, 500), (7, 2000), (usize::MAX, 2000), (usize::MAX, -1)]
+            {
+                let cells: Vec<Option<i32>> =
+                    (0..count).map(|row| (row % gaps != gaps - 1).then(|| rng.i32(..1000).abs())).collect();
+                let values: Vec<_> = cells.iter().map(|x| x.map(|x| cell(element, f64::from(x)))).collect();
+                let x = Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(element, &values)));
+                let prefix = match element {
+                    ScalarType::Float64 => "",
+                    ScalarType::Float32 => "f32:",
+                    ScalarType::Int64 => "i64:",
+                    _ => "i32:",
+                };
+                let lines = [
+                    format!("core.less x {prefix}{limit}"),
+                    "array._count @0".to_owned(),
+                    "core._any_row @0".to_owned(),
+                    "core._all_rows @0".to_owned(),
+                    "core.presence_and x @0".to_owned(),
+                    "math._sum @4".to_owned(),
+                ];
+                let mut case = Case::new(&[("x", &x)], &lines, &[1, 5]);
+                let found = case.check().expect("nothing raises");
+                let holds = cells.iter().flatten().filter(|x| **x < limit).count();
+                assert_eq!(found[0], [Some(holds as u64)], "{count} rows of {element}");
+                let mut case = Case::new(&[("x", &x)], &lines[..4], &[1, 2, 3]);
+                let found = case.check().expect("nothing raises");
+                let unit = |holds: bool| vec![holds.then_some(1)];
+                let expected = [vec![Some(holds as u64)], unit(holds > 0), unit(holds == count)];
+                assert_eq!(found, expected, "{count} rows of {element} below {limit}");
+            }
+        }
+    }
+}
+
+/// An array with axes of this shape.
+fn elements(rng: &mut Rng, element: ScalarType, shape: &[usize]) -> Value {
+    fn array<T: Cell>(element: ScalarType, shape: &[usize], cell: impl FnMut() -> T) -> Value {
+        let qtype = NdType::new(element, shape.len(), 0).expect("few axes");
+        let cells: Vec<T> = std::iter::repeat_with(cell).take(shape.iter().product()).collect();
+        Value::NdArray(Arc::new(NdRows::from_slice(qtype, shape, &cells).expect("the shape fits")))
+    }
+    match element {
+        ScalarType::Float64 => array(element, shape, || rng.f64() * 6.0 - 3.0),
+        ScalarType::Float32 => array(element, shape, || rng.f32() * 6.0 - 3.0),
+        ScalarType::Int64 => array(element, shape, || rng.i64(..)),
+        _ => array(element, shape, || rng.i32(..)),
+    }
+}
+
+/// Sums over pairs, in 32 running sums for each 65,536 elements: of what is computed, and beside other folds. Lengths around
+/// groups, eights of lanes, calls and chunks.
+#[test]
+fn sums_of_pairs_have_the_bits_of_passes() {
+    let mut rng = Rng::with_seed(0x4c);
+    let few = (1..70).map(|count| vec![count]);
+    let many = [127, 128, 1000, 4096, 4097, 65_535, 65_536, 65_537, 70_008, 131_072, 140_003];
+    let planes = [[3, 5], [8, 8], [40, 13], [7, 100], [300, 64], [11, 1001], [3, 65_544]];
+    let shapes = few.chain(many.map(|count| vec![count])).chain(planes.map(|plane| plane.to_vec()));
+    for shape in shapes {
+        for element in [ScalarType::Float64, ScalarType::Float32, ScalarType::Int64, ScalarType::Int32] {
+            let x = elements(&mut rng, element, &shape);
+            let y = elements(&mut rng, element, &shape);
+            let lines = [
+                "math.multiply x y",
+                "math.add @0 y",
+                "nd.dot @1 x",
+                "nd.squared_distance y @1",
+                "nd.squared_distance @0 @1",
+                "nd.dot x x",
+            ];
+            let lines = lines.map(str::to_owned);
+            for read in [&[2][..], &[3], &[2, 3, 4, 5], &[5, 4]] {
+                let count = read.iter().max().expect("some") + 1;
+                Case::new(&[("x", &x), ("y", &y)], &lines[..count], read).check().expect("nothing raises");
+            }
         }
     }
 }

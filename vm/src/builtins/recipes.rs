@@ -145,36 +145,28 @@ const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 /// A float truncated to INT64; what does not fit is rare.
 pub(super) fn to_int64(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
     let [x] = *x else { return None };
-    truncated(list, x, Lane::I64, (Comparison::GreaterEqual, -TWO_TO_63), TWO_TO_63)
+    truncated(list, x, Lane::I64, TWO_TO_63)
 }
 
 /// A float truncated to INT32, or an INT64 as INT32; what does not fit is rare.
 pub(super) fn to_int32(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
     let [x] = *x else { return None };
     if list.lane(x) != Lane::I64 {
-        return truncated(list, x, Lane::I32, (Comparison::Greater, -TWO_TO_31 - 1.0), TWO_TO_31);
+        return truncated(list, x, Lane::I32, TWO_TO_31);
     }
     let value = list.cast(x, Lane::I32);
     let again = list.cast(value, Lane::I64);
     Some(RecordedFunction { value, rare: Some(list.compare(Comparison::NotEqual, again, x)) })
 }
 
-/// A float truncated to an integer type that has what compares so with the least number, and is below the end.
-fn truncated(
-    list: &mut List,
-    x: Term,
-    lane: Lane,
-    (comparison, least): (Comparison, f64),
-    end: f64,
-) -> Option<RecordedFunction> {
+/// A float truncated to an integer type whose numbers are below `end`; rare is also what fits and is as far below zero.
+fn truncated(list: &mut List, x: Term, lane: Lane, end: f64) -> Option<RecordedFunction> {
     if !list.lane(x).is_float() {
         return None;
     }
     let x = list.cast(x, Lane::F64);
-    let [least, end] = [least, end].map(|limit| list.f64(limit));
-    let is_enough = list.compare(comparison, x, least);
-    let is_below = list.compare(Comparison::Less, x, end);
-    let fits = list.and(is_enough, is_below);
+    let (size, end) = (list.unary(UnaryOp::Abs, x), list.f64(end));
+    let fits = list.compare(Comparison::Less, size, end);
     Some(RecordedFunction { value: list.cast(x, lane), rare: Some(list.not(fits)) })
 }
 

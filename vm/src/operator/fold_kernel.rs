@@ -16,12 +16,12 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::meter::{STRIDE, Watch};
-use crate::strip::Lane;
+use crate::operator::runs::{Runs, check_elements};
 use crate::value::nd_view::Cell;
-use crate::value::shape::PerAxis;
-use crate::value::{Axes, Exhausted, Fault, NdType};
+use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
-use crate::vector::fold::{Fold, RowOfLeaf, SumOf, join_leaves};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD_WORDS};
+use crate::vector::fold::{Fold, RowOfLeaf, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
@@ -36,32 +36,26 @@ use std::ops::Range;
 /// Rows or elements of a chunk: a region is polled, and dealt to threads, by chunks.
 pub const CHUNK: usize = 1 << 16;
 
-/// How elements become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Runs {
-    /// Elements that become one.
-    pub(crate) run: usize,
-    /// Results.
-    pub(crate) count: usize,
-    /// Runs side by side: how far it is from one element of a run to the next.
-    pub(crate) width: usize,
-}
-
 /// The code of a reduction over blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
     pub(super) needs: Option<&'static str>,
     pub(super) step: Step,
-    pub(super) step_of_sum: Option<StepOfSum>,
     pub(super) finish: Finish,
     /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
     /// shorter runs.
     pub(super) lanes: usize,
     /// Where threads may begin.
     pub(super) cut: Cut,
-    /// What the parts are plain sums of.
-    pub(super) sum: Option<SumOf>,
+    /// How a strip takes rows or elements in, if it can.
+    pub(super) first: Option<FirstStage>,
+    /// What comes of the elements of two operands before.
+    pub(super) pairs: Option<OfPairs>,
+    /// Takes in what lanes have that rows went to in any order.
+    pub(super) take_lanes: Option<TakeLanes>,
+    /// Takes in what 32 lanes have of a chunk.
+    pub(super) take_spread: Option<TakeSpread>,
     /// True if the result depends on how many rows are present.
     pub(super) counts: bool,
 }
@@ -78,6 +72,12 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 /// The contract of [`FoldKernel::finish`].
 pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, Stop<'_>);
 
+/// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
+pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
+
+/// Takes in that many rows or elements of a single run, which went to lanes in any order.
+pub(crate) type TakeLanes = fn(&mut Folded<'_>, &[u64; LANE_WORDS], usize);
+
 /// What is known of all rows or elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'p> {
@@ -86,13 +86,6 @@ pub(crate) struct Known<'p> {
     /// How many rows are present.
     pub(crate) present: u64,
 }
-
-/// Takes in the elements of `a * b + c` as those of one of two operands; the columns are a, b, c and the other operand.
-///
-/// # Safety
-/// The other operand has that many elements of FLOAT64; each of a, b and c has them, or one for all rows, and a first one
-/// even if no element is taken in.
-type StepOfSum = unsafe fn(&mut Folded<'_>, [&Column; 4], usize);
 
 /// What is known of elements by itself, and joined in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +118,13 @@ impl FoldKernel {
         FoldKernel {
             needs,
             step: step::<F>,
-            step_of_sum: None,
             finish: finish::<F>,
             lanes: F::LANES,
             cut: Cut::Leaves,
-            sum: F::SUM,
+            first: F::FIRST,
+            pairs: None,
+            take_lanes: take_lanes_of::<F>(),
+            take_spread: None,
             counts: false,
         }
     }
@@ -163,13 +158,24 @@ impl FoldKernel {
         self.cut == other.cut
     }
 
-    /// What rows or elements, as numbers of a type, are added up to in leaves, if that is what the kernel does.
-    pub(crate) fn sum(&self) -> Option<Lane> {
-        self.sum.map(|sum| match sum {
-            SumOf::Singles => Lane::F32,
-            SumOf::Doubles => Lane::F64,
-            SumOf::Integers => Lane::I64,
-        })
+    /// How a strip takes rows or elements in, if it can; that of rows of presence asks for nothing but how many there are.
+    pub(crate) fn first_stage(&self) -> Option<FirstStage> {
+        self.first
+    }
+
+    /// Takes in what lanes have that rows or elements went to in any order, if they may.
+    pub(crate) fn take_lanes(&self) -> Option<TakeLanes> {
+        self.take_lanes
+    }
+
+    /// What comes of the elements of two operands before they are taken in.
+    pub(crate) fn pairs(&self) -> Option<OfPairs> {
+        self.pairs
+    }
+
+    /// Takes in the 32 lanes of a chunk, if elements are added up so.
+    pub(crate) fn take_spread(&self) -> Option<TakeSpread> {
+        self.take_spread
     }
 
     /// True if the result depends on how many rows are present.
@@ -216,6 +222,7 @@ impl FoldKernel {
         Ok(Folded {
             parts,
             present: 0,
+            is_open: false,
             leaves,
             leaf,
             kept,
@@ -245,11 +252,6 @@ impl FoldKernel {
     pub(crate) unsafe fn step(&self, state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
         // SAFETY: the caller's promise.
         unsafe { (self.step)(state, from, count) }
-    }
-
-    /// The code that takes in sums with a product; `None` if there is none.
-    pub(crate) fn step_of_sum(&self) -> Option<StepOfSum> {
-        self.step_of_sum
     }
 
     /// Writes the results of all runs; some of them, if it is told to stop.
@@ -296,6 +298,8 @@ pub(crate) struct Folded<'a> {
     pub(crate) parts: BumpVec<'a, u64>,
     /// How many rows are present, if that is counted.
     pub(crate) present: u64,
+    /// True if the result may depend on the order of elements that lanes have not told: it has to be found anew.
+    pub(crate) is_open: bool,
     /// The leaves that come next.
     pub(super) leaves: Leaves,
     /// The size of the leaf that the next element is in.
@@ -372,6 +376,31 @@ fn take_stretch<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
     match state.parts.last_mut() {
         Some(last) => *last = to_word(F::join(of_word(*last), part)),
         None => state.parts.push(to_word(part)),
+    }
+}
+
+/// Takes in lanes, if elements may go to any of them.
+pub(super) fn take_lanes_of<F: Fold>() -> Option<TakeLanes> {
+    F::MERGE.map(|_| take_lanes::<F> as TakeLanes)
+}
+
+/// Takes in elements that went to lanes.
+fn take_lanes<F: Fold>(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], count: usize) {
+    let Some(merge) = F::MERGE else { unreachable!("elements went to lanes") };
+    let Merged { part, is_open } = merge(lanes, count);
+    match state.parts.last_mut() {
+        Some(last) => {
+            let joined = to_word(F::join(of_word(*last), part));
+            // What decides the result so far decides whether that is open.
+            if joined != *last {
+                state.is_open = is_open;
+            }
+            *last = joined;
+        }
+        None => {
+            state.is_open = is_open;
+            state.parts.push(to_word(part));
+        }
     }
 }
 
@@ -469,35 +498,6 @@ pub(super) fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }
 
-/// An error if runs have no element, but results are asked for, of which there are none then.
-pub(crate) fn check_elements(what: &str, runs: Runs) -> Result<(), Fault> {
-    match runs.run == 0 && runs.count > 0 {
-        true => Err(Fault::Range { message: format!("no elements, of which there is no {what}") }),
-        false => Ok(()),
-    }
-}
-
-/// How elements of an array of a shape become one along axes between which there are unit axes only.
-pub(crate) fn runs(shape: &[usize], axes: Axes) -> Runs {
-    let product = |reduced: bool| {
-        let of = shape.iter().enumerate().filter(|(axis, _)| axes.contains(*axis) == reduced);
-        of.map(|(_, size)| size).product()
-    };
-    let last = (0..shape.len()).rev().find(|axis| axes.contains(*axis) && shape[*axis] != 1);
-    let width = last.map_or(1, |last| shape[last + 1..].iter().product());
-    Runs { run: product(true), count: product(false), width }
-}
-
-/// The shape of an array of results: without the axes, or with unit axes for them if its type has as many.
-pub(crate) fn result_shape(shape: &[usize], axes: Axes, result: NdType) -> PerAxis {
-    let drops = result.rank() < shape.len();
-    let size = |(axis, size): (usize, &usize)| match axes.contains(axis) {
-        true => (!drops).then_some(1),
-        false => Some(*size),
-    };
-    shape.iter().enumerate().filter_map(size).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -563,19 +563,5 @@ mod tests {
         check::<Best<f64, false>>(f64::to_bits);
         check::<Truth<f64, true>>(u64::from);
         check::<Count<f64>>(|count| count as u64);
-    }
-
-    #[test]
-    fn runs_of_a_shape() {
-        let axes = |list: &[usize]| Axes::new(list.iter().copied()).expect("few axes");
-        let of = |shape: &[usize], list: &[usize]| {
-            let Runs { run, count, width } = runs(shape, axes(list));
-            (run, count, width)
-        };
-        assert_eq!(of(&[2, 300], &[1]), (300, 2, 1));
-        assert_eq!(of(&[300, 2], &[0]), (300, 2, 2));
-        assert_eq!(of(&[4, 300, 2, 5], &[1]), (300, 40, 10));
-        assert_eq!(of(&[4, 300, 1, 5], &[1, 2]), (300, 20, 5));
-        assert_eq!(of(&[1, 5], &[0]), (1, 5, 1));
     }
 }

@@ -13,12 +13,14 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::Call;
-use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, Runs, TakeIn, results};
+use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeIn, results, take_lanes_of};
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
+use crate::operator::runs::Runs;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{Axes, Fault};
 use crate::vector::Level;
+use crate::vector::first_stage::{FirstStage, SumOf as SumKind};
 use crate::vector::fold::{Best, Fold, Sum, join_leaves};
 use crate::vector::level::Loop;
 use crate::vector::reduce::Real;
@@ -128,13 +130,25 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
     of_rows(FoldKernel {
         needs: None,
         step: step::<R>,
-        step_of_sum: None,
         finish: finish::<R>,
         lanes: 0,
         cut: Cut::Leaves,
-        sum: R::Fold::SUM,
+        first: first_stage::<R>(),
+        pairs: None,
+        take_lanes: take_lanes_of::<R::Fold>(),
+        take_spread: None,
         counts: R::COUNTS,
     })
+}
+
+/// How a strip takes rows in: integers wrap in the width of the result.
+fn first_stage<R: RowFold>() -> Option<FirstStage> {
+    match R::Fold::FIRST {
+        Some(FirstStage::Sum(SumKind::Integers)) if size_of::<R::Out>() == 4 => {
+            Some(FirstStage::Sum(SumKind::Halves))
+        }
+        first => first,
+    }
 }
 
 /// The kernel of what the number of rows that are present says, `WHAT` of [`COUNT`], [`ANY`], [`ALL`].
@@ -145,11 +159,13 @@ pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
             // SAFETY: the caller's promise.
             state.present += unsafe { present_rows(column, rows) };
         },
-        step_of_sum: None,
         finish: finish_count::<WHAT>,
         lanes: 0,
         cut: Cut::Rows,
-        sum: None,
+        first: None,
+        pairs: None,
+        take_lanes: None,
+        take_spread: None,
         counts: true,
     })
 }

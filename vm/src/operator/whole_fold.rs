@@ -2,8 +2,9 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{FoldKernel, Known, Runs};
+use crate::operator::fold_kernel::{FoldKernel, Known};
 use crate::operator::meter::Meter;
+use crate::operator::runs::Runs;
 use crate::value::Fault;
 use crate::value::budget::Account;
 use crate::value::nd_view::Cell;

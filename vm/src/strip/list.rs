@@ -19,7 +19,7 @@
 //!
 //! Every operation is that of one row: nothing is contracted or reordered, and any NaN is one value.
 
-use crate::strip::op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
+use crate::strip::op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
 use hashbrown::HashMap;
 
 /// A list of operations.
@@ -284,6 +284,41 @@ impl List {
         assert!(!matches!(lane, Lane::I32 | Lane::Mask), "the sum of {lane:?}");
         assert!(self.leaf_ends.is_some(), "rows in leaves");
         self.sinks.push(Sink::Sum(column, term));
+    }
+
+    /// Takes the rows of a call into the lanes of a column, 64 bytes that [begin](LaneFold::start) as those of no rows. Which
+    /// row goes to which lane is not told, so that lanes are to be joined in any order; some may stay as they were.
+    ///
+    /// # Panics
+    /// The term is a mask, or a sum that of floats.
+    pub fn fold(&mut self, fold: LaneFold, column: u16, term: Term) {
+        let lane = self.lane(term);
+        let fits = lane != Lane::Mask && !(fold == LaneFold::Sum && lane.is_float());
+        assert!(fits, "{fold:?} of {lane:?} in any order");
+        self.sinks.push(Sink::Lanes(fold, column, term));
+    }
+
+    /// Adds the rows of a call to 32 lanes of a column: row `i` of the call to lane `i % 32`, one after the other. Behind the
+    /// call the lanes have moved: the first eight are those that follow the whole groups of eight rows of the call, so that
+    /// the next call begins with them as they are, if its rows so far are a multiple of eight. Leaves of such a list begin at
+    /// multiples of eight.
+    ///
+    /// # Panics
+    /// The term is INT32 or a mask.
+    pub fn spread(&mut self, column: u16, term: Term) {
+        let lane = self.lane(term);
+        assert!(!matches!(lane, Lane::I32 | Lane::Mask), "the sum of {lane:?}");
+        self.sinks.push(Sink::Spread(column, term));
+    }
+
+    /// True if folds want groups of eight rows.
+    pub fn has_eights(&self) -> bool {
+        self.sinks.iter().any(|sink| matches!(sink, Sink::Sum(..) | Sink::Spread(..)))
+    }
+
+    /// True if a term has 64 bits.
+    pub fn is_wide(&self) -> bool {
+        self.terms.iter().any(|(_, lane)| lane.bytes() == 8)
     }
 
     /// The column of ends of leaves, if there are sums.

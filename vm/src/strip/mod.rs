@@ -19,7 +19,8 @@
 //! | AVX2 | 8 | two ymm | one ymm | lanes as wide as what was compared |
 //!
 //! A call computes the rows between two numbers. With [leaves](List::leaves) the loops run once for each leaf of rows, and
-//! give the part of each leaf in every sum.
+//! give the part of each leaf in every sum. What may be taken in in any order, as extremes and sums of integers, goes to
+//! [lanes](List::fold), which the caller joins.
 //!
 //! 1. A row of a result has the bits that the operations of the [`List`] give for that row, on every level, whatever
 //!    the number of rows, the unrolling and the registers. Any NaN is one value.
@@ -43,7 +44,7 @@ pub mod strip;
 pub(crate) mod x86;
 
 pub use list::List;
-pub use op::{BinaryOp, Comparison, Lane, Op, ShiftOp, Sink, Term, UnaryOp};
+pub use op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
 pub use recorded::{RecordedFunction, record_binary, record_domain, record_unary};
 pub use strip::{Strip, compile, listing, load};

@@ -191,6 +191,39 @@ impl Op {
     }
 }
 
+/// How rows become one in lanes: a lane has what came of some of the rows, which rows is not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaneFold {
+    /// The sum of integers, which wraps.
+    Sum,
+    /// The smallest one. Of floats NaN wins, and a tie keeps the earlier one.
+    Least,
+    /// The largest one. Of floats NaN wins, and a tie keeps the earlier one.
+    Greatest,
+}
+
+/// Bits in both halves of a word.
+const fn twice(bits: u32) -> u64 {
+    (bits as u64) << 32 | bits as u64
+}
+
+impl LaneFold {
+    /// Lanes before the first row, word by word: what changes no result.
+    pub const fn start(self, lane: Lane) -> u64 {
+        match (self, lane) {
+            (LaneFold::Sum, _) | (_, Lane::Mask) => 0,
+            (LaneFold::Least, Lane::F64) => f64::INFINITY.to_bits(),
+            (LaneFold::Greatest, Lane::F64) => f64::NEG_INFINITY.to_bits(),
+            (LaneFold::Least, Lane::F32) => twice(f32::INFINITY.to_bits()),
+            (LaneFold::Greatest, Lane::F32) => twice(f32::NEG_INFINITY.to_bits()),
+            (LaneFold::Least, Lane::I64) => i64::MAX as u64,
+            (LaneFold::Greatest, Lane::I64) => i64::MIN as u64,
+            (LaneFold::Least, Lane::I32) => twice(i32::MAX as u32),
+            (LaneFold::Greatest, Lane::I32) => twice(i32::MIN as u32),
+        }
+    }
+}
+
 /// What becomes of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sink {
@@ -202,12 +235,26 @@ pub enum Sink {
     Fire(Term),
     /// The sum of the rows of each leaf, to the place of a column that has the number of the leaf, behind lanes.
     Sum(u16, Term),
+    /// What becomes of all rows of the call and of the lanes of a column, to these lanes.
+    Lanes(LaneFold, u16, Term),
+    /// The sum of every 32nd row of the call and of a lane of a column, to that lane.
+    Spread(u16, Term),
 }
 
 impl Sink {
     /// The term.
     pub fn term(&self) -> Term {
-        let (Sink::Rows(_, term) | Sink::Presence(_, term) | Sink::Fire(term) | Sink::Sum(_, term)) = *self;
+        let (Sink::Rows(_, term)
+        | Sink::Presence(_, term)
+        | Sink::Fire(term)
+        | Sink::Sum(_, term)
+        | Sink::Lanes(_, _, term)
+        | Sink::Spread(_, term)) = *self;
         term
+    }
+
+    /// True if rows become one.
+    pub fn is_fold(&self) -> bool {
+        matches!(self, Sink::Sum(..) | Sink::Lanes(..) | Sink::Spread(..))
     }
 }

@@ -86,9 +86,9 @@ impl Strip {
     ///    one of row `end - 1`, for reading or writing.
     /// 5. If the code [streams](Options::is_streaming), columns of rows that are stored are aligned to 64 bytes at row
     ///    `first`.
-    /// 6. If the list has sums, the column of ends of leaves has ascending numbers from `first` on, without `first`, up to
-    ///    `end`, and the columns of sums have 64 bytes of lanes and a part for each. If it has presence as well, leaves
-    ///    begin at multiples of 8.
+    /// 6. If the list has folds in any order, their columns have 64 bytes of lanes; spread sums have 32 lanes. If it has sums of leaves, the column of
+    ///    ends of leaves has ascending numbers from `first` on, without `first`, up to `end`, and the columns of sums have
+    ///    64 bytes of lanes and a part for each. If it has presence or spread sums as well, leaves begin at multiples of 8.
     /// 7. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
     #[inline]
     pub unsafe fn run(

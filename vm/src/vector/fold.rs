@@ -9,6 +9,7 @@
 //! The tree is that of the [pairwise sum](super::spread), whatever is folded. It depends on the number of elements
 //! only: neither blocks nor threads change a bit of the result.
 
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merge, Merged, SumOf, sum_of_lanes};
 use crate::vector::level::{Level, Loop};
 use crate::vector::spread::{self, Real, left_half};
 use bytemuck::Pod;
@@ -64,17 +65,6 @@ number! {
     i64: i64, f64, |x| x;
     f32: f32, f32, |x| x;
     f64: f64, f64, |x| x;
-}
-
-/// What is added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SumOf {
-    /// Numbers of single precision.
-    Singles,
-    /// Numbers of double precision.
-    Doubles,
-    /// Integers, which wrap.
-    Integers,
 }
 
 /// What can be added up.
@@ -149,7 +139,8 @@ macro_rules! summand {
 
 summand!(f32: Singles, f64: Doubles);
 
-/// How elements become one.
+/// How elements become one: by parts of leaves, or by what a loop over registers takes in and lanes are merged to, which are
+/// joined, and finished at last.
 pub trait Fold: 'static {
     /// An element.
     type Element: Number;
@@ -167,9 +158,12 @@ pub trait Fold: 'static {
     /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
     const HAS_ANY_PARTS: bool = false;
 
-    /// What the parts are plain sums of, if they are: elements as numbers of that type, each of which a leaf adds to
-    /// one of eight lanes.
-    const SUM: Option<SumOf> = None;
+    /// How a loop over registers takes elements in, if one can.
+    const FIRST: Option<FirstStage> = None;
+
+    /// How lanes become a part, if elements may go to any lane: sums and counts are words of 64 bits, extremes have the type of
+    /// an element.
+    const MERGE: Option<Merge<Self::Part>> = None;
 
     /// What a leaf is kept in for each column while its elements come row by row.
     const LANES: usize = 1;
@@ -222,6 +216,12 @@ fn add_row<T: Copy, S: Summand>(lanes: &mut [S], at: RowOfLeaf, values: &[T], f:
             s0[index] = low.plus(s4[index].plus(s5[index]).plus(s6[index].plus(s7[index])));
         }
     }
+}
+
+/// The part of lanes of integers.
+fn merge_sums<S: Summand>(lanes: &[u64; LANE_WORDS], _: usize) -> Merged<S> {
+    let sum = sum_of_lanes(lanes);
+    Merged::known(bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&sum)[..size_of::<S>()]))
 }
 
 /// Running sums of a leaf.
@@ -286,7 +286,8 @@ impl<T: Number> Fold for Sum<T> {
 
     // Integers wrap.
     const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
-    const SUM: Option<SumOf> = Some(T::Wide::KIND);
+    const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Wide::KIND));
+    const MERGE: Option<Merge<T::Wide>> = if Self::HAS_ANY_PARTS { Some(merge_sums) } else { None };
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -339,7 +340,7 @@ impl<T: Number> Fold for Mean<T> {
         left.plus(right)
     }
 
-    const SUM: Option<SumOf> = Some(T::Real::KIND);
+    const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Real::KIND));
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -409,6 +410,22 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         }
     }
 
+    // The first of several zeros or NaN is the result, whatever the stretches are.
+    const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = match (size_of::<T>() < 4, GREATEST) {
+        (true, _) => None,
+        (false, true) => Some(FirstStage::Greatest),
+        (false, false) => Some(FirstStage::Least),
+    };
+    const MERGE: Option<Merge<T>> = Some(|lanes, _| {
+        let lanes: &[T] = bytemuck::cast_slice(lanes);
+        let part = lanes.iter().copied().reduce(Self::join).unwrap_or(T::ZERO);
+        // Zeros of both signs: which of them came first is not told.
+        let mut zeros = lanes.iter().filter(|x| **x == T::ZERO);
+        let is_other = |x: &T| bytemuck::bytes_of(x) != bytemuck::bytes_of(&part);
+        Merged { part, is_open: T::IS_FLOAT && part == T::ZERO && zeros.any(is_other) }
+    });
+
     #[inline(always)]
     fn join(best: T, next: T) -> T {
         if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
@@ -427,6 +444,11 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     type Part = u8;
     type Out = bool;
     const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
+    const MERGE: Option<Merge<u8>> = Some(|lanes, count| {
+        let has = if ALL { sum_of_lanes(lanes) == count as u64 } else { sum_of_lanes(lanes) > 0 };
+        Merged::known(has.into())
+    });
 
     #[inline(always)]
     fn leaf(values: &[T]) -> u8 {
@@ -458,6 +480,8 @@ impl<T: Number> Fold for Count<T> {
     type Part = i64;
     type Out = i64;
     const HAS_ANY_PARTS: bool = true;
+    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
+    const MERGE: Option<Merge<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
 
     #[inline(always)]
     fn leaf(values: &[T]) -> i64 {

@@ -3,7 +3,7 @@
 use crate::decoded;
 use crate::random;
 use crate::reference::{self, Rows};
-use cembra_vm::strip::{Code, Lane, List, Op, Options, Sink, compile, load};
+use cembra_vm::strip::{Code, Lane, LaneFold, List, Op, Options, Sink, compile, load};
 use cembra_vm::vector::Level;
 use region::{Allocation, Protection};
 
@@ -84,22 +84,28 @@ impl Rows for Inputs {
     }
 }
 
-/// Bytes of lanes before the parts of a sum.
+/// Bytes of lanes of a fold; in a sum of leaves, parts follow.
 pub const LANES: usize = 64;
+
+/// Lanes of a spread sum.
+const SPREAD: usize = 32;
 
 /// Bytes of a column that a sink writes.
 pub fn bytes_of(list: &List, sink: &Sink, rows: usize, leaves: usize) -> usize {
     match sink {
         Sink::Sum(_, term) => LANES + leaves * list.lane(*term).bytes(),
+        Sink::Lanes(..) => LANES,
+        Sink::Spread(_, term) => SPREAD * list.lane(*term).bytes(),
         Sink::Rows(_, term) => rows * list.lane(*term).bytes(),
         Sink::Presence(..) => rows.div_ceil(64) * 8,
         Sink::Fire(_) => 0,
     }
 }
 
-/// Ends of leaves of some rows. With presence all leaves but the last have whole groups.
+/// Ends of leaves of some rows. With presence or spread sums all leaves but the last have whole groups.
 fn leaf_ends(list: &List, first: usize, end: usize) -> Vec<usize> {
-    let sizes = match random::has_presence(list) {
+    let is_spread = list.sinks().iter().any(|sink| matches!(sink, Sink::Spread(..)));
+    let sizes = match random::has_presence(list) || is_spread {
         true => [128, 8, 64, 120, 72],
         false => [128, 1, 64, 7, 37],
     };
@@ -140,6 +146,38 @@ fn sum_of_leaf(lane: Lane, rows: &[u64]) -> u64 {
     }
 }
 
+/// What becomes of rows in any order, as words: the start of lanes is one of them, and changes nothing.
+fn folded(fold: LaneFold, lane: Lane, rows: impl Iterator<Item = u64>) -> u64 {
+    let join = |best: u64, next: u64| {
+        let is_better = |best: f64, next: f64| match fold {
+            LaneFold::Least => next < best,
+            _ => next > best,
+        };
+        let replaces = match lane {
+            Lane::F64 | Lane::F32 => {
+                let [best, next] = [best, next].map(|bits| match lane {
+                    Lane::F64 => f64::from_bits(bits),
+                    _ => f32::from_bits(bits as u32).into(),
+                });
+                !best.is_nan() && (next.is_nan() || is_better(best, next))
+            }
+            _ => {
+                let [best, next] = [best, next].map(|bits| match lane {
+                    Lane::I32 => (bits as i32).into(),
+                    _ => bits as i64,
+                });
+                if fold == LaneFold::Least { next < best } else { next > best }
+            }
+        };
+        if replaces { next } else { best }
+    };
+    let mask = if lane.bytes() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+    match fold {
+        LaneFold::Sum => rows.fold(0, u64::wrapping_add) & mask,
+        _ => rows.fold(fold.start(lane) & mask, join),
+    }
+}
+
 /// The ways in which each list is compiled.
 pub fn ways() -> Vec<(Level, Options)> {
     let mut ways = Vec::new();
@@ -168,15 +206,27 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
     let mut memory: Vec<Guarded> = inputs.columns.iter().map(|bytes| Guarded::of(bytes, guard)).collect();
     let ends = leaf_ends(list, first, end);
     for sink in list.sinks() {
-        if let Sink::Rows(number, _) | Sink::Presence(number, _) | Sink::Sum(number, _) = sink {
+        if let Sink::Rows(number, _)
+        | Sink::Presence(number, _)
+        | Sink::Sum(number, _)
+        | Sink::Lanes(_, number, _)
+        | Sink::Spread(number, _) = sink
+        {
             let bytes = bytes_of(list, sink, end, ends.len());
             let is_input = inputs.columns.get(*number as usize).is_some_and(|bytes| !bytes.is_empty());
             if !is_input {
                 memory.resize_with(memory.len().max(*number as usize + 1), || Guarded::new(0, guard));
                 let mut before = vec![0xA5; bytes];
-                if let Sink::Sum(_, term) = sink {
-                    let lanes = [list.lane(*term).lanes_of_no_rows(); LANES / 8];
-                    before[..LANES].copy_from_slice(bytemuck::cast_slice(&lanes));
+                let start = match sink {
+                    Sink::Sum(_, term) => Some(list.lane(*term).lanes_of_no_rows()),
+                    Sink::Lanes(fold, _, term) => Some(fold.start(list.lane(*term))),
+                    _ => None,
+                };
+                if let Sink::Spread(..) = sink {
+                    before.fill(0);
+                }
+                if let Some(start) = start {
+                    before[..LANES].copy_from_slice(bytemuck::cast_slice(&[start; LANES / 8]));
                 }
                 memory[*number as usize] = Guarded::of(&before, guard);
             }
@@ -240,6 +290,43 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
                 }
             }
             Sink::Sum(..) => {}
+            Sink::Lanes(fold, number, _) => {
+                let lanes = memory[*number as usize].bytes();
+                let lanes = lanes.chunks_exact(lane.bytes()).map(|lane| {
+                    let mut bits = [0; 8];
+                    bits[..lane.len()].copy_from_slice(lane);
+                    u64::from_le_bytes(bits)
+                });
+                let found = folded(*fold, lane, lanes);
+                let expected = folded(*fold, lane, rows.iter().map(|terms| reference::sink(sink, terms)));
+                let is_zero = |bits: u64| lane.is_float() && bits << (65 - 8 * lane.bytes()) == 0;
+                assert!(
+                    is_same(lane, found, expected) || is_zero(found) && is_zero(expected),
+                    "{what}: {sink:?} {lane:?} of {first}..{end}: {found:x}, not {expected:x}"
+                );
+            }
+            Sink::Spread(number, _) => {
+                let found =
+                    Inputs { columns: vec![memory[*number as usize].bytes().to_vec()], scalars: Vec::new() };
+                for place in 0..SPREAD {
+                    // Lanes have moved by the whole groups of eight.
+                    let number = (place + (end - first) / 8 * 8) % SPREAD;
+                    let of_lane = rows.iter().skip(number).step_by(SPREAD);
+                    let of_lane = of_lane.map(|terms| reference::sink(sink, terms));
+                    let expected = of_lane.fold(0, |sum, next| match lane {
+                        Lane::F64 => (f64::from_bits(sum) + f64::from_bits(next)).to_bits(),
+                        Lane::F32 => {
+                            (f32::from_bits(sum as u32) + f32::from_bits(next as u32)).to_bits().into()
+                        }
+                        _ => sum.wrapping_add(next),
+                    });
+                    let value = found.row(0, lane, place);
+                    assert!(
+                        is_same(lane, value, expected),
+                        "{what}: {sink:?} {lane:?} lane {number} of {first}..{end}: {value:x}, not {expected:x}"
+                    );
+                }
+            }
             Sink::Presence(number, _) => {
                 let bytes = memory[*number as usize].bytes();
                 for row in first..end.next_multiple_of(64) {

@@ -126,7 +126,7 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
         (Register::R13, Register::R14) if scale != size => displacement + size <= 64,
         // Ends of leaves and, behind lanes, their parts; lanes; rows of the rest of a leaf.
         (Register::R13, Register::R14) if matches!(displacement, 0 | 64) => size == scale,
-        (Register::R13, Register::None) => displacement + size <= 64,
+        (Register::R13, Register::None) => displacement + size <= 256,
         (Register::RSP, Register::R13) => size == scale && displacement + 64 <= frame,
         (Register::RCX, Register::None) => displacement.is_multiple_of(8) && size <= 8,
         (Register::RDI, Register::None) => displacement.is_multiple_of(8) && size == 8,

@@ -1,7 +1,7 @@
 //! Random lists, and rows for them: a third of the numbers are special ones.
 
 use crate::columns::Inputs;
-use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Sink, Term, UnaryOp};
+use cembra_vm::strip::{BinaryOp, Comparison, Lane, LaneFold, List, Op, ShiftOp, Sink, Term, UnaryOp};
 use fastrand::Rng;
 
 const DOUBLES: [f64; 20] = [
@@ -97,6 +97,8 @@ pub struct Plan {
     pub has_presence: bool,
     pub has_scalars: bool,
     pub sums: usize,
+    pub lanes: usize,
+    pub spread: usize,
 }
 
 impl Plan {
@@ -109,6 +111,8 @@ impl Plan {
             has_presence: rng.bool(),
             has_scalars: rng.bool(),
             sums: [0, 0, 1, 4][rng.usize(..4)],
+            lanes: [0, 0, 1, 2, 5][rng.usize(..5)],
+            spread: [0, 0, 0, 1, 3][rng.usize(..5)],
         }
     }
 }
@@ -349,6 +353,23 @@ impl Growing {
             let lane = lanes[self.rng.usize(..lanes.len())];
             let term = self.any(lane);
             self.list.sum(next + 1 + number as u16, term);
+        }
+        next += 1 + plan.sums as u16;
+        for _ in 0..plan.spread {
+            let lane = lanes[self.rng.usize(..lanes.len())];
+            let term = self.any(lane);
+            self.list.spread(next, term);
+            next += 1;
+        }
+        for number in 0..plan.lanes {
+            let lane = self.number_lane();
+            let term = self.any(lane);
+            let fold = match self.rng.u8(..3) {
+                0 if !lane.is_float() => LaneFold::Sum,
+                1 => LaneFold::Least,
+                _ => LaneFold::Greatest,
+            };
+            self.list.fold(fold, next + number as u16, term);
         }
     }
 }

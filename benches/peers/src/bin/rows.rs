@@ -93,8 +93,9 @@ fn open(directory: &Path) -> Outcome<Opened> {
         let bytes = match field {
             Value::Array(_, rows) => rows.bytes().to_vec(),
             Value::Scalar(ScalarValue::Float64(x)) | Value::Present(ScalarValue::Float64(x)) => x.to_le_bytes().to_vec(),
-            Value::Scalar(ScalarValue::Int64(x)) => x.to_le_bytes().to_vec(),
-            Value::Scalar(ScalarValue::Float32(x)) => x.to_le_bytes().to_vec(),
+            Value::Scalar(ScalarValue::Int64(x)) | Value::Present(ScalarValue::Int64(x)) => x.to_le_bytes().to_vec(),
+            Value::Scalar(ScalarValue::Float32(x)) | Value::Present(ScalarValue::Float32(x)) => x.to_le_bytes().to_vec(),
+            Value::Scalar(ScalarValue::Int32(x)) | Value::Present(ScalarValue::Int32(x)) => x.to_le_bytes().to_vec(),
             other => return Err(format!("no result of {}", other.qtype()).into()),
         };
         std::fs::write(directory.join(format!("out.{number}")), bytes)?;

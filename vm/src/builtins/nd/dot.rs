@@ -5,7 +5,7 @@ use crate::operator::facts::{Facts, Linear};
 use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE, Scratch};
-use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, kernel_of_floats, sum_of_pairs};
+use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, sum_of_pairs};
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::broadcast::common_shape;
@@ -46,7 +46,7 @@ fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
         ScalarType::Int32 => (ScalarType::Int64, whole::<i32, P>, kernel::<i32, P>()),
         ScalarType::Int64 => (ScalarType::Int64, whole::<i64, P>, kernel::<i64, P>()),
         ScalarType::Float32 => (ScalarType::Float32, whole::<f32, P>, kernel::<f32, P>()),
-        ScalarType::Float64 => (ScalarType::Float64, whole::<f64, P>, kernel_of_floats::<P>()),
+        ScalarType::Float64 => (ScalarType::Float64, whole::<f64, P>, kernel::<f64, P>()),
         _ => return None,
     };
     let whole = GeneralKernel::new(run);

@@ -9,10 +9,11 @@
 //! memory: the result does not depend on strides.
 
 use crate::layout::PlainSlot;
-use crate::operator::fold_kernel::{FoldKernel, Runs, check_elements, result_shape, runs};
+use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::reduction::ReductionKernel;
+use crate::operator::runs::{Runs, check_elements, result_shape, runs};
 use crate::operator::whole_fold::fold_cells;
 use crate::operator::{Call, Family, Kernel, Overload};
 use crate::value::nd_view::Cell;

@@ -9,7 +9,7 @@
 
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
-use crate::machine::tile::strip_sums::LEAST_RUN;
+use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::operator::block::Column;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;

@@ -6,8 +6,8 @@ use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::Runs;
 use crate::operator::meter::Watch;
+use crate::operator::runs::Runs;
 use crate::operator::scan::Direction;
 use bumpalo::Bump;
 

@@ -1,7 +1,6 @@
 //! Builds a region from its members: steps, scratch places, the size of blocks.
 
 use crate::machine::tile::columns::Columns;
-use crate::machine::tile::folded_sums::fold_sums;
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
     Fold, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
@@ -32,16 +31,12 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     };
     let is_read_outside: Vec<bool> = columns.members().map(is_read_outside).collect();
     let is_read_outside = |number: usize| is_read_outside[number];
-    let inside = columns.reads_inside();
-    let reads_of = |number: usize| (!is_read_outside(number)).then(|| inside[number]);
     let lanes = strip_plan::lanes(&columns);
-    let is_folded = fold_sums(&mut columns, &lanes, reads_of);
     let is_array = |number: usize| columns.element(number).is_some();
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
-    let steps: Vec<usize> = columns.members().filter(|number| !is_folded[*number]).collect();
-    let items: Vec<Item> = steps.iter().map(|number| Item::Pass(*number)).collect();
+    let items: Vec<Item> = columns.members().map(Item::Pass).collect();
     let last_reader = last_readers(&columns.operands, &items);
-    let computed: Vec<Vec<usize>> = steps.iter().map(|number| vec![*number]).collect();
+    let computed: Vec<Vec<usize>> = columns.members().map(|number| vec![number]).collect();
     let scratch = Scratch::assign(&computed, |number| {
         let is_scratch = is_array(number) && !is_read_outside(number);
         is_scratch.then(|| last_reader[number].unwrap_or(0))
@@ -52,7 +47,6 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let block = if is_lone_fold { LONE_BLOCK } else { block_of(&scratch) };
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
-        None if is_folded[number] => Place::Registers,
         None if is_array(number) => Place::Output(position(&outputs, &number)),
         None => Place::Value,
     };
@@ -67,8 +61,8 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
     let folds = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
     let numbers = [&scans, &folds].map(Vec::as_slice);
     let pass = |number: usize| step(&columns, number, numbers);
-    let passes = scratch.schedule(steps.iter().map(|number| pass(*number)).collect(), &columns, block);
-    let strips = strip_plan::plan(&columns, lanes, &is_folded, is_read_outside, pass, block_of);
+    let passes = scratch.schedule(columns.members().map(pass).collect(), &columns, block);
+    let strips = strip_plan::plan(&columns, lanes, is_read_outside, pass, block_of);
     let fold = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
             ip: group.members[*number].ip,
@@ -128,9 +122,6 @@ fn member(columns: &Columns<'_>, lanes: &Lanes, number: usize, ip: u32, place: P
 fn step(columns: &Columns<'_>, number: usize, [scans, folds]: [&[usize]; 2]) -> Step {
     let code = match columns.kernels[number] {
         Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &number)),
-        Kernel::Reduction(_) if columns.operands[number].len() > 2 => {
-            Code::FoldOfSum(position(folds, &number))
-        }
         Kernel::Reduction(_) => Code::Fold(position(folds, &number)),
         _ => {
             let kernel = columns.block_kernel(number).expect("a member over rows");

@@ -1,9 +1,10 @@
 //! The choice of a run: strips where they are compiled, else passes; and when to compile them.
 
-use crate::machine::tile::region::{Place, Region};
+use crate::machine::tile::lowered::Lowered;
+use crate::machine::tile::region::Region;
 use crate::machine::tile::report::{ColumnOf, StripReport};
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::{Group, LoadedStrip, Lowered, StripPlan, Variant};
+use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::strip::Refused;
@@ -45,8 +46,8 @@ impl Choice<'_> {
 }
 
 impl Region {
-    /// What runs for each block of a run over these columns: strips where they are compiled, else passes. `has_leaves`
-    /// tells whether strips can take in folds.
+    /// What runs for each block of a run over these columns: strips where they are compiled, else passes. `has_eights`
+    /// tells whether blocks end behind multiples of eight rows of what becomes one.
     #[inline(always)]
     pub(super) fn choose(
         &self,
@@ -54,10 +55,10 @@ impl Region {
         presence: &[Presence],
         rows: usize,
         strips: Strips,
-        has_leaves: impl Fn() -> bool,
+        has_eights: impl Fn() -> bool,
     ) -> Choice<'_> {
         if let Some(plan) = &self.strips
-            && (!plan.has_folds || has_leaves())
+            && (!plan.has_eights || has_eights())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, rows, strips)
         {
             return Choice { schedule: &plan.schedule, strips };
@@ -98,7 +99,8 @@ impl Region {
         if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
             return None;
         }
-        if mode == Strips::Auto && plan.can_fire && plan.has_usual_rare_rows() {
+        let may_fail = plan.can_fire || plan.has_folds;
+        if mode == Strips::Auto && may_fail && (plan.has_usual_rare_rows() || plan.open.is_usual()) {
             return None;
         }
         // As on all runs of a region that has not gone over many rows.
@@ -156,7 +158,7 @@ impl Region {
             .and_then(|made| of_variant(made))
     }
 
-    /// Instructions of the members whose results stand in registers only, those of strips and folds, in order.
+    /// Instructions of the members whose results stand in registers of strips only, in order.
     pub(super) fn in_registers(&self) -> Vec<usize> {
         let plan = self.strips.as_ref().filter(|plan| plan.auto != Strips::Never);
         let groups = plan.iter().flat_map(|plan| &plan.groups);
@@ -164,9 +166,7 @@ impl Region {
             let columns = group.members.iter().map(|member| member.column);
             columns.filter(|column| !group.results.contains(column))
         });
-        let folded = self.members.iter().filter(|member| member.place == Place::Registers);
-        let folded = folded.map(|member| member.ip as usize);
-        let mut ips: Vec<usize> = kept.map(|column| self.ip_of(column)).chain(folded).collect();
+        let mut ips: Vec<usize> = kept.map(|column| self.ip_of(column)).collect();
         ips.sort_unstable();
         ips
     }
@@ -195,7 +195,7 @@ impl Region {
             let scalars = lowered.as_ref().map_or(Vec::new(), Lowered::scalars);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
             let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();
-            columns.extend(group.folds.iter().map(|fold| fold.sum.column));
+            columns.extend(group.folds.iter().map(|fold| fold.column));
             columns.sort_unstable();
             StripReport {
                 members: columns.into_iter().map(|column| self.ip_of(column)).collect(),

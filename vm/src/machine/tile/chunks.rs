@@ -13,12 +13,14 @@
 //! the last to the first.
 
 use crate::machine::tile::blocks::{Blocks, Outcome};
+use crate::machine::tile::lowered::Stage;
 use crate::machine::tile::region::{Fold, MemberFault};
-use crate::machine::tile::strip_sums::StripSums;
+use crate::machine::tile::strip_folds::StripFolds;
 use crate::machine::tile::strips::LoadedStrip;
 use crate::machine::tile::worker::Worker;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Folded, Runs};
+use crate::operator::fold_kernel::{CHUNK, Folded};
+use crate::operator::runs::Runs;
 use crate::value::array::ROWS_OF_A_WORD;
 use bumpalo::Bump;
 use std::ops::Range;
@@ -29,6 +31,8 @@ struct Taken {
     parts: Vec<u64>,
     /// How many rows are present.
     present: u64,
+    /// True if that does not tell the result.
+    is_open: bool,
 }
 
 type TakenOrFault = Result<Vec<Taken>, Box<MemberFault>>;
@@ -77,7 +81,7 @@ impl Blocks<'_> {
         arena: &Bump,
         folded: &mut [Folded<'_>],
     ) -> Outcome {
-        let mut sums = StripSums::new(self.strips, self.runs, rows.start, columns, arena);
+        let mut folds = StripFolds::new(self.strips, self.runs, rows.start, columns, arena);
         let (mut start, mut polled) = (rows.start, rows.start);
         self.poll()?;
         while start < rows.end {
@@ -85,14 +89,14 @@ impl Blocks<'_> {
                 self.poll()?;
                 polled = start;
             }
-            let end = match &mut sums {
+            let end = match &mut folds {
                 None => rows.end.min(start + CHUNK),
-                Some(sums) => sums.begin((rows.end - start).min(sums.most_rows()), start),
+                Some(folds) => folds.begin((rows.end - start).min(folds.most_rows()), start),
             };
             // SAFETY: the caller's promise; chunks and calls of rows with presence begin at words.
             unsafe { strip.run(columns, start..end) };
-            if let Some(sums) = &mut sums {
-                sums.take(end - start, folded);
+            if let Some(folds) = &mut folds {
+                folds.take(end - start, folded);
             }
             start = end;
         }
@@ -124,8 +128,9 @@ impl Blocks<'_> {
     /// Where a chunk begins; with a leaf, if strips take in leaves.
     fn begin_of(&self, chunk: usize) -> usize {
         let row = self.rows.min(chunk * CHUNK);
-        let of_strips = self.strips.iter().flat_map(|strip| &*strip.sums).next();
-        match of_strips.map(|sum| sum.fold as usize) {
+        let mut of_strips = self.strips.iter().flat_map(|strip| &*strip.folds);
+        let of_leaves = of_strips.find(|fold| matches!(fold.stage, Stage::Leaves(_)));
+        match of_leaves.map(|fold| fold.fold as usize) {
             Some(fold) if self.presence.is_empty() => {
                 self.region.folds[fold].kernel.next_cut(self.runs[fold], row).min(self.rows)
             }
@@ -165,9 +170,10 @@ impl Blocks<'_> {
         });
         // They stand in the order of rows: the first that failed has the lowest row.
         for (_, taken) in of_threads {
-            for (folded, Taken { parts, present }) in folded.iter_mut().zip(taken?) {
+            for (folded, Taken { parts, present, is_open }) in folded.iter_mut().zip(taken?) {
                 folded.parts.extend_from_slice(&parts);
                 folded.present += present;
+                folded.is_open |= is_open;
             }
         }
         Ok(())
@@ -188,7 +194,10 @@ impl Blocks<'_> {
             state.map_err(|stop| Box::new(MemberFault { ip: fold.ip, fault: stop.into() }))
         };
         let mut folded: Vec<Folded<'_>> = self.folds().map(begin).collect::<Result<_, _>>()?;
-        let taken = |folded: Folded<'_>| Taken { parts: folded.parts.to_vec(), present: folded.present };
+        let taken = |folded: Folded<'_>| {
+            let Folded { parts, present, is_open, .. } = folded;
+            Taken { parts: parts.to_vec(), present, is_open }
+        };
         if let Some(strip) = self.whole() {
             // SAFETY: the caller's promise.
             unsafe { self.run_whole(strip, columns, rows, &arena, &mut folded)? };

@@ -140,17 +140,6 @@ impl<'r> Columns<'r> {
         args
     }
 
-    /// By member: how often members read what it computes.
-    pub(super) fn reads_inside(&self) -> Vec<u32> {
-        let mut reads = vec![0; self.results.len()];
-        for operand in self.operands.iter().flatten() {
-            if let Source::Member(number) = operand {
-                reads[*number] += 1;
-            }
-        }
-        reads
-    }
-
     /// How many inputs have other rows in every block, as far as types tell.
     pub(super) fn streams(&self, extent: Extent) -> usize {
         let shape: PerAxis = match extent {

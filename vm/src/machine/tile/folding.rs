@@ -3,8 +3,9 @@
 use crate::layout::TypedSlot;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Fold, MemberFault, Region};
-use crate::operator::fold_kernel::{Folded, Known, Runs, result_shape, runs};
+use crate::operator::fold_kernel::{Folded, Known};
 use crate::operator::meter::Meter;
+use crate::operator::runs::{Runs, result_shape, runs};
 use crate::value::budget::Account;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;

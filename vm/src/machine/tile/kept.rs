@@ -204,7 +204,7 @@ impl Region {
             return None;
         }
         let [strip] = self.variant(plan, &columns, &[], rows, Strips::Always)? else { return None };
-        if strip.again.is_some() || !strip.sums.is_empty() {
+        if strip.again.is_some() || !strip.folds.is_empty() {
             return None;
         }
         Some(KeptStrip {

@@ -11,41 +11,48 @@
 use crate::machine::tile::schedule::Schedule;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Blocks after which it is known whether rare rows are usual.
+/// Blocks or runs after which it is known what is usual.
 const ENOUGH: u64 = 64;
+
+/// How often something rare has happened.
+#[derive(Debug, Default)]
+pub(super) struct Frequency {
+    all: AtomicU64,
+    rare: AtomicU64,
+}
+
+impl Frequency {
+    /// Counts a block or a run.
+    #[inline]
+    pub(super) fn count(&self, is_rare: bool) {
+        // Others may count at the same time: it need not be exact.
+        let more =
+            |counter: &AtomicU64, by| counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+        more(&self.all, 1);
+        if is_rare {
+            more(&self.rare, 1);
+        }
+    }
+
+    /// True if it has happened mostly: passes alone are faster.
+    pub(super) fn is_usual(&self) -> bool {
+        let [all, rare] = [&self.all, &self.rare].map(|counter| counter.load(Ordering::Relaxed));
+        all >= ENOUGH && rare > all / 2
+    }
+}
 
 /// The members of a strip as passes, and how often they were needed.
 #[derive(Debug)]
 pub(super) struct Again {
     /// A pass for each member; blocks are those of the schedule that has the strip.
     pub(super) passes: Schedule,
-    /// Blocks that ran as a strip.
-    blocks: AtomicU64,
-    /// Those that were run again.
-    fired: AtomicU64,
+    /// Of blocks, those that were run again.
+    pub(super) fired: Frequency,
 }
 
 impl Again {
     pub(super) fn new(passes: Schedule) -> Again {
-        Again { passes, blocks: AtomicU64::new(0), fired: AtomicU64::new(0) }
-    }
-
-    /// Counts a block.
-    #[inline]
-    pub(super) fn count(&self, has_fired: bool) {
-        // Others may count at the same time: it need not be exact.
-        let more =
-            |counter: &AtomicU64, by| counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
-        more(&self.blocks, 1);
-        if has_fired {
-            more(&self.fired, 1);
-        }
-    }
-
-    /// True if most blocks have been run again: passes alone are faster.
-    pub(super) fn is_usual(&self) -> bool {
-        let [blocks, fired] = [&self.blocks, &self.fired].map(|counter| counter.load(Ordering::Relaxed));
-        blocks >= ENOUGH && fired > blocks / 2
+        Again { passes, fired: Frequency::default() }
     }
 }
 
@@ -55,20 +62,12 @@ mod tests {
 
     #[test]
     fn rare_rows_are_usual_after_many_blocks() {
-        let passes = Schedule {
-            block: 64,
-            steps: Box::new([]),
-            in_scratch: Box::new([]),
-            scratch: 0,
-            is_one_strip: false,
-            at_once: 64,
-        };
-        let again = Again::new(passes);
-        (1..ENOUGH).for_each(|_| again.count(true));
-        assert!(!again.is_usual(), "too few to know");
-        again.count(true);
-        assert!(again.is_usual());
-        (0..ENOUGH).for_each(|_| again.count(false));
-        assert!(!again.is_usual(), "a half");
+        let fired = Frequency::default();
+        (1..ENOUGH).for_each(|_| fired.count(true));
+        assert!(!fired.is_usual(), "too few to know");
+        fired.count(true);
+        assert!(fired.is_usual());
+        (0..ENOUGH).for_each(|_| fired.count(false));
+        assert!(!fired.is_usual(), "a half");
     }
 }

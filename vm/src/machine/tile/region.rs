@@ -183,8 +183,6 @@ pub(super) enum Place {
     Scratch(u32),
     /// The output with this number.
     Output(u16),
-    /// Registers of the fold that computes it on the way.
-    Registers,
     /// The frame, when all rows have been reduced.
     Value,
 }

@@ -1,10 +1,10 @@
 //! What a region is made of, for people.
 
 use crate::layout::TypedSlot;
+use crate::machine::tile::lowered::Part;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::region::{Input, Region};
 use crate::machine::tile::scratch::{block_bytes, place_bytes};
-use crate::machine::tile::strips::Part;
 use crate::program::ValueId;
 use crate::strip::{Code, Operand, Refused};
 
@@ -17,7 +17,7 @@ pub struct RegionReport {
     pub extent: Extent,
     /// Instructions of the members, in order; the region runs in place of the last.
     pub members: Vec<usize>,
-    /// Those whose results stand in registers only: those of strips, and sums that folds compute on the way.
+    /// Those whose results stand in registers of strips only.
     pub in_registers: Vec<usize>,
     /// Rows of a block.
     pub block: usize,

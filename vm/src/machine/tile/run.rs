@@ -17,7 +17,8 @@ use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
-use crate::operator::cell::{Cell, Registers, next, raise};
+use crate::operator::cell::{Cell, Registers, Strips, next, raise};
+use crate::operator::fold_kernel::Folded;
 use crate::operator::meter::Meter;
 use crate::value::{ArrayRows, Fault, NdType, ScalarType};
 use bumpalo::Bump;
@@ -59,23 +60,42 @@ impl Region {
     /// # Safety
     /// `frame` is a frame that the slots of inputs and outputs were verified for; `registers` are those of the run.
     unsafe fn run(&self, frame: *mut u8, registers: &Registers) -> Result<(), Box<MemberFault>> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.attempt(frame, registers, Attempt::First)? } {
+            Settled::All => Ok(()),
+            // SAFETY: as above; what it has written is written over.
+            Settled::NotFolds => unsafe { self.attempt(frame, registers, Attempt::Passes).map(|_| ()) },
+        }
+    }
+
+    /// Computes all rows or elements, and says whether that has settled the results of folds.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    #[inline(always)]
+    unsafe fn attempt(
+        &self,
+        frame: *mut u8,
+        registers: &Registers,
+        attempt: Attempt,
+    ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_axes(axes, frame, columns, registers) };
+            return unsafe { self.run_over_axes(axes, frame, columns, registers, attempt) };
         }
         // SAFETY: the caller's promise.
         let Loaded { rows, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
-        self.charge(rows, meter)?;
+        self.charge(rows, meter, attempt)?;
         let presence = match is_complete {
             true => &*self.complete,
             false => self.plan_presence(columns, arena),
         };
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
-        let choice = self.choose(columns, presence, rows, registers.strips, || true);
+        let choice = self.choose(columns, presence, rows, attempt.strips(registers), || true);
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe {
             if !is_lent && self.folds.is_empty() && choice.is_at_once(rows) {
@@ -88,7 +108,7 @@ impl Region {
         };
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
-        outcome
+        outcome.map(|()| Settled::All)
     }
 
     /// Computes all rows of the outputs where there is more to do than [to run all steps once](Region::run_at_once).
@@ -101,7 +121,7 @@ impl Region {
         AllRows { rows, columns, presence, lent, choice }: AllRows<'_>,
         frame: *mut u8,
         registers: &Registers,
-    ) -> Result<(), Box<MemberFault>> {
+    ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let runs = self.runs_of_rows(rows, arena);
@@ -132,8 +152,11 @@ impl Region {
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
         outcome?;
+        if self.settle(folded, choice) == Settled::NotFolds {
+            return Ok(Settled::NotFolds);
+        }
         // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }
+        unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }.map(|()| Settled::All)
     }
 
     /// Computes all elements of the outputs.
@@ -146,7 +169,8 @@ impl Region {
         frame: *mut u8,
         columns: &mut [Column],
         registers: &Registers,
-    ) -> Result<(), Box<MemberFault>> {
+        attempt: Attempt,
+    ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         // SAFETY: the caller's promise.
@@ -158,9 +182,9 @@ impl Region {
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
-        self.charge(rows, meter)?;
-        let has_leaves = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
-        let choice = self.choose(columns, &[], rows, registers.strips, has_leaves);
+        self.charge(rows, meter, attempt)?;
+        let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
+        let choice = self.choose(columns, &[], rows, attempt.strips(registers), has_eights);
         let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
         let presence = &[];
         // SAFETY: all columns but those in scratch memory have this many elements now.
@@ -188,8 +212,11 @@ impl Region {
         };
         self.end_folds(kept, meter);
         outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
+        if self.settle(folded, choice) == Settled::NotFolds {
+            return Ok(Settled::NotFolds);
+        }
         // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }
+        unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }.map(|()| Settled::All)
     }
 
     /// Forgets presence words of outputs that miss no row.
@@ -340,8 +367,22 @@ impl Region {
         Ok(shape.iter().product())
     }
 
-    /// Charges the rows that all members go over.
-    fn charge(&self, rows: usize, meter: &Meter<'_>) -> Result<(), Box<MemberFault>> {
+    /// Says whether what strips have taken in tells the results of folds, and counts how often it does not.
+    #[inline]
+    fn settle(&self, folded: &[Folded<'_>], choice: Choice<'_>) -> Settled {
+        let (Some(plan), [_, ..], [_, ..]) = (&self.strips, choice.strips, folded) else {
+            return Settled::All;
+        };
+        let is_open = folded.iter().any(|folded| folded.is_open);
+        plan.open.count(is_open);
+        if is_open { Settled::NotFolds } else { Settled::All }
+    }
+
+    /// Charges the rows that all members go over, once.
+    fn charge(&self, rows: usize, meter: &Meter<'_>, attempt: Attempt) -> Result<(), Box<MemberFault>> {
+        if attempt == Attempt::Passes {
+            return Ok(());
+        }
         let all = rows.saturating_mul(self.members.len());
         meter.check_array(rows).and_then(|()| meter.rows(all)).map_err(|fault| self.stopped(fault))
     }
@@ -376,6 +417,33 @@ unsafe fn handle_at<'f>(frame: *mut u8, offset: u32) -> &'f mut NdHandle {
 unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
     // SAFETY: the caller's promise.
     unsafe { (*frame.add(offset as usize).cast::<ArrayHandle>()).owned() }
+}
+
+/// How a region is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    /// As it is chosen.
+    First,
+    /// Again, as passes, which take in rows in their order.
+    Passes,
+}
+
+impl Attempt {
+    fn strips(self, registers: &Registers) -> Strips {
+        match self {
+            Attempt::First => registers.strips,
+            Attempt::Passes => Strips::Never,
+        }
+    }
+}
+
+/// What a run has settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    /// All there is to compute.
+    All,
+    /// All but folds, whose results depend on the order of rows.
+    NotFolds,
 }
 
 /// What the inputs of a region of rows turned out to be.

@@ -47,8 +47,6 @@ pub(super) enum Code {
     Scan(ScanRun, u16),
     /// Takes the rows or elements into what the reduction with this number knows.
     Fold(u16),
-    /// The same, with `a * b + c` as one of two operands.
-    FoldOfSum(u16),
     /// Runs the strip with this number.
     Strip(u16),
 }

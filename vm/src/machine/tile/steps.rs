@@ -66,14 +66,6 @@ impl Rows<'_> {
                 unsafe { kernel.step(&mut folded[number as usize], from, count) };
                 Ok(())
             }
-            Code::FoldOfSum(number) => {
-                let from = [0, 1, 2, 3].map(|arg| &self.columns[step.args[arg] as usize]);
-                let kernel = &self.folds[number as usize].kernel;
-                let take_in = kernel.step_of_sum().expect("the step was made for it");
-                // SAFETY: as for a fold; the others are elements of FLOAT64 that arithmetic would read.
-                unsafe { take_in(&mut folded[number as usize], from, count) };
-                Ok(())
-            }
             Code::Scan(..) => unreachable!("a running sum has code of its own"),
         }
     }
@@ -90,7 +82,7 @@ impl Rows<'_> {
         count: usize,
         folded: &mut [Folded<'_>],
     ) -> Result<(), Box<StepFault>> {
-        again.count(has_fired);
+        again.fired.count(has_fired);
         match has_fired {
             // SAFETY: the caller's promise.
             true => unsafe { self.run_again(again, count, folded) },

@@ -1,19 +1,21 @@
 //! Plans strips: recipes of members, steps, and what strips leave in memory for others.
 
 use crate::machine::tile::columns::{Columns, Source};
-use crate::machine::tile::rare::Again;
+use crate::machine::tile::lowered::{FoldInStrip, Lowered};
+use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
-use crate::machine::tile::strips::{FoldInStrip, Group, Lowered, Present, Recording, StripPlan, StripSum};
+use crate::machine::tile::strips::{Group, Recording, StripPlan};
 use crate::operator::Kernel;
 use crate::operator::block::{BlockKernel, MAX_OPERANDS};
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::{BinaryOp, Lane, List, Op, Term, UnaryOp};
-use crate::value::{QType, ScalarType};
+use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
+use crate::value::{Axes, QType, ScalarType};
 use crate::vector::Level;
+use crate::vector::first_stage::FirstStage;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -34,32 +36,30 @@ const MOST_OF_FUNCTIONS: usize = 128;
 const SLOW_PASS: usize = 4;
 
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise; or if strips would leave as many steps as there are members. `is_folded` says which members folds compute on the way. `is_read_outside` says what is
+/// every row for what can raise; or if strips would leave as many steps as there are members. `is_read_outside` says what is
 /// laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
     lanes: Vec<Option<Option<Lane>>>,
-    is_folded: &[bool],
     is_read_outside: impl Fn(usize) -> bool,
     pass: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
     let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
     let is_slow = |member| matches!(recipe_of_row(member), Some(Recipe::Rare(_)));
-    let can_gain = columns.members().len() > 1 || columns.members().any(is_slow);
+    let can_gain = columns.members().len() > 1
+        || columns.members().any(|member| is_slow(member) || is_extreme(columns, member));
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
     let mut trial = Lowered::default();
-    let recipe_of = |member: usize| {
-        if is_folded[member] { None } else { recipe(columns, &lanes, member, &mut trial) }
-    };
+    let recipe_of = |member: usize| recipe(columns, &lanes, member, &mut trial);
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
-    let mut fold_of = folds(columns, &lanes);
+    let mut fold_of = folds(columns, &lanes, |member| recipes[member].is_some());
     let operands = &columns.operands;
-    let passes = is_folded.iter().filter(|is_folded| !**is_folded).count();
+    let passes = columns.members().len();
     let ordered = |fold_of: &[Option<FoldInStrip>]| {
         let is_fallible = |member: usize| match (fold_of[member], recipes[member]) {
             (Some(_), _) => false,
@@ -81,18 +81,19 @@ pub(super) fn plan(
         members.iter().for_each(|member| fold_of[*member] = None);
         items = ordered(&fold_of);
     }
-    items.retain(|item| !matches!(item, Item::Pass(member) if is_folded[*member]));
-    let mut alone = 0;
+    let (mut slow, mut extremes) = (0, 0);
     for item in &mut items {
-        if let Item::Pass(member) = *item
-            && is_slow(member)
-            && recipes[member].is_some()
-        {
+        let Item::Pass(member) = *item else { continue };
+        let is_slow = is_slow(member) && recipes[member].is_some();
+        let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
+        if is_slow || is_extreme {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
-            alone += 1;
+            slow += usize::from(is_slow);
+            extremes += usize::from(is_extreme);
         }
     }
-    let saved = SLOW_PASS * alone
+    let saved = SLOW_PASS * slow
+        + extremes
         + match items[..] {
             // A strip alone saves the loop over blocks as well.
             [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
@@ -142,7 +143,9 @@ pub(super) fn plan(
         }
     });
     let mut schedule = scratch.schedule(steps.collect(), columns, block);
-    let has_folds = groups.iter().any(|group| !group.folds.is_empty());
+    let folds = || groups.iter().flat_map(|group: &Group| &group.folds);
+    let has_folds = folds().next().is_some();
+    let has_eights = folds().any(|fold| fold.first.is_some() && fold.merge.is_none());
     let can_fire = groups.iter().any(|group| group.again.is_some());
     if has_folds {
         schedule.at_once = 0;
@@ -151,7 +154,9 @@ pub(super) fn plan(
     }
     Some(StripPlan {
         schedule,
+        has_eights,
         has_folds,
+        open: Frequency::default(),
         can_fire,
         groups: groups.into(),
         lanes: lanes.into_iter().map(Option::flatten).collect(),
@@ -164,37 +169,82 @@ pub(super) fn plan(
     })
 }
 
-/// By member: how a strip takes it in, if it is a fold that one can: a plain sum of what stands together in memory.
-fn folds(columns: &Columns<'_>, lanes: &[Option<Option<Lane>>]) -> Vec<Option<FoldInStrip>> {
+/// By member: how a strip takes it in, if it is a fold that one can: what goes to lanes if there is one run, and sums of
+/// leaves of what stands together in memory. `is_recorded` says which members have a recipe.
+fn folds(
+    columns: &Columns<'_>,
+    lanes: &Lanes,
+    is_recorded: impl Fn(usize) -> bool,
+) -> Vec<Option<FoldInStrip>> {
     let mut axes = None;
     let mut number = 0;
     let mut fold = |member: usize| {
         let Kernel::Reduction(reduction) = columns.kernels[member] else { return None };
         number += 1;
-        let lane = reduction.fold.sum()?;
-        let source = columns.operands[member][0];
-        let has_last_axes = match columns.qtype(source) {
-            QType::NdArray(t) => {
-                let kept = (0..t.rank()).filter(|axis| !reduction.axes.contains(*axis) && !t.is_unit(*axis));
-                kept.max() < reduction.axes.iter().filter(|axis| !t.is_unit(*axis)).min()
-            }
-            _ => true,
-        };
+        let (kernel, fold, operands) = (&reduction.fold, number - 1, &columns.operands[member]);
+        let source = operands[0];
         let arg = columns.index(source);
-        let has_cells = matches!(lanes[arg], Some(Some(_)));
-        // All folds in strips have the same leaves.
-        if !has_last_axes || !has_cells || *axes.get_or_insert(reduction.axes) != reduction.axes {
-            return None;
-        }
-        let fold = number - 1;
-        let present = match reduction.fold.counts() {
-            true => Present::Counted(columns.of_counts(fold.into()) as u16),
-            false => Present::Unasked,
+        let other = operands.get(1).map(|source| columns.index(*source));
+        let first = kernel.first_stage();
+        let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), reduction.axes);
+        let merge = kernel.take_lanes().filter(|_| is_one_run);
+        let has_cells =
+            [Some(arg), other].into_iter().flatten().all(|arg| matches!(lanes[arg], Some(Some(_))));
+        let fits = match (first, merge) {
+            // Words of presence in memory are counted faster than rows in registers.
+            (None, _) => {
+                let is_computed = matches!(source, Source::Member(member) if is_recorded(member));
+                !kernel.has_parts() && is_computed && lanes[arg].is_some()
+            }
+            (Some(_), Some(_)) => has_cells,
+            (Some(FirstStage::Spread(_)), None) => has_cells && is_one_run,
+            // All sums of leaves in strips have the same leaves.
+            (Some(FirstStage::Sum(_)), None) => {
+                let stands_together = has_cells && has_last_axes && kernel.pairs().is_none();
+                stands_together && *axes.get_or_insert(reduction.axes) == reduction.axes
+            }
+            (Some(_), None) => false,
         };
+        let counts = kernel.counts().then(|| columns.of_counts(fold) as u16);
         let column = columns.of_member(member) as u16;
-        Some(FoldInStrip { arg: arg as u16, sum: StripSum { fold, column, lane, present } })
+        let (arg, other, fold) = (arg as u16, other.map(|other| other as u16), fold as u16);
+        let (pairs, spread) = (kernel.pairs(), kernel.take_spread());
+        fits.then_some(FoldInStrip { arg, other, fold, column, first, pairs, merge, spread, counts })
     };
-    columns.members().map(&mut fold).collect()
+    let mut folds: Vec<Option<FoldInStrip>> = columns.members().map(&mut fold).collect();
+    // Where sums of several runs begin and end, those of pairs may not.
+    let is_of_runs = |member: usize| match columns.kernels[member] {
+        Kernel::Reduction(reduction) => {
+            !runs_of(columns.qtype(columns.operands[member][0]), reduction.axes)[0]
+        }
+        _ => false,
+    };
+    if columns.members().any(|member| folds[member].is_some() && is_of_runs(member)) {
+        folds
+            .iter_mut()
+            .filter(|fold| fold.as_ref().is_some_and(FoldInStrip::is_spread))
+            .for_each(|fold| *fold = None);
+    }
+    folds
+}
+
+/// True if a member is a fold that keeps the least or greatest, which a pass takes twice as long for as a strip.
+fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
+    match columns.kernels[member] {
+        Kernel::Reduction(reduction) => {
+            matches!(reduction.fold.first_stage(), Some(FirstStage::Least | FirstStage::Greatest))
+        }
+        _ => false,
+    }
+}
+
+/// What types tell of rows or elements that become one along axes: whether there is one run of them, and whether those of a
+/// run stand together.
+fn runs_of(qtype: &QType, axes: Axes) -> [bool; 2] {
+    let QType::NdArray(t) = qtype else { return [true; 2] };
+    let kept = (0..t.rank()).filter(|axis| !axes.contains(*axis) && !t.is_unit(*axis)).max();
+    let first = axes.iter().filter(|axis| !t.is_unit(*axis)).min();
+    [kept.is_none(), kept < first]
 }
 
 /// By member: the last item that reads it from memory.
@@ -279,19 +329,6 @@ pub(super) fn complete_if(columns: &Columns<'_>, lanes: &Lanes, member: usize) -
         recorded.is_some_and(|recorded| recorded.cells.is_some() && recorded.present.is_none())
     };
     patterns.filter(is_complete).fold(0, |bits, pattern| bits | 1 << pattern)
-}
-
-/// The operation on FLOAT64 that a member is: of its two operands, as they are.
-pub(super) fn operation(columns: &Columns<'_>, lanes: &Lanes, member: usize) -> Option<BinaryOp> {
-    let mut trial = Lowered::default();
-    let cells = record(columns, lanes, member, &mut trial, |_| false)?.cells?;
-    let is_operand = |term: Term| trial.list.op(term).operands().next().is_none();
-    match trial.list.op(cells) {
-        Op::Binary(operation, x, y) if trial.list.lane(cells) == Lane::F64 => {
-            (is_operand(x) && is_operand(y)).then_some(operation)
-        }
-        _ => None,
-    }
 }
 
 /// What a member computes, recorded alone in `trial`, by which of its operands may miss rows.

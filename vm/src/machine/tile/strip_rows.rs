@@ -31,7 +31,7 @@ impl<'r> Blocks<'r> {
         match (self.strips, self.uneven) {
             ([strip], Uneven::Elements(elements))
                 if self.schedule.is_one_strip
-                    && strip.sums.is_empty()
+                    && strip.folds.is_empty()
                     && strip.again.is_none()
                     && elements.has_runs_in_place() =>
             {

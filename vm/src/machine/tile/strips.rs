@@ -15,16 +15,16 @@
 //! 1. A strip fires where a row is rare, which all rows are that raise; its block is then [run again](super::rare) by passes.
 //!    Strips and passes that can raise keep the order of members.
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
-//! 3. A fold whose parts are plain sums is taken in by the strip that computes what it adds, or reads it.
+//! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.
 
-use crate::machine::tile::rare::Again;
+use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold};
+use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
-use crate::strip::{self, Lane, List, Refused, Sink, Strip};
-use crate::vector::Level;
-use std::mem::{MaybeUninit, offset_of};
+use crate::strip::{self, Lane, Strip};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
@@ -35,8 +35,12 @@ pub(super) struct StripPlan {
     /// Strips, and passes for other members.
     pub(super) schedule: Schedule,
     pub(super) groups: Box<[Group]>,
+    /// True if groups take in folds that want calls to end behind multiples of eight rows.
+    pub(super) has_eights: bool,
     /// True if groups take in folds.
     pub(super) has_folds: bool,
+    /// How often lanes did not tell the result of a fold.
+    pub(super) open: Frequency,
     /// True if groups can fire.
     pub(super) can_fire: bool,
     /// By column: what a cell is; `None` if it has none.
@@ -65,15 +69,6 @@ pub(super) struct Group {
     pub(super) folds: Box<[FoldInStrip]>,
     /// What runs where the strip fires, if it can; then there are no folds.
     pub(super) again: Option<Arc<Again>>,
-}
-
-/// A fold that a group takes in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FoldInStrip {
-    /// The column that it reads.
-    pub(super) arg: u16,
-    /// What it adds up, if rows are missing.
-    pub(super) sum: StripSum,
 }
 
 /// A member of a group.
@@ -109,76 +104,10 @@ pub(super) struct LoadedStrip {
     strip: Strip,
     /// The columns that are one value, and the bytes of that, by its own numbers.
     constants: Box<[(u16, u8)]>,
-    /// What it adds up.
-    pub(super) sums: Box<[StripSum]>,
+    /// What it takes in.
+    pub(super) folds: Box<[StripFold]>,
     /// What runs where it fires, if it can.
     pub(super) again: Option<Arc<Again>>,
-}
-
-/// A sum of a strip.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StripSum {
-    /// The number of its fold among those of the region.
-    pub(super) fold: u16,
-    /// The column of its lanes and parts.
-    pub(super) column: u16,
-    /// What its numbers are.
-    pub(super) lane: Lane,
-    pub(super) present: Present,
-}
-
-/// How many rows of a sum are present.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Present {
-    /// Nobody asks.
-    Unasked,
-    /// All.
-    All,
-    /// As many as a sum says that has this column.
-    Counted(u16),
-}
-
-/// What of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Its cells, or the lanes of a sum.
-    Cells,
-    /// Its words of presence, or the ends of the leaves of a sum.
-    Presence,
-}
-
-/// Words of a column: to a strip, columns are pointers one after the other.
-const WORDS: usize = size_of::<Column>() / size_of::<usize>();
-
-impl Part {
-    /// In one word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Cells => "cells",
-            Part::Presence => "presence",
-        }
-    }
-
-    /// Its word of a column.
-    const fn word(self) -> usize {
-        let offset = match self {
-            Part::Cells => offset_of!(Column, data),
-            Part::Presence => offset_of!(Column, presence),
-        };
-        offset / size_of::<usize>()
-    }
-
-    /// The number of this part of a column in the list of a strip.
-    const fn number(self, column: u16) -> u16 {
-        column * WORDS as u16 + self.word() as u16
-    }
-
-    /// The part and column with a number in the list of a strip.
-    pub(super) fn of_number(number: u16) -> Option<(Part, u16)> {
-        let word = number as usize % WORDS;
-        let part = [Part::Cells, Part::Presence].into_iter().find(|part| part.word() == word)?;
-        Some((part, number / WORDS as u16))
-    }
 }
 
 impl LoadedStrip {
@@ -186,7 +115,7 @@ impl LoadedStrip {
     ///
     /// # Safety
     /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
-    /// share no byte with others. Columns of sums have lanes, and room for the parts of leaves, whose ends are there.
+    /// share no byte with others. Columns of folds have lanes, those of sums of leaves room for parts, and the ends of leaves are there.
     #[inline(always)]
     pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) -> bool {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
@@ -234,7 +163,7 @@ impl StripPlan {
             strip,
             again: group.again.clone().filter(|_| lowered.can_fire()),
             constants: lowered.constants.into(),
-            sums: lowered.sums.into(),
+            folds: lowered.folds.into(),
         });
         Some(loaded.collect())
     }
@@ -242,7 +171,7 @@ impl StripPlan {
     /// True if most blocks of a group have rare rows.
     #[inline(never)]
     pub(super) fn has_usual_rare_rows(&self) -> bool {
-        self.groups.iter().filter_map(|group| group.again.as_ref()).any(|again| again.is_usual())
+        self.groups.iter().filter_map(|group| group.again.as_ref()).any(|again| again.fired.is_usual())
     }
 
     /// A group as a list of operations, for a run over these columns.
@@ -280,99 +209,12 @@ impl StripPlan {
             }
         }
         for fold in &group.folds {
-            let summed = *recorded[fold.arg as usize].get_or_insert_with(|| read(&mut lowered, fold.arg));
-            lowered.add_up(fold.sum, summed)?;
+            let mut operand =
+                |arg: u16| *recorded[arg as usize].get_or_insert_with(|| read(&mut lowered, arg));
+            let (rows, others) = (operand(fold.arg), fold.other.map(operand));
+            lowered.take_in(fold, rows, others)?;
         }
         Some(lowered)
-    }
-}
-
-/// A group as a list of operations.
-#[derive(Default)]
-pub(super) struct Lowered {
-    /// The operations.
-    pub(super) list: List,
-    constants: Vec<(u16, u8)>,
-    sums: Vec<StripSum>,
-}
-
-impl Lowered {
-    /// Forgets all of it, and keeps the memory.
-    pub(super) fn clear(&mut self) {
-        self.list.clear();
-        self.constants.clear();
-        self.sums.clear();
-    }
-
-    /// Code for the best level of the machine.
-    pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
-        strip::compile(&self.list, Level::best(), strip::Options::default())
-    }
-
-    /// Adds the operations of a recipe; rare rows fire.
-    pub(super) fn record(
-        &mut self,
-        recipe: Recipe,
-        operands: &[Recorded],
-        is_lifted: bool,
-    ) -> Option<Recorded> {
-        let (recorded, rare) = recipe.record_with_rare(&mut self.list, operands, is_lifted)?;
-        rare.into_iter().for_each(|rare| self.list.fire(rare));
-        Some(recorded)
-    }
-
-    /// True if its strip may fire.
-    pub(super) fn can_fire(&self) -> bool {
-        self.list.sinks().iter().any(|sink| matches!(sink, Sink::Fire(_)))
-    }
-
-    /// The columns of its scalars.
-    pub(super) fn scalars(&self) -> Vec<u16> {
-        self.constants.iter().map(|(column, _)| *column).collect()
-    }
-
-    /// Adds up rows; missing ones are 0.
-    fn add_up(&mut self, sum: StripSum, rows: Recorded) -> Option<()> {
-        let list = &mut self.list;
-        let mut summed = list.cast(rows.cells?, sum.lane);
-        if let Some(present) = rows.present {
-            let zero = list.number(sum.lane, 0);
-            summed = list.select(present, summed, zero);
-        }
-        list.leaves(Part::Presence.number(sum.column));
-        list.sum(Part::Cells.number(sum.column), summed);
-        let present = match (sum.present, rows.present) {
-            (Present::Counted(column), Some(present)) => {
-                let one = list.cast(present, Lane::I64);
-                list.sum(Part::Cells.number(column), one);
-                Present::Counted(column)
-            }
-            (Present::Counted(_), None) => Present::All,
-            (unasked, _) => unasked,
-        };
-        self.sums.push(StripSum { present, ..sum });
-        Some(())
-    }
-
-    /// A column that the group reads.
-    pub(super) fn read(
-        &mut self,
-        column: u16,
-        lane: Option<Lane>,
-        is_one: bool,
-        has_presence: bool,
-        literal: Option<u64>,
-    ) -> Recorded {
-        let cells = lane.map(|lane| match (is_one, literal) {
-            (true, Some(bits)) => self.list.literal(lane, bits),
-            (true, None) => {
-                self.constants.push((column, lane.bytes() as u8));
-                self.list.scalar((self.constants.len() - 1) as u16, lane)
-            }
-            (false, _) => self.list.column(Part::Cells.number(column), lane),
-        });
-        let present = has_presence.then(|| self.list.presence(Part::Presence.number(column)));
-        Recorded { cells, present }
     }
 }
 

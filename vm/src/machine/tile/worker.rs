@@ -11,7 +11,7 @@ use crate::machine::tile::lent::{LaidOut, Lent};
 use crate::machine::tile::region::LONE_BLOCK;
 use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
-use crate::machine::tile::strip_sums::StripSums;
+use crate::machine::tile::strip_folds::StripFolds;
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
@@ -53,7 +53,7 @@ pub(super) struct Worker<'w> {
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
     /// What strips take in.
-    sums: Option<StripSums<'w>>,
+    folds: Option<StripFolds<'w>>,
 }
 
 /// Places for a block of each uneven input.
@@ -98,8 +98,8 @@ impl<'w> Worker<'w> {
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
         let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
-        let sums = StripSums::new(blocks.strips, blocks.runs, first_row, columns, arena);
-        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, sums }
+        let folds = StripFolds::new(blocks.strips, blocks.runs, first_row, columns, arena);
+        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, folds }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -166,9 +166,9 @@ impl<'w> Worker<'w> {
             Places::Rows(..) => (start + self.block).min(end),
             Places::Elements(elements, _, at) => elements.end_of_block(at, start, self.block, end),
         };
-        match &mut self.sums {
+        match &mut self.folds {
             None => end,
-            Some(sums) => start + sums.begin(end - start, 0),
+            Some(folds) => start + folds.begin(end - start, 0),
         }
     }
 
@@ -183,8 +183,8 @@ impl<'w> Worker<'w> {
             self.lay_out(rows.len());
             self.block(rows.len(), ahead, folded)?;
         }
-        if let Some(sums) = &mut self.sums {
-            sums.take(rows.len(), folded);
+        if let Some(folds) = &mut self.folds {
+            folds.take(rows.len(), folded);
         }
         Ok(())
     }

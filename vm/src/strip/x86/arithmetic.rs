@@ -5,9 +5,8 @@
 use crate::strip::op::{BinaryOp, Lane, ShiftOp, UnaryOp};
 use crate::strip::x86::codes::{self, Codes, Form, code};
 use crate::strip::x86::group_shape::Parts;
-use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual};
-use crate::strip::x86::lower::{Lower, RowCount};
-use crate::strip::x86::sums::{Lanes, SumPlan};
+use crate::strip::x86::inst::{Arg, Inst, View, Virtual};
+use crate::strip::x86::lower::Lower;
 
 /// Comparison of floats that is true if one is NaN.
 pub const UNORDERED: u8 = 0x03;
@@ -220,34 +219,5 @@ impl Lower<'_> {
         ];
         self.body.push(Inst::new(code(codes, form), args));
         result
-    }
-
-    /// Adds the rows of a group to the lanes of a sum; those of the rest are laid out in the stack frame.
-    pub fn add_to(&mut self, sum: &SumPlan, value: Parts) {
-        let lane = sum.lane;
-        let (form, view) = (self.target.form(lane), self.target.view(lane));
-        let add = code(if lane.is_float() { &codes::ADD_FLOAT } else { &codes::ADD_INT }, form);
-        for (part, lanes) in sum.lanes.iter().enumerate() {
-            let value = value.part(part);
-            let operand = Arg::UseOrMemory(value, view, self.target.broadcast(lane));
-            match (self.extent, *lanes) {
-                (RowCount::Rest, _) => {
-                    let place = Address::Stack(sum.rest + (part * view.bytes()) as u32);
-                    self.body.push(Inst::new(
-                        code(&codes::STORE, form),
-                        [Arg::Memory(place), Arg::Use(value, view)],
-                    ));
-                }
-                (_, Lanes::Register(number)) => {
-                    let register = Arg::General(view.register(number));
-                    self.body.push(Inst::new(add, [register, register, operand]));
-                }
-                (_, Lanes::Stack(offset)) => {
-                    let place = Arg::Memory(Address::Stack(offset));
-                    let next = self.def(add, view, [Arg::Use(value, view), place]);
-                    self.body.push(Inst::new(code(&codes::STORE, form), [place, Arg::Use(next, view)]));
-                }
-            }
-        }
     }
 }

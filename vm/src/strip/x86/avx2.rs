@@ -365,7 +365,7 @@ impl Lower<'_> {
     }
 
     /// The lanes of the last rows.
-    fn rest_lanes(&mut self, lane: Lane, part: usize) -> Virtual {
+    pub fn rest_lanes(&mut self, lane: Lane, part: usize) -> Virtual {
         self.on_stack(if lane.bytes() == 8 { REST_WIDE + 32 * part as u32 } else { REST_NARROW })
     }
 

@@ -11,12 +11,12 @@ use crate::strip::x86::allocate::{Allocation, RegisterBudget, allocate};
 use crate::strip::x86::checker;
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::encode::Allocated;
+use crate::strip::x86::folds::{self, FoldsPlan};
 use crate::strip::x86::function::{Function, encode};
 use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Arg, Bank, Home, LoopBody, Virtual};
 use crate::strip::x86::lower::{Lowering, RowCount, lower, reads};
 use crate::strip::x86::merge::{Merges, merges};
-use crate::strip::x86::sums::{self, SumsPlan};
 use crate::vector::Level;
 
 /// Spills of two groups that are fewer than what overlapping them gains.
@@ -39,7 +39,7 @@ struct Compiler<'l> {
     registers: u8,
     is_streaming: bool,
     constants: Constants,
-    sums: Option<SumsPlan>,
+    folds: Option<FoldsPlan>,
     pinned: Vec<Home>,
 }
 
@@ -63,11 +63,11 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         registers: options.registers.clamp(FEWEST, target.vectors()),
         is_streaming: options.is_streaming,
         constants: Constants::new(target),
-        sums: None,
+        folds: None,
         pinned: Vec::new(),
     };
     let room = usize::from(compiler.registers - FEWEST);
-    compiler.sums = sums::plan(list, target, room, &mut compiler.constants);
+    compiler.folds = folds::plan(list, target, room, &mut compiler.constants);
     let (body, _) = compiler.lowered(RowCount::Groups(1));
     compiler.pinned = compiler.most_read(&body);
     let single = compiler.allocated(RowCount::Groups(1));
@@ -83,7 +83,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         pinned: &compiler.pinned,
         columns: &columns,
         has_presence,
-        sums: compiler.sums.as_ref(),
+        folds: compiler.folds.as_ref(),
         is_streaming: options.is_streaming,
     };
     let encoded = encode(&function, &mut compiler.constants);
@@ -115,9 +115,9 @@ fn view((body, allocation): &(LoopBody, Allocation)) -> Allocated<'_> {
 }
 
 impl Compiler<'_> {
-    /// Vector registers that hold lanes of sums.
-    fn lanes_of_sums(&self) -> u8 {
-        self.sums.as_ref().map_or(0, |plan| plan.registers)
+    /// Vector registers that hold lanes of folds.
+    fn lanes_of_folds(&self) -> u8 {
+        self.folds.as_ref().map_or(0, |plan| plan.registers)
     }
 
     fn lowered(&mut self, extent: RowCount) -> (LoopBody, Vec<Virtual>) {
@@ -125,7 +125,7 @@ impl Compiler<'_> {
             list: self.list,
             reads: &self.reads,
             merges: &self.merges,
-            sums: self.sums.as_ref().map_or(&[], |plan| &plan.sums),
+            folds: self.folds.as_ref().map_or(&[], |plan| &plan.folds),
             target: self.target,
             is_streaming: self.is_streaming,
         };
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         let (body, pinned) = self.lowered(extent);
         // In the last rows k7 is their mask.
         let masks = if extent == RowCount::Rest { 6 } else { 7 };
-        let reserved = self.lanes_of_sums();
+        let reserved = self.lanes_of_folds();
         let registers =
             RegisterBudget { vectors: self.registers, reserved, masks: masks.min(self.registers - 1) };
         let allocation = allocate(&body, registers, &pinned);
@@ -154,7 +154,7 @@ impl Compiler<'_> {
             return (unroll > 1).then(|| (self.allocated(RowCount::Groups(unroll)), unroll));
         }
         // What stands in registers all the time apart, copies need so many registers each.
-        let standing = self.pinned.len() + usize::from(self.lanes_of_sums());
+        let standing = self.pinned.len() + usize::from(self.lanes_of_folds());
         let (needed, free) = (single.used - standing, usize::from(self.registers) - standing);
         let has_room =
             |unroll: usize| single.steps.len() * unroll <= MOST_UNROLLED && needed * unroll <= 2 * free;
@@ -186,8 +186,8 @@ impl Compiler<'_> {
         };
         let mut constants: Vec<(u32, Home)> = body.virtuals.iter().zip(counts).filter_map(constant).collect();
         constants.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let lanes = self.lanes_of_sums();
-        let standing = if self.sums.is_some() { sums::STANDING } else { usize::MAX };
+        let lanes = self.lanes_of_folds();
+        let standing = if self.folds.is_some() { folds::STANDING } else { usize::MAX };
         let room = usize::from(self.registers - FEWEST).min(standing) - usize::from(lanes);
         let room = room.min(self.target.constants());
         constants.truncate(room);

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! [ literals ][ entry | main loop: U groups | loop: one group | the rest of rows | exit ]
-//!                      ^------------------ once a leaf, if there are sums ------|
+//!                      ^------------------ once a leaf, if there are leaves ------|
 //! ```
 //!
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
 use crate::strip::x86::constants::{Constants, Laid, REST_BITS, REST_NARROW, REST_WIDE};
 use crate::strip::x86::encode::{Allocated, Assembler, BASES, Forward};
+use crate::strip::x86::folds::FoldsPlan;
 use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Home};
-use crate::strip::x86::sums::SumsPlan;
 use iced_x86::{Code, IcedError, Instruction, Register};
 
 /// What is encoded.
@@ -23,16 +23,23 @@ pub struct Function<'f> {
     pub single: Allocated<'f>,
     /// Fewer rows than a group.
     pub rest: Allocated<'f>,
-    /// What stands in the first vector registers behind the lanes of sums.
+    /// What stands in the first vector registers behind the lanes of folds.
     pub pinned: &'f [Home],
     /// Columns of rows that are read or written, the most wanted first.
     pub columns: &'f [u16],
     /// True if there are columns of presence.
     pub has_presence: bool,
-    /// Sums.
-    pub sums: Option<&'f SumsPlan>,
+    /// Folds.
+    pub folds: Option<&'f FoldsPlan>,
     /// True if results are stored past the caches.
     pub is_streaming: bool,
+}
+
+impl Function<'_> {
+    /// Folds of which some are sums of leaves, and the column of the ends of these.
+    fn leaves(&self) -> Option<(&FoldsPlan, u16)> {
+        self.folds.and_then(|folds| Some((folds, folds.ends?)))
+    }
 }
 
 /// An encoded function with the literals before it.
@@ -76,19 +83,25 @@ impl Layout<'_> {
         let slots = bodies.into_iter().flatten().map(|body| body.allocation.slots).max().unwrap_or(0);
         self.enter((self.slots + slots * function.target.slot_bytes()).next_multiple_of(64))?;
         self.lay_out(constants)?;
-        let lanes = function.sums.map_or(0, |sums| sums.registers);
+        let lanes = function.folds.map_or(0, |folds| folds.registers);
         for (home, number) in function.pinned.iter().zip(lanes..) {
             self.assembler.load(home, number)?;
         }
-        match function.sums {
+        if let Some(folds) = function.folds {
+            self.assembler.begin_folds(folds)?;
+        }
+        match function.leaves() {
             None => self.rows(table)?,
-            Some(sums) => {
-                self.assembler.begin_leaves(sums)?;
+            Some((folds, ends)) => {
+                self.assembler.begin_leaves(folds)?;
                 let top = self.assembler.here();
-                self.assembler.begin_leaf(sums)?;
+                self.assembler.begin_leaf(folds, ends)?;
                 self.rows(table)?;
-                self.assembler.end_leaf(sums, top)?;
+                self.assembler.end_leaf(folds, top)?;
             }
+        }
+        if let Some(folds) = function.folds {
+            self.assembler.end_folds(folds)?;
         }
         self.leave()
     }
@@ -210,8 +223,8 @@ impl Layout<'_> {
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, Register::RDX)?)?;
         self.put(Instruction::with2(Code::Sub_r64_rm64, Register::R14, Register::RSI)?)?;
         let done = self.assembler.jump_forward(Code::Je_rel32_64)?;
-        if let Some(sums) = self.function.sums {
-            self.assembler.keep_rest(sums)?;
+        if let Some((folds, _)) = self.function.leaves() {
+            self.assembler.keep_rest(folds)?;
         }
         let is_512 = self.function.target.is_512;
         let middle = if is_512 { 0 } else { 64 };

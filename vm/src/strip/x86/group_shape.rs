@@ -21,9 +21,8 @@ impl GroupShape {
     /// That of a list: 16 rows where registers have 512 bits and nothing is wider than 32.
     pub fn new(list: &List, level: Level) -> GroupShape {
         let is_512 = level == Level::Avx512;
-        let is_wide = list.terms().any(|(_, _, lane)| lane.bytes() == 8);
-        // Sums have eight lanes.
-        let is_long = is_512 && !is_wide && list.leaf_ends().is_none();
+        let is_wide = list.is_wide();
+        let is_long = is_512 && !is_wide && !list.has_eights();
         GroupShape { is_512, group: if is_long { 16 } else { 8 }, is_wide }
     }
 

@@ -1,18 +1,20 @@
-//! Leaves: the loop over leaves of rows, and what becomes of the lanes of sums at the end of each.
+//! Leaves: the loop over leaves of rows, and what becomes of the lanes of folds at the end of each, and of all.
 //!
 //! ```text
-//! column of a sum    | lanes, 64 bytes | part of leaf 0 | part of leaf 1 | …
-//!                      loaded before the first leaf, stored at the end of each
+//! column of a sum of leaves    | lanes, 64 bytes | part of leaf 0 | part of leaf 1 | …
+//!                                loaded before the first leaf, stored at the end of each
+//! of a fold in any order       | lanes, 64 bytes |                  of a spread sum, 32 lanes
+//!                                loaded before the first row, stored behind the last one
 //! ```
 
 use crate::strip::op::Lane;
 use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::encode::Assembler;
-use crate::strip::x86::inst::View;
-use crate::strip::x86::sums::{Lanes, SumPlan, SumsPlan};
+use crate::strip::x86::folds::{FoldPlan, FoldsPlan, Lanes, RowOrder};
+use crate::strip::x86::inst::{Home, View};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 
-// In the stack frame, from `SumsPlan::frame` on.
+// In the stack frame, from `FoldsPlan::frame` on.
 const END: u32 = 0;
 const LEAF: u32 = 8;
 const REST: u32 = 16;
@@ -29,51 +31,74 @@ impl Assembler<'_> {
         self.at(Register::RSP, Register::None, 1, i64::from(offset))
     }
 
-    /// Before the first leaf, whose lanes begin with those that a sum has in its column.
-    pub fn begin_leaves(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
-        let (end, leaf) = (self.in_frame(plan.frame + END), self.in_frame(plan.frame + LEAF));
-        self.put(Instruction::with2(Code::Mov_rm64_r64, end, Register::RDX)?)?;
-        self.put(Instruction::with2(Code::Mov_rm64_imm32, leaf, 0)?)?;
-        self.each_lanes(plan, |this, sum, register, place, offset| {
-            let lanes = this.at(Register::R13, Register::None, 1, i64::from(offset));
-            let load = code(&codes::LOAD, this.target.form(sum.lane));
-            this.put(Instruction::with2(load, register, lanes)?)?;
-            this.keep(sum, register, place)
+    /// Before the first row: the lanes that folds have in their columns.
+    pub fn begin_folds(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
+        for fold in &plan.folds {
+            let load = code(&codes::LOAD, self.target.form(fold.lane));
+            self.each_lanes(fold, |this, register, place, lanes| {
+                this.put(Instruction::with2(load, register, lanes)?)?;
+                this.keep(fold, register, place)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Behind the last row: lanes that went on all the time go to the columns of their folds.
+    pub fn end_folds(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
+        let goes_on = |fold: &&FoldPlan| matches!(fold.order, RowOrder::Any(_) | RowOrder::Spread);
+        plan.folds.iter().filter(goes_on).try_for_each(|fold| self.store_lanes_of(fold))
+    }
+
+    /// The lanes of a fold go to its column.
+    fn store_lanes_of(&mut self, fold: &FoldPlan) -> Result<(), IcedError> {
+        let form = self.target.form(fold.lane);
+        self.each_lanes(fold, |this, register, place, lanes| {
+            if let Some(place) = place {
+                let place = this.in_frame(place);
+                this.put(Instruction::with2(code(&codes::LOAD, form), register, place)?)?;
+            }
+            this.put(Instruction::with2(code(&codes::STORE, form), lanes, register)?)
         })
     }
 
-    /// Calls for all registers full of lanes with a register, the place in the stack frame if they stand there, and
-    /// how many bytes of lanes come before. R13 has the column of the sum.
+    /// Calls for all registers full of lanes of a fold with a register, the place in the stack frame if they stand there,
+    /// and their place in the column of the fold, which r13 has.
     fn each_lanes(
         &mut self,
-        plan: &SumsPlan,
-        each: impl Fn(&mut Self, &SumPlan, Register, Option<u32>, u32) -> Result<(), IcedError>,
+        fold: &FoldPlan,
+        each: impl Fn(&mut Self, Register, Option<u32>, MemoryOperand) -> Result<(), IcedError>,
     ) -> Result<(), IcedError> {
-        for sum in &plan.sums {
-            self.load_base(Register::R13, sum.column)?;
-            let view = sum.start.view;
-            for (number, lanes) in (0..).zip(&sum.lanes) {
-                let (register, place) = match *lanes {
-                    Lanes::Register(number) => (number, None),
-                    Lanes::Stack(place) => (OTHER, Some(place)),
-                };
-                each(self, sum, view.register(register), place, number * view.bytes() as u32)?;
-            }
+        self.load_base(Register::R13, fold.column)?;
+        let view = self.target.view(fold.lane);
+        for (number, lanes) in (0..).zip(&fold.lanes) {
+            let (register, place) = match *lanes {
+                Lanes::Register(number) => (number, None),
+                Lanes::Stack(place) => (OTHER, Some(place)),
+            };
+            let lanes = self.at(Register::R13, Register::None, 1, number * view.bytes() as i64);
+            each(self, view.register(register), place, lanes)?;
         }
         Ok(())
     }
 
     /// Stores lanes that stand in the stack frame.
-    fn keep(&mut self, sum: &SumPlan, register: Register, place: Option<u32>) -> Result<(), IcedError> {
+    fn keep(&mut self, fold: &FoldPlan, register: Register, place: Option<u32>) -> Result<(), IcedError> {
         let Some(place) = place else { return Ok(()) };
-        let store = code(&codes::STORE, self.target.form(sum.lane));
+        let store = code(&codes::STORE, self.target.form(fold.lane));
         let place = self.in_frame(place);
         self.put(Instruction::with2(store, place, register)?)
     }
 
+    /// Before the first leaf.
+    pub fn begin_leaves(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
+        let (end, leaf) = (self.in_frame(plan.frame + END), self.in_frame(plan.frame + LEAF));
+        self.put(Instruction::with2(Code::Mov_rm64_r64, end, Register::RDX)?)?;
+        self.put(Instruction::with2(Code::Mov_rm64_imm32, leaf, 0)?)
+    }
+
     /// The end of the next leaf becomes the end of rows.
-    pub fn begin_leaf(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
-        self.load_base(Register::R13, plan.ends)?;
+    pub fn begin_leaf(&mut self, plan: &FoldsPlan, ends: u16) -> Result<(), IcedError> {
+        self.load_base(Register::R13, ends)?;
         let leaf = self.in_frame(plan.frame + LEAF);
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, leaf)?)?;
         let end = self.at(Register::R13, Register::R14, 8, 0);
@@ -83,25 +108,19 @@ impl Assembler<'_> {
     }
 
     /// Keeps the number of rows of the rest, which is in r14.
-    pub fn keep_rest(&mut self, plan: &SumsPlan) -> Result<(), IcedError> {
+    pub fn keep_rest(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
         let rest = self.in_frame(plan.frame + REST);
         self.put(Instruction::with2(Code::Mov_rm64_r64, rest, Register::R14)?)
     }
 
     /// Writes lanes and parts of a leaf, and goes back for the next one, which begins anew.
-    pub fn end_leaf(&mut self, plan: &SumsPlan, top: u64) -> Result<(), IcedError> {
-        self.each_lanes(plan, |this, sum, register, place, offset| {
-            let form = this.target.form(sum.lane);
-            if let Some(place) = place {
-                let place = this.in_frame(place);
-                this.put(Instruction::with2(code(&codes::LOAD, form), register, place)?)?;
-            }
-            let lanes = this.at(Register::R13, Register::None, 1, i64::from(offset));
-            this.put(Instruction::with2(code(&codes::STORE, form), lanes, register)?)
-        })?;
-        for sum in &plan.sums {
+    pub fn end_leaf(&mut self, plan: &FoldsPlan, top: u64) -> Result<(), IcedError> {
+        for (sum, ..) in sums(plan) {
+            self.store_lanes_of(sum)?;
+        }
+        for (sum, _, rest) in sums(plan) {
             self.join(sum)?;
-            self.add_rest(sum, plan)?;
+            self.add_rest(sum, rest, plan)?;
             self.load_base(Register::R13, sum.column)?;
             let leaf = self.in_frame(plan.frame + LEAF);
             self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, leaf)?)?;
@@ -112,14 +131,14 @@ impl Assembler<'_> {
             };
             self.put(Instruction::with2(store, place, View::Xmm.register(SUM))?)?;
         }
-        for sum in &plan.sums {
+        for (sum, start, _) in sums(plan) {
             for lanes in &sum.lanes {
                 let (register, place) = match *lanes {
                     Lanes::Register(number) => (number, None),
                     Lanes::Stack(place) => (OTHER, Some(place)),
                 };
-                self.load(&sum.start, register)?;
-                self.keep(sum, sum.start.view.register(register), place)?;
+                self.load(&start, register)?;
+                self.keep(sum, start.view.register(register), place)?;
             }
         }
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Register::RDX)?)?;
@@ -131,7 +150,7 @@ impl Assembler<'_> {
     }
 
     /// The lower and the upper half of eight lanes, in registers.
-    fn halves(&mut self, sum: &SumPlan) -> Result<(Register, Register), IcedError> {
+    fn halves(&mut self, sum: &FoldPlan) -> Result<(Register, Register), IcedError> {
         let half = if sum.lane == Lane::F32 { View::Xmm } else { View::Ymm };
         let upper = half.register(OTHER);
         match (sum.lanes[0], sum.lanes.get(1).copied()) {
@@ -174,7 +193,7 @@ impl Assembler<'_> {
     }
 
     /// The lanes of a sum become one.
-    fn join(&mut self, sum: &SumPlan) -> Result<(), IcedError> {
+    fn join(&mut self, sum: &FoldPlan) -> Result<(), IcedError> {
         let (low, high) = self.halves(sum)?;
         let [x, other] = [SUM, OTHER].map(|number| View::Xmm.register(number));
         let y = View::Ymm.register(SUM);
@@ -204,16 +223,16 @@ impl Assembler<'_> {
     }
 
     /// Adds the rows of the rest, one after the other.
-    fn add_rest(&mut self, sum: &SumPlan, plan: &SumsPlan) -> Result<(), IcedError> {
+    fn add_rest(&mut self, sum: &FoldPlan, rest: u32, plan: &FoldsPlan) -> Result<(), IcedError> {
         let (row, count) = (Register::R13, Register::R14);
         let [x, other] = [SUM, OTHER].map(|number| View::Xmm.register(number));
-        let rest = self.in_frame(plan.frame + REST);
-        self.put(Instruction::with2(Code::Mov_r64_rm64, count, rest)?)?;
+        let rows = self.in_frame(plan.frame + REST);
+        self.put(Instruction::with2(Code::Mov_r64_rm64, count, rows)?)?;
         self.put(Instruction::with2(Code::Xor_r32_rm32, Register::R13D, Register::R13D)?)?;
         self.put(Instruction::with2(Code::Cmp_r64_rm64, row, count)?)?;
         let done = self.jump_forward(Code::Je_rel32_64)?;
         let top = self.here();
-        let place = self.at(Register::RSP, row, sum.lane.bytes() as u32, i64::from(sum.rest));
+        let place = self.at(Register::RSP, row, sum.lane.bytes() as u32, i64::from(rest));
         match sum.lane {
             Lane::F32 => self.put(Instruction::with3(Code::VEX_Vaddss_xmm_xmm_xmmm32, x, x, place)?)?,
             Lane::F64 => self.put(Instruction::with3(Code::VEX_Vaddsd_xmm_xmm_xmmm64, x, x, place)?)?,
@@ -228,4 +247,12 @@ impl Assembler<'_> {
         self.land(done);
         Ok(())
     }
+}
+
+/// The sums of leaves, what their lanes begin with, and where the stack frame has rows of the rest.
+fn sums(plan: &FoldsPlan) -> impl Iterator<Item = (&FoldPlan, Home, u32)> {
+    plan.folds.iter().filter_map(|fold| match fold.order {
+        RowOrder::Leaves { start, rest } => Some((fold, start, rest)),
+        RowOrder::Any(_) | RowOrder::Spread => None,
+    })
 }

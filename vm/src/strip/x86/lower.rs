@@ -16,10 +16,10 @@ use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
+use crate::strip::x86::folds::FoldPlan;
 use crate::strip::x86::group_shape::{GroupShape, Parts};
 use crate::strip::x86::inst::{Address, Arg, Home, Inst, LoopBody, MAX_ARGS, View, Virtual};
 use crate::strip::x86::merge::{Choice, Merges};
-use crate::strip::x86::sums::SumPlan;
 use hashbrown::HashMap;
 
 /// The rows that a body computes.
@@ -86,13 +86,15 @@ pub struct Lower<'l> {
     /// Reads of each term by terms and sinks that matter.
     reads: &'l [u32],
     merges: &'l Merges,
-    sums: &'l [SumPlan],
+    folds: &'l [FoldPlan],
     is_streaming: bool,
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
     /// What fires in any group so far.
     pub fires: Fires,
+    /// By rows of floats: where they are NaN, as far as folds have asked.
+    pub unordered: HashMap<Virtual, Virtual>,
 }
 
 /// Masks of which one fires.
@@ -126,7 +128,7 @@ pub struct Lowering<'l> {
     pub list: &'l List,
     pub reads: &'l [u32],
     pub merges: &'l Merges,
-    pub sums: &'l [SumPlan],
+    pub folds: &'l [FoldPlan],
     pub target: GroupShape,
     /// True if results are stored past the caches.
     pub is_streaming: bool,
@@ -139,7 +141,7 @@ pub fn lower(
     constants: &mut Constants,
     pinned: &[Home],
 ) -> (LoopBody, Vec<Virtual>) {
-    let Lowering { list, reads, merges, sums, target, is_streaming } = lowering;
+    let Lowering { list, reads, merges, folds, target, is_streaming } = lowering;
     let mut lower = Lower {
         list,
         target,
@@ -148,11 +150,12 @@ pub fn lower(
         body: LoopBody::default(),
         reads,
         merges,
-        sums,
+        folds,
         is_streaming,
         homes: HashMap::new(),
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
+        unordered: HashMap::new(),
     };
     let pinned = pinned.iter().map(|home| lower.at_home(*home)).collect();
     lower.terms();
@@ -258,7 +261,7 @@ impl Lower<'_> {
             }
         }
         self.fire_end();
-        self.sums();
+        self.folds();
         self.read_all();
         for sink in self.list.sinks() {
             for copy in 0..self.extent.copies() {
@@ -272,19 +275,21 @@ impl Lower<'_> {
                         let offset = (copy * self.target.group / 8) as i32;
                         self.store_presence(copy, Address::Presence { number, offset }, term);
                     }
-                    Sink::Fire(_) | Sink::Sum(..) => {}
+                    Sink::Fire(_) | Sink::Sum(..) | Sink::Lanes(..) | Sink::Spread(..) => {}
                 }
             }
         }
     }
 
-    fn sums(&mut self) {
-        let terms = self.list.sinks().iter().filter(|sink| matches!(sink, Sink::Sum(..))).map(Sink::term);
-        for (sum, term) in self.sums.iter().zip(terms) {
-            for copy in 0..self.extent.copies() {
-                let value = self.number(copy, term);
-                self.add_to(sum, value);
+    fn folds(&mut self) {
+        let terms = self.list.sinks().iter().filter(|sink| sink.is_fold()).map(Sink::term);
+        for (fold, term) in self.folds.iter().zip(terms) {
+            let values: Vec<Parts> = (0..self.extent.copies()).map(|copy| self.number(copy, term)).collect();
+            let values = if fold.is_slow() { vec![self.best_of(fold, values)] } else { values };
+            for (copy, value) in values.into_iter().enumerate() {
+                self.take_in(fold, copy, value);
             }
+            self.move_on(fold);
         }
     }
 

@@ -1,0 +1,295 @@
+//! A group of members as the list of a strip: what it reads, records and takes in.
+//!
+//! ```text
+//! columns      x   y   m0   m1        numbers of a list: words of columns, to a strip pointers one after the other
+//! recorded     t0  t1  t2   t3        terms of cells and of presence
+//! folds        lanes: of sums of leaves, of folds in any order, spread over 32; of the rows that are present
+//! ```
+
+use crate::operator::block::Column;
+use crate::operator::fold_kernel::{TakeLanes, TakeSpread};
+use crate::operator::recipe::{Recipe, Recorded};
+use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
+use crate::vector::Level;
+use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
+use std::fmt;
+use std::mem::offset_of;
+
+/// What of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Its cells, or the lanes of a fold.
+    Cells,
+    /// Its words of presence, or the ends of the leaves of a sum.
+    Presence,
+}
+
+/// Words of a column: to a strip, columns are pointers one after the other.
+const WORDS: usize = size_of::<Column>() / size_of::<usize>();
+
+impl Part {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Cells => "cells",
+            Part::Presence => "presence",
+        }
+    }
+
+    /// Its word of a column.
+    const fn word(self) -> usize {
+        let offset = match self {
+            Part::Cells => offset_of!(Column, data),
+            Part::Presence => offset_of!(Column, presence),
+        };
+        offset / size_of::<usize>()
+    }
+
+    /// The number of this part of a column in the list of a strip.
+    pub(super) const fn number(self, column: u16) -> u16 {
+        column * WORDS as u16 + self.word() as u16
+    }
+
+    /// The part and column with a number in the list of a strip.
+    pub(super) fn of_number(number: u16) -> Option<(Part, u16)> {
+        let word = number as usize % WORDS;
+        let part = [Part::Cells, Part::Presence].into_iter().find(|part| part.word() == word)?;
+        Some((part, number / WORDS as u16))
+    }
+}
+
+/// A fold that a group takes in.
+#[derive(Clone, Copy)]
+pub(super) struct FoldInStrip {
+    /// The column that it reads.
+    pub(super) arg: u16,
+    /// The second one, of pairs.
+    pub(super) other: Option<u16>,
+    /// Its number among those of the region.
+    pub(super) fold: u16,
+    /// The column of its lanes.
+    pub(super) column: u16,
+    /// How its rows are taken in; `None` if it asks only for how many are present.
+    pub(super) first: Option<FirstStage>,
+    /// What comes of pairs before.
+    pub(super) pairs: Option<OfPairs>,
+    /// Takes in lanes of rows in any order, if they may be in any.
+    pub(super) merge: Option<TakeLanes>,
+    /// Takes in the 32 lanes of a spread sum.
+    pub(super) spread: Option<TakeSpread>,
+    /// The column for the lanes of present rows, if it asks for them.
+    pub(super) counts: Option<u16>,
+}
+
+impl FoldInStrip {
+    /// True if rows go to 32 lanes by their numbers.
+    pub(super) fn is_spread(&self) -> bool {
+        matches!(self.first, Some(FirstStage::Spread(_)))
+    }
+}
+
+impl fmt::Debug for FoldInStrip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fold {} of columns {} {:?}: {:?}", self.fold, self.arg, self.other, self.first)
+    }
+}
+
+/// A fold of a strip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StripFold {
+    /// Its number among those of the region.
+    pub(super) fold: u16,
+    /// The column of its lanes and parts.
+    pub(super) column: u16,
+    pub(super) stage: Stage,
+    pub(super) present: Present,
+}
+
+/// What a strip does with the rows of a fold.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// Nothing: how many are present is all that is asked for.
+    Presence,
+    /// Adds up leaves, as numbers of a type.
+    Leaves(Lane),
+    /// Takes them in in any order.
+    Lanes {
+        /// How.
+        step: LaneFold,
+        /// The type of lanes.
+        lane: Lane,
+        /// What becomes of these.
+        merge: TakeLanes,
+    },
+    /// Adds them to 32 lanes by their numbers, of this type, and what becomes of these.
+    Spread(Lane, TakeSpread),
+}
+
+/// How many rows of a fold are present.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Present {
+    /// Nobody asks.
+    Unasked,
+    /// All.
+    All,
+    /// As many as the sum of lanes of this column and type.
+    Counted(u16, Lane),
+}
+
+/// A group as a list of operations.
+#[derive(Default)]
+pub(super) struct Lowered {
+    /// The operations.
+    pub(super) list: List,
+    /// The columns that are one value, and the bytes of that, by the numbers of scalars.
+    pub(super) constants: Vec<(u16, u8)>,
+    /// What it takes in.
+    pub(super) folds: Vec<StripFold>,
+}
+
+impl Lowered {
+    /// Forgets all of it, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.constants.clear();
+        self.folds.clear();
+    }
+
+    /// Code for the best level of the machine.
+    pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
+        strip::compile(&self.list, Level::best(), strip::Options::default())
+    }
+
+    /// Adds the operations of a recipe; rare rows fire.
+    pub(super) fn record(
+        &mut self,
+        recipe: Recipe,
+        operands: &[Recorded],
+        is_lifted: bool,
+    ) -> Option<Recorded> {
+        let (recorded, rare) = recipe.record_with_rare(&mut self.list, operands, is_lifted)?;
+        rare.into_iter().for_each(|rare| self.list.fire(rare));
+        Some(recorded)
+    }
+
+    /// True if its strip may fire.
+    pub(super) fn can_fire(&self) -> bool {
+        self.list.sinks().iter().any(|sink| matches!(sink, Sink::Fire(_)))
+    }
+
+    /// The columns of its scalars.
+    pub(super) fn scalars(&self) -> Vec<u16> {
+        self.constants.iter().map(|(column, _)| *column).collect()
+    }
+
+    /// Takes rows into a fold; missing ones change nothing.
+    pub(super) fn take_in(
+        &mut self,
+        fold: &FoldInStrip,
+        rows: Recorded,
+        others: Option<Recorded>,
+    ) -> Option<()> {
+        let stage = match fold.first {
+            None => Stage::Presence,
+            Some(FirstStage::Count) => {
+                let truths = self.list.cast(rows.cells?, Lane::Mask);
+                let counted = rows.present.map_or(truths, |present| self.list.and(present, truths));
+                let lane = self.count(fold.column, counted);
+                Stage::Lanes { step: LaneFold::Sum, lane, merge: fold.merge? }
+            }
+            Some(first @ (FirstStage::Sum(kind) | FirstStage::Spread(kind))) => {
+                let lane = match (kind, fold.merge) {
+                    (SumOf::Singles, _) => Lane::F32,
+                    (SumOf::Doubles, _) => Lane::F64,
+                    (SumOf::Halves, Some(_)) => Lane::I32,
+                    (SumOf::Halves | SumOf::Integers, _) => Lane::I64,
+                };
+                let added = self.list.cast(rows.cells?, lane);
+                let added = match fold.pairs {
+                    None => self.or(rows.present, added, 0),
+                    Some(pairs) => self.of_pairs(pairs, added, others?.cells?),
+                };
+                match fold.merge {
+                    None if matches!(first, FirstStage::Spread(_)) => {
+                        self.list.spread(Part::Cells.number(fold.column), added);
+                        Stage::Spread(lane, fold.spread?)
+                    }
+                    None => {
+                        self.list.leaves(Part::Presence.number(fold.column));
+                        self.list.sum(Part::Cells.number(fold.column), added);
+                        Stage::Leaves(lane)
+                    }
+                    Some(merge) => self.take_in_lanes(LaneFold::Sum, fold.column, added, merge),
+                }
+            }
+            Some(best @ (FirstStage::Least | FirstStage::Greatest)) => {
+                let step = if best == FirstStage::Least { LaneFold::Least } else { LaneFold::Greatest };
+                let cells = rows.cells?;
+                let lane = self.list.lane(cells);
+                let cells = self.or(rows.present, cells, step.start(lane));
+                self.take_in_lanes(step, fold.column, cells, fold.merge?)
+            }
+        };
+        let present = match (fold.counts, rows.present) {
+            (None, _) => Present::Unasked,
+            (Some(_), None) => Present::All,
+            (Some(column), Some(present)) => Present::Counted(column, self.count(column, present)),
+        };
+        self.folds.push(StripFold { fold: fold.fold, column: fold.column, stage, present });
+        Some(())
+    }
+
+    /// What comes of pairs of numbers, as numbers of the type of the first.
+    fn of_pairs(&mut self, pairs: OfPairs, x: Term, y: Term) -> Term {
+        let y = self.list.cast(y, self.list.lane(x));
+        match pairs {
+            OfPairs::Product => self.list.binary(BinaryOp::Mul, x, y),
+            OfPairs::SquaredDifference => {
+                let difference = self.list.binary(BinaryOp::Sub, x, y);
+                self.list.binary(BinaryOp::Mul, difference, difference)
+            }
+        }
+    }
+
+    /// Rows where they are present, else the number with these bits.
+    fn or(&mut self, present: Option<Term>, rows: Term, bits: u64) -> Term {
+        let Some(present) = present else { return rows };
+        let other = self.list.literal(self.list.lane(rows), bits);
+        self.list.select(present, rows, other)
+    }
+
+    /// Takes rows to the lanes of a column in any order.
+    fn take_in_lanes(&mut self, step: LaneFold, column: u16, rows: Term, merge: TakeLanes) -> Stage {
+        self.list.fold(step, Part::Cells.number(column), rows);
+        Stage::Lanes { step, lane: self.list.lane(rows), merge }
+    }
+
+    /// Counts true rows in the lanes of a column; gives the type of these, the narrow one if the list has nothing wide.
+    fn count(&mut self, column: u16, mask: Term) -> Lane {
+        let lane = if self.list.is_wide() { Lane::I64 } else { Lane::I32 };
+        let ones = self.list.cast(mask, lane);
+        self.list.fold(LaneFold::Sum, Part::Cells.number(column), ones);
+        lane
+    }
+
+    /// A column that the group reads.
+    pub(super) fn read(
+        &mut self,
+        column: u16,
+        lane: Option<Lane>,
+        is_one: bool,
+        has_presence: bool,
+        literal: Option<u64>,
+    ) -> Recorded {
+        let cells = lane.map(|lane| match (is_one, literal) {
+            (true, Some(bits)) => self.list.literal(lane, bits),
+            (true, None) => {
+                self.constants.push((column, lane.bytes() as u8));
+                self.list.scalar((self.constants.len() - 1) as u16, lane)
+            }
+            (false, _) => self.list.column(Part::Cells.number(column), lane),
+        });
+        let present = has_presence.then(|| self.list.presence(Part::Presence.number(column)));
+        Recorded { cells, present }
+    }
+}
