@@ -33,6 +33,7 @@ mod columns;
 mod folded_sums;
 mod folding;
 pub(super) mod kept;
+mod kept_run;
 mod lent;
 pub(super) mod plan;
 pub(super) mod planner;

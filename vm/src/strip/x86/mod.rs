@@ -25,3 +25,4 @@ pub mod listing;
 mod lower;
 mod merge;
 mod sums;
+mod taken;
