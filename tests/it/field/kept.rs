@@ -232,7 +232,7 @@ fn elements_that_tables_choose_are_read_by_kept_runs() {
         (
             few,
             1,
-            "input x[I, Edge]\noutput y[I, Cell]\ny[I=1:8, Cell=17:91] = x[I+1, C2E[0]] - x[I-1, C2E[0]]\n",
+            "input x[I, Edge]\noutput y[I, Cell]\ns = x[C2E[0]]\ny[I=1:8, Cell=17:91] = s[I+1] - s[I-1]\n",
         ),
         (
             few,

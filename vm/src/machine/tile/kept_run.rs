@@ -1,10 +1,9 @@
 //! The loops of a [kept region](super::kept): calls of its strip, each of many runs.
 //!
 //! ```text
-//! a plane         run 0 | run 1 | run 2 | …            one call: columns move by the bytes from one run to the next
-//! levels of one   level 0                              a call with what is handed on to it
-//! run each        level 1 | level 2 | level 3 | …      one call, of a block of elements: what one level hands on to the next
-//!                                                      stays in the first-level cache
+//! a plane                  run 0 | run 1 | run 2 | …          one call: columns move by the bytes from one run to the next
+//! levels of one run each   level 0                            a call with what is handed on to it
+//!                          level 1 | level 2 | level 3 | …    one call
 //! ```
 
 use crate::machine::tile::kept::{Base, KeptStrip, Steps};
@@ -12,9 +11,6 @@ use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::CHUNK;
 use crate::value::shape::PerAxis;
-
-/// Elements of a level that are computed before those of the next one.
-const HANDED_ON: usize = 1024;
 
 impl KeptStrip {
     /// Computes all elements; false if `go_on`, which is asked every few thousand of them, was: some have been computed then.
@@ -35,49 +31,38 @@ impl KeptStrip {
         for (column, list, from) in &self.taken {
             self.columns[*column as usize].presence = list.list()[*from..].as_ptr().cast();
         }
-        let mut since = 0;
-        let (runs, rows) = self.block();
-        for first_run in (0..self.runs).step_by(runs) {
-            for first_row in (0..self.run).step_by(rows) {
-                let mut step = 0;
-                while step < self.levels {
-                    self.place_columns(step, (first_run, first_row), &base);
-                    let of_level = self.first_level.as_ref().filter(|_| step == 0).unwrap_or(&self.level);
-                    // Where levels are one run, those behind the first one are runs as well.
-                    let is_flat = self.outer.is_empty() && self.runs == 1;
-                    let (levels, runs, steps) = match is_flat && (step > 0 || self.first_level.is_none()) {
-                        true => (self.levels - step, self.levels - step, &self.to_next_level),
-                        false => (1, runs.min(self.runs - first_run), &of_level.runs),
-                    };
-                    let plane = Plane {
-                        strip: &self.strip,
-                        columns: &mut self.columns,
-                        of_call: &mut self.of_call,
-                        along_axes: &of_level.steps,
-                        steps,
-                        runs,
-                        run: rows.min(self.run - first_row),
-                    };
-                    // SAFETY: the caller's promise: the columns stand at the first elements of a block of a level, or at values
-                    // that are repeated for a run.
-                    if !unsafe { plane.run(&self.outer, &mut since, &mut go_on) } {
-                        return false;
-                    }
-                    step += levels;
-                }
+        let (mut since, mut step) = (0, 0);
+        // Where levels are one run, those behind the first one are runs as well.
+        let is_flat = self.outer.is_empty() && self.runs == 1;
+        while step < self.levels {
+            self.place_columns(step, &base);
+            let of_level = self.first_level.as_ref().filter(|_| step == 0).unwrap_or(&self.level);
+            let (levels, runs, steps) = match is_flat && (step > 0 || self.first_level.is_none()) {
+                true => (self.levels - step, self.levels - step, &self.to_next_level),
+                false => (1, self.runs, &of_level.runs),
+            };
+            let plane = Plane {
+                strip: &self.strip,
+                columns: &mut self.columns,
+                of_call: &mut self.of_call,
+                along_axes: &of_level.steps,
+                steps,
+                runs,
+                run: self.run,
+            };
+            // SAFETY: the caller's promise: the columns stand at the first elements of a level, or at values that are
+            // repeated for a run.
+            if !unsafe { plane.run(&self.outer, &mut since, &mut go_on) } {
+                return false;
             }
+            step += levels;
         }
         true
     }
 
-    /// Points the columns to a level, from a run and a row on.
+    /// Points the columns to a level.
     #[inline(always)]
-    fn place_columns(
-        &mut self,
-        step: usize,
-        (first_run, first_row): (usize, usize),
-        base: &impl Fn(usize) -> *mut u8,
-    ) {
+    fn place_columns(&mut self, step: usize, base: &impl Fn(usize) -> *mut u8) {
         let KeptStrip { columns, level, first_level, values, .. } = self;
         let of_level = first_level.as_ref().filter(|_| step == 0).unwrap_or(level);
         let level = if self.is_down { self.levels - 1 - step } else { step } as isize;
@@ -86,21 +71,7 @@ impl KeptStrip {
                 Base::Memory(number) => base(number).cast_const(),
                 Base::First(word) => values[word..].as_ptr().cast(),
             };
-            let column = &mut columns[moves.column as usize];
-            let row = (first_row * column.step) as isize;
-            column.data = base.wrapping_offset(moves.first + level * moves.level + row);
-        }
-        if first_run > 0 {
-            of_level.runs.move_by(first_run, columns);
-        }
-    }
-
-    /// Runs and rows of a block that goes through all levels: what it hands on stays in the first-level cache.
-    fn block(&self) -> (usize, usize) {
-        match self.outer.is_empty() && self.levels > 1 {
-            true if self.runs > 1 => ((HANDED_ON / self.run).max(1), self.run),
-            true => (1, HANDED_ON),
-            false => (self.runs, self.run),
+            columns[moves.column as usize].data = base.wrapping_offset(moves.first + level * moves.level);
         }
     }
 }
